@@ -1,0 +1,55 @@
+"""The one error that sftui raises on purpose: what, where, why, and what to do."""
+
+from __future__ import annotations
+
+
+class SftuiError(Exception):
+    """A problem the user can act on, told in one sentence.
+
+    `what` went wrong, `where` (file, row, line), `why`, and `fix`: what to do about it. Each is a
+    clause without a final full stop; empty ones are left out of the sentence.
+    """
+
+    def __init__(self, what: str, *, where: str = "", why: str = "", fix: str = "") -> None:
+        self.what = what
+        self.where = where
+        self.why = why
+        self.fix = fix
+        super().__init__(what)
+
+    def __str__(self) -> str:
+        head = f"{self.where}: {self.what}" if self.where else self.what
+        if self.why:
+            head = f"{head}, because {self.why}"
+        return f"{head}; {self.fix}" if self.fix else head
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (type(self), self.what, self.where, self.why, self.fix))
+
+
+class SourceError(SftuiError):
+    """The data cannot be opened or read."""
+
+
+class ConversationError(SftuiError):
+    """A row cannot be turned into a conversation, or the dataset is not an SFT set."""
+
+
+class TemplateError(SftuiError):
+    """A chat template is missing, cannot be parsed, raised, or went over its limits."""
+
+
+class TokenizerError(SftuiError):
+    """A tokenizer cannot be loaded, or cannot do what the recipe asks."""
+
+
+class RecipeError(SftuiError):
+    """A recipe or a trainer config says something that sftui cannot honour."""
+
+
+class ExportError(SftuiError):
+    """Something cannot be written where the user asked."""
+
+
+def _rebuild(kind: type[SftuiError], what: str, where: str, why: str, fix: str) -> SftuiError:
+    return kind(what, where=where, why=why, fix=fix)

@@ -1,0 +1,357 @@
+"""The frozen types that travel between stages: read this first.
+
+    source → row → conversation → rendered text → tokens → labels → (truncate, pack, batch)
+
+Every type is plain data: no methods that do work, nothing lazy, everything pickles, because the
+tokenizer lives in a worker process and rows travel through a pipe. Offsets are character offsets
+into the rendered text, half open. Labels are un-shifted: `labels[i]` belongs to `input_ids[i]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+IGNORE_INDEX = -100
+NOWHERE = -1
+"""An offset or a message index for a token that stands for no text of the row."""
+
+
+class Part(str, Enum):
+    """What a piece of the rendered text is, seen from the conversation."""
+
+    BOS = "bos"
+    HEADER = "header"
+    CONTENT = "content"
+    TERMINATOR = "terminator"
+    SEPARATOR = "separator"
+    INJECTED = "injected"
+    PAD = "pad"
+
+
+class Reason(str, Enum):
+    """Why a token is trained or masked; the value is what the screen shows."""
+
+    COMPLETION = "completion"
+    ASSISTANT = "assistant"
+    WHOLE = "whole sequence"
+    GIVEN = "given in data"
+    TERMINATOR = "terminator"
+    GENERATION = "generation tag"
+    MARKER = "after response marker"
+    FLAG = "message flag"
+    APPENDED = "appended EOS"
+    PROMPT = "prompt"
+    ROLE = "role not trained"
+    HEADER = "header"
+    BOUNDARY = "boundary token"
+    EARLIER = "earlier turn"
+    NOT_GENERATION = "outside generation tag"
+    NOT_MARKER = "before response marker"
+    TRAILING = "after terminator"
+    TERMINATOR_OFF = "terminator not trained"
+    GIVEN_MASKED = "masked in data"
+    FLAG_OFF = "message flag off"
+    TRUNCATED = "truncated"
+    FIRST_OF_DOCUMENT = "first of document"
+    FORCED = "forced by the trainer"
+    EFFICIENT_EOS = "EOS label of next turn"
+    PAD = "pad"
+    BOTH_MASKS = "other mask is off"
+
+
+class Stage(str, Enum):
+    """The stages of a row, in order; a failed row says at which one it stopped."""
+
+    ROW = "row"
+    CONVERSATION = "conversation"
+    RENDERED = "rendered"
+    TOKENS = "tokens"
+    LABELS = "labels"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One record as it stands in the source.
+
+    `index` is 0-based as in `dataset[i]`. `data` is None where the record could not be read;
+    `problem` then says why in one sentence. `raw` is the text as stored (clipped at
+    `RAW_LIMIT` characters, `size` is the whole in bytes); it is hostile until `text.visible`.
+    """
+
+    index: int
+    data: Mapping[str, Any] | None
+    raw: str
+    where: str
+    size: int = 0
+    problem: str | None = None
+
+
+RAW_LIMIT = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message, as the chat template receives it.
+
+    `data` holds at least `role`; every other key (content, tool_calls, name, reasoning_content …)
+    is passed through untouched. `origin` is where it stands in the row, e.g. `conversations[2]`.
+    `trained` carries a per-message flag of the data (None: the data does not say).
+    """
+
+    data: Mapping[str, Any]
+    origin: str = ""
+    trained: bool | None = None
+    weight: float | None = None
+
+    @property
+    def role(self) -> str:
+        return str(self.data.get("role", ""))
+
+    @property
+    def content(self) -> Any:
+        return self.data.get("content")
+
+
+class Kind(str, Enum):
+    """What a conversation is made of, which decides how it can be rendered."""
+
+    CHAT = "chat"
+    STRINGS = "strings"
+    TEXT = "text"
+    TOKENS = "tokens"
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """One row as messages, as a prompt and a completion, as text, or as ready ids.
+
+    kind CHAT: `messages`; `prompt_messages` is how many of them came from a `prompt` column
+    (None: the row has no such column). STRINGS: `prompt` and `completion`. TEXT: `text`.
+    TOKENS: `input_ids` and, where given, `labels` (un-shifted) and `attention_mask`.
+    """
+
+    kind: Kind
+    format: str
+    messages: tuple[Message, ...] = ()
+    prompt_messages: int | None = None
+    prompt: str | None = None
+    completion: str | None = None
+    text: str | None = None
+    input_ids: tuple[int, ...] = ()
+    labels: tuple[int, ...] | None = None
+    attention_mask: tuple[int, ...] | None = None
+    tools: Any = None
+    template_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of the rendered text that belongs to one message (or to none) and is one part."""
+
+    start: int
+    end: int
+    message: int
+    part: Part
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of text that a per-part trainer encodes alone, or ids that it inserts.
+
+    `ids` given: these ids are inserted as they are and `text` is what they are shown as.
+    `trained` is the trainer's own decision for the piece.
+    """
+
+    text: str
+    message: int
+    part: Part
+    trained: bool = False
+    add_special_tokens: bool = False
+    ids: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """The rendered text with who wrote what.
+
+    `spans` cover `text` in order without gaps. `prompt` is the prompt rendered alone with the
+    generation prompt, where the recipe asks for it. `generation` are the `{% generation %}`
+    spans, in order. `pieces` is set for trainers that encode part by part; their texts
+    concatenate to `text`. `exact` is False where spans could not be proven and are a best effort.
+    """
+
+    text: str
+    spans: tuple[Span, ...] = ()
+    prompt: str | None = None
+    generation: tuple[tuple[int, int], ...] = ()
+    has_generation_tag: bool = False
+    pieces: tuple[Piece, ...] | None = None
+    exact: bool = True
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Tokens as parallel arrays, all of one length but `prompt_ids`.
+
+    `starts`/`ends` are character offsets into `Rendered.text` (NOWHERE where the token stands for
+    no text). `pieces` are the vocabulary strings, `surfaces` the bytes each token stands for
+    (empty where unknown). `special` marks added special tokens. `prompt_ids` are the ids of
+    `Rendered.prompt`, tokenized alone.
+    """
+
+    input_ids: tuple[int, ...]
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+    pieces: tuple[str, ...]
+    surfaces: tuple[bytes, ...]
+    special: tuple[bool, ...]
+    messages: tuple[int, ...]
+    parts: tuple[Part, ...]
+    prompt_ids: tuple[int, ...] | None = None
+    prompt_pieces: tuple[str, ...] = ()
+    prompt_surfaces: tuple[bytes, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.input_ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """One label and one reason per token of `Tokens`, un-shifted, before anything is cut.
+
+    `kept` are the token ranges (half open, in order) that survive truncation; what lies outside
+    is shown as cut and never reaches the trainer. `dropped` is why the trainer drops the whole
+    row, or None.
+    """
+
+    labels: tuple[int, ...]
+    reasons: tuple[Reason, ...]
+    kept: tuple[tuple[int, int], ...]
+    dropped: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """What the trainer receives for one row, shifted if the recipe stores labels shifted."""
+
+    input_ids: tuple[int, ...]
+    labels: tuple[int, ...]
+    attention_mask: tuple[int, ...]
+    shifted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """Where the prompt tokenized alone parts from the whole: both agree on the first `common`."""
+
+    prompt_length: int
+    common: int
+
+    @property
+    def clean(self) -> bool:
+        return self.common == self.prompt_length
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a stage could not do its work, as data: what, why, and what to do."""
+
+    what: str
+    why: str = ""
+    fix: str = ""
+
+    def sentence(self) -> str:
+        head = f"{self.what}, because {self.why}" if self.why else self.what
+        return f"{head}; {self.fix}" if self.fix else head
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """Everything sftui knows about one row under one recipe.
+
+    A stage that failed leaves its field and all later ones None and sets `stopped_at` and
+    `problem`; the earlier stages still show. `example` is None also where the row is dropped.
+    `provisional` is True while the tokenizer is not yet proven to equal AutoTokenizer's.
+    """
+
+    row: Row
+    conversation: Conversation | None = None
+    rendered: Rendered | None = None
+    tokens: Tokens | None = None
+    labels: Labels | None = None
+    example: Example | None = None
+    boundary: Boundary | None = None
+    stopped_at: Stage | None = None
+    problem: Problem | None = None
+    notes: tuple[str, ...] = ()
+    provisional: bool = False
+
+    @property
+    def dropped(self) -> str | None:
+        return self.labels.dropped if self.labels is not None else None
+
+    @property
+    def trained(self) -> int:
+        """Positions that carry loss in what the trainer receives."""
+        if self.example is None:
+            return 0
+        return sum(1 for label in self.example.labels if label != IGNORE_INDEX)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A padded rectangle as the collator returns it; every row of one length.
+
+    `position_ids` is None where the collator does not make them. `rows` are the dataset row
+    numbers, in order; `lengths` their lengths before padding.
+    """
+
+    rows: tuple[int, ...]
+    lengths: tuple[int, ...]
+    input_ids: tuple[tuple[int, ...], ...]
+    labels: tuple[tuple[int, ...], ...]
+    attention_mask: tuple[tuple[int, ...], ...] | None
+    position_ids: tuple[tuple[int, ...], ...] | None = None
+    pad_side: str = "right"
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """One packed sequence: the documents in it, by position in the packer's input.
+
+    `documents` are (index, start, end): the half-open range of that example's tokens.
+    """
+
+    documents: tuple[tuple[int, int, int], ...]
+    input_ids: tuple[int, ...]
+    labels: tuple[int, ...]
+    position_ids: tuple[int, ...] | None = None
+    attention_mask: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecipeChange:
+    """One field of the recipe that differs: dotted `path`, the value before, the value after."""
+
+    path: str
+    before: Any
+    after: Any
+
+
+def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
+    """How many leading ids two sequences share."""
+    n = 0
+    for x, y in zip(a, b):
+        if x != y:
+            break
+        n += 1
+    return n

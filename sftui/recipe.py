@@ -1,0 +1,204 @@
+"""Recipe: every knob that decides labels, with its type, its choices and its one-line meaning.
+
+The fields are those of section 9 of the design's reference on trainers. A preset fills every
+field (see `trainers`); whatever differs from the preset is what a saved recipe shows. Nothing
+here reads files or knows a trainer: `recipe_io` loads and saves, `trainers` holds the presets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any, get_type_hints
+
+from sftui.model import IGNORE_INDEX, RecipeChange
+
+
+def knob(default: Any, doc: str, *, choices: tuple[str, ...] = (), minimum: int | None = None) -> Any:
+    """A recipe field: its default, its one-line meaning, and what it may be."""
+    meta = {"doc": doc, "choices": choices, "minimum": minimum}
+    if isinstance(default, dict):
+        return field(default_factory=lambda: dict(default), metadata=meta)
+    return field(default=default, metadata=meta)
+
+
+FORMATS = (
+    "auto", "messages", "sharegpt", "alpaca", "prompt_completion", "columns", "text",
+    "segments", "tokenized",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    format: str = knob("auto", "how a row is read", choices=FORMATS)
+    fields: Mapping[str, str] = knob({}, "our name → the dataset's column (messages, prompt, completion, text, instruction, input, output, history, system, tools, template_kwargs, input_ids, labels)")
+    message_keys: Mapping[str, str] = knob({}, "our name → the message's key (role, content, reasoning, train_flag, train_detail, weight)")
+    role_map: Mapping[str, str] = knob({"human": "user", "gpt": "assistant"}, "role in the data → role the template sees")
+    alpaca_prompt: str = knob("stanford", "how instruction and input become the user's message", choices=("stanford", "newline", "blank_line"))
+    strict_turns: str = knob("off", "what happens to rows whose turns do not alternate", choices=("off", "drop", "error"))
+    given_labels: str = knob("auto", "how stored labels are aligned", choices=("auto", "unshifted", "shifted"))
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenizer:
+    name: str | None = knob(None, "Hub name, folder, tokenizer.json, .gguf or builtin:NAME")
+    revision: str | None = knob(None, "branch, tag or commit of a Hub tokenizer")
+    eos_token: str | None = knob(None, "replaces the tokenizer's EOS token")
+    pad_token: str | None = knob(None, "replaces the tokenizer's pad token")
+    bos_token: str | None = knob(None, "replaces the tokenizer's BOS token")
+
+
+@dataclass(frozen=True, slots=True)
+class Render:
+    template: str = knob("tokenizer", "tokenizer, file:PATH, builtin:NAME, or a trainer's own registry as NAME/TEMPLATE")
+    mask_template: str = knob("same", "the template that draws the mask", choices=("same", "trl_training"))
+    kwargs: Mapping[str, Any] = knob({}, "extra variables for the chat template, e.g. enable_thinking")
+    inject_system: str | None = knob(None, "system text added where a row has none")
+    empty_think: str = knob("off", "where an empty think block is added", choices=("off", "prompt", "response"))
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenize:
+    mode: str = knob("prompt_and_full", "what is tokenized in one go", choices=("whole", "prompt_and_full", "per_part"))
+    add_special_tokens: bool = knob(False, "the tokenizer adds its own BOS/EOS to the rendered text")
+    bos: str = knob("keep", "what happens to the BOS text of the template", choices=("keep", "strip_text", "drop_second"))
+    append_eos: str = knob("never", "when EOS is added at the end", choices=("never", "if_missing_text", "if_missing_ids", "always"))
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    rule: str = knob("completion", "which tokens are trained", choices=("all", "completion", "assistant", "generation_tag", "turn_full", "markers", "segments", "given"))
+    boundary: str = knob("prompt_length", "where a completion begins", choices=("prompt_length", "common_prefix"))
+    roles: tuple[str, ...] = knob(("assistant",), "roles whose messages are trained")
+    turns: str = knob("all", "which of those messages are trained", choices=("all", "last"))
+    terminator: str = knob("train", "the end-of-turn token of a trained message", choices=("train", "mask"))
+    trailing: str = knob("mask", "white space after the terminator", choices=("train", "mask"))
+    instruction_marker: str | None = knob(None, "text that opens an instruction (rule markers)")
+    response_marker: str | None = knob(None, "text that opens a response (rule markers)")
+    ignore_index: int = knob(IGNORE_INDEX, "the label of a masked token")
+    options: Mapping[str, Any] = knob({}, "knobs that only one trainer has, by its own key names")
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    max: int | None = knob(None, "longest row in tokens; null: no limit", minimum=1)
+    over: str = knob("cut_right", "what happens to a longer row", choices=("cut_right", "cut_left", "drop", "split", "proportional", "error"))
+    coerce_last_to_eos: bool = knob(False, "the last token of a cut row becomes EOS")
+    drop_unlabelled: bool = knob(False, "rows with nothing trained are dropped")
+    min_tokens: int = knob(0, "shorter rows are dropped", minimum=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    strategy: str = knob("none", "how rows are packed into one sequence", choices=("none", "bfd", "bfd_split", "wrapped", "multipack", "knapsack", "neat", "sequential"))
+    isolate: bool = knob(False, "documents of a pack do not attend to each other")
+    group: int = knob(1000, "rows packed together at a time", minimum=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    size: int = knob(4, "rows in a batch", minimum=1)
+    pad_side: str = knob("tokenizer", "where padding goes", choices=("tokenizer", "right", "left"))
+    pad_token: str = knob("auto", "auto: the tokenizer's pad token, else EOS as the tutorials set it; or a token")
+    pad_to: str = knob("longest", "padded length", choices=("longest", "max"))
+    multiple: int | None = knob(None, "padded length is a multiple of this", minimum=1)
+    attention: str = knob("ones", "the attention mask the model gets", choices=("ones", "doc_ids", "none"))
+    labels_pad: int = knob(IGNORE_INDEX, "the label at padding")
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    shift: str = knob("internal", "who shifts labels by one: the model, or the stored data", choices=("internal", "preshifted"))
+    weights: str = knob("none", "loss weight per token", choices=("none", "float"))
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """The only state that decides labels; compare two with `diff`, change one with `changed`."""
+
+    preset: str = "hf-trainer"
+    data: Data = field(default_factory=Data)
+    tokenizer: Tokenizer = field(default_factory=Tokenizer)
+    render: Render = field(default_factory=Render)
+    tokenize: Tokenize = field(default_factory=Tokenize)
+    mask: Mask = field(default_factory=Mask)
+    length: Length = field(default_factory=Length)
+    pack: Pack = field(default_factory=Pack)
+    batch: Batch = field(default_factory=Batch)
+    loss: Loss = field(default_factory=Loss)
+
+
+@dataclass(frozen=True, slots=True)
+class KnobInfo:
+    """One knob as the recipe pane, the help and the validator see it."""
+
+    path: str
+    type: str
+    doc: str
+    choices: tuple[str, ...]
+    minimum: int | None
+    default: Any
+
+
+def sections(recipe: Recipe) -> Iterator[tuple[str, Any]]:
+    """The named groups of a recipe, in order."""
+    for f in fields(recipe):
+        value = getattr(recipe, f.name)
+        if is_dataclass(value):
+            yield f.name, value
+
+
+def knobs() -> tuple[KnobInfo, ...]:
+    """Every knob of a recipe in the order of the schema."""
+    found: list[KnobInfo] = []
+    for section, group in sections(Recipe()):
+        hints = get_type_hints(type(group))
+        for f in fields(group):
+            found.append(KnobInfo(
+                f"{section}.{f.name}", _type_name(hints[f.name]), f.metadata["doc"],
+                f.metadata["choices"], f.metadata["minimum"], getattr(group, f.name),
+            ))
+    return tuple(found)
+
+
+def get(recipe: Recipe, path: str) -> Any:
+    """The value of one knob by its dotted path; AttributeError for an unknown one."""
+    section, _, name = path.partition(".")
+    return getattr(getattr(recipe, section), name) if name else getattr(recipe, section)
+
+
+def changed(recipe: Recipe, path: str, value: Any) -> Recipe:
+    """The same recipe with one knob set; the value is not validated here (see `recipe_io`)."""
+    section, _, name = path.partition(".")
+    if not name:
+        return replace(recipe, **{section: value})
+    return replace(recipe, **{section: replace(getattr(recipe, section), **{name: value})})
+
+
+def diff(before: Recipe, after: Recipe) -> tuple[RecipeChange, ...]:
+    """The knobs in which two recipes differ, in the order of the schema, preset first."""
+    changes = []
+    if before.preset != after.preset:
+        changes.append(RecipeChange("preset", before.preset, after.preset))
+    for info in knobs():
+        a, b = get(before, info.path), get(after, info.path)
+        if a != b:
+            changes.append(RecipeChange(info.path, a, b))
+    return tuple(changes)
+
+
+def _type_name(hint: Any) -> str:
+    text = str(hint)
+    if hint is bool:
+        return "bool"
+    if hint is int:
+        return "int"
+    if hint is str:
+        return "str"
+    if "Mapping" in text:
+        return "mapping"
+    if "tuple" in text:
+        return "list"
+    if "int" in text:
+        return "int?"
+    return "str?"
