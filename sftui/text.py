@@ -1,0 +1,192 @@
+"""The one choke point through which data becomes something a terminal may show.
+
+Dataset text is hostile: it may hold escape sequences, bidi overrides, zero-width and other
+invisible characters, lone surrogates, and glyphs whose width terminals disagree on. `visible`
+turns all of them into stand-ins, so that what it returns can be drawn as it is:
+
+- control characters become their pictures (ESC → ␛, NUL → ␀), tab ⇥, newline ⏎;
+- everything invisible, unassigned or of disputed width becomes its code point, `‹200B›`;
+- bytes that are no whole character become `‹E2 9C›`.
+
+The width of the result is the number of cells that Rich, wcwidth and common terminals agree on.
+East Asian "ambiguous" characters count one cell, as terminals do outside legacy CJK locales.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+NEWLINE = "⏎"
+SPACE = "␣"
+TAB = "⇥"
+ELLIPSIS = "…"
+
+MAX_MARKS = 2
+"""Combining marks shown on one character; more would climb over the lines above."""
+
+# Nonspacing marks that take no cell anywhere. Spacing marks (Mc) and viramas are left out:
+# Rich and terminals count Indic clusters differently (style-anchors T11).
+_MARK_RANGES = (
+    (0x0300, 0x034E), (0x0350, 0x036F), (0x0483, 0x0487), (0x0591, 0x05C7), (0x0610, 0x061A),
+    (0x064B, 0x065F), (0x0670, 0x0670), (0x06D6, 0x06ED), (0x0900, 0x0DFF), (0x0E31, 0x0E4E),
+)
+# Characters that join with a neighbour or show nothing (jamo, fillers, regional indicators, skin
+# tones, blank braille), and those that one Unicode version or library counts as one cell and
+# another as two (kana voicing marks, hexagrams, counting rods).
+_JOINING_RANGES = (
+    (0x0E33, 0x0E33), (0x0EB3, 0x0EB3), (0x115F, 0x11FF), (0x2630, 0x2637), (0x268A, 0x268F),
+    (0x2800, 0x2800), (0x3164, 0x3164), (0x4DC0, 0x4DFF), (0xA960, 0xA97F), (0xD7B0, 0xD7FF),
+    (0xFFA0, 0xFFA0), (0x1D300, 0x1D37F), (0x1F1E6, 0x1F1FF), (0x1F3FB, 0x1F3FF),
+)
+_SHOWN = frozenset(["Lu", "Ll", "Lt", "Lm", "Lo", "Nd", "Nl", "No", "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sm", "Sc", "Sk", "So"])
+_VIRAMA = 9
+
+
+def visible(text: str, *, newline: str = NEWLINE) -> str:
+    """`text` with everything a terminal would act on, hide or misplace made visible.
+
+    Spaces stay spaces. `newline` stands for each line feed; pass "\\n" to keep the lines. The
+    result holds no control character (but those of `newline`), encodes to UTF-8, and comes out
+    of a second `visible` unchanged.
+    """
+    if newline != NEWLINE and "\n" in text:
+        return newline.join(visible(line) for line in text.split("\n"))
+    if text.isascii() and text.isprintable():
+        return text
+    shown = text.translate(_STAND_INS)
+    return shown if shown.isascii() else _MARKED.sub(_steady_marks, shown)
+
+
+def visible_token(surface: bytes, piece: str) -> str:
+    """What a token cell shows: the bytes the token stands for, every space and newline visible.
+
+    ␣ space, ⏎ newline, ⇥ tab, `‹E2 9C›` bytes of half characters. An empty `surface` (unknown)
+    shows the vocabulary's `piece`. Literal ␣ ⏎ ⇥ in the data show as code points, so that a cell
+    never says two things.
+    """
+    if not surface:
+        return visible(piece).replace(" ", SPACE)
+    try:
+        return _token_text(surface.decode())
+    except UnicodeDecodeError:
+        parts = _HALVES.split(surface.decode("utf-8", "surrogateescape"))
+        return "".join(_half_text(p) if odd % 2 else _token_text(p) for odd, p in enumerate(parts))
+
+
+def cell_width(text: str) -> int:
+    """How many terminal cells `text` takes; `text` is what `visible` returned."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_WIDTHS.__getitem__, text))
+
+
+def clip(text: str, width: int) -> str:
+    """`text` (already visible) cut to at most `width` cells, ending in … where something is cut."""
+    if width <= 0:
+        return ""
+    if cell_width(text) <= width:
+        return text
+    head, _ = split_at(text, width - 1)
+    return head + ELLIPSIS
+
+
+def fit(text: str, width: int, *, right: bool = False) -> str:
+    """`text` (already visible) clipped or padded with spaces to exactly `width` cells."""
+    text = clip(text, width)
+    gap = " " * (width - cell_width(text))
+    return gap + text if right else text + gap
+
+
+def split_at(text: str, width: int) -> tuple[str, str]:
+    """`text` (already visible) in two: the longest head of at most `width` cells, and the rest."""
+    if text.isascii():
+        return text[:width], text[width:]
+    used = 0
+    for i, char in enumerate(text):
+        used += _WIDTHS[char]
+        if used > width:
+            return text[:i], text[i:]
+    return text, ""
+
+
+def _token_text(text: str) -> str:
+    if text.isascii() and text.isprintable():
+        return text.replace(" ", SPACE)
+    if _LITERAL.search(text):
+        return "".join(
+            _code_point(part) if odd % 2 else visible(part).replace(" ", SPACE)
+            for odd, part in enumerate(_LITERAL.split(text))
+        )
+    return visible(text).replace(" ", SPACE)
+
+
+def _half_text(escaped: str) -> str:
+    return "‹" + " ".join(f"{ord(c) - 0xDC00:02X}" for c in escaped) + "›"
+
+
+def _code_point(char: str) -> str:
+    return f"‹{ord(char):04X}›"
+
+
+def _within(code: int, ranges: tuple[tuple[int, int], ...]) -> bool:
+    return any(low <= code <= high for low, high in ranges)
+
+
+def _is_mark(code: int) -> bool:
+    char = chr(code)
+    return unicodedata.category(char) == "Mn" and unicodedata.combining(char) != _VIRAMA
+
+
+def _stand_in(code: int) -> str:
+    """What stands for one character: itself, its control picture, or its code point."""
+    char = chr(code)
+    if char == " ":
+        return char
+    if char == "\n":
+        return NEWLINE
+    if char == "\t":
+        return TAB
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "␡"
+    if _within(code, _MARK_RANGES) and _is_mark(code):
+        return char
+    if unicodedata.category(char) in _SHOWN and not _within(code, _JOINING_RANGES):
+        return char
+    return _code_point(char)
+
+
+def _steady_marks(match: re.Match[str]) -> str:
+    base, marks = match.group(1), match.group(2)
+    keep = MAX_MARKS if base.isalpha() else 0
+    return base + marks[:keep] + "".join(map(_code_point, marks[keep:]))
+
+
+class _StandIns(dict[int, str]):
+    """Filled as characters are met, so that only the first of each is looked up in Unicode."""
+
+    def __missing__(self, code: int) -> str:
+        shown = self[code] = _stand_in(code)
+        return shown
+
+
+class _Widths(dict[str, int]):
+    def __missing__(self, char: str) -> int:
+        if unicodedata.category(char) in ("Mn", "Me"):
+            width = 0
+        else:
+            width = 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        self[char] = width
+        return width
+
+
+_STAND_INS = _StandIns()
+_WIDTHS = _Widths()
+_MARKS = "".join(
+    re.escape(chr(code)) for low, high in _MARK_RANGES for code in range(low, high + 1) if _is_mark(code)
+)
+_MARKED = re.compile(f"([^{_MARKS}]?)([{_MARKS}]+)")
+_HALVES = re.compile("([\udc80-\udcff]+)")
+_LITERAL = re.compile(f"([{SPACE}{NEWLINE}{TAB}])")
