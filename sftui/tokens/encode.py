@@ -1,0 +1,179 @@
+"""Rendered → Tokens: encode as the recipe asks, and keep for every token where it comes from."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from sftui.errors import TokenizerError
+from sftui.model import NOWHERE, Part, Piece, Rendered, Span, Tokens
+from sftui.recipe import Tokenize
+from sftui.tokens.loaded import Encoded, LoadedTokenizer
+
+
+class _Columns:
+    """The parallel arrays while they are being filled."""
+
+    def __init__(self) -> None:
+        self.ids: list[int] = []
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        self.messages: list[int] = []
+        self.parts: list[Part] = []
+
+    def add(self, token: int, start: int, end: int, message: int, part: Part) -> None:
+        self.ids.append(token)
+        self.starts.append(start)
+        self.ends.append(end)
+        self.messages.append(message)
+        self.parts.append(part)
+
+    def drop(self, index: int) -> None:
+        for column in (self.ids, self.starts, self.ends, self.messages, self.parts):
+            del column[index]
+
+
+def tokenize(rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize) -> Tokens:
+    """Tokenize a rendered row; O(tokens + spans).
+
+    A token belongs to the span in which its first character lies, also where it reaches into the
+    next. Ids that stand for no text (added BOS/EOS, appended EOS) have offsets NOWHERE and the
+    part BOS or INJECTED. Several tokens of one character share its span. TokenizerError where the
+    text cannot be encoded, or where an EOS is to be appended and the tokenizer has none.
+    """
+    notes: list[str] = []
+    columns = _Columns()
+    eos_id = _wanted_eos(tokenizer, options)
+    if options.mode == "per_part" and rendered.pieces is not None:
+        _encode_pieces(columns, rendered.pieces, tokenizer)
+        if options.append_eos == "if_missing_text" and not rendered.text.endswith(tokenizer.facts.eos_token or ""):
+            columns.add(_known(eos_id), NOWHERE, NOWHERE, NOWHERE, Part.INJECTED)
+    else:
+        if options.mode == "per_part":
+            notes.append("this row has no parts to encode one by one: it was tokenized whole")
+        text = rendered.text
+        if options.append_eos == "if_missing_text" and not text.endswith(tokenizer.facts.eos_token or ""):
+            text += tokenizer.facts.eos_token or ""
+        _place(columns, tokenizer.encode(text, options.add_special_tokens), rendered, tokenizer)
+    if options.append_eos == "always" or (
+        options.append_eos == "if_missing_ids" and (not columns.ids or columns.ids[-1] != eos_id)
+    ):
+        columns.add(_known(eos_id), NOWHERE, NOWHERE, NOWHERE, Part.INJECTED)
+    if options.bos == "drop_second" and _doubled(columns.ids, tokenizer):
+        columns.drop(0)
+        notes.append("a doubled BOS at the start was dropped")
+    prompt_ids = _prompt_ids(rendered, tokenizer, options)
+    ids = tuple(columns.ids)
+    return Tokens(
+        input_ids=ids,
+        starts=tuple(columns.starts),
+        ends=tuple(columns.ends),
+        pieces=tuple(map(tokenizer.piece, ids)),
+        surfaces=_surfaces(columns, rendered.text, tokenizer),
+        special=tuple(map(tokenizer.is_special, ids)),
+        messages=tuple(columns.messages),
+        parts=tuple(columns.parts),
+        prompt_ids=prompt_ids,
+        prompt_pieces=tuple(map(tokenizer.piece, prompt_ids or ())),
+        prompt_surfaces=tuple(map(tokenizer.surface, prompt_ids or ())),
+        notes=tuple(notes),
+    )
+
+
+def _place(columns: _Columns, encoded: Encoded, rendered: Rendered, tokenizer: LoadedTokenizer) -> None:
+    """Give each token of the whole text its message and part.
+
+    What lies past the rendered text is the EOS text that was appended to it.
+    """
+    length = len(rendered.text)
+    spans = rendered.spans
+    borders = [span.start for span in spans]
+    at = 0
+    for token, start, end in zip(encoded.ids, encoded.starts, encoded.ends):
+        if start == NOWHERE:
+            part = Part.BOS if token == tokenizer.facts.bos_id else Part.INJECTED
+            columns.add(token, NOWHERE, NOWHERE, NOWHERE, part)
+        elif start >= length and end > length:
+            columns.add(token, NOWHERE, NOWHERE, NOWHERE, Part.INJECTED)
+        elif not spans:
+            columns.add(token, start, min(end, length), NOWHERE, Part.CONTENT)
+        else:
+            at = _span_at(spans, borders, at, start)
+            columns.add(token, start, min(end, length), spans[at].message, spans[at].part)
+
+
+def _span_at(spans: Sequence[Span], borders: Sequence[int], at: int, start: int) -> int:
+    """The index of the span that holds `start`, walking on from `at`; tokens nearly always go forward."""
+    if start < spans[at].start:
+        at = max(0, bisect_right(borders, start) - 1)
+    while at + 1 < len(spans) and start >= spans[at].end:
+        at += 1
+    return at
+
+
+def _encode_pieces(columns: _Columns, pieces: Sequence[Piece], tokenizer: LoadedTokenizer) -> None:
+    """Encode each piece alone and join them, offsets moved to where the piece stands in the text."""
+    encoded: dict[int, Encoded] = {}
+    for special in (False, True):
+        wanted = [i for i, piece in enumerate(pieces) if piece.ids is None and piece.add_special_tokens is special]
+        found = tokenizer.encode_batch([pieces[i].text for i in wanted], special) if wanted else []
+        encoded.update(zip(wanted, found))
+    place = 0
+    for i, piece in enumerate(pieces):
+        after = place + len(piece.text)
+        if piece.ids is not None:
+            shown = (place, after) if piece.text else (NOWHERE, NOWHERE)
+            for token in piece.ids:
+                columns.add(token, *shown, piece.message, piece.part)
+        else:
+            one = encoded[i]
+            for token, start, end in zip(one.ids, one.starts, one.ends):
+                if start == NOWHERE:
+                    part = Part.BOS if token == tokenizer.facts.bos_id else Part.INJECTED
+                    columns.add(token, NOWHERE, NOWHERE, NOWHERE, part)
+                else:
+                    columns.add(token, place + start, place + end, piece.message, piece.part)
+        place = after
+
+
+def _prompt_ids(rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize) -> tuple[int, ...] | None:
+    if options.mode != "prompt_and_full" or rendered.prompt is None:
+        return None
+    ids = tokenizer.encode(rendered.prompt, options.add_special_tokens).ids
+    return ids[1:] if options.bos == "drop_second" and _doubled(ids, tokenizer) else ids
+
+
+def _surfaces(columns: _Columns, text: str, tokenizer: LoadedTokenizer) -> tuple[bytes, ...]:
+    """The bytes each token stands for here: a dummy prefix space that the text does not have is left out."""
+    surfaces = tuple(map(tokenizer.surface, columns.ids))
+    if not tokenizer.engine.decoding.dummy_prefix:
+        return surfaces
+    return tuple(
+        surface[1:] if surface[:1] == b" " and start >= 0 and not _has_space(text, start, end) else surface
+        for surface, start, end in zip(surfaces, columns.starts, columns.ends)
+    )
+
+
+def _has_space(text: str, start: int, end: int) -> bool:
+    return start < end and (text[start].isspace() or text[start] == "▁")
+
+
+def _doubled(ids: Sequence[int], tokenizer: LoadedTokenizer) -> bool:
+    bos = tokenizer.facts.bos_id
+    return bos is not None and len(ids) > 1 and ids[0] == bos and ids[1] == bos
+
+
+def _wanted_eos(tokenizer: LoadedTokenizer, options: Tokenize) -> int | None:
+    facts = tokenizer.facts
+    if options.append_eos != "never" and (facts.eos_token is None or facts.eos_id is None):
+        raise TokenizerError(
+            "no EOS can be appended", where=facts.name, why="the tokenizer has no EOS token",
+            fix="set tokenizer.eos_token, or tokenize.append_eos to never",
+        )
+    return facts.eos_id
+
+
+def _known(token: int | None) -> int:
+    """The EOS id after `_wanted_eos` has refused a tokenizer without one."""
+    assert token is not None
+    return token

@@ -1,0 +1,71 @@
+"""What sftui knows about a tokenizer, as plain data that pickles and goes through JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
+
+PROVEN = "proven"
+PROVISIONAL = "provisional"
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerFacts:
+    """One tokenizer as `AutoTokenizer` loads it (state `proven`) or as its files read (`provisional`).
+
+    `special_tokens` is exactly the mapping that `apply_chat_template` hands to the template
+    (transformers 5.23, `special_tokens_map`). `chat_templates` maps names to sources; the key
+    `default` is the one used where none is named. `vocab_size` counts added tokens.
+    `model_max_length` is None where the tokenizer sets no limit. `front`/`back` are the ids that
+    add_special_tokens=True was seen to put before and after a text; `adds_bos`/`adds_eos` say
+    whether the BOS/EOS id is among them. `engine` names what encodes: `tokenizers` or
+    `transformers`. `split_special_tokens`: special-token text is encoded as plain text.
+    `commit` is the Hub commit, `probes` how many probe strings were compared equal in the proof.
+    """
+
+    name: str
+    class_name: str = ""
+    is_fast: bool = True
+    vocab_size: int = 0
+    special_tokens: Mapping[str, str] = field(default_factory=dict)
+    bos_token: str | None = None
+    bos_id: int | None = None
+    eos_token: str | None = None
+    eos_id: int | None = None
+    pad_token: str | None = None
+    pad_id: int | None = None
+    unk_token: str | None = None
+    unk_id: int | None = None
+    padding_side: str = "right"
+    truncation_side: str = "right"
+    model_max_length: int | None = None
+    chat_templates: Mapping[str, str] = field(default_factory=dict)
+    adds_bos: bool = False
+    adds_eos: bool = False
+    front: tuple[int, ...] = ()
+    back: tuple[int, ...] = ()
+    split_special_tokens: bool = False
+    engine: str = "tokenizers"
+    state: str = PROVEN
+    commit: str = ""
+    probes: int = 0
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The facts as what `json.dumps` takes; `from_json` is the inverse."""
+        return asdict(self)
+
+    def noting(self, *notes: str) -> TokenizerFacts:
+        """The same facts with more notes; one already there is not said twice."""
+        new = tuple(note for note in dict.fromkeys(notes) if note not in self.notes)
+        return replace(self, notes=self.notes + new) if new else self
+
+
+def from_json(data: Mapping[str, Any]) -> TokenizerFacts:
+    """The facts of a dict made by `to_json`; TypeError or KeyError where it is not one."""
+    known = {f.name for f in fields(TokenizerFacts)}
+    values = {key: value for key, value in data.items() if key in known}
+    for key in ("front", "back", "notes"):
+        values[key] = tuple(values.get(key, ()))
+    return TokenizerFacts(**values)

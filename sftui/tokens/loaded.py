@@ -1,0 +1,172 @@
+"""A loaded tokenizer: text → ids with character offsets, id → piece and bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from sftui.errors import TokenizerError
+from sftui.model import NOWHERE
+from sftui.tokens.facts import TokenizerFacts
+from sftui.tokens.surface import Decoding, read_decoding, surfacer
+
+SURFACES_KEPT = 20_000
+"""How many surfaces are remembered at most; a full vocabulary would cost 15 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """Ids with half-open character offsets into the encoded text; NOWHERE for ids put around it."""
+
+    ids: tuple[int, ...]
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+class Engine(Protocol):
+    """What encodes: the `tokenizers` backend, or a slow transformers tokenizer."""
+
+    decoding: Decoding
+
+    def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]: ...
+    def piece(self, token: int) -> str | None: ...
+    def token_id(self, piece: str) -> int | None: ...
+    def added(self) -> Mapping[int, tuple[str, bool]]: ...
+
+
+class FastEngine:
+    """The `tokenizers` backend, with saved truncation and padding switched off.
+
+    AutoTokenizer sets both anew in every call (transformers 5.23, `set_truncation_and_padding`)
+    and by default to neither, so a backend without them gives the same ids.
+    """
+
+    def __init__(self, backend: Any, *, split_special_tokens: bool = False) -> None:
+        backend.no_truncation()
+        backend.no_padding()
+        # Not part of the serialised backend; AutoTokenizer sets it per call as well.
+        backend.encode_special_tokens = split_special_tokens
+        self.backend = backend
+        self.decoding = read_decoding(backend)
+
+    def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
+        # A batch of one goes through encode_batch too: it releases the interpreter lock, encode does not.
+        return [_encoded(e) for e in self.backend.encode_batch(list(texts), add_special_tokens=add_special_tokens)]
+
+    def piece(self, token: int) -> str | None:
+        try:
+            found = self.backend.id_to_token(token)
+        except OverflowError:
+            return None
+        return found if isinstance(found, str) else None
+
+    def token_id(self, piece: str) -> int | None:
+        found = self.backend.token_to_id(piece)
+        return found if isinstance(found, int) else None
+
+    def added(self) -> Mapping[int, tuple[str, bool]]:
+        return {i: (token.content, token.special) for i, token in self.backend.get_added_tokens_decoder().items()}
+
+
+class LoadedTokenizer:
+    """A tokenizer with its facts; make one with `load_tokenizer`."""
+
+    def __init__(self, facts: TokenizerFacts, engine: Engine) -> None:
+        self.facts = facts
+        self.engine = engine
+        self._added = engine.added()
+        self._special = frozenset(i for i, (_, special) in self._added.items() if special)
+        self._surface: Callable[[int], bytes] = surfacer(engine.decoding, engine.piece, self._literal)
+        self._surfaces: dict[int, bytes] = {}
+
+    def encode(self, text: str, add_special_tokens: bool = False) -> Encoded:
+        """One text → ids and offsets; TokenizerError where the text is no valid Unicode."""
+        return self.encode_batch([text], add_special_tokens)[0]
+
+    def encode_batch(self, texts: Sequence[str], add_special_tokens: bool = False) -> list[Encoded]:
+        """Several texts at once, each as `encode` would; nothing is truncated or padded."""
+        try:
+            return self.engine.encode_batch(texts, add_special_tokens)
+        except (TypeError, UnicodeEncodeError) as error:
+            raise _unencodable(texts, error) from error
+
+    def piece(self, token: int) -> str:
+        """The vocabulary string of an id; empty for an id outside the vocabulary."""
+        return self.engine.piece(token) or ""
+
+    def surface(self, token: int) -> bytes:
+        """The bytes an id stands for; empty where that is not known."""
+        found = self._surfaces.get(token)
+        if found is None:
+            if len(self._surfaces) >= SURFACES_KEPT:
+                self._surfaces.clear()
+            found = self._surfaces[token] = self._surface(token)
+        return found
+
+    def is_special(self, token: int) -> bool:
+        """Whether an id is an added token marked special."""
+        return token in self._special
+
+    def token_id(self, token: str) -> int | None:
+        """The id of a vocabulary string, or None."""
+        return self.engine.token_id(token)
+
+    def overriding(self, *, bos: str | None = None, eos: str | None = None, pad: str | None = None) -> LoadedTokenizer:
+        """The same tokenizer with other BOS/EOS/pad tokens (None keeps one); shares the backend.
+
+        TokenizerError where a token is not in the vocabulary: transformers would add it, and the
+        model has no embedding for it. What add_special_tokens puts around a text does not change,
+        as in transformers, where setting the attribute leaves the post-processor alone.
+        """
+        changes: dict[str, Any] = {}
+        specials = dict(self.facts.special_tokens)
+        for name, token in (("bos", bos), ("eos", eos), ("pad", pad)):
+            if token is None:
+                continue
+            found = self.token_id(token)
+            if found is None:
+                raise TokenizerError(
+                    f"the {name} token {token!r} cannot be set", where=self.facts.name,
+                    why="it is not in the vocabulary", fix="name a token that the vocabulary has",
+                )
+            changes[f"{name}_token"], changes[f"{name}_id"] = token, found
+            specials[f"{name}_token"] = token
+        if not changes:
+            return self
+        facts = replace(self.facts, special_tokens=specials, **changes)
+        facts = replace(facts, adds_bos=facts.bos_id in facts.front, adds_eos=facts.eos_id in facts.back)
+        return LoadedTokenizer(facts, self.engine)
+
+    def _literal(self, token: int) -> str | None:
+        found = self._added.get(token)
+        return found[0] if found is not None else None
+
+
+def _encoded(encoding: Any) -> Encoded:
+    ids = tuple(encoding.ids)
+    offsets = encoding.offsets
+    starts = [start for start, _ in offsets]
+    ends = [end for _, end in offsets]
+    mask = encoding.special_tokens_mask
+    # Set only for what the post-processor put around the text; special tokens in the text have 0.
+    if any(mask):
+        for i, put in enumerate(mask):
+            if put:
+                starts[i] = ends[i] = NOWHERE
+    return Encoded(ids, tuple(starts), tuple(ends))
+
+
+def _unencodable(texts: Sequence[str], error: Exception) -> TokenizerError:
+    for text in texts:
+        at = next((i for i, char in enumerate(text) if "\ud800" <= char <= "\udfff"), None)
+        if at is not None:
+            return TokenizerError(
+                "the text cannot be tokenized",
+                why=f"character {at} is the lone surrogate U+{ord(text[at]):04X}, which is no valid Unicode",
+                fix="replace it in the data",
+            )
+    return TokenizerError("the text cannot be tokenized", why=str(error) or type(error).__name__)

@@ -1,0 +1,176 @@
+"""What a tokenizer name means, and the files behind it, without importing transformers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sftui.errors import TokenizerError
+
+BUILTIN = "builtin:"
+WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".onnx", ".h5", ".msgpack", ".npz", ".gguf", ".ot", ".tflite")
+LARGEST_FILE = 128 << 20
+"""Larger files of a folder are no tokenizer files; their size and time still count in the fingerprint."""
+GGUF_HEAD = 64 << 20
+"""The metadata, with the vocabulary, stands at the head of a .gguf; the weights behind it do not matter."""
+_COMMIT = re.compile(r"[0-9a-f]{40}\Z")
+_REPO = re.compile(r"[\w.\-]+(/[\w.\-]+)?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where a tokenizer lives.
+
+    kind: `folder`, `file` (one tokenizer.json), `gguf`, `hub` or `builtin`. `argument` is what
+    from_pretrained gets. `path` is the folder or file on disk; for the Hub the cached snapshot of
+    the revision, or None where nothing is cached. `commit` is that snapshot's commit.
+    """
+
+    name: str
+    kind: str
+    argument: str
+    path: Path | None = None
+    revision: str | None = None
+    commit: str = ""
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the tokenizer's files; None where only one file counts."""
+        return self.path if self.kind in ("folder", "hub", "builtin") else None
+
+    @property
+    def json(self) -> Path | None:
+        """The tokenizer.json, if there is one."""
+        if self.kind == "file":
+            return self.path
+        found = self.folder / "tokenizer.json" if self.folder is not None else None
+        return found if found is not None and found.is_file() else None
+
+
+def locate(name: str, revision: str | None = None) -> Location:
+    """What `name` means; TokenizerError where it cannot mean anything.
+
+    A folder on disk wins over a Hub name, as in transformers. A folder with nothing but a
+    tokenizer.json counts as that file: AutoTokenizer has no class to go by there.
+    """
+    if not name.strip():
+        raise TokenizerError("no tokenizer is named", fix="give a Hub name, a folder, a tokenizer.json or builtin:NAME")
+    if name.startswith(BUILTIN):
+        return _builtin(name)
+    path = Path(name).expanduser()
+    try:
+        if path.is_file():
+            return _file(name, path)
+        if path.is_dir():
+            return _folder(name, path)
+    except OSError as error:
+        raise TokenizerError("the tokenizer cannot be read", where=name, why=error.strerror or str(error)) from error
+    if _looks_like_path(name) or not _REPO.match(name):
+        raise TokenizerError(
+            "there is no such tokenizer", where=name, why="neither a folder nor a file of this name exists",
+            fix="check the path, or give a Hub name such as Qwen/Qwen3-0.6B",
+        )
+    snapshot = cached_snapshot(name, revision)
+    return Location(name, "hub", name, snapshot, revision, snapshot.name if snapshot else "")
+
+
+def cached_snapshot(repo: str, revision: str | None) -> Path | None:
+    """The folder of a Hub repo at a revision in the local Hub cache, or None."""
+    from huggingface_hub import constants
+
+    home = Path(constants.HF_HUB_CACHE) / ("models--" + repo.replace("/", "--"))
+    wanted = revision or "main"
+    commit = wanted if _COMMIT.match(wanted) else ""
+    if not commit:
+        try:
+            commit = (home / "refs" / wanted).read_text().strip()
+        except (OSError, ValueError):
+            return None
+    snapshot = home / "snapshots" / commit
+    return snapshot if commit and snapshot.is_dir() else None
+
+
+def fingerprint(place: Location) -> dict[str, str]:
+    """sha256 of every file that may decide how the tokenizer loads, by its name in the folder.
+
+    All files of a folder but weights count (config.json too: it decides the class). Empty where
+    nothing is on disk yet.
+    """
+    if place.path is None:
+        return {}
+    if place.kind == "file":
+        return {"tokenizer.json": _sha256(place.path)}
+    if place.kind == "gguf":
+        stat = place.path.stat()
+        return {place.path.name: f"{stat.st_size}:{stat.st_mtime_ns}:{_sha256(place.path, GGUF_HEAD)}"}
+    files = [*place.path.glob("*"), *place.path.glob("additional_chat_templates/*.jinja")]
+    found = {}
+    for path in sorted(files):
+        if path.is_file() and path.suffix not in WEIGHTS:
+            name = path.relative_to(place.path).as_posix()
+            stat = path.stat()
+            large = stat.st_size > LARGEST_FILE
+            found[name] = f"{stat.st_size}:{stat.st_mtime_ns}" if large else _sha256(path)
+    return found
+
+
+def read_json(path: Path) -> Any:
+    """A JSON file; OSError or ValueError (also for bytes that are no UTF-8)."""
+    return json.loads(path.read_bytes().decode("utf-8"))
+
+
+def _builtin(name: str) -> Location:
+    from sftui.tokens import builtin
+
+    short = name.removeprefix(BUILTIN)
+    if short not in builtin.NAMES:
+        raise TokenizerError(
+            "there is no such built-in tokenizer", where=name,
+            fix="use " + ", ".join(BUILTIN + known for known in builtin.NAMES),
+        )
+    folder = builtin.folder(short)
+    return Location(name, "builtin", str(folder), folder)
+
+
+def _file(name: str, path: Path) -> Location:
+    if path.suffix == ".gguf":
+        return Location(name, "gguf", str(path), path)
+    if path.suffix == ".json" and path.name != "tekken.json":
+        if path.name in ("tokenizer_config.json", "special_tokens_map.json", "config.json"):
+            raise TokenizerError(
+                "this file is not a tokenizer", where=name, why=f"{path.name} only describes one",
+                fix=f"give its folder {path.parent}",
+            )
+        return Location(name, "file", str(path), path)
+    raise TokenizerError(
+        "this file cannot be loaded as a tokenizer", where=name,
+        why="only a tokenizer.json or a .gguf can stand alone", fix=f"give its folder {path.parent}",
+    )
+
+
+def _folder(name: str, path: Path) -> Location:
+    if (path / "tokenizer.json").is_file() and not any(
+        (path / other).is_file() for other in ("tokenizer_config.json", "config.json")
+    ):
+        return Location(name, "file", str(path / "tokenizer.json"), path / "tokenizer.json")
+    return Location(name, "folder", str(path), path)
+
+
+def _looks_like_path(name: str) -> bool:
+    return name.startswith((".", "/", "~")) or name.count("/") > 1 or (os.sep == "\\" and "\\" in name) or name.endswith((".json", ".gguf", ".model"))
+
+
+def _sha256(path: Path, limit: int | None = None) -> str:
+    digest = hashlib.sha256()
+    left = limit
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20 if left is None else min(1 << 20, left)):
+            digest.update(chunk)
+            if left is not None:
+                left -= len(chunk)
+    return digest.hexdigest()

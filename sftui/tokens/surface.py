@@ -1,0 +1,126 @@
+"""The bytes a token stands for, read from the kind of its decoder and never by decoding it alone.
+
+Decoding one id alone loses half characters and leading spaces; the rules here are those of the
+decoders of `tokenizers` 0.23 (ByteLevel, ByteFallback, Metaspace, WordPiece, BPEDecoder).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+METASPACE = "▁"
+_BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """How a tokenizer turns pieces back into text.
+
+    `space` is the character that stands for a space (Metaspace or Replace), `continuing` the
+    prefix of pieces that go on a word (WordPiece), `word_end` the suffix that ends one (BPE).
+    `dummy_prefix`: a text gets a leading space that it did not have, so a first piece may show one.
+    """
+
+    byte_level: bool = False
+    byte_fallback: bool = False
+    space: str = ""
+    continuing: str = ""
+    word_end: str = ""
+    dummy_prefix: bool = False
+
+
+def _byte_level_alphabet() -> dict[str, int]:
+    """GPT-2's printable stand-in of each byte → the byte (openai/gpt-2, encoder.py, bytes_to_unicode)."""
+    printable = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+    table = {chr(byte): byte for byte in printable}
+    others = [byte for byte in range(256) if byte not in set(printable)]
+    table.update({chr(256 + n): byte for n, byte in enumerate(others)})
+    return table
+
+
+BYTE_OF = _byte_level_alphabet()
+
+
+def read_decoding(backend: Any) -> Decoding:
+    """The decoding of a `tokenizers.Tokenizer`, from the states of its decoder and its model.
+
+    Without a decoder, a ByteLevel pre-tokenizer tells it (mBART-like exports leave it out).
+    """
+    steps = list(_steps(_state(backend.decoder)))
+    if not steps:
+        steps = [step for step in _steps(_state(backend.pre_tokenizer)) if step.get("type") in ("ByteLevel", "Metaspace")]
+    found: dict[str, Any] = {}
+    for step in steps:
+        kind = step.get("type")
+        if kind == "ByteLevel":
+            found["byte_level"] = True
+        elif kind == "ByteFallback":
+            found["byte_fallback"] = True
+        elif kind == "Metaspace":
+            found["space"] = step.get("replacement", METASPACE)
+            found["dummy_prefix"] = step.get("prepend_scheme", "always") != "never"
+        elif kind == "Replace" and step.get("content") == " ":
+            found["space"] = (step.get("pattern") or {}).get("String", "")
+        elif kind == "Strip" and step.get("content") == " " and step.get("start"):
+            found["dummy_prefix"] = True
+        elif kind == "WordPiece":
+            found["continuing"] = step.get("prefix", "##")
+        elif kind == "BPEDecoder":
+            found["word_end"] = step.get("suffix", "</w>")
+    return Decoding(**found)
+
+
+def surface_of(piece: str, decoding: Decoding) -> bytes:
+    """The bytes of a vocabulary piece; a piece outside the byte alphabet stands for itself."""
+    if decoding.byte_level:
+        try:
+            return bytes([BYTE_OF[char] for char in piece])
+        except KeyError:
+            return _utf8(piece)
+    if decoding.byte_fallback and (match := _BYTE_PIECE.match(piece)):
+        return bytes([int(match[1], 16)])
+    if decoding.space:
+        piece = piece.replace(decoding.space, " ")
+    if decoding.continuing:
+        piece = piece.removeprefix(decoding.continuing)
+    if decoding.word_end and piece.endswith(decoding.word_end):
+        piece = piece.removesuffix(decoding.word_end) + " "
+    return _utf8(piece)
+
+
+def surfacer(decoding: Decoding, piece: Callable[[int], str | None], literal: Callable[[int], str | None]) -> Callable[[int], bytes]:
+    """A function id → bytes; `literal` gives the content of an added token, which stands for itself."""
+
+    def surface(token: int) -> bytes:
+        added = literal(token)
+        if added is not None:
+            return _utf8(added)
+        found = piece(token)
+        return b"" if found is None else surface_of(found, decoding)
+
+    return surface
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _state(component: Any) -> dict[str, Any]:
+    if component is None:
+        return {}
+    try:
+        state = json.loads(component.__getstate__())
+    except (AttributeError, TypeError, ValueError):
+        return {}
+    return state if isinstance(state, dict) else {}
+
+
+def _steps(state: dict[str, Any]) -> list[dict[str, Any]]:
+    if state.get("type") == "Sequence":
+        inner = state.get("decoders") or state.get("pretokenizers") or []
+        return [step for part in inner for step in _steps(part)]
+    return [state] if state else []
