@@ -246,6 +246,12 @@ class Example:
     labels: tuple[int, ...]
     attention_mask: tuple[int, ...]
     shifted: bool = False
+    ignore_index: int = IGNORE_INDEX
+
+    @property
+    def trained(self) -> int:
+        """How many positions carry loss."""
+        return sum(1 for label in self.labels if label != self.ignore_index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,9 +307,7 @@ class Inspection:
     @property
     def trained(self) -> int:
         """Positions that carry loss in what the trainer receives."""
-        if self.example is None:
-            return 0
-        return sum(1 for label in self.example.labels if label != IGNORE_INDEX)
+        return self.example.trained if self.example is not None else 0
 
 
 @dataclass(frozen=True, slots=True)

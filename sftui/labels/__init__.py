@@ -1,0 +1,53 @@
+"""Tokens → Labels: the mask rules, truncation, shift and batch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sftui.labels.batch import collate, padded_width
+from sftui.labels.length import keep, within
+from sftui.labels.masks import Drawn, Subject, char_index, draw, trained_runs
+from sftui.model import IGNORE_INDEX, Conversation, Example, Kind, Labels, Rendered, Tokens
+from sftui.recipe import Recipe
+
+__all__ = [
+    "Drawn", "Subject", "char_index", "collate", "draw", "example", "keep", "label", "padded_width", "trained_runs", "within",
+]
+
+
+def label(tokens: Tokens, rendered: Rendered, conversation: Conversation, recipe: Recipe, *, drop: str | None = None) -> Labels:
+    """One label and one reason per token, what survives truncation, and why a row is dropped.
+
+    `drop` is a reason found earlier (the shape of the conversation, say). Labels are un-shifted.
+    RecipeError where the recipe's rule cannot apply to the row.
+    """
+    subject = Subject(tokens, rendered, conversation)
+    mask, reasons = draw(subject, recipe.mask)
+    values = tokens.input_ids
+    if conversation.kind is Kind.TOKENS and conversation.labels is not None:
+        values = conversation.labels
+    labels = tuple(value if on else IGNORE_INDEX for value, on in zip(values, mask))
+    kept, too_long = keep(len(tokens), recipe.length)
+    dropped = drop or too_long
+    if dropped is None and recipe.length.drop_unlabelled and all(v == IGNORE_INDEX for v in within(kept, labels)):
+        dropped = "no trained token is left"
+    notes = () if rendered.exact else ("who wrote which token is a best effort here",)
+    return Labels(labels=labels, reasons=tuple(reasons), kept=kept, dropped=dropped, notes=notes)
+
+
+def example(tokens: Tokens, labels: Labels, recipe: Recipe, attention: tuple[int, ...] | None = None) -> Example | None:
+    """What the trainer receives for the row; None where it is dropped.
+
+    Cut first, then shifted: `preshifted` drops the last input and the first label, so that
+    `labels[i]` is what must be predicted from `input_ids[i]`.
+    """
+    if labels.dropped is not None:
+        return None
+    ignore = recipe.mask.ignore_index
+    ids = within(labels.kept, tokens.input_ids)
+    values = tuple(ignore if v == IGNORE_INDEX else v for v in within(labels.kept, labels.labels))
+    mask = within(labels.kept, attention) if attention is not None else (1,) * len(ids)
+    whole = Example(ids, values, mask, ignore_index=ignore)
+    if recipe.loss.shift == "internal":
+        return whole
+    return replace(whole, input_ids=ids[:-1], labels=values[1:], attention_mask=mask[:-1], shifted=True)

@@ -1,0 +1,200 @@
+"""The mask rules: which tokens are trained, and why, one pure function a rule.
+
+Every rule returns one flag and one reason per token. A token belongs to the span in which its
+first character lies, so a token that straddles a border counts to the left of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sftui.errors import RecipeError
+from sftui.model import NOWHERE, Conversation, Kind, Part, Reason, Rendered, Tokens, common_prefix
+from sftui.recipe import Mask
+
+Drawn = tuple[list[bool], list[Reason]]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a mask is drawn on."""
+
+    tokens: Tokens
+    rendered: Rendered
+    conversation: Conversation
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        return tuple(message.role for message in self.conversation.messages)
+
+
+def draw(subject: Subject, options: Mask) -> Drawn:
+    """The mask of one row by `options.rule`; RecipeError where the rule cannot apply to the row."""
+    if subject.conversation.kind is Kind.TOKENS:
+        return given(subject, options)
+    if options.rule == "all":
+        return whole(subject)
+    if options.rule == "completion":
+        return completion(subject, options)
+    if options.rule == "assistant":
+        return assistant(subject, options)
+    if options.rule == "turn_full":
+        return turn_full(subject, options)
+    if options.rule == "generation_tag":
+        return generation_tag(subject)
+    if options.rule == "given":
+        return given(subject, options)
+    raise RecipeError(f"mask.rule {options.rule} belongs to a trainer's own preset", fix="choose that trainer's preset")
+
+
+def whole(subject: Subject) -> Drawn:
+    """Everything is trained."""
+    n = len(subject.tokens)
+    return [True] * n, [Reason.APPENDED if _appended(subject.tokens, i) else Reason.WHOLE for i in range(n)]
+
+
+def completion(subject: Subject, options: Mask) -> Drawn:
+    """What comes after the prompt is trained.
+
+    `prompt_length` masks the first min(len(prompt_ids), len(input_ids)) positions, as the
+    tutorials do; `common_prefix` masks only what both tokenizations share (TRL ≥ 1.15,
+    trl/data_utils.py). A row without a prompt, plain text, is trained as a whole.
+    """
+    tokens = subject.tokens
+    if tokens.prompt_ids is None:
+        return whole(subject)
+    n = len(tokens)
+    shared = common_prefix(tokens.prompt_ids, tokens.input_ids)
+    cut = shared if options.boundary == "common_prefix" else min(len(tokens.prompt_ids), n)
+    mask, reasons = [], []
+    for i in range(n):
+        if i < cut:
+            mask.append(False)
+            reasons.append(Reason.PROMPT if i < shared else Reason.BOUNDARY)
+            continue
+        trained, reason = True, Reason.COMPLETION
+        if _appended(tokens, i):
+            reason = Reason.APPENDED
+        elif tokens.parts[i] is Part.TERMINATOR:
+            trained = options.terminator == "train"
+            reason = Reason.TERMINATOR if trained else Reason.TERMINATOR_OFF
+        elif tokens.parts[i] is Part.SEPARATOR and options.trailing == "mask":
+            trained, reason = False, Reason.TRAILING
+        mask.append(trained)
+        reasons.append(reason)
+    return mask, reasons
+
+
+def assistant(subject: Subject, options: Mask) -> Drawn:
+    """The messages of `options.roles`: their content, and terminator and trailing space by choice."""
+    tokens, roles = subject.tokens, subject.roles
+    if subject.conversation.kind is not Kind.CHAT:
+        raise RecipeError("mask.rule assistant needs messages", why=f"this row is {subject.conversation.kind.value}",
+                          fix="set mask.rule to all or completion")
+    wanted = {i for i, role in enumerate(roles) if role in options.roles}
+    last = max(wanted, default=NOWHERE)
+    chosen = {last} if options.turns == "last" else wanted
+    mask, reasons = [], []
+    for i in range(len(tokens)):
+        owner, part = tokens.messages[i], tokens.parts[i]
+        trained, reason = False, Reason.ROLE
+        if _appended(tokens, i):
+            trained, reason = bool(chosen), Reason.APPENDED
+        elif owner in wanted and owner not in chosen:
+            reason = Reason.EARLIER
+        elif owner in chosen:
+            trained, reason = _inside_turn(part, options)
+        mask.append(trained)
+        reasons.append(reason)
+    return mask, reasons
+
+
+def turn_full(subject: Subject, options: Mask) -> Drawn:
+    """Whole messages of `options.roles`, header included (torchtune masks by message)."""
+    tokens, roles = subject.tokens, subject.roles
+    wanted = {i for i, role in enumerate(roles) if role in options.roles}
+    chosen = {max(wanted)} if options.turns == "last" and wanted else wanted
+    mask = [owner in chosen for owner in tokens.messages]
+    reasons = [
+        Reason.ASSISTANT if trained else Reason.EARLIER if owner in wanted else Reason.ROLE
+        for trained, owner in zip(mask, tokens.messages)
+    ]
+    return mask, reasons
+
+
+def generation_tag(subject: Subject) -> Drawn:
+    """The `{% generation %}` spans, mapped to tokens by transformers' own rule, its quirks included.
+
+    transformers 5.23, tokenization_utils_base.py, apply_chat_template: a span goes from
+    char_to_token(start) to char_to_token(end - 1); no token at the start ends the whole search,
+    and an end that is missing or token 0 trains everything to the end of the row.
+    """
+    tokens, rendered = subject.tokens, subject.rendered
+    if not rendered.has_generation_tag:
+        raise RecipeError("mask.rule generation_tag trains nothing here", why="the chat template has no {% generation %} tag",
+                          fix="use a template with the tag, or mask.rule assistant")
+    n = len(tokens)
+    mask = [False] * n
+    first_at = char_index(tokens)
+    for start, end in rendered.generation:
+        first, last = first_at.get(start), first_at.get(end - 1)
+        if first is None:
+            break
+        for i in range(first, last + 1 if last else n):
+            mask[i] = True
+    return mask, [Reason.GENERATION if trained else Reason.NOT_GENERATION for trained in mask]
+
+
+def given(subject: Subject, options: Mask) -> Drawn:
+    """The labels that the data brings; rows of ids without labels are trained only by rule `all`."""
+    conversation = subject.conversation
+    if conversation.labels is None:
+        if options.rule == "all":
+            return whole(subject)
+        raise RecipeError("the row has input_ids but no labels", why=f"mask.rule {options.rule} needs messages to draw a mask",
+                          fix="set mask.rule to all, or give the messages")
+    mask = [label != options.ignore_index for label in conversation.labels]
+    return mask, [Reason.GIVEN if trained else Reason.GIVEN_MASKED for trained in mask]
+
+
+def char_index(tokens: Tokens) -> dict[int, int]:
+    """Character → the first token that covers it, as `Encoding.char_to_token` answers."""
+    found: dict[int, int] = {}
+    for i, (start, end) in enumerate(zip(tokens.starts, tokens.ends)):
+        if start == NOWHERE:
+            continue
+        for char in range(start, end):
+            found.setdefault(char, i)
+    return found
+
+
+def _inside_turn(part: Part, options: Mask) -> tuple[bool, Reason]:
+    if part is Part.CONTENT:
+        return True, Reason.ASSISTANT
+    if part is Part.TERMINATOR:
+        on = options.terminator == "train"
+        return on, Reason.TERMINATOR if on else Reason.TERMINATOR_OFF
+    if part is Part.SEPARATOR:
+        on = options.trailing == "train" and options.terminator == "train"
+        return on, Reason.ASSISTANT if on else Reason.TRAILING
+    return False, Reason.HEADER
+
+
+def _appended(tokens: Tokens, i: int) -> bool:
+    return tokens.parts[i] is Part.INJECTED and tokens.starts[i] == NOWHERE and i == len(tokens) - 1
+
+
+def trained_runs(mask: Sequence[bool]) -> list[tuple[int, int]]:
+    """The half-open token ranges that are trained, in order."""
+    runs: list[tuple[int, int]] = []
+    start = None
+    for i, on in enumerate(mask):
+        if on and start is None:
+            start = i
+        elif not on and start is not None:
+            runs.append((start, i))
+            start = None
+    if start is not None:
+        runs.append((start, len(mask)))
+    return runs

@@ -1,0 +1,167 @@
+"""Recipe + Row → Inspection: the only place that knows the order of the stages.
+
+A stage that fails leaves its problem as data and the earlier stages in place; nothing here raises
+for what a row contains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from sftui import labels as label_rules
+from sftui.conversations import Detected, convert
+from sftui.errors import RecipeError, SftuiError, TemplateError
+from sftui.model import (
+    Batch,
+    Boundary,
+    Conversation,
+    Example,
+    Inspection,
+    Kind,
+    Problem,
+    Row,
+    Stage,
+    common_prefix,
+)
+from sftui.recipe import Recipe
+from sftui.trainers import Toolbox, trainer_named
+
+__all__ = ["Toolbox", "inspect", "inspect_all", "inspect_early", "make_batch", "make_toolbox"]
+
+
+def make_toolbox(recipe: Recipe, tokenizer: object) -> Toolbox:
+    """The tokenizer with the recipe's special tokens, and the templates that the recipe names.
+
+    TokenizerError for a token that is not in the vocabulary, TemplateError for a template that
+    is missing or does not parse. No template at all is no error here: rows will say so.
+    """
+    from sftui.templates import builtin_template, compile_template, load_template_file
+    from sftui.tokens import LoadedTokenizer
+
+    assert isinstance(tokenizer, LoadedTokenizer)
+    tokenizer = tokenizer.with_tokens(
+        eos=recipe.tokenizer.eos_token, pad=recipe.tokenizer.pad_token, bos=recipe.tokenizer.bos_token
+    )
+    kind, _, name = recipe.render.template.partition(":")
+    if kind == "file":
+        return Toolbox(tokenizer, {"default": load_template_file(name)}, name)
+    if kind == "builtin":
+        return Toolbox(tokenizer, {"default": builtin_template(name)}, f"builtin:{name}")
+    if kind != "tokenizer":
+        raise TemplateError(f"render.template `{recipe.render.template}` is not known",
+                            fix="say tokenizer, file:PATH or builtin:NAME")
+    templates = {
+        key: compile_template(source, f"{tokenizer.facts.name} ({key})")
+        for key, source in tokenizer.facts.chat_templates.items()
+    }
+    return Toolbox(tokenizer, templates, "tokenizer's own" if templates else "")
+
+
+def inspect_early(row: Row, detected: Detected, recipe: Recipe) -> Inspection:
+    """The stages that need no tokenizer: what can be shown while one is loading."""
+    result = Inspection(row)
+    if row.data is None:
+        return replace(result, stopped_at=Stage.ROW, problem=Problem(row.problem or "the row could not be read"))
+    try:
+        return replace(result, conversation=convert(row, detected, recipe.data))
+    except SftuiError as error:
+        return replace(result, stopped_at=Stage.CONVERSATION, problem=as_problem(error))
+
+
+def inspect(row: Row, detected: Detected, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Inspection:
+    """Everything about one row under one recipe.
+
+    `spans=False` leaves out who wrote which token where no rule needs it: bulk encoding does not.
+    """
+    result = replace(inspect_early(row, detected, recipe), provisional=tools.tokenizer.facts.state == "provisional")
+    if result.conversation is None:
+        return result
+    trainer = trainer_named(recipe.preset)
+    stage = Stage.CONVERSATION
+    try:
+        shaped = trainer.shape(result.conversation, recipe)
+        result = replace(result, conversation=shaped.conversation)
+        stage = Stage.RENDERED
+        rendered = trainer.render(shaped, recipe, tools, spans=spans or recipe_needs_spans(recipe))
+        result = replace(result, rendered=rendered)
+        stage = Stage.TOKENS
+        tokens = trainer.tokenize(rendered, shaped, recipe, tools)
+        result = replace(result, tokens=tokens)
+        if tokens.prompt_ids is not None:
+            shared = common_prefix(tokens.prompt_ids, tokens.input_ids)
+            result = replace(result, boundary=Boundary(len(tokens.prompt_ids), shared))
+        stage = Stage.LABELS
+        tokens, labels = trainer.label(tokens, rendered, shaped, recipe, tools)
+        example = label_rules.example(tokens, labels, recipe, attention_of(shaped.conversation, len(tokens)))
+    except SftuiError as error:
+        return replace(result, stopped_at=stage, problem=as_problem(error))
+    notes = (*shaped.conversation.notes, *rendered.notes, *tokens.notes, *labels.notes)
+    return replace(result, tokens=tokens, labels=labels, example=example, notes=notes)
+
+
+def inspect_all(
+    rows: Iterable[Row], detected: Detected, recipe: Recipe, tools: Toolbox, *, spans: bool = False
+) -> Iterator[Inspection]:
+    """Rows in order, each inspected."""
+    for row in rows:
+        yield inspect(row, detected, recipe, tools, spans=spans)
+
+
+def recipe_needs_spans(recipe: Recipe) -> bool:
+    """True where a mask rule reads who wrote which token."""
+    mask = recipe.mask
+    return mask.rule in ("assistant", "turn_full") or (
+        mask.rule == "completion" and (mask.terminator == "mask" or mask.trailing == "mask")
+    )
+
+
+def make_batch(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox) -> Batch:
+    """The padded rectangle of the rows that reach the trainer; RecipeError where it cannot be padded."""
+    facts = tools.tokenizer.facts
+    examples: list[Example] = []
+    rows: list[int] = []
+    left_out = 0
+    for inspection in inspections:
+        if inspection.example is None:
+            left_out += 1
+        else:
+            examples.append(inspection.example)
+            rows.append(inspection.row.index)
+    if not examples:
+        raise RecipeError("there is no row to put into a batch", why="none of the rows reaches the trainer")
+    pad_id, note = pad_token_id(recipe, tools)
+    notes = (note,) if note else ()
+    if left_out:
+        notes = (*notes, f"{left_out} of {len(inspections)} rows never reach the trainer")
+    return label_rules.collate(
+        examples, rows, recipe.batch, pad_id=pad_id, padding_side=facts.padding_side, max_length=recipe.length.max, notes=notes
+    )
+
+
+def pad_token_id(recipe: Recipe, tools: Toolbox) -> tuple[int | None, str]:
+    """The id that pads, and a note where it is not the tokenizer's own pad token."""
+    facts = tools.tokenizer.facts
+    wanted = recipe.batch.pad_token
+    if wanted != "auto":
+        token_id = tools.tokenizer.token_id(wanted)
+        if token_id is None:
+            raise RecipeError(f"batch.pad_token `{wanted}` is not in the vocabulary", fix="name a token the tokenizer has")
+        return token_id, ""
+    if facts.pad_token_id is not None:
+        return facts.pad_token_id, ""
+    if facts.eos_token_id is not None:
+        return facts.eos_token_id, f"the tokenizer has no pad token: EOS {facts.eos_token} pads, as the tutorials set it"
+    return None, ""
+
+
+def attention_of(conversation: Conversation, count: int) -> tuple[int, ...] | None:
+    """The attention mask that stored rows bring, where it fits."""
+    if conversation.kind is Kind.TOKENS and conversation.attention_mask is not None and len(conversation.attention_mask) == count:
+        return conversation.attention_mask
+    return None
+
+
+def as_problem(error: SftuiError) -> Problem:
+    """An error as data."""
+    return Problem(f"{error.where}: {error.what}" if error.where else error.what, error.why, error.fix)

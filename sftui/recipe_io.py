@@ -1,0 +1,213 @@
+"""Recipes as YAML: load with every problem named, save only what differs from the preset."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from sftui.errors import RecipeError
+from sftui.recipe import KnobInfo, Recipe, changed, diff, get, knobs, sections
+
+PresetLookup = Callable[[str], Recipe]
+"""Name of a preset → its recipe; raises RecipeError for an unknown name."""
+
+DEFAULT_PRESET = "hf-trainer"
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """A value that a knob cannot take: why, and what to do."""
+
+    why: str
+    fix: str
+
+
+def load(text: str, where: str, preset: PresetLookup) -> Recipe:
+    """The recipe in a YAML text; RecipeError names the first problem and counts the others."""
+    return from_mapping(parse_yaml(text, where), where, preset)
+
+
+def parse_yaml(text: str, where: str) -> Mapping[str, Any]:
+    """A YAML mapping, never running code; RecipeError with line and column."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+    try:
+        value = YAML(typ="safe", pure=True).load(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark
+        place = f"{where} line {mark.line + 1}, column {mark.column + 1}" if mark else where
+        raise RecipeError("the recipe is not valid YAML", where=place, why=str(error.problem), fix="mend the line") from error
+    except (YAMLError, ValueError, RecursionError) as error:
+        raise RecipeError("the recipe is not valid YAML", where=where, why=str(error).splitlines()[0]) from error
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise RecipeError("a recipe is a mapping of sections", where=where, why=f"this is a {type(value).__name__}",
+                          fix="begin with `preset: hf-trainer`")
+    return value
+
+
+def from_mapping(value: Mapping[str, Any], where: str, preset: PresetLookup) -> Recipe:
+    """The recipe that a parsed mapping stands for; every field not named comes from its preset."""
+    name = value.get("preset", DEFAULT_PRESET)
+    if not isinstance(name, str):
+        raise RecipeError("`preset` must be a name", where=where, why=f"it is {name!r}")
+    recipe = preset(name)
+    problems: list[str] = []
+    section_names = [section for section, _ in sections(recipe)]
+    by_path = {info.path: info for info in knobs()}
+    for section, group in value.items():
+        if section == "preset":
+            continue
+        if section not in section_names:
+            problems.append(f"no section `{section}`{_did_you_mean(str(section), section_names)}")
+            continue
+        if group is None:
+            continue
+        if not isinstance(group, Mapping):
+            problems.append(f"`{section}` must be a mapping of knobs, not {group!r}")
+            continue
+        for key, raw in group.items():
+            path = f"{section}.{key}"
+            info = by_path.get(path)
+            if info is None:
+                problems.append(unknown_knob(path))
+                continue
+            checked = check(info, raw)
+            if isinstance(checked, Misfit):
+                problems.append(f"`{path}` {checked.why}, {checked.fix}")
+            else:
+                recipe = changed(recipe, path, checked)
+    if problems:
+        more = f" (and {len(problems) - 1} more: {'; '.join(problems[1:4])})" if len(problems) > 1 else ""
+        raise RecipeError(problems[0] + more, where=where)
+    return recipe
+
+
+def dump(recipe: Recipe, preset: PresetLookup, *, comment: str = "") -> str:
+    """The recipe as YAML: the preset and what differs from it; `comment` becomes the first lines."""
+    from ruamel.yaml import YAML
+
+    tree: dict[str, Any] = {"preset": recipe.preset}
+    for change in diff(preset(recipe.preset), recipe):
+        if change.path == "preset":
+            continue
+        section, _, name = change.path.partition(".")
+        tree.setdefault(section, {})[name] = _plain(change.after)
+    stream = io.StringIO()
+    for line in comment.splitlines():
+        stream.write(f"# {line}\n")
+    writer = YAML(typ="safe", pure=True)
+    writer.default_flow_style = False
+    writer.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
+    writer.allow_unicode = True
+    writer.width = 100
+    writer.dump(tree, stream)
+    return stream.getvalue()
+
+
+def parse_value(path: str, text: str) -> Any:
+    """What a person typed for one knob, as its value; RecipeError says what it may be."""
+    info = next((k for k in knobs() if k.path == path), None)
+    if info is None:
+        raise RecipeError(unknown_knob(path))
+    raw: Any = text
+    if info.type in ("str?", "int?", "int", "bool"):
+        lowered = text.strip().lower()
+        if info.type.endswith("?") and lowered in ("", "null", "none", "~", "off"):
+            raw = None
+        elif info.type == "bool" and lowered in ("true", "yes", "on", "1", "false", "no", "off", "0"):
+            raw = lowered in ("true", "yes", "on", "1")
+        elif info.type.startswith("int"):
+            try:
+                raw = int(lowered.replace("_", "").replace(",", ""))
+            except ValueError:
+                raw = text
+    elif info.type == "mapping":
+        raw = parse_yaml(_flow(text), path) if text.strip() else {}
+    elif info.type == "list":
+        raw = [part.strip() for part in text.strip().strip("[]").split(",") if part.strip()]
+    checked = check(info, raw)
+    if isinstance(checked, Misfit):
+        raise RecipeError(f"`{path}` {checked.why}", fix=checked.fix)
+    return checked
+
+
+def check(info: KnobInfo, raw: Any) -> Any:
+    """The value as the knob stores it, or a Misfit."""
+    if raw is None and info.type.endswith("?"):
+        return None
+    if info.choices:
+        if isinstance(raw, bool):  # YAML reads a bare off/no/on/yes of version 1.1 as a boolean
+            raw = {False: "off", True: "on"}[raw]
+        if raw not in info.choices:
+            close = _did_you_mean(str(raw), info.choices)
+            return Misfit(f"cannot be {raw!r}{close}", f"choose one of {', '.join(info.choices)}")
+        return raw
+    if info.type == "bool":
+        return raw if isinstance(raw, bool) else Misfit(f"cannot be {raw!r}", "say true or false")
+    if info.type.startswith("int"):
+        if isinstance(raw, bool) or not isinstance(raw, int):
+            return Misfit(f"cannot be {raw!r}", "give a whole number")
+        if info.minimum is not None and raw < info.minimum:
+            return Misfit(f"cannot be {raw}", f"give {info.minimum} or more")
+        return raw
+    if info.type.startswith("str"):
+        return raw if isinstance(raw, str) else Misfit(f"cannot be {raw!r}", "give a text in quotes")
+    if info.type == "list":
+        if isinstance(raw, (list, tuple)) and all(isinstance(item, str) for item in raw):
+            return tuple(raw)
+        return Misfit(f"cannot be {raw!r}", "give a list of names")
+    if not isinstance(raw, Mapping):
+        return Misfit(f"cannot be {raw!r}", "give a mapping, e.g. {enable_thinking: false}")
+    return dict(raw)
+
+
+def unknown_knob(path: str) -> str:
+    """One sentence for a knob that does not exist, with the nearest that do."""
+    paths = [info.path for info in knobs()]
+    section, _, name = path.partition(".")
+    same_name = [p for p in paths if p.partition(".")[2] == (name or section)]
+    if same_name:
+        return f"no knob `{path}`, did you mean `{same_name[0]}`?"
+    return f"no knob `{path}`{_did_you_mean(path, paths)}"
+
+
+def cross_check(recipe: Recipe) -> tuple[str, ...]:
+    """Sentences on knobs that contradict each other; empty when the recipe makes sense."""
+    found = []
+    if recipe.mask.rule == "markers" and not recipe.mask.response_marker:
+        found.append("mask.rule markers needs mask.response_marker")
+    if recipe.batch.pad_to == "max" and recipe.length.max is None:
+        found.append("batch.pad_to max needs length.max")
+    if recipe.length.over in ("proportional", "split") and recipe.length.max is None:
+        found.append(f"length.over {recipe.length.over} needs length.max")
+    if recipe.pack.strategy != "none" and recipe.length.max is None:
+        found.append(f"pack.strategy {recipe.pack.strategy} needs length.max")
+    return tuple(found)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def _flow(text: str) -> str:
+    stripped = text.strip()
+    return stripped if stripped.startswith("{") else "{" + stripped.replace("=", ": ") + "}"
+
+
+def _did_you_mean(word: str, options: Any) -> str:
+    close = get_close_matches(word, [str(option) for option in options], n=1, cutoff=0.6)
+    return f", did you mean `{close[0]}`?" if close else ""
+
+
+__all__ = [
+    "DEFAULT_PRESET", "Misfit", "check", "cross_check", "dump", "from_mapping", "get", "load", "parse_value", "parse_yaml",
+    "unknown_knob",
+]

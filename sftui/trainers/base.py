@@ -1,0 +1,189 @@
+"""What a trainer is to sftui: presets, and the few steps between a row and its labels.
+
+The default steps follow the recipe alone; a trainer overrides a step only where its own code does
+something that no knob says. A step gets plain data and gives plain data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from sftui import labels as label_rules
+from sftui.errors import RecipeError, TemplateError
+from sftui.model import Conversation, Kind, Labels, Rendered, Span, Tokens
+from sftui.model import Part as PartOf
+from sftui.recipe import Recipe
+from sftui.tokens import tokenize
+
+if TYPE_CHECKING:
+    from sftui.templates import ChatTemplate
+    from sftui.tokens import LoadedTokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class Toolbox:
+    """The loaded things a recipe names: the tokenizer, and the chat templates by name."""
+
+    tokenizer: LoadedTokenizer
+    templates: Mapping[str, ChatTemplate] = field(default_factory=dict)
+    template_name: str = ""
+
+    @property
+    def special_tokens(self) -> Mapping[str, str]:
+        return self.tokenizer.facts.special_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Shaped:
+    """A conversation as the trainer sees it, and why it drops the row, if it does."""
+
+    conversation: Conversation
+    dropped: str | None = None
+    prompt_messages: int | None = None
+
+
+class Trainer:
+    """A trainer that does what the recipe says and nothing else."""
+
+    name = ""
+    versions: tuple[str, ...] = ()
+
+    def preset(self, version: str | None = None) -> Recipe:
+        """Every field filled as the trainer fills it; RecipeError for a version it never had."""
+        raise NotImplementedError
+
+    def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
+        """Which messages there are, which of them are the prompt, and whether the row is dropped."""
+        if conversation.kind is Kind.STRINGS and recipe.data.strings == "chat":
+            from sftui.conversations import as_chat
+
+            conversation = as_chat(conversation)
+        prompt, dropped = None, None
+        if recipe.mask.rule == "completion":
+            prompt, dropped = prompt_of(conversation, recipe.mask.prompt)
+        elif recipe.mask.rule == "assistant" and conversation.kind is Kind.CHAT:
+            dropped = _no_role(conversation, recipe.mask.roles)
+        return Shaped(conversation, dropped, prompt)
+
+    def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
+        """The rendered text of a shaped conversation."""
+        from sftui.templates import render, without_bos
+
+        conversation = shaped.conversation
+        if conversation.kind is Kind.TOKENS:
+            return from_ids(conversation, tools)
+        template = pick_template(conversation, tools) if conversation.kind is Kind.CHAT else None
+        rendered = render(
+            conversation, template, special_tokens=tools.special_tokens, options=recipe.render,
+            prompt_messages=None if shaped.dropped else shaped.prompt_messages, spans=spans,
+        )
+        bos = tools.tokenizer.facts.bos_token
+        return without_bos(rendered, bos) if recipe.tokenize.bos == "strip_text" and bos else rendered
+
+    def tokenize(self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> Tokens:
+        """The tokens of the rendered text, and of the prompt alone where one was rendered."""
+        if shaped.conversation.kind is Kind.TOKENS:
+            return stored_tokens(shaped.conversation, rendered, tools)
+        return tokenize(rendered, tools.tokenizer, recipe.tokenize)
+
+    def label(
+        self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
+    ) -> tuple[Tokens, Labels]:
+        """Labels with a reason each; tokens come back changed only where the trainer changes ids."""
+        if shaped.dropped is not None:
+            return tokens, dropped_labels(tokens, shaped.dropped)
+        return tokens, label_rules.label(tokens, rendered, shaped.conversation, recipe)
+
+
+def prompt_of(conversation: Conversation, rule: str) -> tuple[int | None, str | None]:
+    """How many messages are the prompt, or why the row cannot be trained.
+
+    `last_assistant`: every message before the last one, which must be the assistant's.
+    `column`: the messages of the `prompt` column; a row without one has no prompt.
+    """
+    if conversation.kind is not Kind.CHAT:
+        return (1, None) if conversation.kind is Kind.STRINGS else (None, None)
+    if rule == "column":
+        return conversation.prompt_messages, None
+    if not conversation.messages:
+        return None, "there are no messages"
+    last = conversation.messages[-1].role
+    if last != "assistant":
+        return None, f"the last message is from `{last}`, not from the assistant"
+    return len(conversation.messages) - 1, None
+
+
+def pick_template(conversation: Conversation, tools: Toolbox) -> ChatTemplate:
+    """The template for a row: with several named ones transformers picks by the row's tools."""
+    if not tools.templates:
+        raise TemplateError("there is no chat template", why="the tokenizer brings none and the recipe names none",
+                            fix="give one with --template NAME or --template FILE")
+    from sftui.templates import choose_template
+
+    name = choose_template({key: template.source for key, template in tools.templates.items()}, conversation.tools)[0]
+    return tools.templates[name]
+
+
+def from_ids(conversation: Conversation, tools: Toolbox) -> Rendered:
+    """Stored ids as text: their surfaces joined, so that the views have something to stand on."""
+    surfaces = [tools.tokenizer.surface(i) or tools.tokenizer.piece(i).encode("utf-8", "replace") for i in conversation.input_ids]
+    text = b"".join(surfaces).decode("utf-8", "replace")
+    return Rendered(text=text, spans=(Span(0, len(text), 0, PartOf.CONTENT),) if text else (), exact=True,
+                    notes=("the row holds ids; the text is put together from them",))
+
+
+def stored_tokens(conversation: Conversation, rendered: Rendered, tools: Toolbox) -> Tokens:
+    """Stored ids as Tokens; RecipeError where an id is not in the vocabulary."""
+    tokenizer = tools.tokenizer
+    size = tokenizer.facts.vocab_size
+    for position, token_id in enumerate(conversation.input_ids):
+        if not 0 <= token_id < size:
+            raise RecipeError(f"id {token_id} at position {position} is not in this tokenizer", why=f"it has {size} tokens",
+                              fix="open the row with the tokenizer that made the ids")
+    surfaces = tuple(tokenizer.surface(i) for i in conversation.input_ids)
+    starts, ends = byte_offsets(surfaces, tuple(tokenizer.piece(i) for i in conversation.input_ids))
+    n = len(conversation.input_ids)
+    return Tokens(
+        input_ids=conversation.input_ids, starts=starts, ends=ends,
+        pieces=tuple(tokenizer.piece(i) for i in conversation.input_ids), surfaces=surfaces,
+        special=tuple(tokenizer.is_special(i) for i in conversation.input_ids),
+        messages=(0,) * n, parts=(PartOf.CONTENT,) * n,
+    )
+
+
+def byte_offsets(surfaces: Sequence[bytes], pieces: Sequence[str]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Character offsets of tokens in their joined text; tokens inside one character share its span."""
+    joined = b"".join(s or p.encode("utf-8", "replace") for s, p in zip(surfaces, pieces))
+    char_at: list[int] = []
+    for number, char in enumerate(joined.decode("utf-8", "replace")):
+        char_at.extend([number] * len(char.encode("utf-8")))
+    if len(char_at) != len(joined):  # invalid UTF-8 was replaced: places are not known
+        return (-1,) * len(surfaces), (-1,) * len(surfaces)
+    starts, ends, at = [], [], 0
+    for surface, piece in zip(surfaces, pieces):
+        size = len(surface or piece.encode("utf-8", "replace"))
+        starts.append(char_at[at] if size else -1)
+        ends.append(char_at[at + size - 1] + 1 if size else -1)
+        at += size
+    return tuple(starts), tuple(ends)
+
+
+def dropped_labels(tokens: Tokens, why: str) -> Labels:
+    """Labels of a row that never reaches the mask: nothing is trained, and why."""
+    from sftui.model import IGNORE_INDEX, Reason
+
+    n = len(tokens)
+    return Labels((IGNORE_INDEX,) * n, (Reason.PROMPT,) * n, ((0, n),), dropped=why)
+
+
+def _no_role(conversation: Conversation, roles: tuple[str, ...]) -> str | None:
+    if any(message.role in roles for message in conversation.messages):
+        return None
+    return f"no message is from {' or '.join(f'`{role}`' for role in roles)}"
+
+
+def filled(recipe: Recipe, **groups: object) -> Recipe:
+    """A recipe with whole groups replaced."""
+    return replace(recipe, **groups)  # type: ignore[arg-type]

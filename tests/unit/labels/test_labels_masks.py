@@ -1,0 +1,140 @@
+"""The mask rules on small hand-made rows, as tables."""
+
+from __future__ import annotations
+
+import pytest
+
+from sftui import labels as rules
+from sftui.errors import RecipeError
+from sftui.model import NOWHERE, Conversation, Kind, Labels, Message, Part, Reason, Rendered, Tokens
+from sftui.recipe import Length, Loss, Mask, Recipe
+
+#  0      1        2       3       4      5     6      7       8        9      10    11
+#  <s>    user:    hi      <e>     \n     asst: yo     <e>     \n       asst:  bye   <e>
+PARTS = [Part.BOS, Part.HEADER, Part.CONTENT, Part.TERMINATOR, Part.SEPARATOR,
+         Part.HEADER, Part.CONTENT, Part.TERMINATOR, Part.SEPARATOR, Part.HEADER, Part.CONTENT, Part.TERMINATOR]
+OWNERS = [NOWHERE, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2]
+IDS = tuple(range(100, 112))
+
+
+def tokens(prompt: tuple[int, ...] | None = None, parts: list[Part] | None = None) -> Tokens:
+    n = len(IDS)
+    return Tokens(
+        input_ids=IDS, starts=tuple(range(n)), ends=tuple(range(1, n + 1)), pieces=("x",) * n, surfaces=(b"x",) * n,
+        special=(False,) * n, messages=tuple(OWNERS), parts=tuple(parts or PARTS), prompt_ids=prompt,
+    )
+
+
+def chat() -> Conversation:
+    roles = ("user", "assistant", "assistant")
+    return Conversation(Kind.CHAT, "messages", messages=tuple(Message({"role": r, "content": "x"}) for r in roles))
+
+
+RENDERED = Rendered(text="x" * 12)
+
+
+def draw(mask: Mask, prompt: tuple[int, ...] | None = None, rendered: Rendered = RENDERED) -> str:
+    flags, _ = rules.draw(rules.Subject(tokens(prompt), rendered, chat()), mask)
+    return "".join("█" if on else "░" for on in flags)
+
+
+@pytest.mark.parametrize(
+    ("mask", "prompt", "drawn"),
+    [
+        (Mask(rule="all"), None, "████████████"),
+        (Mask(rule="completion"), IDS[:10], "░░░░░░░░░░██"),
+        (Mask(rule="completion"), IDS[:9], "░░░░░░░░░███"),
+        (Mask(rule="completion"), IDS + (1, 2, 3), "░░░░░░░░░░░░"),
+        (Mask(rule="completion"), (100, 101, 7, 7), "░░░░████████"),
+        (Mask(rule="completion", boundary="common_prefix"), (100, 101, 7, 7), "░░██████████"),
+        (Mask(rule="completion", terminator="mask"), IDS[:10], "░░░░░░░░░░█░"),
+        (Mask(rule="completion", trailing="mask"), IDS[:6], "░░░░░░██░███"),
+        (Mask(rule="completion"), None, "████████████"),
+        (Mask(rule="assistant"), None, "░░░░░░███░██"),
+        (Mask(rule="assistant", trailing="mask"), None, "░░░░░░██░░██"),
+        (Mask(rule="assistant", terminator="mask"), None, "░░░░░░█░░░█░"),
+        (Mask(rule="assistant", turns="last"), None, "░░░░░░░░░░██"),
+        (Mask(rule="assistant", roles=("user",)), None, "░░███░░░░░░░"),
+        (Mask(rule="assistant", roles=("user", "assistant")), None, "░░███░███░██"),
+        (Mask(rule="turn_full"), None, "░░░░░███████"),
+        (Mask(rule="turn_full", turns="last"), None, "░░░░░░░░░███"),
+    ],
+)
+def test_rule(mask: Mask, prompt: tuple[int, ...] | None, drawn: str) -> None:
+    assert draw(mask, prompt) == drawn
+
+
+@pytest.mark.parametrize(
+    ("spans", "drawn"),
+    [
+        (((6, 8), (10, 12)), "░░░░░░██░░██"),
+        (((2, 3),), "░░█░░░░░░░░░"),
+        (((0, 1),), "████████████"),  # token 0 as the end counts as none: trained to the end, as transformers does
+        (((40, 41), (6, 8)), "░░░░░░░░░░░░"),  # no token at the start: the search ends, later spans too
+        (((6, 41),), "░░░░░░██████"),  # no token at the end: trained to the end
+    ],
+)
+def test_generation_spans_follow_transformers(spans: tuple[tuple[int, int], ...], drawn: str) -> None:
+    assert draw(Mask(rule="generation_tag"), None, Rendered("x" * 12, generation=spans, has_generation_tag=True)) == drawn
+
+
+def test_generation_rule_without_tag_is_refused() -> None:
+    with pytest.raises(RecipeError, match="trains nothing"):
+        draw(Mask(rule="generation_tag"))
+
+
+def test_reasons_tell_prompt_from_boundary() -> None:
+    _, reasons = rules.draw(rules.Subject(tokens((100, 101, 7, 7)), RENDERED, chat()), Mask(rule="completion"))
+    assert reasons[:5] == [Reason.PROMPT, Reason.PROMPT, Reason.BOUNDARY, Reason.BOUNDARY, Reason.COMPLETION]
+
+
+def test_stored_labels_are_taken_as_they_are() -> None:
+    stored = Conversation(Kind.TOKENS, "tokenized", input_ids=IDS, labels=(-100,) * 11 + (111,))
+    made = rules.label(tokens(), RENDERED, stored, Recipe())
+    assert made.labels == (-100,) * 11 + (111,)
+    assert made.reasons[0] is Reason.GIVEN_MASKED and made.reasons[-1] is Reason.GIVEN
+
+
+def test_ids_without_labels_need_the_rule_all() -> None:
+    bare = Conversation(Kind.TOKENS, "tokenized", input_ids=IDS)
+    with pytest.raises(RecipeError, match="no labels"):
+        rules.label(tokens(), RENDERED, bare, Recipe())
+    assert rules.label(tokens(), RENDERED, bare, Recipe(mask=Mask(rule="all"))).labels == IDS
+
+
+@pytest.mark.parametrize(
+    ("length", "kept", "dropped"),
+    [
+        (Length(), ((0, 12),), False),
+        (Length(max=12), ((0, 12),), False),
+        (Length(max=5), ((0, 5),), False),
+        (Length(max=5, over="cut_left"), ((7, 12),), False),
+        (Length(max=5, over="drop"), ((0, 12),), True),
+        (Length(min_tokens=13), ((0, 12),), True),
+    ],
+)
+def test_length(length: Length, kept: object, dropped: bool) -> None:
+    found, why = rules.keep(12, length)
+    assert found == kept and (why is not None) is dropped
+
+
+def test_unlabelled_rows_are_dropped_only_when_asked() -> None:
+    cut = Length(max=5, drop_unlabelled=True)
+    row = tokens(IDS[:10])
+    assert rules.label(row, RENDERED, chat(), Recipe(length=cut)).dropped == "no trained token is left"
+    assert rules.label(row, RENDERED, chat(), Recipe(length=Length(max=5))).dropped is None
+
+
+def test_shift_drops_last_input_and_first_label() -> None:
+    labels = Labels((-100,) * 10 + (110, 111), (Reason.PROMPT,) * 12, ((0, 12),))
+    plain = rules.example(tokens(), labels, Recipe())
+    shifted = rules.example(tokens(), labels, Recipe(loss=Loss(shift="preshifted")))
+    assert plain and shifted
+    assert shifted.input_ids == plain.input_ids[:-1] and shifted.labels == plain.labels[1:]
+    assert len(shifted.attention_mask) == 11 and shifted.shifted
+
+
+def test_ignore_index_reaches_the_example_only() -> None:
+    labels = Labels((-100,) * 11 + (111,), (Reason.PROMPT,) * 12, ((0, 12),))
+    made = rules.example(tokens(), labels, Recipe(mask=Mask(ignore_index=-1)))
+    assert made and made.labels == (-1,) * 11 + (111,) and made.trained == 1

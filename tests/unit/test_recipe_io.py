@@ -1,0 +1,103 @@
+"""Recipes as YAML: every problem is named, and only what differs is saved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sftui import recipe_io
+from sftui.errors import RecipeError
+from sftui.recipe import KnobInfo, Recipe, changed, diff, get, knobs
+from sftui.trainers import dump_recipe, load_recipe, preset, preset_names
+
+@pytest.mark.parametrize("name", preset_names())
+def test_a_preset_saves_as_its_name_alone(name: str) -> None:
+    assert dump_recipe(preset(name)).strip() == f"preset: {name}"
+    assert load_recipe(f"preset: {name}", "r.yaml") == preset(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("preset: hf-trianer", "did you mean `hf-trainer`"),
+        ("mask: {rulle: all}", "did you mean `mask.rule`"),
+        ("maks: {rule: all}", "did you mean `mask`"),
+        ("mask: {rule: complesion}", "did you mean `completion`"),
+        ("length: {max: 0}", "give 1 or more"),
+        ("length: {max: '12'}", "give a whole number"),
+        ("length: {max: true}", "give a whole number"),
+        ("tokenize: {add_special_tokens: 1}", "say true or false"),
+        ("mask: {roles: assistant}", "give a list of names"),
+        ("render: {kwargs: [a]}", "give a mapping"),
+        ("- a", "mapping of sections"),
+        ("a: [", "line 1"),
+        ("mask: all", "must be a mapping of knobs"),
+        ("mask: {rule: x, boundary: y}", "1 more"),
+        ("preset: [1]", "must be a name"),
+    ],
+)
+def test_bad_recipes_say_what_is_wrong(text: str, says: str) -> None:
+    with pytest.raises(RecipeError) as error:
+        load_recipe(text, "r.yaml")
+    assert says in str(error.value) and "r.yaml" in str(error.value) or "hf-trainer" in says
+    assert "\n" not in str(error.value)
+
+
+def values(info: KnobInfo) -> st.SearchStrategy[Any]:
+    text = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), max_size=12)
+    if info.choices:
+        return st.sampled_from(info.choices)
+    base: dict[str, st.SearchStrategy[Any]] = {
+        "bool": st.booleans(), "int": st.integers(info.minimum if info.minimum is not None else -200, 9999),
+        "str": text, "mapping": st.dictionaries(text.filter(bool), text | st.booleans() | st.integers(-5, 5), max_size=3),
+        "list": st.lists(text, max_size=3).map(tuple),
+    }
+    kind = info.type.rstrip("?")
+    return base[kind] | st.none() if info.type.endswith("?") else base[kind]
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.sampled_from(preset_names()), st.lists(st.sampled_from(knobs()), max_size=6, unique_by=lambda k: k.path), st.data())
+def test_what_is_saved_loads_as_it_was(name: str, picked: list[KnobInfo], data: st.DataObject) -> None:
+    recipe = preset(name)
+    for info in picked:
+        recipe = changed(recipe, info.path, data.draw(values(info)))
+    saved = dump_recipe(recipe, comment="corrected: mask.rule")
+    assert load_recipe(saved, "r.yaml") == recipe
+    assert saved.startswith("# corrected: mask.rule\n")
+
+
+def test_diff_names_every_knob_that_differs() -> None:
+    after = changed(changed(Recipe(), "length.max", 5), "mask.rule", "all")
+    assert [(c.path, c.before, c.after) for c in diff(Recipe(), after)] == [
+        ("mask.rule", "completion", "all"), ("length.max", None, 5),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "typed", "value"),
+    [
+        ("length.max", "2048", 2048), ("length.max", "2,048", 2048), ("length.max", "null", None), ("length.max", "", None),
+        ("tokenize.add_special_tokens", "yes", True), ("mask.roles", "assistant, tool", ("assistant", "tool")),
+        ("render.kwargs", "enable_thinking=false", {"enable_thinking": False}), ("render.kwargs", "{a: 1}", {"a": 1}),
+        ("mask.rule", "all", "all"), ("render.empty_think", "off", "off"), ("tokenizer.eos_token", "<eos>", "<eos>"),
+        ("data.fields", "prompt=question", {"prompt": "question"}),
+    ],
+)
+def test_typed_values(path: str, typed: str, value: Any) -> None:
+    assert recipe_io.parse_value(path, typed) == value
+
+
+def test_typed_values_that_do_not_fit_say_so() -> None:
+    for path, typed in (("length.max", "many"), ("mask.rule", "al"), ("mask.nope", "1"), ("render.kwargs", "{a")):
+        with pytest.raises(RecipeError):
+            recipe_io.parse_value(path, typed)
+
+
+def test_every_knob_has_a_meaning_and_a_default_it_accepts() -> None:
+    for info in knobs():
+        assert info.doc and not info.doc.endswith(".")
+        assert not isinstance(recipe_io.check(info, get(Recipe(), info.path)), recipe_io.Misfit), info.path
