@@ -1,0 +1,68 @@
+"""Writing what the user asked for: whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, cast
+
+from sftui.errors import ExportError
+
+
+@contextlib.contextmanager
+def atomic_file(path: Path, folders: bool = True) -> Iterator[IO[bytes]]:
+    """A binary file that takes the name `path` only when the block ends without an error.
+
+    It is written beside its target, synced, then renamed over it: a kill, a full disk or an
+    error leaves what was there before. ExportError tells why writing failed.
+    """
+    name = ""
+    try:
+        if folders:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        target = path.resolve() if path.is_symlink() else path
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.", suffix=".part")
+        with cast("IO[bytes]", os.fdopen(handle, "wb")) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, _mode(target))
+        os.replace(name, target)
+        name = ""
+        _sync_folder(target.parent)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise ExportError(f"{path} could not be written", why=reason, fix="nothing was left half-written") from error
+    finally:
+        if name:
+            with contextlib.suppress(OSError):
+                os.unlink(name)
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a whole file or leave what was there (see `atomic_file`)."""
+    with atomic_file(path) as file:
+        file.write(content)
+
+
+def _mode(target: Path) -> int:
+    """The permissions of the file that is replaced, else what a new file would get."""
+    try:
+        return target.stat().st_mode & 0o7777
+    except OSError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename itself survive a power cut, where the system can."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

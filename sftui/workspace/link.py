@@ -1,0 +1,93 @@
+"""The pipe to the worker process: start it, send requests, hear events, kill it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from typing import IO, Any, cast
+
+from sftui.workspace.requests import Request
+
+COMMAND = (sys.executable, "-X", "utf8", "-m", "sftui.workspace.worker")
+LOG_TAIL = 20_000
+
+
+class Link:
+    """One worker process; `on_event` and `on_end` are called from a daemon thread of its own.
+
+    The worker gets its own session, so that ctrl+c and a hang-up of the terminal do not reach
+    it, and its stderr goes to an unlinked temporary file, never to the terminal. It ends by
+    itself when our end of its stdin closes, however we die.
+    """
+
+    def __init__(self, on_event: Callable[[Any], None], on_end: Callable[[Link], None],
+                 command: tuple[str, ...] = COMMAND) -> None:
+        self._on_event = on_event
+        self._on_end = on_end
+        self._lock = threading.Lock()
+        self._log = cast("IO[bytes]", tempfile.TemporaryFile())  # noqa: SIM115 - lives as long as the worker
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log,
+            start_new_session=True,
+        )
+        threading.Thread(target=self._read, name="sftui-worker-reader", daemon=True).start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def send(self, request: Request) -> bool:
+        """Hand a request over; False where the worker is gone (`on_end` tells about it)."""
+        stdin = self._process.stdin
+        assert stdin is not None
+        payload = pickle.dumps(request, pickle.HIGHEST_PROTOCOL)
+        try:
+            with self._lock:
+                stdin.write(payload)
+                stdin.flush()
+        except (OSError, ValueError):
+            return False
+        return True
+
+    def kill(self) -> None:
+        """End the worker and its children now; returns at once, whatever they are doing."""
+        with contextlib.suppress(OSError):
+            if hasattr(os, "killpg"):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            else:
+                self._process.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(0.2)
+
+    def exit_code(self) -> int | None:
+        """How the worker ended; negative is the signal that killed it. None: still there."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self._process.wait(1.0)
+        return None
+
+    def log_tail(self) -> str:
+        """The end of what the worker and its libraries wrote to stderr."""
+        with contextlib.suppress(OSError, ValueError):
+            size = self._log.seek(0, os.SEEK_END)
+            self._log.seek(max(0, size - LOG_TAIL))
+            return self._log.read().decode("utf-8", "replace")
+        return ""
+
+    def _read(self) -> None:
+        stdout = self._process.stdout
+        assert stdout is not None
+        while True:
+            try:
+                event = pickle.load(stdout)
+            except Exception:
+                # EOF, half a pickle of a killed worker, or one that is not ours: all are the end.
+                break
+            self._on_event(event)
+        self._on_end(self)

@@ -1,0 +1,95 @@
+"""Loading the tokenizer beside the worker's loop: provisional first, then proven or corrected."""
+
+from __future__ import annotations
+
+import threading
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sftui.errors import SftuiError
+from sftui.model import Problem
+from sftui.recipe import Tokenizer
+from sftui.workspace import events as ev
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What the loader has to say; `fresh`: rows must be inspected again, with `tokenizer`."""
+
+    number: int
+    event: ev.TokenizerChanged
+    tokenizer: Any = None
+    fresh: bool = False
+
+
+class Loader:
+    """At most one load that counts; an older one that still runs is not listened to any more."""
+
+    def __init__(self, post: Callable[[Loaded], None]) -> None:
+        self._post = post
+        self._number = 0
+        self.settled = threading.Event()
+
+    def wanted(self, loaded: Loaded) -> bool:
+        return loaded.number == self._number
+
+    def load(self, wanted: Tokenizer, cache_dir: str | None, after: threading.Event | None = None) -> None:
+        """Load in a thread; it waits shortly for `after`, so that the first row goes first.
+
+        Loading from a local file holds the interpreter lock for half a second, opening a Hub
+        dataset waits for the network: the first should not come before the row, nor wait for the
+        second.
+        """
+        self._number += 1
+        self.settled.clear()
+        threading.Thread(target=self._run, args=(self._number, wanted, cache_dir, after), name="sftui-tokenizer",
+                         daemon=True).start()
+
+    def _run(self, number: int, wanted: Tokenizer, cache_dir: str | None, after: threading.Event | None) -> None:
+        if after is not None:
+            after.wait(0.4)
+        try:
+            self._load(number, wanted, cache_dir)
+        except SftuiError as error:
+            self._fail(number, Problem(error.what, error.why, error.fix))
+        except Exception as error:
+            traceback.print_exc()
+            self._fail(number, Problem(f"the tokenizer `{wanted.name}` could not be loaded", f"{type(error).__name__}: {error}"))
+        finally:
+            self.settled.set()
+
+    def _fail(self, number: int, problem: Problem) -> None:
+        self._post(Loaded(number, ev.TokenizerChanged("failed", None, problem.sentence(), problem), None, True))
+
+    def _load(self, number: int, wanted: Tokenizer, cache_dir: str | None) -> None:
+        from sftui.tokens import load_tokenizer
+        from sftui.workspace.session import no_tokenizer
+
+        if wanted.name is None:
+            raise no_tokenizer()
+        self._post(Loaded(number, ev.TokenizerChanged("loading", None, f"loading {wanted.name}")))
+        tokenizer = load_tokenizer(wanted.name, revision=wanted.revision, cache_dir=cache_dir, mode="provisional")
+        self._post(Loaded(number, self._told(tokenizer.facts.state, tokenizer.facts), tokenizer, True))
+        self.settled.set()
+        if tokenizer.facts.state != "provisional":
+            return
+        proven = load_tokenizer(wanted.name, revision=wanted.revision, cache_dir=cache_dir, mode="proven")
+        same = replace(proven.facts, state="", notes=(), engine="", probes=0) == replace(
+            tokenizer.facts, state="", notes=(), engine="", probes=0)
+        state = "proven" if same and proven.facts.engine == tokenizer.facts.engine else "corrected"
+        self._post(Loaded(number, self._told(state, proven.facts), proven, True))
+
+    def _told(self, state: str, facts: Any) -> ev.TokenizerChanged:
+        from sftui.templates import family_of
+
+        templates = () if facts.chat_templates else tuple(family_of(facts.name, facts))
+        message = {
+            "provisional": "read from its files; the proof that AutoTokenizer gives the same is running",
+            "proven": "equal to AutoTokenizer's",
+            "corrected": "corrected: AutoTokenizer loads it differently",
+        }.get(state, state)
+        if not facts.chat_templates:
+            message += "; it has no chat template"
+        return ev.TokenizerChanged(state, facts, message, None, templates)

@@ -1,0 +1,58 @@
+"""What the user asked to open, before anything is read: plain data that travels to the worker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from sftui.recipe import Recipe, changed
+
+
+@dataclass(frozen=True, slots=True)
+class OpenOptions:
+    """The data, the tokenizer and the recipe to open.
+
+    `paths` are files, folders, globs or one Hub dataset name. `tokenizer`, `revision` and
+    `template` are shortcuts for the recipe's own fields and win over them (`full_recipe`).
+    `base` is the recipe that "corrected" is measured against: None means `full_recipe()`.
+    `row` is the row to show first; `debug` keeps traces for the terminal.
+    """
+
+    paths: tuple[str, ...]
+    tokenizer: str | None = None
+    revision: str | None = None
+    template: str | None = None
+    recipe: Recipe = field(default_factory=Recipe)
+    base: Recipe | None = None
+    split: str | None = None
+    subset: str | None = None
+    data_revision: str | None = None
+    row: int = 0
+    cache_dir: str | None = None
+    debug: bool = False
+
+    def full_recipe(self) -> Recipe:
+        """The recipe with the shortcuts folded in."""
+        recipe = self.recipe
+        for path, value in (
+            ("tokenizer.name", self.tokenizer),
+            ("tokenizer.revision", self.revision),
+            ("render.template", self.template),
+        ):
+            if value is not None:
+                recipe = changed(recipe, path, value)
+        return recipe
+
+    def with_recipe(self, recipe: Recipe) -> OpenOptions:
+        """The same options around another recipe, shortcuts emptied."""
+        return replace(self, recipe=recipe, tokenizer=None, revision=None, template=None)
+
+
+SEARCH_KINDS = ("text", "regex", "token", "id")
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuery:
+    """What to look for: `kind` is one of `SEARCH_KINDS`; `text` is the needle as typed."""
+
+    kind: str
+    text: str

@@ -1,0 +1,72 @@
+"""What the workspace asks of the worker: one frozen message per request.
+
+Requests and events travel as pickles, one after the other, over the worker's stdin and stdout;
+a pickle ends where it says it ends, so no framing is needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sftui.recipe import Recipe
+from sftui.workspace.options import OpenOptions, SearchQuery
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """The first request. `row` None: inspect nothing until asked (after a restart)."""
+
+    options: OpenOptions
+    recipe: Recipe
+    version: int
+    ticket: int
+    row: int | None = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SetRecipe:
+    """A new recipe; the last row, batch and summaries are then answered again by themselves."""
+
+    recipe: Recipe
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class RowRequest:
+    """`held`: the workspace has the answer; only keep it up to date from here on."""
+
+    ticket: int
+    index: int
+    held: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRequest:
+    ticket: int
+    start: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class SummariesRequest:
+    """Rows `start` to `stop` (half open) for the row list."""
+
+    ticket: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    ticket: int
+    query: SearchQuery
+    start: int
+    forward: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    ticket: int
+
+
+Request = Open | SetRecipe | RowRequest | BatchRequest | SummariesRequest | SearchRequest | Cancel

@@ -1,0 +1,134 @@
+"""Looking for text, a pattern, a token or an id through the rows, a row at a time."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+
+from sftui.model import Inspection, Problem
+from sftui.workspace.events import SearchFound
+from sftui.workspace.requests import SearchRequest
+from sftui.workspace.session import Session
+
+REPORT_EVERY = 0.2
+REGEX_LIMIT = 1_000_000
+"""Characters of a row that a pattern is tried on; some patterns take quadratic time."""
+
+Positions = tuple[int, ...]
+Matcher = Callable[[Inspection], Positions | None]
+
+
+def search(session: Session, asked: SearchRequest) -> Iterator[SearchFound | None]:
+    """The first row with a hit from `start` on, in one direction, without wrapping round.
+
+    Text and patterns are looked for in the rendered text (in the raw row where there is none);
+    the positions are those of the tokens that a hit touches.
+    """
+    try:
+        match = matcher(session, asked)
+    except (ValueError, re.error) as error:
+        yield SearchFound(asked.ticket, None, finished=True, problem=Problem(f"`{asked.query.text}` cannot be searched for", str(error)))
+        return
+    searched, told = 0, time.monotonic()
+    for index in _indices(session, asked):
+        inspection = _candidate(session, index, asked)
+        if inspection is not None:
+            found = match(inspection)
+            if found is not None:
+                yield SearchFound(asked.ticket, index, found, searched + 1, True)
+                return
+        searched += 1
+        if time.monotonic() - told > REPORT_EVERY:
+            told = time.monotonic()
+            yield SearchFound(asked.ticket, None, (), searched)
+        else:
+            yield None
+    yield SearchFound(asked.ticket, None, (), searched, True)
+
+
+def matcher(session: Session, asked: SearchRequest) -> Matcher:
+    """What decides on a row; ValueError or re.error for a needle that makes no sense."""
+    kind, needle = asked.query.kind, asked.query.text
+    if not needle:
+        raise ValueError("there is nothing to look for")
+    if kind == "text":
+        pattern = re.compile(re.escape(needle), 0 if needle.lower() != needle else re.IGNORECASE)
+        return lambda inspection: _text_hits(inspection, pattern)
+    if kind == "regex":
+        pattern = re.compile(needle)
+        return lambda inspection: _text_hits(inspection, pattern)
+    if kind == "id":
+        wanted = int(needle)
+    elif kind == "token":
+        if session.tokenizer is None:
+            raise ValueError("the tokenizer is not loaded yet")
+        found = session.tokenizer.token_id(needle)
+        if found is None:
+            ids = session.tokenizer.encode(needle).ids
+            if len(ids) != 1:
+                raise ValueError("it is not one token of this tokenizer")
+            found = ids[0]
+        wanted = found
+    else:
+        raise ValueError(f"{kind} is no kind of search")
+    return lambda inspection: _id_hits(inspection, wanted)
+
+
+def _indices(session: Session, asked: SearchRequest) -> Iterator[int]:
+    assert session.source is not None
+    if not asked.forward:
+        yield from range(asked.start, -1, -1)
+        return
+    index = max(0, asked.start)
+    while True:
+        count = session.source.count()
+        if index >= count.rows and count.exact:
+            return
+        yield index
+        index += 1
+
+
+def _candidate(session: Session, index: int, asked: SearchRequest) -> Inspection | None:
+    """The row, inspected; a plain-text needle that the raw row cannot hold saves the work."""
+    row = session.row(index)
+    query = asked.query
+    if query.kind == "text" and query.text.isascii() and query.text.isalnum() and len(row.raw) >= row.size > 0:
+        # ASCII letters and digits are stored as they are; anything else may be escaped or come from the template.
+        folded = row.raw if query.text.lower() != query.text else row.raw.lower()
+        if query.text not in folded and not _in_template(session, query.text):
+            return None
+    return session.inspect_row(row)
+
+
+def _in_template(session: Session, needle: str) -> bool:
+    if session.tools is None:
+        return False
+    return any(needle.lower() in template.source.lower() for template in session.tools.templates.values())
+
+
+def _text_hits(inspection: Inspection, pattern: re.Pattern[str]) -> Positions | None:
+    text = inspection.rendered.text if inspection.rendered is not None else inspection.row.raw
+    spans = [m.span() for m in pattern.finditer(text[:REGEX_LIMIT])]
+    if not spans:
+        return None
+    tokens = inspection.tokens
+    if tokens is None:
+        return ()
+    hits: list[int] = []
+    at = 0
+    for position, (start, end) in enumerate(zip(tokens.starts, tokens.ends)):
+        while at < len(spans) and spans[at][1] <= start:
+            at += 1
+        if at == len(spans):
+            break
+        if start < spans[at][1] and end > spans[at][0] and start < end:
+            hits.append(position)
+    return tuple(hits)
+
+
+def _id_hits(inspection: Inspection, wanted: int) -> Positions | None:
+    if inspection.tokens is None:
+        return None
+    hits = tuple(i for i, token in enumerate(inspection.tokens.input_ids) if token == wanted)
+    return hits or None

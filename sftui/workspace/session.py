@@ -1,0 +1,183 @@
+"""An open dataset with its tokenizer and recipe: what turns a row number into an Inspection.
+
+Used by the worker process, and directly by the commands that need no screen. Single-threaded, but
+for `source.index_more`, which the worker calls from a thread of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sftui.errors import SftuiError
+from sftui.exports.plan import Prepared
+from sftui.model import Batch, Inspection, Problem, Row, Stage
+from sftui.recipe import Recipe
+from sftui.workspace.options import OpenOptions
+
+if TYPE_CHECKING:
+    from sftui.conversations import Detected
+    from sftui.pipeline import Toolbox
+    from sftui.sources import Source
+    from sftui.tokens import LoadedTokenizer
+
+SAMPLE_ROWS = 32
+SAMPLE_BYTES = 4 << 20
+
+
+class Session:
+    """Source, detection, tokenizer and templates of one recipe; each part may still be missing."""
+
+    def __init__(self, options: OpenOptions, recipe: Recipe) -> None:
+        self.options = options
+        self.recipe = recipe
+        self.source: Source | None = None
+        self.detected: Detected | None = None
+        self.tokenizer: LoadedTokenizer | None = None
+        self.tokenizer_problem: Problem | None = None
+        self.tools: Toolbox | None = None
+        self.tools_problem: Problem | None = None
+        self._sample: tuple[Row, ...] = ()
+
+    def open(self) -> None:
+        """Open the source and find out how its rows are read; SourceError, ConversationError."""
+        from sftui.sources import SourceSpec, open_source
+
+        options = self.options
+        self.source = open_source(SourceSpec(
+            paths=options.paths, split=options.split, revision=options.data_revision, subset=options.subset,
+        ))
+        self._sample = tuple(self._sample_rows())
+        self.detect()
+
+    def detect(self) -> None:
+        """Find out anew how rows are read, after the recipe's data part changed."""
+        from sftui.conversations import detect
+
+        self.detected = detect(self._sample, self.recipe.data)
+
+    @property
+    def refused(self) -> Problem | None:
+        """Why this dataset is no SFT set, or None."""
+        return self.detected.refused if self.detected is not None else None
+
+    def load_tokenizer(self, mode: str = "proven") -> None:
+        """Load the recipe's tokenizer here and now; TokenizerError."""
+        from sftui.tokens import load_tokenizer
+
+        name = self.recipe.tokenizer.name
+        if name is None:
+            raise no_tokenizer()
+        self.set_tokenizer(load_tokenizer(
+            name, revision=self.recipe.tokenizer.revision, cache_dir=self.options.cache_dir, mode=mode,
+        ))
+
+    def set_tokenizer(self, tokenizer: LoadedTokenizer | None, problem: Problem | None = None) -> None:
+        """Use a loaded tokenizer, or know why there is none."""
+        self.tokenizer = tokenizer
+        self.tokenizer_problem = problem
+        self.make_tools()
+
+    def make_tools(self) -> None:
+        """The template and special tokens of the recipe around the tokenizer; failures are kept as data."""
+        from sftui.pipeline import as_problem, make_toolbox
+
+        self.tools, self.tools_problem = None, None
+        if self.tokenizer is None:
+            return
+        try:
+            self.tools = make_toolbox(self.recipe, self.tokenizer)
+        except SftuiError as error:
+            self.tools_problem = as_problem(error)
+
+    def set_recipe(self, recipe: Recipe) -> bool:
+        """Put a recipe in force; True where its tokenizer is another one and must be loaded."""
+        before, self.recipe = self.recipe, recipe
+        if recipe.data != before.data and self.source is not None:
+            self.detect()
+        other = (recipe.tokenizer.name, recipe.tokenizer.revision) != (before.tokenizer.name, before.tokenizer.revision)
+        if other:
+            self.set_tokenizer(None)
+        elif (recipe.tokenizer, recipe.render, recipe.preset) != (before.tokenizer, before.render, before.preset):
+            self.make_tools()
+        return other
+
+    def row(self, index: int) -> Row:
+        """A row of the source; one past the end is a row with its problem."""
+        assert self.source is not None
+        try:
+            return self.source.row(index)
+        except IndexError:
+            rows = self.source.count().rows
+            there = f"the last one is {rows - 1}" if rows else "the data is empty"
+            return Row(index, None, "", f"row {index}", problem=f"there is no row {index}: {there}")
+
+    def inspect(self, index: int) -> Inspection:
+        """Everything about a row that can be known now; never raises for what the row holds."""
+        return self.inspect_row(self.row(index))
+
+    def inspect_row(self, row: Row) -> Inspection:
+        """The stages that the loaded parts allow; `provisional` while the tokenizer is on its way."""
+        from sftui.pipeline import inspect, inspect_early
+
+        assert self.detected is not None
+        if self.tools is not None:
+            return inspect(row, self.detected, self.recipe, self.tools)
+        early = inspect_early(row, self.detected, self.recipe)
+        if early.problem is not None:
+            return early
+        if self.tokenizer is not None:
+            return replace(early, stopped_at=Stage.RENDERED, problem=self.tools_problem)
+        if self.tokenizer_problem is not None:
+            return replace(early, stopped_at=Stage.TOKENS, problem=self.tokenizer_problem)
+        return replace(early, provisional=True)
+
+    def batch(self, start: int, rows: int) -> Batch:
+        """The padded batch of the next `rows` rows; SftuiError where there is none."""
+        from sftui.pipeline import make_batch
+
+        if self.tools is None:
+            problem = self.tools_problem or self.tokenizer_problem or Problem("the tokenizer is not loaded yet")
+            raise SftuiError(problem.what, why=problem.why, fix=problem.fix)
+        assert self.source is not None
+        stop = min(start + rows, self.source.count().rows) if self.source.count().exact else start + rows
+        return make_batch([self.inspect(index) for index in range(start, stop)], self.recipe, self.tools)
+
+    def prepared(self) -> Prepared:
+        """What exports need to know."""
+        options = self.options
+        source = None
+        if self.tools is not None and self.recipe.render.template != "tokenizer":
+            template = self.tools.templates.get("default")
+            source = template.source if template is not None else None
+        return Prepared(
+            paths=options.paths, split=options.split, subset=options.subset, data_revision=options.data_revision,
+            detected=self.detected, tokenizer=self.tokenizer.facts if self.tokenizer is not None else None,
+            template_source=source,
+        )
+
+    def close(self) -> None:
+        if self.source is not None:
+            self.source.close()
+
+    def _sample_rows(self) -> Iterator[Row]:
+        """The first rows, few and not large: enough to see what columns mean."""
+        assert self.source is not None
+        size = 0
+        for index in range(SAMPLE_ROWS):
+            try:
+                row = self.source.row(index)
+            except IndexError:
+                return
+            yield row
+            size += row.size
+            if size > SAMPLE_BYTES:
+                return
+
+
+def no_tokenizer() -> Any:
+    """The error of a recipe that names no tokenizer."""
+    from sftui.errors import TokenizerError
+
+    return TokenizerError("no tokenizer was named", fix="give one with -t NAME (a Hub name, a folder or builtin:chatml)")

@@ -1,0 +1,83 @@
+"""The lines of the row list, computed a row at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from sftui.model import Conversation, Inspection, Kind
+from sftui.workspace.events import RowSummary, SummariesReady
+from sftui.workspace.requests import SummariesRequest
+from sftui.workspace.session import Session
+
+PREVIEW = 200
+HEAVY = 64 << 10
+"""Bytes above which a row waits until the others are listed; one slice would not hold it."""
+TOO_HEAVY = 2 << 20
+"""Bytes above which a row is tokenized only when it is opened."""
+SEND_EVERY = 0.05
+
+
+def summaries(session: Session, asked: SummariesRequest, version: int) -> Iterator[SummariesReady | None]:
+    """Lines in parts, light rows first; None where nothing is to be told yet."""
+    ready: list[RowSummary] = []
+    heavy: list[int] = []
+    told = time.monotonic()
+    stop = asked.stop
+    for index in range(max(0, asked.start), stop):
+        row = session.row(index)
+        if row.data is None and row.size == 0 and not row.raw and session.source is not None and index >= session.source.count().rows:
+            break
+        if row.size > HEAVY:
+            heavy.append(index)
+            ready.append(RowSummary(index, _clip(row.raw)))
+        else:
+            ready.append(summary(session.inspect_row(row)))
+        if time.monotonic() - told > SEND_EVERY:
+            yield SummariesReady(asked.ticket, version, tuple(ready))
+            ready, told = [], time.monotonic()
+        else:
+            yield None
+    yield SummariesReady(asked.ticket, version, tuple(ready))
+    for index in heavy:
+        row = session.row(index)
+        if row.size <= TOO_HEAVY:
+            yield SummariesReady(asked.ticket, version, (summary(session.inspect_row(row)),))
+
+
+def summary(inspection: Inspection) -> RowSummary:
+    """One line of the row list; figures as far as the inspection went."""
+    tokens = trained = None
+    cut = 0
+    if inspection.tokens is not None:
+        tokens = len(inspection.tokens)
+    if inspection.labels is not None:
+        trained = inspection.trained
+        if inspection.labels.dropped is None and tokens is not None:
+            cut = tokens - sum(end - start for start, end in inspection.labels.kept)
+    return RowSummary(
+        inspection.row.index, preview(inspection), tokens, trained, cut, inspection.dropped,
+        inspection.problem.sentence() if inspection.problem is not None else None,
+    )
+
+
+def preview(inspection: Inspection) -> str:
+    """The first words that tell a row apart: of its first user message, its text, or the row itself."""
+    found = inspection.conversation
+    if found is None:
+        return _clip(inspection.row.raw)
+    return _clip(_words(found)) or _clip(inspection.row.raw)
+
+
+def _words(found: Conversation) -> str:
+    if found.kind is Kind.CHAT:
+        chosen = next((m for m in found.messages if m.role == "user"), found.messages[0] if found.messages else None)
+        content = chosen.content if chosen is not None else ""
+        if isinstance(content, list):
+            content = " ".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+        return str(content or "")
+    return found.prompt or found.text or ""
+
+
+def _clip(text: str) -> str:
+    return " ".join(text[: 4 * PREVIEW].split())[:PREVIEW]

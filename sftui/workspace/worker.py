@@ -1,0 +1,264 @@
+"""The worker process: owns the source, the tokenizer and the pipeline; answers the workspace.
+
+    stdin: pickled requests · stdout: pickled events · stderr: a log, never the terminal
+
+The main thread works (templates stop themselves by signals, which only it receives). Beside it: a
+reader of requests, which ends the process when the pipe closes, an indexer of the source, and a
+loader of the tokenizer, which may wait for the network. Long jobs run in slices of `SLICE`
+seconds, so that a row never waits for them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+from typing import IO, Any
+
+from sftui.errors import SftuiError
+from sftui.model import Problem
+from sftui.workspace import events as ev
+from sftui.workspace import requests as rq
+from sftui.workspace.inbox import Inbox
+from sftui.workspace.loader import Loaded, Loader
+from sftui.workspace.search import search
+from sftui.workspace.session import Session
+from sftui.workspace.summaries import summaries
+
+SLICE = 0.01
+INDEX_SLICE = 0.03
+REPORT_EVERY = 0.25
+
+
+class Worker:
+    """The loop that serves one workspace."""
+
+    def __init__(self, inbox: Inbox, out: IO[bytes]) -> None:
+        self._inbox = inbox
+        self._out = out
+        self._sending = threading.Lock()
+        self._session: Session | None = None
+        self._loader = Loader(inbox.post)
+        self._version = 0
+        self._row: rq.RowRequest | None = None
+        self._batch: rq.BatchRequest | None = None
+        self._list: rq.SummariesRequest | None = None
+        self._jobs: dict[type, tuple[int, Iterator[Any]]] = {}
+
+    def send(self, event: Any) -> None:
+        """Hand an event over; from any thread."""
+        payload = pickle.dumps(event, pickle.HIGHEST_PROTOCOL)
+        with self._sending:
+            self._out.write(payload)
+            self._out.flush()
+
+    def run(self) -> None:
+        """Serve for ever; the process ends with its stdin."""
+        while True:
+            item = self._inbox.take(block=not self._jobs)
+            try:
+                if item is not None:
+                    self._serve(item)
+                elif self._jobs:
+                    self._step()
+            except MemoryError:
+                self._jobs.clear()
+                self.send(ev.WorkerFailed(Problem("there was not enough memory for this", fix="try a smaller row or batch"),
+                                          traceback.format_exc()))
+            except Exception as error:
+                self._jobs.clear()
+                self.send(ev.WorkerFailed(Problem(f"sftui could not do this ({type(error).__name__}: {error})",
+                                                  fix="this is a bug, --debug shows the trace"), traceback.format_exc()))
+
+    def _serve(self, item: Any) -> None:
+        if isinstance(item, rq.Open):
+            self._open(item)
+        elif isinstance(item, rq.SetRecipe):
+            self._set_recipe(item)
+        elif isinstance(item, Loaded):
+            self._loaded(item)
+        elif isinstance(item, rq.RowRequest):
+            self._row = item
+            if not item.held:
+                self._answer_row()
+        elif isinstance(item, rq.BatchRequest):
+            self._batch = item
+            self._answer_batch()
+        elif isinstance(item, rq.SummariesRequest):
+            self._list = item
+            self._start_list()
+        elif isinstance(item, rq.SearchRequest) and self._ready():
+            assert self._session is not None
+            self._jobs[rq.SearchRequest] = (item.ticket, search(self._session, item))
+
+    # --- opening ----------------------------------------------------------------------------
+
+    def _open(self, request: rq.Open) -> None:
+        session = Session(request.options, request.recipe)
+        self._version = request.version
+        opened = threading.Event()
+        self._loader.load(request.recipe.tokenizer, request.options.cache_dir, after=opened)
+        try:
+            session.open()
+        except SftuiError as error:
+            from sftui.pipeline import as_problem
+
+            self.send(ev.SourceOpened(" ".join(request.options.paths), "", (), "", "", refused=as_problem(error)))
+            opened.set()
+            return
+        self._session = session
+        self._tell_source()
+        if request.row is not None:
+            self._row = rq.RowRequest(request.ticket, request.row)
+            self._answer_row()
+        done = session.source is not None and session.source.index_more(INDEX_SLICE)
+        self._tell_count()
+        opened.set()
+        if not done:
+            threading.Thread(target=self._index, name="sftui-index", daemon=True).start()
+
+    def _tell_source(self) -> None:
+        session = self._session
+        assert session is not None and session.source is not None and session.detected is not None
+        source, found = session.source, session.detected
+        self.send(ev.SourceOpened(source.title, source.kind, source.columns(), found.format, found.reason,
+                                  (*source.notes, *found.notes), found.refused))
+        self.send(session.prepared())
+
+    def _tell_count(self) -> None:
+        assert self._session is not None and self._session.source is not None
+        count = self._session.source.count()
+        self.send(ev.CountChanged(count.rows, count.exact, count.fraction))
+
+    def _index(self) -> None:
+        """Index the rest of the source in slices, giving way to whatever is asked meanwhile."""
+        session = self._session
+        assert session is not None and session.source is not None
+        self._loader.settled.wait(5.0)
+        told = time.monotonic()
+        try:
+            while not session.source.index_more(INDEX_SLICE):
+                if time.monotonic() - told > REPORT_EVERY:
+                    told = time.monotonic()
+                    self._tell_count()
+                time.sleep(0.005 if self._inbox.busy() else 0)
+        except SftuiError as error:
+            self.send(ev.WorkerFailed(Problem(str(error)), traceback.format_exc()))
+        self._tell_count()
+
+    # --- recipe and tokenizer ---------------------------------------------------------------
+
+    def _set_recipe(self, request: rq.SetRecipe) -> None:
+        self._version = request.version
+        session = self._session
+        if session is None:
+            return
+        data = session.recipe.data
+        if session.set_recipe(request.recipe):
+            self._loader.load(request.recipe.tokenizer, session.options.cache_dir)
+        if request.recipe.data != data:
+            self._tell_source()
+        self._answer_again()
+
+    def _loaded(self, loaded: Loaded) -> None:
+        """A tokenizer has come, was proven or corrected, or could not be loaded."""
+        if not self._loader.wanted(loaded):
+            return
+        if self._session is None:
+            self.send(loaded.event)
+            return
+        if loaded.fresh:
+            self._session.set_tokenizer(loaded.tokenizer, loaded.event.problem)
+        self.send(loaded.event)
+        if loaded.fresh:
+            self._answer_again()
+
+    def _answer_again(self) -> None:
+        """What is on screen, under the recipe and tokenizer now in force."""
+        assert self._session is not None
+        self.send(self._session.prepared())
+        self._jobs.pop(rq.SummariesRequest, None)
+        if self._row is not None:
+            self._answer_row()
+        if self._batch is not None:
+            self._answer_batch()
+        if self._list is not None:
+            self._start_list()
+
+    # --- answers ----------------------------------------------------------------------------
+
+    def _ready(self) -> bool:
+        return self._session is not None and self._session.source is not None
+
+    def _answer_row(self) -> None:
+        if self._ready() and self._row is not None:
+            assert self._session is not None
+            inspection = self._session.inspect(self._row.index)
+            self.send(ev.RowReady(self._row.ticket, self._version, inspection))
+
+    def _answer_batch(self) -> None:
+        asked = self._batch
+        if not self._ready() or asked is None:
+            return
+        assert self._session is not None
+        try:
+            batch = self._session.batch(asked.start, asked.rows)
+        except SftuiError as error:
+            self.send(ev.BatchReady(asked.ticket, self._version, None, Problem(error.what, error.why, error.fix)))
+        else:
+            self.send(ev.BatchReady(asked.ticket, self._version, batch))
+
+    def _start_list(self) -> None:
+        if self._ready() and self._list is not None:
+            assert self._session is not None
+            self._jobs[rq.SummariesRequest] = (
+                self._list.ticket, summaries(self._session, self._list, self._version))
+
+    def _step(self) -> None:
+        """Run the most urgent job for a slice, or until something is asked."""
+        kind = next(k for k in (rq.SummariesRequest, rq.SearchRequest) if k in self._jobs)
+        ticket, job = self._jobs[kind]
+        until = time.monotonic() + SLICE
+        while time.monotonic() < until and not self._inbox.busy():
+            if self._inbox.cancelled(ticket):
+                del self._jobs[kind]
+                return
+            try:
+                event = next(job)
+            except StopIteration:
+                del self._jobs[kind]
+                return
+            if event is not None:
+                self.send(event)
+
+
+def read_requests(inbox: Inbox, requests: IO[bytes]) -> None:
+    """Post every request; when the pipe closes, the workspace is gone and so are we, at once."""
+    with contextlib.suppress(Exception):
+        while True:
+            inbox.post(pickle.load(requests))
+    if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
+        os.killpg(os.getpid(), signal.SIGKILL)  # the proof of a tokenizer may be running below us
+    os._exit(0)
+
+
+def main() -> None:
+    """Take stdin and stdout for the protocol, and leave libraries nothing to read from or to write on."""
+    requests = os.fdopen(os.dup(0), "rb")
+    events = os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    os.close(nothing)
+    inbox = Inbox()
+    threading.Thread(target=read_requests, args=(inbox, requests), name="sftui-requests", daemon=True).start()
+    Worker(inbox, events).run()
+
+
+if __name__ == "__main__":
+    main()

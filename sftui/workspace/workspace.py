@@ -1,0 +1,310 @@
+"""What is open now: the source, the recipe and its history, and the worker that does the work.
+
+Lives in the UI process and loads nothing heavy: rows are read, rendered and tokenized in a worker
+process (`sftui.workspace.worker`), because loading a tokenizer or encoding a long text holds the
+interpreter lock for up to a second. Every question has a ticket; answers come as events
+(`sftui.workspace.events`) on a thread of the workspace. Answers to older questions, or made with
+an older recipe, never arrive (style-anchors trap T3).
+"""
+
+from __future__ import annotations
+
+import itertools
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from sftui.exports.plan import ExportPlan, Prepared, plan_export
+from sftui.model import Inspection, Problem, RecipeChange
+from sftui.recipe import Recipe, changed, diff
+from sftui.workspace import events as ev
+from sftui.workspace import requests as rq
+from sftui.workspace.cache import InspectionCache
+from sftui.workspace.history import RecipeHistory
+from sftui.workspace.link import COMMAND, Link
+from sftui.workspace.options import OpenOptions, SearchQuery
+
+Callback = Callable[[ev.Event], None]
+PATIENCE = 120.0
+"""Seconds without an answer to a row or a batch after which the worker is given up."""
+
+
+class Workspace:
+    """One open dataset; safe to call from any thread, never blocks.
+
+    State that follows the events, for reading at any time: `source` (the last `SourceOpened`),
+    `count`, `tokenizer` (the last `TokenizerChanged`), `version` (grows with every recipe),
+    `row` (the row asked for last), `failed`.
+    """
+
+    def __init__(self, options: OpenOptions, command: tuple[str, ...] = COMMAND, patience: float = PATIENCE) -> None:
+        self.options = options
+        recipe = options.full_recipe()
+        self.base_recipe = options.base if options.base is not None else recipe
+        self.source: ev.SourceOpened | None = None
+        self.count: ev.CountChanged | None = None
+        self.tokenizer: ev.TokenizerChanged | None = None
+        self.failed: ev.WorkerFailed | None = None
+        self.row = options.row
+        self.version = 1
+        self._history = RecipeHistory(recipe)
+        self._prepared: Prepared | None = None
+        self._command = command
+        self._patience = patience
+        self._tickets = itertools.count(1)
+        self._latest: dict[type, int] = {}
+        self._cache = InspectionCache()
+        self._lock = threading.RLock()
+        self._listeners: list[Callback] = []
+        self._events: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._backlog: list[ev.Event] = []
+        self._link: Link | None = None
+        self._watch: threading.Timer | None = None
+        self._answered = True
+        self._closed = False
+
+    # --- life -------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start the worker, which opens the data, sends the first row, then loads the tokenizer."""
+        threading.Thread(target=self._dispatch, name="sftui-events", daemon=True).start()
+        with self._lock:
+            self._connect(self.options.row)
+
+    def listen(self, callback: Callback) -> None:
+        """Call `callback` with every event, on a thread of the workspace; events so far come first."""
+        with self._lock:
+            self._listeners.append(callback)
+            backlog, self._backlog = self._backlog, []
+        for event in backlog:
+            self._events.put(event)
+
+    def close(self) -> None:
+        """End at once: the worker is killed, nothing is waited for, no event comes any more."""
+        with self._lock:
+            self._closed = True
+            self._listeners.clear()
+            self._unwatch()
+            link, self._link = self._link, None
+        self._events.put(None)
+        if link is not None:
+            link.kill()
+
+    def log_tail(self) -> str:
+        """What the worker wrote to stderr, for --debug."""
+        return self._link.log_tail() if self._link is not None else ""
+
+    def worker_pid(self) -> int | None:
+        return self._link.pid if self._link is not None else None
+
+    # --- questions --------------------------------------------------------------------------
+
+    def request_row(self, index: int) -> int:
+        """Ask for a row; `RowReady` answers, again whenever the recipe or the tokenizer changes."""
+        with self._lock:
+            ticket = self._ticket(ev.RowReady)
+            self.row = index
+            held = self._cache.get(index, self.version)
+            self._send(rq.RowRequest(ticket, index, held is not None))
+            if held is not None:
+                self._events.put(ev.RowReady(ticket, self.version, held))
+            return ticket
+
+    def cached(self, index: int) -> Inspection | None:
+        """The row under the present recipe and tokenizer, if it is at hand."""
+        with self._lock:
+            return self._cache.get(index, self.version)
+
+    def request_summaries(self, start: int, stop: int) -> int:
+        """Ask for the row list from `start` to `stop`; several `SummariesReady` may answer, in parts."""
+        with self._lock:
+            ticket = self._ticket(ev.SummariesReady)
+            self._send(rq.SummariesRequest(ticket, start, stop))
+            return ticket
+
+    def request_batch(self, start: int, rows: int) -> int:
+        """Ask for the padded batch of the next `rows` rows from `start`; `BatchReady` answers."""
+        with self._lock:
+            ticket = self._ticket(ev.BatchReady)
+            self._send(rq.BatchRequest(ticket, start, rows))
+            return ticket
+
+    def request_search(self, query: SearchQuery, start: int, forward: bool = True) -> int:
+        """Look for the first hit at or after (before) `start`; `SearchFound` tells progress and the end."""
+        with self._lock:
+            ticket = self._ticket(ev.SearchFound)
+            self._send(rq.SearchRequest(ticket, query, start, forward))
+            return ticket
+
+    def cancel(self, ticket: int) -> None:
+        """No answer to `ticket` is wanted any more."""
+        with self._lock:
+            for kind, latest in list(self._latest.items()):
+                if latest == ticket:
+                    self._latest[kind] = 0
+            self._send(rq.Cancel(ticket))
+
+    def is_current(self, event: ev.Event) -> bool:
+        """Whether an event still answers the newest question of its kind under the present recipe."""
+        ticket, version = getattr(event, "ticket", None), getattr(event, "version", None)
+        if version is not None and version != self.version:
+            return False
+        return ticket is None or self._latest.get(type(event)) == ticket
+
+    # --- the recipe -------------------------------------------------------------------------
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe in force."""
+        return self._history.now
+
+    def change(self, path: str, value: Any) -> bool:
+        """Set one knob; False where it has that value already. The value must be valid (`recipe_io`)."""
+        return self.set_recipe(changed(self.recipe, path, value))
+
+    def set_recipe(self, recipe: Recipe) -> bool:
+        """Put another recipe in force; the row, batch and summaries on screen answer again by themselves."""
+        with self._lock:
+            return self._history.put(recipe) and self._announce()
+
+    def undo(self) -> bool:
+        """Back to the recipe before the last change; False where there is none."""
+        with self._lock:
+            return self._history.undo() and self._announce()
+
+    def redo(self) -> bool:
+        """Take an undo back; False where there is nothing to take back."""
+        with self._lock:
+            return self._history.redo() and self._announce()
+
+    def changes(self) -> tuple[RecipeChange, ...]:
+        """What differs from the recipe as opened."""
+        return diff(self.base_recipe, self.recipe)
+
+    # --- exports ----------------------------------------------------------------------------
+
+    def plan_export(self, to: str, folder: str) -> ExportPlan:
+        """What exporting would write into `folder`; `to` is recipe, preprocess or a trainer's name.
+
+        Nothing is written before `ExportPlan.write`. ExportError where it cannot be done, also
+        while the data or the tokenizer it needs is not loaded yet.
+        """
+        with self._lock:
+            prepared = self._prepared or Prepared(paths=self.options.paths)
+            return plan_export(to, folder, self.recipe, self.base_recipe, prepared)
+
+    # --- inside -----------------------------------------------------------------------------
+
+    def _ticket(self, kind: type) -> int:
+        ticket = next(self._tickets)
+        self._latest[kind] = ticket
+        return ticket
+
+    def _announce(self) -> bool:
+        self.version += 1
+        self._cache.clear()
+        self._send(rq.SetRecipe(self.recipe, self.version))
+        self._events.put(ev.RecipeChanged(self.recipe, self.version))
+        return True
+
+    def _send(self, request: rq.Request) -> None:
+        if isinstance(request, rq.BatchRequest) or (isinstance(request, rq.RowRequest) and not request.held):
+            self._rewatch()
+        if self._link is not None:
+            self._link.send(request)
+
+    def _connect(self, row: int | None) -> None:
+        if self._closed:
+            return
+        self._link = Link(self._events.put, self._ended, self._command)
+        ticket = self._latest.get(ev.RowReady) or self._ticket(ev.RowReady)
+        self._link.send(rq.Open(self.options, self.recipe, self.version, ticket, row))
+
+    def _ended(self, link: Link) -> None:
+        self._events.put(link)
+
+    def _dispatch(self) -> None:
+        while True:
+            event = self._events.get()
+            if event is None:
+                return
+            if isinstance(event, Link):
+                self._restart(event)
+                continue
+            with self._lock:
+                listeners = tuple(self._listeners)
+                wanted = self._note(event)
+                if wanted and not listeners and not self._closed:
+                    self._backlog.append(event)
+            for listener in listeners if wanted else ():
+                listener(event)
+
+    def _note(self, event: Any) -> bool:
+        """Keep what the event says; whether listeners should hear it."""
+        if self._closed:
+            return False
+        if isinstance(event, Prepared):
+            self._prepared = event
+            return False
+        if isinstance(event, ev.SourceOpened):
+            self.source = event
+        elif isinstance(event, ev.CountChanged):
+            self.count = event
+        elif isinstance(event, ev.TokenizerChanged):
+            self.tokenizer = event
+            self._cache.clear()
+        elif isinstance(event, ev.WorkerFailed):
+            self.failed = event
+        elif isinstance(event, ev.RowReady):
+            self._answered = True
+            if event.version == self.version and not event.inspection.provisional:
+                self._cache.put(event.inspection, event.version)
+        if isinstance(event, ev.RowReady | ev.BatchReady):
+            self._unwatch()
+        return self.is_current(event) if not isinstance(event, ev.RecipeChanged) else event.version == self.version
+
+    def _restart(self, link: Link) -> None:
+        """The worker is gone: say so, and start another unless it never answered a row."""
+        with self._lock:
+            if self._closed or link is not self._link:
+                return
+            self._unwatch()
+            again = self._answered
+            self._answered = False
+            self._link = None
+            problem = Problem(f"the worker process ended while row {self.row} was open", _cause(link.exit_code()),
+                              "it was started again" if again else "restart sftui with --debug to see more")
+            self._events.put(ev.WorkerFailed(problem, link.log_tail()))
+            if again:
+                self._connect(None)
+
+    def _rewatch(self) -> None:
+        self._unwatch()
+        self._watch = threading.Timer(self._patience, self._overdue, (self._link,))
+        self._watch.daemon = True
+        self._watch.start()
+
+    def _unwatch(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+            self._watch = None
+
+    def _overdue(self, link: Link | None) -> None:
+        with self._lock:
+            if link is None or link is not self._link or self._closed:
+                return
+        link.kill()
+
+
+def _cause(code: int | None) -> str:
+    if code is not None and code < 0:
+        names = {-9: "it was killed (out of memory, or no answer for too long)", -11: "a library crashed (segmentation fault)"}
+        return names.get(code, f"signal {-code} ended it")
+    return f"it stopped with exit code {code}" if code is not None else "its pipe closed"
+
+
+def reopened(options: OpenOptions, recipe: Recipe) -> OpenOptions:
+    """The options that open the same data under another recipe, as a new base."""
+    return replace(options.with_recipe(recipe), base=None)
