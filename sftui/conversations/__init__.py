@@ -1,0 +1,9 @@
+"""Row → Conversation: which format a set has, and each row as messages, strings, text or ids."""
+
+from sftui.conversations.convert import convert
+from sftui.conversations.detect import detect
+from sftui.conversations.detected import Detected
+from sftui.conversations.strings import as_chat
+from sftui.conversations.turns import turns_problem
+
+__all__ = ["Detected", "as_chat", "convert", "detect", "turns_problem"]

@@ -1,0 +1,234 @@
+"""Row → Conversation, by what `detect` found. Originals are never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sftui.conversations.detected import Detected, did_you_mean, type_word
+from sftui.conversations.messages import is_missing, message_list, parse_json, read_messages
+from sftui.conversations.strings import alpaca_prompt
+from sftui.conversations.tokenized import read_tokenized
+from sftui.conversations.turns import turns_problem
+from sftui.errors import ConversationError
+from sftui.model import Conversation, Kind, Message, Row
+from sftui.recipe import Data
+
+
+def convert(row: Row, detected: Detected, data: Data) -> Conversation:
+    """One row as a conversation; ConversationError says what is wrong with it and where."""
+    if detected.refused is not None:
+        problem = detected.refused
+        raise ConversationError(problem.what, why=problem.why, fix=problem.fix)
+    where = row.where or f"row {row.index}"
+    if row.data is None:
+        raise ConversationError(row.problem or "the row could not be read", where=where)
+    if not isinstance(row.data, Mapping):
+        raise ConversationError(
+            f"the row is {type_word(row.data)}, not a mapping of columns", where=where, fix="drop the row",
+        )
+    reader = _READERS.get(detected.format)
+    if reader is None:
+        raise ConversationError(f"sftui does not know the format `{detected.format}`", where=where)
+    conversation = reader(row.data, where, detected, data)
+    if data.strict_turns == "error" and conversation.kind is Kind.CHAT:
+        problem_at = turns_problem(conversation.messages)
+        if problem_at is not None:
+            raise ConversationError(problem_at, where=where, why="data.strict_turns is error", fix="correct the turns")
+    return conversation
+
+
+def _from_messages(row: Mapping[str, Any], where: str, detected: Detected, data: Data) -> Conversation:
+    column = detected.fields.get("messages", "messages")
+    messages, notes = _messages(row, column, where, detected)
+    system = _optional_text(row, detected.fields.get("system"), where)
+    if system and messages[0].role != "system":
+        messages = (Message({"role": "system", "content": system}, detected.fields["system"]), *messages)
+    return _chat(row, where, detected, messages, None, notes)
+
+
+def _from_alpaca(row: Mapping[str, Any], where: str, detected: Detected, data: Data) -> Conversation:
+    fields = detected.fields
+    instruction = _text(row, fields.get("instruction", "instruction"), where)
+    output_column = fields.get("output", "output")
+    output = _text(row, output_column, where)
+    given = _optional_text(row, fields.get("input", "input"), where) or ""
+    system = _optional_text(row, fields.get("system", "system"), where)
+    raw: dict[str, Any] = {"instruction": instruction, "input": given, "output": output}
+    messages: list[Message] = []
+    if system:
+        raw["system"] = system
+        messages.append(Message({"role": "system", "content": system}, fields.get("system", "system")))
+    history = row.get(fields.get("history", "history"))
+    if history:
+        raw["history"] = history
+        messages += _history(history, fields.get("history", "history"), where)
+    origin = fields.get("instruction", "instruction")
+    if given:
+        origin += f" + {fields.get('input', 'input')}"
+    messages.append(Message({"role": "user", "content": alpaca_prompt(instruction, given, data.alpaca_prompt)}, origin))
+    messages.append(Message({"role": "assistant", "content": output}, output_column))
+    return _chat(row, where, detected, tuple(messages), None, [], raw)
+
+
+def _history(history: Any, column: str, where: str) -> list[Message]:
+    """Earlier turns as [[user, assistant], …]: they stand before the instruction, as they are."""
+    if not isinstance(history, (list, tuple)):
+        raise ConversationError(f"`{column}` is {type_word(history)}, not a list of pairs", where=where)
+    messages: list[Message] = []
+    for i, pair in enumerate(history):
+        if not isinstance(pair, (list, tuple)) or len(pair) != 2 or not all(isinstance(turn, str) for turn in pair):
+            raise ConversationError(
+                f"`{column}[{i}]` is not a pair of texts", where=where, fix="each entry is [question, answer]",
+            )
+        messages.append(Message({"role": "user", "content": pair[0]}, f"{column}[{i}][0]"))
+        messages.append(Message({"role": "assistant", "content": pair[1]}, f"{column}[{i}][1]"))
+    return messages
+
+
+def _from_pair(row: Mapping[str, Any], where: str, detected: Detected, data: Data) -> Conversation:
+    """A prompt and a completion: two texts, or two lists of messages (TRL's conversational kind)."""
+    names = {name: detected.fields.get(name, name) for name in ("prompt", "completion")}
+    prompt, completion = (_value(row, names[name], where) for name in ("prompt", "completion"))
+    chat = [isinstance(value, (list, tuple)) for value in (prompt, completion)]
+    if all(chat):
+        first, notes = _messages(row, names["prompt"], where, detected)
+        second, more = _messages(row, names["completion"], where, detected)
+        return _chat(row, where, detected, (*first, *second), len(first), notes + more)
+    if any(chat):
+        listed, plain = ("prompt", "completion") if chat[0] else ("completion", "prompt")
+        raise ConversationError(
+            f"`{names[listed]}` is a list of messages but `{names[plain]}` is {type_word(row[names[plain]])}", where=where,
+            fix="store both as text or both as messages",
+        )
+    texts = {name: _text(row, column, where) for name, column in names.items()}
+    system = _optional_text(row, detected.fields.get("system"), where)
+    if system:
+        messages = (
+            Message({"role": "system", "content": system}, detected.fields["system"]),
+            Message({"role": "user", "content": texts["prompt"]}, names["prompt"]),
+            Message({"role": "assistant", "content": texts["completion"]}, names["completion"]),
+        )
+        return _chat(row, where, detected, messages, 2, [])
+    tools, kwargs, notes = _around(row, where, detected)
+    return Conversation(
+        Kind.STRINGS, detected.format, prompt=texts["prompt"], completion=texts["completion"], tools=tools,
+        template_kwargs=kwargs, extra={"origins": names, **_documents(row)}, notes=tuple(notes),
+    )
+
+
+def _from_text(row: Mapping[str, Any], where: str, detected: Detected, data: Data) -> Conversation:
+    return Conversation(Kind.TEXT, "text", text=_text(row, detected.fields.get("text", "text"), where))
+
+
+def _from_segments(row: Mapping[str, Any], where: str, detected: Detected, data: Data) -> Conversation:
+    """Axolotl's `input_output`: pieces of text, each with whether it is trained."""
+    column = detected.fields.get("segments", "segments")
+    value = _value(row, column, where)
+    if not isinstance(value, (list, tuple)) or not value:
+        raise ConversationError(f"`{column}` is {type_word(value)}, not a filled list of segments", where=where)
+    segments: list[tuple[str, bool]] = []
+    for i, item in enumerate(value):
+        if not isinstance(item, Mapping) or not isinstance(item.get("text"), str) or not isinstance(item.get("label"), bool):
+            raise ConversationError(
+                "the segment needs `text` and `label` (true or false)", where=f"{where}, {column}[{i}]", fix="drop the row",
+            )
+        segments.append((item["text"], item["label"]))
+    return Conversation(
+        Kind.TEXT, "segments", text="".join(text for text, _ in segments), extra={"segments": tuple(segments)},
+    )
+
+
+def _from_tokens(row: Mapping[str, Any], where: str, detected: Detected, data: Data) -> Conversation:
+    _value(row, detected.fields.get("input_ids", "input_ids"), where)
+    return read_tokenized(row, where, detected)
+
+
+def _messages(
+    row: Mapping[str, Any], column: str, where: str, detected: Detected,
+) -> tuple[tuple[Message, ...], list[str]]:
+    items, note = message_list(_value(row, column, where), column, where)
+    if not items:
+        raise ConversationError(f"`{column}` is empty", where=where, fix="drop the row")
+    messages, notes = read_messages(
+        items, column, where, detected.message_keys, detected.role_map, calls=detected.format == "sharegpt",
+    )
+    return messages, [note, *notes] if note else notes
+
+
+def _chat(
+    row: Mapping[str, Any], where: str, detected: Detected, messages: tuple[Message, ...], prompt_messages: int | None,
+    notes: list[str], extra: Mapping[str, Any] | None = None,
+) -> Conversation:
+    tools, kwargs, more = _around(row, where, detected)
+    return Conversation(
+        Kind.CHAT, detected.format, messages=messages, prompt_messages=prompt_messages, tools=tools,
+        template_kwargs=kwargs, extra={**(extra or {}), **_documents(row)}, notes=(*notes, *more),
+    )
+
+
+def _around(row: Mapping[str, Any], where: str, detected: Detected) -> tuple[Any, Mapping[str, Any], list[str]]:
+    """The row's tools and template variables; each may be stored as JSON text."""
+    notes: list[str] = []
+    column = detected.fields.get("tools", "tools")
+    tools = row.get(column)
+    if isinstance(tools, str):
+        tools = _json_or_none(tools, column, where)
+        if tools is not None:
+            notes.append(f"`{column}` is stored as JSON text and was parsed")
+    if tools is not None and not isinstance(tools, (list, tuple)):
+        raise ConversationError(f"`{column}` is {type_word(tools)}, not a list", where=where, fix="store a list of tools")
+    column = detected.fields.get("template_kwargs", "chat_template_kwargs")
+    kwargs = row.get(column)
+    if isinstance(kwargs, str):
+        kwargs = _json_or_none(kwargs, column, where)
+    if kwargs is not None and not isinstance(kwargs, Mapping):
+        raise ConversationError(
+            f"`{column}` is {type_word(kwargs)}, not a mapping of template variables", where=where, fix="store a mapping",
+        )
+    return tools, kwargs or {}, notes
+
+
+def _json_or_none(text: str, column: str, where: str) -> Any:
+    if not text.strip():
+        return None
+    parsed = parse_json(text)
+    if is_missing(parsed):
+        raise ConversationError(f"`{column}` is text that is not JSON", where=where, fix="store it as JSON, or drop it")
+    return parsed
+
+
+def _documents(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    documents = row.get("documents")
+    return {} if documents is None else {"documents": documents}
+
+
+def _value(row: Mapping[str, Any], column: str, where: str) -> Any:
+    if column in row:
+        return row[column]
+    raise ConversationError(f"no column `{column}`", where=where, fix=did_you_mean(column, row))
+
+
+def _text(row: Mapping[str, Any], column: str, where: str) -> str:
+    value = _value(row, column, where)
+    if not isinstance(value, str):
+        raise ConversationError(f"`{column}` is {type_word(value)}, not text", where=where, fix="drop the row or fill the column")
+    return value
+
+
+def _optional_text(row: Mapping[str, Any], column: str | None, where: str) -> str | None:
+    if column is None or row.get(column) is None:
+        return None
+    return _text(row, column, where)
+
+
+_READERS = {
+    "messages": _from_messages,
+    "sharegpt": _from_messages,
+    "alpaca": _from_alpaca,
+    "prompt_completion": _from_pair,
+    "columns": _from_pair,
+    "text": _from_text,
+    "segments": _from_segments,
+    "tokenized": _from_tokens,
+}

@@ -1,0 +1,326 @@
+"""The first rows → how every row is read, with the reason the user is shown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sftui.conversations.detected import Detected, did_you_mean, find_column
+from sftui.conversations.messages import CONTENT_KEYS, ROLE_KEYS, SHAREGPT_ROLES, is_missing, parse_json
+from sftui.conversations.notes import notes_on
+from sftui.conversations.refusals import preference_set, unreadable_set
+from sftui.conversations.tokenized import alignment
+from sftui.model import Problem, Row
+from sftui.recipe import Data
+
+SAMPLED = 64
+MESSAGE_COLUMNS = (
+    "messages", "conversations", "conversation", "dialog", "dialogue", "dialogs", "dialogues", "chat", "chats",
+    "turns", "msgs",
+)
+PAIRS = (
+    ("question", "answer"), ("question", "response"), ("question", "output"), ("question", "solution"),
+    ("query", "response"), ("query", "answer"), ("prompt", "response"), ("prompt", "answer"), ("prompt", "output"),
+    ("prompt", "target"), ("instruction", "response"), ("instruction", "answer"), ("instruction", "completion"),
+    ("problem", "solution"), ("problem", "answer"), ("input", "output"), ("input", "target"), ("inputs", "targets"),
+    ("input_text", "output_text"), ("source", "target"), ("user", "assistant"), ("human", "assistant"),
+    ("context", "response"), ("title", "body"),
+)
+TEXT_COLUMNS = ("text", "content", "document", "raw_content")
+OPTIONAL = {
+    "tools": ("tools",),
+    "template_kwargs": ("chat_template_kwargs",),
+}
+_OWNERS = {
+    "messages": "messages", "prompt": "pair", "completion": "pair", "instruction": "alpaca", "output": "alpaca",
+    "input": "alpaca", "history": "alpaca", "text": "text", "input_ids": "tokenized", "labels": "tokenized",
+    "segments": "segments",
+}
+_FORCED = {
+    "messages": "messages", "sharegpt": "messages", "alpaca": "alpaca", "prompt_completion": "pair", "columns": "pair",
+    "text": "text", "segments": "segments", "tokenized": "tokenized",
+}
+_REQUIRED = {
+    "messages": ("messages",), "alpaca": ("instruction", "output"), "pair": ("prompt", "completion"), "text": ("text",),
+    "segments": ("segments",), "tokenized": ("input_ids",),
+}
+
+Sample = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One way to read the sample: how many rows fit, and what they have."""
+
+    shape: str
+    format: str
+    fields: Mapping[str, str]
+    fits: int
+    has: str
+    keys: Mapping[str, str]
+
+
+def detect(rows: Sequence[Row], data: Data) -> Detected:
+    """How the set is read, from its first 64 rows and what `data` says.
+
+    A format or a field that `data` names is never guessed over. Nothing here raises: a set that
+    cannot be read comes back with `refused`.
+    """
+    samples = [row.data for row in rows[:SAMPLED] if isinstance(row.data, Mapping)]
+    columns = list(dict.fromkeys(str(name) for row in samples for name in row))
+    shapes = _shapes(data)
+    missing = _missing_column(shapes, data, columns) if samples else None
+    if missing is not None:
+        return Detected("auto", refused=missing)
+    if data.format == "auto" and not shapes:
+        refused = None if _find_messages(samples, columns, {}) else preference_set(samples, columns)
+        if refused is not None:
+            return Detected("auto", refused=refused)
+    found = [
+        candidate for shape, finder in _FINDERS.items()
+        if (not shapes or shape in shapes) and (candidate := finder(samples, columns, data.fields)) is not None
+    ]
+    best = next((one for one in found if 2 * one.fits >= len(samples)), None) or max(
+        found, key=lambda one: one.fits, default=None)
+    if best is None:
+        if data.format == "auto" or (samples and not _columns_there(data, columns)):
+            return Detected("auto", refused=unreadable_set(samples, columns))
+        shape = _FORCED[data.format]
+        best = Candidate(shape, data.format, {name: data.fields.get(name, name) for name in _REQUIRED[shape]}, 0, "", {})
+    return _finish(best, [one for one in found if one is not best], samples, columns, data)
+
+
+def _finish(
+    best: Candidate, others: Sequence[Candidate], samples: Sequence[Sample], columns: Sequence[str], data: Data,
+) -> Detected:
+    format_name = best.format if data.format == "auto" else data.format
+    fields = dict(best.fields)
+    for name, defaults in OPTIONAL.items():
+        column = find_column(columns, defaults)
+        if column is not None and best.shape in {"messages", "pair", "alpaca"}:
+            fields[name] = column
+    fields.update(data.fields)
+    roles = dict(data.role_map)
+    if format_name == "sharegpt" and roles:
+        # An empty role_map is a trainer that renames the keys but not the roles (TRL): then none is mapped.
+        roles = {**SHAREGPT_ROLES, **roles}
+    if data.format != "auto":
+        head = f"{format_name}: set by data.format"
+        reason = f"{head}; {_how_many(best.fits, len(samples))} {best.has}" if best.has and best.fits else head
+    else:
+        reason = f"{format_name}: {_how_many(best.fits, len(samples))} {best.has}"
+    detected = Detected(format_name, fields, {**best.keys, **data.message_keys}, roles, reason)
+    if best.shape == "tokenized":
+        detected = _with_alignment(detected, samples, data)
+    used = set(detected.fields.values())
+    rivals = [(one.format, one.fits) for one in others if not used.issuperset(one.fields.values())]
+    notes = notes_on(detected, samples, columns, fits=best.fits, rivals=rivals)
+    return replace(detected, notes=notes)
+
+
+def _shapes(data: Data) -> frozenset[str]:
+    """The shapes that the recipe leaves open; empty: all of them."""
+    if data.format != "auto":
+        return frozenset({_FORCED[data.format]}) if data.format in _FORCED else frozenset()
+    named = [_OWNERS[name] for name in data.fields if name in _OWNERS]
+    return frozenset(named[:1]) if "input" not in data.fields else frozenset(named)
+
+
+def _missing_column(shapes: frozenset[str], data: Data, columns: Sequence[str]) -> Problem | None:
+    for shape in shapes:
+        for name in _REQUIRED[shape]:
+            column = data.fields.get(name)
+            if column is not None and column not in columns:
+                return Problem(f"no column `{column}`", f"data.fields says that it is the {name}", did_you_mean(column, columns))
+    return None
+
+
+def _columns_there(data: Data, columns: Sequence[str]) -> bool:
+    return all(data.fields.get(name, name) in columns for name in _REQUIRED[_FORCED[data.format]])
+
+
+def _how_many(fits: int, of: int) -> str:
+    return "every sampled row has" if fits == of else f"{fits} of {of} sampled rows have"
+
+
+def _find_tokenized(samples: Sequence[Sample], columns: Sequence[str], fields: Mapping[str, str]) -> Candidate | None:
+    column = find_column(columns, (fields.get("input_ids", "input_ids"),))
+    if column is None:
+        return None
+    fits = _count(samples, lambda row: _is_ids(row.get(column)))
+    found = {"input_ids": column}
+    for name in ("labels", "attention_mask"):
+        there = find_column(columns, (fields.get(name, name),))
+        if there is not None:
+            found[name] = there
+    return _candidate("tokenized", "tokenized", found, fits, f"whole numbers in `{column}`")
+
+
+def _is_ids(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and bool(value) and all(type(one) is int for one in value[:8])
+
+
+def _find_messages(samples: Sequence[Sample], columns: Sequence[str], fields: Mapping[str, str]) -> Candidate | None:
+    named = fields.get("messages")
+    known = {name: place for place, name in enumerate(MESSAGE_COLUMNS)}
+    skipped = {"prompt", "completion", "chosen", "rejected"}
+    names = [named] if named else sorted(
+        (name for name in columns if name.lower() not in skipped), key=lambda name: known.get(name.lower(), len(known)))
+    best: Candidate | None = None
+    for column in names:
+        keys = _message_keys([row.get(column) for row in samples])
+        if keys is None:
+            continue
+        role, content, fits, as_text = keys
+        has = f"a list `{column}` whose items have {role} and {content}"
+        if as_text:
+            has = f"a list `{column}` (stored as JSON text) whose items have {role} and {content}"
+        format_name = "sharegpt" if role == "from" else "messages"
+        candidate = Candidate("messages", format_name, {"messages": column}, fits, has, _key_map(role, content))
+        if best is None or fits > best.fits:
+            best = candidate
+    return best
+
+
+def _key_map(role: str, content: str) -> dict[str, str]:
+    return {name: key for name, key in (("role", role), ("content", content)) if key != name}
+
+
+def _message_keys(values: Sequence[Any]) -> tuple[str, str, int, bool] | None:
+    """The commonest role and content keys, how many values are message lists, and if as text."""
+    seen: Counter[tuple[str, str]] = Counter()
+    fits = texts = 0
+    for value in values:
+        items = value
+        if isinstance(value, str):
+            items = parse_json(value) if value.lstrip()[:1] == "[" else None
+        if is_missing(items) or not isinstance(items, (list, tuple)):
+            continue
+        pairs = [pair for item in items[:8] if (pair := _pair_of_keys(item)) is not None]
+        if pairs:
+            fits += 1
+            texts += isinstance(value, str)
+            seen.update(pairs)
+    if not seen:
+        return None
+    (role, content), _ = seen.most_common(1)[0]
+    return role, content, fits, 2 * texts > fits
+
+
+def _pair_of_keys(item: Any) -> tuple[str, str] | None:
+    if not isinstance(item, Mapping):
+        return None
+    role = next((key for key in ROLE_KEYS if isinstance(item.get(key), str)), None)
+    content = next((key for key in CONTENT_KEYS if key in item), None)
+    return (role, content) if role is not None and content is not None else None
+
+
+def _find_segments(samples: Sequence[Sample], columns: Sequence[str], fields: Mapping[str, str]) -> Candidate | None:
+    column = find_column(columns, (fields.get("segments", "segments"),))
+    if column is None:
+        return None
+
+    def fits(row: Sample) -> bool:
+        value = row.get(column)
+        return isinstance(value, (list, tuple)) and bool(value) and isinstance(value[0], Mapping) and {"text", "label"} <= set(value[0])
+
+    return _candidate("segments", "segments", {"segments": column}, _count(samples, fits), f"`{column}` of text and label")
+
+
+def _find_pair(samples: Sequence[Sample], columns: Sequence[str], fields: Mapping[str, str]) -> Candidate | None:
+    prompt, completion = fields.get("prompt"), fields.get("completion")
+    pairs: list[tuple[str, str]]
+    if prompt and completion:
+        pairs = [(prompt, completion)]
+    else:
+        known = (("prompt", "completion"), *PAIRS)
+        pairs = [(prompt or a, completion or b) for a, b in known]
+    best: Candidate | None = None
+    for a, b in pairs:
+        first, second = find_column(columns, (a,)), find_column(columns, (b,))
+        if first is None or second is None or first == second:
+            continue
+        text = _count(samples, lambda row, x=first, y=second: isinstance(row.get(x), str) and isinstance(row.get(y), str))  # type: ignore[misc]
+        first_keys = _message_keys([row.get(first) if isinstance(row.get(first), (list, tuple)) else None for row in samples])
+        second_keys = _message_keys([row.get(second) if isinstance(row.get(second), (list, tuple)) else None for row in samples])
+        name = "prompt_completion" if (first.lower(), second.lower()) == ("prompt", "completion") else "columns"
+        names = {"prompt": first, "completion": second}
+        if first_keys and second_keys and min(first_keys[2], second_keys[2]) > text:
+            keys = _key_map(first_keys[0], first_keys[1])
+            found = Candidate(
+                "pair", name, names, min(first_keys[2], second_keys[2]), f"messages in `{first}` and in `{second}`", keys)
+        elif text:
+            found = Candidate("pair", name, names, text, f"text in `{first}` and in `{second}`", {})
+        else:
+            continue
+        if best is None or found.fits > best.fits:
+            best = found
+    return best
+
+
+def _find_alpaca(samples: Sequence[Sample], columns: Sequence[str], fields: Mapping[str, str]) -> Candidate | None:
+    instruction = find_column(columns, (fields.get("instruction", "instruction"),))
+    given = find_column(columns, (fields.get("input", "input"),))
+    answers = ("output",) if given is None else ("output", "response")
+    output = find_column(columns, (fields["output"],) if "output" in fields else answers)
+    if instruction is None or output is None:
+        return None
+    fits = _count(samples, lambda row: isinstance(row.get(instruction), str) and isinstance(row.get(output), str))
+    found = {"instruction": instruction, "output": output}
+    if given is not None:
+        found["input"] = given
+    for name in ("system", "history"):
+        column = find_column(columns, (name,))
+        if column is not None:
+            found[name] = column
+    has = f"text in `{instruction}` and `{output}`" + (f" (and `{given}`)" if given else "")
+    return _candidate("alpaca", "alpaca", found, fits, has)
+
+
+def _find_text(samples: Sequence[Sample], columns: Sequence[str], fields: Mapping[str, str]) -> Candidate | None:
+    column = find_column(columns, (fields["text"],) if "text" in fields else TEXT_COLUMNS)
+    if column is None:
+        return None
+    return _candidate("text", "text", {"text": column}, _count(samples, lambda row: isinstance(row.get(column), str)), f"text in `{column}`")
+
+
+def _candidate(shape: str, format_name: str, fields: Mapping[str, str], fits: int, has: str) -> Candidate | None:
+    return Candidate(shape, format_name, fields, fits, has, {}) if fits else None
+
+
+def _count(samples: Sequence[Sample], fits: Callable[[Sample], bool]) -> int:
+    return sum(1 for row in samples if fits(row))
+
+
+def _with_alignment(detected: Detected, samples: Sequence[Sample], data: Data) -> Detected:
+    """How stored labels are aligned: what the recipe says, else what the ids show."""
+    labels, ids = detected.fields.get("labels", "labels"), detected.fields["input_ids"]
+    pairs = [
+        (row[ids], row[labels]) for row in samples
+        if isinstance(row.get(ids), (list, tuple)) and isinstance(row.get(labels), (list, tuple))
+    ]
+    if not pairs:
+        return replace(detected, reason=f"{detected.reason}; there are no labels")
+    if data.given_labels != "auto":
+        return replace(
+            detected, given_labels=data.given_labels, reason=f"{detected.reason}; labels {data.given_labels}, set by data.given_labels")
+    found = alignment(pairs)
+    if found.convention == "unknown":
+        why = f"sftui does not know whether labels are shifted ({found.positions} positions tell, {found.unshifted:.0%} unshifted, {found.shifted:.0%} shifted)"
+    else:
+        share = found.unshifted if found.convention == "unshifted" else found.shifted
+        why = f"labels are {found.convention} ({share:.1%} of {found.positions} positions)"
+    return replace(detected, given_labels=found.convention, reason=f"{detected.reason}; {why}")
+
+
+# In this order: TRL and Axolotl take stored ids before anything else, and messages before a prompt.
+_FINDERS: Mapping[str, Callable[[Sequence[Sample], Sequence[str], Mapping[str, str]], Candidate | None]] = {
+    "tokenized": _find_tokenized,
+    "messages": _find_messages,
+    "segments": _find_segments,
+    "alpaca": _find_alpaca,
+    "pair": _find_pair,
+    "text": _find_text,
+}

@@ -1,0 +1,71 @@
+"""What `detect` found out about a set of rows, and how its columns are named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+from sftui.model import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Detected:
+    """How every row of a set is read.
+
+    `fields` maps our names to the set's columns, `message_keys` ours to the keys of a message,
+    `role_map` the roles of the data to those that the template sees. `reason` is the sentence
+    shown to the user. `refused` is set where the set cannot be read as SFT data; `format` is then
+    "auto". `given_labels` tells how stored labels are aligned: unshifted, shifted, unknown, or ""
+    where the set has none.
+    """
+
+    format: str
+    fields: Mapping[str, str] = field(default_factory=dict)
+    message_keys: Mapping[str, str] = field(default_factory=dict)
+    role_map: Mapping[str, str] = field(default_factory=dict)
+    reason: str = ""
+    notes: tuple[str, ...] = ()
+    refused: Problem | None = None
+    given_labels: str = ""
+
+
+def find_column(columns: Iterable[str], names: Iterable[str]) -> str | None:
+    """The first of `names` that is a column, letter case aside; the column's own spelling."""
+    exact = {column: column for column in columns}
+    folded = {column.lower(): column for column in exact}
+    for name in names:
+        found = exact.get(name) or folded.get(name)
+        if found is not None:
+            return found
+    return None
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """'did you mean `messages`' for a misspelt name, else the names there are."""
+    names = [str(one) for one in known]
+    close = get_close_matches(name, names, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean `{close[0]}`"
+    if not names:
+        return "the row has no columns"
+    shown = ", ".join(f"`{one}`" for one in names[:8])
+    return f"there are {shown}" + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+
+
+def type_word(value: Any) -> str:
+    """What a value is, in the words of an error message."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true/false"
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, (int, float)):
+        return "a number"
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, (list, tuple)):
+        return "a list"
+    return f"a {type(value).__name__}"

@@ -1,0 +1,198 @@
+"""A list of message mappings → `Message`s: keys renamed, roles mapped, all else untouched."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from sftui.conversations.detected import type_word
+from sftui.errors import ConversationError
+from sftui.model import Message
+
+ROLE_KEYS = ("role", "from", "speaker")
+CONTENT_KEYS = ("content", "value", "text")
+FLAG_KEYS = ("train", "training", "trainable", "loss_mask", "loss")
+WEIGHT_KEYS = ("weight", "loss_weight", "loss")
+
+# The roles that published templates compare against; others reach the template as they are.
+KNOWN_ROLES = frozenset({
+    "system", "user", "assistant", "tool", "developer", "function", "ipython", "environment",
+})
+
+# Fixed by ROL001 of the failure catalogue and by what LLaMA-Factory, Axolotl and Unsloth accept.
+SHAREGPT_ROLES: Mapping[str, str] = {
+    "human": "user", "user": "user", "prompter": "user",
+    "gpt": "assistant", "assistant": "assistant", "model": "assistant", "bot": "assistant",
+    "chatgpt": "assistant", "bing": "assistant", "bard": "assistant", "function_call": "assistant",
+    "system": "system",
+    "tool": "tool", "function": "tool", "observation": "tool", "function_response": "tool",
+    "tool_response": "tool",
+}
+CALL_ROLE = "function_call"
+CALL_NOTE = (
+    "a `function_call` turn that holds JSON with name and arguments becomes an assistant message "
+    "with tool_calls and empty content; any other keeps its text as content"
+)
+_MISSING = object()
+
+
+def message_list(value: Any, column: str, where: str) -> tuple[Sequence[Any], str]:
+    """The list under `column` and a note; JSON text that holds a list is parsed (CON007)."""
+    if isinstance(value, str):
+        parsed = parse_json(value)
+        if isinstance(parsed, list):
+            return parsed, f"`{column}` is stored as JSON text and was parsed; not every trainer does that"
+        raise ConversationError(
+            f"`{column}` is text, not a list of messages", where=where,
+            why="it is not a JSON list either" if parsed is _MISSING else f"it holds {type_word(parsed)}",
+            fix="store the messages as a list",
+        )
+    if isinstance(value, (list, tuple)):
+        return value, ""
+    raise ConversationError(
+        f"`{column}` is {type_word(value)}, not a list of messages", where=where,
+        fix="drop the row or fill the column",
+    )
+
+
+def parse_json(text: str) -> Any:
+    """The parsed value, or a private marker (see `is_missing`) where the text is not JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return _MISSING
+
+
+def is_missing(value: Any) -> bool:
+    """Whether `parse_json` gave up."""
+    return value is _MISSING
+
+
+def read_messages(
+    items: Sequence[Any], column: str, where: str, keys: Mapping[str, str], roles: Mapping[str, str],
+    *, calls: bool = False,
+) -> tuple[tuple[Message, ...], list[str]]:
+    """Every item as a Message with its origin, and what is worth saying about them.
+
+    `calls` turns a `function_call` role into tool calls (ShareGPT). Raises ConversationError at
+    the message that has no role or is not a mapping.
+    """
+    notes: list[str] = []
+    found: list[Message] = []
+    for position, item in enumerate(items):
+        found.append(_read_message(item, f"{column}[{position}]", where, keys, roles, calls, notes))
+    return tuple(found), notes
+
+
+def _read_message(
+    item: Any, origin: str, where: str, keys: Mapping[str, str], roles: Mapping[str, str], calls: bool,
+    notes: list[str],
+) -> Message:
+    if not isinstance(item, Mapping):
+        raise ConversationError(
+            f"the message is {type_word(item)}, not a mapping", where=f"{where}, {origin}",
+            fix="each message needs a role and content",
+        )
+    role_key = keys.get("role", "role")
+    content_key = keys.get("content", "content")
+    role = item.get(role_key, _MISSING)
+    if not isinstance(role, str):
+        raise _no_role(item, role, role_key, f"{where}, {origin}")
+    data = _renamed(item, keys)
+    mapped = roles.get(role, role)
+    data["role"] = mapped
+    if content_key not in item:
+        _check_content_key(item, content_key, f"{where}, {origin}")
+        if not item.get("tool_calls"):
+            notes.append(f"{origin} has no content")
+    if mapped not in KNOWN_ROLES:
+        notes.append(f"{origin} has the role `{role}`, which most templates do not know")
+    if calls and role == CALL_ROLE:
+        tool_calls = _tool_calls(data.get("content"))
+        if tool_calls is not None:
+            data["content"] = ""
+            data["tool_calls"] = tool_calls
+        if CALL_NOTE not in notes:
+            notes.append(CALL_NOTE)
+    trained, weight = _flags(item, keys)
+    return Message(data, origin, trained, weight)
+
+
+def _renamed(item: Mapping[str, Any], keys: Mapping[str, str]) -> dict[str, Any]:
+    """A copy under the names that templates know, role and content first."""
+    ours = {key: name for name, key in (
+        ("role", keys.get("role", "role")), ("content", keys.get("content", "content")),
+        ("reasoning_content", keys.get("reasoning", "reasoning_content")),
+    )}
+    data: dict[str, Any] = {}
+    for key, value in item.items():
+        name = ours.get(key, key)
+        # A mapped key wins over a bystander that already has its name.
+        if name not in data or key in ours:
+            data[name] = value
+    return data
+
+
+def _no_role(item: Mapping[str, Any], role: Any, key: str, where: str) -> ConversationError:
+    if role is not _MISSING:
+        return ConversationError(f"`{key}` is {type_word(role)}, not text", where=where, fix="give the message a role")
+    names = [str(name) for name in item]
+    close = get_close_matches(key, names, n=1, cutoff=0.6)
+    hint = f"did you mean `{close[0]}`" if close else "its keys are " + (", ".join(f"`{n}`" for n in names[:6]) or "none")
+    return ConversationError(f"the message has no `{key}`", where=where, fix=hint)
+
+
+def _check_content_key(item: Mapping[str, Any], key: str, where: str) -> None:
+    """A missing `content` is the template's to judge, a misspelt or renamed one is not."""
+    names = [str(name) for name in item]
+    close = get_close_matches(key, names, n=1, cutoff=0.75)
+    other = [name for name in CONTENT_KEYS if name in item]
+    if close or other:
+        raise ConversationError(f"the message has no `{key}`", where=where, fix=f"did you mean `{(close or other)[0]}`")
+    if key != "content":
+        raise ConversationError(
+            f"the message has no `{key}`", where=where,
+            fix="its keys are " + ", ".join(f"`{name}`" for name in names[:6]),
+        )
+
+
+def _tool_calls(text: Any) -> list[dict[str, Any]] | None:
+    """OpenAI tool calls from the JSON of a `function_call` turn, or None where it is not that."""
+    parsed = parse_json(text) if isinstance(text, str) else text
+    calls = parsed if isinstance(parsed, list) else [parsed]
+    if not calls:
+        return None
+    found: list[dict[str, Any]] = []
+    for call in calls:
+        if not isinstance(call, Mapping) or not isinstance(call.get("name"), str) or "arguments" not in call:
+            return None
+        found.append({"type": "function", "function": {"name": call["name"], "arguments": call["arguments"]}})
+    return found
+
+
+def _flags(item: Mapping[str, Any], keys: Mapping[str, str]) -> tuple[bool | None, float | None]:
+    """The message's train flag and weight, as information: the data stays as it is (LAB010)."""
+    trained: bool | None = None
+    weight: float | None = None
+    for key in (keys["train_flag"],) if "train_flag" in keys else FLAG_KEYS:
+        value = item.get(key)
+        if isinstance(value, bool) or value in (0, 1):
+            trained = bool(value)
+            break
+    for key in (keys["weight"],) if "weight" in keys else WEIGHT_KEYS:
+        value = item.get(key)
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            weight = _float(value)
+            break
+    if trained is None and weight is not None:
+        trained = weight != 0
+    return trained, weight
+
+
+def _float(value: int | float) -> float | None:
+    try:
+        return float(value)
+    except OverflowError:
+        return None

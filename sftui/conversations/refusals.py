@@ -1,0 +1,87 @@
+"""Sets that are not SFT sets, each refused in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sftui.conversations.detected import find_column, type_word
+from sftui.model import Problem
+
+MEDIA_COLUMNS = ("images", "image", "videos", "video", "audios", "audio", "pixel_values")
+_CANDIDATES = ("completions", "responses", "candidates", "answers", "generations", "outputs")
+_RANKS = ("scores", "ranks", "ranking", "rankings", "rewards", "labels", "preference", "ratings")
+_PROMPTS = ("prompt", "prompts", "instruction", "question", "query", "input", "problem")
+_NAME_THEM = "data.fields names the columns to use, e.g. prompt=question completion=answer, messages=chat or text=body"
+
+
+def preference_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Problem | None:
+    """Chosen/rejected pairs, judged completions (KTO, PRM) and ranked lists."""
+    chosen = next((name for name in columns if "chosen" in name.lower()), None)
+    rejected = next((name for name in columns if "reject" in name.lower()), None)
+    if chosen and rejected:
+        example = _first(samples, chosen)
+        prompt = find_column(columns, _PROMPTS)
+        if isinstance(example, (list, tuple)):
+            use = f"messages={chosen}"
+        else:
+            use = f"prompt={prompt} completion={chosen}" if prompt else f"text={chosen}"
+        return Problem(
+            "this is a preference set, not an SFT set", f"its rows hold `{chosen}` and `{rejected}` answers",
+            f"to train on the chosen ones set data.fields {use}",
+        )
+    if {"prompt", "completion", "label"} <= set(columns) and isinstance(_first(samples, "label"), bool):
+        return Problem(
+            "this is an unpaired preference set (KTO), not an SFT set",
+            "each completion has a `label` that says whether it is wanted",
+            "keep the wanted rows and remove the column `label`",
+        )
+    prompt = find_column(columns, _PROMPTS)
+    listed = find_column(columns, _CANDIDATES)
+    rank = find_column(columns, _RANKS)
+    if prompt and listed and rank and isinstance(_first(samples, listed), (list, tuple)):
+        return Problem(
+            "this is a ranking or reward set, not an SFT set",
+            f"`{listed}` holds several answers to one `{prompt}`, judged by `{rank}`",
+            "keep one answer a row as prompt and completion",
+        )
+    return None
+
+
+def unreadable_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Problem:
+    """Why nothing here looks like an SFT row; always gives a sentence."""
+    if not samples:
+        return Problem("no row could be read", "the first rows hold no mapping of columns", "check that this is the right file")
+    for name in columns:
+        value = _first(samples, name)
+        if name.lower() in {"instances", "examples", "tasks", "samples", "data", "rows"} and _nested(value):
+            return Problem(
+                f"the examples are nested in `{name}`, one row holds a list of them", "SFT needs one example a row",
+                f"write each entry of `{name}` as a row of its own",
+            )
+    text = [name for name in columns if isinstance(_first(samples, name), str)]
+    media = find_column(columns, MEDIA_COLUMNS)
+    if media and not [name for name in text if name != media]:
+        return Problem("this set has no text to train on", f"it holds only `{media}`", "sftui shows text rows; add messages or text")
+    prompt = find_column(text, _PROMPTS)
+    if prompt and len(text) == 1:
+        return Problem(
+            "the rows have a prompt but no answer", f"`{prompt}` is the only text column",
+            "name the answer's column in data.fields, e.g. completion=answer",
+        )
+    listed = find_column(columns, _CANDIDATES)
+    if prompt and listed and isinstance(_first(samples, listed), (list, tuple)):
+        return Problem(
+            "each row has a list of answers, not one", f"`{listed}` is a list", "keep one answer a row as prompt and completion",
+        )
+    shown = ", ".join(f"`{name}` ({type_word(_first(samples, name))})" for name in columns[:8]) or "none"
+    more = f" and {len(columns) - 8} more" if len(columns) > 8 else ""
+    return Problem("sftui does not recognise this as an SFT set", f"its columns are {shown}{more}", _NAME_THEM)
+
+
+def _nested(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and any(isinstance(item, Mapping) for item in value[:4])
+
+
+def _first(samples: Sequence[Mapping[str, Any]], column: str) -> Any:
+    return next((row[column] for row in samples if row.get(column) is not None), None)

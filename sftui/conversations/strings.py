@@ -1,0 +1,51 @@
+"""Rows of plain strings: the Alpaca prompt text, and strings as messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from sftui.model import Conversation, Kind, Message
+
+# The prompt text of Stanford Alpaca as torchtune's AlpacaToMessages makes a user message of it
+# (torchtune/data/_messages.py), the newline after "### Response:" included.
+_WITH_INPUT = (
+    "Below is an instruction that describes a task, paired with an input that provides further context. "
+    "Write a response that appropriately completes the request.\n\n"
+    "### Instruction:\n{instruction}\n\n### Input:\n{input}\n\n### Response:\n"
+)
+_WITHOUT_INPUT = (
+    "Below is an instruction that describes a task. "
+    "Write a response that appropriately completes the request.\n\n"
+    "### Instruction:\n{instruction}\n\n### Response:\n"
+)
+
+
+def alpaca_prompt(instruction: str, given: str, style: str) -> str:
+    """The user's content for one Alpaca row; `style` is the recipe's `data.alpaca_prompt`.
+
+    newline joins the two as LLaMA-Factory does, blank_line with an empty line between; both give
+    the instruction alone where there is no input.
+    """
+    if style == "stanford":
+        text = _WITH_INPUT if given else _WITHOUT_INPUT
+        return text.format(instruction=instruction, input=given)
+    if not given:
+        return instruction
+    return f"{instruction}{chr(10) if style == 'newline' else chr(10) * 2}{given}"
+
+
+def as_chat(conversation: Conversation) -> Conversation:
+    """STRINGS as a user and an assistant message, as the tutorials do; any other kind unchanged.
+
+    Origins are the columns the strings came from (`extra["origins"]`).
+    """
+    if conversation.kind is not Kind.STRINGS:
+        return conversation
+    origins: Mapping[str, Any] = conversation.extra.get("origins", {})
+    messages = (
+        Message({"role": "user", "content": conversation.prompt}, str(origins.get("prompt", "prompt"))),
+        Message({"role": "assistant", "content": conversation.completion}, str(origins.get("completion", "completion"))),
+    )
+    return replace(conversation, kind=Kind.CHAT, messages=messages, prompt_messages=1, prompt=None, completion=None)

@@ -1,0 +1,133 @@
+"""Rows that are already ids: checked, aligned, and un-shifted where they are stored shifted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sftui.conversations.detected import Detected, type_word
+from sftui.errors import ConversationError
+from sftui.model import IGNORE_INDEX, Conversation, Kind
+
+MASK_COLUMNS = ("completion_mask", "assistant_masks", "loss_mask", "position_ids", "token_type_ids", "seq_lengths")
+ENOUGH_POSITIONS = 20
+_CLEAR = 0.99
+_CHANCE = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """Evidence on how stored labels are aligned (P6 of the failure catalogue).
+
+    `unshifted` and `shifted` are the shares of trained positions where the label equals the id at
+    the same and at the next position; `positions` is on how many positions that rests, counting
+    only those where the two answers differ.
+    """
+
+    unshifted: float
+    shifted: float
+    positions: int
+
+    @property
+    def convention(self) -> str:
+        """unshifted, shifted, or unknown where the evidence is thin or contradicts itself."""
+        if self.positions < ENOUGH_POSITIONS:
+            return "unknown"
+        if self.unshifted >= _CLEAR and self.shifted < _CHANCE:
+            return "unshifted"
+        if self.shifted >= _CLEAR and self.unshifted < _CHANCE:
+            return "shifted"
+        return "unknown"
+
+
+def alignment(rows: Iterable[tuple[Sequence[Any], Sequence[Any]]]) -> Alignment:
+    """How labels stand to ids over some rows of (input_ids, labels).
+
+    Positions that hold the same id as their right neighbour fit both conventions and say nothing,
+    so they are left out; so is the last position of a row, whose next id is not stored.
+    """
+    same = after = positions = 0
+    for ids, labels in rows:
+        for i in range(min(len(ids), len(labels)) - 1):
+            label = labels[i]
+            if label == IGNORE_INDEX or ids[i] == ids[i + 1]:
+                continue
+            positions += 1
+            same += label == ids[i]
+            after += label == ids[i + 1]
+    if not positions:
+        return Alignment(0.0, 0.0, 0)
+    return Alignment(same / positions, after / positions, positions)
+
+
+def read_tokenized(row: Mapping[str, Any], where: str, detected: Detected) -> Conversation:
+    """A TOKENS conversation with un-shifted labels.
+
+    Labels stored shifted (labels[i] is the token after input_ids[i]) are moved back by one: the
+    label of the first token is unknown and becomes -100; where the last stored label is a token,
+    that token was cut from the inputs and is put back, so shifting again gives what is stored.
+    Raises ConversationError for ids that are no ids and for columns of different lengths (LAB006).
+    """
+    fields = detected.fields
+    ids = _ints(row, fields.get("input_ids", "input_ids"), where, minimum=0)
+    if not ids:
+        raise ConversationError("`input_ids` is empty", where=where, fix="drop the row")
+    labels = _optional(row, fields.get("labels", "labels"), where, len(ids), minimum=None)
+    mask = _optional(row, fields.get("attention_mask", "attention_mask"), where, len(ids), minimum=0)
+    extra: dict[str, Any] = {name: row[name] for name in MASK_COLUMNS if row.get(name) is not None}
+    notes: list[str] = []
+    if labels is not None:
+        extra["given_labels"] = detected.given_labels
+        if detected.given_labels == "shifted":
+            notes.append("the stored labels are shifted by one; they are shown un-shifted")
+            last = labels[-1]
+            if last == IGNORE_INDEX:
+                labels = (IGNORE_INDEX, *labels[:-1])
+            else:
+                labels = (IGNORE_INDEX, *labels)
+                ids = (*ids, last)
+                mask = (*mask, 1) if mask is not None else None
+                notes.append("the last stored label is the token that was cut from the inputs; it is put back")
+        elif detected.given_labels == "unknown":
+            notes.append(UNKNOWN_SHIFT)
+    return Conversation(
+        Kind.TOKENS, "tokenized", input_ids=ids, labels=labels, attention_mask=mask, extra=extra, notes=tuple(notes),
+    )
+
+
+UNKNOWN_SHIFT = (
+    "sftui does not know whether the stored labels are shifted: too few positions tell the two "
+    "apart; they are shown as stored (data.given_labels says it)"
+)
+
+
+def _optional(
+    row: Mapping[str, Any], column: str, where: str, length: int, *, minimum: int | None,
+) -> tuple[int, ...] | None:
+    if row.get(column) is None:
+        return None
+    values = _ints(row, column, where, minimum=minimum)
+    if len(values) != length:
+        raise ConversationError(
+            f"`{column}` has {len(values)} entries, the ids have {length}", where=where,
+            fix="store one entry for each id",
+        )
+    return values
+
+
+def _ints(row: Mapping[str, Any], column: str, where: str, *, minimum: int | None) -> tuple[int, ...]:
+    values = row[column]
+    if not isinstance(values, (list, tuple)):
+        raise ConversationError(
+            f"`{column}` is {type_word(values)}, not a list of whole numbers", where=where,
+            fix="drop the row or fill the column",
+        )
+    for i, value in enumerate(values):
+        if type(value) is not int:
+            raise ConversationError(
+                f"`{column}[{i}]` is {type_word(value)}, not a whole number", where=where, fix="store ids as integers",
+            )
+        if minimum is not None and value < minimum:
+            raise ConversationError(f"`{column}[{i}]` is {value}, which no tokenizer gives", where=where, fix="drop the row")
+    return tuple(values)
