@@ -285,6 +285,7 @@ class Inspection:
 
     A stage that failed leaves its field and all later ones None and sets `stopped_at` and
     `problem`; the earlier stages still show. `example` is None also where the row is dropped.
+    `more` are further examples of the same row, for trainers that split long rows.
     `provisional` is True while the tokenizer is not yet proven to equal AutoTokenizer's.
     """
 
@@ -294,6 +295,7 @@ class Inspection:
     tokens: Tokens | None = None
     labels: Labels | None = None
     example: Example | None = None
+    more: tuple[Example, ...] = ()
     boundary: Boundary | None = None
     stopped_at: Stage | None = None
     problem: Problem | None = None

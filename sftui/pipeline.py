@@ -9,16 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from sftui import labels as label_rules
 from sftui.conversations import Detected, convert
 from sftui.errors import RecipeError, SftuiError, TemplateError
 from sftui.model import (
     Batch,
     Boundary,
-    Conversation,
     Example,
     Inspection,
-    Kind,
     Problem,
     Row,
     Stage,
@@ -27,7 +24,7 @@ from sftui.model import (
 from sftui.recipe import Recipe
 from sftui.trainers import Toolbox, trainer_named
 
-__all__ = ["Toolbox", "inspect", "inspect_all", "inspect_early", "make_batch", "make_toolbox"]
+__all__ = ["Toolbox", "detect", "inspect", "inspect_all", "inspect_early", "make_batch", "make_toolbox", "survey"]
 
 
 def make_toolbox(recipe: Recipe, tokenizer: object) -> Toolbox:
@@ -56,6 +53,17 @@ def make_toolbox(recipe: Recipe, tokenizer: object) -> Toolbox:
         for key, source in tokenizer.facts.chat_templates.items()
     }
     return Toolbox(tokenizer, templates, "tokenizer's own" if templates else "")
+
+
+def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
+    """How the rows of a dataset are read, by the trainer's own rules where it has some."""
+    return trainer_named(recipe.preset).detect(rows, recipe)
+
+
+def survey(first: Row | None, detected: Detected, recipe: Recipe, tools: Toolbox) -> Toolbox:
+    """The toolbox with what the trainer decides once for the whole dataset, from its first row."""
+    conversation = inspect_early(first, detected, recipe).conversation if first is not None else None
+    return replace(tools, survey=trainer_named(recipe.preset).survey(conversation, recipe, tools))
 
 
 def inspect_early(row: Row, detected: Detected, recipe: Recipe) -> Inspection:
@@ -93,11 +101,11 @@ def inspect(row: Row, detected: Detected, recipe: Recipe, tools: Toolbox, *, spa
             result = replace(result, boundary=Boundary(len(tokens.prompt_ids), shared))
         stage = Stage.LABELS
         tokens, labels = trainer.label(tokens, rendered, shaped, recipe, tools)
-        example = label_rules.example(tokens, labels, recipe, attention_of(shaped.conversation, len(tokens)))
+        examples = trainer.examples(tokens, labels, shaped, recipe, tools)
     except SftuiError as error:
         return replace(result, stopped_at=stage, problem=as_problem(error))
     notes = (*shaped.conversation.notes, *rendered.notes, *tokens.notes, *labels.notes)
-    return replace(result, tokens=tokens, labels=labels, example=example, notes=notes)
+    return replace(result, tokens=tokens, labels=labels, example=examples[0] if examples else None, more=examples[1:], notes=notes)
 
 
 def inspect_all(
@@ -118,7 +126,6 @@ def recipe_needs_spans(recipe: Recipe) -> bool:
 
 def make_batch(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox) -> Batch:
     """The padded rectangle of the rows that reach the trainer; RecipeError where it cannot be padded."""
-    facts = tools.tokenizer.facts
     examples: list[Example] = []
     rows: list[int] = []
     left_out = 0
@@ -130,36 +137,10 @@ def make_batch(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox
             rows.append(inspection.row.index)
     if not examples:
         raise RecipeError("there is no row to put into a batch", why="none of the rows reaches the trainer")
-    pad_id, note = pad_token_id(recipe, tools)
-    notes = (note,) if note else ()
+    batch = trainer_named(recipe.preset).collate(examples, rows, recipe, tools)
     if left_out:
-        notes = (*notes, f"{left_out} of {len(inspections)} rows never reach the trainer")
-    return label_rules.collate(
-        examples, rows, recipe.batch, pad_id=pad_id, padding_side=facts.padding_side, max_length=recipe.length.max, notes=notes
-    )
-
-
-def pad_token_id(recipe: Recipe, tools: Toolbox) -> tuple[int | None, str]:
-    """The id that pads, and a note where it is not the tokenizer's own pad token."""
-    facts = tools.tokenizer.facts
-    wanted = recipe.batch.pad_token
-    if wanted != "auto":
-        token_id = tools.tokenizer.token_id(wanted)
-        if token_id is None:
-            raise RecipeError(f"batch.pad_token `{wanted}` is not in the vocabulary", fix="name a token the tokenizer has")
-        return token_id, ""
-    if facts.pad_token_id is not None:
-        return facts.pad_token_id, ""
-    if facts.eos_token_id is not None:
-        return facts.eos_token_id, f"the tokenizer has no pad token: EOS {facts.eos_token} pads, as the tutorials set it"
-    return None, ""
-
-
-def attention_of(conversation: Conversation, count: int) -> tuple[int, ...] | None:
-    """The attention mask that stored rows bring, where it fits."""
-    if conversation.kind is Kind.TOKENS and conversation.attention_mask is not None and len(conversation.attention_mask) == count:
-        return conversation.attention_mask
-    return None
+        batch = replace(batch, notes=(*batch.notes, f"{left_out} of {len(inspections)} rows never reach the trainer"))
+    return batch
 
 
 def as_problem(error: SftuiError) -> Problem:

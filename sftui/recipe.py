@@ -68,7 +68,7 @@ class Tokenize:
 
 @dataclass(frozen=True, slots=True)
 class Mask:
-    rule: str = knob("completion", "which tokens are trained", choices=("all", "completion", "assistant", "generation_tag", "turn_full", "markers", "segments", "given"))
+    rule: str = knob("completion", "which tokens are trained", choices=("auto", "all", "completion", "assistant", "generation_tag", "turn_content", "turn_full", "parts", "markers", "segments", "given"))
     boundary: str = knob("prompt_length", "where a completion begins", choices=("prompt_length", "common_prefix"))
     prompt: str = knob("last_assistant", "what counts as the prompt of a conversation", choices=("last_assistant", "column"))
     roles: tuple[str, ...] = knob(("assistant",), "roles whose messages are trained")

@@ -7,17 +7,32 @@ something that no knob says. A step gets plain data and gives plain data.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from sftui import labels as label_rules
 from sftui.errors import RecipeError, TemplateError
-from sftui.model import Conversation, Kind, Labels, Rendered, Span, Tokens
+from sftui.model import (
+    IGNORE_INDEX,
+    Batch,
+    Conversation,
+    Example,
+    Kind,
+    Labels,
+    Pack,
+    Reason,
+    Rendered,
+    Row,
+    Span,
+    Tokens,
+)
 from sftui.model import Part as PartOf
 from sftui.recipe import Recipe
 from sftui.tokens import tokenize
+from sftui.trainers.config import OpenedConfig, WrittenConfig
 
 if TYPE_CHECKING:
+    from sftui.conversations import Detected
     from sftui.templates import ChatTemplate
     from sftui.tokens import LoadedTokenizer
 
@@ -29,6 +44,8 @@ class Toolbox:
     tokenizer: LoadedTokenizer
     templates: Mapping[str, ChatTemplate] = field(default_factory=dict)
     template_name: str = ""
+    survey: Any = None
+    """What the trainer decided once for the whole dataset (see `Trainer.survey`)."""
 
     @property
     def special_tokens(self) -> Mapping[str, str]:
@@ -53,6 +70,16 @@ class Trainer:
     def preset(self, version: str | None = None) -> Recipe:
         """Every field filled as the trainer fills it; RecipeError for a version it never had."""
         raise NotImplementedError
+
+    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
+        """How rows are read; a trainer with rules of its own for columns overrides this."""
+        from sftui.conversations import detect
+
+        return detect(rows, recipe.data)
+
+    def survey(self, first: Conversation | None, recipe: Recipe, tools: Toolbox) -> Any:
+        """What the trainer decides once, from the first row, for every row; goes to `Toolbox.survey`."""
+        return None
 
     def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
         """Which messages there are, which of them are the prompt, and whether the row is dropped."""
@@ -95,6 +122,37 @@ class Trainer:
         if shaped.dropped is not None:
             return tokens, dropped_labels(tokens, shaped.dropped)
         return tokens, label_rules.label(tokens, rendered, shaped.conversation, recipe)
+
+    def examples(
+        self, tokens: Tokens, labels: Labels, shaped: Shaped, recipe: Recipe, tools: Toolbox
+    ) -> tuple[Example, ...]:
+        """What the trainer stores for the row: none where it is dropped, several where it splits rows."""
+        made = label_rules.example(tokens, labels, recipe, stored_attention(shaped.conversation, len(tokens)))
+        return (made,) if made is not None else ()
+
+    def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
+        """The rectangle the trainer's collator makes of examples; RecipeError where it cannot be padded."""
+        pad_id, note = pad_token_id(recipe, tools)
+        return label_rules.collate(
+            examples, rows, recipe.batch, pad_id=pad_id, padding_side=tools.tokenizer.facts.padding_side,
+            max_length=recipe.length.max, notes=(note,) if note else (),
+        )
+
+    def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> tuple[Pack, ...]:
+        """The packed sequences of one packing group of examples, in the trainer's order."""
+        raise RecipeError(f"{self.name} does not pack", fix="set pack.strategy to none")
+
+    def read_config(self, path: str, text: str, version: str | None = None) -> OpenedConfig:
+        """The trainer's own config file as recipes; RecipeError with the line of what is wrong."""
+        raise RecipeError(f"{self.name} has no config file", where=path, fix="give the options on the command line")
+
+    def write_config(self, recipe: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
+        """The config that makes the trainer do what the recipe says.
+
+        With `opened`, the user's own text with the changed keys only; else a small complete one.
+        `facts` name the data path, tokenizer and format (`data`, `tokenizer`, `format`, `template_source`).
+        """
+        raise RecipeError(f"sftui cannot write a config for {self.name}", fix="export the recipe or preprocess.py")
 
 
 def prompt_of(conversation: Conversation, rule: str) -> tuple[int | None, str | None]:
@@ -172,18 +230,33 @@ def byte_offsets(surfaces: Sequence[bytes], pieces: Sequence[str]) -> tuple[tupl
 
 def dropped_labels(tokens: Tokens, why: str) -> Labels:
     """Labels of a row that never reaches the mask: nothing is trained, and why."""
-    from sftui.model import IGNORE_INDEX, Reason
-
     n = len(tokens)
     return Labels((IGNORE_INDEX,) * n, (Reason.PROMPT,) * n, ((0, n),), dropped=why)
+
+
+def stored_attention(conversation: Conversation, count: int) -> tuple[int, ...] | None:
+    """The attention mask that stored rows bring, where it fits."""
+    mask = conversation.attention_mask
+    return mask if conversation.kind is Kind.TOKENS and mask is not None and len(mask) == count else None
+
+
+def pad_token_id(recipe: Recipe, tools: Toolbox) -> tuple[int | None, str]:
+    """The id that pads, and a note where it is not the tokenizer's own pad token."""
+    facts = tools.tokenizer.facts
+    wanted = recipe.batch.pad_token
+    if wanted != "auto":
+        token_id = tools.tokenizer.token_id(wanted)
+        if token_id is None:
+            raise RecipeError(f"batch.pad_token `{wanted}` is not in the vocabulary", fix="name a token the tokenizer has")
+        return token_id, ""
+    if facts.pad_token_id is not None:
+        return facts.pad_token_id, ""
+    if facts.eos_token_id is not None:
+        return facts.eos_token_id, f"the tokenizer has no pad token: EOS {facts.eos_token} pads, as the tutorials set it"
+    return None, ""
 
 
 def _no_role(conversation: Conversation, roles: tuple[str, ...]) -> str | None:
     if any(message.role in roles for message in conversation.messages):
         return None
     return f"no message is from {' or '.join(f'`{role}`' for role in roles)}"
-
-
-def filled(recipe: Recipe, **groups: object) -> Recipe:
-    """A recipe with whole groups replaced."""
-    return replace(recipe, **groups)  # type: ignore[arg-type]
