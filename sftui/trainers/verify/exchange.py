@@ -1,0 +1,174 @@
+"""What a runner and its caller say to each other, and the plumbing that every runner needs.
+
+A runner (`run_trl.py` …) is started with the python of a trainer's own environment, as a script, so
+nothing here or there imports sftui. It reads requests from stdin, one JSON object a line:
+
+    rows           the rows as a list, or
+    data           {path, limit, columns}: a .json/.jsonl/.parquet file, read with `datasets.load_dataset`
+                   (`columns`: new name → old name, the rest dropped; `limit`: first rows only)
+    tokenizer      folder of the tokenizer
+    chat_template  replaces the tokenizer's template, if given
+    tokens         {eos_token: …, pad_token: …, …}: replaced in a copy of the tokenizer's config, if given
+    config         the trainer's own keys, by their own names
+    config_file    a config file of the trainer instead; `config` then overrides it
+    dataset        the trainer's own description of the dataset, where it has one (see each runner)
+    batch          {size, count}: how many rows go through the real collator, and how often
+    output         the file that receives the result
+
+and writes JSON lines to `output`: a head (versions, columns, counts, error), then rows, packs and
+batches. `row` is the position in the request's rows; a row that is absent was dropped. On stdout it
+says one line a request; whatever the trainer prints goes to stderr.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+ROW = "sftui_row"
+"""The extra column that carries a row's position through the trainer's own preparation."""
+
+Record = dict[str, Any]
+Prepare = Callable[[Mapping[str, Any], Path], Iterator[Record]]
+
+
+def quiet_environment(**more: str) -> None:
+    """Offline, single-threaded, without progress bars or telemetry; before the trainer is imported."""
+    os.environ.update({
+        "HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
+        "TRANSFORMERS_VERBOSITY": "error", "TOKENIZERS_PARALLELISM": "false", "DO_NOT_TRACK": "1",
+        "WANDB_DISABLED": "true", "CUDA_VISIBLE_DEVICES": "", "TQDM_DISABLE": "1", **more,
+    })
+
+
+def serve(trainer: str, prepare: Prepare, versions: Callable[[], Mapping[str, str]]) -> None:
+    """Answer every request on stdin; a trainer's own exception becomes the head's `error`."""
+    say = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    with tempfile.TemporaryDirectory(prefix="sftui-verify-") as home:
+        os.environ["HF_DATASETS_CACHE"] = str(Path(home, "datasets"))
+        for number, line in enumerate(sys.stdin):
+            if not line.strip():
+                continue
+            request = json.loads(line)
+            work = Path(home, f"request{number}")
+            work.mkdir()
+            started = time.perf_counter()
+            head, records = _answer(prepare, request, work)
+            head.update(trainer=trainer, versions=dict(versions()), seconds=round(time.perf_counter() - started, 2))
+            _write(Path(request["output"]), head, records)
+            print(json.dumps({k: head[k] for k in ("rows_in", "kept", "error", "seconds")}), file=say, flush=True)
+            shutil.rmtree(work, ignore_errors=True)
+
+
+def _answer(prepare: Prepare, request: Mapping[str, Any], work: Path) -> tuple[Record, list[Record]]:
+    head: Record = {"kind": "head", "rows_in": None, "kept": None, "error": None}
+    records: list[Record] = []
+    try:
+        for record in prepare(request, work):
+            if record["kind"] == "head":
+                head.update(record)
+            else:
+                records.append(record)
+    except (Exception, SystemExit) as error:
+        traceback.print_exc()
+        head["error"] = {"type": type(error).__name__, "message": str(error)[:2000]}
+    return head, records
+
+
+def _write(path: Path, head: Record, records: Iterable[Record]) -> None:
+    """Write beside and rename, so that a killed runner leaves no half result."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    with part.open("w", encoding="utf-8") as file:
+        for record in (head, *records):
+            file.write(json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n")
+    part.replace(path)
+
+
+def integers(values: Any) -> list[int]:
+    """A list, tensor or array of ids as plain numbers."""
+    return [int(v) for v in (values.tolist() if hasattr(values, "tolist") else values)]
+
+
+def row_record(row: int | None, input_ids: Any, labels: Any, **more: Any) -> Record:
+    """One kept row as the trainer hands it to its collator."""
+    return {"kind": "row", "row": row, "input_ids": integers(input_ids), "labels": integers(labels), **more}
+
+
+def batch_record(rows: list[int | None], batch: Mapping[str, Any]) -> Record:
+    """One batch as the trainer's collator returns it; what is no tensor of numbers is left out."""
+    arrays = {k: v.tolist() for k, v in batch.items() if hasattr(v, "tolist") and k != ROW}
+    return {"kind": "batch", "rows": rows, **arrays}
+
+
+def tokenizer_folder(request: Mapping[str, Any], work: Path) -> Path:
+    """The request's tokenizer, in a copy of our own where its template or tokens are replaced."""
+    folder = Path(request["tokenizer"])
+    template, tokens = request.get("chat_template"), request.get("tokens") or {}
+    copy = work / "tokenizer"
+    shutil.copytree(folder, copy)
+    for path in (copy, *copy.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    if template is None and not tokens:
+        return copy
+    path = copy / "tokenizer_config.json"
+    config = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    config.update(tokens)
+    if template is not None:
+        config.pop("chat_template", None)
+        (copy / "chat_template.jinja").write_text(template, encoding="utf-8")
+    path.write_text(json.dumps(config, ensure_ascii=False), encoding="utf-8")
+    return copy
+
+
+def tiny_model(vocabulary: int, **config: Any) -> Any:
+    """The smallest Llama that a trainer's constructor accepts: one layer, hidden size 8."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    return LlamaForCausalLM(LlamaConfig(**tiny_config(vocabulary, **config)))
+
+
+def tiny_config(vocabulary: int, **more: Any) -> dict[str, Any]:
+    """The keys of that model's config."""
+    return {
+        "vocab_size": vocabulary, "hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1,
+        "num_attention_heads": 2, "num_key_value_heads": 2, "max_position_embeddings": 131072, **more,
+    }
+
+
+def data_file(request: Mapping[str, Any], work: Path, *, numbered: bool = False) -> Path:
+    """The request's rows as a file of our own (JSON lines), with the ROW column if `numbered`."""
+    path = work / "data.jsonl"
+    with path.open("w", encoding="utf-8") as file:
+        for index, row in enumerate(read_rows(request)):
+            row = {**row, ROW: index} if numbered else row
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    return path
+
+
+def read_rows(request: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The request's rows as plain objects, as they stand in the file."""
+    if request.get("rows") is not None:
+        return list(request["rows"])
+    data = request["data"]
+    path = Path(data["path"])
+    if path.suffix == ".parquet":
+        import pyarrow.parquet
+
+        rows = pyarrow.parquet.read_table(path).to_pylist()
+    else:
+        text = path.read_text(encoding="utf-8")
+        rows = json.loads(text) if text.lstrip()[:1] == "[" else [json.loads(x) for x in text.split("\n") if x.strip()]
+    columns = data.get("columns")
+    if columns:
+        rows = [{new: row[old] for new, old in columns.items() if old in row} for row in rows]
+    return list(rows[: data.get("limit")])

@@ -1,0 +1,102 @@
+"""Build the trainers' environments: `python environments.py TRAINER[@VERSION]…` (all, if none is named).
+
+One virtual environment each under `$SFTUI_PARITY_HOME` (default ~/.cache/sftui-parity), made once:
+a finished one carries a stamp of its package list and is left alone. Only the standard library is
+needed here. torch is installed first and pinned, so that no trainer pulls a CUDA build.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+TORCH = "torch==2.13.0"
+
+PACKAGES: dict[str, tuple[str, ...]] = {
+    "trl@1.16.0": ("trl==1.16.0", "transformers==5.23.0", "datasets==5.2.0"),
+    "trl@1.14.0": ("trl==1.14.0", "transformers==5.23.0", "datasets==5.2.0"),
+    "trl@1.8.0": ("trl==1.8.0", "transformers==5.23.0", "datasets==5.2.0"),
+    "axolotl@0.19.0": ("axolotl==0.19.0",),
+    "axolotl@0.18.0": ("axolotl==0.18.0",),
+    "llamafactory@0.9.5": ("llamafactory==0.9.5",),
+    "unsloth@2026.10.7": ("unsloth_zoo==2026.10.7",),
+    "unsloth@2026.8.13": ("unsloth_zoo==2026.8.13",),
+    "torchtune@0.6.1": ("torchtune==0.6.1", "torchao==0.10.0"),
+}
+"""Every environment; the first of a trainer is its default version."""
+
+REMOVED = {"llamafactory": ("torchaudio", "torchvision")}
+"""Packages that are built for another torch; the runner stubs what the trainer imports of them."""
+
+
+def split(name: str) -> tuple[str, str]:
+    """`trl` or `trl@1.14.0` as trainer and version; the default version where none is named."""
+    if name in PACKAGES:
+        trainer, _, version = name.partition("@")
+        return trainer, version
+    for known in PACKAGES:
+        trainer, _, version = known.partition("@")
+        if trainer == name:
+            return trainer, version
+    sys.exit(f"no such environment: {name}; known are {', '.join(PACKAGES)}")
+
+
+def process_environment() -> dict[str, str]:
+    """The variables a trainer's process gets: the caller's without python paths and tokens."""
+    dropped = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"}
+    return {k: v for k, v in os.environ.items() if k not in dropped}
+
+
+def build(trainer: str, version: str, home: Path) -> float:
+    """Make one environment unless it stands; seconds it took."""
+    packages = PACKAGES[f"{trainer}@{version}"]
+    folder = home / f"{trainer}-{version}"
+    stamp, wanted = folder / "sftui-packages.txt", "\n".join((TORCH, *packages)) + "\n"
+    if stamp.exists() and stamp.read_text() == wanted:
+        return 0.0
+    started = time.monotonic()
+    shutil.rmtree(folder, ignore_errors=True)
+    home.mkdir(parents=True, exist_ok=True)
+    run = [str(folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    _call([_python(), "-m", "venv", str(folder)])
+    _call([*run, "install", "--no-compile", TORCH])
+    constraints = folder / "constraints.txt"
+    constraints.write_text(TORCH + "\n")
+    _call([*run, "install", "--no-compile", "--constraint", str(constraints), *packages])
+    if trainer in REMOVED:
+        _call([*run, "uninstall", "--yes", *REMOVED[trainer]])
+    stamp.write_text(wanted)
+    return time.monotonic() - started
+
+
+def _python() -> str:
+    """Python 3.11, for which the CPU build of torch is on the CI machine; else the running one."""
+    return shutil.which("python3.11") or sys.executable
+
+
+def _call(command: Sequence[str]) -> None:
+    done = subprocess.run(command, env=process_environment(), capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)} failed:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    from case import home
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="trainer or trainer@version")
+    for name in parser.parse_args(arguments).names or PACKAGES:
+        trainer, version = split(name)
+        seconds = build(trainer, version, home())
+        print(f"{trainer}@{version}: {f'built in {seconds:.0f} s' if seconds else 'ready'}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,308 @@
+"""The rows of the parity cases: real datasets of ../shared/testdata, and what is derived from them.
+
+Every set of rows has a name and is written once as JSON lines, so that a trainer, sftui and a
+reader of a mismatch all see the same bytes. Derivations are deterministic.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Rows = list[dict[str, Any]]
+
+FILES = {
+    "turkish": "turkish_daily_test.jsonl", "alpaca": "alpaca_en_demo.json", "alpaca_zh": "alpaca_zh_demo.json",
+    "fastchat": "fastchat_dummy_conversation.json", "glaive": "glaive_toolcall_en_demo.json",
+    "gsm8k": "gsm8k_test.jsonl", "identity": "identity_placeholders.json", "wikisql": "mlx_wikisql_text.jsonl",
+    "wwdc": "mlx_wwdc25_prompt_completion.jsonl", "reason": "reason_tool_use_demo_50.jsonl",
+    "toolset": "toolset_tool_text_pairs.jsonl", "weights": "v1_sft_demo.jsonl", "c4": "c4_demo.jsonl",
+    "openai_toy": "openai_toy_chat_fine_tuning.jsonl", "missing_turns": "axolotl_conversation_missingturns.json",
+}
+
+
+def write(name: str, folder: Path, datasets: Path, source: str, limit: int | None) -> Path:
+    """The rows called `source` as folder/name.jsonl, made if absent."""
+    path = folder / f"{name}.jsonl"
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows(source, datasets)[:limit]]
+        part = path.with_suffix(".part")
+        part.write_text("".join(lines), encoding="utf-8")
+        part.replace(path)
+    return path
+
+
+def rows(name: str, datasets: Path) -> Rows:
+    """A set of rows by name: `file`, or `file.step.step…`, each step a function of this module."""
+    source, *steps = name.split(".")
+    found = HAND_WRITTEN[source]() if source in HAND_WRITTEN else _read(datasets / FILES[source])
+    for step in steps:
+        found = STEPS[step](found)
+    return found
+
+
+def _read(path: Path) -> Rows:
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".jsonl":
+        return [json.loads(line) for line in text.split("\n") if line.strip()]
+    value = json.loads(text)
+    return value if isinstance(value, list) else [value]
+
+
+def _messages(found: Rows) -> Rows:
+    """Only the messages, under that name, roles and contents as they are."""
+    return [{"messages": row.get("messages") or row["conversations"]} for row in found]
+
+
+def _openai(found: Rows) -> Rows:
+    """from/value messages as role/content, with human and gpt mapped."""
+    roles = {"human": "user", "gpt": "assistant", "function_call": "assistant", "observation": "tool"}
+    out = []
+    for row in found:
+        messages = [{"role": roles.get(m["from"], m["from"]), "content": m["value"]} for m in row["conversations"]]
+        tools = {"tools": row["tools"]} if "tools" in row else {}
+        out.append({"messages": messages, **tools})
+    return out
+
+
+def _sharegpt(found: Rows) -> Rows:
+    """role/content messages as from/value."""
+    names = {"user": "human", "assistant": "gpt", "system": "system"}
+    return [{"conversations": [{"from": names[m["role"]], "value": m["content"]} for m in row["messages"]]} for row in found]
+
+
+def _split_last(found: Rows) -> Rows:
+    """messages cut into a prompt and a completion of one message, both conversational."""
+    return [
+        {"prompt": row["messages"][:-1], "completion": row["messages"][-1:],
+         **{k: v for k, v in row.items() if k in ("tools", "chat_template_kwargs")}}
+        for row in found if len(row["messages"]) > 1
+    ]
+
+
+def _split_first(found: Rows) -> Rows:
+    """messages cut after the first user turn: the completion has several turns."""
+    return [{"prompt": row["messages"][:1], "completion": row["messages"][1:]} for row in found if len(row["messages"]) > 1]
+
+
+def _strings(found: Rows) -> Rows:
+    """question/answer, instruction/output as a prompt and a completion."""
+    out = []
+    for row in found:
+        prompt = row.get("question") or "\n".join(filter(None, (row.get("instruction"), row.get("input"))))
+        out.append({"prompt": prompt, "completion": row.get("answer") or row["output"]})
+    return out
+
+
+def _spaced(found: Rows) -> Rows:
+    """Prompts that end with the space which belongs to the completion's first token."""
+    return [{**row, "prompt": row["prompt"] + " "} for row in found]
+
+
+def _inside_word(found: Rows) -> Rows:
+    """Prompt and completion cut inside a word, so that tokens merge across the boundary."""
+    out = []
+    for row in found:
+        text = row["prompt"] + " " + row["completion"]
+        cut = min(len(text) - 1, len(row["prompt"]) + 3)
+        out.append({"prompt": text[:cut], "completion": text[cut:]})
+    return out
+
+
+def _chat(found: Rows) -> Rows:
+    """A prompt and a completion as a conversation of two messages."""
+    return [{"messages": [{"role": "user", "content": row["prompt"]}, {"role": "assistant", "content": row["completion"]}]} for row in found]
+
+
+def _body(found: Rows) -> Rows:
+    return [{"body": row["text"]} for row in found]
+
+
+def _system(found: Rows) -> Rows:
+    """A system message before every conversation, a different one in every third row."""
+    texts = ("You are a helpful assistant.", "Kısa ve nazik cevap ver. 🙂", "Answer in one sentence.")
+    return [
+        {**row, "messages": [{"role": "system", "content": texts[i % 3]}, *row["messages"]]} for i, row in enumerate(found)
+    ]
+
+
+def _flagged(found: Rows) -> Rows:
+    """Every message says whether it is trained: the assistant's odd turns are, its even ones are not, some say nothing."""
+    out = []
+    for number, row in enumerate(found):
+        messages = []
+        for index, message in enumerate(row["messages"]):
+            flag = (number + index // 2) % 3
+            train = {0: True, 1: False, 2: None}[flag]
+            messages.append({**message, "training": train})
+        out.append({"messages": messages})
+    return out
+
+
+def _detailed(found: Rows) -> Rows:
+    """Character ranges of the assistant's text that are trained or not (both ends inclusive)."""
+    out = []
+    for row in found:
+        messages = []
+        for message in row["messages"]:
+            size = len(message["content"])
+            detail = None
+            if message["role"] == "assistant" and size > 8:
+                half = size // 2
+                detail = [{"begin_offset": 0, "end_offset": half - 1, "train": False},
+                          {"begin_offset": half, "end_offset": size - 1, "train": True}]
+            messages.append({**message, "detail": detail})
+        out.append({"messages": messages})
+    return out
+
+
+def _weighted_text(found: Rows) -> Rows:
+    """Content parts joined to strings, other keys kept."""
+    return [
+        {"messages": [{**m, "content": "".join(p["value"] for p in m["content"])} for m in row["messages"]]} for row in found
+    ]
+
+
+def _reasoned(found: Rows) -> Rows:
+    """Typed parts as OpenAI-like messages: content, reasoning_content and tool_calls; tools as JSON text."""
+    out = []
+    for row in found:
+        messages = []
+        for message in row["messages"]:
+            new: dict[str, Any] = {"role": message["role"], "content": "", "reasoning_content": None, "tool_calls": None}
+            for part in message["content"]:
+                if part["type"] == "text":
+                    new["content"] += part["value"]
+                elif part["type"] == "reasoning":
+                    new["reasoning_content"] = part["value"]
+                elif part["type"] == "tool_call":
+                    call = json.loads(part["value"]) if isinstance(part["value"], str) else part["value"]
+                    arguments = call.get("arguments", {})
+                    arguments = arguments if isinstance(arguments, str) else json.dumps(arguments)
+                    function = {"name": call["name"], "arguments": arguments}
+                    new["tool_calls"] = [*(new["tool_calls"] or []), {"type": "function", "function": function}]
+            messages.append(new)
+        tools = row["tools"] if isinstance(row["tools"], str) else json.dumps(row["tools"])
+        out.append({"messages": messages, "tools": tools})
+    return out
+
+
+def _plain_reasoned(found: Rows) -> Rows:
+    """The same without tool calls and tools: only turns of text with their reasoning."""
+    out = []
+    for row in _reasoned(found):
+        messages = [
+            {k: v for k, v in m.items() if k != "tool_calls"} for m in row["messages"]
+            if m["role"] in ("system", "user") or (m["role"] == "assistant" and not m["tool_calls"])
+        ]
+        out.append({"messages": messages})
+    return out
+
+
+def _think_text(found: Rows) -> Rows:
+    """The answer with its reasoning inside the content, between <think> tags."""
+    out = []
+    for row in _plain_reasoned(found):
+        messages = []
+        for m in row["messages"]:
+            reasoning = m.pop("reasoning_content", None)
+            content = f"<think>\n{reasoning}\n</think>\n\n{m['content']}" if reasoning else m["content"]
+            messages.append({"role": m["role"], "content": content})
+        out.append({"messages": messages})
+    return out
+
+
+def _no_think(found: Rows) -> Rows:
+    """Template kwargs a row, alternating."""
+    return [{**row, "chat_template_kwargs": {"enable_thinking": i % 2 == 0}} for i, row in enumerate(found)]
+
+
+def _segments(found: Rows) -> Rows:
+    """Messages as input_output segments: a header and text, labelled where the assistant speaks."""
+    out = []
+    for row in found:
+        segments = []
+        for m in row["messages"]:
+            segments.append({"label": False, "text": f"<|im_start|>{m['role']}\n"})
+            segments.append({"label": m["role"] == "assistant", "text": m["content"] + "<|im_end|>\n"})
+        out.append({"segments": segments})
+    return out
+
+
+def _ids(found: Rows) -> Rows:
+    """Ready ids, made up but spread over the vocabulary, 5 to 44 of them."""
+    return [{"input_ids": [(i * 37 + j * 11) % 400 + 20 for j in range(5 + i % 40)]} for i, _ in enumerate(found)]
+
+
+def _ids_completion(found: Rows) -> Rows:
+    return [{**r, "completion_mask": [int(j >= len(r["input_ids"]) // 2) for j in range(len(r["input_ids"]))]} for r in _ids(found)]
+
+
+def _ids_assistant(found: Rows) -> Rows:
+    return [{**r, "assistant_masks": [int(j % 3 == 0) for j in range(len(r["input_ids"]))]} for r in _ids(found)]
+
+
+def _ids_labels(found: Rows) -> Rows:
+    return [{**r, "labels": [x if j % 4 else -100 for j, x in enumerate(r["input_ids"])]} for r in _ids(found)]
+
+
+def _ids_attention(found: Rows) -> Rows:
+    return [{**r, "attention_mask": [1] * len(r["input_ids"])} for r in _ids_labels(found)]
+
+
+def _history(found: Rows) -> Rows:
+    """Messages as alpaca columns with a history, the last pair as instruction and output."""
+    out = []
+    for row in found:
+        texts = [m["content"] for m in row["messages"]]
+        pairs = [[a, b] for a, b in zip(texts[:-2:2], texts[1:-2:2])]
+        out.append({"instruction": texts[-2], "input": "", "output": texts[-1], "system": "", "history": pairs})
+    return out
+
+
+def _broken_turns(found: Rows) -> Rows:
+    """Conversations of which some end with a user, begin with an assistant, or repeat a role."""
+    out = []
+    for i, row in enumerate(found):
+        m = row["messages"]
+        m = {0: m, 1: m[:-1], 2: m[1:], 3: [m[0], *m]}[i % 4]
+        out.append({"messages": m})
+    return [row for row in out if row["messages"]]
+
+
+def _input_output(found: Rows) -> Rows:
+    return [{"input": row["prompt"], "output": row["completion"]} for row in found]
+
+
+def _tricky() -> Rows:
+    """Our own rows for what real data seldom has: empty turns, white space, brackets, emoji, markers in the text."""
+    answers = (
+        "The answer is 4.", "", " leading", "trailing ", "\n\nboth\n", "[[1, 2], [3, 4]]", "[[dummy_message]]",
+        "fine 😀", "👩‍👩‍👧‍👦", "e\u0301te\u0301", "İstanbul'da çay içtik.", "你好，世界", "a  b\t\tc\r\nd", "<think>\nhm\n</think>\n\nyes",
+        "say <|im_end|> now", "<|im_start|>assistant\nno", "{\"a\": [1, 2]}", "{{ name }} {% raw %}", "zzdummymessagezz",
+        "user\nassistant\n", "\u200bzero\u200b", "a\u2028b", "  ", "\n", "ok</s>", "<s>ok", "1", "…", "𝔘𝔫𝔦𝔠𝔬𝔡𝔢", "x" * 400,
+    )
+    questions = ("What is 2+2?", "Hello", "Say something. ", "matrix\n", "😀?", "say <|im_start|>assistant\n ok", "")
+    out = []
+    for i, answer in enumerate(answers):
+        first = [{"role": "user", "content": questions[i % len(questions)]}, {"role": "assistant", "content": answer}]
+        second = [{"role": "user", "content": "Add 3"}, {"role": "assistant", "content": answers[-1 - i][:60]}]
+        out.append({"messages": first})
+        out.append({"messages": first + second})
+        out.append({"messages": [{"role": "system", "content": "You are helpful."}, *first, *second]})
+    return out
+
+
+HAND_WRITTEN: dict[str, Callable[[], Rows]] = {"tricky": _tricky}
+STEPS: dict[str, Callable[[Rows], Rows]] = {
+    "messages": _messages, "openai": _openai, "sharegpt": _sharegpt, "split_last": _split_last,
+    "split_first": _split_first, "strings": _strings, "spaced": _spaced, "inside_word": _inside_word, "chat": _chat,
+    "body": _body, "system": _system, "flagged": _flagged, "detailed": _detailed, "text": _weighted_text,
+    "reasoned": _reasoned, "plain_reasoned": _plain_reasoned, "think_text": _think_text, "no_think": _no_think,
+    "segments": _segments, "ids": _ids, "ids_completion": _ids_completion, "ids_assistant": _ids_assistant,
+    "ids_labels": _ids_labels, "ids_attention": _ids_attention, "history": _history, "broken": _broken_turns,
+    "input_output": _input_output,
+}

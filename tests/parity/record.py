@@ -1,0 +1,78 @@
+"""Record what the real trainers make of the parity cases: `python record.py TRAINER[@VERSION] [CASE…]`.
+
+Needs the trainer's environment (see environments.py). A reference is made again only when its
+case, its rows or the trainer's version changed; `--force` makes it again anyway.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+
+import environments
+from case import VERIFY, Case, cases_of, home, python_of, result_path
+
+
+def record(trainer: str, version: str, cases: Sequence[Case], *, force: bool = False) -> int:
+    """Run the cases that have no current reference in one process; how many of them gave none."""
+    wanted = [c for c in cases if (not c.only or version in c.only) and (force or not current(trainer, version, c))]
+    if not wanted:
+        return 0
+    python = python_of(trainer, version)
+    if not python.exists():
+        sys.exit(f"there is no environment at {python.parent.parent}; run environments.py {trainer}@{version}")
+    log = home() / "logs" / f"{trainer}-{version}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    failed = 0
+    with log.open("w", encoding="utf-8") as errors:
+        process = subprocess.Popen(
+            [str(python), str(VERIFY / f"run_{trainer}.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=errors, text=True, env=environments.process_environment(),
+        )
+        assert process.stdin and process.stdout
+        for case in wanted:
+            path = result_path(trainer, version, case)
+            started = time.monotonic()
+            process.stdin.write(json.dumps(case.request(path)) + "\n")
+            process.stdin.flush()
+            line = process.stdout.readline()
+            if not line:
+                print(f"{case.name}: the runner ended with code {process.wait()}, see {log}")
+                return failed + 1
+            path.with_suffix(".key").write_text(case.fingerprint())
+            answer = json.loads(line)
+            error = answer["error"]
+            outcome = f"{error['type']}: {error['message'][:90]!r}" if error else f"kept {answer['kept']} of {answer['rows_in']}"
+            print(f"{case.name:42} {outcome}  {time.monotonic() - started:.1f} s", flush=True)
+        process.stdin.close()
+        failed += process.wait() != 0
+    return failed
+
+
+def current(trainer: str, version: str, case: Case) -> bool:
+    """Whether the reference on disk is of this case as it is now."""
+    path = result_path(trainer, version, case)
+    key = path.with_suffix(".key")
+    return path.exists() and key.exists() and key.read_text() == case.fingerprint()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("trainer", help="trainer or trainer@version")
+    parser.add_argument("cases", nargs="*", help="names of cases; all, if none is given")
+    parser.add_argument("--force", action="store_true")
+    options = parser.parse_args(arguments)
+    trainer, version = environments.split(options.trainer)
+    cases = cases_of(trainer)
+    unknown = set(options.cases) - {case.name for case in cases}
+    if unknown:
+        parser.error(f"no such case: {', '.join(sorted(unknown))}")
+    return record(trainer, version, [c for c in cases if not options.cases or c.name in options.cases], force=options.force)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
