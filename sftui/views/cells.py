@@ -1,0 +1,210 @@
+"""Cells as data: a line is a tuple of segments, each a run of one role.
+
+Roles say what a run means, never how it looks; a theme maps them to styles, and `ROLE_LETTERS`
+to letters, for tests. Nothing may be told by role alone: a glyph always says it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from sftui.text import cell_width, fit, split_at
+
+
+class Role(str, Enum):
+    """What a run of cells means."""
+
+    PLAIN = "plain"
+    TRAINED = "trained"
+    MASKED = "masked"
+    SPECIAL = "special"
+    HEADER = "header"
+    CUT = "cut"
+    GHOST = "ghost"
+    PAD = "pad"
+    BORDER = "border"
+    LABEL = "label"
+    POSITION = "position"
+    NUMBER = "number"
+    TITLE = "title"
+    DIM = "dim"
+    KEY = "key"
+    VALUE = "value"
+    CHANGED = "changed"
+    WARNING = "warning"
+    ERROR = "error"
+    GOOD = "good"
+    ADDED = "added"
+    REMOVED = "removed"
+
+
+class Over(str, Enum):
+    """What lies over a run, whatever its role: the widget reverses, underlines or boxes it."""
+
+    NONE = ""
+    CURSOR = "cursor"
+    HIT = "hit"
+    MARK = "mark"
+
+
+ROLE_LETTERS: dict[Role, str] = {
+    Role.PLAIN: ".", Role.TRAINED: "T", Role.MASKED: "m", Role.SPECIAL: "S", Role.HEADER: "h",
+    Role.CUT: "x", Role.GHOST: "g", Role.PAD: "p", Role.BORDER: "|", Role.LABEL: "l",
+    Role.POSITION: "n", Role.NUMBER: "#", Role.TITLE: "t", Role.DIM: "d", Role.KEY: "k",
+    Role.VALUE: "v", Role.CHANGED: "c", Role.WARNING: "!", Role.ERROR: "E", Role.GOOD: "o",
+    Role.ADDED: "+", Role.REMOVED: "-",
+}
+OVER_LETTERS: dict[Over, str] = {Over.CURSOR: "@", Over.HIT: "?", Over.MARK: "*"}
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A run of cells: `text` is already visible."""
+
+    text: str
+    role: Role = Role.PLAIN
+    over: Over = Over.NONE
+
+    @property
+    def width(self) -> int:
+        return cell_width(self.text)
+
+
+Line = tuple[Segment, ...]
+
+
+class LineBuilder:
+    """Collects runs and merges neighbours of one role, so that a line stays a few segments."""
+
+    def __init__(self) -> None:
+        self._runs: list[Segment] = []
+        self._texts: list[str] = []
+        self._role = Role.PLAIN
+        self._over = Over.NONE
+        self.width = 0
+
+    def add(self, text: str, role: Role = Role.PLAIN, over: Over = Over.NONE) -> LineBuilder:
+        if not text:
+            return self
+        if role is not self._role or over is not self._over:
+            self._flush()
+            self._role, self._over = role, over
+        self._texts.append(text)
+        self.width += cell_width(text)
+        return self
+
+    def pad_to(self, width: int) -> LineBuilder:
+        """Plain spaces up to column `width`."""
+        return self.add(" " * (width - self.width))
+
+    def line(self) -> Line:
+        self._flush()
+        return tuple(self._runs)
+
+    def _flush(self) -> None:
+        if self._texts:
+            self._runs.append(Segment("".join(self._texts), self._role, self._over))
+            self._texts = []
+
+
+def line(*parts: str | tuple[str, Role]) -> Line:
+    """A line of plain strings and (text, role) pairs, runs merged."""
+    builder = LineBuilder()
+    for part in parts:
+        if isinstance(part, str):
+            builder.add(part)
+        else:
+            builder.add(*part)
+    return builder.line()
+
+
+def merged(segments: Iterable[Segment]) -> Line:
+    """The same cells with neighbours of one role made one segment."""
+    builder = LineBuilder()
+    for segment in segments:
+        builder.add(segment.text, segment.role, segment.over)
+    return builder.line()
+
+
+def crop(cells: Line, width: int) -> Line:
+    """A line cut to at most `width` cells, with … where something is cut."""
+    if sum(s.width for s in cells) <= width:
+        return cells
+    kept: list[Segment] = []
+    used = 0
+    for segment in cells:
+        if used + segment.width >= width:
+            head, _ = split_at(segment.text, max(width - used - 1, 0))
+            kept.append(replace(segment, text=head + "…" if width > used else ""))
+            break
+        kept.append(segment)
+        used += segment.width
+    return merged(kept)
+
+
+def wrap(cells: Line, width: int, indent: str = "") -> tuple[Line, ...]:
+    """A line as lines of at most `width` cells, later ones indented; breaks at spaces where it can."""
+    lines: list[Line] = []
+    builder = LineBuilder()
+    for segment in cells:
+        for word in _words(segment.text):
+            rest = word
+            while rest:
+                room = width - builder.width
+                if cell_width(rest.rstrip(" ")) <= room:
+                    head, rest = split_at(rest, room)[0], ""
+                elif cell_width(rest) <= width - len(indent) and builder.width > len(indent):
+                    head = ""
+                else:
+                    head, rest = split_at(rest, room)
+                    if not head and builder.width <= (len(indent) if lines else 0):
+                        head, rest = rest[:1], rest[1:]
+                builder.add(head, segment.role, segment.over)
+                if rest:
+                    lines.append(builder.line())
+                    builder = LineBuilder().add(indent)
+    lines.append(builder.line())
+    return tuple(lines)
+
+
+def text_lines(text: str, width: int, role: Role = Role.PLAIN) -> tuple[Line, ...]:
+    """Visible text, with real line feeds between its lines, wrapped to `width`."""
+    return tuple(row for part in text.split("\n") for row in wrap(line((part, role)), width))
+
+
+def cell_line(text: str, width: int, role: Role = Role.PLAIN) -> Segment:
+    """One segment of exactly `width` cells."""
+    return Segment(fit(text, width), role)
+
+
+def plain(lines: Iterable[Line]) -> str:
+    """The lines as text, without trailing spaces."""
+    return "\n".join("".join(s.text for s in cells).rstrip() for cells in lines) + "\n"
+
+
+def role_map(lines: Iterable[Line]) -> str:
+    """One letter for the role of each cell, in the shape of `plain`."""
+    rows = []
+    for cells in lines:
+        letters = "".join(
+            (OVER_LETTERS.get(s.over) or ROLE_LETTERS[s.role]) * s.width for s in cells
+        )
+        text_width = cell_width("".join(s.text for s in cells).rstrip())
+        rows.append(letters[:text_width])
+    return "\n".join(rows) + "\n"
+
+
+def _words(text: str) -> Iterator[str]:
+    """Words with the spaces that follow them."""
+    start = 0
+    while start < len(text):
+        end = text.find(" ", start)
+        if end < 0:
+            yield text[start:]
+            return
+        while end < len(text) and text[end] == " ":
+            end += 1
+        yield text[start:end]
+        start = end

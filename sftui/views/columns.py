@@ -1,0 +1,132 @@
+"""Columns zoom: aligned bands of position, token, id, label, loss and part, one column a token."""
+
+from __future__ import annotations
+
+from sftui.text import fit
+from sftui.views.cells import Line, LineBuilder, Over, Role, crop
+from sftui.views.grid import GridState, Layout, over
+from sftui.views.layout import LABEL_WIDTH, prelude_width
+from sftui.views.table import CUT, END, MASKED, MASKED_LABEL, TRAINED, UNKNOWN, TokenTable
+from sftui.views.words import NOTHING_FOLLOWS, NOTHING_PRECEDES
+
+LOSS_ROLES = {
+    TRAINED: Role.TRAINED, MASKED: Role.MASKED, CUT: Role.CUT, END: Role.GHOST, UNKNOWN: Role.DIM,
+}
+PLAIN_ROWS = ("pos", "token", "id", "label", "loss", "part")
+SHIFT_ROWS = ("pos", "sees", "learns", "label", "loss", "part")
+
+
+def draw_band(table: TokenTable, layout: Layout, state: GridState, band: int) -> tuple[Line, ...]:
+    """The six lines of one band and the empty one after it."""
+    tokens = layout.tokens_of(band)
+    names = SHIFT_ROWS if layout.shift else PLAIN_ROWS
+    lines = [_row(table, layout, state, tokens, name) for name in names]
+    return (*(crop(line, layout.width) for line in lines), ())
+
+
+def _row(table: TokenTable, layout: Layout, state: GridState, tokens: range, name: str) -> Line:
+    builder = LineBuilder().add(name.ljust(LABEL_WIDTH), Role.LABEL)
+    if name == "part":
+        return _part_row(builder, table, layout, tokens)
+    ghost = prelude_width(table, layout.shift)
+    loss = table.loss_shifted if layout.shift else table.loss
+    last = tokens[-1]
+    for i in tokens:
+        if ghost and i == table.first:
+            text, role = _ghost(table, name)
+            builder.add(fit(text, ghost - 1), role).add(" ")
+        width = layout.columns[i]
+        text, role = _cell(table, layout.shift, loss, name, i)
+        above = over(state, i) if name in ("pos", "token", "sees") else Over.NONE
+        fill = name == "loss" and loss[i] in (TRAINED, MASKED)
+        builder.add(text * width if fill else fit(text, width), role, above)
+        if i != last:
+            _gap(builder, table, name, i, role, text, loss, layout.shift)
+    return builder.line()
+
+
+def _gap(
+    builder: LineBuilder, table: TokenTable, name: str, i: int, role: Role, text: str, loss: str, shift: bool
+) -> None:
+    if (loss[i] == CUT) != (loss[i + 1] == CUT):
+        builder.add(END, Role.BORDER)
+    elif name == "loss" and loss[i] == loss[i + 1] and loss[i] in (TRAINED, MASKED):
+        builder.add(text, role)
+    else:
+        after = _cell(table, shift, loss, name, i + 1)[1]
+        builder.add(" ", role if after is role else Role.PLAIN)
+
+
+def _cell(table: TokenTable, shift: bool, loss: str, name: str, i: int) -> tuple[str, Role]:
+    glyph = loss[i]
+    if name == "pos":
+        return str(i), Role.CUT if glyph == CUT else Role.POSITION
+    if name in ("token", "sees"):
+        return table.cells[i], table.roles[i] if not shift else _sees_role(table, i)
+    if name == "id":
+        return str(table.ids[i]), Role.CUT if glyph == CUT else Role.NUMBER
+    if name == "loss":
+        return glyph, LOSS_ROLES[glyph]
+    if name == "label" and not shift:
+        return table.label_cell(i), LOSS_ROLES[glyph]
+    return _learns(table, name, glyph, i)
+
+
+def _sees_role(table: TokenTable, i: int) -> Role:
+    """In the shift view the token seen is context, whether it is trained itself or not."""
+    role = table.roles[i]
+    return Role.PLAIN if role is Role.TRAINED else role
+
+
+def _learns(table: TokenTable, name: str, glyph: str, i: int) -> tuple[str, Role]:
+    if glyph == TRAINED:
+        after = table.follower(i)
+        if after is not None:
+            return (table.cells[after] if name == "learns" else table.label_cell(after)), Role.TRAINED
+    if glyph == END:
+        return (NOTHING_FOLLOWS if name == "learns" else END), Role.GHOST
+    if glyph == MASKED:
+        return MASKED_LABEL, Role.MASKED
+    return glyph, LOSS_ROLES[glyph]
+
+
+def _ghost(table: TokenTable, name: str) -> tuple[str, Role]:
+    """The column before the first token: its label, which nothing precedes."""
+    first = table.first if table.first is not None else 0
+    texts = {"sees": NOTHING_PRECEDES, "learns": table.cells[first], "label": table.label_cell(first), "loss": END}
+    return texts.get(name, ""), Role.GHOST
+
+
+def _part_row(builder: LineBuilder, table: TokenTable, layout: Layout, tokens: range) -> Line:
+    """The part named once per run of tokens, over all the columns of the run."""
+    ghost = prelude_width(table, layout.shift)
+    start = tokens[0]
+    while start <= tokens[-1]:
+        end = start + 1
+        while end <= tokens[-1] and _same_part(table, start, end) and not (ghost and end == table.first):
+            end += 1
+        if ghost and start == table.first:
+            builder.add(" " * ghost)
+        width = sum(layout.columns[i] + 1 for i in range(start, end)) - 1
+        role = Role.CUT if table.loss[start] == CUT else Role.HEADER
+        builder.add(_named(table.parts[start], width), role)
+        if end <= tokens[-1]:
+            builder.add(" ", role)
+        start = end
+    return builder.line()
+
+
+def _same_part(table: TokenTable, a: int, b: int) -> bool:
+    return (
+        table.parts[a] == table.parts[b] and table.messages[a] == table.messages[b]
+        and (table.loss[a] == CUT) == (table.loss[b] == CUT)
+    )
+
+
+def _named(name: str, width: int) -> str:
+    """`name` over `width` cells, with a rule to the end of its run; its last word where it is narrow."""
+    if width < len(name):
+        name = name.rpartition(" ")[2]
+    if width < len(name) + 2:
+        return fit(name, width)
+    return f"{name} " + "╌" * (width - len(name) - 1)

@@ -1,0 +1,37 @@
+"""Drawing the grid: only the bands in view, whatever the length of the row."""
+
+from __future__ import annotations
+
+from sftui.views.cells import Line, Role, crop, line
+from sftui.views.columns import draw_band
+from sftui.views.flow import draw_flow, draw_row, row_header
+from sftui.views.grid import GridState, Layout, Zoom
+from sftui.views.table import TokenTable
+
+NO_TOKENS = "no tokens"
+
+
+def draw(table: TokenTable | None, layout: Layout, state: GridState) -> tuple[Line, ...]:
+    """The lines of the pane, top to bottom, `state.height` at most; O(what is seen).
+
+    The rows zoom gives its first line to the names of its columns.
+    """
+    if table is None or not layout.count:
+        return (crop(line((NO_TOKENS, Role.DIM)), layout.width),)
+    lines: list[Line] = []
+    if layout.header:
+        lines.append(row_header(table, layout))
+    band = state.top
+    while len(lines) < state.height and band < layout.bands:
+        lines.extend(draw_lines(table, layout, state, band))
+        band += 1
+    return tuple(lines[: state.height])
+
+
+def draw_lines(table: TokenTable, layout: Layout, state: GridState, band: int) -> tuple[Line, ...]:
+    """The `layout.band_height` lines of one band."""
+    if layout.zoom is Zoom.COLUMNS:
+        return draw_band(table, layout, state, band)
+    if layout.zoom is Zoom.TEXT:
+        return (draw_flow(table, layout, state, band),)
+    return (draw_row(table, layout, state, layout.starts[band]),)

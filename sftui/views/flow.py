@@ -1,0 +1,125 @@
+"""Text zoom and rows zoom: the rendered text flowing, and one line per token."""
+
+from __future__ import annotations
+
+from sftui.text import clip, fit
+from sftui.views.cells import Line, LineBuilder, Role, crop
+from sftui.views.columns import LOSS_ROLES
+from sftui.views.grid import GridState, Layout, over
+from sftui.views.layout import GUTTER, flow_cell
+from sftui.views.table import CUT, MASKED_LABEL, TRAINED, TokenTable
+from sftui.views.words import NOTHING_FOLLOWS, what_is_learnt
+
+MIXED = "▒"
+"""In the gutter: this line holds both trained and masked tokens."""
+
+MAX_TOKEN = 22
+
+
+def draw_flow(table: TokenTable, layout: Layout, state: GridState, band: int) -> Line:
+    """One line of the text zoom: the gutter's loss glyph, then the tokens that stand on it."""
+    tokens = layout.tokens_of(band)
+    loss = table.loss_shifted if layout.shift else table.loss
+    builder = LineBuilder().add(*_gutter(loss, tokens)).add(" " * (GUTTER - 1))
+    for i in tokens:
+        cell = flow_cell(table, i, loss)
+        if i == tokens[-1] and band + 1 < layout.bands and layout.starts[band + 1] == i:
+            cell = cell[: layout.offsets[band + 1]]
+        if i == tokens[0]:
+            cell = cell[layout.offsets[band] :]
+        role = Role.TRAINED if loss[i] == TRAINED else table.roles[i]
+        if layout.shift and role is Role.TRAINED and loss[i] != TRAINED:
+            role = LOSS_ROLES[loss[i]]
+        builder.add(cell, role, over(state, i))
+    return crop(builder.line(), layout.width)
+
+
+def _gutter(loss: str, tokens: range) -> tuple[str, Role]:
+    glyphs = loss[tokens[0] : tokens[-1] + 1]
+    if TRAINED in glyphs and glyphs.strip(TRAINED):
+        return MIXED, Role.TRAINED
+    return glyphs[0], LOSS_ROLES[glyphs[0]]
+
+
+def row_header(table: TokenTable, layout: Layout) -> Line:
+    """The names of the columns of the rows zoom."""
+    token, words, reason, part = _row_columns(table, layout)
+    builder = LineBuilder()
+    for name, width in (("pos", _pos_width(table)), *(_names(layout, token)), ("", 1)):
+        builder.add(fit(name, width), Role.LABEL).add(" ", Role.LABEL)
+    for name, width in (("reason", reason), ("part", part), ("what is learnt" if layout.shift else "in words", words)):
+        if width:
+            builder.add(fit(name, width), Role.LABEL).add(" ", Role.LABEL)
+    return crop(builder.line(), layout.width)
+
+
+def _names(layout: Layout, token: int) -> tuple[tuple[str, int], ...]:
+    if layout.shift:
+        return (("sees", token), ("learns", token), ("label", 6))
+    return (("token", token), ("id", 6), ("label", 6))
+
+
+def draw_row(table: TokenTable, layout: Layout, state: GridState, i: int) -> Line:
+    """One line of the rows zoom: position, token, id, label, loss, reason, part, words."""
+    token, words, reason, part = _row_columns(table, layout)
+    loss = table.loss_shifted if layout.shift else table.loss
+    glyph = loss[i]
+    role = table.roles[i]
+    loss_role = LOSS_ROLES[glyph]
+    builder = LineBuilder()
+    builder.add(str(i).rjust(_pos_width(table)) + " ", Role.CUT if glyph == CUT else Role.POSITION)
+    builder.add(fit(table.cells[i], token), role, over(state, i)).add(" ")
+    if layout.shift:
+        learns, label = _learns(table, i, glyph)
+        builder.add(fit(learns, token) + " " + fit(label, 6, right=True), loss_role).add(" ")
+    else:
+        builder.add(fit(str(table.ids[i]), 6, right=True) + " ", Role.NUMBER)
+        builder.add(fit(table.label_cell(i), 6, right=True), loss_role).add(" ")
+    builder.add(glyph, loss_role).add(" ")
+    if reason:
+        builder.add(fit(_reason(table, i, layout.shift), reason) + " ", loss_role)
+    if part:
+        builder.add(fit(table.parts[i], part) + " ", Role.HEADER)
+    if words:
+        said = what_is_learnt(table, i)
+        builder.add(clip(said, words), loss_role)
+    return crop(builder.line(), layout.width)
+
+
+def _learns(table: TokenTable, i: int, glyph: str) -> tuple[str, str]:
+    after = table.follower(i)
+    if glyph == TRAINED and after is not None:
+        return table.cells[after], table.label_cell(after)
+    if after is None and table.loss[i] != CUT:
+        return NOTHING_FOLLOWS, glyph
+    return MASKED_LABEL, MASKED_LABEL if glyph != CUT else CUT
+
+
+def _reason(table: TokenTable, i: int, shift: bool) -> str:
+    if table.reasons is None:
+        return ""
+    if not shift or table.loss[i] == CUT:
+        return table.reasons[i].value
+    after = table.follower(i)
+    return table.reasons[after].value if after is not None else "last input"
+
+
+def _pos_width(table: TokenTable) -> int:
+    return max(len(str(len(table) - 1)), 3)
+
+
+def _row_columns(table: TokenTable, layout: Layout) -> tuple[int, int, int, int]:
+    """Widths of token, words, reason and part; the last three are 0 where there is no room."""
+    fixed = _pos_width(table) + 1 + 7 + 2
+    tokens = 2 if layout.shift else 1
+    fixed += 0 if layout.shift else 7
+    token = min(max((layout.width - fixed) // (tokens + 2), 8), MAX_TOKEN)
+    left = layout.width - fixed - tokens * (token + 1)
+    reason = 18 if left >= 18 else 0
+    left -= reason + 1 if reason else 0
+    part = 18 if left >= 60 else 0
+    left -= part + 1 if part else 0
+    words = left if left >= 12 else 0
+    return token, words, reason, part
+
+

@@ -1,0 +1,234 @@
+"""The grid of tokens: zooms, layouts, and the pure state that keys act on.
+
+    table = make_table(inspection)
+    layout = lay_out(table, state.zoom, state.shift, state.width)     # again when one of these changes
+    state = apply(state, action, table, layout, amount)               # then settle() if it re-laid out
+    lines = draw(table, layout, state)                                # exactly state.height lines at most
+
+A *band* is one wrapped group of aligned lines: in columns zoom 6 lines and an empty one, in text
+and rows zoom one line. The state scrolls by bands.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from sftui.views.cells import Over
+from sftui.views.table import TokenTable, loss_changes, message_starts
+
+
+class Zoom(str, Enum):
+    """How close the tokens are looked at."""
+
+    TEXT = "text"
+    COLUMNS = "columns"
+    ROWS = "rows"
+
+
+class Action(str, Enum):
+    """What a key may do to the grid; `amount` of `apply` is its count (for GOTO: the token)."""
+
+    LEFT = "left"
+    RIGHT = "right"
+    UP = "up"
+    DOWN = "down"
+    HOME = "home"
+    END = "end"
+    LINE_HOME = "line home"
+    LINE_END = "line end"
+    PAGE_UP = "page up"
+    PAGE_DOWN = "page down"
+    HALF_UP = "half page up"
+    HALF_DOWN = "half page down"
+    NEXT_CHANGE = "next change of mask"
+    PREVIOUS_CHANGE = "previous change of mask"
+    NEXT_MESSAGE = "next message"
+    PREVIOUS_MESSAGE = "previous message"
+    NEXT_HIT = "next hit"
+    PREVIOUS_HIT = "previous hit"
+    GOTO = "go to token"
+    ZOOM = "next zoom"
+    ZOOM_BACK = "previous zoom"
+    SHIFT = "shift view"
+
+
+@dataclass(frozen=True, slots=True)
+class GridState:
+    """What is looked at: pure view state, no data.
+
+    `cursor` is a token, `top` the first visible band, `width` and `height` the pane in cells,
+    `hits` the sorted token positions of the search.
+    """
+
+    zoom: Zoom = Zoom.COLUMNS
+    shift: bool = False
+    cursor: int = 0
+    top: int = 0
+    width: int = 80
+    height: int = 24
+    hits: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Which tokens stand on which band, for one width.
+
+    Band `b` holds tokens `starts[b]` up to `starts[b + 1]`. `columns` are the column widths
+    (columns zoom). In text zoom a long token may span bands: `offsets[b]` is how many characters
+    of its first token stand on earlier bands. `header` lines stand above the first band, always.
+    """
+
+    zoom: Zoom
+    shift: bool
+    width: int
+    count: int
+    starts: tuple[int, ...]
+    band_height: int = 1
+    columns: tuple[int, ...] = ()
+    offsets: tuple[int, ...] = ()
+    header: int = 0
+
+    @property
+    def bands(self) -> int:
+        return len(self.starts)
+
+    def band_of(self, token: int) -> int:
+        """The band on which `token` begins."""
+        band = bisect_right(self.starts, token) - 1
+        if self.offsets:
+            while band > 0 and self.offsets[band] and self.starts[band] == token:
+                band -= 1
+        return max(band, 0)
+
+    def tokens_of(self, band: int) -> range:
+        """The tokens of a band, also those begun on an earlier one."""
+        end = self.count if band + 1 >= len(self.starts) else self.starts[band + 1]
+        if self.offsets and band + 1 < len(self.offsets) and self.offsets[band + 1]:
+            end += 1
+        return range(self.starts[band], end)
+
+    def visible_bands(self, height: int) -> int:
+        """How many whole bands fit into `height` lines, at least one."""
+        height -= self.header
+        return max((height + (1 if self.band_height > 1 else 0)) // self.band_height, 1)
+
+
+def apply(
+    state: GridState, action: Action, table: TokenTable, layout: Layout, amount: int = 1
+) -> GridState:
+    """The state after an action; the cursor is kept in view.
+
+    ZOOM, ZOOM_BACK and SHIFT change what must be laid out: lay out again, then `settle`.
+    """
+    if action in (Action.ZOOM, Action.ZOOM_BACK):
+        zooms = tuple(Zoom)
+        step = amount if action is Action.ZOOM else -amount
+        return replace(state, zoom=zooms[(zooms.index(state.zoom) + step) % len(zooms)])
+    if action is Action.SHIFT:
+        return replace(state, shift=not state.shift)
+    if not layout.count:
+        return replace(state, cursor=0, top=0)
+    if action in _PAGES:
+        return _page(state, action, layout, amount)
+    return settle(replace(state, cursor=_move(state, action, table, layout, amount)), layout)
+
+
+def settle(state: GridState, layout: Layout) -> GridState:
+    """The state with its cursor inside the row and its band inside the pane."""
+    cursor = min(max(state.cursor, 0), max(layout.count - 1, 0))
+    fits = layout.visible_bands(state.height)
+    band = layout.band_of(cursor) if layout.count else 0
+    top = min(max(state.top, band - fits + 1), band)
+    top = min(top, max(layout.bands - fits, 0))
+    return replace(state, cursor=cursor, top=max(top, 0))
+
+
+_PAGES = {
+    Action.PAGE_UP: -1.0, Action.PAGE_DOWN: 1.0, Action.HALF_UP: -0.5, Action.HALF_DOWN: 0.5,
+}
+
+
+def _page(state: GridState, action: Action, layout: Layout, amount: int) -> GridState:
+    fits = layout.visible_bands(state.height)
+    share = _PAGES[action]
+    step = max(int(fits * abs(share)), 1) * amount * (1 if share > 0 else -1)
+    top = min(max(state.top + step, 0), max(layout.bands - fits, 0))
+    cursor = _step_bands(state.cursor, step, layout)
+    return settle(replace(state, top=top, cursor=cursor), layout)
+
+
+def _move(state: GridState, action: Action, table: TokenTable, layout: Layout, amount: int) -> int:
+    cursor, last = state.cursor, layout.count - 1
+    if action is Action.LEFT:
+        return cursor - amount
+    if action is Action.RIGHT:
+        return cursor + amount
+    if action is Action.UP:
+        return _step_bands(cursor, -amount, layout)
+    if action is Action.DOWN:
+        return _step_bands(cursor, amount, layout)
+    if action is Action.HOME:
+        return 0
+    if action is Action.END:
+        return last
+    if action is Action.GOTO:
+        return amount
+    if action in (Action.LINE_HOME, Action.LINE_END):
+        tokens = layout.tokens_of(layout.band_of(cursor))
+        return tokens[0] if action is Action.LINE_HOME else tokens[-1]
+    forward = action in (Action.NEXT_CHANGE, Action.NEXT_MESSAGE, Action.NEXT_HIT)
+    return _jump(_stops(action, state, table), cursor, amount if forward else -amount)
+
+
+def _stops(action: Action, state: GridState, table: TokenTable) -> tuple[int, ...]:
+    if action in (Action.NEXT_CHANGE, Action.PREVIOUS_CHANGE):
+        return loss_changes(table.loss_shifted if state.shift else table.loss)
+    if action in (Action.NEXT_MESSAGE, Action.PREVIOUS_MESSAGE):
+        return message_starts(table)
+    return state.hits
+
+
+def _jump(stops: tuple[int, ...], cursor: int, steps: int) -> int:
+    """The stop `steps` after the cursor (before it where negative); as far as there are stops."""
+    if steps > 0:
+        at = bisect_right(stops, cursor)
+        return stops[min(at + steps - 1, len(stops) - 1)] if at < len(stops) else cursor
+    at = bisect_left(stops, cursor)
+    return stops[max(at + steps, 0)] if at > 0 else cursor
+
+
+def _step_bands(cursor: int, steps: int, layout: Layout) -> int:
+    """The token `steps` bands away that stands nearest to the cursor's column."""
+    band = layout.band_of(cursor)
+    target = min(max(band + steps, 0), layout.bands - 1)
+    if target == band:
+        return cursor
+    if layout.columns:
+        return _nearest(layout, target, _column(layout, band, cursor))
+    tokens = layout.tokens_of(target)
+    into = cursor - layout.starts[band]
+    return tokens[min(into, len(tokens) - 1)]
+
+
+def _column(layout: Layout, band: int, token: int) -> int:
+    return sum(layout.columns[i] + 1 for i in range(layout.starts[band], token))
+
+
+def _nearest(layout: Layout, band: int, column: int) -> int:
+    tokens = layout.tokens_of(band)
+    at = 0
+    for token in tokens:
+        at += layout.columns[token] + 1
+        if at > column:
+            return token
+    return tokens[-1]
+
+
+def over(state: GridState, token: int) -> Over:
+    """What lies over a token: the cursor, else a hit of the search."""
+    if token == state.cursor:
+        return Over.CURSOR
+    at = bisect_left(state.hits, token)
+    return Over.HIT if at < len(state.hits) and state.hits[at] == token else Over.NONE

@@ -1,0 +1,151 @@
+"""Laying tokens out on bands for one width: the only step that looks at every token."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from sftui.text import NEWLINE, cell_width
+from sftui.views.grid import Layout, Zoom
+from sftui.views.table import CUT, END, MASKED, TRAINED, TokenTable
+from sftui.views.words import NOTHING_FOLLOWS, NOTHING_PRECEDES
+
+LABEL_WIDTH = 7
+"""Cells of the frozen row names at the left of the columns zoom."""
+MAX_COLUMN = 18
+COLUMN_LINES = 6
+GUTTER = 2
+"""Cells at the left of the text zoom: the loss glyph of the line and a space."""
+
+OPEN_TRAINED, CLOSE_TRAINED = "⟦", "⟧"
+"""Drawn around trained runs in the text zoom, so that they show without any style."""
+
+
+def lay_out(table: TokenTable | None, zoom: Zoom, shift: bool, width: int) -> Layout:
+    """The bands of one row at one width; `width` may be smaller than any token."""
+    count = len(table) if table is not None else 0
+    if table is None or not count:
+        return Layout(zoom, shift, width, 0, (), COLUMN_LINES + 1 if zoom is Zoom.COLUMNS else 1)
+    if zoom is Zoom.ROWS:
+        return Layout(zoom, shift, width, count, tuple(range(count)), header=1)
+    if zoom is Zoom.TEXT:
+        return _text(table, shift, width)
+    return _columns(table, shift, width)
+
+
+def prelude_width(table: TokenTable, shift: bool) -> int:
+    """Cells of the ghost column before the first token in the shift view, its gap included.
+
+    It shows the label that nothing can predict; 0 where there is none.
+    """
+    if not shift or table.first is None or table.labels is None:
+        return 0
+    cell = min(cell_width(table.cells[table.first]), MAX_COLUMN)
+    return max(cell, len(NOTHING_PRECEDES)) + 1
+
+
+def _columns(table: TokenTable, shift: bool, width: int) -> Layout:
+    room = max(width - LABEL_WIDTH, 1)
+    widths = _column_widths(table, shift, min(MAX_COLUMN, room))
+    extra = prelude_width(table, shift)
+    starts = [0]
+    used = 0
+    first = table.first if extra else -1
+    for i, w in enumerate(widths):
+        need = w + extra if i == first else w
+        if used and used + need > room:
+            starts.append(i)
+            used = 0
+        used += need + 1
+    return Layout(Zoom.COLUMNS, shift, width, len(table), tuple(starts), COLUMN_LINES + 1, tuple(widths))
+
+
+def _column_widths(table: TokenTable, shift: bool, limit: int) -> list[int]:
+    cells = _cell_widths(table, limit)
+    numbers = [len(str(i)) for i in table.ids]
+    if not shift:
+        positions = (len(str(i)) for i in range(len(table)))
+        return [min(max(widths), limit) for widths in zip(cells, numbers, positions)]
+    widths = [min(max(w, len(str(i))), limit) for i, w in enumerate(cells)]
+    loss = table.loss_shifted
+    for start, end in table.kept:
+        for i in range(start, end - 1):
+            if loss[i] == TRAINED:
+                widths[i] = min(max(widths[i], cells[i + 1], numbers[i + 1]), limit)
+    for (_, end), (start, _) in pairwise(table.kept):
+        widths[end - 1] = min(max(widths[end - 1], cells[start], numbers[start]), limit)
+    if table.last is not None and table.labels is not None:
+        widths[table.last] = min(max(widths[table.last], len(NOTHING_FOLLOWS)), limit)
+    return widths
+
+
+def _cell_widths(table: TokenTable, limit: int) -> list[int]:
+    seen: dict[str, int] = {}
+    found = []
+    for cell in table.cells:
+        width = seen.get(cell)
+        if width is None:
+            width = seen[cell] = min(cell_width(cell), limit)
+        found.append(width)
+    return found
+
+
+def flow_cell(table: TokenTable, i: int, loss: str) -> str:
+    """The text of token `i` in the text zoom, with the marks that open and close a run.
+
+    Trained runs stand in ⟦ ⟧; ✂ stands where a cut run begins or ends; ┊ after the last input.
+    """
+    cell = table.flow[i]
+    if loss[i] == CUT:
+        before = CUT if i == 0 or loss[i - 1] != CUT else ""
+        after = CUT if i + 1 < len(loss) and loss[i + 1] != CUT else ""
+        return before + cell + after
+    if loss[i] == END:
+        return cell + END
+    if loss[i] != TRAINED:
+        return cell
+    if i == 0 or loss[i - 1] != TRAINED:
+        cell = OPEN_TRAINED + cell
+    if i + 1 == len(loss) or loss[i + 1] != TRAINED:
+        cell = cell + CLOSE_TRAINED
+    return cell
+
+
+def _text(table: TokenTable, shift: bool, width: int) -> Layout:
+    room = max(width - GUTTER, 2)
+    loss = table.loss_shifted if shift else table.loss
+    starts, offsets = [0], [0]
+    used = 0
+    word = 0
+    word_used = 0
+    for i in range(len(table)):
+        cell = table.flow[i] if loss[i] == MASKED else flow_cell(table, i, loss)
+        w = len(cell) if cell.isascii() else cell_width(cell)
+        if cell.startswith(("␣", "⟦␣")):
+            word, word_used = i, used
+        if used and used + w > room:
+            at_word = word > starts[-1] and word < i and used - word_used + w <= room
+            starts.append(word if at_word else i)
+            offsets.append(0)
+            used = used - word_used if at_word else 0
+        if used + w > room:
+            used = _break_inside(cell, i, room, starts, offsets)
+        else:
+            used += w
+        if table.flow[i].endswith(NEWLINE) and i + 1 < len(table):
+            starts.append(i + 1)
+            offsets.append(0)
+            used = 0
+    return Layout(Zoom.TEXT, shift, width, len(table), tuple(starts), 1, (), tuple(offsets))
+
+
+def _break_inside(cell: str, i: int, room: int, starts: list[int], offsets: list[int]) -> int:
+    """Breaks a token wider than the pane over lines; returns the cells used on its last one."""
+    at = 0
+    used = 0
+    for k, w in enumerate(map(cell_width, cell)):
+        if used + w > room:
+            starts.append(i)
+            offsets.append(k)
+            at, used = k, 0
+        used += w
+    return cell_width(cell[at:])

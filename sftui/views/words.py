@@ -1,0 +1,139 @@
+"""In words: what happens at a token, and why. The only place where reasons become sentences."""
+
+from __future__ import annotations
+
+from sftui.model import Inspection, Reason, Stage
+from sftui.views.table import CUT, END, TRAINED, UNKNOWN, TokenTable
+
+NOTHING_FOLLOWS = "nothing follows"
+NOTHING_PRECEDES = "nothing before"
+
+REASONS: dict[Reason, str] = {
+    Reason.COMPLETION: "it belongs to the completion",
+    Reason.ASSISTANT: "the assistant wrote it",
+    Reason.WHOLE: "the whole sequence is trained",
+    Reason.GIVEN: "the data says so",
+    Reason.TERMINATOR: "it ends a trained message",
+    Reason.GENERATION: "it is inside a {% generation %} tag",
+    Reason.MARKER: "it comes after the response marker",
+    Reason.FLAG: "its message is flagged as trained",
+    Reason.APPENDED: "it is the EOS that was added at the end",
+    Reason.PROMPT: "it belongs to the prompt",
+    Reason.ROLE: "this role is not trained",
+    Reason.HEADER: "it is a message header",
+    Reason.BOUNDARY: "it straddles the end of the prompt",
+    Reason.EARLIER: "only the last turn is trained",
+    Reason.NOT_GENERATION: "it is outside the {% generation %} tags",
+    Reason.NOT_MARKER: "no response marker comes before it",
+    Reason.TRAILING: "it is white space after the end of the message",
+    Reason.TERMINATOR_OFF: "terminators are not trained",
+    Reason.GIVEN_MASKED: "the data masks it",
+    Reason.FLAG_OFF: "its message is flagged as not trained",
+    Reason.TRUNCATED: "the row is longer than the limit",
+    Reason.FIRST_OF_DOCUMENT: "it is the first of its document",
+    Reason.FORCED: "the trainer forces it",
+    Reason.EFFICIENT_EOS: "it carries the EOS label of the turn before",
+    Reason.PAD: "it is padding",
+    Reason.BOTH_MASKS: "the other mask is off here",
+}
+
+
+def reason_sentence(reason: Reason) -> str:
+    """The clause after "because" for one reason."""
+    return REASONS[reason]
+
+
+def what_is_learnt(table: TokenTable, i: int) -> str:
+    """What the model learns from the prediction made at token `i`, in a few words.
+
+    `sees …␣on → learns ␣what`, or why nothing is learnt there.
+    """
+    glyph = table.loss_shifted[i]
+    if glyph == UNKNOWN:
+        return "labels are not known"
+    if glyph == CUT:
+        return "cut: never reaches the trainer"
+    if glyph == END:
+        return f"{NOTHING_FOLLOWS}: nothing left to predict"
+    after = table.follower(i)
+    if after is None:
+        return f"{NOTHING_FOLLOWS}: nothing left to predict"
+    if glyph == TRAINED:
+        return f"sees …{table.cells[i]} → learns {table.cells[after]}"
+    return f"{table.cells[after]} not trained{_because(table, after)}"
+
+
+def what_is_trained(table: TokenTable, i: int) -> str:
+    """Whether the label of token `i` counts, and why."""
+    glyph = table.loss[i]
+    if glyph == UNKNOWN:
+        return "labels are not known"
+    if glyph == CUT:
+        return "cut: never reaches the trainer"
+    if glyph == TRAINED and i == table.first:
+        return "labelled, but nothing precedes it: never predicted"
+    head = "trained" if glyph == TRAINED else "not trained"
+    return head + _because(table, i)
+
+
+def _because(table: TokenTable, i: int) -> str:
+    return f": {table.reasons[i].value}" if table.reasons is not None else ""
+
+
+def explain(table: TokenTable, i: int, *, shift: bool = False) -> str:
+    """One full sentence about token `i`, for the line under the grid."""
+    reasons = table.reasons
+    why = f", because {REASONS[reasons[i]]}" if reasons is not None else ""
+    if shift:
+        return what_is_learnt(table, i)
+    glyph = table.loss[i]
+    if glyph == UNKNOWN:
+        return "labels are not known yet"
+    if glyph == CUT:
+        return f"cut{why}; the trainer never sees it"
+    if glyph == TRAINED:
+        end = "; nothing precedes it, so it is never predicted" if i == table.first else ""
+        return f"trained{why}{end}"
+    return f"masked{why}"
+
+
+def convention(shift: str) -> str:
+    """Who shifts, in one line; `shift` is `recipe.loss.shift`."""
+    if shift == "preshifted":
+        return "labels are stored shifted by one (preshifted): row = input_ids[:-1], labels[1:]"
+    return "labels are stored un-shifted: the model shifts inside its loss"
+
+
+def shift_warning(shift: str) -> str | None:
+    """What goes wrong where hand-shifted labels meet a model that shifts inside; None: nothing.
+
+    Every transformers `…ForCausalLM` computes its loss with an internal shift, so labels that
+    were shifted by hand would train position i on token i + 2.
+    """
+    if shift != "preshifted":
+        return None
+    return (
+        "transformers' CausalLM models shift inside: given these labels they learn two tokens ahead; "
+        "use them only with a loss that does not shift"
+    )
+
+
+STAGES: dict[Stage, str] = {
+    Stage.ROW: "reading the row",
+    Stage.CONVERSATION: "making a conversation of it",
+    Stage.RENDERED: "rendering the chat template",
+    Stage.TOKENS: "tokenizing",
+    Stage.LABELS: "labelling",
+}
+
+
+def why_stopped(inspection: Inspection) -> str | None:
+    """Why the row stopped before labels, or why the trainer drops it; None where neither."""
+    if inspection.stopped_at is not None:
+        where = STAGES[inspection.stopped_at]
+        if inspection.problem is None:
+            return f"stopped at {where}"
+        return f"stopped at {where}: {inspection.problem.sentence()}"
+    if inspection.dropped is not None:
+        return f"dropped by the trainer: {inspection.dropped}"
+    return None

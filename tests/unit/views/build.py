@@ -1,0 +1,137 @@
+"""Inspections built by hand: a test says only what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sftui.model import (
+    IGNORE_INDEX,
+    Boundary,
+    Conversation,
+    Example,
+    Inspection,
+    Kind,
+    Labels,
+    Message,
+    Part,
+    Problem,
+    Reason,
+    Rendered,
+    Row,
+    Span,
+    Stage,
+    Tokens,
+    common_prefix,
+)
+
+H, C, T, S, B = Part.HEADER, Part.CONTENT, Part.TERMINATOR, Part.SEPARATOR, Part.BOS
+
+CHAT = [
+    ("<bos>", -1, B, 0), ("<start_of_turn>", 0, H, 0), ("user", 0, H, 0), ("\n", 0, H, 0),
+    ("What", 0, C, 0), (" colour", 0, C, 0), (" is", 0, C, 0), (" the", 0, C, 0), (" sky", 0, C, 0), ("?", 0, C, 0),
+    ("<end_of_turn>", 0, T, 0), ("\n", 0, S, 0),
+    ("<start_of_turn>", 1, H, 0), ("model", 1, H, 0), ("\n", 1, H, 0),
+    ("Blue", 1, C, 1), (",", 1, C, 1), (" most", 1, C, 1), (" days", 1, C, 1), (".", 1, C, 1),
+    ("<end_of_turn>", 1, T, 1), ("\n", 1, S, 1),
+]
+REASONS = {H: Reason.PROMPT, C: Reason.PROMPT, T: Reason.PROMPT, S: Reason.PROMPT, B: Reason.PROMPT}
+
+
+def tokens_of(texts: Sequence[tuple[str, int, Part, int]]) -> tuple[Tokens, str]:
+    text = "".join(t for t, *_ in texts)
+    starts, ends, at = [], [], 0
+    for t, *_ in texts:
+        starts.append(at)
+        at += len(t)
+        ends.append(at)
+    ids: dict[str, int] = {}
+    for t, *_ in texts:
+        ids.setdefault(t, 100 + 37 * len(ids))
+    tokens = Tokens(
+        input_ids=tuple(ids[t] for t, *_ in texts),
+        starts=tuple(starts),
+        ends=tuple(ends),
+        pieces=tuple(t.replace(" ", "▁") for t, *_ in texts),
+        surfaces=tuple(t.encode("utf-8", "surrogatepass") for t, *_ in texts),
+        special=tuple(t.startswith("<") and t.endswith(">") for t, *_ in texts),
+        messages=tuple(m for _, m, *_ in texts),
+        parts=tuple(p for _, _, p, _ in texts),
+    )
+    return tokens, text
+
+
+def inspection(
+    texts: Sequence[tuple[str, int, Part, int]] = CHAT,
+    *,
+    kept: tuple[tuple[int, int], ...] | None = None,
+    shifted: bool = False,
+    dropped: str | None = None,
+    provisional: bool = False,
+    prompt: Sequence[str] | None = None,
+) -> Inspection:
+    """A row of (text, message, part, trained) tokens, inspected."""
+    tokens, text = tokens_of(texts)
+    count = len(texts)
+    kept = ((0, count),) if kept is None else kept
+    labels = tuple(i if t[3] else IGNORE_INDEX for i, t in zip(tokens.input_ids, texts))
+    inside = [any(a <= i < b for a, b in kept) for i in range(count)]
+    reasons = tuple(
+        Reason.TRUNCATED if not keep else Reason.COMPLETION if t[3] else REASONS[t[2]]
+        for keep, t in zip(inside, texts)
+    )
+    ids = tuple(i for i, keep in zip(tokens.input_ids, inside) if keep)
+    kept_labels = tuple(i for i, keep in zip(labels, inside) if keep)
+    if shifted:
+        ids, kept_labels = ids[:-1], kept_labels[1:]
+    boundary = None
+    if prompt is not None:
+        known = dict(zip((t for t, *_ in texts), tokens.input_ids))
+        prompt_ids = tuple(known.get(p, 9000 + k) for k, p in enumerate(prompt))
+        tokens = Tokens(
+            **{name: getattr(tokens, name) for name in (
+                "input_ids", "starts", "ends", "pieces", "surfaces", "special", "messages", "parts")},
+            prompt_ids=prompt_ids, prompt_pieces=tuple(prompt),
+            prompt_surfaces=tuple(p.encode() for p in prompt),
+        )
+        boundary = Boundary(len(prompt_ids), common_prefix(prompt_ids, tokens.input_ids))
+    return Inspection(
+        row=Row(17, {"messages": []}, '{"messages": []}', "train.jsonl:18", 16),
+        conversation=chat(),
+        rendered=Rendered(text, (Span(0, len(text), 0, Part.CONTENT),)),
+        tokens=tokens,
+        labels=Labels(labels, reasons, kept, dropped),
+        example=None if dropped else Example(ids, kept_labels, (1,) * len(ids), shifted),
+        boundary=boundary,
+        provisional=provisional,
+    )
+
+
+def chat() -> Conversation:
+    return Conversation(
+        Kind.CHAT, "messages",
+        (
+            Message({"role": "user", "content": "What colour is the sky?"}, "messages[0]"),
+            Message({"role": "assistant", "content": "Blue, most days."}, "messages[1]"),
+        ),
+    )
+
+
+def stopped(stage: Stage) -> Inspection:
+    """A row that stopped at `stage`, with the stages before it."""
+    whole = inspection()
+    order = list(Stage)
+    reached = order.index(stage)
+    fields = {"conversation": 1, "rendered": 2, "tokens": 3, "labels": 4}
+    row = whole.row if reached else Row(17, None, "{broken", "train.jsonl:18", 7, "not valid JSON")
+    return Inspection(
+        row=row,
+        stopped_at=stage,
+        problem=Problem("the row cannot be used", "it is broken", "mend it"),
+        **{name: getattr(whole, name) for name, rank in fields.items() if rank < reached},
+    )
+
+
+def long_row(count: int) -> Inspection:
+    words = (" the", " cat", "s", " sat", ",", " unbelievably", "\n", " 42", "中", "<end_of_turn>")
+    texts = [(words[i * 7 % 10], 0 if i < count // 3 else 1, C, int(i > count // 3)) for i in range(count)]
+    return inspection(texts)
