@@ -133,6 +133,28 @@ class Session:
             return replace(early, stopped_at=Stage.TOKENS, problem=self.tokenizer_problem)
         return replace(early, provisional=True)
 
+    def past_end(self, index: int) -> bool:
+        """Whether there is no such row."""
+        assert self.source is not None
+        try:
+            self.source.row(index)
+        except IndexError:
+            return True
+        return False
+
+    def count_now(self) -> int | None:
+        """How many rows there are, where that is known without reading on."""
+        assert self.source is not None
+        count = self.source.count()
+        return count.rows if count.exact else None
+
+    def all_rows(self, spans: bool = False) -> Iterator[Inspection]:
+        """Every row in order, inspected; `spans=False` leaves out what no rule needs."""
+        from sftui.pipeline import inspect_all
+
+        assert self.source is not None and self.detected is not None and self.tools is not None
+        return inspect_all(self.source.rows(), self.detected, self.recipe, self.tools, spans=spans)
+
     def batch(self, start: int, rows: int) -> Batch:
         """The padded batch of the next `rows` rows; SftuiError where there is none."""
         from sftui.pipeline import make_batch

@@ -1,0 +1,119 @@
+"""The commands, as click declares them; each imports what it needs when it runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import click
+
+from sftui.cli.opening import opening_options, opening_options_beside_format
+
+WELCOME = """\
+sftui shows exactly what your trainer trains on, token for token.
+
+  sftui demo                                try it now: bundled data and tokenizers, offline
+  sftui data.jsonl -t Qwen/Qwen2.5-0.5B     open your own data with a tokenizer of the Hub
+  sftui show data.jsonl -t TOK --row 3      print one row instead of opening it
+  sftui --help                              every command and option
+"""
+
+EPILOG = """\
+Commands: demo, show, encode, export; `sftui COMMAND --help` tells each one's options. Data whose
+name is that of a command is opened with its path, as in `sftui ./show`.
+"""
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+@click.command("sftui", context_settings=CONTEXT, epilog=EPILOG)
+@opening_options
+@click.option("--row", type=click.IntRange(min=0), default=0, metavar="N", help="the row to show first, from 0")
+@click.option("--theme", metavar="NAME", help="colours: dark, light, ansi or mono")
+@click.option("--no-mouse", is_flag=True, help="leave the mouse to the terminal")
+@click.version_option(None, "--version", package_name="sftui", message="sftui %(version)s")
+def inspect(row: int, theme: str | None, no_mouse: bool, **given: Any) -> int:
+    """Open the inspector on DATA: .jsonl .json .csv .parquet (also .gz .zst), a saved folder, a folder
+    or glob of shards, a Hub dataset name, or - for stdin."""
+    if not given["data"]:
+        click.echo(WELCOME, nl=False)
+        return 0
+    from sftui.cli.inspector import open_inspector
+
+    return open_inspector(given, row, theme, not no_mouse)
+
+
+@click.command("sftui demo", context_settings=CONTEXT)
+@click.argument("name", required=False)
+@click.option("-t", "--tokenizer", metavar="NAME", help="another tokenizer than the sample's own")
+@click.option("--theme", metavar="NAME", help="colours: dark, light, ansi or mono")
+@click.option("--no-mouse", is_flag=True, help="leave the mouse to the terminal")
+@click.option("--debug", is_flag=True, help="show a full trace when something fails")
+def demo(name: str | None, tokenizer: str | None, theme: str | None, no_mouse: bool, debug: bool) -> int:
+    """Open the inspector on bundled sample data, offline; NAME picks another sample."""
+    from sftui.cli.inspector import open_demo
+
+    return open_demo(name, tokenizer, theme, not no_mouse, debug)
+
+
+@click.command("sftui show", context_settings=CONTEXT)
+@opening_options_beside_format
+@click.option("--row", type=click.IntRange(min=0), default=0, metavar="N", help="the row to print, from 0")
+@click.option("--shift", is_flag=True, help="what is seen at each position against what must be predicted from it")
+@click.option("--view", type=click.Choice(["text", "columns", "rows"]), default="rows", help="how the tokens are laid out")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="for reading, or as a record")
+@click.option("--explain", is_flag=True, help="json: also tokens, reasons and spans")
+@click.option("--width", type=click.IntRange(min=20), metavar="N", help="columns of the output; default: the terminal, or 80")
+def show(row: int, shift: bool, view: str, form: str, explain: bool, width: int | None, **given: Any) -> int:
+    """Print one row: its tokens, labels and why each is trained or masked."""
+    from sftui.cli.show import show_row
+
+    return show_row(given, row, shift, view, form, explain, width)
+
+
+@click.command("sftui encode", context_settings=CONTEXT)
+@opening_options
+@click.option("-o", "--out", required=True, metavar="FILE", help="OUT.jsonl or OUT.parquet; - writes JSON lines to stdout")
+@click.option("--explain", is_flag=True, help="also tokens, reasons and spans of every row")
+@click.option("--force", is_flag=True, help="overwrite without asking")
+def encode(out: str, explain: bool, force: bool, **given: Any) -> int:
+    """Write what the trainer would train on, one record a row."""
+    from sftui.cli.encode import encode_rows
+
+    return encode_rows(given, out, explain, force)
+
+
+@click.command("sftui export", context_settings=CONTEXT)
+@opening_options
+@click.option("--to", required=True, metavar="WHAT", help="recipe, preprocess, or a trainer's name")
+@click.option("-o", "--out", "folder", required=True, metavar="DIR", help="the folder to write into")
+@click.option("--force", is_flag=True, help="overwrite without asking")
+def export(to: str, folder: str, force: bool, **given: Any) -> int:
+    """Write the recipe, or a stand-alone script that prepares the data the same way."""
+    from sftui.cli.export import export_files
+
+    return export_files(given, to, folder, force)
+
+
+COMMANDS = {"demo": demo, "show": show, "encode": encode, "export": export}
+
+
+def run(words: list[str]) -> int:
+    """Run the command that `words` name, else the inspector; its exit code."""
+    command, rest = inspect, words
+    if words and words[0] in COMMANDS:
+        command, rest = COMMANDS[words[0]], words[1:]
+        if os.path.exists(words[0]):
+            click.echo(f"sftui: `{words[0]}` is the command; to open the file say ./{words[0]}", err=True)
+    try:
+        code = command.main(args=rest, prog_name=command.name, standalone_mode=False)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.Abort:
+        click.echo("sftui: stopped, nothing was written", err=True)
+        return 2
+    except click.ClickException as error:
+        error.show(sys.stderr)
+        return 2
+    return code if isinstance(code, int) else 0

@@ -1,0 +1,78 @@
+"""Opening the inspector: the worker starts first and loads while Textual is being imported."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sftui.errors import SftuiError, SourceError
+from sftui.text import visible
+
+if TYPE_CHECKING:
+    from sftui.workspace.options import OpenOptions
+
+
+def open_inspector(given: Mapping[str, Any], row: int, theme: str | None, mouse: bool) -> int:
+    """Open what the command line names; 2 where it cannot be opened."""
+    from sftui.cli.opening import open_options
+
+    piped = "-" in given["data"]
+    if not sys.stdout.isatty():
+        raise SftuiError("the inspector needs a terminal", fix="use `sftui show` or `sftui encode` in pipes and scripts")
+    options = open_options(given, row)
+    if piped:
+        _keys_from_terminal()
+    return run(options, theme, mouse)
+
+
+def open_demo(name: str | None, tokenizer: str | None, theme: str | None, mouse: bool, debug: bool) -> int:
+    """Open bundled sample data; `name` picks one of its files."""
+    from sftui.cli.demo import demo_options
+
+    options = demo_options(name, tokenizer, debug)
+    if not sys.stdout.isatty():
+        raise SftuiError("the demo needs a terminal", fix=f"its data is in {Path(options.paths[0]).parent}")
+    return run(options, theme, mouse)
+
+
+def run(options: OpenOptions, theme: str | None, mouse: bool) -> int:
+    """Start the worker, then the screen, and leave nothing behind."""
+    from sftui.workspace import Workspace
+
+    workspace = Workspace(options)
+    workspace.start()
+    try:
+        from sftui.settings import load_settings
+        from sftui.tui.app import run_app
+
+        settings = load_settings()
+        for problem in settings.problems:
+            click.echo(f"sftui: {visible(problem)}", err=True)
+        if settings.problems:
+            return 2
+        if workspace.source is not None and workspace.source.refused is not None:
+            raise SourceError(workspace.source.refused.sentence())
+        return run_app(workspace, settings, theme=theme, mouse=mouse)
+    finally:
+        log = workspace.log_tail() if options.debug else ""
+        workspace.close()
+        if log:
+            click.echo(log, err=True)
+
+
+def _keys_from_terminal() -> None:
+    """The data came through stdin; keys must come from the terminal itself."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY)
+    except OSError as error:
+        raise SourceError("there is no terminal to read keys from", fix="use `sftui show -` instead") from error
+    os.dup2(terminal, 0)
+    os.close(terminal)
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - stays open as stdin

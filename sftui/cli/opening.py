@@ -1,0 +1,176 @@
+"""The options that say what to open, the same for every command, and what they come to."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from sftui.errors import RecipeError, SourceError
+
+if TYPE_CHECKING:
+    from sftui.recipe import Recipe
+    from sftui.workspace.options import OpenOptions
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+OPENING: tuple[Callable[[Any], Any], ...] = (
+    click.argument("data", nargs=-1, metavar="DATA…"),
+    click.option("-t", "--tokenizer", metavar="NAME", help="Hub name, folder, tokenizer.json, .gguf or builtin:NAME"),
+    click.option("--recipe", "recipe_file", metavar="FILE", help="a saved recipe"),
+    click.option("--trainer", metavar="NAME[@VERSION]", help="start from a trainer's preset, e.g. hf-trainer, manual-shift"),
+    click.option("--max-length", type=click.IntRange(min=1), metavar="N", help="longest row in tokens"),
+    click.option("--template", metavar="NAME|FILE", help="another chat template: a built-in name or a file"),
+    click.option("--split", metavar="NAME", help="the split of a Hub dataset or a saved folder"),
+    click.option("--subset", metavar="NAME", help="the configuration of a Hub dataset"),
+    click.option("--data-revision", metavar="REV", help="branch, tag or commit of a Hub dataset"),
+    click.option("--tokenizer-revision", metavar="REV", help="branch, tag or commit of a Hub tokenizer"),
+    click.option("--field", "fields", multiple=True, metavar="OUR=THEIRS", help="our name for one of the data's columns"),
+    click.option("--set", "knobs", multiple=True, metavar="PATH=VALUE", help="set one knob of the recipe"),
+    click.option("--debug", is_flag=True, help="show a full trace when something fails"),
+)
+
+
+def opening_options(command: F) -> F:
+    """Decorate a command with everything that says what to open."""
+    return _decorated(command, "--format", "--data-format")
+
+
+def opening_options_beside_format(command: F) -> F:
+    """The same for a command whose own `--format` is that of its output."""
+    return _decorated(command, "--data-format")
+
+
+def _decorated(command: F, *names: str) -> F:
+    for option in reversed(OPENING):
+        command = option(command)
+    data_format = click.option(
+        *names, "data_format", metavar="FORMAT", help="how a row is read: messages, sharegpt, alpaca, text, …")
+    return data_format(command)
+
+
+def open_options(given: Mapping[str, Any], row: int = 0) -> OpenOptions:
+    """The options of a command line as OpenOptions; RecipeError and SourceError say what does not fit.
+
+    What names the data, the tokenizer and the template sets the starting recipe up;
+    `--max-length` and `--set` correct it, and exports tell so.
+    """
+    from sftui.workspace.options import OpenOptions
+
+    base = _set_up(starting_recipe(given["recipe_file"], given["trainer"]), given)
+    return OpenOptions(
+        paths=data_paths(given["data"]), recipe=_corrected(base, given), base=base, split=given["split"],
+        subset=given["subset"], data_revision=given["data_revision"], row=row, debug=given["debug"],
+    )
+
+
+def starting_recipe(file: str | None, trainer: str | None) -> Recipe:
+    """The recipe of a file, of a trainer's preset, or the default one."""
+    if file is not None and trainer is not None:
+        raise RecipeError("--recipe and --trainer both name a starting recipe", fix="give one of them")
+    if file is not None:
+        from sftui.recipe_io import load
+
+        try:
+            return load(Path(file).read_text(encoding="utf-8"), file)
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            raise RecipeError("the recipe cannot be read", where=file, why=(reason or "").lower()) from error
+    from sftui.trainers import preset
+
+    return preset(trainer or "hf-trainer")
+
+
+def _set_up(recipe: Recipe, given: Mapping[str, Any]) -> Recipe:
+    from sftui.recipe import changed
+
+    if given["tokenizer"] is not None:
+        recipe = changed(recipe, "tokenizer.name", given["tokenizer"])
+    if given["tokenizer_revision"] is not None:
+        recipe = changed(recipe, "tokenizer.revision", given["tokenizer_revision"])
+    if given["template"] is not None:
+        recipe = changed(recipe, "render.template", template_of(given["template"]))
+    if given["data_format"] is not None:
+        recipe = changed(recipe, "data.format", _checked("data.format", given["data_format"]))
+    if given["fields"]:
+        fields = dict(recipe.data.fields)
+        fields.update(_pair(text, "--field", "OUR=THEIRS") for text in given["fields"])
+        recipe = changed(recipe, "data.fields", fields)
+    return recipe
+
+
+def _corrected(recipe: Recipe, given: Mapping[str, Any]) -> Recipe:
+    from sftui.recipe import changed
+
+    if given["max_length"] is not None:
+        recipe = changed(recipe, "length.max", given["max_length"])
+    for text in given["knobs"]:
+        path, value = _pair(text, "--set", "PATH=VALUE")
+        recipe = changed(recipe, path, _checked(path, value))
+    return recipe
+
+
+def template_of(text: str) -> str:
+    """What --template means in a recipe: a file that is there, else a built-in name."""
+    if text.startswith(("file:", "builtin:")) or text == "tokenizer":
+        return text
+    if os.path.exists(text) or text.endswith((".jinja", ".j2", ".txt", ".json")) or os.sep in text:
+        return f"file:{text}"
+    from sftui.templates import builtin_names
+
+    names = builtin_names()
+    if text not in names:
+        close = get_close_matches(text, names, n=1)
+        fix = f"did you mean `{close[0]}`?" if close else f"built-in are {', '.join(names)}; a file needs its path"
+        raise RecipeError(f"there is no template `{text}`", fix=fix)
+    return f"builtin:{text}"
+
+
+def data_paths(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The paths to open; `-` is stdin, spooled to a temporary file that goes when we do."""
+    if not words:
+        raise SourceError("no data was named", fix="name a file, a folder or a Hub dataset, or try `sftui demo`")
+    return tuple(_spooled() if word == "-" else word for word in words)
+
+
+def _spooled() -> str:
+    """Everything on stdin as a file, because a pipe cannot be read twice nor at row 10,000."""
+    if sys.stdin is None or sys.stdin.isatty():
+        raise SourceError("`-` reads the data from a pipe, and there is none", fix="try `cat data.jsonl | sftui - …`")
+    folder = tempfile.mkdtemp(prefix="sftui-stdin-")
+    atexit.register(shutil.rmtree, folder, True)
+    path = os.path.join(folder, "stdin.jsonl")
+    try:
+        with open(path, "wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
+    except OSError as error:
+        raise SourceError("stdin cannot be kept in a temporary file", why=(error.strerror or str(error)).lower(),
+                          fix="set TMPDIR to a folder with room") from error
+    return path
+
+
+def _checked(path: str, text: str) -> Any:
+    from sftui.recipe_io import parse_value
+
+    return parse_value(path, text)
+
+
+def _pair(text: str, option: str, form: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise RecipeError(f"{option} {text} is not {form}")
+    return name.strip(), value.strip()
+
+
+def with_row(options: OpenOptions, row: int) -> OpenOptions:
+    """The same options, another first row."""
+    return replace(options, row=row)

@@ -1,0 +1,75 @@
+"""Inspection → the record that `encode` writes and `show --format json` prints."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from sftui.model import NOWHERE, Inspection
+
+T = TypeVar("T")
+
+
+def record(inspection: Inspection, explain: bool = False) -> dict[str, Any]:
+    """One row as the trainer receives it.
+
+    `row`, `input_ids`, `labels`, `attention_mask`; a row the trainer drops has `row` and `dropped`,
+    one that cannot be prepared `row` and `error`. `explain` adds `tokens` (vocabulary strings) and
+    `spans` ([start, end, message, part], null where a token stands for no text), each along
+    `input_ids`, and `reasons` along `labels`.
+    """
+    row = inspection.row.index
+    if inspection.problem is not None:
+        return {"row": row, "error": inspection.problem.sentence()}
+    if inspection.dropped is not None:
+        return {"row": row, "dropped": inspection.dropped}
+    example = inspection.example
+    if example is None:
+        return {"row": row, "error": "it could not be prepared"}
+    made: dict[str, Any] = {
+        "row": row,
+        "input_ids": list(example.input_ids),
+        "labels": list(example.labels),
+        "attention_mask": list(example.attention_mask),
+    }
+    if explain:
+        made.update(_explained(inspection, example.shifted))
+    return made
+
+
+def _explained(inspection: Inspection, shifted: bool) -> dict[str, Any]:
+    tokens, labels = inspection.tokens, inspection.labels
+    assert tokens is not None and labels is not None
+    kept = [i for start, end in labels.kept for i in range(start, end)]
+    seen = kept[:-1] if shifted else kept
+    learnt = kept[1:] if shifted else kept
+    return {
+        "tokens": [tokens.pieces[i] for i in seen],
+        "reasons": [labels.reasons[i].value for i in learnt],
+        "spans": [
+            None if tokens.starts[i] == NOWHERE
+            else [tokens.starts[i], tokens.ends[i], tokens.messages[i], tokens.parts[i].value]
+            for i in seen
+        ],
+    }
+
+
+def as_json(made: dict[str, Any]) -> str:
+    """One line of plain ASCII: no byte of the data can act on a terminal."""
+    return json.dumps(made, ensure_ascii=True, separators=(", ", ": "))
+
+
+def shift_record(made: dict[str, Any]) -> dict[str, Any]:
+    """An un-shifted record as what is seen and what must be predicted from it (`show --shift`)."""
+    if "input_ids" not in made:
+        return made
+    ends: dict[str, slice] = {
+        "input_ids": slice(None, -1), "attention_mask": slice(None, -1), "tokens": slice(None, -1),
+        "spans": slice(None, -1), "labels": slice(1, None), "reasons": slice(1, None),
+    }
+    return {key: _cut(value, ends[key]) if key in ends else value for key, value in made.items()}
+
+
+def _cut(values: Sequence[T], part: slice) -> list[T]:
+    return list(values[part])

@@ -1,0 +1,104 @@
+"""`sftui show`: one row, printed."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import click
+
+from sftui.cli.loading import loaded_session
+from sftui.cli.opening import open_options
+from sftui.cli.records import as_json, record, shift_record
+from sftui.errors import SourceError
+from sftui.model import Inspection
+from sftui.recipe import Recipe
+from sftui.text import visible
+
+DEFAULT_WIDTH = 80
+
+
+def show_row(
+    given: Mapping[str, Any], row: int, shift: bool, view: str, form: str, explain: bool, width: int | None
+) -> int:
+    """Print one row; 2 where there is no such row or it cannot be prepared."""
+    session = loaded_session(open_options(given, row))
+    try:
+        found = session.row(row)
+        if session.past_end(row):
+            raise SourceError(found.problem or f"there is no row {row}")
+        inspection = session.inspect_row(found)
+        recipe = session.recipe
+    finally:
+        session.close()
+    if form == "json":
+        made = record(inspection, explain)
+        pre_shifted = inspection.example is not None and inspection.example.shifted
+        click.echo(as_json(shift_record(made) if shift and not pre_shifted else made))
+    else:
+        for line in text_lines(inspection, recipe, view, shift, explain, width or _terminal_width()):
+            click.echo(line.rstrip())
+    return 2 if inspection.problem is not None else 0
+
+
+def text_lines(
+    inspection: Inspection, recipe: Recipe, view: str, shift: bool, explain: bool, width: int
+) -> Iterator[str]:
+    """The row as lines of visible text, at most `width` cells wide where that is possible."""
+    from sftui.views import (
+        GridState,
+        Zoom,
+        convention,
+        draw,
+        lay_out,
+        make_table,
+        plain,
+        shift_warning,
+        why_stopped,
+        wrap,
+    )
+    from sftui.views.cells import line
+
+    def wrapped(text: str) -> Iterator[str]:
+        yield from plain(wrap(line(visible(text)), width)).split("\n")
+
+    yield from wrapped(_head(inspection, recipe))
+    stopped = why_stopped(inspection)
+    if stopped:
+        yield from wrapped(stopped)
+    if shift:
+        yield from wrapped(shift_warning(recipe.loss.shift) or convention(recipe.loss.shift))
+    if explain:
+        for note in inspection.notes:
+            yield from wrapped(note)
+    table = make_table(inspection, ignore_index=recipe.mask.ignore_index)
+    if table is None:
+        if inspection.rendered is not None:
+            yield ""
+            yield from wrapped(inspection.rendered.text)
+        elif inspection.problem is not None:
+            yield ""
+            yield from wrapped(inspection.row.raw)
+        return
+    yield ""
+    zoom = Zoom(view)
+    layout = lay_out(table, zoom, shift, width)
+    state = GridState(zoom=zoom, shift=shift, cursor=-1, width=width, height=1 << 60)
+    yield from plain(draw(table, layout, state)).split("\n")
+
+
+def _head(inspection: Inspection, recipe: Recipe) -> str:
+    parts = [f"row {inspection.row.index}", recipe.preset]
+    if inspection.dropped is not None:
+        parts.append(f"dropped: {inspection.dropped}")
+    elif inspection.example is not None:
+        total = len(inspection.example.labels)
+        share = f" ({inspection.trained * 100 // total} %)" if total else ""
+        parts.append(f"{inspection.trained:,} of {total:,} trained{share}")
+    return " · ".join(parts)
+
+
+def _terminal_width() -> int:
+    return shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns if sys.stdout.isatty() else DEFAULT_WIDTH

@@ -1,0 +1,185 @@
+"""The user's preferences for the screen: theme, mouse, keymap. They never decide a label (see `recipe`).
+
+    <config folder>/sftui/settings.yaml        theme: ansi
+                                               mouse: false
+                                               keymap: {row.next: "J", app.quit: "q,Q"}
+
+YAML, because recipes are YAML already and TOML has no reader in Python 3.10. Problems are collected,
+not raised: a wrong line must not keep anyone from their data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Protocol
+
+THEMES = ("dark", "light", "ansi", "mono")
+
+
+class BoundCommand(Protocol):
+    """What a keymap needs to know of a command; `sftui.tui.commands.Command` is one."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def keys(self) -> Sequence[str]: ...
+    @property
+    def context(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`theme` None: chosen by the terminal. `keymap`: command id → its keys, replacing the default ones."""
+
+    theme: str | None = None
+    mouse: bool = True
+    keymap: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+    file: str = ""
+
+
+def settings_file() -> Path:
+    """Where the settings are read from; it need not exist."""
+    from platformdirs import user_config_dir
+
+    return Path(user_config_dir("sftui")) / "settings.yaml"
+
+
+def load_settings(file: Path | None = None) -> Settings:
+    """The settings of the user's file; its problems are in `problems`, whatever is fine is used."""
+    path = file if file is not None else settings_file()
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return Settings(file=str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        return Settings(problems=(f"{path}: cannot be read: {reason}",), file=str(path))
+    return read_settings(text, str(path))
+
+
+def read_settings(text: str, where: str) -> Settings:
+    """Settings from YAML text; pure."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        data = YAML(typ="safe", pure=True).load(text)
+    except YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" line {mark.line + 1}" if mark is not None else ""
+        return Settings(problems=(f"{where}:{line} is not valid YAML",), file=where)
+    if data is None:
+        return Settings(file=where)
+    if not isinstance(data, Mapping):
+        return Settings(problems=(f"{where}: must be a mapping such as `theme: ansi`",), file=where)
+    problems: list[str] = []
+    values: dict[str, Any] = {}
+    for key, value in data.items():
+        name = str(key)
+        reader = _READERS.get(name)
+        if reader is None:
+            problems.append(f"{where}: there is no setting `{name}`{_close(name, _READERS)}")
+            continue
+        try:
+            values[name] = reader(value)
+        except ValueError as error:
+            problems.append(f"{where}: {name} {error}")
+    return Settings(**values, problems=tuple(problems), file=where)
+
+
+def check_keymap(keymap: Mapping[str, Sequence[str]], commands: Iterable[BoundCommand], everywhere: str = "anywhere") -> tuple[str, ...]:
+    """What is wrong with a keymap, one sentence each; empty where it is fine.
+
+    Textual's `set_keymap` ignores an unknown id, and lets a clash take the other command's key away
+    without a word (style-anchors trap T9). Here a clash is two commands that answer to one key in the
+    same context or where one of them works `everywhere`, or a key that begins another's sequence.
+    Clashes among the default keys are the table's own business: a pane's command may win over one
+    that works everywhere. So only pairs that the keymap touches are told.
+    """
+    table = list(commands)
+    ids = [command.id for command in table]
+    problems = [f"there is no command `{name}`{_close(name, ids)}" for name in keymap if name not in ids]
+    for name, keys in keymap.items():
+        if name in ids and not keys:
+            problems.append(f"`{name}` has no key left; leave it out to keep its own")
+        problems.extend(f"`{name}`: `{key}` is no key" for key in keys if not _is_key(key))
+    bound = [(c, tuple(keymap.get(c.id, c.keys))) for c in table]
+    for number, (one, keys) in enumerate(bound):
+        for other, others in bound[number + 1:]:
+            touched = one.id in keymap or other.id in keymap
+            together = one.context == other.context or everywhere in (one.context, other.context)
+            if not (touched and together):
+                continue
+            for a in keys:
+                for b in others:
+                    if _clash(a, b) and not (_was(one, a) and _was(other, b)):
+                        problems.append(f"`{a}` is the key of both `{one.id}` and `{other.id}`" if a == b else
+                                        f"`{a}` of `{one.id}` and `{b}` of `{other.id}` begin the same")
+    return tuple(problems)
+
+
+def _was(command: BoundCommand, key: str) -> bool:
+    return key in command.keys
+
+
+def _clash(a: str, b: str) -> bool:
+    """Equal, or one is the beginning of the other's sequence of keys."""
+    first, second = a.split(), b.split()
+    shorter = min(len(first), len(second))
+    return first[:shorter] == second[:shorter]
+
+
+_NAMED_KEYS = frozenset((
+    "up", "down", "left", "right", "home", "end", "pageup", "pagedown", "enter", "escape", "tab", "space", "backspace",
+    "delete", "insert", *(f"f{n}" for n in range(1, 25)),
+))
+_MODIFIERS = frozenset(("ctrl", "shift", "alt", "super", "hyper", "meta"))
+
+
+def _is_key(key: str) -> bool:
+    """A printable character, a named key, or either with modifiers; several make a sequence."""
+    steps = key.split()
+    return bool(steps) and all(_is_step(step) for step in steps)
+
+
+def _is_step(step: str) -> bool:
+    if len(step) == 1:
+        return step.isprintable()
+    *modifiers, last = step.split("+")
+    if not all(m in _MODIFIERS for m in modifiers):
+        return False
+    return last in _NAMED_KEYS or (len(last) == 1 and last.isprintable() and bool(modifiers))
+
+
+def _theme(value: Any) -> str:
+    if value not in THEMES:
+        raise ValueError(f"cannot be {value!r}{_close(str(value), THEMES) or ': choose one of ' + ', '.join(THEMES)}")
+    return str(value)
+
+
+def _mouse(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"cannot be {value!r}: say true or false")
+    return value
+
+
+def _keymap(value: Any) -> dict[str, tuple[str, ...]]:
+    if not isinstance(value, Mapping):
+        raise ValueError('must be a mapping such as {app.quit: "q,Q"}')
+    found = {}
+    for name, keys in value.items():
+        parts = keys if isinstance(keys, list) else str(keys).split(",") if keys != "," else [","]
+        found[str(name)] = tuple(" ".join(str(key).split()) for key in parts if str(key).strip())
+    return found
+
+
+_READERS = {"theme": _theme, "mouse": _mouse, "keymap": _keymap}
+
+
+def _close(word: str, known: Iterable[str]) -> str:
+    match = get_close_matches(word, list(known), n=1)
+    return f", did you mean `{match[0]}`?" if match else ""
