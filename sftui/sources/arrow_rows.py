@@ -1,0 +1,48 @@
+"""One row of an Arrow record batch → Row, as `datasets` would give it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from sftui.model import RAW_LIMIT, Row
+
+
+class ArrowDecoder:
+    """Turns rows of record batches into plain Python.
+
+    Struct keys that Arrow fills with None stay, as in `dataset[i]`. A column that `datasets`
+    stores as JSON text (its `Json` feature) is decoded, which alone loads `datasets`.
+    """
+
+    def __init__(self, schema: Any, row_limit: int) -> None:
+        self.columns: tuple[str, ...] = tuple(schema.names)
+        self._row_limit = row_limit
+        self._features = _json_features(schema)
+
+    def row(self, batch: Any, at: int, index: int, where: str) -> Row:
+        """Row `at` of the batch; one over the row limit is not decoded."""
+        one = batch.slice(at, 1)
+        size = one.nbytes
+        if size > self._row_limit:
+            problem = (
+                f"{where} is {size:,} bytes, over the limit of {self._row_limit:,} a row; raise row_limit to read it"
+            )
+            return Row(index, None, "", where, size, problem)
+        try:
+            data: dict[str, Any] = one.to_pylist()[0]
+            if self._features is not None:
+                data = self._features.decode_example(data)
+        except (ValueError, TypeError, OverflowError, UnicodeDecodeError) as error:
+            return Row(index, None, "", where, size, f"{where} cannot be decoded: {error}")
+        raw = json.dumps(data, ensure_ascii=False, default=str)
+        return Row(index, data, raw[:RAW_LIMIT], where, size)
+
+
+def _json_features(schema: Any) -> Any:
+    stored = (schema.metadata or {}).get(b"huggingface", b"")
+    if b'"Json"' not in stored:
+        return None
+    from datasets import Features
+
+    return Features.from_arrow_schema(schema)

@@ -1,0 +1,198 @@
+"""Bytes at an offset, of a plain file or of one that is unpacked while it is read."""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import tempfile
+import threading
+import zlib
+from typing import IO, Any
+
+from sftui.errors import SourceError
+
+HEAD = 4096
+STEP = 4 << 20
+RATIO_FROM = 1 << 30
+RATIO_LIMIT = 250
+"""A file that unpacks to over 1 GiB and over 250 times its size is taken for a bomb."""
+KEEP_FREE = 1 << 30
+"""Unpacking stops when less than this is left on the disk of the temporary folder."""
+
+
+class ByteFile:
+    """A plain file, read by offset from any thread (`os.pread`), that notices when it changes.
+
+    Raises SourceError where it cannot be opened. `label` is the name shown to the user.
+    """
+
+    def __init__(self, path: str, label: str | None = None) -> None:
+        self.path = path
+        self.label = label or os.path.basename(path)
+        try:
+            self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as error:
+            raise SourceError("cannot be read", where=path, why=(error.strerror or str(error)).lower()) from error
+        status = os.fstat(self._fd)
+        self._identity = (status.st_dev, status.st_ino)
+        self._checked_mtime = status.st_mtime_ns
+        self._head = self.pread(0, HEAD)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all bytes are there; False while some are still to be unpacked."""
+        return True
+
+    @property
+    def stopped(self) -> str:
+        """Why unpacking stopped before the end, or an empty string."""
+        return ""
+
+    def fill(self, timeout: float | None = None) -> None:
+        """Unpack some more; returns at once where there is nothing to unpack."""
+
+    def size(self) -> int:
+        return os.fstat(self._fd).st_size
+
+    def progress(self, position: int) -> float:
+        """How much of the file lies before `position`, from 0 to 1."""
+        size = self.size()
+        return min(1.0, position / size) if size else 1.0
+
+    def pread(self, offset: int, size: int) -> bytes:
+        """`size` bytes at `offset`, fewer only at the end."""
+        data = os.pread(self._fd, size, offset)
+        if len(data) == size or not data:
+            return data
+        pieces = [data]
+        have = len(data)
+        while have < size and (data := os.pread(self._fd, size - have, offset + have)):
+            pieces.append(data)
+            have += len(data)
+        return b"".join(pieces)
+
+    def changed(self, upto: int) -> str:
+        """Why the first `upto` bytes are no longer those that were indexed, or an empty string."""
+        try:
+            status = os.stat(self.path)
+        except OSError:
+            return ""  # deleted: the open file still holds what was indexed
+        if (status.st_dev, status.st_ino) != self._identity:
+            return "another file has taken its place"
+        if status.st_size < upto:
+            return f"it has shrunk to {status.st_size:,} bytes"
+        if status.st_mtime_ns != self._checked_mtime:
+            if self.pread(0, len(self._head)) != self._head:
+                return "its beginning has been rewritten"
+            self._checked_mtime = status.st_mtime_ns
+        return ""
+
+    def open(self) -> IO[bytes]:
+        """The whole as a file object of its own, from the start; unpacks the rest first."""
+        while not self.complete:
+            self.fill()
+        return open(f"/dev/fd/{self._fd}", "rb") if not os.path.exists(self.path) else open(self.path, "rb")
+
+    def close(self) -> None:
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+
+class SpooledFile(ByteFile):
+    """Bytes that come as a stream (unpacked gz or zst, a pipe), kept in an unnamed temporary file.
+
+    The temporary file has no name, so nothing is left behind even after kill -9.
+    """
+
+    def __init__(self, stream: IO[bytes], label: str, *, packed_size: int = 0, selectable: bool = False) -> None:
+        self.path = label
+        self.label = label
+        self._stream: IO[bytes] | None = stream
+        self._spool = tempfile.TemporaryFile(prefix="sftui-")  # noqa: SIM115
+        self._fd = self._spool.fileno()
+        self._written = 0
+        self._packed_size = packed_size
+        self._selectable = selectable
+        self._stopped = ""
+        self._lock = threading.Lock()
+
+    @property
+    def complete(self) -> bool:
+        return self._stream is None
+
+    @property
+    def stopped(self) -> str:
+        return self._stopped
+
+    def progress(self, position: int) -> float:
+        if self.complete:
+            return min(1.0, position / self._written) if self._written else 1.0
+        # the unpacked size is not known before the end, so guess a ratio of four and never reach 1
+        return min(0.99, position / (4 * self._packed_size)) if self._packed_size else 0.0
+
+    def fill(self, timeout: float | None = None) -> None:
+        with self._lock:
+            if self._stream is None:
+                return
+            if self._selectable and timeout is not None and not select.select([self._stream], [], [], timeout)[0]:
+                return
+            try:
+                data = self._read_step(self._stream)
+            except (OSError, EOFError, zlib.error) as error:
+                self._stop(f"its compressed data is damaged after {self._written:,} unpacked bytes ({error})")
+                return
+            if not data:
+                self._finish()
+                return
+            self._stop_if_too_large(len(data))
+            if self._stream is None:
+                return
+            try:
+                self._spool.write(data)
+                self._spool.flush()
+            except OSError as error:
+                self._stop(f"the temporary folder {tempfile.gettempdir()} is full ({error.strerror})")
+                return
+            self._written += len(data)
+
+    def _read_step(self, stream: Any) -> bytes:
+        read1 = getattr(stream, "read1", None) if self._selectable else None
+        data: bytes = read1(STEP) if read1 is not None else stream.read(STEP)
+        return data
+
+    def _stop_if_too_large(self, more: int) -> None:
+        total = self._written + more
+        if self._packed_size and total > RATIO_FROM and total > RATIO_LIMIT * self._packed_size:
+            self._stop(
+                f"{self._packed_size:,} packed bytes unpack to more than {self._written:,}, which looks like a "
+                "compression bomb; unpack it yourself if it is not"
+            )
+        elif shutil.disk_usage(tempfile.gettempdir()).free < KEEP_FREE + more:
+            self._stop(
+                f"the temporary folder {tempfile.gettempdir()} has less than 1 GiB left; set TMPDIR to a larger disk"
+            )
+
+    def _stop(self, why: str) -> None:
+        self._stopped = why
+        self._finish()
+
+    def _finish(self) -> None:
+        if self._stream is not None and not self._selectable:
+            self._stream.close()
+        self._stream = None
+
+    def changed(self, upto: int) -> str:
+        return ""
+
+    def open(self) -> IO[bytes]:
+        while not self.complete:
+            self.fill()
+        return open(f"/dev/fd/{self._fd}", "rb")
+
+    def close(self) -> None:
+        with self._lock:
+            self._finish()
+            self._fd = -1
+            self._spool.close()

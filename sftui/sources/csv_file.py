@@ -1,0 +1,167 @@
+"""CSV and TSV, read as `datasets.load_dataset("csv")` reads them: pandas in chunks, into Arrow.
+
+`datasets` decides column types per chunk of 10,000 rows with pandas and casts to the first
+chunk's types (packaged_modules/csv/csv.py, ArrowWriter.write_table). The same is done here, one
+chunk at a time into an unnamed temporary file, so values and row numbers are the same by
+construction and memory stays at one chunk.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import time
+import warnings
+from bisect import bisect_right
+from typing import IO, Any
+
+from sftui.errors import SourceError
+from sftui.model import Row
+from sftui.sources.arrow_rows import ArrowDecoder
+from sftui.sources.byte_file import ByteFile
+from sftui.sources.records import changed_under_us
+from sftui.sources.source import Count, Source
+
+CHUNK = 10_000
+
+
+class CsvSource(Source):
+    """Rows of one CSV (`separator` a comma) or TSV file, with a header line.
+
+    Raises SourceError where the first chunk cannot be read. A later line that cannot be read is
+    left out and named in `notes`; `datasets` would refuse the whole file.
+    """
+
+    kind = "csv"
+
+    def __init__(self, file: ByteFile, *, row_limit: int, separator: str) -> None:
+        import pandas as pd
+
+        self.title = file.label
+        self._file = file
+        self._row_limit = row_limit
+        self._lock = threading.Lock()
+        self._notes: list[str] = []
+        self._ends: list[int] = []
+        self._chunks: list[tuple[int, Any]] = []
+        self._cached: tuple[int, Any] = (-1, None)
+        self._schema: Any = None
+        self._spool = tempfile.TemporaryFile(prefix="sftui-")  # noqa: SIM115
+        self._stream: IO[bytes] = file.open()
+        self._size = file.size()
+        self._done = False
+        try:
+            # the defaults of datasets.packaged_modules.csv.CsvConfig are pandas' own, but for the chunk
+            self._reader = pd.read_csv(self._stream, sep=separator, iterator=True, chunksize=CHUNK, on_bad_lines="warn")
+            self._read_chunk()
+        except pd.errors.EmptyDataError as error:
+            raise SourceError("is empty", where=self.title) from error
+        except (ValueError, UnicodeDecodeError, OSError) as error:
+            raise SourceError("is not readable CSV", where=self.title, why=str(error).strip()) from error
+        if not self._ends:
+            raise SourceError("has a header and no rows", where=self.title)
+        self._decoder = ArrowDecoder(self._schema, row_limit)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return tuple(self._notes)
+
+    def count(self) -> Count:
+        rows = self._ends[-1] if self._ends else 0
+        return Count(rows, self._done, 1.0 if self._done else min(0.99, self._stream.tell() / max(1, self._size)))
+
+    def columns(self) -> tuple[str, ...]:
+        return self._decoder.columns
+
+    def index_more(self, seconds: float) -> bool:
+        until = time.monotonic() + seconds
+        while not self._done and time.monotonic() < until:
+            self._advance()
+        return self._done
+
+    def row(self, index: int) -> Row:
+        if index < 0:
+            raise IndexError(index)
+        while index >= (self._ends[-1] if self._ends else 0):
+            if self._done:
+                raise IndexError(index)
+            self._advance()
+        where = f"{self.title} row {index}"
+        if why := self._file.changed(self._size):
+            return changed_under_us(index, where, why)
+        with self._lock:
+            chunk = bisect_right(self._ends, index)
+            batch = self._chunk(chunk)
+        return self._decoder.row(batch, index - (self._ends[chunk - 1] if chunk else 0), index, where)
+
+    def close(self) -> None:
+        with self._lock:
+            self._done = True
+            self._cached = (-1, None)
+            self._stream.close()
+            self._spool.close()
+            self._file.close()
+
+    def _advance(self) -> None:
+        with self._lock:
+            if self._done:
+                return
+            try:
+                self._read_chunk()
+            except (ValueError, UnicodeDecodeError, OSError) as error:
+                known = self._ends[-1]
+                self._notes.append(f"only the first {known:,} rows are read: {str(error).strip()}")
+                self._done = True
+
+    def _read_chunk(self) -> None:
+        import pyarrow as pa
+
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                frame = next(self._reader)
+            except StopIteration:
+                self._done = True
+                return
+        for warning in caught:
+            self._note_bad_lines(str(warning.message))
+        table = pa.Table.from_pandas(frame)
+        if self._schema is None:
+            self._schema = table.schema
+        else:
+            table = self._cast(table)
+        batch = table.combine_chunks().to_batches()
+        if not batch:
+            return
+        position = self._spool.seek(0, 2)
+        with pa.ipc.new_stream(self._spool, table.schema) as writer:
+            writer.write_batch(batch[0])
+        self._spool.flush()
+        self._chunks.append((position, self._spool.tell() - position))
+        self._ends.append((self._ends[-1] if self._ends else 0) + table.num_rows)
+
+    def _cast(self, table: Any) -> Any:
+        import pyarrow as pa
+
+        try:
+            return table.cast(self._schema)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
+            first = self._ends[-1]
+            what = f"rows {first:,} to {first + table.num_rows - 1:,} do not have the column types of the rows before"
+            self._notes.append(f"{what}; datasets.load_dataset refuses such a file ({error})")
+            return table
+
+    def _note_bad_lines(self, message: str) -> None:
+        for line in message.strip().splitlines():
+            self._notes.append(f"{line.strip()}; datasets.load_dataset refuses such a file")
+
+    def _chunk(self, number: int) -> Any:
+        import pyarrow as pa
+
+        if self._cached[0] != number:
+            position, size = self._chunks[number]
+            # mapped, not read: only the pages of the rows that are shown come into memory
+            spool = pa.memory_map(f"/dev/fd/{self._spool.fileno()}")
+            spool.seek(position)
+            self._cached = (number, pa.ipc.open_stream(spool).read_next_batch())
+        return self._cached[1]

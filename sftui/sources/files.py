@@ -1,0 +1,150 @@
+"""Which files a path, a folder or a glob means, in the order in which `datasets` reads them."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from sftui.errors import SourceError
+
+FORMATS = {
+    ".jsonl": "json", ".ndjson": "json", ".json": "json",
+    ".csv": "csv", ".tsv": "csv", ".parquet": "parquet",
+}  # fmt: skip
+PACKED = (".gz", ".zst")
+KNOWN = "json, jsonl, ndjson, csv, tsv or parquet, each also .gz or .zst"
+NOT_DATA = frozenset({"README.md", "config.json", "dataset_info.json", "dataset_infos.json", "dataset_dict.json"})
+"""datasets.data_files.FILES_TO_IGNORE, as far as they have a data ending."""
+SPLIT_WORDS = {
+    "train": ("train", "training"),
+    "validation": ("validation", "valid", "dev", "val"),
+    "test": ("test", "testing", "eval", "evaluation"),
+}
+"""datasets.data_files.SPLIT_KEYWORDS."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Files of one format in reading order; `splits` are all the splits the folder holds."""
+
+    files: tuple[str, ...]
+    title: str
+    notes: tuple[str, ...] = ()
+
+
+def format_of(path: str) -> str | None:
+    """`json`, `csv` or `parquet` by the ending of the name, None for any other."""
+    name = path.lower()
+    for packed in PACKED:
+        name = name.removesuffix(packed)
+    return FORMATS.get(os.path.splitext(name)[1])
+
+
+def is_glob(path: str) -> bool:
+    return any(sign in path for sign in "*?[") and not os.path.exists(path)
+
+
+def find_glob(pattern: str) -> Found:
+    """The data files a pattern matches, sorted by name."""
+    matches = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
+    files = tuple(path for path in matches if format_of(path) and os.path.basename(path) not in NOT_DATA)
+    if not files:
+        why = f"none of the {len(matches)} files it matches is {KNOWN}" if matches else "no file matches it"
+        raise SourceError("opens nothing", where=pattern, why=why)
+    return Found(files, pattern)
+
+
+def find_folder(folder: Path, split: str | None) -> Found:
+    """The data files of a folder that make one split, by the naming rules of `datasets`.
+
+    Without `split` it is train, or the only one there is.
+    """
+    paths = sorted(_walk(folder))
+    if not paths:
+        raise SourceError(
+            "holds no data", where=str(folder), why=f"no file in it is {KNOWN}, and it is no save_to_disk folder"
+        )
+    splits = _by_split(paths)
+    wanted = choose_split(tuple(splits), split, str(folder))
+    files = tuple(str(folder / path) for path in splits[wanted])
+    notes = (f"split {wanted} of {', '.join(splits)}",) if len(splits) > 1 else ()
+    return Found(files, folder.resolve().name if str(folder) in {".", ".."} else folder.name, notes)
+
+
+def choose_split(splits: tuple[str, ...], wanted: str | None, where: str) -> str:
+    """The split to open; SourceError names the ones there are."""
+    if wanted is None:
+        return "train" if "train" in splits else splits[0]
+    if wanted in splits:
+        return wanted
+    raise SourceError(
+        f"has no split {wanted}", where=where, why=f"its splits are {', '.join(splits)}", fix=suggestion(wanted, splits)
+    )
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    close = get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f"did you mean {close[0]}?" if close else ""
+
+
+def missing(path: str) -> SourceError:
+    """The error for a path that is not there, with the nearest name in its folder."""
+    folder, name = os.path.split(path)
+    try:
+        neighbours = os.listdir(folder or ".")
+    except OSError:
+        return SourceError("does not exist", where=path, why=f"there is no folder {folder}")
+    close = suggestion(name, neighbours)
+    return SourceError("does not exist", where=path, fix=close)
+
+
+def one_format(files: Iterable[str]) -> str:
+    """The format of all of them; SourceError where they are not of one."""
+    kinds: dict[str, str] = {}
+    for path in files:
+        kinds.setdefault(format_of(path) or "json", path)
+    if len(kinds) > 1:
+        examples = ", ".join(os.path.basename(path) for path in kinds.values())
+        raise SourceError(
+            "the files are not of one format", why=f"there are {examples}", fix="name those of one format"
+        )
+    return next(iter(kinds))
+
+
+def _walk(folder: Path) -> Iterable[str]:
+    for base, folders, names in os.walk(folder):
+        # hidden and private folders are not data, as in datasets.data_files
+        folders[:] = [name for name in folders if not name.startswith((".", "__"))]
+        for name in names:
+            if format_of(name) and name not in NOT_DATA and not name.startswith((".", "__")):
+                yield os.path.relpath(os.path.join(base, name), folder)
+
+
+def _by_split(paths: list[str]) -> dict[str, list[str]]:
+    """Paths per split: by sharded file names, else by folder names, else by file names, else all are train."""
+    sharded: dict[str, list[str]] = {}
+    for path in paths:
+        if match := re.fullmatch(r"data/([^/]+?)-\d{5}-of-\d{5}[^/]*\.[^/]*", path):
+            sharded.setdefault(match[1], []).append(path)
+    if sharded:
+        return _train_first(sharded)
+    for part in (os.path.dirname, os.path.basename):
+        found = {split: [path for path in paths if _names(part(path), words)] for split, words in SPLIT_WORDS.items()}
+        if any(found.values()):
+            return {split: members for split, members in found.items() if members}
+    return {"train": paths}
+
+
+def _train_first(splits: dict[str, list[str]]) -> dict[str, list[str]]:
+    order = list(SPLIT_WORDS)
+    return dict(sorted(splits.items(), key=lambda item: (order.index(item[0]) if item[0] in order else 9, item[0])))
+
+
+def _names(text: str, words: tuple[str, ...]) -> bool:
+    """Whether one of the words stands in a path between separators, as datasets.data_files matches."""
+    return any(re.search(rf"(?:^|[-._ 0-9/]){word}(?:$|[-._ 0-9/])", text) for word in words)

@@ -1,0 +1,118 @@
+"""A dataset of the Hugging Face Hub, by the real `datasets.load_dataset`."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from sftui.errors import SourceError
+from sftui.model import RAW_LIMIT, Row
+from sftui.sources.files import choose_split, suggestion
+from sftui.sources.source import Count, Source, SourceSpec
+
+
+class HubSource(Source):
+    """Rows of a loaded `datasets.Dataset`, which is memory-mapped from the cache."""
+
+    kind = "hub"
+
+    def __init__(self, dataset: Any, title: str, *, row_limit: int, notes: tuple[str, ...] = ()) -> None:
+        self.title = title
+        self._dataset = dataset
+        self._notes = notes
+        self._row_limit = row_limit
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self._notes
+
+    def count(self) -> Count:
+        return Count(len(self._dataset), True, 1.0)
+
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self._dataset.column_names)
+
+    def row(self, index: int) -> Row:
+        if not 0 <= index < len(self._dataset):
+            raise IndexError(index)
+        where = f"{self.title} row {index}"
+        try:
+            data = dict(self._dataset[index])
+        except Exception as error:  # a feature decoder (image, audio) may raise anything
+            return Row(index, None, "", where, 0, f"{where} cannot be decoded: {error}")
+        raw = json.dumps(data, ensure_ascii=False, default=str)
+        if len(raw) > self._row_limit:
+            problem = f"{where} is {len(raw):,} characters, over the limit of {self._row_limit:,} a row; raise row_limit to read it"
+            return Row(index, None, raw[:RAW_LIMIT], where, len(raw), problem)
+        return Row(index, data, raw[:RAW_LIMIT], where, len(raw))
+
+    def close(self) -> None:
+        self._dataset = ()
+
+
+def open_hub(name: str, spec: SourceSpec) -> HubSource:
+    """Load a Hub dataset; every way it can fail is a SourceError that says what to do.
+
+    Code of the dataset repository is never run: `datasets` 4 and later cannot.
+    """
+    import datasets
+
+    title = name if spec.subset is None else f"{name} ({spec.subset})"
+    try:
+        loaded = datasets.load_dataset(name, spec.subset, split=spec.split, revision=spec.revision)
+    except Exception as error:  # told apart by type below; anything unknown is shown as it is
+        raise explain(error, name, spec) from error
+    notes: tuple[str, ...] = ()
+    split = spec.split
+    if isinstance(loaded, dict):
+        splits = tuple(map(str, loaded))
+        split = choose_split(splits, None, name)
+        if len(splits) > 1:
+            notes = (f"split {split} of {', '.join(splits)}",)
+        loaded = loaded[split]
+    return HubSource(loaded, f"{title} {split}", row_limit=spec.row_limit, notes=notes)
+
+
+def explain(error: Exception, name: str, spec: SourceSpec) -> SourceError:
+    """What `load_dataset` raised, as one sentence with what to do.
+
+    The types overlap (DatasetNotFoundError is raised for a gated, a missing and a wrong-revision
+    dataset alike), so the wording of datasets/load.py decides between them.
+    """
+    text = " ".join(str(error).split())
+    if isinstance(error, ValueError) and "nknown split" in text:
+        splits = _listed(text)
+        why = f"its splits are {', '.join(splits)}" if splits else text
+        return SourceError(f"has no split {spec.split}", where=name, why=why, fix=suggestion(spec.split or "", splits))
+    if isinstance(error, ValueError) and "BuilderConfig" in text and "not found" in text:
+        subsets = _listed(text.partition("vailable")[2])
+        why = f"its subsets are {', '.join(subsets)}"
+        return SourceError(
+            f"has no subset {spec.subset}", where=name, why=why, fix=suggestion(spec.subset or "", subsets)
+        )
+    if isinstance(error, ValueError) and "Config name is missing" in text:
+        subsets = _listed(text)
+        return SourceError("has several subsets", where=name, fix=f"name one with --subset: {', '.join(subsets)}")
+    if "scripts are no longer supported" in text or "trust_remote_code" in text:
+        why = "it is a loading script, and sftui runs no code of a dataset repository"
+        return SourceError("cannot be opened", where=name, why=why, fix="use a version converted to Parquet")
+    if isinstance(error, ConnectionError) or "ffline" in type(error).__name__ or "offline mode" in text.lower():
+        why = "the Hub cannot be reached (offline?) and it is not in the local cache"
+        fix = "go online, or name a local file or folder"
+        return SourceError("is not a local path, and as a Hub dataset cannot be opened", where=name, why=why, fix=fix)
+    if "gated" in text:
+        fix = f"ask for access at https://huggingface.co/datasets/{name} and run `hf auth login`"
+        return SourceError("is a gated dataset", where=name, why="access must be granted first", fix=fix)
+    if "Revision" in text and "exist" in text:
+        return SourceError(f"has no revision {spec.revision}", where=name, fix="name a branch, a tag or a commit of it")
+    if isinstance(error, FileNotFoundError):
+        if "data file" in text and "exist on the Hub" not in text:
+            return SourceError("holds no data files that datasets can read", where=name, why=text)
+        why = "there is no such local path, and no such dataset on the Hub or it is private"
+        return SourceError("cannot be found", where=name, why=why, fix="check the spelling, or run `hf auth login`")
+    return SourceError("cannot be loaded", where=name, why=f"{type(error).__name__}: {text[:300]}".rstrip("."))
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(re.findall(r"'([^']+)'", text.partition("[")[2].partition("]")[0]))

@@ -1,0 +1,86 @@
+"""What JSON Lines and JSON arrays share: an index that grows in the background or on demand."""
+
+from __future__ import annotations
+
+import threading
+import time
+from abc import abstractmethod
+
+from sftui.errors import SourceError
+from sftui.model import Row
+from sftui.sources.byte_file import ByteFile
+from sftui.sources.source import Count, Source
+
+
+class IndexedSource(Source):
+    """Rows of one file of text, found by scanning it forwards once.
+
+    Two locks, so that a reader never waits for a whole scanning step: `_indexing` is held while
+    a block is read and scanned, `_lock` for moments, where the index is changed or looked up.
+    """
+
+    def __init__(self, file: ByteFile, *, row_limit: int, notes: tuple[str, ...] = ()) -> None:
+        self.title = file.label
+        self._file = file
+        self._row_limit = row_limit
+        self._notes = notes
+        self._indexing = threading.Lock()
+        self._lock = threading.Lock()
+        self._done = False
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        stopped = self._file.stopped
+        return (*self._notes, f"only the first {self._known():,} rows are read: {stopped}") if stopped else self._notes
+
+    def count(self) -> Count:
+        with self._lock:
+            exact = self._done and not self._file.stopped
+            return Count(self._known(), exact, 1.0 if self._done else self._file.progress(self._position()))
+
+    def index_more(self, seconds: float) -> bool:
+        until = time.monotonic() + seconds
+        while not self._done:
+            with self._indexing:
+                self._scan(timeout=max(0.0, until - time.monotonic()))
+            if time.monotonic() >= until:
+                break
+        return self._done
+
+    def row(self, index: int) -> Row:
+        if index < 0 or not self._reach(index):
+            if index >= 0 and self._file.stopped:
+                raise SourceError(f"row {index} was not read", where=self.title, why=self._file.stopped)
+            raise IndexError(index)
+        return self._read(index)
+
+    def close(self) -> None:
+        with self._indexing:
+            self._done = True
+            self._file.close()
+
+    def _reach(self, index: int) -> bool:
+        while True:
+            with self._lock:
+                if index < self._known():
+                    return True
+                if self._done:
+                    return False
+            with self._indexing:
+                self._scan(timeout=None)
+
+    @abstractmethod
+    def _known(self) -> int:
+        """How many rows can be read now; called with or without the lock."""
+
+    @abstractmethod
+    def _position(self) -> int:
+        """How many bytes have been scanned."""
+
+    @abstractmethod
+    def _scan(self, timeout: float | None) -> None:
+        """Scan one block, or set `_done`; called with `_indexing` held."""
+
+    @abstractmethod
+    def _read(self, index: int) -> Row:
+        """The row, which is known."""

@@ -1,0 +1,223 @@
+"""A JSON array, or JSON objects one after another over several lines: never loaded whole.
+
+A small scanner over bytes finds where each element begins and ends (it knows strings, escapes
+and brackets, nothing else); the element itself is parsed when its row is asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from enum import Enum
+
+from sftui.model import RAW_LIMIT, Row
+from sftui.sources.byte_file import ByteFile
+from sftui.sources.indexed import IndexedSource
+from sftui.sources.records import JSON_SPACE, changed_under_us, oversized, parse_record
+
+BLOCK = 1 << 18
+TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*("?)|[{}\[\]]', re.DOTALL)
+STRING_REST = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*("?)', re.DOTALL)
+GAP_LIMIT = 1 << 16
+
+
+class Layout(Enum):
+    """ARRAY: the elements of one list. VALUES: values one after another, no list around them."""
+
+    ARRAY = "array"
+    VALUES = "values"
+
+
+class ElementScanner:
+    """Finds the byte ranges of the elements, block by block, in memory of one block.
+
+    `position` is after the opening bracket of an ARRAY, or at the start of VALUES. `damage` says
+    what is wrong between the elements; the elements around it are found all the same.
+    """
+
+    def __init__(self, position: int, layout: Layout) -> None:
+        self.position = position
+        self.layout = layout
+        self.ended = False
+        self.damage: list[str] = []
+        self._depth = 0
+        self._in_string = False
+        self._escaped = False
+        self._element = position
+        self._gap_at = position
+        self._gap = b""
+        self._first = True
+
+    def feed(self, block: bytes) -> list[tuple[int, int]]:
+        """The half-open ranges of the elements that end in this block."""
+        spans: list[tuple[int, int]] = []
+        if self.ended:
+            self._after_end(block)
+            return spans
+        base = self.position
+        at = self._finish_string(block, base, spans) if self._in_string else 0
+        for match in TOKEN.finditer(block, at):
+            if self.ended:
+                break
+            start, end = match.span()
+            byte = block[start]
+            if byte == 0x22:
+                if self._depth == 0:
+                    self._close_gap(block, base, start, spans)
+                    self._element = base + start
+                if not match[1]:
+                    self._in_string = True
+                    self._escaped = end < len(block)
+                elif self._depth == 0:
+                    self._emit(base + end, spans)
+            elif byte in b"{[":
+                if self._depth == 0:
+                    self._close_gap(block, base, start, spans)
+                    self._element = base + start
+                self._depth += 1
+            elif self._depth > 0:
+                self._depth -= 1
+                if self._depth == 0:
+                    self._emit(base + end, spans)
+            elif byte == 0x5D and self.layout is Layout.ARRAY:
+                self._close_gap(block, base, start, spans, closing=True)
+                self.ended = True
+                self._after_end(block[end:])
+        self.position = base + len(block)
+        if self._depth == 0 and not self._in_string and not self.ended:
+            self._keep_gap(block, base)
+        return spans
+
+    def finish(self) -> list[tuple[int, int]]:
+        """The elements that the end of the file leaves open, and what is missing."""
+        spans: list[tuple[int, int]] = []
+        if self.ended:
+            return spans
+        if self._depth > 0 or self._in_string:
+            self._emit(self.position, spans)
+            self.damage.append("the file ends inside its last record")
+        else:
+            self._close_gap(b"", self.position, 0, spans, closing=True)
+        if self.layout is Layout.ARRAY:
+            self.damage.append("the closing ] of the list is missing")
+        self.ended = True
+        return spans
+
+    def _finish_string(self, block: bytes, base: int, spans: list[tuple[int, int]]) -> int:
+        match = STRING_REST.match(block, 1 if self._escaped else 0)
+        assert match is not None  # it matches the empty string
+        self._in_string = not match[1]
+        self._escaped = self._in_string and match.end() < len(block)
+        if self._in_string:
+            return len(block)
+        if self._depth == 0:
+            self._emit(base + match.end(), spans)
+        return match.end()
+
+    def _emit(self, end: int, spans: list[tuple[int, int]]) -> None:
+        spans.append((self._element, end))
+        self._gap_at = end
+        self._gap = b""
+        self._first = False
+
+    def _keep_gap(self, block: bytes, base: int) -> None:
+        self._gap += block[max(0, self._gap_at + len(self._gap) - base) :]
+        if len(self._gap) > GAP_LIMIT:
+            if self._gap.strip(JSON_SPACE + b","):
+                self._damaged(self._gap_at, "more than 64 KiB that is not a record")
+            self._gap_at += len(self._gap) - 1
+            self._gap = self._gap[-1:]
+
+    def _close_gap(
+        self, block: bytes, base: int, stop: int, spans: list[tuple[int, int]], closing: bool = False
+    ) -> None:
+        """Check what stands between two elements; numbers, true, false and null are elements too."""
+        have = self._gap_at + len(self._gap)
+        gap = self._gap + block[max(0, have - base) : stop]
+        self._gap = b""
+        if gap == b"," and not closing and not self._first:
+            return
+        at = self._gap_at
+        pieces = gap.split(b",") if self.layout is Layout.ARRAY else [gap]
+        last = len(pieces) - 1
+        for number, piece in enumerate(pieces):
+            bare = piece.strip(JSON_SPACE)
+            after_element = number == 0 and not self._first
+            before_element = number == last and not closing
+            if bare:
+                if after_element or before_element:
+                    self._damaged(at, "text that is not JSON")
+                begin = at + piece.index(bare)
+                spans.append((begin, begin + len(bare)))
+            elif self.layout is Layout.ARRAY:
+                only = closing and number == 0 == last
+                if not (after_element or before_element or only):
+                    self._damaged(at, "a comma too many")
+            at += len(piece) + 1
+        if self.layout is Layout.ARRAY and last == 0 and not self._first and not closing:
+            self._damaged(self._gap_at, "no comma between two records")
+        if gap.strip(JSON_SPACE):
+            self._first = False
+
+    def _after_end(self, rest: bytes) -> None:
+        if rest.strip(JSON_SPACE) and not (self.damage and self.damage[-1].startswith("there is text")):
+            self.damage.append("there is text after the closing ] of the list")
+        self.position += len(rest)
+
+    def _damaged(self, at: int, what: str) -> None:
+        if len(self.damage) < 5:
+            self.damage.append(f"{what} at byte {at:,}")
+
+
+class JsonArraySource(IndexedSource):
+    """Rows of one JSON file that is not JSON Lines; `begin` as `ElementScanner.position`."""
+
+    kind = "json"
+
+    def __init__(
+        self, file: ByteFile, *, row_limit: int, begin: int, layout: Layout, notes: tuple[str, ...] = ()
+    ) -> None:
+        super().__init__(file, row_limit=row_limit, notes=notes)
+        self._scanner = ElementScanner(begin, layout)
+        self._starts = array("Q")
+        self._ends = array("Q")
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        damage = tuple(self._scanner.damage)
+        fails = "datasets.load_dataset refuses such a file"
+        return (*super().notes, *(f"{self.title}: {what}; {fails}" for what in damage))
+
+    def _known(self) -> int:
+        return len(self._ends)
+
+    def _position(self) -> int:
+        return self._scanner.position
+
+    def _scan(self, timeout: float | None) -> None:
+        if self._done:
+            return
+        block = self._file.pread(self._scanner.position, BLOCK)
+        if not block and not self._file.complete:
+            self._file.fill(timeout)
+            return
+        spans = self._scanner.feed(block) if block else self._scanner.finish()
+        with self._lock:
+            self._starts.extend(start for start, _ in spans)
+            self._ends.extend(end for _, end in spans)
+            self._done = not block
+
+    def _read(self, index: int) -> Row:
+        with self._lock:
+            start, end = self._starts[index], self._ends[index]
+            scanned = self._scanner.position
+        where = f"{self.title} record {index}"
+        if why := self._file.changed(scanned):
+            return changed_under_us(index, where, why)
+        size = end - start
+        if size > self._row_limit:
+            return oversized(self._file.pread(start, 4 * RAW_LIMIT), size, self._row_limit, index, where)
+        data = self._file.pread(start, size)
+        if len(data) < size:
+            return changed_under_us(index, where, "its records no longer lie where they did")
+        return parse_record(data, index, where, offset=start)

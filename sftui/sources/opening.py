@@ -1,0 +1,225 @@
+"""What the user named → the source that reads it, by content where a name may mislead."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import stat
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import IO, Any
+
+from sftui.errors import SourceError
+from sftui.sources.byte_file import ByteFile, SpooledFile
+from sftui.sources.files import (
+    KNOWN,
+    Found,
+    choose_split,
+    find_folder,
+    find_glob,
+    format_of,
+    is_glob,
+    missing,
+    one_format,
+)
+from sftui.sources.json_array import JsonArraySource, Layout
+from sftui.sources.jsonl import JsonlSource
+from sftui.sources.records import JSON_SPACE
+from sftui.sources.shards import ShardedSource
+from sftui.sources.source import Source, SourceSpec
+
+LOOK = 1 << 16
+BOM = b"\xef\xbb\xbf"
+GZIP = b"\x1f\x8b"
+ZSTD = b"\x28\xb5\x2f\xfd"
+PARQUET = b"PAR1"
+
+
+def open_source(spec: SourceSpec) -> Source:
+    """Open what `spec` names, reading no more than its beginning. SourceError if it cannot be."""
+    if not spec.paths:
+        raise SourceError("no data was named", fix="name a file, a folder, a glob, a Hub dataset or -")
+    if len(spec.paths) == 1:
+        return _open_one(spec, spec.paths[0])
+    files: list[str] = []
+    notes: list[str] = []
+    for path in spec.paths:
+        found = _find(path, spec)
+        files += found.files
+        notes += found.notes
+    _only_train(spec, "several files")
+    return _open_files(spec, Found(tuple(files), f"{len(files)} files", tuple(notes)))
+
+
+def _open_one(spec: SourceSpec, path: str) -> Source:
+    if path == "-":
+        return _open_stream(spec, sys.stdin.buffer, "stdin")
+    if os.path.isdir(path):
+        return _open_folder(spec, Path(path))
+    if os.path.exists(path):
+        _only_train(spec, path)
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return _open_stream(spec, open(path, "rb"), path)
+        return _open_file(spec, path, os.path.basename(path))
+    if is_glob(path):
+        _only_train(spec, path)
+        return _open_files(spec, find_glob(path))
+    if format_of(path) or not _may_be_hub_name(path):
+        raise missing(path)
+    from sftui.sources.hub import open_hub
+
+    return open_hub(path, spec)
+
+
+def _may_be_hub_name(path: str) -> bool:
+    parts = path.split("/")
+    return len(parts) <= 2 and all(part and not part.startswith((".", "~")) for part in parts)
+
+
+def _find(path: str, spec: SourceSpec) -> Found:
+    if os.path.isdir(path):
+        return find_folder(Path(path), spec.split)
+    if is_glob(path):
+        return find_glob(path)
+    if not os.path.exists(path):
+        raise missing(path)
+    return Found((path,), path)
+
+
+def _only_train(spec: SourceSpec, where: str) -> None:
+    if spec.split not in {None, "train"}:
+        raise SourceError(f"has no split {spec.split}", where=where, why="files have no splits of their own")
+
+
+def _open_folder(spec: SourceSpec, folder: Path) -> Source:
+    from sftui.sources.saved import SavedSource, saved_splits
+
+    splits = saved_splits(folder)
+    title = folder.resolve().name
+    if splits:
+        split = choose_split(splits, spec.split, str(folder))
+        return SavedSource(folder / split, f"{title}/{split}", row_limit=spec.row_limit)
+    if splits is not None:
+        return SavedSource(folder, title, row_limit=spec.row_limit)
+    return _open_files(spec, find_folder(folder, spec.split))
+
+
+def _open_files(spec: SourceSpec, found: Found) -> Source:
+    one_format(found.files)
+    base = os.path.commonpath([os.path.dirname(path) for path in found.files])
+    openers: list[Callable[[], Source]] = [
+        partial(_open_file, spec, path, os.path.relpath(path, base or ".")) for path in found.files
+    ]
+    return ShardedSource(openers, found.title, notes=found.notes)
+
+
+def _open_stream(spec: SourceSpec, stream: IO[bytes], label: str) -> Source:
+    if stream.isatty():
+        raise SourceError("nothing is piped in", where=label, fix="pipe JSON Lines into it or name a file")
+    return _open_bytes(spec, SpooledFile(stream, label, selectable=True), None)
+
+
+def _open_file(spec: SourceSpec, path: str, label: str) -> Source:
+    return _open_bytes(spec, ByteFile(path, label), format_of(path), separator="\t" if ".tsv" in label else ",")
+
+
+def _open_bytes(spec: SourceSpec, file: ByteFile, kind: str | None, *, separator: str = ",") -> Source:
+    try:
+        file = _unpacked(file)
+        head = _look(file)
+        if head.startswith(PARQUET):
+            from sftui.sources.parquet import ParquetSource
+
+            return ParquetSource(file, row_limit=spec.row_limit)
+        if not head.strip(JSON_SPACE + BOM) and len(head) < LOOK:
+            raise SourceError("is empty", where=file.label, why=file.stopped)
+        _refuse_utf16(head, file.label)
+        if kind == "csv":
+            from sftui.sources.csv_file import CsvSource
+
+            return CsvSource(file, row_limit=spec.row_limit, separator=separator)
+        if kind == "parquet":
+            raise SourceError("is not a Parquet file", where=file.label, why="it does not begin with PAR1")
+        return _open_json(spec, file, head, sure=kind == "json")
+    except SourceError:
+        file.close()
+        raise
+
+
+def _open_json(spec: SourceSpec, file: ByteFile, head: bytes, *, sure: bool) -> Source:
+    notes: list[str] = []
+    begin = 0
+    if head.startswith(BOM):
+        begin = len(BOM)
+        notes.append(f"{file.label} begins with a byte order mark, which is left out")
+    start = begin + len(head[begin:]) - len(head[begin:].lstrip(JSON_SPACE))
+    body = head[start:]
+    if not body.startswith((b"{", b"[")) and not sure:
+        raise SourceError("is not data that sftui knows", where=file.label, why=f"it is not {KNOWN}")
+    misnamed = file.label.lower()
+    if body.startswith(b"[") and not _is_lines(body):
+        if ".jsonl" in misnamed or ".ndjson" in misnamed:
+            notes.append(f"{file.label} is a JSON array, not JSON Lines, and is read as one")
+        return JsonArraySource(file, row_limit=spec.row_limit, begin=start + 1, layout=Layout.ARRAY, notes=tuple(notes))
+    if body.startswith(b"{") and _is_pretty(body):
+        notes.append(f"{file.label} is a JSON object over several lines: each object is one row")
+        return JsonArraySource(file, row_limit=spec.row_limit, begin=start, layout=Layout.VALUES, notes=tuple(notes))
+    return JsonlSource(file, row_limit=spec.row_limit, begin=begin, notes=tuple(notes))
+
+
+def _is_lines(body: bytes) -> bool:
+    """Whether lists stand one a line: the first line is a whole list and another follows."""
+    first, newline, rest = body.partition(b"\n")
+    return bool(newline) and rest.lstrip(JSON_SPACE).startswith(b"[") and _parses(first)
+
+
+def _is_pretty(body: bytes) -> bool:
+    """Whether an object goes on over several lines, which a broken first line of JSON Lines does not."""
+    first, newline, rest = body.partition(b"\n")
+    if not newline or _parses(first):
+        return False
+    return not rest.lstrip(JSON_SPACE).startswith(b"{") and first.rstrip(JSON_SPACE)[-1:] in (b"{", b"[", b",")
+
+
+def _parses(line: bytes) -> bool:
+    try:
+        json.loads(line.decode("utf-8", errors="replace"))
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _refuse_utf16(head: bytes, label: str) -> None:
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or head[1:4:2] == b"\0\0" or head[:3:2] == b"\0\0":
+        fix = "convert it with iconv -f UTF-16 -t UTF-8"
+        raise SourceError("is UTF-16 text", where=label, why="JSON and CSV data must be UTF-8", fix=fix)
+
+
+def _look(file: ByteFile) -> bytes:
+    head = file.pread(0, LOOK)
+    # a pipe gives what it has: wait for one whole line, not for 64 KiB
+    while len(head) < LOOK and not file.complete and b"\n" not in head:
+        file.fill()
+        head = file.pread(0, LOOK)
+    return head
+
+
+def _unpacked(file: ByteFile) -> ByteFile:
+    head = _look(file)
+    if not head.startswith((GZIP, ZSTD)):
+        return file
+    size = file.size() if file.complete else 0
+    packed = file.open()
+    stream: Any
+    if head.startswith(GZIP):
+        stream = gzip.GzipFile(fileobj=packed)
+    else:
+        import pyarrow as pa
+
+        stream = pa.CompressedInputStream(pa.PythonFile(packed, mode="r"), "zstd")
+    label = file.label
+    file.close()
+    return SpooledFile(stream, label, packed_size=size)

@@ -1,0 +1,111 @@
+"""Parquet: a row decodes its own row group in small batches, the last few kept."""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import IO, Any
+
+from sftui.errors import SourceError
+from sftui.model import Row
+from sftui.sources.arrow_rows import ArrowDecoder
+from sftui.sources.byte_file import ByteFile
+from sftui.sources.records import changed_under_us
+from sftui.sources.source import Count, Source
+
+BATCH_BYTES = 1 << 20
+KEPT_BATCHES = 6
+READ_BUFFER = 1 << 16
+
+
+class ParquetSource(Source):
+    """Rows of one Parquet file. The count is in its footer, so it is exact at once.
+
+    pyarrow cannot start inside a row group, so reading goes forwards: an iterator is kept open
+    per file, and a row further on in the same group continues it. Raises SourceError where the
+    file is not Parquet.
+    """
+
+    kind = "parquet"
+
+    def __init__(self, file: ByteFile, *, row_limit: int) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        self.title = file.label
+        self._file = file
+        self._lock = threading.Lock()
+        self._stream: IO[bytes] = file.open()
+        self._size = file.size()
+        try:
+            # no pre-buffering: it would read whole column chunks of a large row group into memory
+            self._parquet = pq.ParquetFile(self._stream, buffer_size=READ_BUFFER, pre_buffer=False)
+        except (pa.ArrowException, OSError) as error:
+            raise SourceError("is not a Parquet file", where=self.title, why=str(error).rstrip(".")) from error
+        metadata = self._parquet.metadata
+        groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+        self._ends = list(accumulate(group.num_rows for group in groups))
+        self._row_bytes = max(1, sum(group.total_byte_size for group in groups) // max(1, metadata.num_rows))
+        self._decoder = ArrowDecoder(self._parquet.schema_arrow, row_limit)
+        self._batch_rows = max(1, min(1024, BATCH_BYTES // self._row_bytes))
+        self._kept: OrderedDict[tuple[int, int], Any] = OrderedDict()
+        self._group = -1
+        self._next = 0
+        self._batches: Iterator[Any] = iter(())
+
+    def count(self) -> Count:
+        return Count(self._ends[-1] if self._ends else 0, True, 1.0)
+
+    def columns(self) -> tuple[str, ...]:
+        return self._decoder.columns
+
+    def row(self, index: int) -> Row:
+        if not 0 <= index < self.count().rows:
+            raise IndexError(index)
+        where = f"{self.title} row {index}"
+        if why := self._file.changed(self._size):
+            return changed_under_us(index, where, why)
+        group = bisect_right(self._ends, index)
+        first = self._ends[group - 1] if group else 0
+        number, at = divmod(index - first, self._batch_rows)
+        try:
+            with self._lock:
+                batch = self._batch(group, number)
+        except (OSError, ValueError) as error:  # ArrowInvalid is a ValueError
+            return Row(index, None, "", where, 0, f"{where} cannot be decoded: {error}")
+        return self._decoder.row(batch, at, index, where)
+
+    def close(self) -> None:
+        with self._lock:
+            self._batches = iter(())
+            self._kept.clear()
+            self._parquet.close()
+            self._stream.close()
+            self._file.close()
+
+    def _batch(self, group: int, number: int) -> Any:
+        key = (group, number)
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return self._kept[key]
+        if group != self._group or number < self._next:
+            self._group, self._next = group, 0
+            self._batches = self._parquet.iter_batches(self._batch_rows, row_groups=[group], use_threads=False)
+        while self._next <= number:
+            batch = next(self._batches)
+            self._keep((group, self._next), batch)
+            self._next += 1
+        return batch
+
+    def _keep(self, key: tuple[int, int], batch: Any) -> None:
+        self._kept[key] = batch
+        if len(self._kept) > KEPT_BATCHES:
+            self._kept.popitem(last=False)
+
+
+def is_parquet(head: bytes) -> bool:
+    """Whether these first bytes are those of a Parquet file."""
+    return head.startswith(b"PAR1")

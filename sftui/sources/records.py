@@ -1,0 +1,74 @@
+"""The bytes of one JSON record → Row, with a sentence where they are not a JSON object."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from sftui.model import RAW_LIMIT, Row
+
+try:
+    import orjson
+except ImportError:  # the `fast` extra is not installed
+    orjson = None  # type: ignore[assignment]
+
+JSON_SPACE = b" \t\r\n"
+_NAMES = {list: "a list", str: "a string", int: "a number", float: "a number", bool: "true or false"}
+
+
+def parse_record(data: bytes, index: int, where: str, *, offset: int) -> Row:
+    """One record as a Row; `offset` is where `data` begins in the file, for messages.
+
+    orjson reads first because it is several times faster; what it refuses (NaN, lone surrogates,
+    deep nesting) is read again by `json`, which takes what Python users' files really hold.
+    """
+    value, problem = _load(data, offset)
+    if not problem and not isinstance(value, dict):
+        problem = f"is not a JSON object but {_NAMES.get(type(value), 'null')}"
+    raw = _text(data)
+    if problem:
+        return Row(index, None, raw, where, len(data), f"{where} {problem}")
+    return Row(index, value, raw, where, len(data))
+
+
+def oversized(head: bytes, size: int, limit: int, index: int, where: str) -> Row:
+    """The Row for a record that is too large to parse; `head` are its first bytes."""
+    problem = f"{where} is {size:,} bytes, over the limit of {limit:,} a row; raise row_limit to read it"
+    return Row(index, None, _text(head), where, size, problem)
+
+
+def changed_under_us(index: int, where: str, why: str) -> Row:
+    """The Row where the file is no longer the one that was indexed."""
+    return Row(index, None, "", where, 0, f"{where} cannot be read: the file changed under us, {why}; open it again")
+
+
+def _load(data: bytes, offset: int) -> tuple[Any, str]:
+    if orjson is not None:
+        try:
+            return orjson.loads(data), ""
+        except ValueError:
+            pass
+    try:
+        return json.loads(data.decode("utf-8")), ""
+    except UnicodeDecodeError as error:
+        place = f"byte {error.start + 1} (byte {offset + error.start:,} of the file)"
+        return None, f"is not valid UTF-8: 0x{data[error.start]:02x} at {place}"
+    except json.JSONDecodeError as error:
+        return None, f"is not valid JSON: {_lower(error.msg).removesuffix(' at')} at {_column(error)}"
+    except (ValueError, RecursionError) as error:
+        return None, f"is not readable JSON: {_lower(str(error))}"
+
+
+def _column(error: json.JSONDecodeError) -> str:
+    if error.lineno == 1:
+        return f"column {error.colno}"
+    return f"line {error.lineno} of the record, column {error.colno}"
+
+
+def _lower(message: str) -> str:
+    return message[:1].lower() + message[1:]
+
+
+def _text(data: bytes) -> str:
+    # four bytes a character at most, so this much is enough for RAW_LIMIT characters
+    return data[: 4 * RAW_LIMIT].decode("utf-8", errors="backslashreplace")[:RAW_LIMIT]

@@ -1,0 +1,83 @@
+"""Folders written by `Dataset.save_to_disk`: their Arrow files mapped, nothing copied."""
+
+from __future__ import annotations
+
+import json
+import os
+from bisect import bisect_right
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from sftui.errors import SourceError
+from sftui.model import Row
+from sftui.sources.arrow_rows import ArrowDecoder
+from sftui.sources.records import changed_under_us
+from sftui.sources.source import Count, Source
+
+STATE = "state.json"
+SPLITS = "dataset_dict.json"
+
+
+class SavedSource(Source):
+    """Rows of one saved Dataset.
+
+    The folder never holds an indices mapping: `save_to_disk` flattens it. Raises SourceError
+    where a file of the folder is missing or damaged.
+    """
+
+    kind = "arrow"
+
+    def __init__(self, folder: Path, title: str, *, row_limit: int) -> None:
+        import pyarrow as pa
+
+        self.title = title
+        self._batches: list[Any] = []
+        self._paths: list[tuple[Path, int]] = []
+        schema = None
+        try:
+            state = json.loads((folder / STATE).read_text(encoding="utf-8"))
+            for entry in state["_data_files"]:
+                path = folder / entry["filename"]
+                reader = pa.ipc.open_stream(pa.memory_map(str(path)))
+                schema = schema or reader.schema
+                self._batches += reader
+                self._paths.append((path, os.stat(path).st_size))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise SourceError("is not a readable save_to_disk folder", where=title, why=str(error)) from error
+        if schema is None:
+            raise SourceError("is a save_to_disk folder without data files", where=title)
+        self._ends = list(accumulate(batch.num_rows for batch in self._batches))
+        self._decoder = ArrowDecoder(schema, row_limit)
+
+    def count(self) -> Count:
+        return Count(self._ends[-1] if self._ends else 0, True, 1.0)
+
+    def columns(self) -> tuple[str, ...]:
+        return self._decoder.columns
+
+    def row(self, index: int) -> Row:
+        if not 0 <= index < self.count().rows:
+            raise IndexError(index)
+        where = f"{self.title} row {index}"
+        for path, size in self._paths:
+            # reading a mapped file beyond its end would kill the process
+            if not path.exists() or path.stat().st_size < size:
+                return changed_under_us(index, where, f"{path.name} has shrunk or is gone")
+        number = bisect_right(self._ends, index)
+        return self._decoder.row(self._batches[number], index - (self._ends[number - 1] if number else 0), index, where)
+
+    def close(self) -> None:
+        self._batches = []
+        self._ends = []
+
+
+def saved_splits(folder: Path) -> tuple[str, ...] | None:
+    """The splits of a saved DatasetDict, `()` for a saved Dataset, None for any other folder."""
+    if (folder / SPLITS).is_file():
+        try:
+            splits = json.loads((folder / SPLITS).read_text(encoding="utf-8"))["splits"]
+            return tuple(map(str, splits))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise SourceError("cannot be read", where=str(folder / SPLITS), why=str(error)) from error
+    return () if (folder / STATE).is_file() else None

@@ -1,0 +1,96 @@
+"""Several files as one source, one after another."""
+
+from __future__ import annotations
+
+import threading
+import time
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from sftui.errors import SourceError
+from sftui.model import Row
+from sftui.sources.source import Count, Source
+
+
+class ShardedSource(Source):
+    """Rows of several files of one format; row numbers run on from file to file.
+
+    Files are opened when they are first needed, so that a thousand shards open as fast as one. A
+    later file that cannot be opened is left out and named in `notes`. Raises SourceError where
+    the first one cannot be opened.
+    """
+
+    def __init__(self, openers: Sequence[Callable[[], Source]], title: str, *, notes: tuple[str, ...] = ()) -> None:
+        self.title = title
+        self._openers = list(openers)
+        self._shards: list[Source] = [self._openers.pop(0)()]
+        self._ends: list[int] = []  # of every shard but the last opened one
+        self._notes = list(notes)
+        self._lock = threading.RLock()
+        self.kind = self._shards[0].kind
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        own = dict.fromkeys((*self._notes, *(note for shard in list(self._shards) for note in shard.notes)))
+        return tuple(own)
+
+    def count(self) -> Count:
+        with self._lock:
+            base = self._ends[-1] if self._ends else 0
+            last = self._shards[-1].count()
+            fraction = (len(self._shards) - 1 + last.fraction) / (len(self._shards) + len(self._openers))
+            return Count(base + last.rows, last.exact and not self._openers, fraction)
+
+    def columns(self) -> tuple[str, ...]:
+        return self._shards[0].columns()
+
+    def index_more(self, seconds: float) -> bool:
+        until = time.monotonic() + seconds
+        while True:
+            if self._shards[-1].index_more(max(0.0, until - time.monotonic())) and not self._open_next():
+                return True
+            if time.monotonic() >= until:
+                return False
+
+    def refresh(self) -> bool:
+        # only the last file can grow without moving the numbers of the rows after it
+        return not self._openers and self._shards[-1].refresh()
+
+    def row(self, index: int) -> Row:
+        if index < 0:
+            raise IndexError(index)
+        while True:
+            with self._lock:
+                number = bisect_right(self._ends, index)
+                shard = self._shards[number]
+                base = self._ends[number - 1] if number else 0
+            try:
+                return replace(shard.row(index - base), index=index)
+            except IndexError:
+                if not self._open_next(after=number):
+                    raise IndexError(index) from None
+
+    def close(self) -> None:
+        with self._lock:
+            self._openers.clear()
+            for shard in self._shards:
+                shard.close()
+
+    def _open_next(self, after: int | None = None) -> bool:
+        """Open the file after shard `after` (the last opened one), whose rows are all known now."""
+        with self._lock:
+            if after is not None and after < len(self._shards) - 1:
+                return True
+            while self._openers:
+                opener = self._openers.pop(0)
+                try:
+                    shard = opener()
+                except SourceError as error:
+                    self._notes.append(f"left out: {error}")
+                    continue
+                base = self._ends[-1] if self._ends else 0
+                self._ends.append(base + self._shards[-1].count().rows)
+                self._shards.append(shard)
+                return True
+            return False
