@@ -2,19 +2,55 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+from sftui.tokens import cache
+from sftui.tokens.facts import from_json
 from sftui.tokens.loaded import FastEngine, LoadedTokenizer
-from sftui.tokens.locate import locate
+from sftui.tokens.locate import Location, locate, read_json
+from sftui.tokens.release import read_backend
 
 
 def load_tokenizer(
     name: str, *, revision: str | None = None, cache_dir: Path | str | None = None, mode: str = "proven"
 ) -> LoadedTokenizer:
-    """Load a tokenizer by Hub name, folder, tokenizer.json, .gguf or builtin:NAME; TokenizerError."""
-    from sftui.tokens.reference import load_reference, read_facts
+    """Load a tokenizer by Hub name, folder, tokenizer.json, .gguf or builtin:NAME; TokenizerError.
 
+    mode `proven`: from its proof in the cache (transformers is not imported), which is made first
+    in a subprocess where there is none yet. mode `provisional`: the proof if there is one, else
+    tokenizer.json as it stands, with `facts.state` saying so.
+    """
+    if mode not in ("proven", "provisional"):
+        raise ValueError(f"mode is 'proven' or 'provisional', not {mode!r}")
     place = locate(name, revision)
-    tokenizer = load_reference(place)
-    facts = read_facts(tokenizer, place)
-    return LoadedTokenizer(facts, FastEngine(tokenizer.backend_tokenizer, split_special_tokens=facts.split_special_tokens))
+    if place.kind == "builtin":
+        return _builtin(place)
+    proof = cache.find(place, cache.cache_root(cache_dir))
+    if proof is None:
+        if mode == "provisional":
+            from sftui.tokens.raw import load_raw
+
+            return load_raw(place)
+        from sftui.tokens.prove import prove
+
+        proof = prove(name, revision, cache_dir)
+    return _proven(proof, place)
+
+
+def _builtin(place: Location) -> LoadedTokenizer:
+    """A tokenizer of the package: its facts were read from AutoTokenizer when it was made."""
+    assert place.path is not None
+    facts = from_json(read_json(place.path / "facts.json"))
+    return LoadedTokenizer(facts, FastEngine(read_backend(place.path / "tokenizer.json", place.name)))
+
+
+def _proven(proof: cache.Proof, place: Location) -> LoadedTokenizer:
+    facts = replace(proof.facts, name=place.name)
+    if proof.backend is not None:
+        backend = read_backend(proof.backend, place.name)
+        return LoadedTokenizer(facts, FastEngine(backend, split_special_tokens=facts.split_special_tokens))
+    from sftui.tokens.reference import load_reference
+    from sftui.tokens.slow import ReferenceEngine
+
+    return LoadedTokenizer(facts, ReferenceEngine(load_reference(place)))

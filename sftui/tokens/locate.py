@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from sftui.errors import TokenizerError
+from sftui.tokens import builtin
 
-BUILTIN = "builtin:"
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".onnx", ".h5", ".msgpack", ".npz", ".gguf", ".ot", ".tflite")
 LARGEST_FILE = 128 << 20
 """Larger files of a folder are no tokenizer files; their size and time still count in the fingerprint."""
@@ -60,7 +60,7 @@ def locate(name: str, revision: str | None = None) -> Location:
     """
     if not name.strip():
         raise TokenizerError("no tokenizer is named", fix="give a Hub name, a folder, a tokenizer.json or builtin:NAME")
-    if name.startswith(BUILTIN):
+    if name.startswith(builtin.PREFIX):
         return _builtin(name)
     path = Path(name).expanduser()
     try:
@@ -125,13 +125,11 @@ def read_json(path: Path) -> Any:
 
 
 def _builtin(name: str) -> Location:
-    from sftui.tokens import builtin
-
-    short = name.removeprefix(BUILTIN)
+    short = name.removeprefix(builtin.PREFIX)
     if short not in builtin.NAMES:
         raise TokenizerError(
             "there is no such built-in tokenizer", where=name,
-            fix="use " + ", ".join(BUILTIN + known for known in builtin.NAMES),
+            fix="use " + ", ".join(builtin.PREFIX + known for known in builtin.NAMES),
         )
     folder = builtin.folder(short)
     return Location(name, "builtin", str(folder), folder)

@@ -23,6 +23,7 @@ class Decoding:
     `space` is the character that stands for a space (Metaspace or Replace), `continuing` the
     prefix of pieces that go on a word (WordPiece), `word_end` the suffix that ends one (BPE).
     `dummy_prefix`: a text gets a leading space that it did not have, so a first piece may show one.
+    `one_byte`: a piece of one character stands for the byte of that code point (ByT5).
     """
 
     byte_level: bool = False
@@ -31,6 +32,7 @@ class Decoding:
     continuing: str = ""
     word_end: str = ""
     dummy_prefix: bool = False
+    one_byte: bool = False
 
 
 def _byte_level_alphabet() -> dict[str, int]:
@@ -81,6 +83,8 @@ def surface_of(piece: str, decoding: Decoding) -> bytes:
             return bytes([BYTE_OF[char] for char in piece])
         except KeyError:
             return _utf8(piece)
+    if decoding.one_byte and len(piece) == 1 and ord(piece) < 256:
+        return bytes([ord(piece)])
     if decoding.byte_fallback and (match := _BYTE_PIECE.match(piece)):
         return bytes([int(match[1], 16)])
     if decoding.space:

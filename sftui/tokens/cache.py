@@ -1,0 +1,120 @@
+"""The cache of proofs: a serialised backend that was seen to equal AutoTokenizer, with its facts.
+
+A proof holds for one set of file hashes and library versions; its folder is named by their hash,
+so a changed file or an updated library simply has no proof yet. Nothing is ever changed in place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from sftui.tokens.facts import TokenizerFacts, from_json
+from sftui.tokens.locate import Location, fingerprint, read_json
+
+FORMAT = 1
+"""Counts up when what is proven, or how it is written, changes."""
+LIBRARIES = ("transformers", "tokenizers", "sentencepiece", "tiktoken", "mistral-common", "protobuf", "gguf")
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """One proof: the serialised backend on disk (None: there is none to load) and the facts."""
+
+    facts: TokenizerFacts
+    backend: Path | None
+
+
+def cache_root(cache_dir: Path | str | None = None) -> Path:
+    """Where proofs are kept: the argument, $SFTUI_CACHE, or the user's cache folder."""
+    if cache_dir is None:
+        cache_dir = os.environ.get("SFTUI_CACHE") or None
+    if cache_dir is None:
+        import platformdirs
+
+        cache_dir = platformdirs.user_cache_dir("sftui")
+    return Path(cache_dir) / "tokenizers"
+
+
+def versions() -> dict[str, str]:
+    """The versions of the libraries that take part in loading; an absent one is left out."""
+    found = {}
+    for library in LIBRARIES:
+        try:
+            found[library] = metadata.version(library)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def proof_key(place: Location, files: Mapping[str, str]) -> str:
+    """The name of a proof. The tokenizer's name counts: transformers chooses some classes by it."""
+    stated = [FORMAT, place.kind, place.argument, sorted(files.items()), sorted(versions().items())]
+    return hashlib.sha256(json.dumps(stated).encode()).hexdigest()[:32]
+
+
+def find(place: Location, root: Path) -> Proof | None:
+    """The proof of a tokenizer whose files are on disk, if there is a sound one."""
+    try:
+        files = fingerprint(place)
+    except OSError:
+        return None
+    return read(root, proof_key(place, files)) if files else None
+
+
+def read(root: Path, key: str) -> Proof | None:
+    """The proof of this key; None where it is absent or damaged (it is then made again)."""
+    folder = root / key
+    try:
+        record = read_json(folder / "proof.json")
+        facts = from_json(read_json(folder / "facts.json"))
+        backend = folder / "tokenizer.json" if record["backend"] else None
+        if backend is not None and _sha256(backend) != record["backend"]:
+            return None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return Proof(facts, backend)
+
+
+def write(root: Path, key: str, facts: TokenizerFacts, backend: str | None, record: Mapping[str, Any]) -> None:
+    """Write a proof so that it is there whole or not at all; OSError."""
+    root.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(prefix=".new-", dir=root))
+    try:
+        data = backend.encode("utf-8") if backend is not None else None
+        if data is not None:
+            _put(made / "tokenizer.json", data)
+        _put(made / "facts.json", json.dumps(facts.to_json()).encode())
+        stated = {**record, "backend": hashlib.sha256(data).hexdigest() if data is not None else None}
+        _put(made / "proof.json", json.dumps(stated, indent=1).encode())
+        try:
+            made.rename(root / key)
+        except OSError:
+            # Someone proved it meanwhile, or what is there is damaged: ours takes its place.
+            shutil.rmtree(root / key, ignore_errors=True)
+            made.rename(root / key)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def _put(path: Path, data: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()

@@ -1,0 +1,93 @@
+"""What a user should know about a tokenizer that its ids do not show: one note, one sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sftui.tokens.facts import TokenizerFacts
+from sftui.tokens.locate import Location
+from sftui.tokens.reference import config_of
+
+
+def observations(reference: Any, facts: TokenizerFacts, place: Location, probes: tuple[str, ...]) -> tuple[str, ...]:
+    """The notes on a reference tokenizer; `probes` are compared with tokenizer.json as it stands."""
+    notes: list[str] = []
+    config = config_of(place.folder)
+    if place.kind == "file":
+        notes.append(
+            "only a tokenizer.json is known: its special tokens' roles (BOS, EOS, pad) and its chat template are not, "
+            "and AutoTokenizer may pick another class once tokenizer_config.json is there"
+        )
+    notes += _saved_settings(facts, place, probes, reference)
+    for key, acts in (("add_bos_token", facts.adds_bos), ("add_eos_token", facts.adds_eos)):
+        if config.get(key) is True and not acts:
+            notes.append(f"tokenizer_config.json says {key}: true, but {facts.class_name} does not add it")
+    if place.kind != "file":
+        notes += _missing(facts)
+    if facts.back:
+        notes.append(f"add_special_tokens puts {_names(reference, facts.back)} after every text")
+    if facts.front and not facts.adds_bos:
+        notes.append(f"add_special_tokens puts {_names(reference, facts.front)} before every text")
+    notes += _swallowing(reference)
+    if not facts.is_fast:
+        notes.append(
+            f"{facts.class_name} is a slow tokenizer: it gives no offsets, so return_assistant_tokens_mask and "
+            "char_to_token fail; spans are shown only where the pieces spell the text"
+        )
+    if place.commit:
+        notes.append(f"from the local Hub cache, commit {place.commit[:8]}")
+    return tuple(notes)
+
+
+def _saved_settings(facts: TokenizerFacts, place: Location, probes: tuple[str, ...], reference: Any) -> list[str]:
+    """Truncation, padding and pre-tokenization that tokenizer.json holds and AutoTokenizer does not use."""
+    from tokenizers import Tokenizer
+
+    from sftui.tokens.loaded import FastEngine
+    from sftui.tokens.prove import count_differences
+
+    if place.json is None or not facts.is_fast:
+        return []
+    try:
+        raw = Tokenizer.from_file(str(place.json))
+    except Exception:
+        # The class built its backend without this file; what the file would do has no meaning.
+        return []
+    notes = []
+    if raw.truncation is not None:
+        notes.append(f"tokenizer.json was saved with truncation to {raw.truncation['max_length']}: AutoTokenizer ignores it, raw tokenizers does not")
+    if raw.padding is not None:
+        notes.append(f"tokenizer.json was saved with padding to {raw.padding['length'] or 'the longest'}: AutoTokenizer ignores it, raw tokenizers does not")
+    differ = count_differences(reference, FastEngine(raw, split_special_tokens=facts.split_special_tokens).backend, probes)
+    if differ:
+        note = f"{facts.class_name} overrides tokenizer.json: {differ} of {len(probes)} probe strings tokenize differently from the file alone"
+        if place.folder is not None and not (place.folder / "config.json").is_file():
+            note += "; there is no config.json here, and with the model's own AutoTokenizer may choose another class"
+        notes.append(note)
+    return notes
+
+
+def _missing(facts: TokenizerFacts) -> list[str]:
+    notes = []
+    if facts.pad_token is None:
+        notes.append("there is no pad token")
+    if facts.eos_token is None:
+        notes.append("there is no EOS token")
+    if not facts.chat_templates:
+        notes.append("there is no chat template: apply_chat_template raises ValueError")
+    elif len(facts.chat_templates) > 1:
+        notes.append("there are several chat templates: " + ", ".join(sorted(facts.chat_templates)))
+    return notes
+
+
+def _names(reference: Any, ids: tuple[int, ...]) -> str:
+    return " ".join(str(token) for token in reference.convert_ids_to_tokens(list(ids)))
+
+
+def _swallowing(reference: Any) -> list[str]:
+    """Added tokens with lstrip/rstrip take white space of the content into themselves."""
+    found = [token.content for token in reference.added_tokens_decoder.values() if token.lstrip or token.rstrip]
+    if not found:
+        return []
+    shown = ", ".join(found[:4]) + (f" and {len(found) - 4} more" if len(found) > 4 else "")
+    return [f"these tokens swallow the white space beside them: {shown}"]

@@ -1,0 +1,105 @@
+"""A provisional tokenizer: the files read directly, before AutoTokenizer has had its say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sftui.errors import TokenizerError
+from sftui.tokens.facts import PROVISIONAL, TokenizerFacts
+from sftui.tokens.loaded import FastEngine, LoadedTokenizer
+from sftui.tokens.locate import Location, read_json
+from sftui.tokens.release import read_backend
+
+NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
+
+
+def load_raw(place: Location) -> LoadedTokenizer:
+    """The tokenizer.json of a place with the facts its neighbours state; TokenizerError without one."""
+    if place.json is None:
+        raise TokenizerError("the tokenizer cannot be shown yet", where=place.name, why="it has no tokenizer.json on disk")
+    backend = read_backend(place.json, place.name)
+    try:
+        config = _object(place.folder, "tokenizer_config.json")
+        legacy = _object(place.folder, "special_tokens_map.json")
+        templates = _templates(place.folder, config)
+    except (OSError, ValueError) as error:
+        raise TokenizerError("the tokenizer cannot be shown yet", where=place.name, why=str(error)) from error
+    engine = FastEngine(backend, split_special_tokens=config.get("split_special_tokens") is True)
+    specials = _specials(config, legacy)
+    inner = engine.encode_batch(["x"], False)[0].ids
+    whole = engine.encode_batch(["x"], True)[0].ids
+    at = next((i for i in range(len(whole)) if whole[i : i + len(inner)] == inner), 0)
+    front, back = whole[:at], whole[at + len(inner) :]
+    ids = {key: engine.token_id(token) for key, token in specials.items()}
+    limit = config.get("model_max_length")
+    facts = TokenizerFacts(
+        name=place.name,
+        class_name=str(config.get("tokenizer_class") or ""),
+        vocab_size=backend.get_vocab_size(with_added_tokens=True),
+        special_tokens=specials,
+        bos_token=specials.get("bos_token"), bos_id=ids.get("bos_token"),
+        eos_token=specials.get("eos_token"), eos_id=ids.get("eos_token"),
+        pad_token=specials.get("pad_token"), pad_id=ids.get("pad_token"),
+        unk_token=specials.get("unk_token"), unk_id=ids.get("unk_token"),
+        padding_side=str(config.get("padding_side") or "right"),
+        truncation_side=str(config.get("truncation_side") or "right"),
+        model_max_length=int(limit) if isinstance(limit, (int, float)) and limit < 10**12 else None,
+        chat_templates=templates,
+        adds_bos=ids.get("bos_token") in front,
+        adds_eos=ids.get("eos_token") in back,
+        front=front,
+        back=back,
+        split_special_tokens=config.get("split_special_tokens") is True,
+        state=PROVISIONAL,
+        commit=place.commit,
+        notes=("read from tokenizer.json directly; not yet compared with AutoTokenizer",),
+    )
+    return LoadedTokenizer(facts, engine)
+
+
+def _object(folder: Path | None, name: str) -> dict[str, Any]:
+    if folder is None or not (folder / name).is_file():
+        return {}
+    found = read_json(folder / name)
+    if not isinstance(found, dict):
+        raise ValueError(f"{name} is not a JSON object")
+    return found
+
+
+def _specials(config: Mapping[str, Any], legacy: Mapping[str, Any]) -> dict[str, str]:
+    """Named special tokens as transformers 5 merges them: the legacy map counts only in folders
+
+    without `added_tokens_decoder`, and every other `*_token` of the config is model specific.
+    """
+    stated = {key: _content(config.get(key)) for key in NAMED}
+    stated.update({key: _content(value) for key, value in config.items() if key.endswith("_token") and key not in NAMED})
+    if "added_tokens_decoder" not in config:
+        stated.update({key: _content(value) for key, value in legacy.items() if key.endswith("_token")})
+    return {key: value for key, value in stated.items() if value is not None}
+
+
+def _content(value: Any) -> str | None:
+    if isinstance(value, dict):
+        value = value.get("content")
+    return value if isinstance(value, str) else None
+
+
+def _templates(folder: Path | None, config: Mapping[str, Any]) -> dict[str, str]:
+    """Chat templates by name; the .jinja files win over the config, as in transformers 5."""
+    if folder is None:
+        return {}
+    found = {}
+    if (folder / "chat_template.jinja").is_file():
+        found["default"] = (folder / "chat_template.jinja").read_text(encoding="utf-8")
+    for path in sorted(folder.glob("additional_chat_templates/*.jinja")):
+        found[path.stem] = path.read_text(encoding="utf-8")
+    if found:
+        return found
+    stated = config.get("chat_template")
+    if isinstance(stated, str):
+        return {"default": stated}
+    if isinstance(stated, list):
+        return {str(one["name"]): str(one["template"]) for one in stated if isinstance(one, dict) and "name" in one and "template" in one}
+    return {}
