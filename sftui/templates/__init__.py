@@ -1,0 +1,19 @@
+"""Conversation → Rendered: chat templates as transformers runs them, and whose text each character is.
+
+jinja2 is loaded when the first template is compiled, not by importing this package.
+"""
+
+from sftui.templates.render import render, without_bos
+from sftui.templates.template import (
+    ChatTemplate,
+    TemplateFeatures,
+    choose_template,
+    compile_template,
+    features,
+    load_template_file,
+)
+
+__all__ = [
+    "ChatTemplate", "TemplateFeatures", "choose_template", "compile_template", "features", "load_template_file", "render",
+    "without_bos",
+]

@@ -1,0 +1,137 @@
+"""What a template writes between two contents: terminator, separator, header, or text of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sftui.model import NOWHERE, Part, Span
+
+# Special tokens by their looks, for tokenizers whose list of them is short: <|…|>, <｜…｜>, gemma's turns, [INST].
+_LOOKS_SPECIAL = r"<\|[^|<>\s]{1,60}\|>|<｜[^｜<>\s]{1,60}｜>|<(?:start|end)_of_turn>|</?s>|<eos>|<bos>|\[/?(?:INST|SYSTEM_PROMPT)\]"
+_THINK = re.compile(r"(?:<think>|\[THINK\]|<seed:think>|◁think▷)")
+_WHITE = re.compile(r"\s*")
+
+
+class GapReader:
+    """Splits the stretches between contents; renders leading messages alone, each kind of gap once."""
+
+    def __init__(
+        self, text: str, messages: Sequence[Mapping[str, Any]], draw: Callable[[Sequence[Mapping[str, Any]]], str | None],
+        literals: Sequence[str], bos: str, probes: int,
+    ) -> None:
+        self._text = text
+        self._messages = messages
+        self._draw = draw
+        self._bos = bos
+        self._probes = probes
+        known = sorted((literal for literal in literals if literal.strip()), key=len, reverse=True)
+        self._special = re.compile("|".join([*map(re.escape, known), _LOOKS_SPECIAL]))
+        self._borders: dict[tuple[str, str], int | None] = {}
+        self._terminators: set[str] = set()
+
+    def between(self, start: int, end: int, before: int | None, after: int | None) -> list[Span]:
+        """Spans of `text[start:end]`, which follows message `before` and leads to message `after`."""
+        spans: list[Span] = []
+        if before is None:
+            bos = len(self._bos) if self._bos and self._text.startswith(self._bos, start) and start + len(self._bos) <= end else 0
+            spans.append(Span(start, start + bos, NOWHERE, Part.BOS))
+            start += bos
+        else:
+            stop, border = self._end_of_turn(start, end, before, after)
+            literal = self._special.search(self._text, start, stop)
+            if literal is not None and self._messages[before].get("tool_calls"):
+                # What closes the call after its last argument was said by the assistant too.
+                spans.append(Span(start, literal.start(), before, Part.CONTENT))
+                start = literal.start()
+            spans.append(Span(start, stop, before, Part.TERMINATOR))
+            spans.append(Span(stop, border, before, Part.SEPARATOR))
+            if stop > start:
+                self._terminators.add(self._text[start:stop])
+            start = border
+        return spans + (self._closing(start, end, before) if after is None else self._opening(start, end, before, after))
+
+    def _end_of_turn(self, start: int, end: int, before: int, after: int | None) -> tuple[int, int]:
+        """Where the terminator ends, and where the white space after it does."""
+        gap = self._text[start:end]
+        border = len(gap) if after is None else self._border(gap, start, before)
+        limit = len(gap) if border is None else border
+        literal = self._special.search(gap, 0, limit)
+        if literal is not None:
+            stop = literal.end()
+        elif border is not None and after is not None:
+            stop = len(gap[:limit].rstrip())
+        else:
+            stop = 0 if after is not None or not gap.strip() else len(gap.rstrip())
+        white = _WHITE.match(gap, stop, limit if border is not None else len(gap))
+        return start + stop, start + (white.end() if white else stop)
+
+    def _border(self, gap: str, start: int, before: int) -> int | None:
+        """How much of a gap the leading messages alone write too: there the next message begins."""
+        key = (gap, str(self._messages[before].get("role")))
+        if key not in self._borders:
+            self._borders[key] = self._measure(gap, start, before)
+        return self._borders[key]
+
+    def _measure(self, gap: str, start: int, before: int) -> int | None:
+        if self._probes <= 0:
+            return None
+        self._probes -= 1
+        alone = self._draw(self._messages[: before + 1])
+        if alone is None or not alone.startswith(self._text[:start]):
+            return None
+        tail = alone[start:]
+        common = 0
+        while common < min(len(tail), len(gap)) and tail[common] == gap[common]:
+            common += 1
+        for string in (gap, tail):
+            for literal in self._special.finditer(string):
+                if literal.start() < common < literal.end():
+                    common = literal.start()
+        # A last message may end otherwise than an earlier one (gpt-oss: <|return|>, <|end|>): then this says nothing.
+        return None if common == 0 and tail.strip() else common
+
+    def _opening(self, start: int, end: int, before: int | None, after: int) -> list[Span]:
+        """Header of the next message, and before or after it what the template says by itself."""
+        head = self._text[start:end]
+        own = 0
+        for terminator in self._ends():
+            at = head.rfind(terminator)
+            if at >= 0:
+                white = _WHITE.match(head, at + len(terminator))
+                own = max(own, white.end() if white else 0)
+        literal = max(self._special.finditer(head, own), key=lambda match: match.start(), default=None)
+        stop = len(head)
+        if literal is not None:
+            white = _WHITE.match(head, literal.end())
+            stop = white.end() if white else literal.end()
+            if stop == literal.end():
+                line = head.find("\n", stop)
+                stop = len(head) if line < 0 else line + 1
+        think = _THINK.search(head, own)
+        if think is not None:
+            stop = min(stop, think.start())
+        elif self._messages[after].get("role") not in ("system", "developer") or not head[stop:].strip():
+            stop = len(head)
+        thinks = any(self._messages[after].get(key) for key in ("reasoning_content", "thinking", "reasoning"))
+        rest = Span(start + stop, end, after, Part.CONTENT) if think is not None and thinks else Span(start + stop, end, NOWHERE, Part.INJECTED)
+        return [Span(start, start + own, NOWHERE, Part.INJECTED), Span(start + own, start + stop, after, Part.HEADER), rest]
+
+    def _ends(self) -> set[str]:
+        """Terminators that are one special token, seen so far or ending the first message."""
+        return {stripped for t in self._terminators if (stripped := t.strip()) and self._special.fullmatch(stripped)}
+
+    def _closing(self, start: int, end: int, before: int | None) -> list[Span]:
+        """What follows the last message: an EOS of the template still ends its turn."""
+        rest = self._text[start:end]
+        literal = self._special.match(rest)
+        if literal is None or before is None:
+            return [Span(start, end, NOWHERE, Part.INJECTED)]
+        stop = start + literal.end()
+        white = _WHITE.match(self._text, stop, end)
+        border = white.end() if white else stop
+        return [
+            Span(start, stop, before, Part.TERMINATOR), Span(stop, border, before, Part.SEPARATOR),
+            Span(border, end, NOWHERE, Part.INJECTED),
+        ]

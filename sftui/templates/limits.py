@@ -1,0 +1,185 @@
+"""What a chat template may cost, and the arithmetic that says so before the cost is paid.
+
+A template comes with a tokenizer from anywhere, so it is hostile until shown otherwise. Nothing here
+interrupts running C code: every operation of Jinja that can make much out of little is measured first
+and refused if its result would pass `VALUE_LIMIT`. With each single step bounded, a deadline that is
+looked at in every loop iteration and every call bounds the whole, in any thread, without signals.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+VALUE_LIMIT = 64 * 1024 * 1024
+"""Characters plus elements that one value of a template may come to, written out."""
+OUTPUT_LIMIT = 64 * 1024 * 1024
+"""Characters that one render may give."""
+SOURCE_LIMIT = 1024 * 1024
+"""Characters of a template's own source."""
+ITEM_LIMIT = 2_000_000
+"""Elements of one list that a template may build."""
+SECONDS = 5.0
+"""Wall-clock seconds that one render may take."""
+DIGIT_BITS = 16_384
+"""Bits of the longest integer a template may compute."""
+
+_NUMBER = re.compile(r"\d+")
+
+
+class LimitExceeded(Exception):
+    """A template asked for more than it may have; the message is a clause for the user."""
+
+
+def too_big(size: int) -> None:
+    """Refuse a value of `size` characters or elements; LimitExceeded above the limit."""
+    if size > VALUE_LIMIT:
+        raise LimitExceeded(f"it builds a value of more than {VALUE_LIMIT >> 20} Mi characters")
+
+
+def too_many(count: int) -> None:
+    """Refuse a list of `count` elements; LimitExceeded above the limit."""
+    if count > ITEM_LIMIT:
+        raise LimitExceeded(f"it builds a list of more than {ITEM_LIMIT:,} elements")
+
+
+def weight(value: Any) -> int:
+    """Characters plus elements of a value as if written out, shared parts counted each time.
+
+    `[x, x]` nested n times weighs 2**n though it takes little memory: printing it is the bomb.
+    LimitExceeded as soon as the limit is passed.
+    """
+    total = nodes = 0
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        nodes += 1
+        if isinstance(item, str):
+            total += len(item)
+        elif isinstance(item, (list, tuple, set, frozenset)):
+            stack.extend(item)
+        elif isinstance(item, Mapping):
+            stack.extend(item.keys())
+            stack.extend(item.values())
+        too_big(total + nodes)
+        too_many(max(nodes, len(stack)))
+    return total + nodes
+
+
+def checked(value: Any) -> Any:
+    """The same value once its weight is known to be bearable."""
+    if not isinstance(value, (int, float, bool, type(None))):
+        weight(value)
+    return value
+
+
+def add(left: Any, right: Any) -> Any:
+    """`left + right`, bounded."""
+    if isinstance(left, str) and isinstance(right, str):
+        too_big(len(left) + len(right))
+    elif isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
+        too_big(weight(left) + weight(right))
+    return left + right
+
+
+def multiply(left: Any, right: Any) -> Any:
+    """`left * right`, bounded, also for repetition of text and lists."""
+    for sequence, times in ((left, right), (right, left)):
+        if isinstance(sequence, (str, list, tuple)) and isinstance(times, int):
+            too_big(max(weight(sequence), 1) * max(times, 0))
+            too_many(0 if isinstance(sequence, str) else len(sequence) * max(times, 0))
+    if isinstance(left, int) and isinstance(right, int):
+        _bits(left.bit_length() + right.bit_length())
+    return left * right
+
+
+def power(left: Any, right: Any) -> Any:
+    """`left ** right`, bounded to integers that a template can have a use for."""
+    if isinstance(left, int) and isinstance(right, int):
+        _bits(left.bit_length() * max(right, 1))
+    return left**right
+
+
+def remainder(left: Any, right: Any) -> Any:
+    """`left % right`, bounded where it is text formatting."""
+    if isinstance(left, str):
+        percent_format(left, right)
+    return left % right
+
+
+def percent_format(pattern: str, values: Any) -> None:
+    """Refuse `pattern % values` where widths or repeated values would make it too big."""
+    numbers = [int(n) for n in _NUMBER.findall(pattern[:VALUE_LIMIT])[:ITEM_LIMIT] if len(n) < 20]
+    if any(len(n) >= 20 for n in _NUMBER.findall(pattern)):
+        too_big(VALUE_LIMIT + 1)
+    if "*" in pattern:
+        items = values if isinstance(values, tuple) else (values,)
+        numbers += [abs(v) for v in items if isinstance(v, int)] * pattern.count("*")
+    too_big(len(pattern) + sum(numbers) + pattern.count("%") * _heaviest(values))
+
+
+def format_spec(spec: str) -> None:
+    """Refuse a width or precision in a `str.format` specification that is too big."""
+    for number in _NUMBER.findall(spec):
+        too_big(VALUE_LIMIT + 1 if len(number) >= 20 else int(number))
+
+
+def join(parts: list[Any] | tuple[Any, ...], separator: str = "") -> None:
+    """Refuse a join whose text would be too big."""
+    too_big(weight(parts) + len(separator) * len(parts))
+
+
+def _heaviest(values: Any) -> int:
+    if isinstance(values, Mapping):
+        return max((weight(v) for v in values.values()), default=0)
+    if isinstance(values, tuple):
+        return max((weight(v) for v in values), default=0)
+    return weight(values)
+
+
+def _bits(bits: int) -> None:
+    if bits > DIGIT_BITS:
+        raise LimitExceeded("it computes an integer of thousands of digits")
+
+
+def _pad(text: str, args: tuple[Any, ...]) -> None:
+    if args and isinstance(args[0], int):
+        too_big(args[0])
+
+
+def _expandtabs(text: str, args: tuple[Any, ...]) -> None:
+    if args and isinstance(args[0], int):
+        too_big(len(text) + text.count("\t") * max(args[0], 0))
+
+
+def replaced(text: str, args: tuple[Any, ...]) -> None:
+    """Refuse `text.replace(old, new)` where many small matches become something large."""
+    if len(args) >= 2 and isinstance(args[0], str) and isinstance(args[1], str):
+        too_big(len(text) + text.count(args[0]) * max(len(args[1]) - len(args[0]), 0))
+
+
+def _joined(text: str, args: tuple[Any, ...]) -> None:
+    if args and isinstance(args[0], (list, tuple, Mapping)):
+        join(list(args[0]), text)
+    elif args and isinstance(args[0], str):
+        too_big(len(args[0]) * (1 + len(text)))
+
+
+def _split(text: str, args: tuple[Any, ...]) -> None:
+    if len(text) > ITEM_LIMIT:
+        too_many(text.count(args[0]) if args and isinstance(args[0], str) and args[0] else len(text.split()))
+
+
+def _translated(text: str, args: tuple[Any, ...]) -> None:
+    if args:
+        longest = max((len(v) for v in args[0].values() if isinstance(v, str)), default=1) if isinstance(args[0], Mapping) else 1
+        too_big(len(text) * longest)
+
+
+STRING_METHODS: Mapping[str, Callable[[str, tuple[Any, ...]], None]] = {
+    "center": _pad, "ljust": _pad, "rjust": _pad, "zfill": _pad, "expandtabs": _expandtabs,
+    "replace": replaced, "join": _joined, "split": _split, "rsplit": _split, "splitlines": lambda t, a: too_many(t.count("\n")),
+    "translate": _translated,
+}
+"""Methods of text that can make much out of little, and the check to make before each."""

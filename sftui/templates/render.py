@@ -1,0 +1,123 @@
+"""Conversation → Rendered: the text a trainer tokenizes, and whose text each character is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from sftui.errors import TemplateError
+from sftui.model import NOWHERE, Conversation, Kind, Part, Rendered, Span
+from sftui.recipe import Render
+from sftui.templates.spans import attribute
+from sftui.templates.template import ChatTemplate
+
+
+def render(
+    conversation: Conversation,
+    template: ChatTemplate | None,
+    *,
+    special_tokens: Mapping[str, str | list[str]],
+    options: Render,
+    prompt_messages: int | None,
+    spans: bool = True,
+    special_literals: Sequence[str] = (),
+    now: datetime | None = None,
+) -> Rendered:
+    """The rendered text of a conversation, with spans and, where asked for, the prompt alone.
+
+    `special_tokens` is what transformers passes to templates (`bos_token`, `eos_token`, …);
+    `prompt_messages` how many leading messages make the prompt, None where none is wanted;
+    `special_literals` further added tokens that may end a turn. `spans=False` leaves `spans` empty, for
+    bulk encoding: one render instead of about one per message. TemplateError for whatever the template
+    refuses, for a chat without a template and for rows that are ids already.
+    """
+    if conversation.kind is Kind.TEXT:
+        text = conversation.text or ""
+        return Rendered(text=text, spans=_whole(text, NOWHERE), prompt="" if prompt_messages is not None else None)
+    if conversation.kind is Kind.STRINGS:
+        return _strings(conversation, prompt_messages)
+    if conversation.kind is Kind.TOKENS:
+        raise TemplateError("a row of token ids is not rendered", why="it holds no text")
+    if template is None:
+        raise TemplateError("the conversation needs a chat template and there is none", fix="choose one with --template NAME or --template FILE")
+    return _chat(conversation, template, special_tokens, options, prompt_messages, spans, special_literals, now or datetime.now())
+
+
+def without_bos(rendered: Rendered, bos: str) -> Rendered:
+    """The same without a leading BOS text, as `text.removeprefix(bos_token)` of the tutorials leaves it.
+
+    Text and prompt lose it each on its own; spans and generation spans move along.
+    """
+    prompt = rendered.prompt.removeprefix(bos) if rendered.prompt is not None else None
+    if not bos or not rendered.text.startswith(bos):
+        return replace(rendered, prompt=prompt)
+    cut = len(bos)
+    moved = tuple(
+        Span(max(span.start - cut, 0), span.end - cut, span.message, span.part)
+        for span in rendered.spans if span.end > cut
+    )
+    generation = tuple((max(start - cut, 0), end - cut) for start, end in rendered.generation if end > cut)
+    return replace(rendered, text=rendered.text[cut:], spans=moved, prompt=prompt, generation=generation)
+
+
+def _chat(
+    conversation: Conversation,
+    template: ChatTemplate,
+    special_tokens: Mapping[str, str | list[str]],
+    options: Render,
+    prompt_messages: int | None,
+    spans: bool,
+    special_literals: Sequence[str],
+    now: datetime,
+) -> Rendered:
+    messages: list[Mapping[str, Any]] = [message.data for message in conversation.messages]
+    injected = options.inject_system is not None and not any(message.get("role") == "system" for message in messages)
+    if injected:
+        messages.insert(0, {"role": "system", "content": options.inject_system})
+    # A row's own keyword arguments win over the recipe's, as in TRL's `apply_chat_template`.
+    variables = {**special_tokens, **options.kwargs, **conversation.template_kwargs}
+
+    def text_of(some: Sequence[Mapping[str, Any]], prompt: bool = False) -> tuple[str, tuple[tuple[int, int], ...]]:
+        return template.text(some, tools=conversation.tools, add_generation_prompt=prompt, variables=variables, now=now)
+
+    text, generation = text_of(messages)
+    prompt = None
+    if prompt_messages is not None:
+        prompt = text_of(messages[: prompt_messages + injected] if prompt_messages else [], prompt=True)[0]
+    rendered = Rendered(text=text, prompt=prompt, generation=generation, has_generation_tag=template.has_generation_tag)
+    if not spans:
+        return rendered
+
+    def draw(some: Sequence[Mapping[str, Any]]) -> str | None:
+        try:
+            return text_of(some)[0]
+        except TemplateError:
+            return None
+
+    literals = tuple(dict.fromkeys([*_token_strings(special_tokens), *special_literals]))
+    bos = variables.get("bos_token")
+    found = attribute(
+        text, messages, draw, literals=literals, bos=bos if isinstance(bos, str) else "", injected=injected,
+    )
+    return replace(rendered, spans=found.spans, exact=found.exact, notes=found.notes)
+
+
+def _strings(conversation: Conversation, prompt_messages: int | None) -> Rendered:
+    prompt, completion = conversation.prompt or "", conversation.completion or ""
+    spans = _whole(prompt, 0) + tuple(
+        replace(span, start=span.start + len(prompt), end=span.end + len(prompt)) for span in _whole(completion, 1)
+    )
+    return Rendered(text=prompt + completion, spans=spans, prompt=prompt if prompt_messages is not None else None)
+
+
+def _whole(text: str, message: int) -> tuple[Span, ...]:
+    return (Span(0, len(text), message, Part.CONTENT),) if text else ()
+
+
+def _token_strings(special_tokens: Mapping[str, str | list[str]]) -> list[str]:
+    found: list[str] = []
+    for value in special_tokens.values():
+        found.extend([value] if isinstance(value, str) else [token for token in value if isinstance(token, str)])
+    return [token for token in found if token]

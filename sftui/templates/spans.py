@@ -1,0 +1,195 @@
+"""Whose text is it: every character of a rendered text, its message and its part.
+
+Nothing is read out of the template. The conversation is rendered again with marks in place of what its
+messages say, and where text and marked text agree around a mark, what stands there is proven to come
+from that message: one render with every message marked settles most conversations; messages it cannot
+settle are marked one at a time, with a second, different mark as the check. Where one message ends and
+the next begins comes from rendering the leading messages alone. `terminator` is the text right after
+the content to the end of the first special token, `separator` the white space after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sftui.model import NOWHERE, Part, Span
+from sftui.templates.gaps import GapReader
+from sftui.templates.marks import Slots, make_mark, read_marked, slots_of, with_marks
+
+MANY_MESSAGES = 64
+"""Above so many messages only this many are marked one at a time."""
+FEW_PROBES = 8
+
+Message = Mapping[str, Any]
+Draw = Callable[[Sequence[Message]], "str | None"]
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Where one message's content stands; empty where the message says nothing but is rendered."""
+
+    start: int
+    end: int
+    message: int
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """The spans, in order and without gaps; `exact` False where a stretch could not be proven."""
+
+    spans: tuple[Span, ...]
+    exact: bool
+    notes: tuple[str, ...]
+
+
+def attribute(
+    text: str, messages: Sequence[Message], draw: Draw, *, literals: Sequence[str], bos: str, injected: bool = False,
+) -> Attribution:
+    """Spans of a text that `draw(messages)` gave.
+
+    `draw` renders other messages with the same template, None where it refuses them. `literals` are
+    special tokens, which may end a turn. With `injected`, message 0 is not the row's own: its text gets
+    message -1, and the others count from 0.
+    """
+    shift = 1 if injected else 0
+    regions, unproven, notes = _locate(text, messages, draw, shift)
+    reader = GapReader(text, messages, draw, literals, bos, FEW_PROBES if len(messages) > MANY_MESSAGES else 3 * len(messages))
+    ends = [*regions, None]
+    starts = [None, *regions]
+    spans = [Span(region.start, region.end, region.message, Part.CONTENT) for region in regions]
+    # The first gap comes last: what ends a turn elsewhere tells a system text of the template's own from a header.
+    for before, after in reversed(list(zip(starts, ends))):
+        spans += reader.between(
+            before.end if before else 0, after.start if after else len(text),
+            before.message if before else None, after.message if after else None,
+        )
+    spans.sort(key=lambda span: (span.start, span.end))
+    return Attribution(_tidy(spans, shift), not unproven, tuple(notes))
+
+
+def _locate(text: str, messages: Sequence[Message], draw: Draw, shift: int) -> tuple[list[Region], list[int], list[str]]:
+    """Content regions in the order of the text, messages that could not be proven, and what to tell."""
+    slots = [slots_of(message) for message in messages]
+    mark = make_mark(text, "a")
+    regions: list[Region] = []
+    whole = _all_marked(text, messages, slots, draw, mark)
+    todo = list(range(len(messages)))
+    if whole is not None:
+        regions = whole
+        done = {region.message for region in regions}
+        todo = [i for i in todo if i not in done or slots[i].tool_calls]
+    notes: list[str] = []
+    unproven: list[int] = []
+    allowed = len(messages) if len(messages) <= MANY_MESSAGES else FEW_PROBES
+    for index in todo:
+        name = _name(messages[index], index, shift)
+        if allowed <= 0:
+            verdict: Region | str = "unproven"
+        else:
+            allowed -= 1
+            verdict = _one_marked(text, messages, index, slots[index], draw, mark)
+        if isinstance(verdict, Region):
+            kept = [r for r in regions if r.message != index]
+            old = [r for r in regions if r.message == index]
+            start = min([verdict.start, *(r.start for r in old)])
+            end = max([verdict.end, *(r.end for r in old)])
+            if any(r.start < end and start < r.end for r in kept):
+                if not old:
+                    unproven.append(index)
+                    notes.append(f"{name}: its text could not be told from its neighbours'")
+                continue
+            regions = [*kept, Region(start, end, index)]
+            if not slots[index].shown_in(text[start:end]):
+                unproven.append(index)
+                notes.append(f"{name}: the template rewrites its content")
+        elif any(r.message == index for r in regions):
+            continue
+        elif verdict == "absent":
+            if slots[index].says_something:
+                notes.append(f"{name} does not appear in the rendered text")
+        else:
+            unproven.append(index)
+            guess = _search(text, slots[index], regions)
+            if guess is not None:
+                regions.append(Region(*guess, index))
+                notes.append(f"{name}: found by its text alone, not proven")
+            else:
+                notes.append(f"{name}: where its text stands could not be proven")
+    regions.sort(key=lambda r: (r.start, r.end, r.message))
+    return _joined(regions), unproven, notes
+
+
+def _all_marked(text: str, messages: Sequence[Message], slots: Sequence[Slots], draw: Draw, mark: str) -> list[Region] | None:
+    marked = [with_marks(message, slot, mark, index) for index, (message, slot) in enumerate(zip(messages, slots))]
+    skeleton = draw(marked)
+    if skeleton is None:
+        return None
+    found = read_marked(text, skeleton, mark, slots)
+    return None if found is None else _joined([Region(*place) for place in found])
+
+
+def _one_marked(text: str, messages: Sequence[Message], index: int, slot: Slots, draw: Draw, mark: str) -> Region | str:
+    """The region of one message, "absent" where it is proven to leave no trace, or "unproven"."""
+    trace = False
+    for letter in ("", "b"):
+        plain = mark + letter if letter else mark
+        twin: dict[str, Any] = {key: value for key, value in messages[index].items() if key not in slot.keys}
+        twin["content"] = plain
+        other = draw([*messages[:index], twin, *messages[index + 1 :]])
+        if other is None:
+            return "unproven"
+        if plain not in other:
+            trace = trace or other != text
+            continue
+        before, _, after = other.partition(plain)
+        if plain in after:
+            return "unproven"
+        if text.startswith(before) and text.endswith(after) and len(before) + len(after) <= len(text):
+            return Region(len(before), len(text) - len(after), index)
+        return "unproven"
+    return "unproven" if trace else "absent"
+
+
+def _search(text: str, slot: Slots, regions: Sequence[Region]) -> tuple[int, int] | None:
+    """The only place outside known regions where the content stands, or None."""
+    content = slot.longest.strip()
+    if not content or text.count(content) != 1:
+        return None
+    start = text.index(content)
+    end = start + len(content)
+    return None if any(r.start < end and start < r.end for r in regions) else (start, end)
+
+
+def _joined(regions: Sequence[Region]) -> list[Region]:
+    """Neighbouring regions of one message as one: what a template writes between them is its content too."""
+    out: list[Region] = []
+    for region in regions:
+        if out and out[-1].message == region.message:
+            out[-1] = Region(out[-1].start, max(out[-1].end, region.end), region.message)
+        else:
+            out.append(region)
+    return out
+
+
+def _name(message: Message, index: int, shift: int) -> str:
+    role = str(message.get("role", "no role"))[:40]
+    return "the injected system message" if index < shift else f"message {index - shift} ({role})"
+
+
+def _tidy(spans: Sequence[Span], shift: int) -> tuple[Span, ...]:
+    out: list[Span] = []
+    for span in spans:
+        if span.start >= span.end:
+            continue
+        message, part = span.message, span.part
+        if message != NOWHERE:
+            message -= shift
+            if message < 0:
+                message, part = NOWHERE, Part.INJECTED
+        if out and (out[-1].message, out[-1].part, out[-1].end) == (message, part, span.start):
+            out[-1] = Span(out[-1].start, span.end, message, part)
+        else:
+            out.append(Span(span.start, span.end, message, part))
+    return tuple(out)
