@@ -55,8 +55,7 @@ class Location:
 def locate(name: str, revision: str | None = None) -> Location:
     """What `name` means; TokenizerError where it cannot mean anything.
 
-    A folder on disk wins over a Hub name, as in transformers. A folder with nothing but a
-    tokenizer.json counts as that file: AutoTokenizer has no class to go by there.
+    A folder on disk wins over a Hub name, as in transformers.
     """
     if not name.strip():
         raise TokenizerError("no tokenizer is named", fix="give a Hub name, a folder, a tokenizer.json or builtin:NAME")
@@ -67,7 +66,7 @@ def locate(name: str, revision: str | None = None) -> Location:
         if path.is_file():
             return _file(name, path)
         if path.is_dir():
-            return _folder(name, path)
+            return Location(name, "folder", str(path), path)
     except OSError as error:
         raise TokenizerError("the tokenizer cannot be read", where=name, why=error.strerror or str(error)) from error
     if _looks_like_path(name) or not _REPO.match(name):
@@ -149,14 +148,6 @@ def _file(name: str, path: Path) -> Location:
         "this file cannot be loaded as a tokenizer", where=name,
         why="only a tokenizer.json or a .gguf can stand alone", fix=f"give its folder {path.parent}",
     )
-
-
-def _folder(name: str, path: Path) -> Location:
-    if (path / "tokenizer.json").is_file() and not any(
-        (path / other).is_file() for other in ("tokenizer_config.json", "config.json")
-    ):
-        return Location(name, "file", str(path / "tokenizer.json"), path / "tokenizer.json")
-    return Location(name, "folder", str(path), path)
 
 
 def _looks_like_path(name: str) -> bool:

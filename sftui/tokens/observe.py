@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from sftui.tokens.compare import count_differences
 from sftui.tokens.facts import TokenizerFacts
+from sftui.tokens.loaded import FastEngine
 from sftui.tokens.locate import Location
 from sftui.tokens.reference import config_of
 
@@ -18,6 +20,8 @@ def observations(reference: Any, facts: TokenizerFacts, place: Location, probes:
             "only a tokenizer.json is known: its special tokens' roles (BOS, EOS, pad) and its chat template are not, "
             "and AutoTokenizer may pick another class once tokenizer_config.json is there"
         )
+    if place.kind in ("folder", "hub") and place.folder is not None and not (place.folder / "tokenizer_config.json").is_file():
+        notes.append("there is no tokenizer_config.json: the roles of special tokens and the chat template may be missing")
     notes += _saved_settings(facts, place, probes, reference)
     for key, acts in (("add_bos_token", facts.adds_bos), ("add_eos_token", facts.adds_eos)):
         if config.get(key) is True and not acts:
@@ -42,9 +46,6 @@ def observations(reference: Any, facts: TokenizerFacts, place: Location, probes:
 def _saved_settings(facts: TokenizerFacts, place: Location, probes: tuple[str, ...], reference: Any) -> list[str]:
     """Truncation, padding and pre-tokenization that tokenizer.json holds and AutoTokenizer does not use."""
     from tokenizers import Tokenizer
-
-    from sftui.tokens.loaded import FastEngine
-    from sftui.tokens.prove import count_differences
 
     if place.json is None or not facts.is_fast:
         return []

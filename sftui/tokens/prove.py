@@ -17,7 +17,7 @@ from typing import Any
 
 from sftui.errors import TokenizerError
 from sftui.tokens import cache
-from sftui.tokens.facts import TokenizerFacts
+from sftui.tokens.compare import serialise
 from sftui.tokens.locate import Location, fingerprint, locate
 from sftui.tokens.probes import probe_strings
 
@@ -67,6 +67,7 @@ def make_proof(name: str, revision: str | None, root: Path) -> str:
     """Load the reference, compare, write the proof; returns its key. TokenizerError, OSError."""
     from sftui.tokens.observe import observations
     from sftui.tokens.reference import load_reference, read_facts
+    from sftui.tokens.refusal import no_vocabulary
 
     place = locate(name, revision)
     before = fingerprint(place)
@@ -77,6 +78,8 @@ def make_proof(name: str, revision: str | None, root: Path) -> str:
     if place.kind != "hub" and files != before:
         raise TokenizerError("the tokenizer cannot be loaded", where=name, why="its files changed while they were read", fix="try again")
     facts = read_facts(reference, place)
+    if facts.is_fast and facts.vocab_size <= len(reference.added_tokens_decoder):
+        raise no_vocabulary(place, facts.vocab_size)
     probes = probe_strings([*facts.special_tokens.values(), *_added(reference)])
     backend: str | None = None
     if facts.is_fast:
@@ -89,40 +92,16 @@ def make_proof(name: str, revision: str | None, root: Path) -> str:
             )
     facts = replace(facts, probes=len(probes) if backend is not None else 0)
     facts = facts.noting(*observations(reference, facts, place, probes))
+    key = cache.proof_key(place, files)
     record = {"files": files, "versions": cache.versions(), "probes": facts.probes, "name": name, "revision": revision}
-    cache.write(root, cache.proof_key(place, files), facts, backend, record)
-    return cache.proof_key(place, files)
-
-
-def serialise(reference: Any, facts: TokenizerFacts, probes: tuple[str, ...]) -> tuple[str, int]:
-    """The backend as text, truncation and padding off, and on how many probes it is not the reference.
-
-    Both are off because AutoTokenizer sets them anew in each call, by default to none: what was
-    saved in tokenizer.json never acts there.
-    """
-    from tokenizers import Tokenizer
-
-    from sftui.tokens.loaded import FastEngine
-
-    backend = reference.backend_tokenizer
-    backend.no_truncation()
-    backend.no_padding()
-    text = backend.to_str()
-    again = FastEngine(Tokenizer.from_str(text), split_special_tokens=facts.split_special_tokens).backend
-    return text, count_differences(reference, again, probes)
-
-
-def count_differences(reference: Any, backend: Any, probes: tuple[str, ...]) -> int:
-    """How many probes give other ids or offsets, with or without special tokens."""
-    return sum(
-        any(not _same(reference, backend, probe, special) for special in (False, True)) for probe in probes
-    )
-
-
-def _same(reference: Any, backend: Any, text: str, special: bool) -> bool:
-    wanted = reference(text, add_special_tokens=special, return_offsets_mapping=True)
-    got = backend.encode(text, add_special_tokens=special)
-    return list(wanted["input_ids"]) == got.ids and [tuple(o) for o in wanted["offset_mapping"]] == got.offsets
+    try:
+        cache.write(root, key, facts, backend, record)
+    except OSError as error:
+        raise TokenizerError(
+            "the tokenizer's proof cannot be written", where=str(root), why=error.strerror or str(error),
+            fix="make room there, or set SFTUI_CACHE to another folder",
+        ) from error
+    return key
 
 
 def _added(reference: Any) -> list[str]:
@@ -133,7 +112,6 @@ def main(arguments: list[str]) -> None:
     """Prove what the JSON argument names, and leave the answer in the file it names."""
     asked = json.loads(arguments[0])
     os.chdir(asked["cwd"])
-    place: Location | None = None
     try:
         found: dict[str, Any] = {"key": make_proof(asked["name"], asked["revision"], Path(asked["root"]))}
     except TokenizerError as error:
@@ -141,8 +119,7 @@ def main(arguments: list[str]) -> None:
     except Exception as error:
         from sftui.tokens.refusal import explain
 
-        place = Location(asked["name"], "hub", asked["name"])
-        told = explain(error, place)
+        told = explain(error, Location(asked["name"], "unknown", asked["name"], revision=asked["revision"]))
         found = {"error": {"what": told.what, "where": told.where, "why": told.why, "fix": told.fix}}
     Path(asked["answer"]).write_text(json.dumps(found), encoding="utf-8")
 

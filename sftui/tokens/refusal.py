@@ -2,10 +2,168 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterator, Sequence
+from importlib import util
+from pathlib import Path
+
 from sftui.errors import TokenizerError
-from sftui.tokens.locate import Location
+from sftui.tokens.locate import Location, read_json
+
+WHAT = "the tokenizer cannot be loaded"
+LOGIN = "log in with `hf auth login` or set HF_TOKEN"
 
 
-def explain(error: Exception, place: Location) -> TokenizerError:
-    """The TokenizerError for whatever transformers, tokenizers or huggingface_hub raised."""
-    return TokenizerError("the tokenizer cannot be loaded", where=place.name, why=str(error).splitlines()[0] if str(error) else type(error).__name__)
+def explain(error: BaseException, place: Location) -> TokenizerError:
+    """The TokenizerError for whatever transformers, tokenizers or huggingface_hub raised.
+
+    Told from the classes of the exception and of all that led to it, by name, because importing
+    huggingface_hub's would cost more than the rest; only then from messages.
+    """
+    if isinstance(error, TokenizerError):
+        return error
+    chain = list(_chain(error))
+    for reader in (_from_hub, _from_code_request, _from_missing_library, _from_files, _from_system):
+        told = reader(chain, place)
+        if told is not None:
+            return told
+    return _refused(place, f"{type(error).__name__}: {_first_line(error)}")
+
+
+def no_vocabulary(place: Location, size: int) -> TokenizerError:
+    """AutoTokenizer makes an empty tokenizer where the vocabulary files are missing; that is refused."""
+    return _refused(
+        place, f"there is no vocabulary in it: AutoTokenizer makes an empty tokenizer of {size} tokens there",
+        "add tokenizer.json or tokenizer.model",
+    )
+
+
+def _from_hub(chain: Sequence[BaseException], place: Location) -> TokenizerError | None:
+    status = next((code for e in chain if (code := getattr(getattr(e, "response", None), "status_code", None))), None)
+    page = f"https://huggingface.co/{place.argument}"
+    if _any(chain, "GatedRepoError"):
+        if status == 403:
+            return _refused(place, "the repository is gated and your account has no access to it yet", f"ask for access at {page}")
+        return _refused(place, "the repository is gated", f"ask for access at {page}, then {LOGIN}")
+    if _any(chain, "RevisionNotFoundError"):
+        return _refused(place, f"the repository has no revision {place.revision or 'main'!r}", f"see {page}/refs")
+    if _any(chain, "RepositoryNotFoundError"):
+        return _refused(place, "the Hub has no such repository, or it is private", f"check the name; for a private one {LOGIN}")
+    if _any(chain, "OfflineModeIsEnabled", "LocalEntryNotFoundError"):
+        if os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE"):
+            return _refused(
+                place, "HF_HUB_OFFLINE is set and its files are not in the local Hub cache",
+                f"unset it, or run `hf download {place.argument}` where there is a network",
+            )
+        return _refused(
+            place, "the Hub cannot be reached and its files are not in the local Hub cache", "check the network, or give a folder",
+        )
+    if status in (401, 403):
+        return _refused(place, f"the Hub refused access ({status})", LOGIN)
+    if _any(chain, "HfHubHTTPError"):
+        return _refused(place, f"the Hub answered with an error ({status or _first_line(chain[0])})", "try again later")
+    if _any(chain, "NetworkError", "TimeoutException", "ConnectionError", "ProxyError") and place.kind == "hub":
+        return _refused(place, "the Hub cannot be reached", "check the network, or give a folder")
+    return None
+
+
+def _from_code_request(chain: Sequence[BaseException], place: Location) -> TokenizerError | None:
+    if _says(chain, "trust_remote_code", "custom code"):
+        return _refused(
+            place, "it needs Python code from its repository (auto_map), which sftui never runs",
+            "give a copy that transformers can load by itself, such as one saved as a fast tokenizer",
+        )
+    return None
+
+
+def _from_missing_library(chain: Sequence[BaseException], place: Location) -> TokenizerError | None:
+    """transformers asks for tiktoken where sentencepiece is what is missing, or fails to parse the file as tiktoken."""
+    if not _says(chain, "`tiktoken` is required", "SentencePiece library", "protobuf library", "Error parsing line"):
+        return None
+    missing = [package for module, package in (("sentencepiece", "sentencepiece"), ("google.protobuf", "protobuf")) if not _installed(module)]
+    if not missing and not _installed("tiktoken"):
+        missing = ["tiktoken"]
+    if missing:
+        names = " and ".join(missing)
+        return _refused(
+            place, f"its vocabulary is a sentencepiece or tiktoken file, and {names} is not installed", f"pip install {' '.join(missing)}",
+        )
+    return _refused(place, "its vocabulary file is neither a sentencepiece nor a tiktoken model", "fetch the file again")
+
+
+def _from_files(chain: Sequence[BaseException], place: Location) -> TokenizerError | None:
+    if _says(chain, "PyMerges", "MergeType"):
+        return _refused(place, "the merges in tokenizer.json are broken", "fetch the file again, or re-save it with a newer transformers")
+    broken = _broken_json(place)
+    if broken is not None and (_any(chain, "JSONDecodeError", "UnicodeDecodeError", "AttributeError") or _says(chain, "JSON", "expected value")):
+        return _refused(place, broken, "fetch the file again")
+    if _says(chain, "Couldn't instantiate the backend tokenizer"):
+        return _refused(
+            place, "it has no vocabulary file (tokenizer.json, tokenizer.model, tekken.json or vocab files)", "check that the folder is complete",
+        )
+    if _any(chain, "EntryNotFoundError") or _says(chain, "does not appear to have a file named"):
+        return _refused(place, _first_line(chain[0]), "check that the repository holds a tokenizer")
+    return None
+
+
+def _from_system(chain: Sequence[BaseException], place: Location) -> TokenizerError | None:
+    for error in chain:
+        if isinstance(error, OSError) and error.errno is not None and error.strerror:
+            file = f" {error.filename}" if error.filename else ""
+            return _refused(place, f"{error.strerror}{file}")
+    return None
+
+
+def _broken_json(place: Location) -> str | None:
+    """Which JSON file of the place cannot be read, and where in it."""
+    files = [place.path] if place.kind == "file" and place.path is not None else sorted(place.folder.glob("*.json")) if place.folder else []
+    for path in files:
+        told = _broken(path)
+        if told is not None:
+            return told
+    return None
+
+
+def _broken(path: Path) -> str | None:
+    try:
+        found = read_json(path)
+    except UnicodeDecodeError as error:
+        return f"{path.name} is not UTF-8 (byte {error.start})"
+    except ValueError as error:
+        line = getattr(error, "lineno", None)
+        return f"{path.name} is not valid JSON" + (f" (line {line}, column {getattr(error, 'colno', 0)})" if line else "")
+    except OSError as error:
+        return f"{path.name} cannot be read ({error.strerror})"
+    return None if isinstance(found, dict) else f"{path.name} is not a JSON object"
+
+
+def _refused(place: Location, why: str, fix: str = "") -> TokenizerError:
+    return TokenizerError(WHAT, where=place.name, why=why, fix=fix)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _any(chain: Sequence[BaseException], *names: str) -> bool:
+    return any(kind.__name__ in names for error in chain for kind in type(error).__mro__)
+
+
+def _says(chain: Sequence[BaseException], *texts: str) -> bool:
+    return any(text in str(error) for error in chain for text in texts)
+
+
+def _installed(module: str, find: Callable[[str], object] = util.find_spec) -> bool:
+    try:
+        return find(module) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0][:300] if lines else type(error).__name__

@@ -56,8 +56,7 @@ def lines(seed: int = 7, count: int = 1500) -> Iterator[str]:
     """
     source = random.Random(seed)
     yield " ".join(ENGLISH)
-    for words in FOREIGN.values():
-        yield words
+    yield from FOREIGN.values()
     for turn in range(count):
         kind = turn % 10
         if kind < 7:
