@@ -26,7 +26,6 @@ PAIRS = (
     ("prompt", "target"), ("instruction", "response"), ("instruction", "answer"), ("instruction", "completion"),
     ("problem", "solution"), ("problem", "answer"), ("input", "output"), ("input", "target"), ("inputs", "targets"),
     ("input_text", "output_text"), ("source", "target"), ("user", "assistant"), ("human", "assistant"),
-    ("context", "response"), ("title", "body"),
 )
 TEXT_COLUMNS = ("text", "content", "document", "raw_content")
 OPTIONAL = {
@@ -70,6 +69,8 @@ def detect(rows: Sequence[Row], data: Data) -> Detected:
     """
     samples = [row.data for row in rows[:SAMPLED] if isinstance(row.data, Mapping)]
     columns = list(dict.fromkeys(str(name) for row in samples for name in row))
+    if data.format != "auto" and data.format not in _FORCED:
+        return Detected("auto", refused=Problem(f"no data format `{data.format}`", fix=did_you_mean(data.format, _FORCED)))
     shapes = _shapes(data)
     missing = _missing_column(shapes, data, columns) if samples else None
     if missing is not None:
@@ -123,9 +124,8 @@ def _finish(
 def _shapes(data: Data) -> frozenset[str]:
     """The shapes that the recipe leaves open; empty: all of them."""
     if data.format != "auto":
-        return frozenset({_FORCED[data.format]}) if data.format in _FORCED else frozenset()
-    named = [_OWNERS[name] for name in data.fields if name in _OWNERS]
-    return frozenset(named[:1]) if "input" not in data.fields else frozenset(named)
+        return frozenset({_FORCED[data.format]})
+    return frozenset(_OWNERS[name] for name in data.fields if name in _OWNERS)
 
 
 def _missing_column(shapes: frozenset[str], data: Data, columns: Sequence[str]) -> Problem | None:

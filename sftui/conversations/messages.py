@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
@@ -70,6 +71,29 @@ def is_missing(value: Any) -> bool:
     return value is _MISSING
 
 
+@dataclass(frozen=True, slots=True)
+class _Keys:
+    """The keys of a message of this set; `renamed` holds only those whose name must change."""
+
+    role: str
+    content: str
+    renamed: Mapping[str, str]
+    flags: tuple[str, ...]
+    weights: tuple[str, ...]
+    marks: frozenset[str]
+
+
+def _plan(keys: Mapping[str, str]) -> _Keys:
+    role, content = keys.get("role", "role"), keys.get("content", "content")
+    ours = {role: "role", content: "content"}
+    if "reasoning" in keys:
+        ours[keys["reasoning"]] = "reasoning_content"
+    flags = (keys["train_flag"],) if "train_flag" in keys else FLAG_KEYS
+    weights = (keys["weight"],) if "weight" in keys else WEIGHT_KEYS
+    renamed = {key: name for key, name in ours.items() if key != name}
+    return _Keys(role, content, renamed, flags, weights, frozenset((*flags, *weights)))
+
+
 def read_messages(
     items: Sequence[Any], column: str, where: str, keys: Mapping[str, str], roles: Mapping[str, str],
     *, calls: bool = False,
@@ -79,32 +103,29 @@ def read_messages(
     `calls` turns a `function_call` role into tool calls (ShareGPT). Raises ConversationError at
     the message that has no role or is not a mapping.
     """
+    plan = _plan(keys)
     notes: list[str] = []
     found: list[Message] = []
     for position, item in enumerate(items):
-        found.append(_read_message(item, f"{column}[{position}]", where, keys, roles, calls, notes))
+        found.append(_read_message(item, f"{column}[{position}]", where, plan, roles, calls, notes))
     return tuple(found), notes
 
 
 def _read_message(
-    item: Any, origin: str, where: str, keys: Mapping[str, str], roles: Mapping[str, str], calls: bool,
-    notes: list[str],
+    item: Any, origin: str, where: str, keys: _Keys, roles: Mapping[str, str], calls: bool, notes: list[str],
 ) -> Message:
     if not isinstance(item, Mapping):
         raise ConversationError(
             f"the message is {type_word(item)}, not a mapping", where=f"{where}, {origin}",
             fix="each message needs a role and content",
         )
-    role_key = keys.get("role", "role")
-    content_key = keys.get("content", "content")
-    role = item.get(role_key, _MISSING)
+    role = item.get(keys.role, _MISSING)
     if not isinstance(role, str):
-        raise _no_role(item, role, role_key, f"{where}, {origin}")
-    data = _renamed(item, keys)
-    mapped = roles.get(role, role)
-    data["role"] = mapped
-    if content_key not in item:
-        _check_content_key(item, content_key, f"{where}, {origin}")
+        raise _no_role(item, role, keys.role, f"{where}, {origin}")
+    data = _renamed(item, keys.renamed) if keys.renamed else dict(item)
+    data["role"] = mapped = roles.get(role, role)
+    if keys.content not in item:
+        _check_content_key(item, keys.content, f"{where}, {origin}")
         if not item.get("tool_calls"):
             notes.append(f"{origin} has no content")
     if mapped not in KNOWN_ROLES:
@@ -116,23 +137,19 @@ def _read_message(
             data["tool_calls"] = tool_calls
         if CALL_NOTE not in notes:
             notes.append(CALL_NOTE)
+    if keys.marks.isdisjoint(item):
+        return Message(data, origin)
     trained, weight = _flags(item, keys)
     return Message(data, origin, trained, weight)
 
 
-def _renamed(item: Mapping[str, Any], keys: Mapping[str, str]) -> dict[str, Any]:
-    """A copy under the names that templates know, role and content first."""
-    ours = {key: name for name, key in (
-        ("role", keys.get("role", "role")), ("content", keys.get("content", "content")),
-        ("reasoning_content", keys.get("reasoning", "reasoning_content")),
-    )}
-    data: dict[str, Any] = {}
-    for key, value in item.items():
-        name = ours.get(key, key)
-        # A mapped key wins over a bystander that already has its name.
-        if name not in data or key in ours:
-            data[name] = value
-    return data
+def _renamed(item: Mapping[str, Any], renamed: Mapping[str, str]) -> dict[str, Any]:
+    """A copy under the names that templates know, in the item's own order.
+
+    A mapped key wins over a bystander that already has its name.
+    """
+    taken = {name for key, name in renamed.items() if key in item}
+    return {renamed.get(key, key): value for key, value in item.items() if key in renamed or key not in taken}
 
 
 def _no_role(item: Mapping[str, Any], role: Any, key: str, where: str) -> ConversationError:
@@ -172,16 +189,16 @@ def _tool_calls(text: Any) -> list[dict[str, Any]] | None:
     return found
 
 
-def _flags(item: Mapping[str, Any], keys: Mapping[str, str]) -> tuple[bool | None, float | None]:
+def _flags(item: Mapping[str, Any], keys: _Keys) -> tuple[bool | None, float | None]:
     """The message's train flag and weight, as information: the data stays as it is (LAB010)."""
     trained: bool | None = None
     weight: float | None = None
-    for key in (keys["train_flag"],) if "train_flag" in keys else FLAG_KEYS:
+    for key in keys.flags:
         value = item.get(key)
-        if isinstance(value, bool) or value in (0, 1):
+        if isinstance(value, (bool, int, float)) and value in (0, 1):
             trained = bool(value)
             break
-    for key in (keys["weight"],) if "weight" in keys else WEIGHT_KEYS:
+    for key in keys.weights:
         value = item.get(key)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             weight = _float(value)

@@ -10,6 +10,7 @@ from sftui.conversations.messages import CALL_NOTE, CALL_ROLE, KNOWN_ROLES, is_m
 from sftui.conversations.refusals import MEDIA_COLUMNS
 
 MEDIA_PARTS = frozenset({"image", "image_url", "input_image", "video", "video_url", "audio", "audio_url", "input_audio"})
+_TRAINER_COLUMNS = ("messages", "conversations", "prompt", "completion", "text")
 _SYSTEM_COLUMNS = ("system", "system_prompt", "system_message")
 
 
@@ -25,6 +26,10 @@ def notes_on(
     if also:
         notes.append(
             f"the rows would also fit {', '.join(also)}; trainers differ in which they take, so remove the unused columns")
+    beside = [f"`{name}`" for name in columns if name in _TRAINER_COLUMNS and name not in detected.fields.values()]
+    if beside and not also and detected.format in {"messages", "sharegpt"}:
+        # CON006: TRL picks the first column it knows from an unordered set.
+        notes.append(f"there is also {', '.join(beside)}; some trainers take that instead, so remove it")
     pairs = [name for name in columns if name.lower() in {"chosen", "rejected"}]
     if len(pairs) == 2:
         notes.append("the columns `chosen` and `rejected` are not used")

@@ -12,6 +12,7 @@ MEDIA_COLUMNS = ("images", "image", "videos", "video", "audios", "audio", "pixel
 _CANDIDATES = ("completions", "responses", "candidates", "answers", "generations", "outputs")
 _RANKS = ("scores", "ranks", "ranking", "rankings", "rewards", "labels", "preference", "ratings")
 _PROMPTS = ("prompt", "prompts", "instruction", "question", "query", "input", "problem")
+_ANSWERS = ("completion", "answer", "response", "output", "solution", "target")
 _NAME_THEM = "data.fields names the columns to use, e.g. prompt=question completion=answer, messages=chat or text=body"
 
 
@@ -64,15 +65,18 @@ def unreadable_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str])
     if media and not [name for name in text if name != media]:
         return Problem("this set has no text to train on", f"it holds only `{media}`", "sftui shows text rows; add messages or text")
     prompt = find_column(text, _PROMPTS)
-    if prompt and len(text) == 1:
-        return Problem(
-            "the rows have a prompt but no answer", f"`{prompt}` is the only text column",
-            "name the answer's column in data.fields, e.g. completion=answer",
-        )
     listed = find_column(columns, _CANDIDATES)
     if prompt and listed and isinstance(_first(samples, listed), (list, tuple)):
         return Problem(
             "each row has a list of answers, not one", f"`{listed}` is a list", "keep one answer a row as prompt and completion",
+        )
+    answer = find_column(columns, _ANSWERS)
+    if prompt and answer and answer not in text:
+        return Problem(f"`{answer}` is {type_word(_first(samples, answer))}, not text", fix="store the answers as text")
+    if prompt and len(text) == 1:
+        return Problem(
+            "the rows have a prompt but no answer", f"`{prompt}` is the only text column",
+            "name the answer's column in data.fields, e.g. completion=answer",
         )
     shown = ", ".join(f"`{name}` ({type_word(_first(samples, name))})" for name in columns[:8]) or "none"
     more = f" and {len(columns) - 8} more" if len(columns) > 8 else ""
