@@ -105,6 +105,7 @@ class Batch:
     pad_to: str = knob("longest", "padded length", choices=("longest", "max"))
     multiple: int | None = knob(None, "padded length is a multiple of this", minimum=1)
     attention: str = knob("ones", "the attention mask the model gets", choices=("ones", "doc_ids", "none"))
+    flatten: bool = knob(False, "rows are joined into one without padding, with position ids (padding-free)")
     labels_pad: int = knob(IGNORE_INDEX, "the label at padding")
 
 

@@ -9,8 +9,9 @@ from sftui.errors import RecipeError
 from sftui.recipe import Recipe
 from sftui.trainers.base import Shaped, Toolbox, Trainer
 from sftui.trainers.classic import HfTrainer, ManualShift
+from sftui.trainers.trl import Trl
 
-TRAINERS: tuple[Trainer, ...] = (HfTrainer(), ManualShift())
+TRAINERS: tuple[Trainer, ...] = (HfTrainer(), ManualShift(), Trl())
 
 
 def trainer_named(name: str) -> Trainer:

@@ -71,6 +71,10 @@ class Trainer:
         """Every field filled as the trainer fills it; RecipeError for a version it never had."""
         raise NotImplementedError
 
+    def notes(self, recipe: Recipe) -> tuple[str, ...]:
+        """Sentences on the recipe as a whole, e.g. that a version is newer than the rules known."""
+        return ()
+
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
         """How rows are read; a trainer with rules of its own for columns overrides this."""
         from sftui.conversations import detect
@@ -141,6 +145,11 @@ class Trainer:
     def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> tuple[Pack, ...]:
         """The packed sequences of one packing group of examples, in the trainer's order."""
         raise RecipeError(f"{self.name} does not pack", fix="set pack.strategy to none")
+
+    def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
+        """The rectangle the trainer's collator makes of packed sequences."""
+        examples = [Example(pack.input_ids, pack.labels, pack.attention_mask or (1,) * len(pack.input_ids)) for pack in packs]
+        return self.collate(examples, range(len(packs)), recipe, tools)
 
     def read_config(self, path: str, text: str, version: str | None = None) -> OpenedConfig:
         """The trainer's own config file as recipes; RecipeError with the line of what is wrong."""
@@ -249,10 +258,10 @@ def pad_token_id(recipe: Recipe, tools: Toolbox) -> tuple[int | None, str]:
         if token_id is None:
             raise RecipeError(f"batch.pad_token `{wanted}` is not in the vocabulary", fix="name a token the tokenizer has")
         return token_id, ""
-    if facts.pad_token_id is not None:
-        return facts.pad_token_id, ""
-    if facts.eos_token_id is not None:
-        return facts.eos_token_id, f"the tokenizer has no pad token: EOS {facts.eos_token} pads, as the tutorials set it"
+    if facts.pad_id is not None:
+        return facts.pad_id, ""
+    if facts.eos_id is not None:
+        return facts.eos_id, f"the tokenizer has no pad token: EOS {facts.eos_token} pads, as the tutorials set it"
     return None, ""
 
 

@@ -51,10 +51,13 @@ def quiet_environment(**more: str) -> None:
 
 def serve(trainer: str, prepare: Prepare, versions: Callable[[], Mapping[str, str]]) -> None:
     """Answer every request on stdin; a trainer's own exception becomes the head's `error`."""
+    import datasets
+
+    datasets.disable_progress_bars()
     say = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     with tempfile.TemporaryDirectory(prefix="sftui-verify-") as home:
-        os.environ["HF_DATASETS_CACHE"] = str(Path(home, "datasets"))
+        datasets.config.HF_DATASETS_CACHE = Path(home, "datasets")
         for number, line in enumerate(sys.stdin):
             if not line.strip():
                 continue
@@ -105,9 +108,54 @@ def row_record(row: int | None, input_ids: Any, labels: Any, **more: Any) -> Rec
 
 
 def batch_record(rows: list[int | None], batch: Mapping[str, Any]) -> Record:
-    """One batch as the trainer's collator returns it; what is no tensor of numbers is left out."""
-    arrays = {k: v.tolist() for k, v in batch.items() if hasattr(v, "tolist") and k != ROW}
-    return {"kind": "batch", "rows": rows, **arrays}
+    """One batch as the trainer's collator returns it; of tensors with more than two axes only the shape."""
+    arrays = {k: v for k, v in batch.items() if hasattr(v, "tolist") and k != ROW}
+    flat = {k: v.tolist() for k, v in arrays.items() if v.ndim <= 2}
+    shapes = {f"{k}_shape": list(v.shape) for k, v in arrays.items() if v.ndim > 2}
+    return {"kind": "batch", "rows": rows, **flat, **shapes}
+
+
+def carry_rows() -> None:
+    """Make `Dataset.map` keep the ROW column, which trainers drop with the rest of the raw columns.
+
+    A batched function may return more or fewer rows than it got. So each row of the batch is also
+    given to it alone; where what it makes of them one by one is not what it made of the batch
+    (packing), the new rows get no number (None).
+    """
+    from datasets import Dataset
+
+    original = Dataset.map
+
+    def mapped(self: Any, function: Any = None, *args: Any, **options: Any) -> Any:
+        removed = options.get("remove_columns")
+        removed = [removed] if isinstance(removed, str) else list(removed or ())
+        inner = options.get("features") is not None  # `filter` is a map to indices
+        if inner or ROW not in removed or ROW not in self.column_names:
+            return original(self, function, *args, **options)
+        if options.get("batched"):
+            return original(self, _numbered(function), *args, **options)
+        options["remove_columns"] = [name for name in removed if name != ROW]
+        return original(self, function, *args, **options)
+
+    Dataset.map = mapped
+
+
+def _numbered(function: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
+    """A batched map function that also says from which row each of its rows comes."""
+
+    def numbered(batch: Mapping[str, list[Any]], *args: Any, **kwargs: Any) -> dict[str, Any]:
+        made = dict(function(batch, *args, **kwargs))
+        size, rows = len(next(iter(made.values()), ())), list(batch[ROW])
+        sources, together = [], []
+        for i, row in enumerate(rows):
+            alone = dict(function({k: v[i : i + 1] for k, v in dict(batch).items()}, *args, **kwargs))
+            ids = list(alone.get("input_ids", next(iter(alone.values()), ())))
+            sources += [row] * len(ids)
+            together += ids
+        same = len(together) == size and ("input_ids" not in made or together == list(made["input_ids"]))
+        return {**made, ROW: sources if same else [None] * size}
+
+    return numbered
 
 
 def tokenizer_folder(request: Mapping[str, Any], work: Path) -> Path:

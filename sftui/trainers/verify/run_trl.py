@@ -8,7 +8,6 @@ every step but packing; packs are therefore recorded as packs, in order, without
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -108,7 +107,5 @@ if __name__ == "__main__":
     quiet_environment()
     import datasets
 
-    datasets.disable_progress_bars()
     datasets.disable_caching()
     serve("trl", prepare, versions)
-    sys.exit(0)

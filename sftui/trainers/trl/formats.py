@@ -1,0 +1,58 @@
+"""How TRL reads columns: from the first row, by its own keys, and without mapping roles.
+
+Source: trl 1.16.0, trl/data_utils.py (is_conversational, is_conversational_from_value,
+maybe_convert_to_chatml) and trl/trainer/sft_trainer.py `_prepare_dataset`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sftui.conversations import Detected
+from sftui.model import Problem, Row
+
+MESSAGE_KEYS = {"role": "role", "content": "content"}
+FROM_VALUE = {"role": "from", "content": "value"}
+
+
+def detect(rows: Sequence[Row], text_field: str) -> Detected:
+    """TRL's own reading of a dataset, or the refusal that its error amounts to."""
+    first = next((row.data for row in rows if isinstance(row.data, Mapping)), None)
+    if first is None:
+        return Detected("auto", refused=Problem("no row could be read", fix="mend the file"))
+    columns = dict.fromkeys(key for row in rows if isinstance(row.data, Mapping) for key in row.data)
+    if "image" in columns or "images" in columns:
+        return _refuse("the dataset has images", "TRL prepares vision rows in its collator with a processor, which sftui does not model")
+    if "input_ids" in columns:
+        fields = {name: name for name in ("input_ids", "labels", "attention_mask") if name in columns}
+        return Detected("tokenized", fields, reason="TRL: a column `input_ids` is taken as prepared", given_labels="unshifted")
+    around = {ours: theirs for ours, theirs in (("tools", "tools"), ("template_kwargs", "chat_template_kwargs")) if theirs in columns}
+    if _from_value(first):
+        return Detected("sharegpt", {"messages": "conversations", **around}, FROM_VALUE, {},
+                        "TRL: from/value is renamed to role/content, the roles keep their names")
+    if "prompt" in columns:
+        if "completion" not in columns:
+            return _refuse("there is a column `prompt` but no `completion`", "TRL raises KeyError 'completion'")
+        return Detected("prompt_completion", {"prompt": "prompt", "completion": "completion", **around}, MESSAGE_KEYS, {},
+                        "TRL: columns `prompt` and `completion`")
+    if _is_messages(first.get("messages")):
+        return Detected("messages", {"messages": "messages", **around}, MESSAGE_KEYS, {}, "TRL: a column `messages`")
+    if text_field in columns:
+        return Detected("text", {"text": text_field}, reason=f"TRL: the text column `{text_field}`")
+    names = ", ".join(f"`{name}`" for name in list(columns)[:6])
+    return _refuse(f"TRL cannot read these columns ({names})", f"it looks for messages, prompt, or `{text_field}` and raises KeyError '{text_field}'",
+                   "rename the columns or give TRL a formatting_func")
+
+
+def _from_value(row: Mapping[str, Any]) -> bool:
+    turns = row.get("conversations")
+    return isinstance(turns, list) and bool(turns) and isinstance(turns[0], Mapping) and "from" in turns[0] and "value" in turns[0]
+
+
+def _is_messages(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], Mapping) and "role" in value[0]
+
+
+def _refuse(what: str, why: str, fix: str = "change the dataset") -> Detected:
+    return Detected("auto", refused=Problem(what, why, fix))

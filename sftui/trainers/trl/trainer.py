@@ -1,0 +1,231 @@
+"""TRL's SFTTrainer, 1.0 to 1.16.
+
+Source: trl 1.16.0, 1.14.0 and 1.8.0, trl/trainer/sft_trainer.py `_prepare_dataset` and
+DataCollatorForLanguageModeling. The recipe stands for the config so: mask.rule `auto` is
+completion_only_loss=None, `completion` True, `all` False, `generation_tag` assistant_only_loss;
+mask.options may set `completion_only_loss` beside the last, and `dataset_text_field`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sftui import labels as label_rules
+from sftui.conversations import Detected
+from sftui.errors import RecipeError
+from sftui.model import IGNORE_INDEX, Batch, Conversation, Example, Kind, Labels, Pack, Reason, Rendered, Row, Tokens
+from sftui.recipe import Batch as BatchOptions
+from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
+from sftui.tokens import tokenize
+from sftui.trainers import versions
+from sftui.trainers.base import Shaped, Toolbox, Trainer, pad_token_id, stored_tokens
+from sftui.trainers.config import OpenedConfig, WrittenConfig
+from sftui.trainers.trl import formats
+from sftui.trainers.trl.packing import pack_bfd, pack_wrapped
+
+TEXT_FIELD = "dataset_text_field"
+
+
+class Trl(Trainer):
+    """Prompt and completion by common prefix, messages as a whole or by `{% generation %}` tags."""
+
+    name = "trl"
+    versions = ("1.16", "1.14", "1.8")
+
+    def preset(self, version: str | None = None) -> Recipe:
+        name = f"{self.name}@{version or self.versions[0]}"
+        number = versions.of_preset(name, self.versions, self.name)
+        if not versions.at_least(number, (1, 0)):
+            raise RecipeError(f"sftui knows no rules of TRL {version}", fix="say trl@1.16, trl@1.14 or trl@1.8")
+        return Recipe(
+            preset=name,
+            data=Data(role_map={}, strings="plain", given_labels="unshifted"),
+            tokenize=Tokenize(add_special_tokens=True, append_eos="if_missing_text"),
+            mask=Mask(
+                rule="auto", prompt="column", trailing="train",
+                boundary="common_prefix" if versions.at_least(number, (1, 15)) else "prompt_length",
+            ),
+            length=Length(max=1024, drop_unlabelled=versions.at_least(number, (1, 9))),
+            batch=BatchOptions(pad_side="right"),
+        )
+
+    def notes(self, recipe: Recipe) -> tuple[str, ...]:
+        newer = versions.unknown_newer(versions.of_preset(recipe.preset, self.versions, self.name), self.versions, "TRL")
+        return (newer,) if newer else ()
+
+    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
+        if recipe.data.format != "auto" or recipe.data.fields:
+            return super().detect(rows, recipe)
+        return formats.detect(rows, text_field(recipe))
+
+    def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
+        prompt = conversation.prompt_messages
+        if conversation.kind is Kind.STRINGS:
+            prompt = 1
+        if assistant_only(recipe) and conversation.kind in (Kind.STRINGS, Kind.TEXT):
+            raise RecipeError("TRL refuses assistant_only_loss here", why="the dataset is not conversational",
+                              fix="set mask.rule to auto, or give messages")
+        return Shaped(conversation, None, prompt)
+
+    def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
+        if assistant_only(recipe) and shaped.conversation.kind is Kind.CHAT:
+            from sftui.trainers.trl.training_templates import training_toolbox
+
+            tools = training_toolbox(tools)
+        return super().render(shaped, recipe, tools, spans=spans)
+
+    def tokenize(self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> Tokens:
+        conversation = shaped.conversation
+        if conversation.kind is Kind.TOKENS:
+            return stored_tokens(conversation, rendered, tools)
+        if conversation.kind is Kind.CHAT:
+            # apply_chat_template tokenizes without special tokens and nothing is appended
+            return tokenize(rendered, tools.tokenizer, replace(recipe.tokenize, add_special_tokens=False, append_eos="never"))
+        if recipe.tokenize.append_eos == "if_missing_text" and not self._appends_eos(conversation, recipe):
+            return tokenize(rendered, tools.tokenizer, replace(recipe.tokenize, append_eos="never"))
+        return tokenize(rendered, tools.tokenizer, recipe.tokenize)
+
+    def _appends_eos(self, conversation: Conversation, recipe: Recipe) -> bool:
+        """TRL < 1.15 looks for the literal column `text`, whatever dataset_text_field says."""
+        if conversation.kind is not Kind.TEXT:
+            return True
+        number = versions.of_preset(recipe.preset, self.versions, self.name)
+        return versions.at_least(number, (1, 15)) or text_field(recipe) == "text"
+
+    def label(
+        self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
+    ) -> tuple[Tokens, Labels]:
+        conversation = shaped.conversation
+        subject = label_rules.Subject(tokens, rendered, conversation)
+        if conversation.kind is Kind.TOKENS and conversation.labels is not None:
+            drawn = label_rules.draw(subject, recipe.mask)
+            labels = conversation.labels
+        else:
+            drawn = self._draw(subject, recipe)
+            labels = tuple(i if on else IGNORE_INDEX for i, on in zip(tokens.input_ids, drawn[0]))
+        packing = recipe.pack.strategy != "none"
+        length = recipe.length
+        if packing and recipe.pack.strategy != "bfd":
+            length = replace(length, max=None)
+        kept, dropped = label_rules.keep(len(tokens), length)
+        # The drop step runs right after truncation and is skipped with it (no max_length, or packing).
+        drops = length.drop_unlabelled and length.max is not None and not packing
+        if drops and all(label == IGNORE_INDEX for label in label_rules.within(kept, labels)):
+            dropped = f"no trained token is left within max_length {length.max}: TRL drops the row without a word"
+        notes = () if rendered.exact else ("who wrote which token is a best effort here",)
+        return tokens, Labels(labels, tuple(drawn[1]), kept, dropped, notes)
+
+    def _draw(self, subject: label_rules.Subject, recipe: Recipe) -> label_rules.Drawn:
+        """A token is trained iff every mask that applies says so (`build_labels`)."""
+        conversation, n = subject.conversation, len(subject.tokens)
+        masks: list[label_rules.Drawn] = []
+        if conversation.kind is Kind.TOKENS:
+            masks.extend(_stored_masks(conversation, n, recipe))
+        else:
+            if subject.tokens.prompt_ids is not None and completion_only(recipe) is not False:
+                masks.append(label_rules.completion(subject, recipe.mask))
+            if assistant_only(recipe):
+                drawn = label_rules.generation_tag(subject)
+                if not any(drawn[0]):
+                    raise RecipeError("TRL stops the whole run at this row", why="assistant_only_loss finds no assistant token in it",
+                                      fix="remove the row or change the template")
+                masks.append(drawn)
+        if not masks:
+            return label_rules.whole(subject)
+        flags, reasons = list(masks[0][0]), list(masks[0][1])
+        for other, why in masks[1:]:
+            for i in range(n):
+                if flags[i]:  # a token already masked keeps its first reason
+                    flags[i], reasons[i] = other[i], why[i]
+        return flags, reasons
+
+    def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
+        if not recipe.batch.flatten:
+            return super().collate(examples, rows, recipe, tools)
+        if recipe.pack.strategy == "none" and recipe.length.max is not None:
+            raise RecipeError("TRL refuses padding_free without packing while max_length is set", fix="set length.max to null")
+        lengths = tuple(len(example.input_ids) for example in examples)
+        return flat_batch(examples, rows, [range(n) for n in lengths], recipe, pad_token_id(recipe, tools)[0])
+
+    def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> tuple[Pack, ...]:
+        size = recipe.length.max
+        if size is None:
+            raise RecipeError("TRL cannot pack without max_length", fix="set length.max")
+        if recipe.pack.strategy == "wrapped":
+            return pack_wrapped(examples, size)
+        return pack_bfd(examples, size, split=recipe.pack.strategy == "bfd_split")
+
+    def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
+        if recipe.pack.strategy == "wrapped" and not recipe.batch.flatten:
+            return super().collate_packs(packs, recipe, tools)
+        examples = [Example(pack.input_ids, pack.labels, (1,) * len(pack.input_ids)) for pack in packs]
+        positions = [pack.position_ids or range(len(pack.input_ids)) for pack in packs]
+        return flat_batch(examples, range(len(packs)), positions, recipe, pad_token_id(recipe, tools)[0])
+
+    def read_config(self, path: str, text: str, version: str | None = None) -> OpenedConfig:
+        from sftui.trainers.trl.config import read
+
+        return read(path, text, self.preset(version))
+
+    def write_config(self, recipe: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
+        from sftui.trainers.trl.config import write
+
+        return write(recipe, self.preset(recipe.preset.partition("@")[2] or None), opened, facts)
+
+
+def text_field(recipe: Recipe) -> str:
+    """The column of plain text."""
+    return str(recipe.mask.options.get(TEXT_FIELD) or recipe.data.fields.get("text") or "text")
+
+
+def assistant_only(recipe: Recipe) -> bool:
+    """assistant_only_loss."""
+    return recipe.mask.rule == "generation_tag"
+
+
+def completion_only(recipe: Recipe) -> bool | None:
+    """completion_only_loss; None leaves it to the columns."""
+    stated = recipe.mask.options.get("completion_only_loss")
+    if isinstance(stated, bool):
+        return stated
+    return {"completion": True, "all": False}.get(recipe.mask.rule)
+
+
+def flat_batch(
+    examples: Sequence[Example], rows: Sequence[int], positions: Sequence[Sequence[int]], recipe: Recipe, pad_id: int | None
+) -> Batch:
+    """Padding-free: one row, position ids that start anew, no attention mask, first of each document masked."""
+    ids = [i for example in examples for i in example.input_ids]
+    labels = [label for example in examples for label in example.labels]
+    places = [place for one in positions for place in one]
+    multiple = recipe.batch.multiple or 1
+    gap = -len(ids) % multiple
+    ids += [pad_id or 0] * gap
+    labels += [IGNORE_INDEX] * gap
+    places += [0] * gap
+    labels = [IGNORE_INDEX if place == 0 else label for place, label in zip(places, labels)]
+    return Batch(
+        rows=tuple(rows), lengths=tuple(len(example.input_ids) for example in examples), input_ids=(tuple(ids),),
+        labels=(tuple(labels),), attention_mask=None, position_ids=(tuple(places),),
+        notes=("padding-free: one row, no attention mask, the first token of each document carries no loss",),
+    )
+
+
+def _stored_masks(conversation: Conversation, count: int, recipe: Recipe) -> list[label_rules.Drawn]:
+    """Mask columns beside input_ids: assistant_masks always, completion_mask only if asked for by name."""
+    found: list[label_rules.Drawn] = []
+    wanted = ["assistant_masks"]
+    if completion_only(recipe) is True:
+        wanted.insert(0, "completion_mask")
+    for name in wanted:
+        mask = conversation.extra.get(name)
+        if mask is None:
+            continue
+        if len(mask) != count:
+            raise RecipeError(f"`{name}` has {len(mask)} entries for {count} ids", why="TRL zips them and loses the rest",
+                              fix="mend the column")
+        flags = [bool(bit) for bit in mask]
+        found.append((flags, [Reason.GIVEN if on else Reason.GIVEN_MASKED for on in flags]))
+    return found

@@ -1,0 +1,149 @@
+"""Axolotl's own config loading, dataset preparation and collator, as `axolotl preprocess` and `train` call them.
+
+Run with the python of an environment that has `axolotl`; see `exchange` for requests and results.
+`config` holds top-level keys of its YAML, `dataset` one entry of `datasets:` without its path. The
+tokenizer comes from `base_model`, a folder with the tokenizer and a tiny Llama's config. Rows are
+told apart by an extra column of the data (see `exchange.carry_rows`), so shuffling does no harm.
+Two things differ from a real run, neither touches data: maps run in this process instead of
+spawned ones, and the prepared dataset is not saved.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from exchange import (  # type: ignore[import-not-found]
+    ROW,
+    batch_record,
+    carry_rows,
+    data_file,
+    quiet_environment,
+    read_rows,
+    row_record,
+    serve,
+    tiny_config,
+    tiny_model,
+    tokenizer_folder,
+)
+
+OPTIONAL = ("attention_mask", "position_ids")
+
+
+def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
+    import yaml
+    from axolotl.cli.args import PreprocessCliArgs
+    from axolotl.cli.config import load_cfg
+    from axolotl.common.datasets import load_datasets
+    from axolotl.loaders import load_tokenizer
+
+    model_folder = tokenizer_folder(request, work)
+    config = configuration(request, work, model_folder)
+    yield {"kind": "head", "rows_in": len(read_rows(request))}
+    path = work / "config.yml"
+    path.write_text(yaml.safe_dump(config), encoding="utf-8")
+    (model_folder / "config.json").write_text(json.dumps({
+        "architectures": ["LlamaForCausalLM"], "model_type": "llama", **tiny_config(1000),
+    }))
+    warnings = Warnings()
+    cfg = load_cfg(str(path), is_preprocess=True)
+    cfg.is_preprocess, cfg.dataset_num_proc = True, None
+    warnings.attach("axolotl")
+    done = load_datasets(cfg=cfg, cli_args=PreprocessCliArgs()).train_dataset
+    warnings.detach()
+    yield {"kind": "head", "kept": len(done), "columns": done.column_names, "warnings": warnings.texts}
+    numbered = ROW in done.column_names
+    for record in done:
+        more = {name: record[name] for name in OPTIONAL if name in done.column_names}
+        yield row_record(record[ROW] if numbered else None, record["input_ids"], record["labels"], **more)
+    wanted = request.get("batch") or {}
+    if wanted.get("count") and len(done):
+        yield from batches(cfg, load_tokenizer(cfg), done, wanted)
+
+
+def configuration(request: Mapping[str, Any], work: Path, model_folder: Path) -> dict[str, Any]:
+    """The whole YAML: what a run on this machine needs, the user's file, then the request's keys."""
+    import yaml
+
+    given = yaml.safe_load(Path(request["config_file"]).read_text()) if request.get("config_file") else {}
+    dataset = {"type": "chat_template", **((given.get("datasets") or [{}])[0]), **(request.get("dataset") or {})}
+    batch = request.get("batch") or {}
+    return {
+        "gradient_accumulation_steps": 1, "num_epochs": 1, "learning_rate": 1e-4, "optimizer": "adamw_torch",
+        "sequence_len": 512, **given,
+        "val_set_size": 0.0, "bf16": False, "fp16": False, "tf32": False, "micro_batch_size": batch.get("size", 1),
+        **request.get("config", {}),
+        "base_model": str(model_folder), "dataset_num_proc": 1,
+        "datasets": [{**dataset, "path": str(data_file(request, work, numbered=True)), "ds_type": "json"}],
+        "dataset_prepared_path": str(work / "prepared"), "output_dir": str(work / "out"),
+    }
+
+
+def batches(cfg: Any, tokenizer: Any, dataset: Any, wanted: Mapping[str, int]) -> Iterator[dict[str, Any]]:
+    """Batches of axolotl's own trainer: its sampler where it packs, else rows in order; its collator."""
+    from axolotl.core.builders import HFCausalTrainerBuilder
+    from torch.utils.data import SequentialSampler
+
+    cfg.use_cpu = True
+    builder = HFCausalTrainerBuilder(cfg, tiny_model(len(tokenizer)), tokenizer)
+    builder.train_dataset = dataset.remove_columns([ROW]) if ROW in dataset.column_names else dataset
+    trainer = builder.build(10)
+    size = wanted["size"]
+    if cfg.sample_packing:
+        sampler = trainer._create_multipack_sampler(SequentialSampler(dataset), dataset)
+        groups = [[list(map(int, bin_)) for bin_ in batch] for batch in sampler][: wanted["count"]]
+    else:
+        starts = range(0, min(len(dataset), size * wanted["count"]), size)
+        groups = [list(range(start, min(start + size, len(dataset)))) for start in starts]
+    keep = [name for name in ("input_ids", "labels", *OPTIONAL) if name in dataset.column_names]
+    for group in groups:
+        bins = group if group and isinstance(group[0], list) else None
+        chosen = [i for bin_ in bins for i in bin_] if bins else group
+        features = [[{k: dataset[i][k] for k in keep} for i in bin_] for bin_ in bins] if bins \
+            else [{k: dataset[i][k] for k in keep} for i in group]
+        rows = [dataset[i].get(ROW) for i in chosen]
+        yield {**batch_record(rows, trainer.data_collator(features)), "bins": [len(b) for b in bins] if bins else None}
+
+
+class Warnings(logging.Handler):
+    """What axolotl warns of during one request."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.texts: list[str] = []
+        self.loggers: list[logging.Logger] = []
+
+    def attach(self, prefix: str) -> None:
+        names = [name for name in logging.root.manager.loggerDict if name.startswith(prefix)]
+        self.loggers = [logging.getLogger(name) for name in names]
+        for logger in self.loggers:
+            logger.addHandler(self)
+
+    def detach(self) -> None:
+        for logger in self.loggers:
+            logger.removeHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.getMessage() not in self.texts:
+            self.texts.append(record.getMessage())
+
+
+def versions() -> dict[str, str]:
+    from importlib.metadata import version
+
+    return {name: version(name) for name in ("axolotl", "transformers", "datasets", "tokenizers", "torch")}
+
+
+if __name__ == "__main__":
+    quiet_environment(
+        AXOLOTL_DO_NOT_TRACK="1", AXOLOTL_IS_PREPROCESS="1", AXOLOTL_LOG_LEVEL="WARNING", LOG_LEVEL="ERROR",
+        TRL_EXPERIMENTAL_SILENCE="1", ACCELERATE_USE_CPU="1",
+    )
+    carry_rows()
+    import axolotl.utils.data.sft as sft
+
+    sft.save_preprocessed_dataset = lambda *args, **kwargs: None
+    serve("axolotl", prepare, versions)

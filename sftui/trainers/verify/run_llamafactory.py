@@ -1,0 +1,121 @@
+"""LLaMA-Factory's own argument parser, tokenizer loading, `get_dataset` and SFT collator, as `run_sft` calls them.
+
+Run with the python of an environment that has `llamafactory`; see `exchange` for requests and
+results. `config` holds keys of its YAML, `dataset` the entry of dataset_info.json without
+file_name. Rows are told apart by an extra column of the data (see `exchange.carry_rows`); packs
+are recorded in order without row numbers.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib.machinery
+import json
+import sys
+import types
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from exchange import (  # type: ignore[import-not-found]
+    ROW,
+    batch_record,
+    carry_rows,
+    data_file,
+    quiet_environment,
+    read_rows,
+    row_record,
+    serve,
+    tiny_config,
+    tokenizer_folder,
+)
+
+OPTIONAL = ("attention_mask", "position_ids")
+
+
+def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
+    from llamafactory.data import get_dataset, get_template_and_fix_tokenizer
+    from llamafactory.data.template import TEMPLATES
+    from llamafactory.hparams import get_train_args
+    from llamafactory.model import load_tokenizer
+
+    untouched = copy.deepcopy(TEMPLATES)  # get_template_and_fix_tokenizer changes the registered template
+    yield {"kind": "head", "rows_in": len(read_rows(request))}
+    model_args, data_args, training_args, *_ = get_train_args(configuration(request, work))
+    module = load_tokenizer(model_args)
+    tokenizer = module["tokenizer"]
+    try:
+        template = get_template_and_fix_tokenizer(tokenizer, data_args)
+        done = get_dataset(template, model_args, data_args, training_args, stage="sft", **module)["train_dataset"]
+    finally:
+        TEMPLATES.clear()
+        TEMPLATES.update(untouched)
+    yield {"kind": "head", "kept": len(done), "columns": done.column_names, "eos_token": tokenizer.eos_token,
+           "pad_token": tokenizer.pad_token}
+    for record in done:
+        more = {name: record[name] for name in OPTIONAL if name in done.column_names}
+        row = record.get(ROW)
+        made = row_record(row, record["input_ids"], record["labels"], **more)
+        yield made if row is not None else {**made, "kind": "pack"}
+    yield from batches(request.get("batch") or {}, done, template, module, model_args, data_args)
+
+
+def configuration(request: Mapping[str, Any], work: Path) -> dict[str, Any]:
+    """The arguments of `llamafactory-cli train`: what this machine needs, the user's file, the request's keys."""
+    import yaml
+
+    given = yaml.safe_load(Path(request["config_file"]).read_text()) if request.get("config_file") else {}
+    folder = tokenizer_folder(request, work)
+    (folder / "config.json").write_text(json.dumps({
+        "architectures": ["LlamaForCausalLM"], "model_type": "llama", **tiny_config(1000),
+    }))
+    path = data_file(request, work, numbered=True)
+    entry = {"file_name": path.name, **(request.get("dataset") or {})}
+    (work / "dataset_info.json").write_text(json.dumps({"rows": entry}))
+    return {
+        "stage": "sft", "do_train": True, "finetuning_type": "full", "overwrite_cache": True, **given,
+        **request.get("config", {}),
+        "model_name_or_path": str(folder), "dataset": "rows", "dataset_dir": str(work),
+        "output_dir": str(work / "out"), "report_to": "none", "use_cpu": True, "bf16": False, "fp16": False,
+        "preprocessing_num_workers": None,
+    }
+
+
+def batches(
+    wanted: Mapping[str, int], dataset: Any, template: Any, module: Mapping[str, Any], model_args: Any, data_args: Any
+) -> Iterator[dict[str, Any]]:
+    """Rows in order through the collator, built as `run_sft` builds it for training."""
+    import torch
+    from llamafactory.data.collator import SFTDataCollatorWith4DAttentionMask
+    from llamafactory.extras.constants import IGNORE_INDEX
+
+    pad = module["tokenizer"].pad_token_id
+    collator = SFTDataCollatorWith4DAttentionMask(
+        template=template, model=None, pad_to_multiple_of=8,
+        label_pad_token_id=IGNORE_INDEX if data_args.ignore_pad_token_for_loss else pad,
+        block_diag_attn=model_args.block_diag_attn, neat_packing=data_args.neat_packing,
+        compute_dtype=model_args.compute_dtype or torch.float32, **module,
+    )
+    size = wanted.get("size", 4)
+    for start in range(0, min(len(dataset), size * wanted.get("count", 0)), size):
+        chosen = [dict(dataset[i]) for i in range(start, min(start + size, len(dataset)))]
+        rows = [feature.pop(ROW, None) for feature in chosen]
+        yield batch_record(rows, collator(chosen))
+
+
+def versions() -> dict[str, str]:
+    from importlib.metadata import version
+
+    return {name: version(name) for name in ("llamafactory", "transformers", "datasets", "tokenizers", "torch")}
+
+
+if __name__ == "__main__":
+    quiet_environment(DISABLE_VERSION_CHECK="1", LLAMAFACTORY_VERBOSITY="ERROR", USE_V1="0")
+    try:
+        import torchaudio  # noqa: F401
+    except (ImportError, OSError):  # it is only for sound, and rarely built for the torch that is installed
+        stub = types.ModuleType("torchaudio")
+        stub.__spec__ = importlib.machinery.ModuleSpec("torchaudio", None)
+        sys.modules["torchaudio"] = stub
+    carry_rows()
+    serve("llamafactory", prepare, versions)

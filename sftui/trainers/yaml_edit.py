@@ -1,0 +1,183 @@
+"""Change keys of a YAML file and nothing else: comments, order, anchors and quoting stay.
+
+A round-trip dump still moves white space and long lines, so the text itself is edited: ruamel.yaml
+parses it and says where each key and value stands.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sftui.errors import RecipeError
+
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """Stands for a key that is to go."""
+
+
+REMOVE = Remove()
+
+
+def edit(text: str, changes: Mapping[Path, Any], where: str = "the config") -> str:
+    """The text with each path set to its value (or gone, for REMOVE); one line a key where that can be.
+
+    Missing parents are made. RecipeError where the text is no YAML mapping or a path goes through a scalar.
+    """
+    for path, value in changes.items():
+        text = _edit_one(text, path, value, where)
+    return text
+
+
+def scalar(value: Any) -> str:
+    """A value as YAML reads it back in versions 1.1 and 1.2 alike, on one line."""
+    from ruamel.yaml import YAML
+
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str) and (value.lower() in _WORDS or "\n" in value or not value):
+        return _quoted(value)
+    writer = YAML(typ="safe", pure=True)
+    writer.default_flow_style = True
+    writer.allow_unicode = True
+    writer.width = 1_000_000
+    stream = io.StringIO()
+    writer.dump(list(value) if isinstance(value, tuple) else value, stream)
+    return stream.getvalue().removesuffix("\n").removesuffix("...").rstrip("\n")
+
+
+_WORDS = {"yes", "no", "on", "off", "y", "n", "true", "false", "null", "~"}
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
+    return f'"{escaped}"'
+
+
+def _edit_one(text: str, path: Path, value: Any, where: str) -> str:
+    root = _compose(text, where)
+    if root is None:
+        return "" if value is REMOVE else _block(path, value, 0) if not text.strip() else text.rstrip("\n") + "\n" + _block(path, value, 0)
+    node, parent, key_node, depth = root, None, None, 0
+    for depth, step in enumerate(path):
+        parent = node
+        found = _child(node, step)
+        if found is None:
+            return text if value is REMOVE else _insert(text, node, path[depth:], value, where)
+        key_node, node = found
+    if value is REMOVE:
+        return _delete(text, parent, key_node, node)
+    start, end = _value_range(text, key_node, node)
+    gap = " " if text[start - 1:start] == ":" else ""
+    return text[:start] + gap + scalar(value) + text[end:]
+
+
+def _compose(text: str, where: str) -> Any:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        node = YAML(pure=True).compose(io.StringIO(text))
+    except YAMLError as error:
+        raise RecipeError("the config is not valid YAML", where=where, why=str(error).splitlines()[0]) from error
+    if node is not None and node.id != "mapping":
+        raise RecipeError("the config is not a mapping of keys", where=where)
+    return node
+
+
+def _child(node: Any, step: str | int) -> tuple[Any, Any] | None:
+    if node.id == "mapping":
+        for key, value in node.value:
+            if key.value == step:
+                return key, value
+        return None
+    if node.id == "sequence" and isinstance(step, int) and 0 <= step < len(node.value):
+        return None, node.value[step]
+    return None
+
+
+def _value_range(text: str, key: Any, node: Any) -> tuple[int, int]:
+    """Where the value stands; an alias is found behind its key, an anchor is left in place."""
+    start, end = node.start_mark.index, _end(text, node)
+    if key is not None and start < key.end_mark.index:  # an alias: its node is the anchored one
+        start = text.index("*", key.end_mark.index)
+        end = start + 1
+        while end < len(text) and not text[end].isspace() and text[end] not in ",]}":
+            end += 1
+        return start, end
+    if text[start:start + 1] == "&":
+        while start < end and not text[start].isspace():
+            start += 1
+        while start < end and text[start] == " ":
+            start += 1
+    if start == end and key is not None:  # an empty value: `key:`
+        colon = text.index(":", key.end_mark.index)
+        return colon + 1, colon + 1
+    return start, end
+
+
+def _end(text: str, node: Any) -> int:
+    """Where a value ends, without the comments and blank lines that a block takes in."""
+    if node.id == "scalar" or node.flow_style:
+        end: int = node.end_mark.index
+        if node.id == "scalar" and node.style in ("|", ">"):
+            return len(text[:end].rstrip("\n"))
+        return end
+    if not node.value:
+        return int(node.end_mark.index)
+    last = node.value[-1]
+    return _end(text, last[1] if isinstance(last, tuple) else last)
+
+
+def _insert(text: str, node: Any, path: Path, value: Any, where: str) -> str:
+    if node.id == "sequence" and path[0] == len(node.value) and node.value and not node.flow_style:
+        column = node.start_mark.column
+        at = _line_end(text, _end(text, node))
+        body = scalar(value) if len(path) == 1 else _block(path[1:], value, 0).strip()
+        return text[:at] + f"\n{' ' * column}- {body}" + text[at:]
+    if node.id != "mapping":
+        raise RecipeError(f"the config has no place for `{'.'.join(map(str, path))}`", where=where, fix="set it by hand")
+    if node.flow_style:
+        at = node.end_mark.index - 1
+        inner = scalar(value) if len(path) == 1 else scalar(_nested(path[1:], value))
+        return text[:at] + (", " if node.value else "") + f"{path[0]}: {inner}" + text[at:]
+    column = node.value[0][0].start_mark.column if node.value else node.start_mark.column
+    at = _line_end(text, _end(text, node))
+    return text[:at] + "\n" + _block(path, value, column).rstrip("\n") + text[at:]
+
+
+def _block(path: Path, value: Any, column: int) -> str:
+    lines = []
+    for depth, step in enumerate(path[:-1]):
+        lines.append(f"{' ' * (column + 2 * depth)}{step}:")
+    lines.append(f"{' ' * (column + 2 * (len(path) - 1))}{path[-1]}: {scalar(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _nested(path: Sequence[str | int], value: Any) -> Any:
+    for step in reversed(path):
+        value = {step: value}
+    return value
+
+
+def _delete(text: str, parent: Any, key: Any, node: Any) -> str:
+    start = key.start_mark.index if key is not None else node.start_mark.index
+    _, end = _value_range(text, key, node)
+    if parent.flow_style:
+        tail = len(text[end:]) - len(text[end:].lstrip(" ,"))
+        return text[:start] + text[end + tail:]
+    line = text.rfind("\n", 0, start) + 1
+    after = _line_end(text, end)
+    return text[:line] + text[after + 1:]
+
+
+def _line_end(text: str, at: int) -> int:
+    found = text.find("\n", at)
+    return len(text) if found < 0 else found

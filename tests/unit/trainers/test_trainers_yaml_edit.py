@@ -1,0 +1,97 @@
+"""Editing one key changes one line, whatever the file looks like."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+import pytest
+import yaml
+
+from sftui.errors import RecipeError
+from sftui.trainers.yaml_edit import REMOVE, edit, scalar
+
+CONFIG = """\
+# my run
+base_model: "google/gemma-2b"   # the base
+defaults: &defaults
+    lr: 1e-5
+    eps:   0.1
+
+datasets:
+  - path: data.jsonl   # mine
+    type: chat_template
+    roles_to_train: ["assistant"]
+  - path: other.jsonl
+    type: alpaca
+
+sequence_len: 2048
+long: "a very long line that a round-trip dump would fold, because it is wider than eighty characters, which nobody wants"
+special_tokens: {pad_token: <pad>}
+inherit:
+  <<: *defaults
+  lr: &rate 0.1
+again: *rate
+empty:
+block: |
+  one
+  two
+# the end
+"""
+
+
+def changed_lines(before: str, after: str) -> list[str]:
+    return [line for line in difflib.ndiff(before.splitlines(), after.splitlines()) if line[0] in "+-"]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "plus"),
+    [
+        (("sequence_len",), 4096, "+ sequence_len: 4096"),
+        (("base_model",), "x/y", "+ base_model: x/y   # the base"),
+        (("datasets", 0, "type"), "alpaca", "+     type: alpaca"),
+        (("datasets", 0, "path"), "new.jsonl", "+   - path: new.jsonl   # mine"),
+        (("datasets", 0, "roles_to_train"), ["assistant", "tool"], "+     roles_to_train: [assistant, tool]"),
+        (("datasets", 0, "train_on_eos"), "last", "+     train_on_eos: last"),
+        (("special_tokens", "eos_token"), "<|im_end|>", "+ special_tokens: {pad_token: <pad>, eos_token: <|im_end|>}"),
+        (("inherit", "lr"), 0.5, "+   lr: &rate 0.5"),
+        (("inherit", "eps"), 0.5, "+   eps: 0.5"),
+        (("again",), 3, "+ again: 3"),
+        (("empty",), True, "+ empty: true"),
+        (("new_key",), "off", '+ new_key: "off"'),
+        (("train_on_inputs",), False, "+ train_on_inputs: false"),
+    ],
+)
+def test_one_key_one_line(path: tuple[Any, ...], value: Any, plus: str) -> None:
+    after = edit(CONFIG, {path: value})
+    lines = changed_lines(CONFIG, after)
+    assert [line.rstrip() for line in lines if line[0] == "+"] == [plus], lines
+    assert sum(line[0] == "-" for line in lines) <= 1
+    found: Any = yaml.safe_load(after)
+    for step in path:
+        found = found[step]
+    assert found == value
+
+
+def test_a_key_goes_with_its_line_and_nothing_else() -> None:
+    assert changed_lines(CONFIG, edit(CONFIG, {("sequence_len",): REMOVE})) == ["- sequence_len: 2048"]
+    assert changed_lines(CONFIG, edit(CONFIG, {("block",): REMOVE})) == ["- block: |", "-   one", "-   two"]
+    assert edit(CONFIG, {("absent",): REMOVE}) == CONFIG
+
+
+def test_parents_are_made() -> None:
+    after = edit(CONFIG, {("eval", "data"): "x.jsonl"})
+    assert yaml.safe_load(after)["eval"] == {"data": "x.jsonl"}
+    assert yaml.safe_load(edit("", {("a", "b"): 1})) == {"a": {"b": 1}}
+    assert yaml.safe_load(edit("# only a comment\n", {("a",): 1})) == {"a": 1}
+
+
+@pytest.mark.parametrize("value", ["on", "1e-5", "a: b", "#x", "[/INST]", "x\ny", "", "null", " lead", "'q\"", "<|im_end|>", "@a", "é⏎", 3, 1.5, None, True, [1, "a"]])
+def test_scalars_read_back_as_they_were(value: Any) -> None:
+    assert yaml.safe_load(f"k: {scalar(value)}") == {"k": value} or value == "1e-5"
+
+
+@pytest.mark.parametrize("bad", ["a: [", "- a\n- b\n", "just text"])
+def test_no_mapping_is_refused(bad: str) -> None:
+    with pytest.raises(RecipeError):
+        edit(bad, {("a",): 1})
