@@ -2,24 +2,107 @@
 
 Contract: a *line* is a tuple of `Segment(text, role, over)`; `text` is already visible and its
 width is `cell_width(text)`; roles are mapped to styles by the widget, `over` (cursor, hit) lies
-on top. Every function here is pure and takes frozen data.
+on top. Every function here is pure and takes frozen data; no line is wider than the width given.
 
-    table = make_table(inspection)                                      # None where there are no tokens
-    layout = lay_out(table, state.zoom, state.shift, state.width)       # cache by (inspection, zoom, shift, width)
-    state = settle(state, layout)                                       # after each new layout
-    state = apply(state, Action.RIGHT, table, layout, amount)           # after each key
-    lines = draw(table, layout, state)                                  # what is seen, O(height)
+The grid (all zooms, both views):
+
+    table = make_table(inspection)                                 # None where there are no tokens
+    layout = lay_out(table, state.zoom, state.shift, state.width)  # cache by (inspection, zoom, shift, width)
+    state = settle(state, layout)                                  # after each new layout
+    state = apply(state, Action.RIGHT, table, layout, amount)      # after each key
+    lines = draw(table, layout, state)                             # what is seen, O(height)
+
+Around it, each `…_lines(…, width) -> tuple[Line, ...]`: `conversation_lines`, `rendered_lines`,
+`raw_lines`, `boundary_lines`, `batch_lines`, `pack_lines`, `recipe_lines`, `knob_lines`,
+`change_lines`, `diff_lines`, `shift_lines`, `notice_lines`, `token_lines`; one line each:
+`row_line`, `token_line`, `header_text`. Search: `find(inspection, kind, query)`. For plain text and
+tests: `plain(lines)`, `role_map(lines)`.
 """
 
-from sftui.views.cells import Line, Over, Role, Segment, crop, plain, role_map, wrap
+from sftui.views.batch import batch_lines, pack_lines
+from sftui.views.boundary import boundary_lines, boundary_words, straddler
+from sftui.views.cells import Line, LineBuilder, Over, Role, Segment, crop, line, plain, role_map, wrap
 from sftui.views.draw import draw, draw_lines
 from sftui.views.grid import Action, GridState, Layout, Zoom, apply, settle
+from sftui.views.knobs import (
+    KnobLine,
+    change_lines,
+    diff_lines,
+    diff_text_lines,
+    knob_lines,
+    recipe_lines,
+    value_text,
+)
 from sftui.views.layout import lay_out
+from sftui.views.panes import conversation_lines, raw_lines, rendered_lines
+from sftui.views.search import check_query, find
+from sftui.views.status import (
+    Summary,
+    count_words,
+    figures_text,
+    header_text,
+    notice_lines,
+    row_line,
+    shift_lines,
+    token_line,
+    token_lines,
+    trained_words,
+)
 from sftui.views.table import TokenTable, make_table
 from sftui.views.words import convention, explain, shift_warning, what_is_learnt, why_stopped
 
 __all__ = [
-    "Action", "GridState", "Layout", "Line", "Over", "Role", "Segment", "TokenTable", "Zoom", "apply",
-    "convention", "crop", "draw", "draw_lines", "explain", "lay_out", "make_table", "plain", "role_map",
-    "settle", "shift_warning", "what_is_learnt", "why_stopped", "wrap",
+    "Action",
+    "GridState",
+    "KnobLine",
+    "Layout",
+    "Line",
+    "LineBuilder",
+    "Over",
+    "Role",
+    "Segment",
+    "Summary",
+    "TokenTable",
+    "Zoom",
+    "apply",
+    "batch_lines",
+    "boundary_lines",
+    "boundary_words",
+    "change_lines",
+    "check_query",
+    "convention",
+    "conversation_lines",
+    "count_words",
+    "crop",
+    "diff_lines",
+    "diff_text_lines",
+    "draw",
+    "draw_lines",
+    "explain",
+    "figures_text",
+    "find",
+    "header_text",
+    "knob_lines",
+    "lay_out",
+    "line",
+    "make_table",
+    "notice_lines",
+    "pack_lines",
+    "plain",
+    "raw_lines",
+    "recipe_lines",
+    "rendered_lines",
+    "role_map",
+    "row_line",
+    "settle",
+    "shift_lines",
+    "shift_warning",
+    "straddler",
+    "token_line",
+    "token_lines",
+    "trained_words",
+    "value_text",
+    "what_is_learnt",
+    "why_stopped",
+    "wrap",
 ]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from sftui.text import cell_width, fit, split_at
+from sftui.text import ELLIPSIS, cell_width, split_at
 
 
 class Role(str, Enum):
@@ -129,15 +129,17 @@ def merged(segments: Iterable[Segment]) -> Line:
 
 
 def crop(cells: Line, width: int) -> Line:
-    """A line cut to at most `width` cells, with … where something is cut."""
+    """A line cut to at most `width` cells, with … where anything but spaces is cut."""
     if sum(s.width for s in cells) <= width:
         return cells
+    text = "".join(s.text for s in cells)
+    cut = "" if cell_width(text.rstrip(" ")) <= width else ELLIPSIS
     kept: list[Segment] = []
     used = 0
     for segment in cells:
-        if used + segment.width >= width:
-            head, _ = split_at(segment.text, max(width - used - 1, 0))
-            kept.append(replace(segment, text=head + "…" if width > used else ""))
+        if used + segment.width + len(cut) > width:
+            head, _ = split_at(segment.text, max(width - used - len(cut), 0))
+            kept.append(replace(segment, text=head + cut if width > used else ""))
             break
         kept.append(segment)
         used += segment.width
@@ -172,11 +174,6 @@ def wrap(cells: Line, width: int, indent: str = "") -> tuple[Line, ...]:
 def text_lines(text: str, width: int, role: Role = Role.PLAIN) -> tuple[Line, ...]:
     """Visible text, with real line feeds between its lines, wrapped to `width`."""
     return tuple(row for part in text.split("\n") for row in wrap(line((part, role)), width))
-
-
-def cell_line(text: str, width: int, role: Role = Role.PLAIN) -> Segment:
-    """One segment of exactly `width` cells."""
-    return Segment(fit(text, width), role)
 
 
 def plain(lines: Iterable[Line]) -> str:

@@ -48,7 +48,7 @@ def _row(table: TokenTable, layout: Layout, state: GridState, tokens: range, nam
 def _gap(
     builder: LineBuilder, table: TokenTable, name: str, i: int, role: Role, text: str, loss: str, shift: bool
 ) -> None:
-    if (loss[i] == CUT) != (loss[i + 1] == CUT):
+    if (loss[i] == CUT) != (loss[i + 1] == CUT) or (not table.joined and table.predecessor(i + 1) is None):
         builder.add(END, Role.BORDER)
     elif name == "loss" and loss[i] == loss[i + 1] and loss[i] in (TRAINED, MASKED):
         builder.add(text, role)

@@ -8,12 +8,15 @@ from sftui.views.columns import LOSS_ROLES
 from sftui.views.grid import GridState, Layout, over
 from sftui.views.layout import GUTTER, flow_cell
 from sftui.views.table import CUT, MASKED_LABEL, TRAINED, TokenTable
-from sftui.views.words import NOTHING_FOLLOWS, what_is_learnt
+from sftui.views.words import NOTHING_FOLLOWS, what_is_learnt, what_is_trained
 
 MIXED = "▒"
 """In the gutter: this line holds both trained and masked tokens."""
 
 MAX_TOKEN = 22
+REASON_WIDTH = 18
+WORDS_WIDTH = 30
+"""The words name the reason too, so the column of reasons is the first to go where it is narrow."""
 
 
 def draw_flow(table: TokenTable, layout: Layout, state: GridState, band: int) -> Line:
@@ -47,7 +50,7 @@ def row_header(table: TokenTable, layout: Layout) -> Line:
     builder = LineBuilder()
     for name, width in (("pos", _pos_width(table)), *(_names(layout, token)), ("", 1)):
         builder.add(fit(name, width), Role.LABEL).add(" ", Role.LABEL)
-    for name, width in (("reason", reason), ("part", part), ("what is learnt" if layout.shift else "in words", words)):
+    for name, width in (("reason", reason), ("part", part), ("in words", words)):
         if width:
             builder.add(fit(name, width), Role.LABEL).add(" ", Role.LABEL)
     return crop(builder.line(), layout.width)
@@ -81,7 +84,7 @@ def draw_row(table: TokenTable, layout: Layout, state: GridState, i: int) -> Lin
     if part:
         builder.add(fit(table.parts[i], part) + " ", Role.HEADER)
     if words:
-        said = what_is_learnt(table, i)
+        said = what_is_learnt(table, i) if layout.shift else what_is_trained(table, i)
         builder.add(clip(said, words), loss_role)
     return crop(builder.line(), layout.width)
 
@@ -115,11 +118,8 @@ def _row_columns(table: TokenTable, layout: Layout) -> tuple[int, int, int, int]
     fixed += 0 if layout.shift else 7
     token = min(max((layout.width - fixed) // (tokens + 2), 8), MAX_TOKEN)
     left = layout.width - fixed - tokens * (token + 1)
-    reason = 18 if left >= 18 else 0
+    reason = REASON_WIDTH if left >= WORDS_WIDTH + REASON_WIDTH else 0
     left -= reason + 1 if reason else 0
-    part = 18 if left >= 60 else 0
+    part = REASON_WIDTH if left >= WORDS_WIDTH + REASON_WIDTH else 0
     left -= part + 1 if part else 0
-    words = left if left >= 12 else 0
-    return token, words, reason, part
-
-
+    return token, max(left, 0), reason, part

@@ -116,7 +116,7 @@ class Layout:
 
 
 def apply(
-    state: GridState, action: Action, table: TokenTable, layout: Layout, amount: int = 1
+    state: GridState, action: Action, table: TokenTable | None, layout: Layout, amount: int = 1
 ) -> GridState:
     """The state after an action; the cursor is kept in view.
 
@@ -128,7 +128,7 @@ def apply(
         return replace(state, zoom=zooms[(zooms.index(state.zoom) + step) % len(zooms)])
     if action is Action.SHIFT:
         return replace(state, shift=not state.shift)
-    if not layout.count:
+    if table is None or not layout.count:
         return replace(state, cursor=0, top=0)
     if action in _PAGES:
         return _page(state, action, layout, amount)

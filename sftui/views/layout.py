@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from sftui.text import NEWLINE, cell_width
 from sftui.views.grid import Layout, Zoom
 from sftui.views.table import CUT, END, MASKED, TRAINED, TokenTable
@@ -71,10 +69,10 @@ def _column_widths(table: TokenTable, shift: bool, limit: int) -> list[int]:
         for i in range(start, end - 1):
             if loss[i] == TRAINED:
                 widths[i] = min(max(widths[i], cells[i + 1], numbers[i + 1]), limit)
-    for (_, end), (start, _) in pairwise(table.kept):
-        widths[end - 1] = min(max(widths[end - 1], cells[start], numbers[start]), limit)
-    if table.last is not None and table.labels is not None:
-        widths[table.last] = min(max(widths[table.last], len(NOTHING_FOLLOWS)), limit)
+    for _, end in table.kept if table.labels is not None else ():
+        after = table.follower(end - 1)
+        need = len(NOTHING_FOLLOWS) if after is None else max(cells[after], numbers[after])
+        widths[end - 1] = min(max(widths[end - 1], need), limit)
     return widths
 
 

@@ -7,13 +7,11 @@ because it is what is trained on.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain
 
-from sftui.model import IGNORE_INDEX, NOWHERE, Inspection, Part, Reason, Tokens
-from sftui.text import visible, visible_token
+from sftui.model import IGNORE_INDEX, NOWHERE, Example, Inspection, Part, Reason, Tokens
+from sftui.text import SPACE, visible, visible_token
 from sftui.views.cells import Role
 
 TRAINED = "█"
@@ -34,7 +32,8 @@ class TokenTable:
     text may be longer than its surface. `labels` and `reasons` are None where the row stopped
     before them. `loss` and `loss_shifted` hold one glyph per token: does a label at this token
     count, and does the prediction made at this token count. `kept` are the ranges that reach the
-    trainer; empty where the row is dropped or nothing is known.
+    trainer; empty where all is cut. `joined`: the ranges are one sequence to the trainer; where a
+    trainer splits a long row (`Inspection.more`), each range is an example of its own.
     """
 
     ids: tuple[int, ...]
@@ -50,31 +49,33 @@ class TokenTable:
     loss_shifted: str
     kept: tuple[tuple[int, int], ...]
     ignore_index: int = IGNORE_INDEX
+    joined: bool = True
 
     def __len__(self) -> int:
         return len(self.ids)
 
-    def is_kept(self, i: int) -> bool:
-        return any(start <= i < end for start, end in self.kept)
-
     def follower(self, i: int) -> int | None:
-        """The token that is predicted at kept token `i`; None at the last one."""
+        """The token that is predicted at kept token `i`; None where nothing follows."""
         for k, (start, end) in enumerate(self.kept):
             if start <= i < end:
                 if i + 1 < end:
                     return i + 1
-                return self.kept[k + 1][0] if k + 1 < len(self.kept) else None
+                return self.kept[k + 1][0] if self.joined and k + 1 < len(self.kept) else None
+        return None
+
+    def predecessor(self, i: int) -> int | None:
+        """The token at which kept token `i` is predicted; None where nothing precedes."""
+        for k, (start, end) in enumerate(self.kept):
+            if start <= i < end:
+                if i > start:
+                    return i - 1
+                return self.kept[k - 1][1] - 1 if self.joined and k else None
         return None
 
     @property
     def first(self) -> int | None:
         """The first token that reaches the trainer."""
         return self.kept[0][0] if self.kept else None
-
-    @property
-    def last(self) -> int | None:
-        """The last token that reaches the trainer."""
-        return self.kept[-1][1] - 1 if self.kept else None
 
     def label_cell(self, i: int) -> str:
         """The label of token `i` as shown: an id, · where masked, ✂ where cut, ? where unknown."""
@@ -90,7 +91,7 @@ def make_table(inspection: Inspection, *, ignore_index: int = IGNORE_INDEX) -> T
     if tokens is None:
         return None
     count = len(tokens)
-    ids, labels, kept = _effective(inspection, count)
+    ids, labels, kept, joined = _effective(inspection, count)
     loss = _loss(labels, kept, count, ignore_index)
     cells = _cells(tokens)
     return TokenTable(
@@ -104,67 +105,101 @@ def make_table(inspection: Inspection, *, ignore_index: int = IGNORE_INDEX) -> T
         messages=tokens.messages,
         roles=_roles(tokens, loss),
         loss=loss,
-        loss_shifted=_shifted(loss, kept, known=labels is not None),
+        loss_shifted=_shifted(loss, kept, joined) if labels is not None else loss,
         kept=kept,
         ignore_index=ignore_index,
+        joined=joined,
     )
 
 
-def _effective(
-    inspection: Inspection, count: int
-) -> tuple[tuple[int, ...], tuple[int, ...] | None, tuple[tuple[int, int], ...]]:
+Ranges = tuple[tuple[int, int], ...]
+
+
+def _effective(inspection: Inspection, count: int) -> tuple[tuple[int, ...], tuple[int, ...] | None, Ranges, bool]:
+    """Ids and labels as the trainer's examples have them, the kept ranges, and whether they join."""
     assert inspection.tokens is not None
     ids = inspection.tokens.input_ids
     if inspection.labels is None:
-        return ids, None, ((0, count),) if count else ()
+        return ids, None, ((0, count),) if count else (), True
     labels = inspection.labels.labels
     kept = tuple((a, b) for a, b in inspection.labels.kept if a < b)
-    example = inspection.example
-    if example is None:
-        return ids, labels, kept
-    where = [i for a, b in kept for i in range(a, b)]
+    examples = (inspection.example, *inspection.more) if inspection.example is not None else ()
+    if len(examples) > 1:
+        split = _split(kept, examples)
+        if split is not None:
+            for span, example in zip(split, examples):
+                ids, labels = _as_given(ids, labels, (span,), example)
+            return ids, labels, split, False
+    elif examples:
+        ids, labels = _as_given(ids, labels, kept, examples[0])
+    return ids, labels, kept, True
+
+
+def _split(kept: Ranges, examples: tuple[Example, ...]) -> Ranges | None:
+    """One range per example where they cut the kept tokens up in order, else None."""
+    if len(kept) != 1:
+        return None
+    at, end = kept[0]
+    found = []
+    for example in examples:
+        size = len(example.input_ids) + (1 if example.shifted else 0)
+        found.append((at, at + size))
+        at += size
+    return tuple(found) if at <= end else None
+
+
+def _as_given(
+    ids: tuple[int, ...], labels: tuple[int, ...], kept: Ranges, example: Example
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Ids and labels with the kept ones as the example has them, where the lengths agree."""
     drop = 1 if example.shifted else 0
-    inputs, targets = where[: len(where) - drop], where[drop:]
-    if len(example.input_ids) != len(inputs) or len(example.labels) != len(targets):
-        return ids, labels, kept
-    if tuple(map(ids.__getitem__, inputs)) != example.input_ids:
-        changed = list(ids)
-        for i, value in zip(inputs, example.input_ids):
-            changed[i] = value
-        ids = tuple(changed)
-    if tuple(map(labels.__getitem__, targets)) != example.labels:
-        changed = list(labels)
-        for i, value in zip(targets, example.labels):
-            changed[i] = value
-        labels = tuple(changed)
-    return ids, labels, kept
+    length = sum(b - a for a, b in kept) - drop
+    if len(example.input_ids) != length or len(example.labels) != length:
+        return ids, labels
+    return _corrected(ids, kept, example.input_ids, 0), _corrected(labels, kept, example.labels, drop)
+
+
+def _corrected(
+    values: tuple[int, ...], kept: Ranges, given: tuple[int, ...], skip: int
+) -> tuple[int, ...]:
+    """`values` with the kept ones, from the `skip`-th on, as the trainer's example gives them."""
+    joined = tuple(chain.from_iterable(values[a:b] for a, b in kept))
+    if joined[skip : skip + len(given)] == given:
+        return values
+    changed = list(values)
+    where = [i for a, b in kept for i in range(a, b)]
+    for i, value in zip(where[skip:], given):
+        changed[i] = value
+    return tuple(changed)
 
 
 def _loss(
-    labels: tuple[int, ...] | None, kept: tuple[tuple[int, int], ...], count: int, ignore: int
+    labels: tuple[int, ...] | None, kept: Ranges, count: int, ignore: int
 ) -> str:
     if labels is None:
         return UNKNOWN * count
-    inside: list[str] = []
+    glyphs: list[str] = []
     at = 0
     for start, end in kept:
-        inside.append(CUT * (start - at))
-        inside.extend(MASKED if label == ignore or label < 0 else TRAINED for label in labels[start:end])
+        glyphs.append(CUT * (start - at))
+        glyphs += [MASKED if label < 0 or label == ignore else TRAINED for label in labels[start:end]]
         at = end
-    inside.append(CUT * (count - at))
-    return "".join(inside)
+    glyphs.append(CUT * (count - at))
+    return "".join(glyphs)
 
 
-def _shifted(loss: str, kept: tuple[tuple[int, int], ...], *, known: bool) -> str:
-    if not known:
-        return loss
-    out = list(loss)
-    order = [i for start, end in kept for i in range(start, end)]
-    for here, after in pairwise(order):
-        out[here] = loss[after]
-    if order:
-        out[order[-1]] = END
-    return "".join(out)
+def _shifted(loss: str, kept: Ranges, joined: bool) -> str:
+    """The loss glyph of the label that each token must predict; ┊ at a last input."""
+    if joined:
+        moved = "".join([loss[a:b] for a, b in kept])[1:] + END
+    else:
+        moved = "".join([loss[a + 1 : b] + END for a, b in kept])
+    out: list[str] = []
+    at = used = 0
+    for start, end in kept:
+        out += (loss[at:start], moved[used : used + end - start])
+        at, used = end, used + end - start
+    return "".join((*out, loss[at:]))
 
 
 def _cells(tokens: Tokens) -> tuple[str, ...]:
@@ -190,24 +225,24 @@ def _flow(inspection: Inspection, cells: tuple[str, ...]) -> tuple[str, ...]:
         return cells
     text = rendered.text
     starts, ends = tokens.starts, tokens.ends
-    count = len(cells)
     flow = list(cells)
+    same: dict[tuple[str, bytes], bool] = {}
     reached = 0
-    for i, (start, end, surface) in enumerate(zip(starts, ends, tokens.surfaces)):
+    for i, (start, end, surface, after) in enumerate(zip(starts, ends, tokens.surfaces, (*starts[1:], NOWHERE))):
         if start == NOWHERE:
             continue
         stretch = text[start:end]
-        shared = start < reached or (i + 1 < count and NOWHERE != starts[i + 1] < end)
-        if not shared and not _is_surface(stretch, surface):
+        key = (stretch, surface)
+        equal = same.get(key)
+        if equal is None:
+            equal = same[key] = stretch.encode("utf-8", "surrogatepass") == surface
+        if not equal and start >= reached and not start <= after < end:
             flow[i] = visible_token(stretch.encode("utf-8", "surrogatepass"), tokens.pieces[i])
         if start > reached:
-            flow[i] = visible(text[reached:start]) + flow[i]
-        reached = max(reached, end)
+            flow[i] = visible(text[reached:start]).replace(" ", SPACE) + flow[i]
+        if end > reached:
+            reached = end
     return tuple(flow)
-
-
-def _is_surface(stretch: str, surface: bytes) -> bool:
-    return stretch.encode("utf-8", "surrogatepass") == surface
 
 
 def _part_names(inspection: Inspection) -> tuple[str, ...]:
@@ -226,21 +261,25 @@ def _part_names(inspection: Inspection) -> tuple[str, ...]:
     return tuple(names)
 
 
-_PART_ROLES = {Part.CONTENT: Role.MASKED}
-
-
 def _roles(tokens: Tokens, loss: str) -> tuple[Role, ...]:
+    seen: dict[tuple[str, bool, Part], Role] = {}
     roles = []
-    for glyph, special, part in zip(loss, tokens.special, tokens.parts):
-        if glyph == TRAINED:
-            roles.append(Role.TRAINED)
-        elif glyph == CUT:
-            roles.append(Role.CUT)
-        elif special:
-            roles.append(Role.SPECIAL)
-        else:
-            roles.append(_PART_ROLES.get(part, Role.HEADER))
+    for key in zip(loss, tokens.special, tokens.parts):
+        role = seen.get(key)
+        if role is None:
+            role = seen[key] = _role(*key)
+        roles.append(role)
     return tuple(roles)
+
+
+def _role(glyph: str, special: bool, part: Part) -> Role:
+    if glyph == TRAINED:
+        return Role.TRAINED
+    if glyph == CUT:
+        return Role.CUT
+    if special:
+        return Role.SPECIAL
+    return Role.MASKED if part is Part.CONTENT else Role.HEADER
 
 
 def message_starts(table: TokenTable) -> tuple[int, ...]:
@@ -254,19 +293,3 @@ def message_starts(table: TokenTable) -> tuple[int, ...]:
 def loss_changes(loss: str) -> tuple[int, ...]:
     """The tokens at which the loss glyph differs from that of the token before."""
     return tuple(i for i in range(1, len(loss)) if loss[i] != loss[i - 1])
-
-
-def runs(values: str, start: int, stop: int) -> Iterator[tuple[int, int, str]]:
-    """Runs of one value in `values[start:stop]` as (from, to, value)."""
-    at = start
-    while at < stop:
-        end = at + 1
-        while end < stop and values[end] == values[at]:
-            end += 1
-        yield at, end, values[at]
-        at = end
-
-
-def before_or_at(positions: tuple[int, ...], token: int) -> int:
-    """Index of the last of the sorted `positions` that is ≤ token; −1 where there is none."""
-    return bisect_right(positions, token) - 1

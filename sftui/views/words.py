@@ -6,7 +6,7 @@ from sftui.model import Inspection, Reason, Stage
 from sftui.views.table import CUT, END, TRAINED, UNKNOWN, TokenTable
 
 NOTHING_FOLLOWS = "nothing follows"
-NOTHING_PRECEDES = "nothing before"
+NOTHING_PRECEDES = "nothing precedes"
 
 REASONS: dict[Reason, str] = {
     Reason.COMPLETION: "it belongs to the completion",
@@ -49,31 +49,34 @@ def what_is_learnt(table: TokenTable, i: int) -> str:
     `sees …␣on → learns ␣what`, or why nothing is learnt there.
     """
     glyph = table.loss_shifted[i]
-    if glyph == UNKNOWN:
-        return "labels are not known"
-    if glyph == CUT:
-        return "cut: never reaches the trainer"
-    if glyph == END:
-        return f"{NOTHING_FOLLOWS}: nothing left to predict"
     after = table.follower(i)
+    if glyph in _ALWAYS:
+        return _ALWAYS[glyph]
     if after is None:
-        return f"{NOTHING_FOLLOWS}: nothing left to predict"
+        return _ALWAYS[END]
     if glyph == TRAINED:
         return f"sees …{table.cells[i]} → learns {table.cells[after]}"
-    return f"{table.cells[after]} not trained{_because(table, after)}"
+    return f"not trained{_because(table, after)}"
 
 
 def what_is_trained(table: TokenTable, i: int) -> str:
-    """Whether the label of token `i` counts, and why."""
+    """What becomes of the label of token `i`, in a few words: where it is learnt, or why not."""
     glyph = table.loss[i]
-    if glyph == UNKNOWN:
-        return "labels are not known"
-    if glyph == CUT:
-        return "cut: never reaches the trainer"
-    if glyph == TRAINED and i == table.first:
-        return "labelled, but nothing precedes it: never predicted"
-    head = "trained" if glyph == TRAINED else "not trained"
-    return head + _because(table, i)
+    if glyph in _ALWAYS:
+        return _ALWAYS[glyph]
+    if glyph != TRAINED:
+        return f"not trained{_because(table, i)}"
+    before = table.predecessor(i)
+    if before is None:
+        return f"{NOTHING_PRECEDES} it: never predicted"
+    return f"sees …{table.cells[before]} → learns {table.cells[i]}"
+
+
+_ALWAYS = {
+    UNKNOWN: "labels are not known",
+    CUT: "cut: never reaches the trainer",
+    END: f"{NOTHING_FOLLOWS}: nothing left to predict",
+}
 
 
 def _because(table: TokenTable, i: int) -> str:
@@ -88,7 +91,7 @@ def explain(table: TokenTable, i: int, *, shift: bool = False) -> str:
         return what_is_learnt(table, i)
     glyph = table.loss[i]
     if glyph == UNKNOWN:
-        return "labels are not known yet"
+        return _ALWAYS[UNKNOWN]
     if glyph == CUT:
         return f"cut{why}; the trainer never sees it"
     if glyph == TRAINED:

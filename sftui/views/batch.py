@@ -1,0 +1,196 @@
+"""The batch as a padded rectangle, and a pack with its documents: shapes, waste, what is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sftui.model import IGNORE_INDEX, Batch, Pack
+from sftui.text import visible
+from sftui.views.cells import Line, LineBuilder, Role, crop, line, wrap
+from sftui.views.flow import MIXED
+from sftui.views.table import MASKED, TRAINED
+
+PAD = "╌"
+BORDER = "│"
+_ROLES = {TRAINED: Role.TRAINED, MIXED: Role.TRAINED, MASKED: Role.MASKED, PAD: Role.PAD, BORDER: Role.BORDER}
+
+
+def batch_lines(batch: Batch, width: int, *, ignore_index: int = IGNORE_INDEX) -> tuple[Line, ...]:
+    """Shapes, waste and warnings of a batch, then one strip of loss glyphs per row."""
+    lines: list[Line] = []
+    for sentence, role in _batch_words(batch, ignore_index):
+        lines += wrap(line((sentence, role)), width)
+    length = len(batch.input_ids[0]) if batch.input_ids else 0
+    row_digits, size_digits = _digits(batch.rows), _digits(batch.lengths)
+    room = max(width - row_digits - size_digits - 6, 1)
+    step = max(-(-length // room), 1)
+    if length:
+        lines.append(())
+        lines.append(crop(_legend(step), width))
+    for row, size, labels in zip(batch.rows, batch.lengths, batch.labels):
+        glyphs = _row_glyphs(labels, size, batch.pad_side, ignore_index)
+        builder = LineBuilder().add(f"row {row:>{row_digits}} ", Role.LABEL).add(f"{size:>{size_digits}} ", Role.NUMBER)
+        lines.append(crop(_strip(builder, scaled(glyphs, step)), width))
+    return tuple(lines)
+
+
+def _batch_words(batch: Batch, ignore_index: int) -> Iterator[tuple[str, Role]]:
+    rows = len(batch.input_ids)
+    length = len(batch.input_ids[0]) if rows else 0
+    cells, real = rows * length, sum(batch.lengths)
+    trained = sum(_trained(label, ignore_index) for labels in batch.labels for label in labels)
+    shape = f"{rows} × {length:,}"
+    names = ["input_ids", "labels"]
+    names += ["attention_mask"] if batch.attention_mask is not None else []
+    names += ["position_ids"] if batch.position_ids is not None else []
+    yield f"{', '.join(names)}: each {shape}", Role.TITLE
+    if not cells:
+        yield "no rows in this batch", Role.DIM
+        return
+    waste = cells - real
+    yield (
+        f"{cells:,} positions: {real:,} tokens, {waste:,} padding ({share(waste, cells)} waste, "
+        f"on the {batch.pad_side}), {trained:,} trained ({share(trained, cells)})"
+    ), Role.PLAIN
+    if batch.attention_mask is None:
+        yield "no attention mask: padding is not hidden from the model", Role.WARNING
+    for note in batch.notes:
+        yield visible(note), Role.WARNING
+    hidden, padding = _oddities(batch, ignore_index)
+    if hidden:
+        yield f"the attention mask hides {hidden:,} real tokens", Role.WARNING
+    if padding:
+        yield f"{padding:,} padding positions are trained", Role.WARNING
+
+
+def _digits(values: tuple[int, ...]) -> int:
+    return max((len(str(value)) for value in values), default=1)
+
+
+def _oddities(batch: Batch, ignore_index: int) -> tuple[int, int]:
+    """Real tokens that the attention mask hides, and padding positions that carry loss."""
+    hidden = padding = 0
+    masks = batch.attention_mask or ((),) * len(batch.rows)
+    for size, labels, mask in zip(batch.lengths, batch.labels, masks):
+        start, end = _real(size, len(labels), batch.pad_side)
+        hidden += sum(1 for value in mask[start:end] if not value)
+        padding += sum(_trained(label, ignore_index) for label in (*labels[:start], *labels[end:]))
+    return hidden, padding
+
+
+def _row_glyphs(labels: tuple[int, ...], size: int, side: str, ignore_index: int) -> str:
+    start, end = _real(size, len(labels), side)
+    inside = "".join(TRAINED if _trained(label, ignore_index) else MASKED for label in labels[start:end])
+    return PAD * start + inside + PAD * (len(labels) - end)
+
+
+def _real(size: int, length: int, side: str) -> tuple[int, int]:
+    return (length - size, length) if side == "left" else (0, size)
+
+
+def _trained(label: int, ignore_index: int) -> bool:
+    return label >= 0 and label != ignore_index
+
+
+def scaled(glyphs: str, step: int) -> str:
+    """One glyph for every `step` positions: ▒ where trained and other positions share a cell."""
+    if step <= 1:
+        return glyphs
+    out = []
+    for at in range(0, len(glyphs), step):
+        block = glyphs[at : at + step]
+        kinds = set(block)
+        if len(kinds) == 1:
+            out.append(block[0])
+        else:
+            out.append(MIXED if TRAINED in kinds else MASKED)
+    return "".join(out)
+
+
+def share(part: int, whole: int) -> str:
+    """A percentage without decimals that never rounds something to nothing, or a part to all."""
+    if not whole:
+        return "0 %"
+    percent = round(100 * part / whole)
+    if percent == 0 and part:
+        return "<1 %"
+    return ">99 %" if percent == 100 and part < whole else f"{percent} %"
+
+
+def _strip(builder: LineBuilder, glyphs: str) -> Line:
+    for glyph in glyphs:
+        builder.add(glyph, _ROLES[glyph])
+    return builder.line()
+
+
+def _legend(step: int) -> Line:
+    scale = f"1 cell = {step} positions" if step > 1 else "1 cell = 1 position"
+    mixed: tuple[str | tuple[str, Role], ...] = ((MIXED, Role.TRAINED), " both  ") if step > 1 else ()
+    return line(
+        (TRAINED, Role.TRAINED), " trained  ", (MASKED, Role.MASKED), " masked  ", *mixed,
+        (PAD, Role.PAD), " padding · ", (scale, Role.DIM),
+    )
+
+
+def pack_lines(pack: Pack, width: int, *, ignore_index: int = IGNORE_INDEX) -> tuple[Line, ...]:
+    """One packed sequence: its documents, their borders, position ids, and what it hides."""
+    length = len(pack.input_ids)
+    used = sum(end - start for _, start, end in pack.documents)
+    trained = sum(_trained(label, ignore_index) for label in pack.labels)
+    documents = f"{len(pack.documents):,} document{'s' if len(pack.documents) != 1 else ''}"
+    lines = list(wrap(line((
+        f"{documents} in {length:,} tokens · {length - used:,} padding ({share(length - used, length)} waste) · "
+        f"{trained:,} trained ({share(trained, length)})", Role.TITLE)), width))
+    for sentence, role in _pack_words(pack):
+        lines += wrap(line((sentence, role)), width)
+    lines.append(())
+    for index, start, end in pack.documents:
+        labels = pack.labels[start:end]
+        count = sum(_trained(label, ignore_index) for label in labels)
+        text = f"document {index:<6} {start:>7,} – {end:<7,} {end - start:>7,} tokens {count:>7,} trained{_positions(pack, start, end)}"
+        lines.append(crop(line((text, Role.PLAIN)), width))
+    lines.append(())
+    lines += _pack_strip(pack, width, ignore_index)
+    return tuple(lines)
+
+
+def _pack_words(pack: Pack) -> Iterator[tuple[str, Role]]:
+    if pack.position_ids is None:
+        yield "no position ids: positions run on across documents", Role.WARNING
+    else:
+        restarts = sum(1 for _, start, _ in pack.documents if pack.position_ids[start : start + 1] == (0,))
+        if restarts == len(pack.documents):
+            yield "position ids restart at every document", Role.PLAIN
+        else:
+            yield f"position ids restart at {restarts:,} of {len(pack.documents):,} documents", Role.WARNING
+    if pack.attention_mask is None:
+        yield "no attention mask: documents are kept apart by position ids alone, if the model honours them", Role.DIM
+    elif len({value for value in pack.attention_mask if value}) > 1:
+        yield "the attention mask numbers the documents", Role.PLAIN
+    else:
+        yield "the attention mask is all ones: by itself it lets documents see each other", Role.DIM
+
+
+def _positions(pack: Pack, start: int, end: int) -> str:
+    if pack.position_ids is None or start >= end:
+        return ""
+    return f"  positions {pack.position_ids[start]:,}…{pack.position_ids[end - 1]:,}"
+
+
+def _pack_strip(pack: Pack, width: int, ignore_index: int) -> Iterator[Line]:
+    """The pack as loss glyphs, documents kept apart by a border, wrapped."""
+    budget = max(width * 8 - len(pack.documents), 1)
+    step = max(-(-len(pack.labels) // budget), 1)
+    glyphs: list[str] = []
+    at = 0
+    for _, start, end in pack.documents:
+        if start > at:
+            glyphs.append(scaled(PAD * (start - at), step))
+        inside = "".join(TRAINED if _trained(label, ignore_index) else MASKED for label in pack.labels[start:end])
+        glyphs.append(scaled(inside, step) + BORDER)
+        at = end
+    glyphs.append(scaled(PAD * (len(pack.labels) - at), step))
+    yield crop(_legend(step), width)
+    joined = "".join(glyphs)
+    for k in range(0, len(joined), max(width, 1)):
+        yield _strip(LineBuilder(), joined[k : k + max(width, 1)])

@@ -1,0 +1,122 @@
+"""The recipe pane, what changed in it, and file diffs, as lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import unified_diff
+from typing import Any
+
+from sftui.model import RecipeChange
+from sftui.recipe import KnobInfo, Recipe, get, knobs
+from sftui.text import clip, fit, visible
+from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, wrap
+
+CHANGED = "●"
+"""Stands before a knob whose value differs from the recipe as it was opened."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnobLine:
+    """One line of the recipe pane; `path` is empty on the title of a section."""
+
+    path: str
+    cells: Line
+
+
+def value_text(value: Any) -> str:
+    """A knob's value as the recipe file would have it, visible."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return visible(value) if value else '""'
+    if isinstance(value, Mapping):
+        return visible(json.dumps(dict(value), ensure_ascii=False, default=str))
+    if isinstance(value, (tuple, list)):
+        return visible(json.dumps(list(value), ensure_ascii=False, default=str))
+    return visible(str(value))
+
+
+def recipe_lines(recipe: Recipe, base: Recipe, width: int, *, cursor: str = "") -> tuple[KnobLine, ...]:
+    """Every knob by section: value, ● where it differs from `base`, and its one-line meaning."""
+    lines = [KnobLine("preset", _knob_line("preset", recipe.preset, recipe.preset != base.preset, "the trainer it follows", width, cursor == "preset"))]
+    section = ""
+    for info in knobs():
+        head, _, name = info.path.partition(".")
+        if head != section:
+            section = head
+            lines.append(KnobLine("", crop(line((section, Role.TITLE)), width)))
+        value = get(recipe, info.path)
+        changed = value != get(base, info.path)
+        lines.append(KnobLine(info.path, _knob_line(f"  {name}", value, changed, info.doc, width, info.path == cursor)))
+    return tuple(lines)
+
+
+def knob_lines(info: KnobInfo, recipe: Recipe, base: Recipe, width: int) -> tuple[Line, ...]:
+    """One knob in full: meaning, value, the value it was opened with, and what it may be."""
+    value, before = get(recipe, info.path), get(base, info.path)
+    facts = [("", info.doc), ("value", value_text(value))]
+    if value != before:
+        facts.append(("was", value_text(before)))
+    if info.choices:
+        facts.append(("choices", " · ".join(info.choices)))
+    facts.append(("type", info.type if info.minimum is None else f"{info.type}, at least {info.minimum}"))
+    lines = list(wrap(line((info.path, Role.TITLE)), width))
+    for name, text in facts:
+        head = f"{name:<9}" if name else ""
+        lines += wrap(line((head, Role.KEY), (text, Role.VALUE)), width, " " * len(head) if width > 20 else "")
+    return tuple(lines)
+
+
+def _knob_line(name: str, value: Any, changed: bool, doc: str, width: int, current: bool) -> Line:
+    over = Over.CURSOR if current else Over.NONE
+    name_width = min(max(width // 4, 12), 22)
+    value_width = min(max(width // 4, 12), 28)
+    builder = LineBuilder().add(f"{CHANGED} " if changed else "  ", Role.CHANGED, over)
+    builder.add(fit(name, name_width) + " ", Role.KEY, over)
+    builder.add(fit(value_text(value), value_width) + " ", Role.CHANGED if changed else Role.VALUE, over)
+    room = width - builder.width
+    if room > 8:
+        builder.add(clip(doc, room), Role.DIM, over)
+    return crop(builder.line(), width)
+
+
+def change_lines(changes: Iterable[RecipeChange], width: int) -> tuple[Line, ...]:
+    """One line per changed knob: path, before → after."""
+    lines: list[Line] = []
+    for change in changes:
+        lines += wrap(line(
+            (f"{change.path}  ", Role.KEY), (value_text(change.before), Role.REMOVED), (" → ", Role.DIM),
+            (value_text(change.after), Role.ADDED),
+        ), width, "    ")
+    return tuple(lines) or (line(("nothing changed", Role.DIM)),)
+
+
+def diff_lines(before: str, after: str, width: int, *, before_name: str = "before", after_name: str = "after") -> tuple[Line, ...]:
+    """A unified diff of two texts, by lines; one line that says so where they are equal."""
+    if before == after:
+        return (line(("no difference", Role.DIM)),)
+    return diff_text_lines(
+        "\n".join(unified_diff(before.splitlines(), after.splitlines(), before_name, after_name, lineterm="")), width
+    )
+
+
+def diff_text_lines(diff: str, width: int) -> tuple[Line, ...]:
+    """A unified diff given as text: + and − stay, roles follow them."""
+    lines: list[Line] = []
+    for text in diff.split("\n"):
+        lines += wrap(line((visible(text), _diff_role(text))), width)
+    return tuple(lines)
+
+
+def _diff_role(text: str) -> Role:
+    if text.startswith(("+++", "---")):
+        return Role.TITLE
+    if text.startswith("@@"):
+        return Role.POSITION
+    if text.startswith("+"):
+        return Role.ADDED
+    return Role.REMOVED if text.startswith("-") else Role.PLAIN

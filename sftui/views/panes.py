@@ -1,0 +1,169 @@
+"""Conversation, rendered text and raw row, as wrapped lines; each block is capped and says so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from sftui.model import Conversation, Inspection, Kind, Message, Part, Row
+from sftui.text import visible
+from sftui.views.cells import Line, LineBuilder, Role, line, text_lines, wrap
+from sftui.views.table import MASKED, TRAINED, TokenTable, make_table
+from sftui.views.words import why_stopped
+
+BLOCK_LIMIT = 20_000
+"""Characters shown of one block (a message, a column)."""
+PANE_LIMIT = 60_000
+"""Characters shown of the rendered text or of a raw row."""
+
+PART_ROLES = {
+    Part.BOS: Role.SPECIAL, Part.HEADER: Role.HEADER, Part.CONTENT: Role.PLAIN, Part.TERMINATOR: Role.SPECIAL,
+    Part.SEPARATOR: Role.DIM, Part.INJECTED: Role.CHANGED, Part.PAD: Role.PAD,
+}
+
+
+def conversation_lines(inspection: Inspection, width: int) -> tuple[Line, ...]:
+    """The messages (or prompt and completion, or text) with role, origin and what is trained."""
+    lines = list(_stop_lines(inspection, width))
+    conversation = inspection.conversation
+    if conversation is None:
+        return tuple(lines) or (line(("no conversation", Role.DIM)),)
+    for note in conversation.notes:
+        lines += wrap(line((visible(note), Role.WARNING)), width)
+    lines += wrap(line((f"{visible(conversation.format)} · {_shape(conversation)}", Role.DIM)), width)
+    trained = _trained_by_message(make_table(inspection))
+    for i, message in enumerate(conversation.messages):
+        lines.append(())
+        lines += _message_lines(i, message, trained.get(i), width)
+    for title, text in _plain_columns(conversation):
+        lines.append(())
+        lines.append(line((title, Role.TITLE)))
+        lines += _block(text, width)
+    for title, value in (("tools", conversation.tools), ("template kwargs", dict(conversation.template_kwargs))):
+        if value:
+            lines.append(())
+            lines.append(line((title, Role.TITLE)))
+            lines += _block(_json(value), width, Role.VALUE)
+    return tuple(lines)
+
+
+def rendered_lines(inspection: Inspection, width: int) -> tuple[Line, ...]:
+    """The rendered text, every character visible, coloured by part, its own lines kept."""
+    lines = list(_stop_lines(inspection, width))
+    rendered = inspection.rendered
+    if rendered is None:
+        return tuple(lines) or (line(("not rendered", Role.DIM)),)
+    notes = rendered.notes if rendered.exact else (*rendered.notes, "message borders are a best effort here")
+    for note in notes:
+        lines += wrap(line((visible(note), Role.WARNING)), width)
+    builder = LineBuilder()
+    for text, role in _stretches(inspection):
+        shown = visible(text, newline="⏎\n").replace(" ", "␣")
+        first, *rest = shown.split("\n")
+        builder.add(first, role)
+        for part in rest:
+            lines += wrap(builder.line(), width)
+            builder = LineBuilder().add(part, role)
+    lines += wrap(builder.line(), width)
+    return (*lines, *_more(len(rendered.text), PANE_LIMIT))
+
+
+def raw_lines(row: Row, width: int) -> tuple[Line, ...]:
+    """The row as stored: pretty JSON where it could be read, else its text as it is."""
+    head = [line((f"{visible(row.where)} · {row.size:,} bytes", Role.DIM))]
+    if row.problem:
+        head += wrap(line((f"✗ {visible(row.problem)}", Role.ERROR)), width)
+    if row.data is not None and row.size <= PANE_LIMIT * 4:
+        return (*head, *_block(_json(dict(row.data)), width, limit=PANE_LIMIT))
+    return (*head, *_block(row.raw, width, limit=PANE_LIMIT, size=max(row.size, len(row.raw))))
+
+
+def _stop_lines(inspection: Inspection, width: int) -> tuple[Line, ...]:
+    why = why_stopped(inspection)
+    return wrap(line((f"✗ {visible(why)}", Role.ERROR)), width) if why else ()
+
+
+def _shape(conversation: Conversation) -> str:
+    if conversation.kind is Kind.CHAT:
+        count = len(conversation.messages)
+        return f"{count} message{'s' if count != 1 else ''}"
+    if conversation.kind is Kind.TOKENS:
+        return f"{len(conversation.input_ids):,} ids given in the data"
+    return str(conversation.kind.value)
+
+
+def _message_lines(i: int, message: Message, counts: tuple[int, int] | None, width: int) -> Iterator[Line]:
+    facts = [f"{i} {visible(message.role) or '(no role)'}"]
+    if message.origin:
+        facts.append(visible(message.origin))
+    if counts is not None:
+        trained, total = counts
+        facts.append(f"{TRAINED} {trained} of {total} tokens trained" if trained else f"{MASKED} not trained")
+    if message.trained is not None:
+        facts.append(f"flagged {'trained' if message.trained else 'not trained'} in the data")
+    if message.weight is not None:
+        facts.append(f"weight {message.weight:g}")
+    yield from wrap(line((" · ".join(facts), Role.TITLE)), width)
+    content = message.content
+    if isinstance(content, str):
+        yield from _block(content, width)
+    elif content is not None:
+        yield from _block(_json(content), width, Role.VALUE)
+    for key, value in message.data.items():
+        if key in ("role", "content") or value is None:
+            continue
+        yield line((f"{visible(str(key))}:", Role.KEY))
+        yield from _block(value if isinstance(value, str) else _json(value), width, Role.VALUE)
+
+
+def _plain_columns(conversation: Conversation) -> Iterator[tuple[str, str]]:
+    if conversation.kind is Kind.STRINGS:
+        yield "prompt", conversation.prompt or ""
+        yield "completion", conversation.completion or ""
+    elif conversation.kind is Kind.TEXT:
+        yield "text", conversation.text or ""
+    elif conversation.kind is Kind.TOKENS:
+        yield "input_ids", " ".join(map(str, conversation.input_ids))
+        if conversation.labels is not None:
+            yield "labels", " ".join(map(str, conversation.labels))
+
+
+def _trained_by_message(table: TokenTable | None) -> dict[int, tuple[int, int]]:
+    found: dict[int, tuple[int, int]] = {}
+    if table is None or table.labels is None:
+        return found
+    for message, glyph in zip(table.messages, table.loss):
+        trained, total = found.get(message, (0, 0))
+        found[message] = (trained + (glyph == TRAINED), total + 1)
+    return found
+
+
+def _stretches(inspection: Inspection) -> Iterator[tuple[str, Role]]:
+    rendered = inspection.rendered
+    if rendered is None:
+        return
+    at = 0
+    for span in rendered.spans:
+        if at >= PANE_LIMIT:
+            return
+        if span.start > at:
+            yield rendered.text[at : min(span.start, PANE_LIMIT)], Role.PLAIN
+        yield rendered.text[max(span.start, at) : min(span.end, PANE_LIMIT)], PART_ROLES[span.part]
+        at = max(span.end, at)
+    yield rendered.text[at:PANE_LIMIT], Role.PLAIN
+
+
+def _block(
+    text: str, width: int, role: Role = Role.PLAIN, *, limit: int = BLOCK_LIMIT, size: int | None = None
+) -> Iterator[Line]:
+    yield from text_lines(visible(text[:limit], newline="\n"), width, role)
+    yield from _more(size if size is not None else len(text), limit)
+
+
+def _more(size: int, limit: int) -> tuple[Line, ...]:
+    return (line((f"… {size - limit:,} more characters", Role.DIM)),) if size > limit else ()
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False, default=str)

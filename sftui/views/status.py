@@ -1,0 +1,154 @@
+"""The lines around the grid: the header, the shift banner, the token under the cursor, the row list."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from sftui.model import Inspection
+from sftui.text import clip, fit, visible
+from sftui.views.batch import share
+from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, wrap
+from sftui.views.table import MASKED_LABEL, TRAINED, TokenTable
+from sftui.views.words import convention, explain, shift_warning, why_stopped
+
+
+class Summary(Protocol):
+    """One line of the row list; token figures are None while not known."""
+
+    @property
+    def index(self) -> int: ...
+    @property
+    def preview(self) -> str: ...
+    @property
+    def tokens(self) -> int | None: ...
+    @property
+    def trained(self) -> int | None: ...
+    @property
+    def cut(self) -> int: ...
+    @property
+    def dropped(self) -> str | None: ...
+    @property
+    def problem(self) -> str | None: ...
+
+
+def count_words(rows: int, *, exact: bool) -> str:
+    """The number of rows, honest while it is being counted: `≥ 41,203`."""
+    return f"{rows:,}" if exact else f"≥ {rows:,}"
+
+
+def trained_words(trained: int, total: int) -> str:
+    """`118 of 412 trained (29 %)`."""
+    return f"{trained:,} of {total:,} trained ({share(trained, total)})"
+
+
+def header_text(
+    title: str, row: int, rows: int, *, exact: bool, trainer: str, rule: str, inspection: Inspection | None
+) -> str:
+    """`train.jsonl · row 17 of ≥ 41,203 · trl@1.16 completion · 118 of 412 trained (29 %)`."""
+    facts = [visible(title), f"row {row:,} of {count_words(rows, exact=exact)}", f"{visible(trainer)} {rule}".strip()]
+    if inspection is not None:
+        facts.append(figures_text(inspection))
+        if inspection.provisional:
+            facts.append("provisional")
+    return " · ".join(fact for fact in facts if fact)
+
+
+def figures_text(inspection: Inspection) -> str:
+    """What of a row reaches the trainer: trained share, what is cut, or why nothing does."""
+    if inspection.stopped_at is not None:
+        return f"✗ stopped at {inspection.stopped_at.value}"
+    if inspection.dropped is not None:
+        return "✗ dropped"
+    if inspection.example is None or inspection.tokens is None:
+        return ""
+    received = len(inspection.example.input_ids)
+    cut = len(inspection.tokens) - received - (1 if inspection.example.shifted else 0)
+    text = trained_words(inspection.trained, received)
+    return f"{text} · ✂ {cut:,} cut" if cut > 0 else text
+
+
+def notice_lines(inspection: Inspection, width: int) -> tuple[Line, ...]:
+    """Why the row stopped or is dropped, and the notes of every stage; empty where all is well."""
+    lines: list[Line] = []
+    why = why_stopped(inspection)
+    if why:
+        lines += wrap(line((f"✗ {visible(why)}", Role.ERROR)), width)
+    if inspection.provisional:
+        lines += wrap(line(("provisional: this tokenizer is not yet proven equal to AutoTokenizer's", Role.WARNING)), width)
+    stages = (inspection, inspection.rendered, inspection.tokens, inspection.labels)
+    seen: set[str] = set()
+    for stage in stages:
+        for note in stage.notes if stage is not None else ():
+            if note not in seen:
+                seen.add(note)
+                lines += wrap(line((f"! {visible(note)}", Role.WARNING)), width)
+    return tuple(lines)
+
+
+def shift_lines(shift: str, width: int) -> tuple[Line, ...]:
+    """Which shift convention the trainer uses, and the warning that goes with it."""
+    lines = list(wrap(line((convention(shift), Role.DIM)), width))
+    warning = shift_warning(shift)
+    if warning:
+        lines += wrap(line((f"! {warning}", Role.WARNING)), width)
+    return tuple(lines)
+
+
+def token_line(table: TokenTable, i: int, width: int, *, shift: bool = False) -> Line:
+    """The token under the cursor in full: position, text, id, part, and what happens there."""
+    if not 0 <= i < len(table):
+        return ()
+    builder = LineBuilder().add(f"{i:,} ", Role.POSITION).add(clip(table.cells[i], max(width // 3, 8)), table.roles[i])
+    builder.add(f" {table.ids[i]} ", Role.NUMBER).add(f"{table.parts[i]} · ", Role.HEADER)
+    trained = (table.loss_shifted if shift else table.loss)[i] == TRAINED
+    return crop(builder.add(explain(table, i, shift=shift), Role.TRAINED if trained else Role.MASKED).line(), width)
+
+
+def token_lines(table: TokenTable, i: int, width: int) -> tuple[Line, ...]:
+    """Everything about one token, unclipped, for the pane that opens on it."""
+    if not 0 <= i < len(table):
+        return ()
+    facts = (
+        ("position", f"{i:,}"), ("token", table.cells[i]), ("vocabulary", visible(table.pieces[i])),
+        ("id", str(table.ids[i])), ("label", f"{table.label_cell(i)}{_label_note(table, i)}"),
+        ("part", table.parts[i]), ("here", explain(table, i)), ("shifted", explain(table, i, shift=True)),
+    )
+    lines: list[Line] = []
+    for name, value in facts:
+        lines += wrap(line((f"{name:<11}", Role.KEY), (value, Role.VALUE)), width, " " * min(11, max(width - 4, 0)))
+    return tuple(lines)
+
+
+def _label_note(table: TokenTable, i: int) -> str:
+    return f" ({table.ignore_index})" if table.label_cell(i) == MASKED_LABEL else ""
+
+
+def row_line(summary: Summary, width: int, *, current: bool = False, digits: int = 6) -> Line:
+    """One line of the row list: `▸    17   412  29 %  ✂1  what it begins with`."""
+    over = Over.CURSOR if current else Over.NONE
+    builder = LineBuilder().add("▸" if current else " ", Role.PLAIN, over)
+    builder.add(f"{summary.index:>{digits}}", Role.POSITION, over)
+    tokens = f"{summary.tokens:,}" if summary.tokens is not None else ""
+    builder.add(f" {tokens:>6}", Role.NUMBER, over)
+    percent = ""
+    if summary.tokens is not None and summary.trained is not None:
+        percent = share(summary.trained, summary.tokens)
+    builder.add(f" {percent:>5}", Role.TRAINED if summary.trained else Role.MASKED, over)
+    flag, role = _flag(summary)
+    builder.add(" " + fit(flag, 5), role, over)
+    room = width - builder.width - 1
+    if room > 3:
+        builder.add(" " + clip(visible(summary.preview), room), Role.DIM, over)
+    if current:
+        builder.add(" " * (width - builder.width), Role.PLAIN, over)
+    return crop(builder.line(), width)
+
+
+def _flag(summary: Summary) -> tuple[str, Role]:
+    if summary.problem is not None or summary.dropped is not None:
+        return "✗", Role.ERROR
+    if summary.cut:
+        return f"✂{summary.cut}", Role.CUT
+    if summary.trained == 0:
+        return "░", Role.WARNING
+    return "", Role.DIM
