@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from sftui.conversations.detected import Detected, did_you_mean, type_word
+from sftui.conversations.detected import Detected, did_you_mean, sentence, type_word
 from sftui.conversations.messages import is_missing, message_list, parse_json, read_messages
 from sftui.conversations.strings import alpaca_prompt
 from sftui.conversations.tokenized import read_tokenized
@@ -16,10 +17,24 @@ from sftui.recipe import Data
 
 
 def convert(row: Row, detected: Detected, data: Data) -> Conversation:
-    """One row as a conversation; ConversationError says what is wrong with it and where."""
+    """One row as a conversation; ConversationError says what is wrong with it and where.
+
+    Sentences (the error's and the notes) are safe to draw: they quote keys and roles of the data.
+    """
     if detected.refused is not None:
         problem = detected.refused
         raise ConversationError(problem.what, why=problem.why, fix=problem.fix)
+    try:
+        conversation = _read(row, detected, data)
+    except ConversationError as error:
+        where, why, fix = (sentence(text) for text in (error.where, error.why, error.fix))
+        raise ConversationError(sentence(error.what), where=where, why=why, fix=fix) from None
+    if conversation.notes:
+        return replace(conversation, notes=tuple(sentence(note) for note in conversation.notes))
+    return conversation
+
+
+def _read(row: Row, detected: Detected, data: Data) -> Conversation:
     where = row.where or f"row {row.index}"
     if row.data is None:
         raise ConversationError(row.problem or "the row could not be read", where=where)
@@ -27,14 +42,11 @@ def convert(row: Row, detected: Detected, data: Data) -> Conversation:
         raise ConversationError(
             f"the row is {type_word(row.data)}, not a mapping of columns", where=where, fix="drop the row",
         )
-    reader = _READERS.get(detected.format)
-    if reader is None:
-        raise ConversationError(f"sftui does not know the format `{detected.format}`", where=where)
-    conversation = reader(row.data, where, detected, data)
+    conversation = _READERS[detected.format](row.data, where, detected, data)
     if data.strict_turns == "error" and conversation.kind is Kind.CHAT:
-        problem_at = turns_problem(conversation.messages)
-        if problem_at is not None:
-            raise ConversationError(problem_at, where=where, why="data.strict_turns is error", fix="correct the turns")
+        broken = turns_problem(conversation.messages)
+        if broken is not None:
+            raise ConversationError(broken, where=where, why="data.strict_turns is error", fix="correct the turns")
     return conversation
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sftui.conversations.detected import Detected, did_you_mean, find_column
+from sftui.conversations.detected import Detected, did_you_mean, find_column, sentence
 from sftui.conversations.messages import CONTENT_KEYS, ROLE_KEYS, SHAREGPT_ROLES, is_missing, parse_json
 from sftui.conversations.notes import notes_on
 from sftui.conversations.refusals import preference_set, unreadable_set
@@ -65,8 +65,17 @@ def detect(rows: Sequence[Row], data: Data) -> Detected:
     """How the set is read, from its first 64 rows and what `data` says.
 
     A format or a field that `data` names is never guessed over. Nothing here raises: a set that
-    cannot be read comes back with `refused`.
+    cannot be read comes back with `refused`. Sentences are safe to draw, whatever columns are called.
     """
+    found = _detect(rows, data)
+    refused = found.refused
+    if refused is not None:
+        refused = Problem(sentence(refused.what), sentence(refused.why), sentence(refused.fix))
+    notes = tuple(sentence(note) for note in found.notes)
+    return replace(found, reason=sentence(found.reason), notes=notes, refused=refused)
+
+
+def _detect(rows: Sequence[Row], data: Data) -> Detected:
     samples = [row.data for row in rows[:SAMPLED] if isinstance(row.data, Mapping)]
     columns = list(dict.fromkeys(str(name) for row in samples for name in row))
     if data.format != "auto" and data.format not in _FORCED:

@@ -8,6 +8,10 @@ from difflib import get_close_matches
 from typing import Any
 
 from sftui.model import Problem
+from sftui.text import visible
+
+LONGEST = 400
+"""Characters of one sentence about data; names and roles come from the data and may be huge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
         return "the row has no columns"
     shown = ", ".join(f"`{one}`" for one in names[:8])
     return f"there are {shown}" + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+
+
+def sentence(text: str) -> str:
+    """A sentence that quotes names from the data, safe to draw and of bearable length."""
+    return visible(text if len(text) <= LONGEST else text[:LONGEST] + "…")
 
 
 def type_word(value: Any) -> str:

@@ -12,6 +12,7 @@ from sftui.conversations import as_chat, convert, detect, turns_problem
 from sftui.errors import ConversationError
 from sftui.model import Row
 from sftui.recipe import FORMATS, Data
+from sftui.text import visible
 
 KEYS = st.sampled_from([
     "role", "content", "from", "value", "messages", "conversations", "prompt", "completion", "instruction", "input", "output",
@@ -35,19 +36,43 @@ DATA = st.builds(
 )
 
 
-@settings(max_examples=400, deadline=None)
+def drawable(text: str) -> bool:
+    return visible(text) == text and len(text) < 2000
+
+
+@settings(max_examples=200, deadline=None)
 @given(records=st.lists(ROW, min_size=1, max_size=3), data=DATA)
 def test_only_conversation_errors_and_no_changes(records: list[Any], data: Data) -> None:
     rows = [Row(i, record, "", f"row {i}") for i, record in enumerate(records)]
     before = copy.deepcopy(records)
     detected = detect(rows, data)
     assert detected.refused is not None or detected.format != "auto"
+    sentences = [detected.reason, *detected.notes, detected.refused.sentence() if detected.refused else ""]
+    assert all(drawable(text) for text in sentences)
     for row in rows:
         try:
             conversation = as_chat(convert(row, detected, data))
         except ConversationError as error:
-            assert "\n" not in error.fix
+            assert drawable(str(error))
             continue
         turns_problem(conversation.messages)
-        assert all(isinstance(note, str) for note in conversation.notes)
+        assert all(drawable(note) for note in conversation.notes)
     assert repr(records) == repr(before)
+
+
+def test_names_of_the_data_cannot_act_on_the_terminal() -> None:
+    hostile = "\x1b[2Jmessages\u202e\n"
+    rows = [Row(0, {hostile: [{"role": "\x1b]0;x\x07", "content": "c"}]}, "", "line 1"), Row(1, {hostile: []}, "", "line 2")]
+    detected = detect(rows, Data())
+    assert detected.fields["messages"] == hostile
+    assert drawable(detected.reason) and all(drawable(note) for note in detected.notes)
+    assert all(drawable(note) for note in convert(rows[0], detected, Data()).notes)
+    try:
+        convert(rows[1], detected, Data())
+    except ConversationError as error:
+        assert drawable(str(error)) and "\x1b" not in error.what
+
+
+def test_huge_names_are_clipped() -> None:
+    refused = detect([Row(0, {"k" * 100_000: 1}, "", "line 1")], Data()).refused
+    assert refused is not None and len(refused.sentence()) < 1500
