@@ -1,0 +1,177 @@
+"""TRL's own YAML config: read into recipes, and written back with the changed keys only.
+
+Source: trl 1.16.0, trl/scripts/utils.py (TrlParser, ScriptArguments, DatasetMixtureConfig,
+get_dataset), trl/trainer/sft_config.py. `trl sft --config x.yaml` reads a flat YAML; paths are
+relative to the working folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sftui.errors import RecipeError
+from sftui.recipe import Recipe, changed, diff
+from sftui.recipe_io import parse_yaml
+from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenConfig, WrittenFile
+from sftui.trainers.yaml_edit import REMOVE, edit
+
+# Recorded from the dataclasses of trl 1.16.0: keys that have nothing to do with ids and labels.
+PASSED = frozenset(["accelerator_config", "activation_checkpointing", "activation_checkpointing_kwargs", "activation_offloading", "adam_beta1", "adam_beta2", "adam_epsilon", "attn_implementation", "auto_find_batch_size", "average_tokens_across_devices", "batch_eval_metrics", "bf16", "bf16_full_eval", "bnb_4bit_quant_storage", "bnb_4bit_quant_type", "data_seed", "dataloader_drop_last", "dataloader_in_order", "dataloader_multiprocessing_context", "dataloader_num_workers", "dataloader_persistent_workers", "dataloader_pin_memory", "dataloader_prefetch_factor", "dataset_num_proc", "dataset_test_split", "ddp_backend", "ddp_broadcast_buffers", "ddp_bucket_cap_mb", "ddp_find_unused_parameters", "ddp_static_graph", "ddp_timeout", "debug", "deepspeed", "disable_tqdm", "do_eval", "do_predict", "do_train", "dtype", "enable_jit_checkpoint", "env", "eval_accumulation_steps", "eval_delay", "eval_do_concat_batches", "eval_on_start", "eval_steps", "eval_strategy", "eval_use_gather_object", "fp16", "fp16_full_eval", "fsdp", "fsdp_config", "full_determinism", "gradient_accumulation_steps", "gradient_checkpointing", "gradient_checkpointing_kwargs", "greater_is_better", "hub_always_push", "hub_model_id", "hub_private_repo", "hub_revision", "hub_strategy", "hub_token", "ignore_bias_buffers", "ignore_data_skip", "include_for_metrics", "include_num_input_tokens_seen", "label_names", "label_smoothing_factor", "learning_rate", "length_column_name", "liger_kernel_config", "load_best_model_at_end", "load_in_4bit", "load_in_8bit", "local_rank", "log_level", "log_level_replica", "log_on_each_node", "logging_first_step", "logging_nan_inf_filter", "logging_steps", "logging_strategy", "lora_alpha", "lora_dropout", "lora_modules_to_save", "lora_r", "lora_target_modules", "lora_target_parameters", "lora_task_type", "loss_type", "lr_scheduler_kwargs", "lr_scheduler_type", "max_grad_norm", "max_steps", "metric_for_best_model", "model_init_kwargs", "neftune_noise_alpha", "num_train_epochs", "optim", "optim_args", "optim_target_modules", "output_dir", "parallelism_config", "per_device_eval_batch_size", "prediction_loss_only", "project", "push_to_hub", "remove_unused_columns", "report_to", "restore_callback_states_from_checkpoint", "resume_from_checkpoint", "router_aux_loss_coef", "run_name", "save_on_each_node", "save_only_model", "save_steps", "save_strategy", "save_total_limit", "seed", "skip_memory_metrics", "tf32", "torch_compile", "torch_compile_backend", "torch_compile_mode", "torch_empty_cache_steps", "trackio_bucket_id", "trackio_space_id", "trackio_static_space_id", "train_sampling_strategy", "use_bnb_nested_quant", "use_cache", "use_cpu", "use_dora", "use_liger_kernel", "use_peft", "use_rslora", "warmup_steps", "weight_decay"])
+
+PLAIN = {
+    "max_length": "length.max", "padding_free": "batch.flatten", "pad_to_multiple_of": "batch.multiple",
+    "eos_token": "tokenizer.eos_token", "pad_token": "tokenizer.pad_token", "per_device_train_batch_size": "batch.size",
+    "model_name_or_path": "tokenizer.name", "model_revision": "tokenizer.revision",
+}
+READ_TOGETHER = {
+    "completion_only_loss", "assistant_only_loss", "truncation_mode", "packing", "packing_strategy", "dataset_text_field",
+    "chat_template_path", "dataset_name", "dataset_config", "dataset_train_split", "dataset_kwargs", "datasets",
+    "shuffle_dataset", "eval_packing", "dataset_streaming", "streaming", "test_split_size", "trust_remote_code",
+}
+
+
+def read(path: str, text: str, preset: Recipe) -> OpenedConfig:
+    """A flat TRL YAML as recipes; RecipeError where TRL itself would stop."""
+    config = dict(parse_yaml(text, path))
+    notes: list[KeyNote] = []
+    recipe = preset
+    for key, value in config.items():
+        if key in PLAIN:
+            wanted = None if value == "auto" and key == "pad_to_multiple_of" else value
+            recipe = changed(recipe, PLAIN[key], wanted)
+            notes.append(KeyNote(key, value, KeyUse.USED))
+        elif key in READ_TOGETHER:
+            notes.append(_note(key, value))
+        elif key in PASSED:
+            notes.append(KeyNote(key, value, KeyUse.PASSED))
+        else:
+            notes.append(KeyNote(str(key), value, KeyUse.UNKNOWN, "TRL stops at a key it does not know"))
+    recipe = _mask(recipe, config)
+    if config.get("truncation_mode", "keep_start") == "keep_end":
+        recipe = changed(recipe, "length.over", "cut_left")
+    if config.get("packing"):
+        strategy = config.get("packing_strategy", "bfd")
+        recipe = changed(recipe, "pack.strategy", strategy)
+        recipe = changed(recipe, "pack.isolate", strategy != "wrapped")
+        recipe = changed(recipe, "batch.flatten", strategy != "wrapped" or bool(config.get("padding_free")))
+    template = config.get("chat_template_path")
+    if isinstance(template, str):
+        if template.endswith((".jinja", ".j2")):
+            recipe = changed(recipe, "render.template", f"file:{template}")
+        else:
+            notes = [replace(n, use=KeyUse.UNSUPPORTED, note="cloning the template of another tokenizer") if n.path == "chat_template_path" else n for n in notes]
+    return OpenedConfig(preset.preset, path, text, _datasets(config, recipe, path), tuple(notes))
+
+
+def _note(key: str, value: Any) -> KeyNote:
+    if key == "dataset_kwargs" and value:
+        return KeyNote(key, value, KeyUse.UNSUPPORTED, "skip_prepare_dataset leaves the data to your own code")
+    if key == "shuffle_dataset" and value:
+        return KeyNote(key, value, KeyUse.UNSUPPORTED, "rows are shown in file order")
+    if key in ("eval_packing", "test_split_size", "dataset_streaming", "streaming", "trust_remote_code", "shuffle_dataset"):
+        return KeyNote(key, value, KeyUse.PASSED)
+    return KeyNote(key, value, KeyUse.USED)
+
+
+def _mask(recipe: Recipe, config: Mapping[str, Any]) -> Recipe:
+    completion, options = config.get("completion_only_loss"), dict(recipe.mask.options)
+    if config.get("assistant_only_loss"):
+        recipe = changed(recipe, "mask.rule", "generation_tag")
+        if completion is not None:
+            options["completion_only_loss"] = bool(completion)
+    elif completion is not None:
+        recipe = changed(recipe, "mask.rule", "completion" if completion else "all")
+    if config.get("dataset_text_field", "text") != "text":
+        options["dataset_text_field"] = config["dataset_text_field"]
+    return changed(recipe, "mask.options", options)
+
+
+def _datasets(config: Mapping[str, Any], recipe: Recipe, path: str) -> tuple[DatasetRef, ...]:
+    split = str(config.get("dataset_train_split", "train"))
+    mixture = config.get("datasets")
+    if mixture:
+        if not isinstance(mixture, list) or not all(isinstance(item, Mapping) and item.get("path") for item in mixture):
+            raise RecipeError("`datasets` must be a list of entries with a `path`", where=path)
+        return tuple(_mixture_entry(item, recipe) for item in mixture)
+    name = config.get("dataset_name")
+    if not name:
+        raise RecipeError("the config names no dataset", where=path, fix="set dataset_name or datasets")
+    subset = config.get("dataset_config")
+    return (DatasetRef(str(name), (str(name),), recipe, None if Path(str(name)).exists() and split == "train" else split, subset),)
+
+
+def _mixture_entry(item: Mapping[str, Any], recipe: Recipe) -> DatasetRef:
+    files = item.get("data_files")
+    name = str(item["path"])
+    paths = (name,)
+    if files:
+        listed = [files] if isinstance(files, str) else list(files.values()) if isinstance(files, Mapping) else list(files)
+        root = Path(str(item.get("data_dir") or "")) if name in ("json", "csv", "parquet", "text", "arrow") else Path(name)
+        paths = tuple(str(root / str(one)) for one in listed)
+    split = str(item.get("split") or "train")
+    return DatasetRef(name if not files else ", ".join(paths), paths, recipe, None if files else split, item.get("name"))
+
+
+def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
+    """The config TRL needs to do what the recipe says, beside the template file it may need."""
+    wanted, losses = keys_of(recipe, preset)
+    files: list[WrittenFile] = []
+    if facts.get("template_source") and recipe.render.template not in ("tokenizer",):
+        files.append(WrittenFile("chat_template.jinja", str(facts["template_source"])))
+        wanted["chat_template_path"] = "chat_template.jinja"
+    if opened is not None:
+        before, _ = keys_of(opened.recipe, preset)
+        changes = {(key,): wanted.get(key, REMOVE) for key in {**before, **wanted} if before.get(key) != wanted.get(key)}
+        text = edit(opened.text, changes, opened.path)
+        name = Path(opened.path).name
+    else:
+        base: dict[tuple[str | int, ...], Any] = {("model_name_or_path",): facts.get("tokenizer") or "MODEL"}
+        data = str(facts.get("data") or "")
+        if data and Path(data).suffix:
+            kind = Path(data.removesuffix(".gz").removesuffix(".zst")).suffix.lstrip(".")
+            loader = {"jsonl": "json", "ndjson": "json", "tsv": "csv"}.get(kind, kind)
+            base[("datasets",)] = [{"path": loader, "data_files": data, "split": "train"}]
+        else:
+            base[("dataset_name",)] = data or "DATASET"
+        base[("output_dir",)] = "out"
+        text = edit("", {**base, **{(key,): value for key, value in wanted.items() if key != "model_name_or_path"}})
+        name = "trl_sft.yaml"
+    files.insert(0, WrittenFile(name, text))
+    return WrittenConfig(tuple(files), tuple(losses))
+
+
+def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
+    """The TRL keys that differ from its defaults, and the knobs that TRL has no key for."""
+    keys: dict[str, Any] = {}
+    losses: list[str] = []
+    back = {path: key for key, path in PLAIN.items()}
+    for change in diff(preset, recipe):
+        path, value = change.path, change.after
+        if path in ("batch.flatten", "pack.isolate") and recipe.pack.strategy not in ("none", "wrapped"):
+            continue
+        if path in back:
+            keys[back[path]] = value
+        elif path == "length.over" and value == "cut_left":
+            keys["truncation_mode"] = "keep_end"
+        elif path == "pack.strategy" and value in ("bfd", "bfd_split", "wrapped"):
+            keys["packing"] = True
+            if value != "bfd":
+                keys["packing_strategy"] = value
+        elif path == "mask.rule" and value in ("all", "completion", "generation_tag"):
+            if value == "generation_tag":
+                keys["assistant_only_loss"] = True
+            else:
+                keys["completion_only_loss"] = value == "completion"
+        elif path == "mask.options":
+            for name in ("completion_only_loss", "dataset_text_field"):
+                if name in value:
+                    keys[name] = value[name]
+        elif path == "render.template":
+            if value.startswith("file:"):
+                keys["chat_template_path"] = value[5:]
+        elif path not in ("preset", "data.format", "data.fields", "pack.group"):
+            losses.append(f"{path} = {value!r} has no key in TRL's config")
+    return keys, losses

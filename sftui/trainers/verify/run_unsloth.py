@@ -1,0 +1,131 @@
+"""Unsloth's own dataset preparation and response masking, on TRL's SFTTrainer, without unsloth and without a GPU.
+
+Run with the python of an environment that has `unsloth_zoo`; see `exchange` for requests and
+results. `unsloth` itself needs a GPU to import; what it does to data is in `unsloth_zoo`:
+its `sft_prepare_dataset` takes the place of SFTTrainer's method, as unsloth's compiled trainer
+does it, and `train_on_responses_only(trainer, …)` follows. `config` holds SFTConfig keys.
+`dataset` holds the steps of the user's own script:
+
+    standardize     True: `standardize_data_formats` first (from/value → role/content)
+    text_from       a column of messages that the tokenizer's template renders to a `text` column
+    formatting      True: the same as a `formatting_func` instead
+    responses       the arguments of `train_on_responses_only`; {} finds the markers itself; absent: not called
+
+Rows are told apart by an extra column (see `exchange.carry_rows`). A dataset that has no labels
+column when it reaches the collator gets its labels from the collator, row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from exchange import (  # type: ignore[import-not-found]
+    ROW,
+    batch_record,
+    carry_rows,
+    data_file,
+    quiet_environment,
+    row_record,
+    serve,
+    tiny_model,
+    tokenizer_folder,
+)
+
+COLLATED = ("input_ids", "attention_mask", "labels", "seq_lengths", "completion_mask", "assistant_masks")
+
+
+def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
+    from datasets import load_dataset
+    from transformers import AutoTokenizer
+    from trl import SFTConfig, SFTTrainer
+    from unsloth_zoo import dataset_utils
+
+    tokenizer = AutoTokenizer.from_pretrained(tokenizer_folder(request, work))
+    dataset = load_dataset("json", data_files=str(data_file(request, work, numbered=True)), split="train")
+    yield {"kind": "head", "rows_in": len(dataset)}
+    script = request.get("dataset") or {}
+    dataset, formatting = by_script(dataset, tokenizer, script)
+    SFTTrainer._prepare_dataset = dataset_utils.sft_prepare_dataset
+    trainer = SFTTrainer(
+        model=tiny_model(len(tokenizer)), processing_class=tokenizer, train_dataset=dataset,
+        formatting_func=formatting,
+        args=SFTConfig(**{
+            "output_dir": str(work / "out"), "report_to": "none", "bf16": False, "use_cpu": True,
+            "dataset_num_proc": 1, **request.get("config", {}),
+        }),
+    )
+    parts: Any = None
+    if script.get("responses") is not None:
+        if not script["responses"]:
+            parts = list(dataset_utils.get_chat_template_parts(tokenizer))
+        trainer = dataset_utils.train_on_responses_only(trainer, **{"num_proc": 1, **script["responses"]})
+    done = trainer.train_dataset
+    columns = [name for name in COLLATED if name in done.column_names]
+    numbered = ROW in done.column_names
+    yield {"kind": "head", "kept": len(done), "columns": done.column_names, "markers": parts,
+           "collator": type(trainer.data_collator).__name__}
+    for record in done:
+        feature = {name: record[name] for name in columns}
+        labels = feature["labels"] if "labels" in feature else collated_labels(trainer.data_collator, feature)
+        made = row_record(record[ROW] if numbered else None, record["input_ids"], labels,
+                          **({"seq_lengths": record["seq_lengths"]} if "seq_lengths" in record else {}))
+        yield made if numbered else {**made, "kind": "pack"}
+    yield from batches(request.get("batch") or {}, trainer, columns)
+
+
+def by_script(dataset: Any, tokenizer: Any, script: Mapping[str, Any]) -> tuple[Any, Callable[..., Any] | None]:
+    """What the notebooks do before the trainer: standardize, and render messages to text."""
+    from unsloth_zoo.dataset_utils import standardize_data_formats
+
+    if script.get("standardize"):
+        numbers = list(dataset[ROW])
+        dataset = standardize_data_formats(dataset.remove_columns([ROW])).add_column(ROW, numbers)
+    column = script.get("text_from")
+
+    def render(messages: Any) -> str:
+        return str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=False))
+
+    if not column:
+        return dataset, None
+    if script.get("formatting"):
+        def formatting(examples: Mapping[str, Any]) -> list[str]:
+            values = examples[column]
+            several = bool(values) and isinstance(values[0], list)
+            return [render(value) for value in (values if several else [values])]
+
+        return dataset, formatting
+    return dataset.map(lambda examples: {"text": [render(value) for value in examples[column]]}, batched=True), None
+
+
+def collated_labels(collator: Any, feature: Mapping[str, Any]) -> list[int]:
+    """The labels that the collator makes of one row alone, without padding."""
+    labels: list[int] = collator([dict(feature)])["labels"][0].tolist()
+    return labels[: len(feature["input_ids"])]
+
+
+def batches(wanted: Mapping[str, int], trainer: Any, columns: list[str]) -> Iterator[dict[str, Any]]:
+    dataset, size = trainer.train_dataset, wanted.get("size", 4)
+    for start in range(0, min(len(dataset), size * wanted.get("count", 0)), size):
+        chosen = range(start, min(start + size, len(dataset)))
+        rows = [dataset[i].get(ROW) for i in chosen]
+        yield batch_record(rows, trainer.data_collator([{k: dataset[i][k] for k in columns} for i in chosen]))
+
+
+def versions() -> dict[str, str]:
+    from importlib.metadata import version
+
+    return {name: version(name) for name in ("unsloth_zoo", "trl", "transformers", "datasets", "tokenizers", "torch")}
+
+
+if __name__ == "__main__":
+    quiet_environment(UNSLOTH_ZOO_DISABLE_GPU_INIT="1")
+    import datasets
+    import trl.data_utils
+    import unsloth_zoo.dataset_utils
+
+    datasets.disable_caching()
+    unsloth_zoo.dataset_utils.pack_dataset = trl.data_utils.pack_dataset  # in scope in the compiled trainer
+    carry_rows()
+    serve("unsloth", prepare, versions)
