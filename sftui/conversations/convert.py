@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from sftui.conversations.detected import Detected, did_you_mean, sentence, type_word
-from sftui.conversations.messages import is_missing, message_list, parse_json, read_messages
+from sftui.conversations.messages import CALL_ROLE, is_missing, message_list, parse_json, read_messages
 from sftui.conversations.strings import alpaca_prompt
 from sftui.conversations.tokenized import read_tokenized
 from sftui.conversations.turns import turns_problem
@@ -162,9 +162,8 @@ def _messages(
     items, note = message_list(_value(row, column, where), column, where)
     if not items:
         raise ConversationError(f"`{column}` is empty", where=where, fix="drop the row")
-    messages, notes = read_messages(
-        items, column, where, detected.message_keys, detected.role_map, calls=detected.format == "sharegpt",
-    )
+    calls = detected.format == "sharegpt" and CALL_ROLE in detected.role_map
+    messages, notes = read_messages(items, column, where, detected.message_keys, detected.role_map, calls=calls)
     return messages, [note, *notes] if note else notes
 
 

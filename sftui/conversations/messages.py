@@ -100,7 +100,7 @@ def read_messages(
 ) -> tuple[tuple[Message, ...], list[str]]:
     """Every item as a Message with its origin, and what is worth saying about them.
 
-    `calls` turns a `function_call` role into tool calls (ShareGPT). Raises ConversationError at
+    `calls` turns a `function_call` role into tool calls: ShareGPT, where roles are mapped. Raises ConversationError at
     the message that has no role or is not a mapping.
     """
     plan = _plan(keys)

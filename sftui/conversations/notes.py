@@ -59,7 +59,7 @@ def _roles(detected: Detected, samples: Sequence[Mapping[str, Any]]) -> list[str
         notes.append("roles are mapped: " + ", ".join(mapped))
     if unknown:
         notes.append("roles that most templates do not know: " + ", ".join(unknown[:8]))
-    if detected.format == "sharegpt" and CALL_ROLE in seen:
+    if detected.format == "sharegpt" and CALL_ROLE in seen and CALL_ROLE in detected.role_map:
         notes.append(CALL_NOTE)
     return notes
 

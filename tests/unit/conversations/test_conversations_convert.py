@@ -58,8 +58,10 @@ def test_sharegpt_keys_and_roles() -> None:
 
 
 def test_an_empty_role_map_renames_the_keys_only() -> None:
-    record = {"conversations": [{"from": "human", "value": "h"}]}
-    assert read(record, Data(role_map={})).messages[0].data == {"role": "human", "content": "h"}
+    call = '{"name": "f", "arguments": {}}'
+    record = {"conversations": [{"from": "human", "value": "h"}, {"from": "function_call", "value": call}]}
+    assert [message.data for message in read(record, Data(role_map={})).messages] == [
+        {"role": "human", "content": "h"}, {"role": "function_call", "content": call}]
 
 
 def test_a_function_call_becomes_a_tool_call_only_where_it_is_one() -> None:
