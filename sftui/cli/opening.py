@@ -78,10 +78,10 @@ def starting_recipe(file: str | None, trainer: str | None) -> Recipe:
     if file is not None and trainer is not None:
         raise RecipeError("--recipe and --trainer both name a starting recipe", fix="give one of them")
     if file is not None:
-        from sftui.recipe_io import load
+        from sftui.trainers import load_recipe
 
         try:
-            return load(Path(file).read_text(encoding="utf-8"), file)
+            return load_recipe(Path(file).read_text(encoding="utf-8"), file)
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
             raise RecipeError("the recipe cannot be read", where=file, why=(reason or "").lower()) from error

@@ -62,7 +62,7 @@ def text_lines(
     from sftui.views.cells import line
 
     def wrapped(text: str) -> Iterator[str]:
-        yield from plain(wrap(line(visible(text)), width)).split("\n")
+        yield from plain(wrap(line(visible(text)), width)).splitlines()
 
     yield from wrapped(_head(inspection, recipe))
     stopped = why_stopped(inspection)
@@ -86,7 +86,7 @@ def text_lines(
     zoom = Zoom(view)
     layout = lay_out(table, zoom, shift, width)
     state = GridState(zoom=zoom, shift=shift, cursor=-1, width=width, height=1 << 60)
-    yield from plain(draw(table, layout, state)).split("\n")
+    yield from plain(draw(table, layout, state)).splitlines()
 
 
 def _head(inspection: Inspection, recipe: Recipe) -> str:

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sftui.errors import ExportError
 from sftui.exports.files import write_atomically
-from sftui.recipe import Recipe, diff
+from sftui.exports.wording import correction_line
+from sftui.recipe import Recipe
 
 if TYPE_CHECKING:
     from sftui.conversations import Detected
+    from sftui.tokens import TokenizerFacts
+
+RECIPE_FILE = "recipe.yaml"
+SCRIPT_FILE = "preprocess.py"
+TARGETS = ("recipe", "preprocess")
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """What an export needs to know beside the recipe.
 
-    `detected` is how rows are read, `tokenizer` the `TokenizerFacts`, `template_source` the chat
+    `detected` is how rows are read, `kind` the format of the source, `template_source` the chat
     template in force as text where it is not the tokenizer's own. Missing parts are None.
     """
 
@@ -26,8 +35,9 @@ class Prepared:
     split: str | None = None
     subset: str | None = None
     data_revision: str | None = None
+    kind: str = ""
     detected: Detected | None = None
-    tokenizer: Any = None
+    tokenizer: TokenizerFacts | None = None
     template_source: str | None = None
 
 
@@ -54,7 +64,10 @@ class ExportPlan:
         return tuple(f.path for f in self.files if f.exists and f.diff)
 
     def write(self, overwrite: bool = False) -> tuple[Path, ...]:
-        """Write every file that differs, each atomically; ExportError before the first one if any would be overwritten unasked."""
+        """Write every file that differs, each whole or not at all, and return their paths.
+
+        ExportError before the first one where any would be overwritten unasked.
+        """
         if self.overwrites and not overwrite:
             raise ExportError(f"{self.overwrites[0]} is there already", fix="say so if it may be overwritten")
         changed = [f for f in self.files if f.diff or not f.exists]
@@ -63,20 +76,62 @@ class ExportPlan:
         return tuple(f.path for f in changed)
 
 
-def correction_line(recipe: Recipe, base: Recipe) -> str:
-    """One line: what was corrected against the starting recipe."""
-    changes = diff(base, recipe)
-    if not changes:
-        return "sftui: nothing was corrected against the starting recipe"
-    told = ", ".join(f"{c.path} {_short(c.before)} → {_short(c.after)}" for c in changes)
-    return f"sftui: corrected against the starting recipe: {told}"
+def check_target(to: str) -> None:
+    """ExportError, with the nearest that there is, for something that cannot be exported to."""
+    if to in TARGETS or to in _trainers():
+        return
+    known = (*TARGETS, *_trainers())
+    close = get_close_matches(to, known, n=1)
+    fix = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(known)}"
+    raise ExportError(f"there is no export `{to}`", fix=fix)
 
 
 def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Prepared) -> ExportPlan:
-    """Plan what `to` (recipe, preprocess or a trainer's name) would write into `folder`."""
-    raise ExportError(f"there is no export named {to}")
+    """Plan what `to` would write into `folder`; ExportError where it cannot be expressed.
+
+    `recipe` is recipe.yaml alone; `preprocess`, and the two presets that are prepared by hand
+    (hf-trainer, manual-shift), add the stand-alone script.
+    """
+    check_target(to)
+    contents = {RECIPE_FILE: recipe_text(recipe, base)}
+    if to == "preprocess" or to in HAND_WRITTEN:
+        if to in HAND_WRITTEN and to != recipe.preset:
+            raise ExportError(f"the recipe is for {recipe.preset}, not for {to}", fix=f"open it with --trainer {to}")
+        from sftui.exports.preprocess import script
+
+        contents = {SCRIPT_FILE: script(recipe, base, prepared), **contents}
+    elif to != "recipe":
+        contents = {**_trainer_files(to, recipe, base), **contents}
+    return ExportPlan(tuple(_planned(Path(folder) / name, text) for name, text in contents.items()),
+                      correction_line(recipe, base))
 
 
-def _short(value: Any) -> str:
-    text = " ".join(("null" if value is None else str(value)).split())
-    return text if len(text) <= 60 else text[:59] + "…"
+HAND_WRITTEN = ("hf-trainer", "manual-shift")
+
+
+def recipe_text(recipe: Recipe, base: Recipe) -> str:
+    """recipe.yaml: the corrections as its first line, then what differs from the preset."""
+    from sftui.trainers import dump_recipe
+
+    return dump_recipe(recipe, comment=correction_line(recipe, base))
+
+
+def _planned(path: Path, content: str) -> PlannedFile:
+    try:
+        before = path.read_text(encoding="utf-8", errors="backslashreplace")
+    except FileNotFoundError:
+        return PlannedFile(path, content, "", False)
+    except OSError as error:
+        raise ExportError(f"{path} cannot be compared with what is there", why=(error.strerror or str(error)).lower()) from error
+    lines = difflib.unified_diff(before.splitlines(True), content.splitlines(True), f"{path} (now)", f"{path} (new)")
+    return PlannedFile(path, content, "".join(line if line.endswith("\n") else f"{line}\n" for line in lines), True)
+
+
+def _trainers() -> tuple[str, ...]:
+    from sftui.trainers import preset_names
+
+    return tuple(dict.fromkeys(name.partition("@")[0] for name in preset_names()))
+
+
+def _trainer_files(to: str, recipe: Recipe, base: Recipe) -> Mapping[str, str]:
+    raise ExportError(f"sftui cannot write a config of {to} yet", fix="export the recipe, or preprocess for hf-trainer and manual-shift")

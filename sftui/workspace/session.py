@@ -175,6 +175,7 @@ class Session:
             source = template.source if template is not None else None
         return Prepared(
             paths=options.paths, split=options.split, subset=options.subset, data_revision=options.data_revision,
+            kind=self.source.kind if self.source is not None else "",
             detected=self.detected, tokenizer=self.tokenizer.facts if self.tokenizer is not None else None,
             template_source=source,
         )
