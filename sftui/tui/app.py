@@ -1,0 +1,97 @@
+"""The Textual app: it only wires the main screen, themes, signals and the way out."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from textual.app import App
+from textual.filter import LineFilter, NoColor
+
+from sftui.text import visible
+from sftui.tui.keys import build_keymap
+from sftui.tui.main_screen import MainScreen
+from sftui.tui.themes import DEFAULT, PALETTES, Styles, textual_theme
+
+if TYPE_CHECKING:
+    from sftui.settings import Settings
+    from sftui.workspace import Workspace
+
+SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+
+
+class SftuiApp(App[None], inherit_bindings=False):
+    """One screen over one workspace."""
+
+    TITLE = "sftui"
+    ENABLE_COMMAND_PALETTE = False
+    PAUSE_GC_ON_SCROLL = True
+    ALLOW_SELECT = False
+    CSS = "Toast { display: none; }"
+
+    def __init__(self, workspace: Workspace, settings: Settings, *, theme: str | None = None) -> None:
+        super().__init__()
+        self.animation_level = "none"
+        self.workspace = workspace
+        self.look = Styles(theme or settings.theme or default_theme(os.environ))
+        for name in PALETTES:
+            self.register_theme(textual_theme(name))
+        self.use_theme(self.look.name)
+        self.main = MainScreen(workspace, build_keymap(settings.keymap), self.look)
+        self.mouse_on = settings.mouse
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """With NO_COLOR every colour goes; Textual's own choice can make text invisible (trap T5)."""
+        return [NoColor()] if self.no_color else super().get_line_filters()
+
+    def get_default_screen(self) -> MainScreen:
+        return self.main
+
+    def on_mount(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in SIGNALS:
+            with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+                loop.add_signal_handler(number, self.exit, None, 128 + number)
+
+    def use_theme(self, name: str) -> None:
+        self.theme = f"sftui-{name}"
+
+    # — the terminal —
+
+    def write_to_terminal(self, text: str) -> None:
+        """A sequence of our own making (OSC 52), never data."""
+        if self._driver is not None:
+            self._driver.write(text)
+            self._driver.flush()
+
+    def toggle_mouse(self) -> bool:
+        """Gives the mouse back to the terminal, or takes it."""
+        self.mouse_on = not self.mouse_on
+        for mode in ("1000", "1003", "1015", "1006"):
+            self.write_to_terminal(f"\x1b[?{mode}{'h' if self.mouse_on else 'l'}")
+        return self.mouse_on
+
+
+def default_theme(environment: os._Environ[str]) -> str:
+    """Light where the terminal says its ground is light (COLORFGBG), mono without colours, else dark."""
+    if "NO_COLOR" in environment:
+        return "mono"
+    ground = environment.get("COLORFGBG", "").rpartition(";")[2]
+    return "light" if ground in ("7", "15") else DEFAULT
+
+
+def run_app(workspace: Workspace, settings: Settings, *, theme: str | None = None, mouse: bool = True) -> int:
+    """Runs the inspector until it is quit; the exit code. KeymapError for a keymap that cannot be used."""
+    mouse = mouse and settings.mouse
+    app = SftuiApp(workspace, settings, theme=theme)
+    app.mouse_on = mouse
+    app.run(mouse=mouse)
+    workspace.close()
+    for text in app.main.copy_commands.to_print:
+        sys.stdout.write(visible(text, newline="\n") + "\n")
+    return app.return_code or 0

@@ -1,0 +1,130 @@
+"""The bars: one line each, painted from cells; the status line never loses its essential part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual.strip import Strip
+from textual.widget import Widget
+
+from sftui.text import cell_width, clip, visible
+from sftui.tui.commands import footer, show_key
+from sftui.tui.keys import Keymap
+from sftui.tui.line_view import bar_strip, strip_of
+from sftui.tui.themes import DEFAULT, Styles
+from sftui.views.cells import Line, LineBuilder, Role, line
+
+
+class Bar(Widget, can_focus=False):
+    """Lines of cells on the bar's ground (or the pane's)."""
+
+    DEFAULT_CSS = "Bar { height: 1; }"
+    ALLOW_SELECT = False
+
+    def __init__(self, ident: str, ground: str = "bar") -> None:
+        super().__init__(id=ident)
+        self.look = Styles(DEFAULT)
+        self.ground = ground
+        self.lines: tuple[Line, ...] = ()
+        self.right: Line = ()
+
+    def show(self, lines: tuple[Line, ...], right: Line = ()) -> None:
+        if (lines, right) != (self.lines, self.right):
+            self.lines, self.right = lines, right
+            self.refresh()
+
+    def set_look(self, look: Styles) -> None:
+        self.look = look
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        cells = self.lines[y] if y < len(self.lines) else ()
+        if self.ground == "bar":
+            return bar_strip(cells, self.right if y == 0 else (), self.size.width, self.look)
+        return strip_of(cells, self.look).crop_extend(0, self.size.width, self.look.plain)
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What the status line says; `state` is loading, provisional, proven, corrected or failed."""
+
+    source: str = ""
+    row: int = 0
+    rows: int = 0
+    exact: bool = False
+    indexing: float = 1.0
+    rule: str = ""
+    trained: int | None = None
+    total: int | None = None
+    stopped: str = ""
+    state: str = "loading"
+    pending: str = ""
+
+
+def status_cells(status: Status, width: int) -> Line:
+    """The status line in `width` cells: what is left out first is the source, then the preset's name."""
+    count = f"{status.rows:,}" if status.exact else f"≥{status.rows:,}"
+    if not status.exact and 0 < status.indexing < 1:
+        count += f" ({status.indexing:.0%})"
+    place = f"row {status.row:,} of {count}"
+    trained = _trained(status)
+    state, state_role = _STATES.get(status.state, (status.state, Role.DIM))
+    rule = status.rule
+    pending = f" {status.pending}" if status.pending else ""
+
+    def length(*parts: str) -> int:
+        return sum(cell_width(part) + 3 for part in parts if part) - 3 + cell_width(pending) + 2
+
+    rest = length(place, rule, trained, state)
+    if rest + 6 > width and " " in rule:
+        rule = rule.split(" ", 1)[1]
+        rest = length(place, rule, trained, state)
+    if rest > width:
+        place = place.removeprefix("row ").replace(" of ", "/")
+        trained = trained.replace(" trained", "")
+        rest = length(place, rule, trained, state)
+    room = width - rest - 3
+    source = clip(visible(status.source), room) if room >= 4 else ""
+    cells = LineBuilder().add(" ")
+    parts = [(source, Role.DIM), (place, Role.TITLE), (rule, Role.PLAIN),
+             (trained, Role.ERROR if status.stopped else Role.TRAINED), (state, state_role)]
+    first = True
+    for text, role in parts:
+        if text:
+            cells.add("" if first else " · ", Role.DIM).add(text, role)
+            first = False
+    return cells.add(pending, Role.WARNING).line()
+
+
+_STATES = {
+    "loading": ("tokenizer …", Role.WARNING),
+    "provisional": ("≈ provisional", Role.WARNING),
+    "proven": ("✓ proven", Role.GOOD),
+    "corrected": ("✓ corrected", Role.WARNING),
+    "failed": ("✗ tokenizer", Role.ERROR),
+    "none": ("no tokenizer", Role.ERROR),
+}
+
+
+def _trained(status: Status) -> str:
+    if status.stopped:
+        return status.stopped
+    if status.total is None or status.trained is None:
+        return "…"
+    percent = f" {100 * status.trained / status.total:.0f}%" if status.total else ""
+    return f"{status.trained:,}/{status.total:,} trained{percent}"
+
+
+def footer_cells(context: str, width: int, keymap: Keymap) -> Line:
+    """The keys worth knowing here; whole entries only."""
+    cells = LineBuilder().add(" ")
+    for ids, word in footer(context):
+        key = " ".join(show_key(keymap.keys_of(name)[0]) for name in ids)
+        if cells.width + cell_width(key) + len(word) + 2 > width:
+            break
+        cells.add(key, Role.KEY).add(f" {word}  ", Role.DIM)
+    return cells.line()
+
+
+def message_cells(text: str, role: Role = Role.PLAIN) -> Line:
+    return line((" " + visible(text), role))

@@ -1,0 +1,221 @@
+"""The one table of commands: keys, palette, help, footer and the README's key table come from it.
+
+Pure data, no Textual. `python -m sftui.tui.commands` prints the README table;
+`python -m sftui.tui.commands README.md` writes it between the markers of that file.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ANY = "anywhere"
+TOKENS = "tokens"
+LIST = "row list"
+RECIPE = "recipe"
+DOCUMENT = "other panes"
+DIALOG = "dialog"
+CONTEXTS = (ANY, TOKENS, LIST, RECIPE, DOCUMENT, DIALOG)
+"""Where a command's keys work. A pane's own commands win over those that work anywhere; a dialog knows only its own."""
+
+START_MARK, END_MARK = "<!-- keys:start -->", "<!-- keys:end -->"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One thing the user can do.
+
+    `keys` are alternatives; a key that follows a prefix is written with a space (`y i`). `help` is
+    one sentence. `counted` says that a count typed before the key means something.
+    """
+
+    id: str
+    keys: tuple[str, ...]
+    title: str
+    help: str
+    group: str
+    context: str = ANY
+    counted: bool = False
+
+    def shown_keys(self) -> str:
+        """The keys as the user reads them: `y i` is `yi`, `left_arrow` is `←`."""
+        return " ".join(show_key(key) for key in self.keys)
+
+
+_KEY_NAMES = {
+    "left": "←", "right": "→", "up": "↑", "down": "↓", "pageup": "PgUp", "pagedown": "PgDn",
+    "home": "Home", "end": "End", "enter": "Enter", "escape": "Esc", "tab": "Tab", "space": "Space",
+    "shift+tab": "⇧Tab", "f1": "F1", "backspace": "⌫",
+}
+
+
+def show_key(key: str) -> str:
+    return "".join(_KEY_NAMES.get(part, part.replace("ctrl+", "^")) for part in key.split(" "))
+
+
+def _moves(context: str, what: str) -> tuple[Command, ...]:
+    """The movement keys of a pane that shows lines."""
+    name = "document" if context == DOCUMENT else context.replace(" ", "_")
+    return (
+        Command(f"{name}.down", ("j", "down"), f"{what} down", f"Moves one {what} down.", "Move", context, counted=True),
+        Command(f"{name}.up", ("k", "up"), f"{what} up", f"Moves one {what} up.", "Move", context, counted=True),
+        Command(f"{name}.page_down", ("pagedown", "space", "ctrl+f"), "page down", "Moves one page down.", "Move", context, counted=True),
+        Command(f"{name}.page_up", ("pageup",), "page up", "Moves one page up.", "Move", context, counted=True),
+        Command(f"{name}.home", ("home",), "to the start", "Goes to the first one.", "Move", context),
+        Command(f"{name}.end", ("end",), "to the end", "Goes to the last one.", "Move", context),
+    )
+
+
+COMMANDS: tuple[Command, ...] = (
+    # — the row and where the cursor is —
+    Command("tokens.right", ("l", "right"), "next token", "Moves to the next token.", "Move", TOKENS, counted=True),
+    Command("tokens.left", ("h", "left"), "previous token", "Moves to the previous token.", "Move", TOKENS, counted=True),
+    *_moves(TOKENS, "line"),
+    Command("tokens.half_down", ("ctrl+d",), "half a page down", "Moves half a page down.", "Move", TOKENS, counted=True),
+    Command("tokens.half_up", ("ctrl+u",), "half a page up", "Moves half a page up.", "Move", TOKENS, counted=True),
+    Command("tokens.line_home", ("^",), "start of the line", "Goes to the first token of the line.", "Move", TOKENS),
+    Command("tokens.line_end", ("$",), "end of the line", "Goes to the last token of the line.", "Move", TOKENS),
+    Command("tokens.next_change", ("}",), "next change of mask", "Goes to where training starts or stops next.", "Move", TOKENS, counted=True),
+    Command("tokens.previous_change", ("{",), "previous change of mask", "Goes back to where training started or stopped.", "Move", TOKENS, counted=True),
+    Command("tokens.next_message", (")",), "next message", "Goes to the start of the next message.", "Move", TOKENS, counted=True),
+    Command("tokens.previous_message", ("(",), "previous message", "Goes to the start of this message, or of the one before.", "Move", TOKENS, counted=True),
+    Command("tokens.explain", ("enter",), "explain this token", "Opens everything known about the token under the cursor.", "Look", TOKENS),
+    *_moves(LIST, "row"),
+    Command("row_list.enter", ("enter", "l", "right"), "to the tokens", "Goes from the list to the tokens of the row.", "Move", LIST),
+    *_moves(DOCUMENT, "line"),
+    Command("document.right", ("l", "right"), "scroll right", "Scrolls a wide pane to the right.", "Move", DOCUMENT, counted=True),
+    Command("document.left", ("h", "left"), "scroll left", "Scrolls a wide pane back to the left.", "Move", DOCUMENT, counted=True),
+    *_moves(RECIPE, "knob"),
+    Command("recipe.next", ("l", "right"), "next choice", "Changes the knob to its next choice.", "Recipe", RECIPE),
+    Command("recipe.previous", ("h", "left"), "previous choice", "Changes the knob to its previous choice.", "Recipe", RECIPE),
+    Command("recipe.edit", ("enter",), "edit the knob", "Types a value, or takes the next choice where there are choices.", "Recipe", RECIPE),
+    Command("recipe.reset", ("backspace", "d"), "reset the knob", "Sets the knob back to what the recipe was opened with.", "Recipe", RECIPE),
+    *_moves(DIALOG, "line"),
+    Command("dialog.accept", ("enter",), "take it", "Takes what is marked.", "Move", DIALOG),
+    Command("dialog.yes", ("y",), "yes", "Does what the dialog offers.", "Move", DIALOG),
+    Command("dialog.close", ("escape", "q"), "close the dialog", "Closes the dialog and changes nothing.", "Move", DIALOG),
+    Command("row.next", ("]",), "next row", "Shows the next row.", "Rows", counted=True),
+    Command("row.previous", ("[",), "previous row", "Shows the previous row.", "Rows", counted=True),
+    Command("row.last", ("G",), "last row", "Shows the last row, or with a count that row (12G).", "Rows", counted=True),
+    Command("row.goto", ("g",), "go to row", "Asks for a row number; 12g and :12 go at once, gg is the first row.", "Rows", counted=True),
+    Command("pane.next", ("tab",), "next pane", "Moves the keys to the next pane.", "Move"),
+    Command("pane.previous", ("shift+tab",), "previous pane", "Moves the keys to the previous pane.", "Move"),
+    Command("close", ("escape",), "close or cancel", "Cancels what is typed or searched, then closes the side pane.", "Move"),
+    # — search —
+    Command("search", ("/",), "search", "Searches text, or re:PATTERN, token:TEXT, id:NUMBER; Esc cancels.", "Search"),
+    Command("search.next", ("n",), "next hit", "Goes to the next hit, across rows.", "Search", counted=True),
+    Command("search.previous", ("N",), "previous hit", "Goes to the previous hit, across rows.", "Search", counted=True),
+    # — what is shown —
+    Command("zoom", ("z", "v"), "zoom", "Text, columns, rows: the same tokens from afar to close.", "Look"),
+    Command("zoom.back", ("Z", "V"), "zoom back", "The zooms the other way round.", "Look"),
+    Command("shift", ("s",), "shift view", "What is seen at each position against what must be predicted from it.", "Look"),
+    Command("list.toggle", ("L",), "row list", "Hides or shows the list of rows.", "Look"),
+    Command("pane.cycle", ("o",), "other panes", "Conversation, rendered text and raw row beside the tokens, in turn.", "Look"),
+    Command("pane.conversation", ("O c",), "conversation", "Shows the messages as the chat template receives them.", "Look"),
+    Command("pane.rendered", ("O t",), "rendered text", "Shows the text the chat template made.", "Look"),
+    Command("pane.raw", ("O r",), "raw row", "Shows the row as it is stored.", "Look"),
+    Command("boundary", ("b",), "prompt boundary", "The prompt tokenized alone against the whole, where they part.", "Look"),
+    Command("batch", ("B",), "batch", "The next rows as the collator pads them; 8B for eight.", "Look", counted=True),
+    # — the recipe —
+    Command("recipe", ("c",), "recipe", "Every knob that decides labels, edited live.", "Recipe"),
+    Command("undo", ("u",), "undo", "Takes back the last change of the recipe.", "Recipe", counted=True),
+    Command("redo", ("U", "ctrl+r"), "redo", "Makes the change again.", "Recipe", counted=True),
+    Command("template", ("T",), "chat template", "Picks a chat template: the family's, a built-in, or a file.", "Recipe"),
+    Command("export", ("x",), "export", "Writes the recipe or a preprocess.py; shows the difference first.", "Recipe"),
+    # — taking things out —
+    Command("copy.row", ("y y",), "copy the row", "Copies the row as JSON.", "Copy"),
+    Command("copy.ids", ("y i",), "copy the ids", "Copies input_ids as the trainer receives them.", "Copy"),
+    Command("copy.labels", ("y l",), "copy the labels", "Copies labels as the trainer receives them.", "Copy"),
+    Command("copy.text", ("y t",), "copy the text", "Copies the rendered text.", "Copy"),
+    Command("write.row", ("w w",), "write the row", "Writes the row as JSON to a file you name.", "Copy"),
+    Command("write.ids", ("w i",), "write the ids", "Writes input_ids to a file you name.", "Copy"),
+    Command("write.labels", ("w l",), "write the labels", "Writes labels to a file you name.", "Copy"),
+    Command("write.text", ("w t",), "write the text", "Writes the rendered text to a file you name.", "Copy"),
+    Command("print.row", ("p p",), "print the row on exit", "Prints the row as JSON once sftui has quit.", "Copy"),
+    Command("print.ids", ("p i",), "print the ids on exit", "Prints input_ids once sftui has quit.", "Copy"),
+    Command("print.labels", ("p l",), "print the labels on exit", "Prints labels once sftui has quit.", "Copy"),
+    Command("print.text", ("p t",), "print the text on exit", "Prints the rendered text once sftui has quit.", "Copy"),
+    Command("edit.row", ("e e",), "row in the editor", "Opens a read-only copy of the row in $VISUAL or $EDITOR.", "Copy"),
+    Command("edit.text", ("e t",), "text in the editor", "Opens a read-only copy of the rendered text.", "Copy"),
+    Command("edit.template", ("e c",), "template in the editor", "Opens a read-only copy of the chat template.", "Copy"),
+    # — sftui itself —
+    Command("palette", (":", "ctrl+p"), "palette", "Finds any command by name; a number goes to that row.", "Help"),
+    Command("help", ("?", "f1"), "help", "Shows the keys, those of this pane first.", "Help"),
+    Command("theme", ("t",), "theme", "Neutral dark, neutral light, ansi (your palette), mono.", "Help"),
+    Command("mouse", ("m",), "mouse", "Gives the mouse to sftui or back to the terminal.", "Help"),
+    Command("suspend", ("ctrl+z",), "suspend", "Goes back to the shell; fg returns.", "Help"),
+    Command("quit", ("q",), "quit", "Quits at once.", "Help"),
+    Command("interrupt", ("ctrl+c",), "interrupt", "Cancels a running search, else quits.", "Help"),
+)
+
+BY_ID = {command.id: command for command in COMMANDS}
+
+
+def available(context: str) -> tuple[Command, ...]:
+    """The commands whose keys work while `context` holds the keys, its own first."""
+    own = tuple(c for c in COMMANDS if c.context == context and context != ANY)
+    if context == DIALOG:
+        return own
+    return own + tuple(c for c in COMMANDS if c.context == ANY)
+
+
+_FOOTERS: dict[str, tuple[tuple[tuple[str, ...], str], ...]] = {
+    RECIPE: (
+        (("recipe.previous", "recipe.next"), "change"), (("recipe.edit",), "edit"), (("recipe.reset",), "reset"),
+        (("undo", "redo"), "undo/redo"), (("recipe",), "close"), (("help",), "help"),
+    ),
+    DOCUMENT: (
+        (("document.down", "document.up"), "scroll"), (("pane.cycle",), "next pane"), (("close",), "close"),
+        (("row.previous", "row.next"), "row"), (("help",), "help"),
+    ),
+    ANY: (
+        (("row.previous", "row.next"), "row"), (("zoom",), "zoom"), (("shift",), "shift"), (("search",), "search"),
+        (("recipe",), "recipe"), (("help",), "help"),
+    ),
+}
+
+
+def footer(context: str) -> tuple[tuple[tuple[str, ...], str], ...]:
+    """The at most six entries of the footer: the commands whose keys are shown, and a word."""
+    return _FOOTERS.get(context, _FOOTERS[ANY])
+
+
+def groups(commands: Iterable[Command]) -> dict[str, list[Command]]:
+    """Commands by group, groups in the order of the table."""
+    found: dict[str, list[Command]] = {}
+    for command in commands:
+        found.setdefault(command.group, []).append(command)
+    return found
+
+
+def markdown_table() -> str:
+    """The key table of the README."""
+    lines = ["| keys | what | where |", "|---|---|---|"]
+    for command in COMMANDS:
+        keys = " ".join(f"`{show_key(key)}`" for key in command.keys).replace("|", "\\|")
+        lines.append(f"| {keys} | {command.help} | {command.context} |")
+    return "\n".join(lines)
+
+
+def with_table(readme: str) -> str:
+    """The README with the table between its markers; ValueError where they are missing."""
+    head, start, rest = readme.partition(START_MARK)
+    _, end, tail = rest.partition(END_MARK)
+    if not start or not end:
+        raise ValueError(f"{START_MARK} and {END_MARK} are not both there")
+    return f"{head}{START_MARK}\n{markdown_table()}\n{END_MARK}{tail}"
+
+
+def main(arguments: Sequence[str]) -> int:
+    if not arguments:
+        sys.stdout.write(markdown_table() + "\n")
+        return 0
+    path = Path(arguments[0])
+    path.write_text(with_table(path.read_text(encoding="utf-8")), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

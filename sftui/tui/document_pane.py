@@ -1,0 +1,46 @@
+"""A pane of lines to read: conversation, rendered text, raw row, boundary, batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sftui.tui.line_view import LineView
+from sftui.views import Line, Role
+from sftui.views.cells import line
+
+Maker = Callable[[int], tuple[Line, ...]]
+"""Lines for a width in cells."""
+
+
+class DocumentPane(LineView):
+    """Shows what a maker gives for its width; scrolls down and, where lines are wider, right."""
+
+    def __init__(self, ident: str) -> None:
+        super().__init__(ident)
+        self.name_of_view = ""
+        self.lines: tuple[Line, ...] = ()
+        self._make: Maker = lambda width: ()
+
+    def show(self, name: str, make: Maker, *, keep: bool = False) -> None:
+        """Another document; `keep` stays where the reader is (the same view of a changed row)."""
+        if not (keep and name == self.name_of_view):
+            self.top = self.left = 0
+        self.name_of_view, self._make = name, make
+        self.resized()
+        self.repaint()
+
+    def resized(self) -> None:
+        self.lines = self._make(max(self.size.width - 1, 8)) if self.size.width else ()
+        super().resized()
+
+    @property
+    def widest(self) -> int:
+        return max((sum(run.width for run in cells) for cells in self.lines), default=0)
+
+    def line_count(self) -> int:
+        return len(self.lines) + 1
+
+    def line_cells(self, number: int) -> Line:
+        if number == 0:
+            return line((f" {self.name_of_view} ", Role.TITLE), ("  o next pane · Esc closes", Role.DIM))
+        return line((" ", Role.PLAIN)) + self.lines[number - 1]

@@ -1,0 +1,71 @@
+"""Export: what to, where to, the difference, and only then the write."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sftui.errors import SftuiError
+from sftui.text import visible
+from sftui.tui.dialogs import Dialog, options
+from sftui.views import Line, Role, diff_text_lines, line, wrap
+
+if TYPE_CHECKING:
+    from sftui.exports.plan import ExportPlan
+    from sftui.tui.main_screen import MainScreen
+
+TARGETS = (
+    ("recipe", "recipe.yaml: the recipe, as what differs from its preset"),
+    ("preprocess", "preprocess.py: makes these ids and labels with transformers and datasets alone"),
+)
+
+
+class ExportDialog:
+    """Three steps; Esc at any of them writes nothing."""
+
+    def __init__(self, screen: MainScreen) -> None:
+        self.screen = screen
+
+    def open(self) -> None:
+        screen = self.screen
+        dialog = Dialog("export", options(TARGETS), screen.keymap, screen.look, picking=True)
+        screen.app.push_screen(dialog, lambda number: None if number is None else self._where(TARGETS[number][0]))
+
+    def _where(self, target: str) -> None:
+        self.screen.prompt.ask(f"folder for the {target}", lambda text: self._plan(target, text.strip() or "."), value="sftui-export")
+
+    def _plan(self, target: str, folder: str) -> str | None:
+        try:
+            plan = self.screen.workspace.plan_export(target, folder)
+        except (SftuiError, OSError) as error:
+            self.screen.prompt.close()
+            self.screen.say(str(error), Role.ERROR)
+            return None
+        screen = self.screen
+        verb = "y overwrites" if plan.overwrites else "y writes it"
+        dialog = Dialog(
+            f"export to {folder}: nothing is written yet", lambda width: plan_lines(plan, width),
+            screen.keymap, screen.look, offer=f"{verb} · ",
+        )
+        screen.app.push_screen(dialog, lambda answer: self._write(plan) if answer is not None else screen.say("nothing was written", Role.DIM))
+        return None
+
+    def _write(self, plan: ExportPlan) -> None:
+        try:
+            written = plan.write(overwrite=True)
+        except (SftuiError, OSError) as error:
+            self.screen.say(str(error), Role.ERROR)
+            return
+        names = ", ".join(str(path) for path in written)
+        self.screen.say(f"wrote {names}" if names else "nothing to write: the files are as they should be")
+
+
+def plan_lines(plan: ExportPlan, width: int) -> Sequence[Line]:
+    """What an export would write: the correction it states, then each file's difference."""
+    lines = [*wrap(line((visible(plan.first_line), Role.TITLE)), width)]
+    for file in plan.files:
+        state = "unchanged" if not file.diff and file.exists else "changes" if file.exists else "new"
+        lines += [(), line((f"{visible(str(file.path))} ", Role.KEY), (state, Role.DIM))]
+        if file.diff:
+            lines += diff_text_lines(file.diff.rstrip("\n"), width)
+    return lines

@@ -1,0 +1,118 @@
+"""Keys to commands: counts, prefix keys and the user's keymap, checked before anything runs.
+
+Pure. Textual's own keymaps silently drop a binding that clashes and ignore an unknown id
+(trap T9), so keys are resolved here and every mistake in a user's keymap is told at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sftui.errors import SftuiError
+from sftui.settings import check_keymap
+from sftui.tui.commands import ANY, COMMANDS, Command, show_key
+
+EATEN = frozenset(f"ctrl+{key}" for key in "absqojimhl[")
+"""Keys that tmux, screen, flow control or the terminal's own encoding take before we see them."""
+
+MOST = 1_000_000_000
+
+
+class KeymapError(SftuiError):
+    """The user's keymap cannot be honoured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stroke:
+    """What a key press came to: a command with its count, or what is still awaited.
+
+    `pending` is what has been typed so far, for the status line; `unknown` is a key (or a prefix
+    with a key) that means nothing here.
+    """
+
+    command: Command | None = None
+    count: int | None = None
+    pending: str = ""
+    unknown: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Keymap:
+    """Command by (context, key sequence); `prefixes` are first keys that await a second one."""
+
+    commands: Mapping[tuple[str, str], Command]
+    prefixes: frozenset[tuple[str, str]]
+
+    def find(self, context: str, sequence: str) -> Command | None:
+        return self.commands.get((context, sequence)) or self.commands.get((ANY, sequence))
+
+    def awaits(self, context: str, key: str) -> bool:
+        own = (context, key) in self.commands
+        return (context, key) in self.prefixes or (not own and (ANY, key) in self.prefixes)
+
+    def keys_of(self, command_id: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(seq for (_, seq), c in self.commands.items() if c.id == command_id))
+
+
+class KeyReader:
+    """Turns presses into strokes; holds the count and the prefix typed so far."""
+
+    def __init__(self, keymap: Keymap) -> None:
+        self.keymap = keymap
+        self._digits = ""
+        self._prefix = ""
+
+    @property
+    def pending(self) -> str:
+        return self._digits + show_key(self._prefix)
+
+    def clear(self) -> None:
+        self._digits = self._prefix = ""
+
+    def feed(self, key: str, context: str) -> Stroke:
+        """One press in `context`; escape forgets what was pending and does nothing else."""
+        if key == "escape" and self.pending:
+            self.clear()
+            return Stroke()
+        if not self._prefix and key.isdecimal() and len(key) == 1 and (self._digits or key != "0"):
+            self._digits = (self._digits + key)[:10]
+            return Stroke(pending=self.pending)
+        if not self._prefix and self.keymap.awaits(context, key):
+            self._prefix = key
+            return Stroke(pending=self.pending)
+        sequence = f"{self._prefix} {key}".strip()
+        command = self.keymap.find(context, sequence)
+        count = min(int(self._digits), MOST) if self._digits else None
+        self.clear()
+        if command is None:
+            return Stroke(unknown=show_key(sequence))
+        return Stroke(command, count)
+
+
+def build_keymap(overrides: Mapping[str, Sequence[str]] | None = None, table: Sequence[Command] = COMMANDS) -> Keymap:
+    """The keymap with the user's `{command id: keys}` applied; KeymapError names every mistake."""
+    chosen = overrides or {}
+    problems = keymap_problems(chosen, table)
+    if problems:
+        raise KeymapError("the keymap cannot be used", why="; ".join(problems), fix="correct it in the settings file")
+    found = {(c.context, key): c for c in table for key in chosen.get(c.id, c.keys)}
+    prefixes = frozenset((context, seq.split(" ")[0]) for context, seq in found if " " in seq)
+    return Keymap(found, prefixes)
+
+
+def keymap_problems(overrides: Mapping[str, Sequence[str]], table: Sequence[Command] = COMMANDS) -> tuple[str, ...]:
+    """Unknown ids, clashes, and keys that can never arrive, one clause each."""
+    unreachable = tuple(p for name, keys in overrides.items() for key in keys for p in _unreachable(name, key))
+    return check_keymap(overrides, table, ANY) + unreachable
+
+
+def _unreachable(name: str, sequence: str) -> Iterator[str]:
+    steps = sequence.split(" ")
+    if len(steps) > 2:
+        yield f"`{name}`: `{sequence}` is longer than two keys"
+    for step in steps:
+        if step in EATEN:
+            yield f"`{name}`: `{step}` never arrives inside tmux or screen"
+        elif step.isdecimal():
+            yield f"`{name}`: digits are counts"

@@ -1,0 +1,227 @@
+"""What is looked at: moves and zooms of the tokens, the panes beside them, who holds the keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from sftui.model import Batch, Inspection, Problem
+from sftui.tui.commands import DOCUMENT, LIST, RECIPE, TOKENS
+from sftui.tui.dialogs import Dialog
+from sftui.tui.line_view import LineView
+from sftui.tui.row_commands import MOVES
+from sftui.views import (
+    Action,
+    Line,
+    Role,
+    batch_lines,
+    boundary_lines,
+    conversation_lines,
+    line,
+    raw_lines,
+    rendered_lines,
+    token_lines,
+    wrap,
+)
+from sftui.workspace import events as ev
+
+if TYPE_CHECKING:
+    from sftui.tui.main_screen import MainScreen
+
+VIEWS: dict[str, Callable[[Inspection, int], tuple[Line, ...]]] = {
+    "conversation": conversation_lines,
+    "rendered text": rendered_lines,
+    "raw row": lambda inspection, width: raw_lines(inspection.row, width),
+    "prompt boundary": boundary_lines,
+}
+CYCLE = ("conversation", "rendered text", "raw row", None)
+BATCH = "batch"
+
+
+class LookCommands:
+    """Which panes are open, and what the document pane shows."""
+
+    def __init__(self, screen: MainScreen) -> None:
+        self.screen = screen
+        self.recipe_open = False
+        self.open_view: str | None = None
+        self.batch: Batch | None = None
+        self.batch_problem: Problem | None = None
+        self.batch_rows = 0
+
+    def handlers(self) -> dict[str, Callable[[int | None], None]]:
+        pane = self.screen.document
+        moves = {name: self._mover(action) for name, action in MOVES.items()}
+        return {
+            **moves,
+            "tokens.explain": lambda n: self.explain(),
+            "zoom": lambda n: self.change(Action.ZOOM, 1), "zoom.back": lambda n: self.change(Action.ZOOM_BACK, 1),
+            "shift": lambda n: self.change(Action.SHIFT, 1),
+            "document.down": lambda n: pane.scroll_lines(n or 1), "document.up": lambda n: pane.scroll_lines(-(n or 1)),
+            "document.page_down": lambda n: pane.scroll_lines((n or 1) * pane.page),
+            "document.page_up": lambda n: pane.scroll_lines(-(n or 1) * pane.page),
+            "document.home": lambda n: pane.scroll_top(0), "document.end": lambda n: pane.scroll_top(pane.line_count()),
+            "document.right": lambda n: pane.scroll_columns((n or 1) * 8, pane.widest),
+            "document.left": lambda n: pane.scroll_columns(-(n or 1) * 8, pane.widest),
+            "pane.cycle": lambda n: self.cycle(),
+            "pane.conversation": lambda n: self.open("conversation"), "pane.rendered": lambda n: self.open("rendered text"),
+            "pane.raw": lambda n: self.open("raw row"), "boundary": lambda n: self.open("prompt boundary"),
+            "batch": lambda n: self.open_batch(n), "recipe": lambda n: self.toggle_recipe(),
+            "list.toggle": lambda n: self.toggle_list(),
+            "pane.next": lambda n: self.next_pane(1), "pane.previous": lambda n: self.next_pane(-1),
+            "close": lambda n: self.close(),
+        }
+
+    # — the tokens —
+
+    def _mover(self, action: Action) -> Callable[[int | None], None]:
+        def move(count: int | None) -> None:
+            self.screen.tokens.act(action, count or 1)
+            self.screen.update_detail()
+
+        return move
+
+    def change(self, action: Action, count: int) -> None:
+        """Zoom or shift: what is said under the panes follows."""
+        tokens = self.screen.tokens
+        tokens.act(action, count)
+        if action is not Action.SHIFT:
+            self.screen.say(f"zoom: {tokens.state.zoom.value}", Role.DIM)
+        self.screen.update_detail()
+
+    def explain(self) -> None:
+        tokens = self.screen.tokens
+        table = tokens.table
+        if table is not None:
+            cursor = tokens.state.cursor
+            self.screen.app.push_screen(Dialog(
+                f"token {cursor:,} of {len(table):,}", lambda width: token_lines(table, cursor, width),
+                self.screen.keymap, self.screen.look,
+            ))
+
+    def clicked(self, pane: LineView, x: int, number: int) -> None:
+        """The mouse: a row, a knob, or simply the keys."""
+        screen = self.screen
+        if pane is screen.rows:
+            if number < screen.rows.rows:
+                screen.row_commands.go(number)
+            screen.hold_keys(LIST)
+        elif pane is screen.recipe:
+            screen.recipe.pick(number)
+            screen.hold_keys(RECIPE)
+        elif pane is screen.document:
+            screen.hold_keys(DOCUMENT)
+        else:
+            token = screen.tokens.token_at(x, number)
+            if token is not None:
+                screen.tokens.act(Action.GOTO, token)
+            screen.hold_keys(TOKENS)
+
+    def sentence(self) -> Line:
+        """The line under the panes: the knob or the token that is marked."""
+        return self.screen.recipe.sentence() if self.screen.context == RECIPE else self.screen.tokens.sentence()
+
+    # — panes —
+
+    def cycle(self) -> None:
+        """Conversation, rendered text, raw row, and the tokens alone again."""
+        at = CYCLE.index(self.open_view) if self.open_view in CYCLE else len(CYCLE) - 1
+        following = CYCLE[(at + 1) % len(CYCLE)]
+        if following is None:
+            self.close_view()
+        else:
+            self.open(following)
+
+    def open(self, name: str) -> None:
+        """Opens a pane beside the tokens and gives it the keys; the same key closes it again."""
+        if self.open_view == name:
+            self.close_view()
+            return
+        self.open_view = name
+        self.screen.set_panes()
+        self.show_view()
+        self.screen.hold_keys(DOCUMENT)
+
+    def close_view(self) -> None:
+        self.open_view = None
+        self.screen.set_panes()
+        self.screen.hold_keys(TOKENS)
+
+    def show_view(self, *, keep: bool = False) -> None:
+        """The open pane for the row on screen."""
+        if self.open_view is None:
+            return
+        inspection = self.screen.tokens.inspection
+        name = self.open_view
+        if name == BATCH:
+            if self.batch is None or self.batch.rows[:1] != (self.screen.status.row,):
+                self._ask_batch()
+            self.screen.document.show(BATCH, self._batch_lines, keep=keep)
+        elif inspection is None:
+            self.screen.document.show(name, lambda width: (line(("the row is not here yet", Role.DIM)),), keep=keep)
+        else:
+            self.screen.document.show(name, lambda width: VIEWS[name](inspection, width), keep=keep)
+
+    def open_batch(self, rows: int | None) -> None:
+        """The next rows as one padded rectangle; a count says how many."""
+        size = self.screen.workspace.recipe.batch.size
+        if self.open_view == BATCH and rows is None:
+            self.close_view()
+            return
+        self.batch_rows = min(rows or size, 1024)
+        self.batch = None
+        if self.open_view != BATCH:
+            self.open(BATCH)
+        else:
+            self.show_view()
+
+    def _ask_batch(self) -> None:
+        self.batch, self.batch_problem = None, None
+        self.screen.workspace.request_batch(self.screen.status.row, self.batch_rows)
+
+    def _batch_lines(self, width: int) -> tuple[Line, ...]:
+        if self.batch_problem is not None:
+            return wrap(line((f"✗ {self.batch_problem.sentence()}", Role.ERROR)), width)
+        if self.batch is None:
+            return (line((f"collating {self.batch_rows} rows …", Role.DIM)),)
+        ignore = self.screen.workspace.recipe.mask.ignore_index
+        return (*batch_lines(self.batch, width, ignore_index=ignore), (), line((" 8B shows eight rows; ] and [ move on", Role.DIM)))
+
+    def on_batch(self, event: ev.BatchReady) -> None:
+        self.batch, self.batch_problem = event.batch, event.problem
+        if self.open_view == BATCH:
+            self.screen.document.show(BATCH, self._batch_lines, keep=True)
+
+    def on_recipe(self) -> None:
+        """What was made with another recipe is no longer true; the workspace answers again."""
+        self.batch = None if self.open_view != BATCH else self.batch
+
+    def toggle_recipe(self) -> None:
+        """Opens the recipe and gives it the keys; closes it where it has them."""
+        if self.recipe_open and self.screen.context != RECIPE:
+            self.screen.hold_keys(RECIPE)
+            return
+        self.recipe_open = not self.recipe_open
+        self.screen.set_panes()
+        self.screen.hold_keys(RECIPE if self.recipe_open else TOKENS)
+
+    def toggle_list(self) -> None:
+        self.screen.list_wanted = not self.screen.list_wanted
+        self.screen.set_panes()
+
+    def next_pane(self, step: int) -> None:
+        there = self.screen.contexts()
+        self.screen.hold_keys(there[(there.index(self.screen.context) + step) % len(there)])
+
+    def close(self) -> None:
+        """What Esc closes, innermost first: a search, a message, a pane; else back to the tokens."""
+        if self.screen.search_commands.cancel():
+            return
+        if self.open_view is not None and self.screen.context != RECIPE:
+            self.close_view()
+        elif self.recipe_open:
+            self.recipe_open = False
+            self.screen.set_panes()
+            self.screen.hold_keys(TOKENS)
+        else:
+            self.screen.hold_keys(TOKENS)

@@ -1,0 +1,246 @@
+"""The one long-lived screen: panes, who holds the keys, and where keys and events go.
+
+It only wires: commands live in the `*_commands` modules, view state in the panes, data in the
+workspace. Nothing here can take focus but the prompt, so every key arrives in `on_key`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.message import Message
+from textual.screen import Screen
+
+from sftui.tui.bars import Bar, Status, footer_cells, message_cells, status_cells
+from sftui.tui.commands import DOCUMENT, LIST, RECIPE, TOKENS
+from sftui.tui.copy_commands import CopyCommands
+from sftui.tui.document_pane import DocumentPane
+from sftui.tui.keys import Keymap, KeyReader
+from sftui.tui.line_view import LineView
+from sftui.tui.look_commands import LookCommands
+from sftui.tui.own_commands import OwnCommands
+from sftui.tui.prompt import Prompt
+from sftui.tui.recipe_commands import RecipeCommands
+from sftui.tui.recipe_pane import RecipePane
+from sftui.tui.row_commands import RowCommands
+from sftui.tui.row_list import RowList
+from sftui.tui.search_commands import SearchCommands
+from sftui.tui.themes import Styles
+from sftui.tui.token_pane import TokenPane
+from sftui.views import Role
+from sftui.workspace import Workspace
+from sftui.workspace import events as ev
+
+NARROW = 80
+WIDE = 120
+TALL = 36
+
+
+class WorkspaceEvent(Message):
+    """An event of the workspace, on its way from the workspace's thread."""
+
+    def __init__(self, event: ev.Event) -> None:
+        super().__init__()
+        self.event = event
+
+
+class MainScreen(Screen[None], inherit_bindings=False):
+    """Status line, panes, the line that explains or answers, footer."""
+
+    DEFAULT_CSS = """
+    MainScreen { layout: vertical; }
+    #body { layout: horizontal; height: 1fr; }
+    #work { layout: vertical; width: 1fr; height: 1fr; }
+    #work.-beside { layout: horizontal; }
+    #list { width: 21; border-right: solid $rule; }
+    MainScreen.-wide #list { width: 42; }
+    #recipe { width: 40; border-right: solid $rule; display: none; }
+    MainScreen.-wide #recipe { width: 52; }
+    #tokens, #document { width: 1fr; height: 1fr; }
+    #document { display: none; }
+    #work.-beside #document { border-left: solid $rule; }
+    #work.-below #document { border-top: solid $rule; }
+    #detail { height: 1; }
+    MainScreen.-narrow #body { layout: vertical; }
+    MainScreen.-narrow #list { width: 1fr; height: 1; border: none; }
+    MainScreen.-narrow #recipe { width: 1fr; height: 1fr; border: none; border-bottom: solid $rule; }
+    """
+    AUTO_FOCUS = None
+    ALLOW_SELECT = False
+
+    def __init__(self, workspace: Workspace, keymap: Keymap, look: Styles) -> None:
+        super().__init__()
+        self.workspace = workspace
+        self.keymap = keymap
+        self.reader = KeyReader(keymap)
+        self.look = look
+        self.context = TOKENS
+        self.status = Status()
+        self.said = ""
+        self.said_role = Role.PLAIN
+        self.list_wanted = True
+        self.status_bar = Bar("status")
+        self.rows = RowList("list")
+        self.recipe = RecipePane(workspace, "recipe")
+        self.tokens = TokenPane("tokens")
+        self.document = DocumentPane("document")
+        self.detail = Bar("detail", ground="back")
+        self.prompt = Prompt(self)
+        self.footer = Bar("footer")
+        self.row_commands = RowCommands(self)
+        self.search_commands = SearchCommands(self)
+        self.look_commands = LookCommands(self)
+        self.recipe_commands = RecipeCommands(self)
+        self.copy_commands = CopyCommands(self)
+        self.own_commands = OwnCommands(self)
+        self.handlers: dict[str, Callable[[int | None], None]] = {
+            **self.row_commands.handlers(), **self.search_commands.handlers(), **self.look_commands.handlers(),
+            **self.recipe_commands.handlers(), **self.copy_commands.handlers(), **self.own_commands.handlers(),
+        }
+
+    def compose(self) -> ComposeResult:
+        yield self.status_bar
+        with Container(id="body"):
+            yield self.rows
+            yield self.recipe
+            with Container(id="work"):
+                yield self.tokens
+                yield self.document
+        yield self.detail
+        yield self.footer
+
+    # — life —
+
+    def on_mount(self) -> None:
+        self.set_look(self.look)
+        self.update_bars()
+        self.workspace.listen(self.heard)
+
+    def heard(self, event: ev.Event) -> None:
+        """Called on the workspace's thread; `post_message` is safe from any thread."""
+        self.post_message(WorkspaceEvent(event))
+
+    def set_look(self, look: Styles) -> None:
+        self.look = look
+        for pane in (self.rows, self.recipe, self.tokens, self.document, self.status_bar, self.detail, self.footer):
+            pane.set_look(look)
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.set_panes()
+
+    def set_panes(self) -> None:
+        """Which panes are seen at this size; the list gives way to the recipe where there is no room."""
+        width, height = self.size
+        narrow, wide = width < NARROW, width >= WIDE
+        self.set_class(narrow, "-narrow")
+        self.set_class(wide, "-wide")
+        recipe_open, document_open = self.look_commands.recipe_open, self.look_commands.open_view is not None
+        work = self.query_one("#work")
+        beside = wide and not (recipe_open and width < 160)
+        work.set_class(beside, "-beside")
+        work.set_class(not beside and height >= TALL, "-below")
+        self.recipe.display = recipe_open
+        self.rows.display = self.list_wanted and (not recipe_open or (wide and width >= 160))
+        self.document.display = document_open
+        self.tokens.display = not document_open or beside or height >= TALL
+        self.hold_keys(self.context)
+        self.update_bars()
+
+    # — who holds the keys —
+
+    def contexts(self) -> list[str]:
+        panes = ((LIST, self.rows), (RECIPE, self.recipe), (TOKENS, self.tokens), (DOCUMENT, self.document))
+        return [context for context, pane in panes if pane.display]
+
+    def hold_keys(self, context: str) -> None:
+        """Gives the keys to a pane; to the nearest one where that pane is hidden."""
+        there = self.contexts()
+        self.context = context if context in there else DOCUMENT if DOCUMENT in there else TOKENS
+        self.rows.set_current(self.status.row, self.context == LIST)
+        self.recipe.set_active(self.context == RECIPE)
+        self.update_bars()
+
+    def pane(self) -> LineView:
+        panes: dict[str, LineView] = {LIST: self.rows, RECIPE: self.recipe, DOCUMENT: self.document}
+        return panes.get(self.context, self.tokens)
+
+    # — keys —
+
+    def on_key(self, event: events.Key) -> None:
+        if self.prompt.open:
+            if event.key in ("escape", "ctrl+c"):
+                event.stop()
+                self.prompt.close()
+            return
+        event.stop()
+        key = event.character if event.character and event.is_printable and event.character != " " else event.key
+        self.press(key)
+
+    def press(self, key: str) -> None:
+        """One key; says what is awaited, or that it means nothing here."""
+        had_pending = bool(self.reader.pending)
+        stroke = self.reader.feed(key, self.context)
+        if self.said and not stroke.pending:
+            self.say("")
+        if stroke.command is not None:
+            self.run_command(stroke.command.id, stroke.count)
+        elif stroke.unknown and not (had_pending and key == "escape"):
+            self.say(f"{stroke.unknown} does nothing here; ? shows the keys", Role.DIM)
+        if self.status.pending != self.reader.pending:
+            self.set_status(pending=self.reader.pending)
+
+    def run_command(self, command_id: str, count: int | None = None) -> None:
+        self.handlers[command_id](count)
+
+    # — the workspace —
+
+    def on_workspace_event(self, message: WorkspaceEvent) -> None:
+        event = message.event
+        if not self.workspace.is_current(event):
+            return
+        if isinstance(event, ev.RowReady | ev.CountChanged | ev.SourceOpened | ev.TokenizerChanged | ev.SummariesReady):
+            self.row_commands.on_event(event)
+        elif isinstance(event, ev.RecipeChanged):
+            self.recipe_commands.on_changed()
+        elif isinstance(event, ev.BatchReady):
+            self.look_commands.on_batch(event)
+        elif isinstance(event, ev.SearchFound):
+            self.search_commands.on_found(event)
+        elif isinstance(event, ev.WorkerFailed):
+            self.say(event.problem.sentence(), Role.ERROR)
+
+    def on_row_list_wanted(self, message: RowList.Wanted) -> None:
+        self.workspace.request_summaries(*message.window)
+
+    def on_line_view_clicked(self, message: LineView.Clicked) -> None:
+        self.look_commands.clicked(message.pane, message.x, message.line)
+
+    def on_line_view_wheeled(self, message: LineView.Wheeled) -> None:
+        message.pane.scroll_lines(message.lines)
+        self.update_detail()
+
+    # — bars —
+
+    def set_status(self, **changes: object) -> None:
+        self.status = replace(self.status, **changes)  # type: ignore[arg-type]
+        self.status_bar.show((status_cells(self.status, self.size.width),))
+
+    def say(self, text: str, role: Role = Role.PLAIN) -> None:
+        """An answer in the line under the panes, until the next key."""
+        self.said, self.said_role = text, role
+        self.update_detail()
+
+    def update_detail(self) -> None:
+        if self.said:
+            self.detail.show((message_cells(self.said, self.said_role),))
+        else:
+            self.detail.show((self.look_commands.sentence(),))
+
+    def update_bars(self) -> None:
+        self.set_status()
+        self.update_detail()
+        self.footer.show((footer_cells(self.context, self.size.width, self.keymap),))

@@ -1,0 +1,182 @@
+"""The recipe: editing knobs live, undo and redo, picking a template."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sftui.errors import SftuiError
+from sftui.tui.commands import RECIPE
+from sftui.tui.dialogs import Dialog, options
+from sftui.tui.recipe_pane import PRESET
+from sftui.views import Role, value_text
+from sftui.workspace import events as ev
+
+if TYPE_CHECKING:
+    from sftui.tui.main_screen import MainScreen
+
+
+class RecipeCommands:
+    """Every change goes through the workspace, which answers the row again by itself."""
+
+    def __init__(self, screen: MainScreen) -> None:
+        self.screen = screen
+
+    def handlers(self) -> dict[str, Callable[[int | None], None]]:
+        pane = self.screen.recipe
+        return {
+            "recipe.down": lambda n: self.move(n or 1), "recipe.up": lambda n: self.move(-(n or 1)),
+            "recipe.page_down": lambda n: self.move((n or 1) * pane.page), "recipe.page_up": lambda n: self.move(-(n or 1) * pane.page),
+            "recipe.home": lambda n: self.move(-len(pane.infos)), "recipe.end": lambda n: self.move(len(pane.infos)),
+            "recipe.next": lambda n: self.cycle(1), "recipe.previous": lambda n: self.cycle(-1),
+            "recipe.edit": lambda n: self.edit(), "recipe.reset": lambda n: self.reset(),
+            "undo": lambda n: self.undo(n or 1), "redo": lambda n: self.redo(n or 1),
+            "template": lambda n: self.pick_template(),
+        }
+
+    def move(self, steps: int) -> None:
+        self.screen.recipe.move(steps)
+        self.screen.update_detail()
+
+    # — changing —
+
+    def cycle(self, step: int) -> None:
+        """The next choice of a knob that has choices; others open the prompt."""
+        info = self.screen.recipe.knob
+        value = self.screen.recipe.value(info)
+        choices: tuple[Any, ...] = self._choices()
+        if not choices:
+            self.edit()
+            return
+        at = choices.index(value) if value in choices else 0
+        self.put(info.path, choices[(at + step) % len(choices)])
+
+    def edit(self) -> None:
+        """Picks from the choices, or types a value; what was typed is checked before it is taken."""
+        info = self.screen.recipe.knob
+        value = self.screen.recipe.value(info)
+        choices = self._choices()
+        if choices:
+            self._pick(f"{info.path}: {info.doc}", [(value_text(c), "") for c in choices],
+                       lambda number: self.put(info.path, choices[number]), choices.index(value) if value in choices else 0)
+            return
+        text = "" if value is None else value if isinstance(value, str) else value_text(value)
+        self.screen.prompt.ask(f"{info.path}: {info.doc}", lambda typed: self._typed(info.path, typed), value=text)
+
+    def _choices(self) -> tuple[Any, ...]:
+        info = self.screen.recipe.knob
+        if info is PRESET:
+            from sftui.trainers import preset_names
+
+            return tuple(preset_names())
+        return (False, True) if info.type == "bool" else info.choices
+
+    def _typed(self, path: str, text: str) -> str | None:
+        from sftui.recipe_io import parse_value
+
+        try:
+            value = parse_value(path, text)
+        except SftuiError as error:
+            return str(error)
+        self.put(path, value)
+        return None
+
+    def put(self, path: str, value: Any) -> None:
+        workspace = self.screen.workspace
+        try:
+            done = self._preset(value) if path == PRESET.path else workspace.change(path, value)
+        except SftuiError as error:
+            self.screen.say(str(error), Role.ERROR)
+            return
+        if not done:
+            self.screen.say(f"{path} is {value_text(value)} already", Role.DIM)
+
+    def _preset(self, name: str) -> bool:
+        """Another preset fills every knob but what says which data and tokenizer are read."""
+        from sftui.trainers import preset
+
+        now = self.screen.workspace.recipe
+        filled = preset(name)
+        render = replace(filled.render, template=now.render.template)
+        return self.screen.workspace.set_recipe(replace(filled, data=now.data, tokenizer=now.tokenizer, render=render))
+
+    def reset(self) -> None:
+        from sftui.recipe import get
+
+        info = self.screen.recipe.knob
+        self.put(info.path, get(self.screen.workspace.base_recipe, info.path))
+
+    def undo(self, times: int) -> None:
+        self._replay(self.screen.workspace.undo, times, "undo")
+
+    def redo(self, times: int) -> None:
+        self._replay(self.screen.workspace.redo, times, "redo")
+
+    def _replay(self, step: Callable[[], bool], times: int, word: str) -> None:
+        before = self.screen.workspace.recipe
+        done = 0
+        while done < min(times, 1000) and step():
+            done += 1
+        if not done:
+            self.screen.say(f"nothing to {word}", Role.DIM)
+            return
+        from sftui.recipe import diff
+
+        told = ", ".join(f"{c.path} {value_text(c.before)} → {value_text(c.after)}" for c in diff(before, self.screen.workspace.recipe))
+        self.screen.say(f"{word}: {told}")
+
+    def on_changed(self) -> None:
+        """Another recipe is in force: the knobs show it; the row and the list answer by themselves."""
+        screen = self.screen
+        recipe = screen.workspace.recipe
+        screen.recipe.repaint()
+        screen.rows.forget()
+        screen.set_status(rule=f"{recipe.preset} {recipe.mask.rule}")
+        screen.look_commands.on_recipe()
+        if screen.context == RECIPE:
+            screen.update_detail()
+
+    # — templates —
+
+    def template_missing(self, event: ev.TokenizerChanged) -> bool:
+        templates = getattr(event.facts, "chat_templates", None)
+        return self.screen.workspace.recipe.render.template == "tokenizer" and not templates
+
+    def pick_template(self) -> None:
+        """The family's templates first, then every built-in one, the tokenizer's own, and a file."""
+        from sftui.templates import builtin_names
+
+        workspace = self.screen.workspace
+        event = workspace.tokenizer
+        family = tuple(event.templates) if event is not None else ()
+        own = bool(getattr(event.facts, "chat_templates", None)) if event is not None else False
+        entries = [(f"builtin:{name.removeprefix('builtin:')}", "for this tokenizer's family") for name in family]
+        if own or not entries:
+            entries.append(("tokenizer", "the tokenizer's own" if own else "the tokenizer's own (it has none)"))
+        entries += [(f"builtin:{name}", "built in") for name in builtin_names() if name not in family]
+        entries.append(("file:", "a Jinja file you name"))
+        names = [name for name, _ in entries]
+        now = workspace.recipe.render.template
+        self._pick("chat template", entries, lambda number: self._template(names[number]), names.index(now) if now in names else 0)
+
+    def _template(self, name: str) -> None:
+        if name == "file:":
+            self.screen.prompt.ask("file with a chat template", lambda text: self._template_file(text.strip()))
+        else:
+            self.put("render.template", name)
+
+    def _template_file(self, path: str) -> str | None:
+        from pathlib import Path
+
+        if not path:
+            return None
+        if not Path(path).expanduser().is_file():
+            return f"there is no file {path}"
+        self.put("render.template", f"file:{Path(path).expanduser()}")
+        return None
+
+    def _pick(self, title: str, entries: list[tuple[str, str]], done: Callable[[int], None], marked: int = 0) -> None:
+        screen = self.screen
+        dialog = Dialog(title, options(entries), screen.keymap, screen.look, picking=True, marked=marked)
+        screen.app.push_screen(dialog, lambda number: None if number is None else done(number))

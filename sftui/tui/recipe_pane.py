@@ -1,0 +1,73 @@
+"""The recipe pane: every knob with its value, what differs from the recipe as opened marked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sftui.recipe import KnobInfo, get, knobs
+from sftui.tui.line_view import LineView
+from sftui.views import Line, Role, recipe_lines, value_text
+from sftui.views.cells import LineBuilder
+from sftui.workspace import Workspace
+
+PRESET = KnobInfo("preset", "str", "the trainer whose defaults fill every knob", (), None, "")
+
+
+class RecipePane(LineView):
+    """Holds which knob is marked; the values are those of the workspace."""
+
+    def __init__(self, workspace: Workspace, ident: str) -> None:
+        super().__init__(ident)
+        self.workspace = workspace
+        self.infos = (PRESET, *knobs())
+        self.marked = 0
+        self.active = False
+        self.paths = [entry.path for entry in recipe_lines(workspace.recipe, workspace.base_recipe, 40)]
+
+    @property
+    def knob(self) -> KnobInfo:
+        return self.infos[self.marked]
+
+    def value(self, info: KnobInfo) -> Any:
+        return get(self.workspace.recipe, info.path)
+
+    def base_value(self, info: KnobInfo) -> Any:
+        return get(self.workspace.base_recipe, info.path)
+
+    def move(self, steps: int) -> None:
+        self.marked = max(0, min(self.marked + steps, len(self.infos) - 1))
+        self.resized()
+        self.repaint()
+
+    def resized(self) -> None:
+        at = self.paths.index(self.knob.path)
+        self.keep_in_view(at - 1 if at and not self.paths[at - 1] else at)
+        self.keep_in_view(at)
+
+    def set_active(self, active: bool) -> None:
+        self.active = active
+        self.repaint()
+
+    def pick(self, number: int) -> None:
+        """The knob on a clicked line."""
+        if 0 <= number < len(self.paths) and self.paths[number]:
+            self.move([info.path for info in self.infos].index(self.paths[number]) - self.marked)
+
+    def line_count(self) -> int:
+        return len(self.paths)
+
+    def visible_lines(self) -> list[Line]:
+        cursor = self.knob.path if self.active else ""
+        lines = recipe_lines(self.workspace.recipe, self.workspace.base_recipe, max(self.size.width, 8), cursor=cursor)
+        return [entry.cells for entry in lines[self.top: self.top + self.size.height]]
+
+    def sentence(self) -> Line:
+        """The marked knob in one line: what it means, what it was, what it may be."""
+        info = self.knob
+        cells = LineBuilder().add(f" {info.path} ", Role.TITLE).add(info.doc, Role.PLAIN)
+        if self.value(info) != self.base_value(info):
+            cells.add(f" · was {value_text(self.base_value(info))}", Role.CHANGED)
+        if info.choices:
+            cells.add(" · " + " ".join(info.choices), Role.DIM)
+        return cells.line()
+

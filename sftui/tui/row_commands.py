@@ -1,0 +1,181 @@
+"""Rows: which one is shown, going to others, and what the workspace says about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from sftui.model import Inspection
+from sftui.tui.commands import TOKENS
+from sftui.tui.token_pane import changed_tokens
+from sftui.views import Action, Role
+from sftui.workspace import events as ev
+
+if TYPE_CHECKING:
+    from sftui.tui.main_screen import MainScreen
+
+PATIENCE = 0.15
+"""Seconds the tokens of another row may stay on screen before the pane says that it waits."""
+
+
+class RowCommands:
+    """Keys that change the row, and the events that answer."""
+
+    def __init__(self, screen: MainScreen) -> None:
+        self.screen = screen
+        self.hits_to_show: tuple[int, ...] | None = None
+        self.backwards = False
+        self._provisional: Inspection | None = None
+
+    def handlers(self) -> dict[str, Callable[[int | None], None]]:
+        return {
+            "row.next": lambda n: self.step(n or 1),
+            "row.previous": lambda n: self.step(-(n or 1)),
+            "row.last": lambda n: self.go(self.last if n is None else n),
+            "row.goto": lambda n: self.ask() if n is None else self.go(n),
+            "row_list.down": lambda n: self.step(n or 1),
+            "row_list.up": lambda n: self.step(-(n or 1)),
+            "row_list.page_down": lambda n: self.step((n or 1) * self.screen.rows.page),
+            "row_list.page_up": lambda n: self.step(-(n or 1) * self.screen.rows.page),
+            "row_list.home": lambda n: self.go(0),
+            "row_list.end": lambda n: self.go(self.last),
+            "row_list.enter": lambda n: self.screen.hold_keys(TOKENS),
+        }
+
+    @property
+    def last(self) -> int:
+        return max(0, self.screen.status.rows - 1)
+
+    def step(self, rows: int) -> None:
+        """So many rows on, stopping at the ends."""
+        self.go(max(0, self.screen.status.row + rows))
+
+    def go(self, row: int, *, hits: tuple[int, ...] | None = None, backwards: bool = False) -> None:
+        """Shows a row; past the last one known, that one, and says so."""
+        screen = self.screen
+        if row > self.last:
+            known = "the last row" if screen.status.exact else "the last row known so far: the file is still being indexed"
+            if row != screen.status.row + 1 or screen.status.row == self.last:
+                screen.say(f"row {self.last:,} is {known}", Role.DIM)
+            row = self.last
+        self.hits_to_show, self.backwards = hits, backwards
+        if row == screen.status.row and screen.tokens.inspection is not None and hits is None:
+            return
+        if row != screen.status.row:
+            screen.set_status(row=row, trained=None, total=None, stopped="")
+            screen.rows.set_current(row, screen.rows.active)
+        ticket = screen.workspace.request_row(row)
+        screen.set_timer(PATIENCE, lambda: self._still_waiting(row, ticket))
+
+    def _still_waiting(self, row: int, ticket: int) -> None:
+        shown = self.screen.tokens.inspection
+        if self.screen.status.row == row and (shown is None or shown.row.index != row):
+            self.screen.tokens.wait(row)
+            self.screen.update_detail()
+
+    def ask(self) -> None:
+        """The prompt for a row: a number, +n, -n, g for the first, $ for the last."""
+        self.screen.prompt.ask("row: a number, +5, -5, g first, $ last", self._answer, at_once=lambda text: text in ("g", "$", "G"))
+
+    def _answer(self, text: str) -> str | None:
+        text = text.strip().replace(",", "").replace("_", "")
+        if text in ("g", "$", "G", ""):
+            if text:
+                self.go(0 if text == "g" else self.last)
+            return None
+        if not text.lstrip("+-").isdecimal():
+            return f"{text[:20]} is no row number"
+        self.go(max(0, self.screen.status.row + int(text)) if text[0] in "+-" else int(text))
+        return None
+
+    # — events —
+
+    def on_event(self, event: ev.Event) -> None:
+        screen = self.screen
+        if isinstance(event, ev.RowReady):
+            self._row(event.inspection)
+        elif isinstance(event, ev.CountChanged):
+            screen.set_status(rows=event.rows, exact=event.exact, indexing=event.fraction)
+            screen.rows.set_count(event.rows)
+        elif isinstance(event, ev.SummariesReady):
+            screen.rows.put(event.rows)
+        elif isinstance(event, ev.SourceOpened):
+            self._source(event)
+        elif isinstance(event, ev.TokenizerChanged):
+            self._tokenizer(event)
+
+    def _source(self, event: ev.SourceOpened) -> None:
+        screen = self.screen
+        screen.set_status(source=event.title)
+        if event.refused is not None:
+            screen.say(event.refused.sentence(), Role.ERROR)
+        elif event.notes:
+            screen.say(event.notes[0], Role.WARNING)
+
+    def _tokenizer(self, event: ev.TokenizerChanged) -> None:
+        screen = self.screen
+        before = screen.status.state
+        screen.set_status(state=event.state)
+        shown = screen.tokens.inspection
+        if event.state == "corrected" and shown is not None:
+            self._provisional = shown
+        if event.state == "failed" and event.problem is not None:
+            screen.say(event.problem.sentence(), Role.ERROR)
+        elif event.state == "provisional":
+            screen.say("tokens are provisional until they are proven to equal AutoTokenizer's", Role.WARNING)
+        elif event.state == "proven" and before == "provisional":
+            screen.say("proven: these are AutoTokenizer's tokens", Role.GOOD)
+        if event.templates and screen.recipe_commands.template_missing(event):
+            screen.say("this tokenizer has no chat template: T picks one", Role.WARNING)
+
+    def _row(self, inspection: Inspection) -> None:
+        screen = self.screen
+        row = inspection.row.index
+        if row != screen.status.row:
+            screen.set_status(row=row)
+            screen.rows.set_current(row, screen.rows.active)
+        hits, cursor = screen.tokens.state.hits, None
+        if self.hits_to_show is not None:
+            hits, self.hits_to_show = self.hits_to_show, None
+            cursor = (hits[-1] if self.backwards else hits[0]) if hits else None
+        elif screen.tokens.inspection is None or screen.tokens.inspection.row.index != row:
+            hits = ()
+        screen.tokens.show(inspection, screen.workspace.recipe, hits=hits, cursor=cursor)
+        screen.look_commands.show_view(keep=True)
+        self._announce(inspection)
+        self.update_status(inspection)
+        screen.update_detail()
+
+    def _announce(self, inspection: Inspection) -> None:
+        """A correction of a provisional tokenizer is said aloud, with what it changed."""
+        before, self._provisional = self._provisional, None
+        if before is None or before.row.index != inspection.row.index:
+            return
+        n = changed_tokens(before, inspection)
+        what = f"{n:,} token{'s' if n != 1 else ''} of this row changed" if n else "nothing changed in this row"
+        self.screen.say(f"corrected: {what}", Role.WARNING)
+
+    def update_status(self, inspection: Inspection) -> None:
+        screen = self.screen
+        recipe = screen.workspace.recipe
+        table = screen.tokens.table
+        stopped = ""
+        if inspection.dropped is not None:
+            stopped = "✗ dropped"
+        elif inspection.stopped_at is not None:
+            stopped = f"✗ stopped at {inspection.stopped_at.value}"
+        total = len(inspection.example.input_ids) if inspection.example is not None else len(table) if table else None
+        screen.set_status(
+            rule=f"{recipe.preset} {recipe.mask.rule}", trained=inspection.trained, total=total, stopped=stopped,
+        )
+
+
+MOVES = {
+    "tokens.right": Action.RIGHT, "tokens.left": Action.LEFT, "tokens.down": Action.DOWN, "tokens.up": Action.UP,
+    "tokens.page_down": Action.PAGE_DOWN, "tokens.page_up": Action.PAGE_UP, "tokens.home": Action.HOME,
+    "tokens.end": Action.END, "tokens.half_down": Action.HALF_DOWN, "tokens.half_up": Action.HALF_UP,
+    "tokens.line_home": Action.LINE_HOME, "tokens.line_end": Action.LINE_END,
+    "tokens.next_change": Action.NEXT_CHANGE, "tokens.previous_change": Action.PREVIOUS_CHANGE,
+    "tokens.next_message": Action.NEXT_MESSAGE, "tokens.previous_message": Action.PREVIOUS_MESSAGE,
+}
+"""Keys of the token pane that are actions of the views."""

@@ -1,0 +1,140 @@
+"""The four themes: surfaces of neutral grey, accents on the xterm colour cube, one style per role.
+
+SSH seldom forwards COLORTERM, so colours fall to 256; saturated dark surfaces then collapse into
+black or navy (trap T7). Greys of the 24-step ramp and points of the 6×6×6 cube come out as they
+are. Trained and masked are a blue/orange pair and never told by colour alone: a glyph row, bold,
+underline and reverse say the same, for NO_COLOR and the mono theme (T6).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from rich.color import Color
+from rich.style import Style
+from textual.theme import Theme
+
+from sftui.views.cells import Over, Role
+
+DEFAULT = "dark"
+TITLES = {"dark": "neutral dark", "light": "neutral light", "ansi": "ansi: your terminal's own colours", "mono": "mono: no colours"}
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """The colours of one theme, as Rich reads them; `default` leaves the terminal's own."""
+
+    back: str
+    bar: str
+    raised: str
+    text: str
+    muted: str
+    faint: str
+    trained: str
+    special: str
+    accent: str
+    warning: str
+    error: str
+
+
+PALETTES = {
+    "dark": Palette(
+        back="#121212", bar="#262626", raised="#303030", text="#d0d0d0", muted="#949494", faint="#626262",
+        trained="#5fafff", special="#ffaf5f", accent="#afd7ff", warning="#ffd75f", error="#ff8787",
+    ),
+    "light": Palette(
+        back="#eeeeee", bar="#dadada", raised="#d0d0d0", text="#262626", muted="#626262", faint="#9e9e9e",
+        trained="#005faf", special="#af5f00", accent="#005f87", warning="#875f00", error="#af0000",
+    ),
+    "ansi": Palette(
+        back="default", bar="default", raised="default", text="default", muted="default", faint="bright_black",
+        trained="blue", special="yellow", accent="cyan", warning="magenta", error="red",
+    ),
+    "mono": Palette(
+        back="default", bar="default", raised="default", text="default", muted="default", faint="default",
+        trained="default", special="default", accent="default", warning="default", error="default",
+    ),
+}
+
+
+_LOOKS: dict[Role, tuple[str, dict[str, Any]]] = {
+    Role.PLAIN: ("text", {}),
+    Role.TRAINED: ("trained", {"bold": True}),
+    Role.MASKED: ("muted", {"dim": True}),
+    Role.SPECIAL: ("special", {}),
+    Role.HEADER: ("muted", {"dim": True}),
+    Role.CUT: ("faint", {"strike": True, "dim": True}),
+    Role.GHOST: ("faint", {"italic": True, "dim": True}),
+    Role.PAD: ("faint", {"dim": True}),
+    Role.BORDER: ("faint", {"dim": True}),
+    Role.LABEL: ("text", {}),
+    Role.POSITION: ("muted", {"dim": True}),
+    Role.NUMBER: ("text", {}),
+    Role.TITLE: ("text", {"bold": True}),
+    Role.DIM: ("muted", {"dim": True}),
+    Role.KEY: ("accent", {"bold": True}),
+    Role.VALUE: ("text", {}),
+    Role.CHANGED: ("special", {"bold": True}),
+    Role.WARNING: ("warning", {"bold": True}),
+    Role.ERROR: ("error", {"bold": True}),
+    Role.GOOD: ("trained", {}),
+    Role.ADDED: ("trained", {}),
+    Role.REMOVED: ("special", {}),
+}
+"""Palette colour and attributes of each role; `dim` only where the theme has no greys of its own."""
+
+
+class Styles:
+    """The Rich style of each role under one theme, on the pane's ground or on a bar's."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.palette = PALETTES[name]
+        self._flat = name in ("ansi", "mono")
+        self._styles: dict[tuple[Role, Over, str], Style] = {}
+        self.plain = self.of(Role.PLAIN)
+        self.bar = self.of(Role.PLAIN, ground="bar")
+
+    def of(self, role: Role, over: Over = Over.NONE, ground: str = "back") -> Style:
+        key = (role, over, ground)
+        style = self._styles.get(key)
+        if style is None:
+            style = self._styles[key] = self._make(role, over, ground)
+        return style
+
+    def _make(self, role: Role, over: Over, ground: str) -> Style:
+        colour, attributes = _LOOKS[role]
+        if not self._flat:
+            attributes = {name: on for name, on in attributes.items() if name != "dim"}
+        if self.name == "mono" and role is Role.SPECIAL:
+            attributes = {**attributes, "underline": True}
+        back = getattr(self.palette, ground)
+        style = Style(
+            color=Color.parse(getattr(self.palette, colour)), bgcolor=Color.parse(back),
+            reverse=over is Over.CURSOR, **attributes,
+        )
+        if over is Over.CURSOR:
+            return style + Style(bold=True, dim=False)
+        if over is Over.HIT:
+            return style + Style(underline=True, bold=True, dim=False)
+        if over is Over.MARK:
+            return style + Style(underline=True)
+        return style
+
+
+def textual_theme(name: str) -> Theme:
+    """The Textual theme, for the stock widgets (inputs, the palette, toasts)."""
+    p = PALETTES[name]
+    ansi = name in ("ansi", "mono")
+
+    def colour(value: str) -> str:
+        return f"ansi_{value}" if ansi else value
+
+    return Theme(
+        name=f"sftui-{name}", ansi=ansi, dark=name != "light",
+        primary=colour(p.trained), secondary=colour(p.accent), accent=colour(p.special),
+        warning=colour(p.warning), error=colour(p.error), success=colour(p.trained),
+        foreground=colour(p.text), background=colour(p.back), surface=colour(p.bar), panel=colour(p.bar),
+        boost=colour(p.raised), variables={"rule": colour(p.faint)},
+    )

@@ -1,0 +1,167 @@
+"""The tokens of the current row: what `sftui.views` draws, with a cursor."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sftui.model import Inspection, common_prefix
+from sftui.recipe import Recipe
+from sftui.tui.line_view import LineView
+from sftui.views import (
+    Action,
+    GridState,
+    Layout,
+    Line,
+    Role,
+    Segment,
+    TokenTable,
+    Zoom,
+    apply,
+    draw,
+    lay_out,
+    line,
+    make_table,
+    notice_lines,
+    settle,
+    shift_lines,
+    token_line,
+)
+from sftui.views.layout import LABEL_WIDTH, prelude_width
+from sftui.views.table import TRAINED
+
+NO_TOKENS = TokenTable((), (), (), (), None, None, (), (), (), "", "", ())
+"""A row without tokens, for the actions that only change how it is looked at."""
+LOOKS = (Action.ZOOM, Action.ZOOM_BACK, Action.SHIFT)
+
+
+class TokenPane(LineView):
+    """Holds the inspection on screen and the view state; keys come in as `Action`s."""
+
+    def __init__(self, ident: str) -> None:
+        super().__init__(ident)
+        self.inspection: Inspection | None = None
+        self.state = GridState()
+        self.table: TokenTable | None = None
+        self.bands: Layout = lay_out(None, Zoom.COLUMNS, False, 80)
+        self.shift_kind = "internal"
+        self.heading: tuple[Line, ...] = ()
+        self.waiting_for: int | None = None
+
+    # — content —
+
+    def show(self, inspection: Inspection, recipe: Recipe, *, hits: tuple[int, ...] = (), cursor: int | None = None) -> None:
+        """Another inspection; the cursor stays where it was on the same row, else starts anew."""
+        same = self.inspection is not None and self.inspection.row.index == inspection.row.index
+        self.inspection, self.waiting_for = inspection, None
+        self.shift_kind = recipe.loss.shift
+        self.table = make_table(inspection, ignore_index=recipe.mask.ignore_index)
+        if cursor is None:
+            cursor = self.state.cursor if same else self.first_trained()
+        self.state = replace(self.state, cursor=cursor, top=self.state.top if same else 0, hits=hits)
+        self.resized()
+        self.repaint()
+
+    def wait(self, row: int) -> None:
+        """Another row was asked for and is not here yet."""
+        self.inspection, self.table, self.waiting_for = None, None, row
+        self.resized()
+        self.repaint()
+
+    def first_trained(self) -> int:
+        """The token a row opens at: where training starts, so that the boundary is seen."""
+        return max(self.table.loss.find(TRAINED), 0) if self.table is not None else 0
+
+    def resized(self) -> None:
+        self.heading = self._heading()
+        height = max(self.size.height - len(self.heading), 1)
+        state = replace(self.state, width=max(self.size.width, 8), height=height)
+        self.bands = lay_out(self.table, state.zoom, state.shift, state.width)
+        self.state = settle(state, self.bands)
+
+    def _heading(self) -> tuple[Line, ...]:
+        """What stands over the grid: why the row stopped, notes, and in the shift view who shifts."""
+        if self.inspection is None:
+            return ()
+        width = max(self.size.width, 8)
+        lines = notice_lines(self.inspection, width)
+        if self.state.shift and self.table is not None:
+            lines += shift_lines(self.shift_kind, width)
+        room = max(1, self.size.height // 3)
+        if len(lines) <= room or self.table is None:
+            return lines
+        return (*lines[: room - 1], line((f"… and {len(lines) - room + 1} more lines: Oc", Role.DIM)))
+
+    # — moving —
+
+    def act(self, action: Action, amount: int = 1) -> bool:
+        """One action of the views; False where nothing moved."""
+        if self.table is None and action not in LOOKS:
+            return False
+        before = self.state
+        self.state = apply(before, action, self.table or NO_TOKENS, self.bands, amount)
+        if action in LOOKS:
+            self.resized()
+        self.repaint()
+        return self.state != before
+
+    def token_at(self, x: int, y: int) -> int | None:
+        """The token drawn at a cell, None where there is none."""
+        bands, row = self.bands, y - len(self.heading) - self.bands.header
+        band = self.state.top + max(0, row) // max(1, bands.band_height)
+        if self.table is None or row < 0 or band >= bands.bands:
+            return None
+        tokens = bands.tokens_of(band)
+        if not bands.columns:
+            return tokens[0]
+        at = LABEL_WIDTH + (prelude_width(self.table, self.state.shift) if tokens[0] == self.table.first else 0)
+        for token in tokens:
+            at += bands.columns[token] + 1
+            if x < at:
+                return token
+        return tokens[-1]
+
+    def scroll_lines(self, lines: int) -> None:
+        self.act(Action.DOWN if lines > 0 else Action.UP, max(1, abs(lines) // self.bands.band_height))
+
+    # — lines —
+
+    def line_count(self) -> int:
+        return self.size.height
+
+    def visible_lines(self) -> list[Line]:
+        if self.inspection is None:
+            waiting = "opening …" if self.waiting_for is None else f"row {self.waiting_for:,} …"
+            return [line((waiting, Role.DIM))]
+        body = HINTS if self.table is None else draw(self.table, self.bands, self.state)
+        return [*self.heading, *body][: self.size.height]
+
+    def sentence(self) -> Line:
+        """The token under the cursor in one line."""
+        if self.table is None:
+            return ()
+        width = max(20, self.app.size.width - 1)
+        return (Segment(" "), *token_line(self.table, self.state.cursor, width, shift=self.state.shift))
+
+
+HINTS = tuple(
+    line() if not key else line((f"  {key:<3}", Role.KEY), (meaning, Role.DIM))
+    for key, meaning in (
+        ("", ""), ("o", "conversation, rendered text and raw row, in turn"), ("T", "picks a chat template"),
+        ("c", "the recipe: how rows are read and rendered"), ("]", "the next row"),
+    )
+)
+"""What to press where a row has no tokens."""
+
+
+def changed_tokens(before: Inspection, after: Inspection) -> int:
+    """How many tokens or labels of a row a correction changed."""
+    if before.tokens is None or after.tokens is None:
+        return 0
+    a, b = before.tokens.input_ids, after.tokens.input_ids
+    if len(a) == len(b):
+        old = before.labels.labels if before.labels else ()
+        new = after.labels.labels if after.labels else ()
+        return sum(x != y for x, y in zip(a, b)) or sum(x != y for x, y in zip(old, new))
+    head = common_prefix(a, b)
+    tail = common_prefix(a[head:][::-1], b[head:][::-1])
+    return max(len(a), len(b)) - head - tail

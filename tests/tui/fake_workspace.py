@@ -1,0 +1,268 @@
+"""A workspace without a worker: rows made of words, answers at once or when the test says so."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from sftui.model import (
+    NOWHERE,
+    Batch,
+    Boundary,
+    Conversation,
+    Example,
+    Inspection,
+    Kind,
+    Labels,
+    Message,
+    Part,
+    Reason,
+    Rendered,
+    Row,
+    Span,
+    Tokens,
+)
+from sftui.recipe import Recipe, changed, diff
+from sftui.workspace import OpenOptions, SearchQuery
+from sftui.workspace import events as ev
+
+PROMPT = "<start_of_turn>user\n{question}<end_of_turn>\n<start_of_turn>model\n"
+DATA = [
+    ("What is the capital of France?", "Paris is the capital of France."),
+    ("Say [/INST] and [b]bold[/b]", "[@click=app.quit]no[/] \x1b]2;owned\x07 \x1b[31mred"),
+    ("你好，世界 ❤️ नमस्ते 👩‍👩‍👧", "שלום עולם \u202eabc\u202c zero\u200bwidth"),
+    ("Tell me a long story", " ".join(f"word{i}" for i in range(400))),
+    ("Code?", "def f(x):\n\treturn x + 1\n\nprint(f(2))"),
+]
+
+
+def words(text: str) -> list[tuple[int, int]]:
+    """Word-like stretches that cover the text: a leading space belongs to its word."""
+    spans, start = [], 0
+    for i in range(1, len(text) + 1):
+        if i == len(text) or text[i] in " \n<\t" or text[i - 1] in "\n>":
+            spans.append((start, i))
+            start = i
+    return spans
+
+
+def inspection(index: int, recipe: Recipe, data: list[tuple[str, str]] = DATA, provisional: bool = False) -> Inspection:
+    question, answer = data[index % len(data)]
+    messages = (
+        Message({"role": "user", "content": question}, "messages[0]"),
+        Message({"role": "assistant", "content": answer}, "messages[1]"),
+    )
+    prompt = PROMPT.format(question=question)
+    text = prompt + answer + "<end_of_turn>\n"
+    cut = words(text)
+    row = Row(index, {"messages": [dict(m.data) for m in messages]}, f'{{"messages": "{question}"}}', f"line {index + 1}", len(text))
+    parts, owners, reasons, labels, ids = [], [], [], [], []
+    completion = recipe.mask.rule == "completion"
+    for start, end in cut:
+        answered = start >= len(prompt)
+        special = text[start:end].startswith("<") and text[start:end].endswith(">")
+        part = Part.TERMINATOR if answered and special else Part.HEADER if special else Part.CONTENT
+        if answered and start >= len(prompt) + len(answer) and not special:
+            part = Part.SEPARATOR
+        trained = (answered and part is not Part.SEPARATOR) or not completion
+        token = 100 + sum(text[start:end].encode("utf-8", "replace")) % 9000
+        ids.append(token)
+        labels.append(token if trained else -100)
+        parts.append(part)
+        owners.append(1 if answered else 0)
+        reasons.append(Reason.COMPLETION if trained else Reason.TRAILING if answered else Reason.PROMPT)
+    limit = recipe.length.max
+    kept = len(ids) if limit is None else min(limit, len(ids))
+    n_prompt = sum(1 for s, _ in cut if s < len(prompt))
+    tokens = Tokens(
+        tuple(ids), tuple(s for s, _ in cut), tuple(e for _, e in cut), tuple(text[s:e] for s, e in cut),
+        tuple(text[s:e].encode("utf-8", "surrogatepass") for s, e in cut),
+        tuple(p in (Part.HEADER, Part.TERMINATOR) for p in parts), tuple(owners), tuple(parts),
+        prompt_ids=tuple(ids[:n_prompt]), prompt_pieces=tuple(text[s:e] for s, e in cut[:n_prompt]),
+        prompt_surfaces=tuple(text[s:e].encode("utf-8", "surrogatepass") for s, e in cut[:n_prompt]),
+    )
+    spans = (
+        Span(0, len("<start_of_turn>user\n"), 0, Part.HEADER),
+        Span(len("<start_of_turn>user\n"), len(prompt), 0, Part.CONTENT),
+        Span(len(prompt), len(prompt) + len(answer), 1, Part.CONTENT),
+        Span(len(prompt) + len(answer), len(text), 1, Part.TERMINATOR),
+    )
+    return Inspection(
+        row, Conversation(Kind.CHAT, "messages", messages), Rendered(text, spans, prompt), tokens,
+        Labels(tuple(labels), tuple(reasons), ((0, kept),)),
+        Example(tuple(ids[:kept]), tuple(labels[:kept]), (1,) * kept), boundary=Boundary(n_prompt, n_prompt), provisional=provisional,
+    )
+
+
+class FakeWorkspace:
+    """The workspace's signatures; `hold` keeps answers until `release`, for tests of staleness."""
+
+    def __init__(self, rows: int = 41, recipe: Recipe | None = None, data: list[tuple[str, str]] = DATA) -> None:
+        self.options = OpenOptions(("train.jsonl",), recipe=recipe or Recipe())
+        self.recipe = self.base_recipe = self.options.full_recipe()
+        self.rows, self.data = rows, data
+        self.source: ev.SourceOpened | None = None
+        self.count: ev.CountChanged | None = None
+        self.tokenizer: ev.TokenizerChanged | None = None
+        self.failed = None
+        self.row, self.version = 0, 1
+        self.hold = False
+        self.held: list[ev.Event] = []
+        self.tickets = itertools.count(1)
+        self.latest: dict[type, int] = {}
+        self.past: list[Recipe] = []
+        self.future: list[Recipe] = []
+        self.callback: Callable[[ev.Event], None] | None = None
+        self.closed = False
+        self.asked: list[tuple[str, Any]] = []
+        self.provisional = False
+        self.last: dict[str, tuple[int, Any]] = {}
+
+    def start(self) -> None:
+        self.source = ev.SourceOpened("train.jsonl", "jsonl", ("messages",), "messages", "the column `messages` holds lists of role and content")
+        self.count = ev.CountChanged(self.rows, True, 1.0)
+        self.tokenizer = ev.TokenizerChanged("proven", None, "builtin:gemma")
+
+    def listen(self, callback: Callable[[ev.Event], None]) -> None:
+        self.callback = callback
+        for event in (self.source, self.count, self.tokenizer):
+            if event is not None:
+                callback(event)
+        self.request_row(self.row)
+
+    def close(self) -> None:
+        self.closed = True
+
+    def send(self, event: ev.Event) -> None:
+        if self.hold:
+            self.held.append(event)
+        elif self.callback is not None:
+            self.callback(event)
+
+    def release(self, *order: int) -> None:
+        held, self.held, self.hold = self.held, [], False
+        for event in [held[i] for i in order] if order else held:
+            self.send(event)
+
+    def ticket(self, kind: type) -> int:
+        self.latest[kind] = next(self.tickets)
+        return self.latest[kind]
+
+    def is_current(self, event: Any) -> bool:
+        version = getattr(event, "version", None)
+        if version is not None and version != self.version:
+            return False
+        ticket = getattr(event, "ticket", None)
+        return ticket is None or self.latest.get(type(event)) == ticket
+
+    def make(self, index: int) -> Inspection:
+        return inspection(index, self.recipe, self.data, self.provisional)
+
+    def request_row(self, index: int) -> int:
+        ticket = self.ticket(ev.RowReady)
+        self.row = index
+        self.asked.append(("row", index))
+        self.last["row"] = (ticket, index)
+        self.send(ev.RowReady(ticket, self.version, self.make(index)))
+        return ticket
+
+    def cached(self, index: int) -> Inspection | None:
+        return None
+
+    def summary(self, index: int) -> ev.RowSummary:
+        made = self.make(index)
+        assert made.tokens is not None and made.labels is not None
+        kept = made.labels.kept[0][1]
+        return ev.RowSummary(index, self.data[index % len(self.data)][0], len(made.tokens), made.trained, len(made.tokens) - kept)
+
+    def request_summaries(self, start: int, stop: int) -> int:
+        ticket = self.ticket(ev.SummariesReady)
+        self.asked.append(("summaries", (start, stop)))
+        self.last["summaries"] = (ticket, (start, stop))
+        self.send(ev.SummariesReady(ticket, self.version, tuple(self.summary(i) for i in range(start, min(stop, self.rows)))))
+        return ticket
+
+    def request_batch(self, start: int, rows: int) -> int:
+        ticket = self.ticket(ev.BatchReady)
+        self.asked.append(("batch", (start, rows)))
+        self.last["batch"] = (ticket, (start, rows))
+        examples = [self.make(i).example for i in range(start, min(start + rows, self.rows))]
+        longest = max(len(e.input_ids) for e in examples if e)
+        ids = tuple(e.input_ids + (0,) * (longest - len(e.input_ids)) for e in examples if e)
+        labels = tuple(e.labels + (-100,) * (longest - len(e.labels)) for e in examples if e)
+        mask = tuple(e.attention_mask + (0,) * (longest - len(e.attention_mask)) for e in examples if e)
+        batch = Batch(tuple(range(start, start + len(ids))), tuple(len(e.input_ids) for e in examples if e), ids, labels, mask)
+        self.send(ev.BatchReady(ticket, self.version, batch))
+        return ticket
+
+    def request_search(self, query: SearchQuery, start: int, forward: bool = True) -> int:
+        ticket = self.ticket(ev.SearchFound)
+        self.asked.append(("search", (query, start, forward)))
+        order = range(start, self.rows) if forward else range(start, -1, -1)
+        for index in order:
+            made = self.make(index)
+            assert made.rendered is not None and made.tokens is not None
+            at = made.rendered.text.find(query.text)
+            if at >= 0:
+                hits = tuple(i for i, (s, e) in enumerate(zip(made.tokens.starts, made.tokens.ends)) if s < at + len(query.text) and e > at and s != NOWHERE)
+                self.send(ev.SearchFound(ticket, index, hits, abs(index - start) + 1, True))
+                return ticket
+        self.send(ev.SearchFound(ticket, None, (), self.rows, True))
+        return ticket
+
+    def cancel(self, ticket: int) -> None:
+        self.asked.append(("cancel", ticket))
+
+    def change(self, path: str, value: Any) -> bool:
+        return self.set_recipe(changed(self.recipe, path, value))
+
+    def set_recipe(self, recipe: Recipe) -> bool:
+        if recipe == self.recipe:
+            return False
+        self.past.append(self.recipe)
+        self.future.clear()
+        return self.put(recipe)
+
+    def put(self, recipe: Recipe) -> bool:
+        self.recipe = recipe
+        self.version += 1
+        self.send(ev.RecipeChanged(recipe, self.version))
+        ticket, index = self.last["row"]
+        self.send(ev.RowReady(ticket, self.version, self.make(index)))
+        if "summaries" in self.last:
+            ticket, (start, stop) = self.last["summaries"]
+            self.send(ev.SummariesReady(ticket, self.version, tuple(self.summary(i) for i in range(start, min(stop, self.rows)))))
+        return True
+
+    def undo(self) -> bool:
+        if not self.past:
+            return False
+        self.future.append(self.recipe)
+        return self.put(self.past.pop())
+
+    def redo(self) -> bool:
+        if not self.future:
+            return False
+        self.past.append(self.recipe)
+        return self.put(self.future.pop())
+
+    def changes(self) -> tuple[Any, ...]:
+        return diff(self.base_recipe, self.recipe)
+
+    def plan_export(self, to: str, folder: str) -> Any:
+        from sftui.exports.plan import Prepared, plan_export
+
+        return plan_export(to, folder, self.recipe, self.base_recipe, Prepared(paths=self.options.paths))
+
+    def corrected(self) -> None:
+        """The proof says the provisional tokenizer was wrong: the row answers again."""
+        self.provisional = False
+        self.tokenizer = ev.TokenizerChanged("corrected", None, "the provisional tokenizer was wrong")
+        self.send(self.tokenizer)
+        ticket, index = self.last["row"]
+        made = self.make(index)
+        assert made.tokens is not None
+        other = replace(made.tokens, input_ids=(7, 8, 9, *made.tokens.input_ids[3:]))
+        self.send(ev.RowReady(ticket, self.version, replace(made, tokens=other)))
