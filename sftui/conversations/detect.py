@@ -89,7 +89,7 @@ def _detect(rows: Sequence[Row], data: Data) -> Detected:
         if refused is not None:
             return Detected("auto", refused=refused)
     found = [
-        candidate for shape, finder in _FINDERS.items()
+        candidate for shape, finder in _FINDERS
         if (not shapes or shape in shapes) and (candidate := finder(samples, columns, data.fields)) is not None
     ]
     best = next((one for one in found if 2 * one.fits >= len(samples)), None) or max(
@@ -172,24 +172,30 @@ def _is_ids(value: Any) -> bool:
 
 
 def _find_messages(samples: Sequence[Sample], columns: Sequence[str], fields: Mapping[str, str]) -> Candidate | None:
-    named = fields.get("messages")
-    known = {name: place for place, name in enumerate(MESSAGE_COLUMNS)}
-    skipped = {"prompt", "completion", "chosen", "rejected"}
-    names = [named] if named else sorted(
-        (name for name in columns if name.lower() not in skipped), key=lambda name: known.get(name.lower(), len(known)))
+    if "messages" in fields:
+        return _messages_in((fields["messages"],), samples)
+    place = {name: i for i, name in enumerate(MESSAGE_COLUMNS)}
+    return _messages_in(sorted((name for name in columns if name.lower() in place), key=lambda name: place[name.lower()]), samples)
+
+
+def _find_other_messages(samples: Sequence[Sample], columns: Sequence[str], fields: Mapping[str, str]) -> Candidate | None:
+    """Messages under a name that nobody agreed on: only after the columns that have a meaning."""
+    taken = {*MESSAGE_COLUMNS, "prompt", "completion", "chosen", "rejected"}
+    return _messages_in([name for name in columns if name.lower() not in taken], samples) if "messages" not in fields else None
+
+
+def _messages_in(names: Sequence[str], samples: Sequence[Sample]) -> Candidate | None:
     best: Candidate | None = None
     for column in names:
         keys = _message_keys([row.get(column) for row in samples])
         if keys is None:
             continue
         role, content, fits, as_text = keys
-        has = f"a list `{column}` whose items have {role} and {content}"
-        if as_text:
-            has = f"a list `{column}` (stored as JSON text) whose items have {role} and {content}"
+        stored = " (stored as JSON text)" if as_text else ""
+        has = f"a list `{column}`{stored} whose items have {role} and {content}"
         format_name = "sharegpt" if role == "from" else "messages"
-        candidate = Candidate("messages", format_name, {"messages": column}, fits, has, _key_map(role, content))
         if best is None or fits > best.fits:
-            best = candidate
+            best = Candidate("messages", format_name, {"messages": column}, fits, has, _key_map(role, content))
     return best
 
 
@@ -324,12 +330,15 @@ def _with_alignment(detected: Detected, samples: Sequence[Sample], data: Data) -
     return replace(detected, given_labels=found.convention, reason=f"{detected.reason}; {why}")
 
 
+Finder = Callable[[Sequence[Sample], Sequence[str], Mapping[str, str]], Candidate | None]
+
 # In this order: TRL and Axolotl take stored ids before anything else, and messages before a prompt.
-_FINDERS: Mapping[str, Callable[[Sequence[Sample], Sequence[str], Mapping[str, str]], Candidate | None]] = {
-    "tokenized": _find_tokenized,
-    "messages": _find_messages,
-    "segments": _find_segments,
-    "alpaca": _find_alpaca,
-    "pair": _find_pair,
-    "text": _find_text,
-}
+_FINDERS: tuple[tuple[str, Finder], ...] = (
+    ("tokenized", _find_tokenized),
+    ("messages", _find_messages),
+    ("segments", _find_segments),
+    ("alpaca", _find_alpaca),
+    ("pair", _find_pair),
+    ("messages", _find_other_messages),
+    ("text", _find_text),
+)

@@ -24,6 +24,7 @@ CHAT = [USER, ANSWER]
     ({"conversation": CHAT}, "messages", {"messages": "conversation"}),
     ({"my_log": CHAT, "id": 3}, "messages", {"messages": "my_log"}),
     ({"conversations": [{"from": "human", "value": "q"}]}, "sharegpt", {"messages": "conversations"}),
+    ({"my_log": CHAT, "question": "q", "answer": "a"}, "columns", {"prompt": "question", "completion": "answer"}),
     ({"messages": '[{"role": "user", "content": "q"}]'}, "messages", {"messages": "messages"}),
     ({"instruction": "i", "input": "", "output": "o"}, "alpaca", {"instruction": "instruction", "input": "input", "output": "output"}),
     ({"instruction": "i", "output": "o"}, "alpaca", {"instruction": "instruction", "output": "output"}),
