@@ -30,7 +30,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 @click.command("sftui", context_settings=CONTEXT, epilog=EPILOG)
 @opening_options
 @click.option("--row", type=click.IntRange(min=0), default=0, metavar="N", help="the row to show first, from 0")
-@click.option("--theme", metavar="NAME", help="colours: dark, light, ansi or mono")
+@click.option("--theme", type=click.Choice(["dark", "light", "ansi", "mono"]), help="colours; default: by the terminal")
 @click.option("--no-mouse", is_flag=True, help="leave the mouse to the terminal")
 @click.version_option(None, "--version", package_name="sftui", message="sftui %(version)s")
 def inspect(row: int, theme: str | None, no_mouse: bool, **given: Any) -> int:
@@ -47,7 +47,7 @@ def inspect(row: int, theme: str | None, no_mouse: bool, **given: Any) -> int:
 @click.command("sftui demo", context_settings=CONTEXT)
 @click.argument("name", required=False)
 @click.option("-t", "--tokenizer", metavar="NAME", help="another tokenizer than the sample's own")
-@click.option("--theme", metavar="NAME", help="colours: dark, light, ansi or mono")
+@click.option("--theme", type=click.Choice(["dark", "light", "ansi", "mono"]), help="colours; default: by the terminal")
 @click.option("--no-mouse", is_flag=True, help="leave the mouse to the terminal")
 @click.option("--debug", is_flag=True, help="show a full trace when something fails")
 def demo(name: str | None, tokenizer: str | None, theme: str | None, no_mouse: bool, debug: bool) -> int:

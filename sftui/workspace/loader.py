@@ -5,13 +5,16 @@ from __future__ import annotations
 import threading
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
 from sftui.model import Problem
 from sftui.recipe import Tokenizer
 from sftui.workspace import events as ev
+
+if TYPE_CHECKING:
+    from sftui.tokens import LoadedTokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +79,7 @@ class Loader:
         if tokenizer.facts.state != "provisional":
             return
         proven = load_tokenizer(wanted.name, revision=wanted.revision, cache_dir=cache_dir, mode="proven")
-        same = replace(proven.facts, state="", notes=(), engine="", probes=0) == replace(
-            tokenizer.facts, state="", notes=(), engine="", probes=0)
-        state = "proven" if same and proven.facts.engine == tokenizer.facts.engine else "corrected"
+        state = "proven" if _alike(tokenizer, proven) else "corrected"
         self._post(Loaded(number, self._told(state, proven.facts), proven, True))
 
     def _told(self, state: str, facts: Any) -> ev.TokenizerChanged:
@@ -93,3 +94,18 @@ class Loader:
         if not facts.chat_templates:
             message += "; it has no chat template"
         return ev.TokenizerChanged(state, facts, message, None, templates)
+
+
+def _alike(shown: LoadedTokenizer, proven: LoadedTokenizer) -> bool:
+    """Whether what was shown stands: what templates and padding are given, and the ids of the probe strings."""
+    from sftui.tokens.probes import probe_strings
+
+    for name in ("special_tokens", "chat_templates", "padding_side", "vocab_size"):
+        if getattr(shown.facts, name) != getattr(proven.facts, name):
+            return False
+    probes = probe_strings(proven.facts.special_tokens.values())
+    return all(
+        a.ids == b.ids
+        for special in (False, True)
+        for a, b in zip(shown.encode_batch(probes, special), proven.encode_batch(probes, special))
+    )

@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 
-from sftui.model import Inspection, Problem
+from sftui.model import RAW_LIMIT, Inspection, Problem
 from sftui.workspace.events import SearchFound
 from sftui.workspace.requests import SearchRequest
 from sftui.workspace.session import Session
@@ -93,12 +93,12 @@ def _candidate(session: Session, index: int, asked: SearchRequest) -> Inspection
     """The row, inspected; a plain-text needle that the raw row cannot hold saves the work."""
     row = session.row(index)
     query = asked.query
-    if query.kind == "text" and query.text.isascii() and query.text.isalnum() and len(row.raw) >= row.size > 0:
+    if query.kind == "text" and query.text.isascii() and query.text.isalnum() and 0 < row.size <= RAW_LIMIT:
         # ASCII letters and digits are stored as they are; anything else may be escaped or come from the template.
         folded = row.raw if query.text.lower() != query.text else row.raw.lower()
         if query.text not in folded and not _in_template(session, query.text):
             return None
-    return session.inspect_row(row)
+    return session.inspect_row(row, spans=False)
 
 
 def _in_template(session: Session, needle: str) -> bool:

@@ -53,9 +53,9 @@ class Session:
 
     def detect(self) -> None:
         """Find out anew how rows are read, after the recipe's data part changed."""
-        from sftui.conversations import detect
+        from sftui.pipeline import detect
 
-        self.detected = detect(self._sample, self.recipe.data)
+        self.detected = detect(self._sample, self.recipe)
 
     @property
     def refused(self) -> Problem | None:
@@ -90,17 +90,31 @@ class Session:
             self.tools = make_toolbox(self.recipe, self.tokenizer)
         except SftuiError as error:
             self.tools_problem = as_problem(error)
+        self._survey()
+
+    def _survey(self) -> None:
+        """What a trainer decides once for the whole set, from its first row."""
+        from sftui.pipeline import as_problem, survey
+
+        if self.tools is None or self.detected is None:
+            return
+        try:
+            self.tools = survey(self._sample[0] if self._sample else None, self.detected, self.recipe, self.tools)
+        except SftuiError as error:
+            self.tools, self.tools_problem = None, as_problem(error)
 
     def set_recipe(self, recipe: Recipe) -> bool:
         """Put a recipe in force; True where its tokenizer is another one and must be loaded."""
         before, self.recipe = self.recipe, recipe
-        if recipe.data != before.data and self.source is not None:
+        if (recipe.data, recipe.preset) != (before.data, before.preset) and self.source is not None:
             self.detect()
         other = (recipe.tokenizer.name, recipe.tokenizer.revision) != (before.tokenizer.name, before.tokenizer.revision)
         if other:
             self.set_tokenizer(None)
-        elif (recipe.tokenizer, recipe.render, recipe.preset) != (before.tokenizer, before.render, before.preset):
+        elif self.tools is None or (recipe.tokenizer, recipe.render) != (before.tokenizer, before.render):
             self.make_tools()
+        else:
+            self._survey()
         return other
 
     def row(self, index: int) -> Row:
@@ -117,13 +131,16 @@ class Session:
         """Everything about a row that can be known now; never raises for what the row holds."""
         return self.inspect_row(self.row(index))
 
-    def inspect_row(self, row: Row) -> Inspection:
-        """The stages that the loaded parts allow; `provisional` while the tokenizer is on its way."""
+    def inspect_row(self, row: Row, spans: bool = True) -> Inspection:
+        """The stages that the loaded parts allow; `provisional` while the tokenizer is on its way.
+
+        `spans=False` saves most of the time where nobody asks who wrote which token.
+        """
         from sftui.pipeline import inspect, inspect_early
 
         assert self.detected is not None
         if self.tools is not None:
-            return inspect(row, self.detected, self.recipe, self.tools)
+            return inspect(row, self.detected, self.recipe, self.tools, spans=spans)
         early = inspect_early(row, self.detected, self.recipe)
         if early.problem is not None:
             return early
@@ -164,7 +181,7 @@ class Session:
             raise SftuiError(problem.what, why=problem.why, fix=problem.fix)
         assert self.source is not None
         stop = min(start + rows, self.source.count().rows) if self.source.count().exact else start + rows
-        return make_batch([self.inspect(index) for index in range(start, stop)], self.recipe, self.tools)
+        return make_batch([self.inspect_row(self.row(index), spans=False) for index in range(start, stop)], self.recipe, self.tools)
 
     def prepared(self) -> Prepared:
         """What exports need to know."""

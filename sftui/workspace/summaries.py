@@ -32,7 +32,7 @@ def summaries(session: Session, asked: SummariesRequest, version: int) -> Iterat
             heavy.append(index)
             ready.append(RowSummary(index, _clip(row.raw)))
         else:
-            ready.append(summary(session.inspect_row(row)))
+            ready.append(summary(session.inspect_row(row, spans=False)))
         if time.monotonic() - told > SEND_EVERY:
             yield SummariesReady(asked.ticket, version, tuple(ready))
             ready, told = [], time.monotonic()
@@ -42,7 +42,7 @@ def summaries(session: Session, asked: SummariesRequest, version: int) -> Iterat
     for index in heavy:
         row = session.row(index)
         if row.size <= TOO_HEAVY:
-            yield SummariesReady(asked.ticket, version, (summary(session.inspect_row(row)),))
+            yield SummariesReady(asked.ticket, version, (summary(session.inspect_row(row, spans=False)),))
 
 
 def summary(inspection: Inspection) -> RowSummary:

@@ -26,6 +26,7 @@ from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.inbox import Inbox
 from sftui.workspace.loader import Loaded, Loader
+from sftui.workspace.memory import trim
 from sftui.workspace.search import search
 from sftui.workspace.session import Session
 from sftui.workspace.summaries import summaries
@@ -177,6 +178,7 @@ class Worker:
         self.send(loaded.event)
         if loaded.fresh:
             self._answer_again()
+            trim()
 
     def _answer_again(self) -> None:
         """What is on screen, under the recipe and tokenizer now in force."""
