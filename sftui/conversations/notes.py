@@ -35,7 +35,7 @@ def notes_on(
         notes.append("the columns `chosen` and `rejected` are not used")
     column = find_column(columns, _SYSTEM_COLUMNS)
     if column is not None and "system" not in detected.fields and detected.format in {"messages", "sharegpt", "columns", "prompt_completion"}:
-        notes.append(f"the column `{column}` is not used; data.fields system={column} puts it first")
+        notes.append(f"the column `{column}` is not used; --field system={column} puts it first")
     if detected.format == "columns" and (column := find_column(columns, ("context", "input"))) is not None \
             and column not in detected.fields.values():
         notes.append(f"the column `{column}` is not part of the prompt")

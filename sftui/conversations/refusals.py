@@ -13,7 +13,7 @@ _CANDIDATES = ("completions", "responses", "candidates", "answers", "generations
 _RANKS = ("scores", "ranks", "ranking", "rankings", "rewards", "labels", "preference", "ratings")
 _PROMPTS = ("prompt", "prompts", "instruction", "question", "query", "input", "problem")
 _ANSWERS = ("completion", "answer", "response", "output", "solution", "target")
-_NAME_THEM = "data.fields names the columns to use, e.g. prompt=question completion=answer, messages=chat or text=body"
+_NAME_THEM = "name the columns to use, e.g. --field prompt=question --field completion=answer, or --field text=body"
 
 
 def preference_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Problem | None:
@@ -26,10 +26,10 @@ def preference_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str])
         if isinstance(example, (list, tuple)):
             use = f"messages={chosen}"
         else:
-            use = f"prompt={prompt} completion={chosen}" if prompt else f"text={chosen}"
+            use = f"prompt={prompt} --field completion={chosen}" if prompt else f"text={chosen}"
         return Problem(
             "this is a preference set, not an SFT set", f"its rows hold `{chosen}` and `{rejected}` answers",
-            f"to train on the chosen ones set data.fields {use}",
+            f"to train on the chosen ones give --field {use} (data.fields in a recipe)",
         )
     if {"prompt", "completion", "label"} <= set(columns) and isinstance(_first(samples, "label"), bool):
         return Problem(
@@ -57,7 +57,7 @@ def unreadable_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str])
         value = _first(samples, name)
         if name.lower() in {"instances", "examples", "tasks", "samples", "data", "rows"} and _nested(value):
             return Problem(
-                f"the examples are nested in `{name}`, one row holds a list of them", "SFT needs one example a row",
+                "this is no set of one example a row", f"its examples are nested in `{name}`",
                 f"write each entry of `{name}` as a row of its own",
             )
     text = [name for name in columns if isinstance(_first(samples, name), str)]
@@ -76,7 +76,7 @@ def unreadable_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str])
     if prompt and len(text) == 1:
         return Problem(
             "the rows have a prompt but no answer", f"`{prompt}` is the only text column",
-            "name the answer's column in data.fields, e.g. completion=answer",
+            "name the answer's column, e.g. --field completion=answer",
         )
     shown = ", ".join(f"`{name}` ({type_word(_first(samples, name))})" for name in columns[:8]) or "none"
     more = f" and {len(columns) - 8} more" if len(columns) > 8 else ""

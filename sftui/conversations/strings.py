@@ -33,7 +33,8 @@ def alpaca_prompt(instruction: str, given: str, style: str) -> str:
         return text.format(instruction=instruction, input=given)
     if not given:
         return instruction
-    return f"{instruction}{chr(10) if style == 'newline' else chr(10) * 2}{given}"
+    gap = "\n" if style == "newline" else "\n\n"
+    return f"{instruction}{gap}{given}"
 
 
 def as_chat(conversation: Conversation) -> Conversation:

@@ -98,7 +98,7 @@ def read_tokenized(row: Mapping[str, Any], where: str, detected: Detected) -> Co
 
 UNKNOWN_SHIFT = (
     "sftui does not know whether the stored labels are shifted: too few positions tell the two "
-    "apart; they are shown as stored (data.given_labels says it)"
+    "apart; they are shown as stored (set data.given_labels if you know)"
 )
 
 

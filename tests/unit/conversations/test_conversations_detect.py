@@ -120,7 +120,7 @@ def test_messages_use_the_recipe_s_role_map_only() -> None:
 
 @pytest.mark.parametrize(("record", "words"), [
     ({"chosen": CHAT, "rejected": CHAT}, "preference set, not an SFT set"),
-    ({"prompt": "p", "chosen": "a", "rejected": "b"}, "data.fields prompt=prompt completion=chosen"),
+    ({"prompt": "p", "chosen": "a", "rejected": "b"}, "--field prompt=prompt --field completion=chosen"),
     ({"prompt": "p", "response_chosen": "a", "response_rejected": "b"}, "preference set"),
     ({"prompt": "p", "completion": "c", "label": True}, "KTO"),
     ({"prompt": "p", "responses": ["a", "b"], "scores": [1, 2]}, "ranking or reward set"),
@@ -153,7 +153,7 @@ def test_messages_beside_preferences_load_with_a_note() -> None:
 @pytest.mark.parametrize(("record", "note"), [
     ({"messages": CHAT, "prompt": "p"}, "there is also `prompt`"),
     ({"messages": CHAT, "prompt": "p", "completion": "c"}, "would also fit prompt_completion"),
-    ({"messages": CHAT, "system": "s"}, "data.fields system=system puts it first"),
+    ({"messages": CHAT, "system": "s"}, "--field system=system puts it first"),
     ({"instruction": "i", "context": "c", "response": "r"}, "`context` is not part of the prompt"),
     ({"messages": CHAT, "images": ["a.png"]}, "`images`: sftui does not know"),
     ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "sftui does not know"),
