@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import threading
 import zlib
-from typing import IO, Any
+from typing import IO
 
 from sftui.errors import SourceError
 
@@ -89,10 +89,9 @@ class ByteFile:
         return ""
 
     def open(self) -> IO[bytes]:
-        """The whole as a file object of its own, from the start; unpacks the rest first."""
-        while not self.complete:
-            self.fill()
-        return open(f"/dev/fd/{self._fd}", "rb") if not os.path.exists(self.path) else open(self.path, "rb")
+        """The whole as a file object from the start, for one reader; unpacks the rest first."""
+        os.lseek(self._fd, 0, os.SEEK_SET)
+        return os.fdopen(os.dup(self._fd), "rb")
 
     def close(self) -> None:
         fd, self._fd = self._fd, -1
@@ -136,10 +135,13 @@ class SpooledFile(ByteFile):
         with self._lock:
             if self._stream is None:
                 return
-            if self._selectable and timeout is not None and not select.select([self._stream], [], [], timeout)[0]:
-                return
             try:
-                data = self._read_step(self._stream)
+                if not self._selectable:
+                    data = self._stream.read(STEP)
+                elif select.select([self._stream], [], [], timeout)[0]:
+                    data = os.read(self._stream.fileno(), STEP)
+                else:
+                    return
             except (OSError, EOFError, zlib.error) as error:
                 self._stop(f"its compressed data is damaged after {self._written:,} unpacked bytes ({error})")
                 return
@@ -156,11 +158,6 @@ class SpooledFile(ByteFile):
                 self._stop(f"the temporary folder {tempfile.gettempdir()} is full ({error.strerror})")
                 return
             self._written += len(data)
-
-    def _read_step(self, stream: Any) -> bytes:
-        read1 = getattr(stream, "read1", None) if self._selectable else None
-        data: bytes = read1(STEP) if read1 is not None else stream.read(STEP)
-        return data
 
     def _stop_if_too_large(self, more: int) -> None:
         total = self._written + more
@@ -189,7 +186,8 @@ class SpooledFile(ByteFile):
     def open(self) -> IO[bytes]:
         while not self.complete:
             self.fill()
-        return open(f"/dev/fd/{self._fd}", "rb")
+        os.lseek(self._fd, 0, os.SEEK_SET)
+        return os.fdopen(os.dup(self._fd), "rb")
 
     def close(self) -> None:
         with self._lock:

@@ -8,7 +8,6 @@ construction and memory stays at one chunk.
 
 from __future__ import annotations
 
-import tempfile
 import threading
 import time
 import warnings
@@ -21,6 +20,7 @@ from sftui.sources.arrow_rows import ArrowDecoder
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.records import changed_under_us
 from sftui.sources.source import Count, Source
+from sftui.sources.spool import ArrowSpool
 
 CHUNK = 10_000
 
@@ -35,7 +35,7 @@ class CsvSource(Source):
     kind = "csv"
 
     def __init__(self, file: ByteFile, *, row_limit: int, separator: str) -> None:
-        import pandas as pd
+        import pandas as pd  # type: ignore[import-untyped]  # comes with datasets
 
         self.title = file.label
         self._file = file
@@ -43,12 +43,11 @@ class CsvSource(Source):
         self._lock = threading.Lock()
         self._notes: list[str] = []
         self._ends: list[int] = []
-        self._chunks: list[tuple[int, Any]] = []
-        self._cached: tuple[int, Any] = (-1, None)
         self._schema: Any = None
-        self._spool = tempfile.TemporaryFile(prefix="sftui-")  # noqa: SIM115
+        self._spool = ArrowSpool()
         self._stream: IO[bytes] = file.open()
         self._size = file.size()
+        self._read_bytes = 0
         self._done = False
         try:
             # the defaults of datasets.packaged_modules.csv.CsvConfig are pandas' own, but for the chunk
@@ -64,11 +63,12 @@ class CsvSource(Source):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return tuple(self._notes)
+        stopped = (f"the end is missing: {self._file.stopped}",) if self._file.stopped else ()
+        return (*self._notes, *stopped)
 
     def count(self) -> Count:
         rows = self._ends[-1] if self._ends else 0
-        return Count(rows, self._done, 1.0 if self._done else min(0.99, self._stream.tell() / max(1, self._size)))
+        return Count(rows, self._done, 1.0 if self._done else min(0.99, self._read_bytes / max(1, self._size)))
 
     def columns(self) -> tuple[str, ...]:
         return self._decoder.columns
@@ -91,13 +91,12 @@ class CsvSource(Source):
             return changed_under_us(index, where, why)
         with self._lock:
             chunk = bisect_right(self._ends, index)
-            batch = self._chunk(chunk)
+            batch = self._spool.batch(chunk)
         return self._decoder.row(batch, index - (self._ends[chunk - 1] if chunk else 0), index, where)
 
     def close(self) -> None:
         with self._lock:
             self._done = True
-            self._cached = (-1, None)
             self._stream.close()
             self._spool.close()
             self._file.close()
@@ -133,11 +132,8 @@ class CsvSource(Source):
         batch = table.combine_chunks().to_batches()
         if not batch:
             return
-        position = self._spool.seek(0, 2)
-        with pa.ipc.new_stream(self._spool, table.schema) as writer:
-            writer.write_batch(batch[0])
-        self._spool.flush()
-        self._chunks.append((position, self._spool.tell() - position))
+        self._spool.append(batch[0])
+        self._read_bytes = self._stream.tell()
         self._ends.append((self._ends[-1] if self._ends else 0) + table.num_rows)
 
     def _cast(self, table: Any) -> Any:
@@ -154,14 +150,3 @@ class CsvSource(Source):
     def _note_bad_lines(self, message: str) -> None:
         for line in message.strip().splitlines():
             self._notes.append(f"{line.strip()}; datasets.load_dataset refuses such a file")
-
-    def _chunk(self, number: int) -> Any:
-        import pyarrow as pa
-
-        if self._cached[0] != number:
-            position, size = self._chunks[number]
-            # mapped, not read: only the pages of the rows that are shown come into memory
-            spool = pa.memory_map(f"/dev/fd/{self._spool.fileno()}")
-            spool.seek(position)
-            self._cached = (number, pa.ipc.open_stream(spool).read_next_batch())
-        return self._cached[1]

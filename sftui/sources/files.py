@@ -76,6 +76,16 @@ def find_folder(folder: Path, split: str | None) -> Found:
     return Found(files, folder.resolve().name if str(folder) in {".", ".."} else folder.name, notes)
 
 
+def declares_data(folder: Path) -> bool:
+    """Whether the card of a dataset repository (README.md) maps files to subsets and splits."""
+    try:
+        with open(folder / "README.md", encoding="utf-8", errors="replace") as card:
+            text = card.read(1 << 16)
+    except OSError:
+        return False
+    return text.startswith("---") and re.search(r"^configs:", text.split("\n---", 1)[0], re.MULTILINE) is not None
+
+
 def choose_split(splits: tuple[str, ...], wanted: str | None, where: str) -> str:
     """The split to open; SourceError names the ones there are."""
     if wanted is None:

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from sftui.errors import SourceError
 from sftui.model import RAW_LIMIT, Row
@@ -52,26 +58,79 @@ class HubSource(Source):
 
 
 def open_hub(name: str, spec: SourceSpec) -> HubSource:
-    """Load a Hub dataset; every way it can fail is a SourceError that says what to do.
+    """Load a Hub dataset, or a cloned one; every way it can fail is a SourceError with what to do.
 
-    Code of the dataset repository is never run: `datasets` 4 and later cannot.
+    Code of the dataset repository is never run: `datasets` 4 and later cannot. Without a split it
+    is train, or the first there is.
     """
     import datasets
 
-    title = name if spec.subset is None else f"{name} ({spec.subset})"
+    said: list[str] = []
     try:
-        loaded = datasets.load_dataset(name, spec.subset, split=spec.split, revision=spec.revision)
+        with _quiet(datasets, said), _offline_if_unreachable(datasets):
+            loaded = datasets.load_dataset(name, spec.subset, split=spec.split, revision=spec.revision)
     except Exception as error:  # told apart by type below; anything unknown is shown as it is
         raise explain(error, name, spec) from error
-    notes: tuple[str, ...] = ()
+    notes = [line for line in said if "cached version" in line]
     split = spec.split
     if isinstance(loaded, dict):
         splits = tuple(map(str, loaded))
         split = choose_split(splits, None, name)
         if len(splits) > 1:
-            notes = (f"split {split} of {', '.join(splits)}",)
+            notes.append(f"split {split} of {', '.join(splits)}")
         loaded = loaded[split]
-    return HubSource(loaded, f"{title} {split}", row_limit=spec.row_limit, notes=notes)
+    if not len(loaded):
+        raise SourceError(f"split {split} has no rows", where=name)
+    subset = f" ({spec.subset})" if spec.subset else ""
+    return HubSource(loaded, f"{name}{subset} {split}", row_limit=spec.row_limit, notes=tuple(notes))
+
+
+@contextmanager
+def _quiet(datasets: Any, said: list[str]) -> Iterator[None]:
+    """Keep progress bars and log lines off the terminal; what is logged goes to `said`."""
+    bars = datasets.are_progress_bars_disabled()
+    logger = logging.getLogger("datasets")
+    handlers, propagate = logger.handlers[:], logger.propagate
+    collector = logging.Handler()
+    collector.emit = lambda record: said.append(" ".join(record.getMessage().split()))  # type: ignore[method-assign]
+    hub = logging.getLogger("huggingface_hub")
+    hub_level = hub.level
+    datasets.disable_progress_bars()
+    logger.handlers, logger.propagate = [collector], False
+    hub.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.handlers, logger.propagate = handlers, propagate
+        hub.setLevel(hub_level)
+        if not bars:
+            datasets.enable_progress_bars()
+
+
+@contextmanager
+def _offline_if_unreachable(datasets: Any) -> Iterator[None]:
+    """Without a network the Hub client tries for 24 s; one look at the name server tells sooner."""
+    from huggingface_hub import constants
+
+    host = urlsplit(constants.ENDPOINT).hostname or ""
+    proxied = any(getproxies().get(kind) for kind in ("https", "http", "all"))
+    if proxied or constants.HF_HUB_OFFLINE or _resolves(host):
+        yield
+        return
+    before = (constants.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE)
+    constants.HF_HUB_OFFLINE = datasets.config.HF_HUB_OFFLINE = True
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE = before
+
+
+def _resolves(host: str) -> bool:
+    try:
+        socket.getaddrinfo(host, None)
+    except OSError:
+        return False
+    return True
 
 
 def explain(error: Exception, name: str, spec: SourceSpec) -> SourceError:

@@ -11,6 +11,9 @@ from sftui.model import Row
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.source import Count, Source
 
+WAIT = 0.25
+"""How long a reader of a pipe waits for bytes before it lets others (and `close`) have a turn."""
+
 
 class IndexedSource(Source):
     """Rows of one file of text, found by scanning it forwards once.
@@ -67,7 +70,7 @@ class IndexedSource(Source):
                 if self._done:
                     return False
             with self._indexing:
-                self._scan(timeout=None)
+                self._scan(timeout=WAIT)
 
     @abstractmethod
     def _known(self) -> int:
@@ -78,7 +81,7 @@ class IndexedSource(Source):
         """How many bytes have been scanned."""
 
     @abstractmethod
-    def _scan(self, timeout: float | None) -> None:
+    def _scan(self, timeout: float) -> None:
         """Scan one block, or set `_done`; called with `_indexing` held."""
 
     @abstractmethod

@@ -32,10 +32,12 @@ class ElementScanner:
     """Finds the byte ranges of the elements, block by block, in memory of one block.
 
     `position` is after the opening bracket of an ARRAY, or at the start of VALUES. `damage` says
-    what is wrong between the elements; the elements around it are found all the same.
+    what is wrong between the elements; the elements around it are found all the same. A `nested`
+    list is part of an object, so that text after it is no damage.
     """
 
-    def __init__(self, position: int, layout: Layout) -> None:
+    def __init__(self, position: int, layout: Layout, *, nested: bool = False) -> None:
+        self._nested = nested
         self.position = position
         self.layout = layout
         self.ended = False
@@ -160,7 +162,11 @@ class ElementScanner:
             self._first = False
 
     def _after_end(self, rest: bytes) -> None:
-        if rest.strip(JSON_SPACE) and not (self.damage and self.damage[-1].startswith("there is text")):
+        if (
+            not self._nested
+            and rest.strip(JSON_SPACE)
+            and not (self.damage and self.damage[-1].startswith("there is text"))
+        ):
             self.damage.append("there is text after the closing ] of the list")
         self.position += len(rest)
 
@@ -170,15 +176,27 @@ class ElementScanner:
 
 
 class JsonArraySource(IndexedSource):
-    """Rows of one JSON file that is not JSON Lines; `begin` as `ElementScanner.position`."""
+    """Rows of one JSON file that is not JSON Lines; `begin` as `ElementScanner.position`.
+
+    With `column` the elements are not objects but values of that one column.
+    """
 
     kind = "json"
 
     def __init__(
-        self, file: ByteFile, *, row_limit: int, begin: int, layout: Layout, notes: tuple[str, ...] = ()
+        self,
+        file: ByteFile,
+        *,
+        row_limit: int,
+        begin: int,
+        layout: Layout,
+        notes: tuple[str, ...] = (),
+        column: str | None = None,
+        nested: bool = False,
     ) -> None:
         super().__init__(file, row_limit=row_limit, notes=notes)
-        self._scanner = ElementScanner(begin, layout)
+        self._column = column
+        self._scanner = ElementScanner(begin, layout, nested=nested)
         self._starts = array("Q")
         self._ends = array("Q")
 
@@ -194,7 +212,7 @@ class JsonArraySource(IndexedSource):
     def _position(self) -> int:
         return self._scanner.position
 
-    def _scan(self, timeout: float | None) -> None:
+    def _scan(self, timeout: float) -> None:
         if self._done:
             return
         block = self._file.pread(self._scanner.position, BLOCK)
@@ -220,4 +238,4 @@ class JsonArraySource(IndexedSource):
         data = self._file.pread(start, size)
         if len(data) < size:
             return changed_under_us(index, where, "its records no longer lie where they did")
-        return parse_record(data, index, where, offset=start)
+        return parse_record(data, index, where, offset=start, column=self._column)

@@ -13,7 +13,7 @@ from sftui.sources.byte_file import ByteFile
 from sftui.sources.indexed import IndexedSource
 from sftui.sources.records import JSON_SPACE, changed_under_us, oversized, parse_record
 
-BLOCK = 1 << 20
+BLOCK = 1 << 18
 OBJECT = frozenset(b"{")
 INDEX_LIMIT = 4_000_000
 """Offsets kept (32 MB); a file with more rows keeps every 2nd, 4th … and walks from there."""
@@ -132,7 +132,7 @@ class JsonlSource(IndexedSource):
         position = self._scanner.position
         return self._file.pread(max(0, position - 64), 64).rstrip(JSON_SPACE).endswith(b"}")
 
-    def _scan(self, timeout: float | None) -> None:
+    def _scan(self, timeout: float) -> None:
         if self._done:
             return
         block = self._file.pread(self._scanner.position, BLOCK)
@@ -164,7 +164,7 @@ class JsonlSource(IndexedSource):
         scanner = LineScanner(start)
         starts: list[int] = []
         while len(starts) < steps + 2 and scanner.position < limit:
-            block = self._file.pread(scanner.position, min(BLOCK // 16, limit - scanner.position))
+            block = self._file.pread(scanner.position, min(BLOCK // 4, limit - scanner.position))
             if not block:
                 break
             starts += scanner.feed(block)[0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import os
 import stat
 import sys
@@ -15,9 +14,9 @@ from typing import IO, Any
 from sftui.errors import SourceError
 from sftui.sources.byte_file import ByteFile, SpooledFile
 from sftui.sources.files import (
-    KNOWN,
     Found,
     choose_split,
+    declares_data,
     find_folder,
     find_glob,
     format_of,
@@ -25,14 +24,12 @@ from sftui.sources.files import (
     missing,
     one_format,
 )
-from sftui.sources.json_array import JsonArraySource, Layout
-from sftui.sources.jsonl import JsonlSource
+from sftui.sources.json_layout import BOM, open_json
 from sftui.sources.records import JSON_SPACE
 from sftui.sources.shards import ShardedSource
 from sftui.sources.source import Source, SourceSpec
 
 LOOK = 1 << 16
-BOM = b"\xef\xbb\xbf"
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
 PARQUET = b"PAR1"
@@ -103,7 +100,13 @@ def _open_folder(spec: SourceSpec, folder: Path) -> Source:
         split = choose_split(splits, spec.split, str(folder))
         return SavedSource(folder / split, f"{title}/{split}", row_limit=spec.row_limit)
     if splits is not None:
+        _only_train(spec, str(folder))
         return SavedSource(folder, title, row_limit=spec.row_limit)
+    if declares_data(folder):
+        # the card of a cloned Hub repository says which files make which subset and split
+        from sftui.sources.hub import open_hub
+
+        return open_hub(str(folder), spec)
     return _open_files(spec, find_folder(folder, spec.split))
 
 
@@ -143,57 +146,15 @@ def _open_bytes(spec: SourceSpec, file: ByteFile, kind: str | None, *, separator
             return CsvSource(file, row_limit=spec.row_limit, separator=separator)
         if kind == "parquet":
             raise SourceError("is not a Parquet file", where=file.label, why="it does not begin with PAR1")
-        return _open_json(spec, file, head, sure=kind == "json")
+        return open_json(file, head, row_limit=spec.row_limit, field=spec.field, sure=kind == "json")
     except SourceError:
         file.close()
         raise
 
 
-def _open_json(spec: SourceSpec, file: ByteFile, head: bytes, *, sure: bool) -> Source:
-    notes: list[str] = []
-    begin = 0
-    if head.startswith(BOM):
-        begin = len(BOM)
-        notes.append(f"{file.label} begins with a byte order mark, which is left out")
-    start = begin + len(head[begin:]) - len(head[begin:].lstrip(JSON_SPACE))
-    body = head[start:]
-    if not body.startswith((b"{", b"[")) and not sure:
-        raise SourceError("is not data that sftui knows", where=file.label, why=f"it is not {KNOWN}")
-    misnamed = file.label.lower()
-    if body.startswith(b"[") and not _is_lines(body):
-        if ".jsonl" in misnamed or ".ndjson" in misnamed:
-            notes.append(f"{file.label} is a JSON array, not JSON Lines, and is read as one")
-        return JsonArraySource(file, row_limit=spec.row_limit, begin=start + 1, layout=Layout.ARRAY, notes=tuple(notes))
-    if body.startswith(b"{") and _is_pretty(body):
-        notes.append(f"{file.label} is a JSON object over several lines: each object is one row")
-        return JsonArraySource(file, row_limit=spec.row_limit, begin=start, layout=Layout.VALUES, notes=tuple(notes))
-    return JsonlSource(file, row_limit=spec.row_limit, begin=begin, notes=tuple(notes))
-
-
-def _is_lines(body: bytes) -> bool:
-    """Whether lists stand one a line: the first line is a whole list and another follows."""
-    first, newline, rest = body.partition(b"\n")
-    return bool(newline) and rest.lstrip(JSON_SPACE).startswith(b"[") and _parses(first)
-
-
-def _is_pretty(body: bytes) -> bool:
-    """Whether an object goes on over several lines, which a broken first line of JSON Lines does not."""
-    first, newline, rest = body.partition(b"\n")
-    if not newline or _parses(first):
-        return False
-    return not rest.lstrip(JSON_SPACE).startswith(b"{") and first.rstrip(JSON_SPACE)[-1:] in (b"{", b"[", b",")
-
-
-def _parses(line: bytes) -> bool:
-    try:
-        json.loads(line.decode("utf-8", errors="replace"))
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
 def _refuse_utf16(head: bytes, label: str) -> None:
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or head[1:4:2] == b"\0\0" or head[:3:2] == b"\0\0":
+    zeros = [byte == 0 for byte in head[:4]]
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or zeros in ([True, False] * 2, [False, True] * 2):
         fix = "convert it with iconv -f UTF-16 -t UTF-8"
         raise SourceError("is UTF-16 text", where=label, why="JSON and CSV data must be UTF-8", fix=fix)
 

@@ -16,13 +16,17 @@ JSON_SPACE = b" \t\r\n"
 _NAMES = {list: "a list", str: "a string", int: "a number", float: "a number", bool: "true or false"}
 
 
-def parse_record(data: bytes, index: int, where: str, *, offset: int) -> Row:
+def parse_record(data: bytes, index: int, where: str, *, offset: int, column: str | None = None) -> Row:
     """One record as a Row; `offset` is where `data` begins in the file, for messages.
+
+    With `column` the record is any JSON value, and becomes that one column.
 
     orjson reads first because it is several times faster; what it refuses (NaN, lone surrogates,
     deep nesting) is read again by `json`, which takes what Python users' files really hold.
     """
     value, problem = _load(data, offset)
+    if column is not None and not problem:
+        value = {column: value}
     if not problem and not isinstance(value, dict):
         problem = f"is not a JSON object but {_NAMES.get(type(value), 'null')}"
     raw = _text(data)
@@ -49,14 +53,25 @@ def _load(data: bytes, offset: int) -> tuple[Any, str]:
         except ValueError:
             pass
     try:
-        return json.loads(data.decode("utf-8")), ""
+        return json.loads(data.decode("utf-8"), parse_int=_integer), ""
     except UnicodeDecodeError as error:
-        place = f"byte {error.start + 1} (byte {offset + error.start:,} of the file)"
+        place = f"byte offset {error.start} (offset {offset + error.start:,} in the file)"
         return None, f"is not valid UTF-8: 0x{data[error.start]:02x} at {place}"
     except json.JSONDecodeError as error:
+        if error.msg == "Extra data":
+            more = "datasets.load_dataset may read them as separate rows, and later row numbers then differ"
+            return None, f"holds more than one JSON value, the second at {_column(error)}; {more}"
         return None, f"is not valid JSON: {_lower(error.msg).removesuffix(' at')} at {_column(error)}"
     except (ValueError, RecursionError) as error:
         return None, f"is not readable JSON: {_lower(str(error))}"
+
+
+def _integer(digits: str) -> int | float:
+    """Integers beyond 64 bits become floats, as in orjson and in the JSON reader of `datasets`."""
+    if len(digits) < 19:
+        return int(digits)
+    value = float(digits)
+    return int(digits) if -(2.0**63) <= value < 2.0**64 else value
 
 
 def _column(error: json.JSONDecodeError) -> str:

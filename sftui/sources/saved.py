@@ -33,7 +33,7 @@ class SavedSource(Source):
 
         self.title = title
         self._batches: list[Any] = []
-        self._paths: list[tuple[Path, int]] = []
+        self._files: list[tuple[Path, int]] = []  # of each batch: its file and the size it had
         schema = None
         try:
             state = json.loads((folder / STATE).read_text(encoding="utf-8"))
@@ -41,8 +41,9 @@ class SavedSource(Source):
                 path = folder / entry["filename"]
                 reader = pa.ipc.open_stream(pa.memory_map(str(path)))
                 schema = schema or reader.schema
-                self._batches += reader
-                self._paths.append((path, os.stat(path).st_size))
+                batches = list(reader)
+                self._batches += batches
+                self._files += [(path, os.stat(path).st_size)] * len(batches)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise SourceError("is not a readable save_to_disk folder", where=title, why=str(error)) from error
         if schema is None:
@@ -60,11 +61,11 @@ class SavedSource(Source):
         if not 0 <= index < self.count().rows:
             raise IndexError(index)
         where = f"{self.title} row {index}"
-        for path, size in self._paths:
-            # reading a mapped file beyond its end would kill the process
-            if not path.exists() or path.stat().st_size < size:
-                return changed_under_us(index, where, f"{path.name} has shrunk or is gone")
         number = bisect_right(self._ends, index)
+        path, size = self._files[number]
+        # reading a mapped file beyond its end would kill the process
+        if path.exists() and path.stat().st_size < size:
+            return changed_under_us(index, where, f"{path.name} has shrunk")
         return self._decoder.row(self._batches[number], index - (self._ends[number - 1] if number else 0), index, where)
 
     def close(self) -> None:

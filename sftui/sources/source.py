@@ -18,7 +18,8 @@ class SourceSpec:
     """What to open: files, folders, globs, one Hub name, or `-` for stdin.
 
     `split`, `subset` and `revision` are as in `datasets.load_dataset`. `row_limit` is the largest
-    row in bytes that is parsed; a larger one is shown clipped with a problem.
+    row in bytes that is parsed; a larger one is shown clipped with a problem. `field` is the key
+    whose list holds the rows, where a JSON file is one object around them.
     """
 
     paths: tuple[str, ...]
@@ -26,6 +27,7 @@ class SourceSpec:
     revision: str | None = None
     subset: str | None = None
     row_limit: int = 16 * MIB
+    field: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,242 @@
+"""JSON Lines: row numbers, bad lines, growing and changing files, huge lines, the index itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sftui.errors import SourceError
+from sftui.model import RAW_LIMIT
+from sftui.sources import Source, SourceSpec, jsonl, open_source
+
+
+def open_bytes(folder: Path, data: bytes, name: str = "t.jsonl", **options: int) -> Source:
+    path = folder / name
+    path.write_bytes(data)
+    return open_source(SourceSpec((str(path),), **options))
+
+
+def finish(source: Source) -> int:
+    while not source.index_more(1):
+        pass
+    count = source.count()
+    assert count.exact and count.fraction == 1.0
+    return count.rows
+
+
+def test_row_zero_is_there_before_the_index(tmp_path: Path) -> None:
+    line = json.dumps({"text": "x" * 1000}).encode() + b"\n"
+    source = open_bytes(tmp_path, line * 5000)
+    assert source.row(0).data == {"text": "x" * 1000}
+    count = source.count()
+    assert 0 < count.rows < 5000 and not count.exact and 0 < count.fraction < 1
+    assert source.row(4999).where == "t.jsonl line 5000"
+    assert finish(source) == 5000
+    with pytest.raises(IndexError):
+        source.row(5000)
+    with pytest.raises(IndexError):
+        source.row(-1)
+
+
+def test_blank_lines_are_no_rows_but_count_as_lines(tmp_path: Path) -> None:
+    source = open_bytes(tmp_path, b'\n{"a": 1}\n \t\r\n\n{"a": 2}\r\n\n{"a": 3}')
+    assert [(row.data, row.where) for row in source.rows()] == [
+        ({"a": 1}, "t.jsonl line 2"),
+        ({"a": 2}, "t.jsonl line 5"),
+        ({"a": 3}, "t.jsonl line 7"),
+    ]
+    assert source.columns() == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (b'{"a": "cut', "line 2 is not valid JSON: unterminated string starting at column 7"),
+        (b'{"a": 1,}', "line 2 is not valid JSON: "),
+        (b'"text"', "line 2 is not a JSON object but a string"),
+        (b"[1]", "line 2 is not a JSON object but a list"),
+        (b"null", "line 2 is not a JSON object but null"),
+        (b"3.5", "line 2 is not a JSON object but a number"),
+        (b'{"a": "\xff"}', "line 2 is not valid UTF-8: 0xff at byte offset 7 (offset 15 in the file)"),
+        (b'{"a": 1}{"a": 2}', "line 2 holds more than one JSON value, the second at column 9"),
+        (b'{"a": ' + b"[" * 100_000 + b"}", "line 2 is not readable JSON"),
+        (b'{"a": "\x1b"}', "line 2 is not valid JSON: invalid control character"),
+        (b"{\x00}", "line 2 is not valid JSON"),
+    ],
+)
+def test_a_bad_line_says_why_and_the_rows_around_it_work(tmp_path: Path, line: bytes, says: str) -> None:
+    source = open_bytes(tmp_path, b'{"a":1}\n' + line + b'\n{"a":3}\n')
+    bad = source.row(1)
+    assert bad.data is None and bad.problem is not None and says in bad.problem
+    assert bad.size == len(line)
+    assert source.row(0).data == {"a": 1} and source.row(2).data == {"a": 3}
+
+
+def test_what_python_takes_for_json_is_taken(tmp_path: Path) -> None:
+    big = 2**80
+    source = open_bytes(tmp_path, f'{{"a": NaN}}\n{{"a": "\\ud83d"}}\n{{"a": {2**63}, "b": {big}}}\n'.encode())
+    assert str(source.row(0).data) == "{'a': nan}"
+    assert source.row(1).data == {"a": "\ud83d"}
+    assert source.row(2).data == {"a": 2**63, "b": float(big)}
+
+
+def test_both_json_readers_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [b'{"a": 1.5, "b": [null, true], "c": "\xe2\x9c\x93\\n"}', b'{"a": 36893488147419103232}', b'{"a":-0.0}']
+    source = open_bytes(tmp_path, b"\n".join(lines))
+    with_fast = [row.data for row in source.rows()]
+    monkeypatch.setattr("sftui.sources.records.orjson", None)
+    assert [repr(row.data) for row in source.rows()] == [repr(data) for data in with_fast]
+
+
+def test_a_byte_order_mark_is_left_out_and_said(tmp_path: Path) -> None:
+    source = open_bytes(tmp_path, b'\xef\xbb\xbf{"a": 1}\n{"a": 2}\n')
+    assert [row.data for row in source.rows()] == [{"a": 1}, {"a": 2}]
+    assert "byte order mark" in source.notes[0]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf16_is_refused_with_the_way_out(tmp_path: Path, encoding: str) -> None:
+    with pytest.raises(SourceError, match="UTF-16.*iconv"):
+        open_bytes(tmp_path, '{"a": 1}\n'.encode(encoding))
+
+
+@pytest.mark.parametrize("data", [b"", b"\n\n  \n", b"\xef\xbb\xbf"])
+def test_an_empty_file_is_one_sentence(tmp_path: Path, data: bytes) -> None:
+    with pytest.raises(SourceError, match=r"^t.jsonl: is empty$"):
+        open_bytes(tmp_path, data)
+
+
+def test_a_line_over_the_limit_is_clipped_and_never_read_whole(tmp_path: Path) -> None:
+    huge = b'{"a": "' + b"x" * 20_000_000 + b'"}'
+    source = open_bytes(tmp_path, b'{"a":1}\n' + huge + b'\n{"a":3}\n', row_limit=5_000_000)
+    row = source.row(1)
+    assert row.data is None and len(row.raw) == RAW_LIMIT and row.raw.startswith('{"a": "xxx')
+    assert row.problem is not None
+    assert "20,000,010 bytes" in row.problem and "5,000,000" in row.problem and "row_limit" in row.problem
+    assert source.row(2).data == {"a": 3}
+    assert finish(source) == 3
+
+
+def test_only_newlines_end_a_line(tmp_path: Path) -> None:
+    text = "a\u2028b\u2029c\u0085d\x7f"
+    source = open_bytes(tmp_path, (json.dumps({"t": text}, ensure_ascii=False) + "\n").encode() * 2)
+    assert [row.data for row in source.rows()] == [{"t": text}] * 2
+
+
+def test_appended_lines_are_picked_up(tmp_path: Path) -> None:
+    source = open_bytes(tmp_path, b'{"a":1}\n')
+    assert finish(source) == 1 and not source.refresh()
+    with (tmp_path / "t.jsonl").open("ab") as file:
+        file.write(b'{"a":2}\n{"a":')
+        file.flush()
+        assert source.refresh()
+        assert finish(source) == 2, "a line that is still being written is not a row yet"
+        file.write(b"3}\n")
+        file.flush()
+        assert source.refresh()
+        assert finish(source) == 3
+    assert [row.data for row in source.rows()] == [{"a": 1}, {"a": 2}, {"a": 3}]
+    assert not source.refresh()
+
+
+def test_a_file_without_a_last_newline_grows_within_its_last_row(tmp_path: Path) -> None:
+    source = open_bytes(tmp_path, b'{"a":1}')
+    assert finish(source) == 1
+    with (tmp_path / "t.jsonl").open("ab") as file:
+        file.write(b'\n{"a":2}')
+    assert source.refresh() and finish(source) == 2
+    assert [row.data for row in source.rows()] == [{"a": 1}, {"a": 2}]
+
+
+@pytest.mark.parametrize("how", ["shrunk", "replaced", "rewritten", "shifted"])
+def test_a_changed_file_is_never_shown_as_garbage(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "t.jsonl"
+    lines = [json.dumps({"n": n, "pad": "x" * 100}).encode() + b"\n" for n in range(200)]
+    source = open_bytes(tmp_path, b"".join(lines))
+    assert finish(source) == 200
+    if how == "shrunk":
+        os.truncate(path, 300)
+    elif how == "replaced":
+        (tmp_path / "new").write_bytes(b'{"other": 1}\n' * 500)
+        os.replace(tmp_path / "new", path)
+    elif how == "rewritten":
+        path.write_bytes(b'{"other": 1}\n' * 5000)
+    else:  # same beginning, a line in the middle removed, longer in all
+        path.write_bytes(b"".join([*lines[:60], b"{}\n", *lines[61:], *lines]))
+    row = source.row(100)
+    assert row.data is None and row.problem is not None and "file changed under us" in row.problem
+
+
+def test_a_deleted_file_still_reads(tmp_path: Path) -> None:
+    source = open_bytes(tmp_path, b'{"a":1}\n{"a":2}\n')
+    source.row(0)
+    (tmp_path / "t.jsonl").unlink()
+    assert source.row(1).data == {"a": 2}
+
+
+def test_a_sparse_index_finds_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jsonl, "INDEX_LIMIT", 50)
+    monkeypatch.setattr(jsonl, "BLOCK", 777)
+    data = b"".join(b'{"n": %d}\n' % n + b"\n" * (n % 3 == 0) for n in range(1000))
+    source = open_bytes(tmp_path, data)
+    assert finish(source) == 1000
+    assert [row.data for row in source.rows()] == [{"n": n} for n in range(1000)]
+    lines = data.split(b"\n")
+    for index in (0, 1, 2, 500, 999):
+        number = int(source.row(index).where.rsplit(" ", 1)[1])
+        assert json.loads(lines[number - 1]) == {"n": index}
+
+
+def test_reading_and_indexing_at_once(tmp_path: Path) -> None:
+    source = open_bytes(tmp_path, b"".join(b'{"n": %d, "pad": "%s"}\n' % (n, b"x" * (n % 97)) for n in range(20_000)))
+    failures: list[int] = []
+
+    def read(step: int) -> None:
+        for index in range(0, 20_000, step):
+            row = source.row(index)
+            if row.data is None or row.data["n"] != index:
+                failures.append(index)
+
+    threads = [threading.Thread(target=read, args=(step,)) for step in (7, 13)]
+    threads.append(threading.Thread(target=finish, args=(source,)))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures and source.count().rows == 20_000
+
+
+CHUNK = st.sampled_from(
+    [b"\n", b"\r\n", b"\r", b" ", b"\t", b"{}", b'{"a":1}', b"\x00", b"\xe2\x80\xa8", b"\x0b", b"\x85", b"x"]
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(CHUNK, max_size=60).map(b"".join), st.integers(1, 9))
+def test_the_scanner_finds_what_a_plain_reader_finds(data: bytes, size: int) -> None:
+    scanner = jsonl.LineScanner(0)
+    starts: list[int] = []
+    blanks: list[int] = []
+    for at in range(0, len(data), size):
+        new, empty = scanner.feed(data[at : at + size])
+        blanks += [len(starts) + before for before in empty]
+        starts += new
+    expected: list[int] = []
+    expected_blanks: list[int] = []
+    position = 0
+    for line in data.split(b"\n")[:-1]:
+        (expected if line.strip(b" \t\r") else expected_blanks).append(
+            position if line.strip(b" \t\r") else len(expected)
+        )
+        position += len(line) + 1
+    if data[position:].strip(b" \t\r"):
+        expected.append(position)
+    assert starts == expected
+    assert blanks == expected_blanks
+    assert scanner.position == len(data)
