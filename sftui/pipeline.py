@@ -37,7 +37,7 @@ def make_toolbox(recipe: Recipe, tokenizer: object) -> Toolbox:
     from sftui.tokens import LoadedTokenizer
 
     assert isinstance(tokenizer, LoadedTokenizer)
-    tokenizer = tokenizer.with_tokens(
+    tokenizer = tokenizer.overriding(
         eos=recipe.tokenizer.eos_token, pad=recipe.tokenizer.pad_token, bos=recipe.tokenizer.bos_token
     )
     kind, _, name = recipe.render.template.partition(":")

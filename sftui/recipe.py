@@ -36,6 +36,7 @@ class Data:
     role_map: Mapping[str, str] = knob({"human": "user", "gpt": "assistant"}, "role in the data → role the template sees")
     strings: str = knob("chat", "a prompt/completion pair of strings becomes", choices=("chat", "plain"))
     alpaca_prompt: str = knob("stanford", "how instruction and input become the user's message", choices=("stanford", "newline", "blank_line"))
+    function_calls: str = knob("text", "a ShareGPT function_call turn becomes", choices=("text", "tool_calls"))
     strict_turns: str = knob("off", "what happens to rows whose turns do not alternate", choices=("off", "drop", "error"))
     given_labels: str = knob("auto", "how stored labels are aligned", choices=("auto", "unshifted", "shifted"))
 

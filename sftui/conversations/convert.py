@@ -52,7 +52,7 @@ def _read(row: Row, detected: Detected, data: Data) -> Conversation:
 
 def _from_messages(row: Mapping[str, Any], where: str, detected: Detected, data: Data) -> Conversation:
     column = detected.fields.get("messages", "messages")
-    messages, notes = _messages(row, column, where, detected)
+    messages, notes = _messages(row, column, where, detected, data)
     system = _optional_text(row, detected.fields.get("system"), where)
     if system and messages[0].role != "system":
         messages = (Message({"role": "system", "content": system}, detected.fields["system"]), *messages)
@@ -104,8 +104,8 @@ def _from_pair(row: Mapping[str, Any], where: str, detected: Detected, data: Dat
     prompt, completion = (_value(row, names[name], where) for name in ("prompt", "completion"))
     chat = [isinstance(value, (list, tuple)) for value in (prompt, completion)]
     if all(chat):
-        first, notes = _messages(row, names["prompt"], where, detected)
-        second, more = _messages(row, names["completion"], where, detected)
+        first, notes = _messages(row, names["prompt"], where, detected, data)
+        second, more = _messages(row, names["completion"], where, detected, data)
         return _chat(row, where, detected, (*first, *second), len(first), notes + more)
     if any(chat):
         listed, plain = ("prompt", "completion") if chat[0] else ("completion", "prompt")
@@ -157,12 +157,12 @@ def _from_tokens(row: Mapping[str, Any], where: str, detected: Detected, data: D
 
 
 def _messages(
-    row: Mapping[str, Any], column: str, where: str, detected: Detected,
+    row: Mapping[str, Any], column: str, where: str, detected: Detected, data: Data,
 ) -> tuple[tuple[Message, ...], list[str]]:
     items, note = message_list(_value(row, column, where), column, where)
     if not items:
         raise ConversationError(f"`{column}` is empty", where=where, fix="drop the row")
-    calls = detected.format == "sharegpt" and CALL_ROLE in detected.role_map
+    calls = data.function_calls == "tool_calls" and CALL_ROLE in detected.role_map
     messages, notes = read_messages(items, column, where, detected.message_keys, detected.role_map, calls=calls)
     return messages, [note, *notes] if note else notes
 

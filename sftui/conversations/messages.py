@@ -33,8 +33,8 @@ SHAREGPT_ROLES: Mapping[str, str] = {
 }
 CALL_ROLE = "function_call"
 CALL_NOTE = (
-    "a `function_call` turn that holds JSON with name and arguments becomes an assistant message "
-    "with tool_calls and empty content; any other keeps its text as content"
+    "data.function_calls is tool_calls: a `function_call` turn that holds JSON with name and arguments becomes "
+    "tool_calls with empty content; any other keeps its text as content"
 )
 _MISSING = object()
 

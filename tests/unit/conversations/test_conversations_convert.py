@@ -64,7 +64,7 @@ def test_an_empty_role_map_renames_the_keys_only() -> None:
         {"role": "human", "content": "h"}, {"role": "function_call", "content": call}]
 
 
-def test_a_function_call_becomes_a_tool_call_only_where_it_is_one() -> None:
+def test_a_function_call_keeps_its_text_unless_tool_calls_are_asked_for() -> None:
     call = {"name": "f", "arguments": {"x": 1}}
     tool_call = {"type": "function", "function": call}
     for text, expected in [
@@ -74,7 +74,9 @@ def test_a_function_call_becomes_a_tool_call_only_where_it_is_one() -> None:
         ('{"name": "f"}', {"role": "assistant", "content": '{"name": "f"}'}),
         ("[]", {"role": "assistant", "content": "[]"}),
     ]:
-        conversation = read({"conversations": [{"from": "human", "value": "h"}, {"from": "function_call", "value": text}]})
+        record = {"conversations": [{"from": "human", "value": "h"}, {"from": "function_call", "value": text}]}
+        assert read(record).messages[1].data == {"role": "assistant", "content": text}
+        conversation = read(record, Data(function_calls="tool_calls"))
         assert conversation.messages[1].data == expected
         assert any("function_call" in note for note in conversation.notes)
 
