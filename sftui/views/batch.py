@@ -124,7 +124,7 @@ def _strip(builder: LineBuilder, glyphs: str) -> Line:
 
 
 def _legend(step: int) -> Line:
-    scale = f"1 cell = {step} positions" if step > 1 else "1 cell = 1 position"
+    scale = f"{step} positions a cell" if step > 1 else "1 position a cell"
     mixed: tuple[str | tuple[str, Role], ...] = ((MIXED, Role.TRAINED), " both  ") if step > 1 else ()
     return line(
         (TRAINED, Role.TRAINED), " trained  ", (MASKED, Role.MASKED), " masked  ", *mixed,
@@ -144,10 +144,13 @@ def pack_lines(pack: Pack, width: int, *, ignore_index: int = IGNORE_INDEX) -> t
     for sentence, role in _pack_words(pack):
         lines += wrap(line((sentence, role)), width)
     lines.append(())
+    digits = len(f"{length:,}")
     for index, start, end in pack.documents:
-        labels = pack.labels[start:end]
-        count = sum(_trained(label, ignore_index) for label in labels)
-        text = f"document {index:<6} {start:>7,} – {end:<7,} {end - start:>7,} tokens {count:>7,} trained{_positions(pack, start, end)}"
+        count = sum(_trained(label, ignore_index) for label in pack.labels[start:end])
+        text = (
+            f"document {index:<4} {start:>{digits},}…{end - 1:<{digits},} {end - start:>{digits},} tokens "
+            f"{count:>{digits},} trained{_positions(pack, start, end)}"
+        )
         lines.append(crop(line((text, Role.PLAIN)), width))
     lines.append(())
     lines += _pack_strip(pack, width, ignore_index)

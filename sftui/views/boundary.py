@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sftui.model import NOWHERE, Inspection
 from sftui.text import cell_width, fit, visible_token
-from sftui.views.cells import Line, LineBuilder, Role, line, wrap
+from sftui.views.cells import Line, LineBuilder, Role, crop, line, wrap
 from sftui.views.columns import LOSS_ROLES
 from sftui.views.layout import MAX_COLUMN
 from sftui.views.table import TokenTable, make_table
@@ -102,28 +102,18 @@ def _aligned(inspection: Inspection, table: TokenTable, width: int) -> tuple[Lin
     names = ("pos", "prompt", "id", "whole", "id", "same", "loss")
     builders = [LineBuilder().add(fit(name, NAME_WIDTH), Role.LABEL) for name in names]
     count = max(len(alone), len(table))
-    straddling = straddler(inspection)
     for i in range(max(boundary.common - BEFORE, 0), count):
         cells = _column(tokens.prompt_ids, alone, table, i)
         column = min(max(cell_width(text) for text, _ in cells), MAX_COLUMN, max(width - NAME_WIDTH, 1))
-        if builders[0].width + column > width:
+        if builders[0].width + column > width and builders[0].width > NAME_WIDTH:
             break
         for builder, (text, role) in zip(builders, cells):
             builder.add(fit(text, column), role)
             ends = i + 1 == boundary.prompt_length
             builder.add("│" if ends else " ", Role.BORDER if ends else Role.PLAIN)
     lines = [builder.line() for builder in builders]
-    if straddling is None and not boundary.clean and boundary.common < len(table):
-        lines.append(line((f"{'':{NAME_WIDTH}}│ ends the prompt alone ({boundary.prompt_length:,} tokens)", Role.DIM)))
-    return tuple(_within(cells, width) for cells in lines)
-
-
-def _within(cells: Line, width: int) -> Line:
-    total = sum(s.width for s in cells)
-    if total <= width:
-        return cells
-    last = cells[-1]
-    return (*cells[:-1], *line((fit(last.text, last.width - (total - width)), last.role)))
+    lines.append(line(("│", Role.BORDER), (" the prompt tokenized alone ends here", Role.DIM)))
+    return tuple(crop(cells, width) for cells in lines)
 
 
 def _column(

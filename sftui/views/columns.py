@@ -82,7 +82,7 @@ def _learns(table: TokenTable, name: str, glyph: str, i: int) -> tuple[str, Role
     if glyph == TRAINED:
         after = table.follower(i)
         if after is not None:
-            return (table.cells[after] if name == "learns" else table.label_cell(after)), Role.TRAINED
+            return (table.target_cell(after) if name == "learns" else table.label_cell(after)), Role.TRAINED
     if glyph == END:
         return (NOTHING_FOLLOWS if name == "learns" else END), Role.GHOST
     if glyph == MASKED:
@@ -93,7 +93,7 @@ def _learns(table: TokenTable, name: str, glyph: str, i: int) -> tuple[str, Role
 def _ghost(table: TokenTable, name: str) -> tuple[str, Role]:
     """The column before the first token: its label, which nothing precedes."""
     first = table.first if table.first is not None else 0
-    texts = {"sees": NOTHING_PRECEDES, "learns": table.cells[first], "label": table.label_cell(first), "loss": END}
+    texts = {"sees": NOTHING_PRECEDES, "learns": table.target_cell(first) if table.loss[first] == TRAINED else table.cells[first], "label": table.label_cell(first), "loss": END}
     return texts.get(name, ""), Role.GHOST
 
 

@@ -34,4 +34,4 @@ def draw_lines(table: TokenTable, layout: Layout, state: GridState, band: int) -
         return draw_band(table, layout, state, band)
     if layout.zoom is Zoom.TEXT:
         return (draw_flow(table, layout, state, band),)
-    return (draw_row(table, layout, state, layout.starts[band]),)
+    return (draw_row(table, layout, state, band),)

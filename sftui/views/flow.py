@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from sftui.text import clip, fit
-from sftui.views.cells import Line, LineBuilder, Role, crop
+from sftui.views.cells import Line, LineBuilder, Role, crop, line
 from sftui.views.columns import LOSS_ROLES
 from sftui.views.grid import GridState, Layout, over
 from sftui.views.layout import GUTTER, flow_cell
-from sftui.views.table import CUT, MASKED_LABEL, TRAINED, TokenTable
-from sftui.views.words import NOTHING_FOLLOWS, what_is_learnt, what_is_trained
+from sftui.views.table import CUT, END, MASKED_LABEL, TRAINED, TokenTable
+from sftui.views.words import NOTHING_FOLLOWS, NOTHING_PRECEDES, what_is_learnt, what_is_trained
 
 MIXED = "▒"
 """In the gutter: this line holds both trained and masked tokens."""
@@ -22,6 +22,8 @@ WORDS_WIDTH = 30
 def draw_flow(table: TokenTable, layout: Layout, state: GridState, band: int) -> Line:
     """One line of the text zoom: the gutter's loss glyph, then the tokens that stand on it."""
     tokens = layout.tokens_of(band)
+    if not tokens:
+        return _ghost(table, layout)
     loss = table.loss_shifted if layout.shift else table.loss
     builder = LineBuilder().add(*_gutter(loss, tokens)).add(" " * (GUTTER - 1))
     for i in tokens:
@@ -62,8 +64,17 @@ def _names(layout: Layout, token: int) -> tuple[tuple[str, int], ...]:
     return (("token", token), ("id", 6), ("label", 6))
 
 
-def draw_row(table: TokenTable, layout: Layout, state: GridState, i: int) -> Line:
+def _ghost(table: TokenTable, layout: Layout) -> Line:
+    """The line before the first input: the first label, which no input precedes."""
+    first = table.first or 0
+    return crop(line((f"{END} {NOTHING_PRECEDES} {table.cells[first]}: this first label is never predicted", Role.GHOST)), layout.width)
+
+
+def draw_row(table: TokenTable, layout: Layout, state: GridState, band: int) -> Line:
     """One line of the rows zoom: position, token, id, label, loss, reason, part, words."""
+    if not layout.tokens_of(band):
+        return _ghost(table, layout)
+    i = layout.starts[band]
     token, words, reason, part = _row_columns(table, layout)
     loss = table.loss_shifted if layout.shift else table.loss
     glyph = loss[i]
@@ -92,7 +103,7 @@ def draw_row(table: TokenTable, layout: Layout, state: GridState, i: int) -> Lin
 def _learns(table: TokenTable, i: int, glyph: str) -> tuple[str, str]:
     after = table.follower(i)
     if glyph == TRAINED and after is not None:
-        return table.cells[after], table.label_cell(after)
+        return table.target_cell(after), table.label_cell(after)
     if after is None and table.loss[i] != CUT:
         return NOTHING_FOLLOWS, glyph
     return MASKED_LABEL, MASKED_LABEL if glyph != CUT else CUT

@@ -77,7 +77,8 @@ class Layout:
 
     Band `b` holds tokens `starts[b]` up to `starts[b + 1]`. `columns` are the column widths
     (columns zoom). In text zoom a long token may span bands: `offsets[b]` is how many characters
-    of its first token stand on earlier bands. `header` lines stand above the first band, always.
+    of its first token stand on earlier bands. A band without tokens holds the ghost of the first
+    label (shift view of text and rows). `header` lines stand above the first band, always.
     """
 
     zoom: Zoom
@@ -140,7 +141,8 @@ def settle(state: GridState, layout: Layout) -> GridState:
     cursor = min(max(state.cursor, 0), max(layout.count - 1, 0))
     fits = layout.visible_bands(state.height)
     band = layout.band_of(cursor) if layout.count else 0
-    top = min(max(state.top, band - fits + 1), band)
+    upper = band - 1 if band and not layout.tokens_of(band - 1) else band
+    top = min(max(state.top, band - fits + 1), upper if fits > 1 else band)
     top = min(top, max(layout.bands - fits, 0))
     return replace(state, cursor=cursor, top=max(top, 0))
 
@@ -207,7 +209,7 @@ def _step_bands(cursor: int, steps: int, layout: Layout) -> int:
         return cursor
     if layout.columns:
         return _nearest(layout, target, _column(layout, band, cursor))
-    tokens = layout.tokens_of(target)
+    tokens = layout.tokens_of(target) or layout.tokens_of(min(target + 1, layout.bands - 1))
     into = cursor - layout.starts[band]
     return tokens[min(into, len(tokens) - 1)]
 

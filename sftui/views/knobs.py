@@ -75,7 +75,7 @@ def _knob_line(name: str, value: Any, changed: bool, doc: str, width: int, curre
     over = Over.CURSOR if current else Over.NONE
     name_width = min(max(width // 4, 12), 22)
     value_width = min(max(width // 4, 12), 28)
-    builder = LineBuilder().add(f"{CHANGED} " if changed else "  ", Role.CHANGED, over)
+    builder = LineBuilder().add(f"{CHANGED} " if changed else "  ", Role.CHANGED if changed else Role.PLAIN, over)
     builder.add(fit(name, name_width) + " ", Role.KEY, over)
     builder.add(fit(value_text(value), value_width) + " ", Role.CHANGED if changed else Role.VALUE, over)
     room = width - builder.width

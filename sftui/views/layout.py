@@ -24,10 +24,17 @@ def lay_out(table: TokenTable | None, zoom: Zoom, shift: bool, width: int) -> La
     if table is None or not count:
         return Layout(zoom, shift, width, 0, (), COLUMN_LINES + 1 if zoom is Zoom.COLUMNS else 1)
     if zoom is Zoom.ROWS:
-        return Layout(zoom, shift, width, count, tuple(range(count)), header=1)
+        ghost = table.first if _has_ghost(table, shift) else None
+        starts = tuple(range(count)) if ghost is None else (*range(ghost + 1), *range(ghost, count))
+        return Layout(zoom, shift, width, count, starts, header=1)
     if zoom is Zoom.TEXT:
         return _text(table, shift, width)
     return _columns(table, shift, width)
+
+
+def _has_ghost(table: TokenTable, shift: bool) -> bool:
+    """The shift view shows the first label too, before the first input."""
+    return shift and table.first is not None and table.labels is not None
 
 
 def prelude_width(table: TokenTable, shift: bool) -> int:
@@ -35,7 +42,7 @@ def prelude_width(table: TokenTable, shift: bool) -> int:
 
     It shows the label that nothing can predict; 0 where there is none.
     """
-    if not shift or table.first is None or table.labels is None:
+    if table.first is None or not _has_ghost(table, shift):
         return 0
     cell = min(cell_width(table.cells[table.first]), MAX_COLUMN)
     return max(cell, len(NOTHING_PRECEDES)) + 1
@@ -111,7 +118,7 @@ def flow_cell(table: TokenTable, i: int, loss: str) -> str:
 def _text(table: TokenTable, shift: bool, width: int) -> Layout:
     room = max(width - GUTTER, 2)
     loss = table.loss_shifted if shift else table.loss
-    starts, offsets = [0], [0]
+    starts, offsets = ([0, 0], [0, 0]) if _has_ghost(table, shift) else ([0], [0])
     used = 0
     word = 0
     word_used = 0

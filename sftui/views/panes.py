@@ -28,7 +28,7 @@ def conversation_lines(inspection: Inspection, width: int) -> tuple[Line, ...]:
     lines = list(_stop_lines(inspection, width))
     conversation = inspection.conversation
     if conversation is None:
-        return tuple(lines) or (line(("no conversation", Role.DIM)),)
+        return tuple(lines) or wrap(line(("no conversation", Role.DIM)), width)
     for note in conversation.notes:
         lines += wrap(line((visible(note), Role.WARNING)), width)
     lines += wrap(line((f"{visible(conversation.format)} · {_shape(conversation)}", Role.DIM)), width)
@@ -38,12 +38,12 @@ def conversation_lines(inspection: Inspection, width: int) -> tuple[Line, ...]:
         lines += _message_lines(i, message, trained.get(i), width)
     for title, text in _plain_columns(conversation):
         lines.append(())
-        lines.append(line((title, Role.TITLE)))
+        lines += wrap(line((title, Role.TITLE)), width)
         lines += _block(text, width)
     for title, value in (("tools", conversation.tools), ("template kwargs", dict(conversation.template_kwargs))):
         if value:
             lines.append(())
-            lines.append(line((title, Role.TITLE)))
+            lines += wrap(line((title, Role.TITLE)), width)
             lines += _block(_json(value), width, Role.VALUE)
     return tuple(lines)
 
@@ -53,7 +53,7 @@ def rendered_lines(inspection: Inspection, width: int) -> tuple[Line, ...]:
     lines = list(_stop_lines(inspection, width))
     rendered = inspection.rendered
     if rendered is None:
-        return tuple(lines) or (line(("not rendered", Role.DIM)),)
+        return tuple(lines) or wrap(line(("not rendered", Role.DIM)), width)
     notes = rendered.notes if rendered.exact else (*rendered.notes, "message borders are a best effort here")
     for note in notes:
         lines += wrap(line((visible(note), Role.WARNING)), width)
@@ -66,12 +66,12 @@ def rendered_lines(inspection: Inspection, width: int) -> tuple[Line, ...]:
             lines += wrap(builder.line(), width)
             builder = LineBuilder().add(part, role)
     lines += wrap(builder.line(), width)
-    return (*lines, *_more(len(rendered.text), PANE_LIMIT))
+    return (*lines, *_more(len(rendered.text), PANE_LIMIT, width))
 
 
 def raw_lines(row: Row, width: int) -> tuple[Line, ...]:
     """The row as stored: pretty JSON where it could be read, else its text as it is."""
-    head = [line((f"{visible(row.where)} · {row.size:,} bytes", Role.DIM))]
+    head = list(wrap(line((f"{visible(row.where)} · {row.size:,} bytes", Role.DIM)), width))
     if row.problem:
         head += wrap(line((f"✗ {visible(row.problem)}", Role.ERROR)), width)
     if row.data is not None and row.size <= PANE_LIMIT * 4:
@@ -113,7 +113,7 @@ def _message_lines(i: int, message: Message, counts: tuple[int, int] | None, wid
     for key, value in message.data.items():
         if key in ("role", "content") or value is None:
             continue
-        yield line((f"{visible(str(key))}:", Role.KEY))
+        yield from wrap(line((f"{visible(str(key))}:", Role.KEY)), width)
         yield from _block(value if isinstance(value, str) else _json(value), width, Role.VALUE)
 
 
@@ -158,11 +158,11 @@ def _block(
     text: str, width: int, role: Role = Role.PLAIN, *, limit: int = BLOCK_LIMIT, size: int | None = None
 ) -> Iterator[Line]:
     yield from text_lines(visible(text[:limit], newline="\n"), width, role)
-    yield from _more(size if size is not None else len(text), limit)
+    yield from _more(size if size is not None else len(text), limit, width)
 
 
-def _more(size: int, limit: int) -> tuple[Line, ...]:
-    return (line((f"… {size - limit:,} more characters", Role.DIM)),) if size > limit else ()
+def _more(size: int, limit: int, width: int) -> tuple[Line, ...]:
+    return wrap(line((f"… {size - limit:,} more characters", Role.DIM)), width) if size > limit else ()
 
 
 def _json(value: Any) -> str:

@@ -77,6 +77,13 @@ class TokenTable:
         """The first token that reaches the trainer."""
         return self.kept[0][0] if self.kept else None
 
+    def target_cell(self, i: int) -> str:
+        """What the label of token `i` stands for: its own cell, unless the label is another id."""
+        label = self.labels[i] if self.labels is not None else self.ids[i]
+        if label == self.ids[i]:
+            return self.cells[i]
+        return self.cells[self.ids.index(label)] if label in self.ids else f"id {label}"
+
     def label_cell(self, i: int) -> str:
         """The label of token `i` as shown: an id, · where masked, ✂ where cut, ? where unknown."""
         glyph = self.loss[i]

@@ -55,7 +55,7 @@ def what_is_learnt(table: TokenTable, i: int) -> str:
     if after is None:
         return _ALWAYS[END]
     if glyph == TRAINED:
-        return f"sees …{table.cells[i]} → learns {table.cells[after]}"
+        return f"sees …{table.cells[i]} → learns {table.target_cell(after)}"
     return f"not trained{_because(table, after)}"
 
 
@@ -69,7 +69,7 @@ def what_is_trained(table: TokenTable, i: int) -> str:
     before = table.predecessor(i)
     if before is None:
         return f"{NOTHING_PRECEDES} it: never predicted"
-    return f"sees …{table.cells[before]} → learns {table.cells[i]}"
+    return f"sees …{table.cells[before]} → learns {table.target_cell(i)}"
 
 
 _ALWAYS = {

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sftui.model import (
     IGNORE_INDEX,
+    Batch,
     Boundary,
     Conversation,
     Example,
@@ -13,6 +14,7 @@ from sftui.model import (
     Kind,
     Labels,
     Message,
+    Pack,
     Part,
     Problem,
     Reason,
@@ -135,3 +137,55 @@ def long_row(count: int) -> Inspection:
     words = (" the", " cat", "s", " sat", ",", " unbelievably", "\n", " 42", "中", "<end_of_turn>")
     texts = [(words[i * 7 % 10], 0 if i < count // 3 else 1, C, int(i > count // 3)) for i in range(count)]
     return inspection(texts)
+
+
+HOSTILE = [
+    ("<bos>", -1, B, 0), ("\x1b]0;pwned\x07", 0, C, 0), (" \u202edesrever", 0, C, 0), ("中文", 0, C, 0), ("\t", 0, C, 0),
+    ("[/INST]", 0, C, 0), ("👨\u200d👩", 1, C, 1), (" ❤\ufe0f", 1, C, 1), ("क्षि", 1, C, 1), ("\ud800", 1, C, 1),
+    (" averyveryverylongtokenthatgoeson", 1, C, 1), ("\n\n", 1, S, 1),
+]
+
+
+def hostile_chat() -> Inspection:
+    return inspection(HOSTILE)
+
+
+def tool_chat() -> Inspection:
+    """A row with tools, tool calls, content parts, a flag and an escape sequence."""
+    call = {"type": "function", "function": {"name": "weather", "arguments": {"city": "İzmir"}}}
+    messages = (
+        Message({"role": "user", "content": "Weather?\nIn \x1b[31mİzmir, please: " + "a long line " * 12}, "messages[0]"),
+        Message({"role": "assistant", "content": None, "tool_calls": [call]}, "messages[1]", trained=True),
+        Message({"role": "tool", "content": [{"type": "text", "text": "21°"}], "name": "weather"}, "messages[2]", weight=0.5),
+    )
+    data = {"messages": [dict(m.data) for m in messages]}
+    return Inspection(
+        row=Row(3, data, "", "tools.jsonl:4", 900),
+        conversation=Conversation(Kind.CHAT, "messages", messages, tools=[{"name": "weather"}], notes=("one tool is not declared",)),
+        stopped_at=Stage.RENDERED,
+        problem=Problem("the chat template raised", "it knows no tool role", "choose another template"),
+    )
+
+
+def padded(side: str = "right") -> Batch:
+    """Three rows of 22, 10 and 150 tokens."""
+    lengths = (22, 10, 150)
+    width = 152
+    ids, labels, masks = [], [], []
+    for size in lengths:
+        real = (IGNORE_INDEX,) * (size * 2 // 3) + (5,) * (size - size * 2 // 3)
+        pad = width - size
+        parts = (((0,) * pad, (1,) * size), ((IGNORE_INDEX,) * pad, real))
+        if side == "right":
+            parts = (((1,) * size, (0,) * pad), (real, (IGNORE_INDEX,) * pad))
+        masks.append(sum(parts[0], ()))
+        labels.append(sum(parts[1], ()))
+        ids.append((7,) * width)
+    return Batch((17, 18, 1900), lengths, tuple(ids), tuple(labels), tuple(masks), None, side)
+
+
+def packed() -> Pack:
+    masked, trained = (IGNORE_INDEX,), (5,)
+    labels = masked * 15 + trained * 7 + masked * 20 + trained * 18 + masked * 68
+    positions = (*range(22), *range(38), *range(39), *range(29))
+    return Pack(((0, 0, 22), (3, 22, 60), (1, 60, 99)), (1,) * 128, labels, positions)

@@ -1,0 +1,111 @@
+"""Text goldens: what each view looks like and what each cell means, compared exactly.
+
+`SFTUI_GOLDEN=write pytest tests/unit/views/test_views_goldens.py` writes them anew; read the diff.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from inspections_by_hand import (
+    CHAT,
+    hostile_chat,
+    inspection,
+    packed,
+    padded,
+    tool_chat,
+)
+
+from sftui.model import Inspection
+from sftui.recipe import Recipe, changed, diff
+from sftui.text import cell_width
+from sftui.views import (
+    GridState,
+    Line,
+    Zoom,
+    batch_lines,
+    boundary_lines,
+    change_lines,
+    conversation_lines,
+    draw,
+    lay_out,
+    make_table,
+    pack_lines,
+    plain,
+    raw_lines,
+    rendered_lines,
+    role_map,
+    settle,
+    shift_lines,
+    token_lines,
+)
+
+FOLDER = Path(__file__).parents[2] / "golden" / "views"
+SIZES = [(60, 20), (80, 24), (200, 50)]
+
+
+def grid(made: Inspection, zoom: Zoom, shift: bool, cursor: int = 15) -> Callable[[int, int], tuple[Line, ...]]:
+    def lines(width: int, height: int) -> tuple[Line, ...]:
+        table = make_table(made)
+        layout = lay_out(table, zoom, shift, width)
+        state = settle(GridState(zoom=zoom, shift=shift, cursor=cursor, width=width, height=height, hits=(17,)), layout)
+        return draw(table, layout, state)
+
+    return lines
+
+
+def recipes() -> tuple[Recipe, Recipe]:
+    base = Recipe()
+    return base, changed(changed(base, "mask.terminator", "mask"), "length.max", 512)
+
+
+CUT = inspection(kept=((0, 19),))
+PARTED = inspection(prompt=[*(t for t, *_ in CHAT[:14]), "\n\n"])
+
+VIEWS: dict[str, Callable[[int, int], tuple[Line, ...]]] = {
+    "columns": grid(inspection(), Zoom.COLUMNS, False),
+    "columns-cut": grid(CUT, Zoom.COLUMNS, False),
+    "columns-shift": grid(CUT, Zoom.COLUMNS, True),
+    "columns-shift-start": grid(CUT, Zoom.COLUMNS, True, 0),
+    "columns-hostile": grid(hostile_chat(), Zoom.COLUMNS, False, 0),
+    "rows": grid(inspection(), Zoom.ROWS, False),
+    "rows-shift": grid(CUT, Zoom.ROWS, True),
+    "rows-shift-cut-left": grid(inspection(kept=((6, 22),)), Zoom.ROWS, True, 0),
+    "text": grid(inspection(), Zoom.TEXT, False),
+    "text-cut": grid(CUT, Zoom.TEXT, False),
+    "text-shift": grid(CUT, Zoom.TEXT, True),
+    "text-hostile": grid(hostile_chat(), Zoom.TEXT, False, 0),
+    "boundary-clean": lambda w, h: boundary_lines(inspection(prompt=[t for t, *_ in CHAT[:15]]), w),
+    "boundary-parted": lambda w, h: boundary_lines(PARTED, w),
+    "batch": lambda w, h: batch_lines(padded(), w),
+    "batch-left": lambda w, h: batch_lines(replace(padded(side="left"), attention_mask=None), w),
+    "pack": lambda w, h: pack_lines(packed(), w),
+    "conversation": lambda w, h: conversation_lines(tool_chat(), w),
+    "rendered": lambda w, h: rendered_lines(inspection(), w),
+    "raw": lambda w, h: raw_lines(tool_chat().row, w),
+    "changes": lambda w, h: change_lines(diff(*recipes()), w),
+    "shift-banner": lambda w, h: (*shift_lines("internal", w), *shift_lines("preshifted", w)),
+    "token": lambda w, h: token_lines(make_table(CUT), 14, w),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+@pytest.mark.parametrize(("width", "height"), SIZES, ids=lambda n: str(n))
+def test_view_looks_as_before(name: str, width: int, height: int) -> None:
+    lines = VIEWS[name](width, height)
+    assert max(cell_width("".join(s.text for s in cells)) for cells in lines) <= width
+    text = f"{plain(lines)}{'=' * width}\n{role_map(lines)}"
+    file = FOLDER / f"{name}.{width}x{height}.txt"
+    if os.environ.get("SFTUI_GOLDEN") == "write":
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    assert text == file.read_text(encoding="utf-8"), f"{file.name} differs"
+
+
+def test_no_golden_is_left_over() -> None:
+    expected = {f"{name}.{w}x{h}.txt" for name in VIEWS for w, h in SIZES}
+    assert {file.name for file in FOLDER.glob("*.txt")} == expected

@@ -1,0 +1,120 @@
+"""Keys on the grid, as tables: after each action, where the cursor stands."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from inspections_by_hand import inspection, long_row
+
+from sftui.views import Action, GridState, TokenTable, Zoom, apply, draw, lay_out, make_table, settle
+
+A = Action
+ROW = make_table(inspection())
+assert ROW is not None
+SIZE = {"width": 60, "height": 20}
+
+
+def assert_movements(start: GridState, moves: list[tuple[Action, int, int]], table: TokenTable | None = ROW) -> None:
+    """From `start`, each (action, amount) leaves the cursor at the token given."""
+    state = start
+    for action, amount, expected in moves:
+        layout = lay_out(table, state.zoom, state.shift, state.width)
+        state = apply(state, action, table, layout, amount)
+        layout = lay_out(table, state.zoom, state.shift, state.width)
+        state = settle(state, layout)
+        assert state.cursor == expected, (action, amount)
+        fits = layout.visible_bands(state.height)
+        assert state.top <= layout.band_of(state.cursor) < state.top + fits
+
+
+@pytest.mark.parametrize("zoom", Zoom)
+@pytest.mark.parametrize("shift", [False, True])
+def test_sideways_and_ends(zoom: Zoom, shift: bool) -> None:
+    assert_movements(GridState(zoom=zoom, shift=shift, **SIZE), [
+        (A.RIGHT, 1, 1), (A.RIGHT, 4, 5), (A.LEFT, 2, 3), (A.LEFT, 9, 0), (A.LEFT, 1, 0), (A.END, 1, 21),
+        (A.RIGHT, 1, 21), (A.HOME, 1, 0), (A.GOTO, 7, 7), (A.GOTO, 900, 21), (A.GOTO, -3, 0),
+    ])
+
+
+def test_bands_in_columns() -> None:
+    assert_movements(GridState(**SIZE), [
+        (A.DOWN, 1, 8), (A.DOWN, 1, 15), (A.DOWN, 1, 15), (A.UP, 1, 8), (A.UP, 5, 0),
+        (A.GOTO, 5, 5), (A.DOWN, 1, 12), (A.UP, 1, 3), (A.LINE_END, 1, 7), (A.LINE_HOME, 1, 0),
+        (A.DOWN, 2, 15), (A.LINE_END, 1, 21),
+    ])
+
+
+def test_lines_in_text() -> None:
+    assert_movements(GridState(zoom=Zoom.TEXT, **SIZE), [
+        (A.DOWN, 1, 4), (A.DOWN, 1, 12), (A.DOWN, 9, 15), (A.RIGHT, 3, 18), (A.UP, 1, 14), (A.UP, 1, 6),
+        (A.LINE_END, 1, 11), (A.LINE_HOME, 1, 4),
+    ])
+
+
+def test_lines_in_rows() -> None:
+    assert_movements(GridState(zoom=Zoom.ROWS, **SIZE), [
+        (A.DOWN, 1, 1), (A.DOWN, 12, 13), (A.UP, 2, 11), (A.PAGE_DOWN, 1, 21), (A.PAGE_UP, 1, 2), (A.PAGE_UP, 1, 0),
+    ])
+    assert_movements(GridState(zoom=Zoom.ROWS, shift=True, **SIZE), [
+        (A.UP, 1, 0), (A.DOWN, 1, 1), (A.DOWN, 1, 2), (A.UP, 2, 0),
+    ])
+
+
+def test_changes_of_mask_follow_the_view() -> None:
+    assert_movements(GridState(**SIZE), [
+        (A.NEXT_CHANGE, 1, 15), (A.NEXT_CHANGE, 1, 15), (A.END, 1, 21), (A.PREVIOUS_CHANGE, 1, 15),
+        (A.PREVIOUS_CHANGE, 1, 15),
+    ])
+    assert_movements(GridState(shift=True, **SIZE), [
+        (A.NEXT_CHANGE, 1, 14), (A.NEXT_CHANGE, 1, 21), (A.PREVIOUS_CHANGE, 1, 14),
+    ])
+
+
+def test_messages_and_hits() -> None:
+    assert_movements(GridState(**SIZE), [
+        (A.NEXT_MESSAGE, 1, 1), (A.NEXT_MESSAGE, 1, 12), (A.NEXT_MESSAGE, 1, 12), (A.PREVIOUS_MESSAGE, 1, 1),
+    ])
+    assert_movements(GridState(hits=(3, 9, 20), **SIZE), [
+        (A.NEXT_HIT, 1, 3), (A.NEXT_HIT, 2, 20), (A.PREVIOUS_HIT, 1, 9), (A.PREVIOUS_HIT, 9, 3), (A.PREVIOUS_HIT, 1, 3),
+    ])
+
+
+def test_zoom_and_shift_keep_the_cursor() -> None:
+    assert_movements(GridState(cursor=17, **SIZE), [
+        (A.ZOOM, 1, 17), (A.ZOOM, 1, 17), (A.SHIFT, 1, 17), (A.ZOOM_BACK, 1, 17), (A.SHIFT, 1, 17),
+    ])
+    layout = lay_out(ROW, Zoom.TEXT, False, 60)
+    state = GridState(zoom=Zoom.TEXT)
+    for zoom in (Zoom.COLUMNS, Zoom.ROWS, Zoom.TEXT):
+        state = apply(state, A.ZOOM, ROW, layout)
+        assert state.zoom is zoom
+    assert apply(state, A.ZOOM_BACK, ROW, layout).zoom is Zoom.ROWS
+
+
+def test_no_tokens_no_movement() -> None:
+    empty = make_table(inspection([]))
+    for table in (None, empty):
+        for action in Action:
+            for zoom in Zoom:
+                state = GridState(zoom=zoom, **SIZE)
+                layout = lay_out(table, zoom, False, 60)
+                after = apply(state, action, table, layout, 3)
+                assert (after.cursor, after.top) == (0, 0)
+                assert len(draw(table, layout, settle(after, layout))) == 1
+
+
+def test_the_pane_scrolls_only_as_far_as_needed() -> None:
+    table = make_table(long_row(500))
+    layout = lay_out(table, Zoom.COLUMNS, False, 60)
+    state = GridState(width=60, height=20)
+    assert layout.visible_bands(20) == 3
+    state = apply(state, A.DOWN, table, layout, 2)
+    assert state.top == 0
+    state = apply(state, A.DOWN, table, layout, 1)
+    assert state.top == 1
+    state = apply(state, A.PAGE_DOWN, table, layout)
+    assert state.top == 4
+    state = apply(state, A.END, table, layout)
+    assert state.top == layout.bands - 3
+    assert settle(replace(state, height=1), layout).top == layout.bands - 1

@@ -1,0 +1,51 @@
+"""Finding tokens: across token borders, by pattern, by token, by id; and refusing politely."""
+
+from __future__ import annotations
+
+import pytest
+from inspections_by_hand import hostile_chat, inspection, stopped
+
+from sftui.errors import SftuiError
+from sftui.model import Stage
+from sftui.views import check_query, find
+
+
+@pytest.mark.parametrize(
+    ("kind", "query", "found"),
+    [
+        ("text", "the sky", (7,)), ("text", " the", (7,)), ("text", "e sk", (7,)), ("text", "BLUE", ()), ("text", "blue", (15,)),
+        ("text", "turn>", (1, 10, 12, 20)), ("text", "nowhere", ()), ("regex", r"\bm\w+", (13, 17)), ("regex", "x*", ()),
+        ("regex", "[.?]", (9, 19)), ("token", "␣most", (17,)), ("token", " most", (17,)), ("token", "▁most", (17,)),
+        ("token", "most", ()), ("token", "⏎", (3, 11, 14, 21)), ("id", "211", (3, 11, 14, 21)), ("id", "544 581", (15,)),
+        ("id", "544, 581,618", (15,)), ("id", "999", ()),
+    ],
+)
+def test_find(kind: str, query: str, found: tuple[int, ...]) -> None:
+    assert find(inspection(), kind, query) == found
+
+
+def test_hostile_text_can_be_found() -> None:
+    assert find(hostile_chat(), "text", "\x1b") == (1,)
+    assert find(hostile_chat(), "token", "␛]0;pwned␇") == (1,)
+    assert find(hostile_chat(), "text", "[/INST]") == (5,)
+
+
+@pytest.mark.parametrize(
+    ("kind", "query", "why"),
+    [
+        ("regex", "(", "cannot be read"), ("regex", "(a+)+b", "repeats a repetition"), ("regex", "(a*){2,}", "repeats a repetition"),
+        ("regex", "a" * 501, "longer than"), ("id", "x", "no token id"), ("id", "-1", "no token id"), ("text", "", "nothing to search"),
+        ("colour", "x", "unknown kind"),
+    ],
+)
+def test_bad_queries_say_what_and_what_to_do(kind: str, query: str, why: str) -> None:
+    with pytest.raises(SftuiError, match=why) as caught:
+        check_query(kind, query)
+    assert caught.value.fix
+    with pytest.raises(SftuiError):
+        find(inspection(), kind, query)
+
+
+@pytest.mark.parametrize("stage", Stage)
+def test_nothing_is_found_where_there_are_no_tokens(stage: Stage) -> None:
+    assert find(stopped(stage), "text", "never there") == ()

@@ -1,0 +1,107 @@
+"""The lines around the grid: header, row list, notices, recipe and diffs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from inspections_by_hand import inspection, stopped
+
+from sftui.model import Stage
+from sftui.recipe import Recipe, changed, diff, knobs
+from sftui.text import cell_width
+from sftui.views import (
+    Role,
+    change_lines,
+    diff_lines,
+    figures_text,
+    header_text,
+    knob_lines,
+    notice_lines,
+    plain,
+    recipe_lines,
+    row_line,
+    value_text,
+)
+from sftui.views.batch import scaled, share
+from sftui.workspace.events import RowSummary
+
+
+def test_header_is_honest_about_the_count() -> None:
+    def header(exact: bool) -> str:
+        return header_text("train.jsonl", 17, 41203, exact=exact, trainer="trl@1.16", rule="completion", inspection=inspection())
+
+    assert header(False) == "train.jsonl · row 17 of ≥ 41,203 · trl@1.16 completion · 7 of 22 trained (32 %)"
+    assert "row 17 of 41,203 ·" in header(True)
+
+
+def test_figures_say_what_is_lost() -> None:
+    assert figures_text(inspection(kept=((0, 19),))) == "4 of 19 trained (21 %) · ✂ 3 cut"
+    assert figures_text(inspection(shifted=True)) == "7 of 21 trained (33 %)"
+    assert figures_text(inspection(dropped="no answer")) == "✗ dropped"
+    assert figures_text(stopped(Stage.RENDERED)) == "✗ stopped at rendered"
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "shown"), [(0, 0, "0 %"), (1, 3, "33 %"), (1, 1000, "<1 %"), (999, 1000, ">99 %"), (5, 5, "100 %")]
+)
+def test_shares_never_round_to_nothing_or_all(part: int, whole: int, shown: str) -> None:
+    assert share(part, whole) == shown
+
+
+def test_scaled_strips_keep_what_is_trained_in_sight() -> None:
+    assert scaled("░░░█████╌╌", 4) == "▒█╌"
+    assert scaled("░█", 1) == "░█"
+
+
+@pytest.mark.parametrize("width", [12, 30, 60])
+def test_row_lines_fit(width: int) -> None:
+    summaries = [
+        RowSummary(17, "What\x1b[31m colour", 412, 120, 3), RowSummary(18, "x", 96, 0), RowSummary(19, "y"),
+        RowSummary(20, "z", 1_000_000, 999_999, 0, "too long"), RowSummary(21, "", problem="not JSON"),
+    ]
+    for summary in summaries:
+        for current in (True, False):
+            text = "".join(s.text for s in row_line(summary, width, current=current))
+            assert cell_width(text) <= width and "\x1b" not in text
+    assert plain([row_line(summaries[0], 60, current=True)]) == "▸    17    412  29 % ✂3    What␛[31m colour\n"
+
+
+def test_notices_name_the_stage_and_doubt() -> None:
+    assert "not yet proven" in plain(notice_lines(inspection(provisional=True), 100))
+    assert plain(notice_lines(stopped(Stage.TOKENS), 100)).startswith("✗ stopped at tokenizing: the row cannot be used")
+    made = inspection()
+    assert made.labels is not None
+    noted = replace(made, notes=("same",), labels=replace(made.labels, notes=("same", "other")))
+    assert plain(notice_lines(noted, 80)) == "! same\n! other\n"
+
+
+def test_recipe_pane_marks_what_changed() -> None:
+    base = Recipe()
+    recipe = changed(base, "mask.terminator", "mask")
+    lines = recipe_lines(recipe, base, 80, cursor="mask.rule")
+    assert [k.path for k in lines if k.path] == ["preset", *(info.path for info in knobs())]
+    marked = [k for k in lines if any(s.role is Role.CHANGED for s in k.cells)]
+    assert [k.path for k in marked] == ["mask.terminator"]
+    assert plain([marked[0].cells]).startswith("● ")
+    info = next(k for k in knobs() if k.path == "mask.terminator")
+    text = plain(knob_lines(info, recipe, base, 60))
+    assert "was      train" in text and "choices  train · mask" in text
+
+
+def test_changes_and_diffs() -> None:
+    base = Recipe()
+    assert plain(change_lines(diff(base, base), 60)) == "nothing changed\n"
+    assert plain(change_lines(diff(base, changed(base, "length.max", 8)), 60)) == "length.max  null → 8\n"
+    lines = diff_lines("a\nb\n", "a\n\x1bc\n", 60)
+    assert plain(lines) == "--- before\n+++ after\n@@ -1,2 +1,2 @@\n a\n-b\n+␛c\n"
+    assert [cells[0].role for cells in lines][-2:] == [Role.REMOVED, Role.ADDED]
+    assert plain(diff_lines("a", "a", 60)) == "no difference\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(None, "null"), (True, "true"), ("", '""'), ("a\x1b", "a␛"), (("x", 1), '["x", 1]'), ({"a": None}, '{"a": null}'), (1.5, "1.5")],
+)
+def test_values_read_as_in_the_file(value: object, shown: str) -> None:
+    assert value_text(value) == shown
