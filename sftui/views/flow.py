@@ -14,8 +14,8 @@ MIXED = "▒"
 """In the gutter: this line holds both trained and masked tokens."""
 
 MAX_TOKEN = 22
-REASON_WIDTH = 18
-WORDS_WIDTH = 30
+REASON_WIDTH = 16
+WORDS_WIDTH = 26
 """The words name the reason too, so the column of reasons is the first to go where it is narrow."""
 
 
@@ -127,7 +127,7 @@ def _row_columns(table: TokenTable, layout: Layout) -> tuple[int, int, int, int]
     fixed = _pos_width(table) + 1 + 7 + 2
     tokens = 2 if layout.shift else 1
     fixed += 0 if layout.shift else 7
-    token = min(max((layout.width - fixed) // (tokens + 2), 8), MAX_TOKEN)
+    token = min(max((layout.width - fixed) // 4, 8), MAX_TOKEN)
     left = layout.width - fixed - tokens * (token + 1)
     reason = REASON_WIDTH if left >= WORDS_WIDTH + REASON_WIDTH else 0
     left -= reason + 1 if reason else 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from difflib import unified_diff
 from typing import Any
 
 from sftui.model import RecipeChange
@@ -99,6 +98,8 @@ def diff_lines(before: str, after: str, width: int, *, before_name: str = "befor
     """A unified diff of two texts, by lines; one line that says so where they are equal."""
     if before == after:
         return (line(("no difference", Role.DIM)),)
+    from difflib import unified_diff  # 12 ms that first paint need not wait for
+
     return diff_text_lines(
         "\n".join(unified_diff(before.splitlines(), after.splitlines(), before_name, after_name, lineterm="")), width
     )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sftui.text import NEWLINE, cell_width
+from sftui.text import NEWLINE, SPACE, cell_width
 from sftui.views.grid import Layout, Zoom
-from sftui.views.table import CUT, END, MASKED, TRAINED, TokenTable
+from sftui.views.table import CUT, END, TRAINED, TokenTable, loss_changes
 from sftui.views.words import NOTHING_FOLLOWS, NOTHING_PRECEDES
 
 LABEL_WIDTH = 7
@@ -66,11 +66,12 @@ def _columns(table: TokenTable, shift: bool, width: int) -> Layout:
 
 def _column_widths(table: TokenTable, shift: bool, limit: int) -> list[int]:
     cells = _cell_widths(table, limit)
-    numbers = [len(str(i)) for i in table.ids]
+    digits = {value: len(str(value)) for value in set(table.ids)}
+    numbers = [digits[value] for value in table.ids]
+    positions = _position_widths(len(table))
     if not shift:
-        positions = (len(str(i)) for i in range(len(table)))
-        return [min(max(widths), limit) for widths in zip(cells, numbers, positions)]
-    widths = [min(max(w, len(str(i))), limit) for i, w in enumerate(cells)]
+        return [w if w < limit else limit for w in map(max, cells, numbers, positions)]
+    widths = [w if w < limit else limit for w in map(max, cells, positions)]
     loss = table.loss_shifted
     for start, end in table.kept:
         for i in range(start, end - 1):
@@ -80,6 +81,16 @@ def _column_widths(table: TokenTable, shift: bool, limit: int) -> list[int]:
         after = table.follower(end - 1)
         need = len(NOTHING_FOLLOWS) if after is None else max(cells[after], numbers[after])
         widths[end - 1] = min(max(widths[end - 1], need), limit)
+    return widths
+
+
+def _position_widths(count: int) -> list[int]:
+    """The digits of 0, 1, 2 … count − 1."""
+    widths: list[int] = []
+    digits = 1
+    while len(widths) < count:
+        widths += [digits] * (min(10**digits, count) - len(widths))
+        digits += 1
     return widths
 
 
@@ -116,31 +127,48 @@ def flow_cell(table: TokenTable, i: int, loss: str) -> str:
 
 
 def _text(table: TokenTable, shift: bool, width: int) -> Layout:
+    """Greedy lines that break before words where they can, and after every token that ends one."""
     room = max(width - GUTTER, 2)
     loss = table.loss_shifted if shift else table.loss
     starts, offsets = ([0, 0], [0, 0]) if _has_ghost(table, shift) else ([0], [0])
-    used = 0
-    word = 0
-    word_used = 0
-    for i in range(len(table)):
-        cell = table.flow[i] if loss[i] == MASKED else flow_cell(table, i, loss)
-        w = len(cell) if cell.isascii() else cell_width(cell)
-        if cell.startswith(("␣", "⟦␣")):
+    used = word = word_used = 0
+    last = len(table) - 1
+    for i, (cell_cells, begins_word, ends_line) in enumerate(_measured(table, loss)):
+        if begins_word:
             word, word_used = i, used
-        if used and used + w > room:
-            at_word = word > starts[-1] and word < i and used - word_used + w <= room
+        if used and used + cell_cells > room:
+            at_word = starts[-1] < word < i and used - word_used + cell_cells <= room
             starts.append(word if at_word else i)
             offsets.append(0)
             used = used - word_used if at_word else 0
-        if used + w > room:
-            used = _break_inside(cell, i, room, starts, offsets)
+        if used + cell_cells > room:
+            used = _break_inside(flow_cell(table, i, loss), i, room, starts, offsets)
         else:
-            used += w
-        if table.flow[i].endswith(NEWLINE) and i + 1 < len(table):
+            used += cell_cells
+        if ends_line and i < last:
             starts.append(i + 1)
             offsets.append(0)
             used = 0
     return Layout(Zoom.TEXT, shift, width, len(table), tuple(starts), 1, (), tuple(offsets))
+
+
+def _measured(table: TokenTable, loss: str) -> list[tuple[int, bool, bool]]:
+    """Per token: its cells, whether it begins a word, whether it ends a line.
+
+    Only tokens at the borders of a run carry marks, so all others are measured once per text.
+    """
+    seen: dict[str, tuple[int, bool, bool]] = {}
+    found = []
+    for cell in table.flow:
+        facts = seen.get(cell)
+        if facts is None:
+            facts = seen[cell] = (cell_width(cell), cell.startswith(SPACE), cell.endswith(NEWLINE))
+        found.append(facts)
+    changes = loss_changes(loss)
+    for i in {0, *changes, *(c - 1 for c in changes), len(loss) - 1}:
+        _, begins, ends = found[i]
+        found[i] = (cell_width(flow_cell(table, i, loss)), begins, ends)
+    return found
 
 
 def _break_inside(cell: str, i: int, room: int, starts: list[int], offsets: list[int]) -> int:

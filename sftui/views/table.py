@@ -7,6 +7,7 @@ because it is what is trained on.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from itertools import chain
 
@@ -297,6 +298,9 @@ def message_starts(table: TokenTable) -> tuple[int, ...]:
     )
 
 
+_RUN = re.compile(r"(.)\1*")
+
+
 def loss_changes(loss: str) -> tuple[int, ...]:
     """The tokens at which the loss glyph differs from that of the token before."""
-    return tuple(i for i in range(1, len(loss)) if loss[i] != loss[i - 1])
+    return tuple(run.start() for run in _RUN.finditer(loss))[1:]
