@@ -18,6 +18,7 @@ CASES = (
     Case("default_text_minimind", "c4", MINI, default=True),
     Case("default_conversational_completion_qwen", "turkish.split_last", QWEN, default=True),
     Case("default_from_value_minimind", "fastchat", MINI, default=True),
+    Case("default_from_value_llama", "fastchat", LLAMA, default=True),
     Case("default_tricky_qwen", "tricky", QWEN, default=True),
     Case("default_tricky_llama", "tricky", LLAMA, default=True),
     Case("default_tricky_phi", "tricky", PHI, default=True),
@@ -51,7 +52,9 @@ CASES = (
     Case("eos_token_messages", "turkish", QWEN, {"eos_token": "<|endoftext|>"}, limit=100),
     Case("eos_token_unknown", "wwdc", QWEN, {"eos_token": "<eos>"}, limit=5),
     Case("text_field", "wikisql.body", LLAMA, {"dataset_text_field": "body"}, limit=300),
-    Case("bos_eos_in_text", "tricky.messages", LLAMA, limit=60),
+    Case("bos_and_eos_in_text", "wikisql.with_bos", LLAMA, limit=60),
+    Case("text_bert_eos", "wikisql", BERT, tokens={"eos_token": "[SEP]"}, limit=200),
+    Case("strings_bert_eos", "gsm8k.strings", BERT, tokens={"eos_token": "[SEP]"}, limit=200),
     # length
     Case("length_start", "turkish.split_last", QWEN, {"max_length": 64}),
     Case("length_end", "turkish.split_last", LLAMA, {"max_length": 64, "truncation_mode": "keep_end"}),

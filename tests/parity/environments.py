@@ -23,13 +23,14 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "trl@1.14.0": ("trl==1.14.0", "transformers==5.23.0", "datasets==5.2.0"),
     "trl@1.8.0": ("trl==1.8.0", "transformers==5.23.0", "datasets==5.2.0"),
     "axolotl@0.19.0": ("axolotl==0.19.0",),
-    "axolotl@0.18.0": ("axolotl==0.18.0",),
+    "axolotl@0.18.0": ("axolotl==0.19.0", "--no-deps", "axolotl==0.18.0"),
     "llamafactory@0.9.5": ("llamafactory==0.9.5",),
     "unsloth@2026.10.7": ("unsloth_zoo==2026.10.7",),
-    "unsloth@2026.8.13": ("unsloth_zoo==2026.8.13",),
+    "unsloth@2026.8.13": ("unsloth_zoo==2026.10.7", "--no-deps", "unsloth_zoo==2026.8.13"),
     "torchtune@0.6.1": ("torchtune==0.6.1", "torchao==0.10.0"),
 }
-"""Every environment; the first of a trainer is its default version."""
+"""Every environment; the first of a trainer is its default version. What follows --no-deps is installed
+afterwards without what it asks for: an older release on the newer one's dependencies and on our torch."""
 
 REMOVED = {"llamafactory": ("torchaudio", "torchvision")}
 """Packages that are built for another torch; the runner stubs what the trainer imports of them."""
@@ -68,7 +69,11 @@ def build(trainer: str, version: str, home: Path) -> float:
     _call([*run, "install", "--no-compile", TORCH])
     constraints = folder / "constraints.txt"
     constraints.write_text(TORCH + "\n")
-    _call([*run, "install", "--no-compile", "--constraint", str(constraints), *packages])
+    together, bare = (packages[: packages.index("--no-deps")], packages[packages.index("--no-deps") :]) \
+        if "--no-deps" in packages else (packages, ())
+    _call([*run, "install", "--no-compile", "--constraint", str(constraints), *together])
+    if bare:
+        _call([*run, "install", "--no-compile", *bare])
     if trainer in REMOVED:
         _call([*run, "uninstall", "--yes", *REMOVED[trainer]])
     stamp.write_text(wanted)

@@ -277,6 +277,21 @@ def _input_output(found: Rows) -> Rows:
     return [{"input": row["prompt"], "output": row["completion"]} for row in found]
 
 
+def _instruct_text(found: Rows) -> Rows:
+    """Alpaca columns as one text with the markers of the notebooks."""
+    out = []
+    for row in found:
+        given = f"\n\n### Input:\n{row['input']}" if row["input"] else ""
+        out.append({"text": f"### Instruction:\n{row['instruction']}{given}\n\n### Response:\n{row['output']}"})
+    return out
+
+
+def _with_bos(found: Rows) -> Rows:
+    """Text that already begins with the BOS, and every second one ends with EOS and a newline."""
+    ends = ("", "<|eot_id|>", "<|eot_id|>\n")
+    return [{"text": "<|begin_of_text|>" + row["text"] + ends[i % 3]} for i, row in enumerate(found)]
+
+
 def _tricky() -> Rows:
     """Our own rows for what real data seldom has: empty turns, white space, brackets, emoji, markers in the text."""
     answers = (
@@ -304,5 +319,5 @@ STEPS: dict[str, Callable[[Rows], Rows]] = {
     "reasoned": _reasoned, "plain_reasoned": _plain_reasoned, "think_text": _think_text, "no_think": _no_think,
     "segments": _segments, "ids": _ids, "ids_completion": _ids_completion, "ids_assistant": _ids_assistant,
     "ids_labels": _ids_labels, "ids_attention": _ids_attention, "history": _history, "broken": _broken_turns,
-    "input_output": _input_output,
+    "input_output": _input_output, "instruct_text": _instruct_text, "with_bos": _with_bos,
 }

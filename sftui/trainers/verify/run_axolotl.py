@@ -52,7 +52,7 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     cfg = load_cfg(str(path), is_preprocess=True)
     cfg.is_preprocess, cfg.dataset_num_proc = True, None
     warnings.attach("axolotl")
-    done = load_datasets(cfg=cfg, cli_args=PreprocessCliArgs()).train_dataset
+    done = load_datasets(cfg=cfg, cli_args=PreprocessCliArgs(debug_num_examples=0)).train_dataset
     warnings.detach()
     yield {"kind": "head", "kept": len(done), "columns": done.column_names, "warnings": warnings.texts}
     numbered = ROW in done.column_names

@@ -1,0 +1,125 @@
+"""torchtune's own dataset builders, tokenizers and collator, as its recipes instantiate them.
+
+Run with the python of an environment that has `torchtune`; see `exchange` for requests and
+results. `dataset` holds the `dataset:` block of its YAML (`_component_`, with its arguments but
+without source and files; `packed` included), `config` may hold `tokenizer` (the `tokenizer:`
+block: `_component_`, max_seq_len, prompt_template …), and `pad_to_multiple_of`. torchtune's own
+tokenizer files are made from the request's tokenizer.json: vocab.json and merges.txt for the Qwen
+family, a tiktoken file for Llama 3. Labels are given un-shifted: 0.7 stores them shifted by one,
+which `labels_shifted` in the head says. torchtune never drops a row: row i is item i.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from exchange import (  # type: ignore[import-not-found]
+    batch_record,
+    data_file,
+    integers,
+    quiet_environment,
+    read_rows,
+    row_record,
+    serve,
+    tokenizer_folder,
+)
+
+
+def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
+    from omegaconf import OmegaConf
+    from torchtune import config as torchtune_config
+    from torchtune.data import padded_collate_packed, padded_collate_sft
+
+    given: dict[str, Any] = {}
+    if request.get("config_file"):
+        loaded = OmegaConf.to_container(OmegaConf.load(request["config_file"]))
+        given = {str(k): v for k, v in loaded.items()} if isinstance(loaded, dict) else {}
+    config = {**given, **request.get("config", {})}
+    yield {"kind": "head", "rows_in": len(read_rows(request))}
+    block = {"_component_": "torchtune.models.qwen2_5.qwen2_5_tokenizer", **(config.get("tokenizer") or {})}
+    block.update(tokenizer_files(block["_component_"], tokenizer_folder(request, work)))
+    tokenizer = torchtune_config.instantiate(OmegaConf.create(block))
+    entry = {**(given.get("dataset") or {}), **(request.get("dataset") or {})}
+    packed = bool(entry.get("packed"))
+    entry.update(source="json", data_files=str(data_file(request, work)), split="train")
+    dataset = torchtune_config.instantiate(OmegaConf.create(entry), tokenizer)
+    items = [dataset[i] for i in range(len(dataset))]
+    shifted = any(is_shifted(item) for item in items) and not any(is_aligned(item) for item in items)
+    yield {"kind": "head", "kept": len(items), "labels_shifted": shifted, "pad_id": tokenizer.pad_id}
+    for index, item in enumerate(items):
+        ids, labels = integers(item["tokens"]), integers(item["labels"])
+        if shifted:
+            labels = [-100, *labels[:-1]]
+        if packed:
+            more = {"seq_lengths": integers(item["seq_lens"]), "position_ids": integers(item["input_pos"])}
+            yield {**row_record(None, ids, labels, **more), "kind": "pack"}
+        else:
+            yield row_record(index, ids, labels)
+    batch = request.get("batch") or {}
+    size = batch.get("size", 4)
+    for start in range(0, min(len(items), size * batch.get("count", 0)), size):
+        chosen = items[start : start + size]
+        if packed:
+            made = padded_collate_packed([dict(item) for item in chosen])
+        else:
+            multiple = {"pad_to_multiple_of": config["pad_to_multiple_of"]} if config.get("pad_to_multiple_of") else {}
+            made = padded_collate_sft([dict(item) for item in chosen], padding_idx=tokenizer.pad_id, **multiple)
+        made = {("input_ids" if name == "tokens" else name): value for name, value in made.items()}
+        yield batch_record([None if packed else start + i for i in range(len(chosen))], made)
+
+
+def is_aligned(item: Mapping[str, Any]) -> bool:
+    """Whether every label stands at its own token; false tells something only where a label is set."""
+    ids, labels = integers(item["tokens"]), integers(item["labels"])
+    return any(b != -100 for b in labels) and all(b in (-100, a) for a, b in zip(ids, labels))
+
+
+def is_shifted(item: Mapping[str, Any]) -> bool:
+    """Whether every label stands one place before its token."""
+    ids, labels = integers(item["tokens"]), integers(item["labels"])
+    return any(b != -100 for b in labels) and all(b in (-100, a) for a, b in zip(ids[1:], labels[:-1]))
+
+
+def tokenizer_files(component: str, folder: Path) -> dict[str, Any]:
+    """The files that a torchtune tokenizer reads, written from tokenizer.json, as its arguments."""
+    whole = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+    vocabulary, merges = whole["model"]["vocab"], whole["model"]["merges"]
+    if "llama3" in component:
+        letters = byte_letters()
+        lines = sorted((rank, bytes(letters[c] for c in piece)) for piece, rank in vocabulary.items())
+        path = folder / "tokenizer.model"
+        path.write_text("".join(f"{base64.b64encode(piece).decode()} {rank}\n" for rank, piece in lines))
+        return {"path": str(path)}
+    (folder / "vocab.json").write_text(json.dumps(vocabulary, ensure_ascii=False), encoding="utf-8")
+    pairs = [pair if isinstance(pair, str) else " ".join(pair) for pair in merges]
+    (folder / "merges.txt").write_text("#version: 0.2\n" + "\n".join(pairs) + "\n", encoding="utf-8")
+    return {
+        "path": str(folder / "vocab.json"), "merges_file": str(folder / "merges.txt"),
+        **({"special_tokens_path": str(folder / "tokenizer.json")} if "qwen" in component else {}),
+    }
+
+
+def byte_letters() -> dict[str, int]:
+    """The letter that stands for each byte in a byte-level vocabulary (GPT-2's table)."""
+    own = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    table = {chr(b): b for b in own}
+    rest = [b for b in range(256) if b not in own]
+    return {**table, **{chr(256 + i): b for i, b in enumerate(rest)}}
+
+
+def versions() -> dict[str, str]:
+    from importlib.metadata import version
+
+    return {name: version(name) for name in ("torchtune", "torchao", "datasets", "tokenizers", "torch")}
+
+
+if __name__ == "__main__":
+    quiet_environment()
+    import datasets
+
+    datasets.disable_caching()
+    serve("torchtune", prepare, versions)
