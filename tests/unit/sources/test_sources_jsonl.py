@@ -102,7 +102,7 @@ def test_a_byte_order_mark_is_left_out_and_said(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
 def test_utf16_is_refused_with_the_way_out(tmp_path: Path, encoding: str) -> None:
-    with pytest.raises(SourceError, match="UTF-16.*iconv"):
+    with pytest.raises(SourceError, match=r"UTF-16.*iconv"):
         open_bytes(tmp_path, '{"a": 1}\n'.encode(encoding))
 
 

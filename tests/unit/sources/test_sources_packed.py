@@ -1,0 +1,166 @@
+"""Compressed files and pipes: unpacked into a bounded temporary file while they are read."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import subprocess
+import sys
+import threading
+import zlib
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from sftui.errors import SourceError
+from sftui.sources import SourceSpec, byte_file, open_source
+
+
+def zstd(data: bytes) -> bytes:
+    return bytes(pa.Codec("zstd").compress(data, asbytes=True))
+
+
+LINES = b"".join(b'{"n": %d}\n' % n for n in range(2000))
+PACKERS = {"gz": gzip.compress, "zst": zstd}
+
+
+@pytest.mark.parametrize("ending", PACKERS)
+@pytest.mark.parametrize(
+    ("name", "data", "kind"),
+    [("t.jsonl", LINES, "jsonl"), ("t.json", b"[" + LINES.strip().replace(b"\n", b",") + b"]", "json"),
+     ("t.csv", b"n\n" + b"".join(b"%d\n" % n for n in range(2000)), "csv")],
+)  # fmt: skip
+def test_packed_files_read_like_plain_ones(tmp_path: Path, ending: str, name: str, data: bytes, kind: str) -> None:
+    path = tmp_path / f"{name}.{ending}"
+    path.write_bytes(PACKERS[ending](data))
+    source = open_source(SourceSpec((str(path),)))
+    assert source.kind == kind
+    assert [row.data for row in source.rows()] == [{"n": n} for n in range(2000)]
+    assert source.count().exact and source.count().rows == 2000
+    source.close()
+
+
+def test_streams_one_after_another_are_one_file(tmp_path: Path) -> None:
+    for ending, pack in PACKERS.items():
+        path = tmp_path / f"t.jsonl.{ending}"
+        path.write_bytes(pack(b'{"n": 0}\n') + pack(b'{"n": 1}\n'))
+        assert [row.data for row in open_source(SourceSpec((str(path),))).rows()] == [{"n": 0}, {"n": 1}]
+
+
+def test_row_zero_does_not_wait_for_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(byte_file, "STEP", 1000)
+    path = tmp_path / "t.jsonl.gz"
+    path.write_bytes(gzip.compress(LINES))
+    source = open_source(SourceSpec((str(path),)))
+    assert source.row(0).data == {"n": 0}
+    assert source.count().rows < 1000 and not source.count().exact
+    assert source.row(1999).data == {"n": 1999}
+
+
+@pytest.mark.parametrize("ending", PACKERS)
+def test_a_damaged_file_keeps_what_could_be_read(tmp_path: Path, ending: str) -> None:
+    lines = b"".join(b'{"n": "%s"}\n' % os.urandom(40).hex().encode() for _ in range(100_000))
+    packed = PACKERS[ending](lines)
+    path = tmp_path / f"t.jsonl.{ending}"
+    path.write_bytes(packed[: len(packed) - 1000])
+    source = open_source(SourceSpec((str(path),)))
+    while not source.index_more(1):
+        pass
+    assert source.row(0).data is not None
+    assert not source.count().exact
+    assert "damaged" in source.notes[0]
+    with pytest.raises(SourceError, match="row 100000 was not read, because"):
+        source.row(100_000)
+
+
+def test_a_gzip_bomb_is_stopped_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(byte_file, "RATIO_FROM", 1 << 20)
+    monkeypatch.setattr(byte_file, "STEP", 1 << 16)
+    path = tmp_path / "t.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"n": 0}\n' + b" " * (8 << 20)))
+    source = open_source(SourceSpec((str(path),)))
+    while not source.index_more(1):
+        pass
+    assert source.row(0).data == {"n": 0}
+    assert "compression bomb" in source.notes[0] and not source.count().exact
+
+
+def test_unpacking_stops_before_the_disk_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(byte_file, "KEEP_FREE", 1 << 62)
+    path = tmp_path / "t.jsonl.gz"
+    path.write_bytes(gzip.compress(LINES))
+    with pytest.raises(SourceError, match=r"is empty, because the temporary folder .* set TMPDIR"):
+        open_source(SourceSpec((str(path),)))
+
+
+def test_garbage_with_a_gzip_head_is_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl.gz"
+    path.write_bytes(b"\x1f\x8b\x08" + b"x" * 100)
+    with pytest.raises(SourceError, match="damaged"):
+        open_source(SourceSpec((str(path),)))
+
+
+def test_a_name_may_lie_about_packing(tmp_path: Path) -> None:
+    plain = tmp_path / "t.jsonl.gz"
+    plain.write_bytes(b'{"n": 0}\n')
+    assert open_source(SourceSpec((str(plain),))).row(0).data == {"n": 0}
+    packed = tmp_path / "t.jsonl"
+    packed.write_bytes(gzip.compress(b'{"n": 1}\n'))
+    assert open_source(SourceSpec((str(packed),))).row(0).data == {"n": 1}
+
+
+def test_a_pipe_gives_its_first_row_before_its_last(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.write(writer, b'{"n": 0}\n')
+    source = open_source(SourceSpec((f"/dev/fd/{reader}",)))
+    assert source.row(0).data == {"n": 0}
+    assert not source.index_more(0.01) and not source.count().exact
+
+    def finish() -> None:
+        os.write(writer, b'{"n": 1}\n{"n": 2}')
+        os.close(writer)
+
+    thread = threading.Thread(target=finish)
+    thread.start()
+    assert source.row(2).data == {"n": 2}
+    thread.join()
+    assert source.index_more(5) and source.count().rows == 3
+    source.close()
+    os.close(reader)
+
+
+def test_closing_does_not_wait_for_a_silent_pipe() -> None:
+    reader, writer = os.pipe()
+    os.write(writer, b'{"n": 0}\n')
+    source = open_source(SourceSpec((f"/dev/fd/{reader}",)))
+    outcome: list[object] = []
+
+    def read() -> None:
+        try:
+            source.row(5)
+        except IndexError:
+            outcome.append("past the end")
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    source.close()
+    thread.join(timeout=5)
+    assert outcome == ["past the end"]
+    os.close(writer)
+    os.close(reader)
+
+
+@pytest.mark.parametrize("pack", [lambda data: data, gzip.compress, zlib.compress])
+def test_stdin(pack: object) -> None:
+    code = (
+        "from sftui.sources import SourceSpec, open_source\n"
+        "try:\n    s = open_source(SourceSpec(('-',)))\n    print(len(list(s.rows())), s.title, s.row(1999).where)\n"
+        "except Exception as error: print(error)"
+    )
+    data = pack(LINES)  # type: ignore[operator]
+    result = subprocess.run([sys.executable, "-c", code], input=data, capture_output=True, check=True)
+    if pack is zlib.compress:
+        assert b"stdin: is not data that sftui knows" in result.stdout
+    else:
+        assert result.stdout == b"2000 stdin stdin line 2000\n"

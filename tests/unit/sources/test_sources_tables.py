@@ -1,0 +1,211 @@
+"""CSV, Parquet and save_to_disk folders: the values that `datasets` gives, and what can go wrong."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sftui.errors import SourceError
+from sftui.sources import Source, SourceSpec, csv_file, open_source, parquet
+
+ROWS = [
+    {"id": n, "messages": [{"role": "user", "content": f"q{n}"}, {"role": "assistant", "content": "a" * n}]}
+    for n in range(500)
+]
+
+
+def read(source: Source) -> list[Any]:
+    while not source.index_more(1):
+        pass
+    rows = [row.data for row in source.rows()]
+    assert source.count().rows == len(rows) and source.count().exact
+    return rows
+
+
+def theirs(path: Path, kind: str) -> list[Any]:
+    return list(datasets.load_dataset(kind, data_files=str(path), split="train", cache_dir=str(path.parent / "cache")))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "q,a\n1,x\n2,\n",
+        'q,a\r\n"multi\nline ""quoted""",1.5\r\n,2\r\n',
+        "q,a\n\n1,2\n\n3,4\n",
+        "q,a\n007,true\n8,false\n",
+        "q,a\nNA,null\nx,nan\n",
+        "\ufeffq,a\n1,é\n",
+        "q,q,\n1,2,3\n",
+        "id,t\n" + "".join(f"{n},text {n}\n" for n in range(57)),
+        "id,t\n" + "".join(f"{n},{n if n < 20 else n + 0.0}\n" for n in range(57)),
+    ],
+)
+def test_csv_equals_datasets(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(text, encoding="utf-8", newline="")
+    monkeypatch.setattr(csv_file, "CHUNK", 10)
+    expected = list(
+        datasets.load_dataset("csv", data_files=str(path), split="train", cache_dir=str(tmp_path / "c"), chunksize=10)
+    )
+    source = open_source(SourceSpec((str(path),)))
+    assert read(source) == expected
+    assert source.columns() == tuple(expected[0])
+
+
+def test_tsv(tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("a\tb\n1,5\tx\n")
+    assert read(open_source(SourceSpec((str(tmp_path / "t.tsv"),)))) == [{"a": "1,5", "b": "x"}]
+
+
+def test_csv_rows_come_before_the_end_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv_file, "CHUNK", 100)
+    (tmp_path / "t.csv").write_text("n\n" + "".join(f"{n}\n" for n in range(1050)))
+    source = open_source(SourceSpec((str(tmp_path / "t.csv"),)))
+    assert source.count().rows == 100 and not source.count().exact
+    assert source.row(1049).data == {"n": 1049}
+    assert source.row(3).data == {"n": 3}
+    with pytest.raises(IndexError):
+        source.row(1050)
+
+
+def test_csv_that_datasets_refuses_is_read_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1,2\n3,4,5\n6,7\n")
+    source = open_source(SourceSpec((str(path),)))
+    assert read(source) == [{"a": 1, "b": 2}, {"a": 6, "b": 7}]
+    assert "line 3: expected 2 fields, saw 3" in source.notes[0] and "refuses" in source.notes[0]
+    monkeypatch.setattr(csv_file, "CHUNK", 2)
+    path.write_text("a\n1\n2\nx\ny\n5\n")
+    source = open_source(SourceSpec((str(path),)))
+    assert read(source) == [{"a": 1}, {"a": 2}, {"a": "x"}, {"a": "y"}, {"a": 5}]
+    assert "rows 2 to 3 do not have the column types" in source.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"", "is empty"),
+        (b"a,b\n", "has a header and no rows"),
+        (b"a,b\n1,\xff\n", "is not readable CSV, because .*utf-8"),
+    ],
+)
+def test_csv_that_cannot_be_read(tmp_path: Path, data: bytes, says: str) -> None:
+    (tmp_path / "t.csv").write_bytes(data)
+    with pytest.raises(SourceError, match=says):
+        open_source(SourceSpec((str(tmp_path / "t.csv"),)))
+
+
+@pytest.mark.parametrize("group", [1, 7, 100, 1000])
+@pytest.mark.parametrize("unpacked", [False, True])
+def test_parquet_rows_in_any_order(tmp_path: Path, group: int, unpacked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "BATCH_BYTES", 500)
+    monkeypatch.setattr(parquet, "LARGE_GROUP", 0 if unpacked else 1 << 40)
+    pq.write_table(pa.Table.from_pylist(ROWS), tmp_path / "t.parquet", row_group_size=group)
+    source = open_source(SourceSpec((str(tmp_path / "t.parquet"),)))
+    assert source.count().rows == 500 and source.count().exact
+    assert source.columns() == ("id", "messages")
+    for index in (499, 0, 250, 251, 249, 3, 499):
+        assert source.row(index).data == ROWS[index]
+    assert read(source) == ROWS
+    for index in (499, 0, 250, 251, 249, 3, 499):
+        assert source.row(index).data == ROWS[index]
+    for index in (500, -1):
+        with pytest.raises(IndexError):
+            source.row(index)
+    source.close()
+
+
+def test_parquet_values_equal_datasets(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "struct": pa.array([{"a": 1, "b": None}, {"b": [1]}, None], pa.struct([("a", pa.int8()), ("b", pa.list_(pa.int64()))])),
+            "when": pa.array([datetime.datetime(2026, 1, 2), None, None], pa.timestamp("us")),
+            "bytes": [b"\xff", b"", None],
+            "label": pa.array(["x", "y", "x"]).dictionary_encode(),
+        }
+    )  # fmt: skip
+    path = tmp_path / "t.parquet"
+    pq.write_table(table, path)
+    found = read(open_source(SourceSpec((str(path),))))
+    assert found == theirs(path, "parquet")
+    assert found[1]["struct"] == {"a": None, "b": [1]}, "keys that Arrow fills stay"
+
+
+def test_json_columns_are_decoded_as_datasets_does(tmp_path: Path) -> None:
+    features = datasets.Features({"n": datasets.Value("int64"), "any": datasets.Json()})
+    dataset = datasets.Dataset.from_list([{"n": 1, "any": {"a": [1]}}, {"n": 2, "any": "x"}], features=features)
+    dataset.to_parquet(str(tmp_path / "t.parquet"))
+    dataset.save_to_disk(str(tmp_path / "saved"))
+    assert read(open_source(SourceSpec((str(tmp_path / "t.parquet"),)))) == list(dataset)
+    assert read(open_source(SourceSpec((str(tmp_path / "saved"),)))) == list(dataset)
+
+
+def test_a_table_row_over_the_limit(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"t": ["x", "y" * 3_000_000, "z"]}), tmp_path / "t.parquet")
+    source = open_source(SourceSpec((str(tmp_path / "t.parquet"),), row_limit=1_000_000))
+    assert [row.data for row in source.rows()] == [{"t": "x"}, None, {"t": "z"}]
+    assert "over the limit of 1,000,000" in (source.row(1).problem or "")
+
+
+def test_a_damaged_parquet_file(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    path.write_bytes(b"a,b\n")
+    with pytest.raises(SourceError, match="does not begin with PAR1"):
+        open_source(SourceSpec((str(path),)))
+    pq.write_table(pa.Table.from_pylist(ROWS), path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-10])
+    with pytest.raises(SourceError, match="is not a Parquet file"):
+        open_source(SourceSpec((str(path),)))
+    path.write_bytes(whole)
+    source = open_source(SourceSpec((str(path),)))
+    os.truncate(path, 100)
+    assert "file changed under us" in (source.row(499).problem or "")
+
+
+def test_saved_datasets(tmp_path: Path) -> None:
+    dataset = datasets.Dataset.from_list(ROWS)
+    dataset.save_to_disk(str(tmp_path / "one"), num_shards=3)
+    source = open_source(SourceSpec((str(tmp_path / "one"),)))
+    assert source.kind == "arrow" and source.columns() == ("id", "messages")
+    assert read(source) == ROWS
+    assert source.row(499).where == "one row 499"
+    source.close()
+
+
+def test_a_saved_selection_keeps_its_order(tmp_path: Path) -> None:
+    chosen = datasets.Dataset.from_list(ROWS).select([5, 3, 400])
+    chosen.save_to_disk(str(tmp_path / "some"))
+    assert read(open_source(SourceSpec((str(tmp_path / "some"),)))) == [ROWS[5], ROWS[3], ROWS[400]]
+
+
+def test_saved_splits(tmp_path: Path) -> None:
+    both = datasets.DatasetDict(
+        {"test": datasets.Dataset.from_list(ROWS[:3]), "train": datasets.Dataset.from_list(ROWS[3:9])}
+    )
+    both.save_to_disk(str(tmp_path / "both"))
+    folder = str(tmp_path / "both")
+    assert read(open_source(SourceSpec((folder,)))) == ROWS[3:9]
+    assert read(open_source(SourceSpec((folder,), split="test"))) == ROWS[:3]
+    with pytest.raises(
+        SourceError, match=r"has no split tset, because its splits are test, train; did you mean test\?"
+    ):
+        open_source(SourceSpec((folder,), split="tset"))
+
+
+def test_a_damaged_saved_folder(tmp_path: Path) -> None:
+    datasets.Dataset.from_list(ROWS).save_to_disk(str(tmp_path / "one"))
+    (data,) = (tmp_path / "one").glob("*.arrow")
+    source = open_source(SourceSpec((str(tmp_path / "one"),)))
+    os.truncate(data, 100)
+    assert "file changed under us" in (source.row(0).problem or "")
+    data.unlink()
+    with pytest.raises(SourceError, match="is not a readable save_to_disk folder"):
+        open_source(SourceSpec((str(tmp_path / "one"),)))
