@@ -11,6 +11,10 @@ from sftui.errors import TokenizerError
 from sftui.tokens.locate import Location, read_json
 
 WHAT = "the tokenizer cannot be loaded"
+READ_FILES = (
+    "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json", "tekken.json", "vocab.json",
+)
+"""The JSON files of a folder that loading a tokenizer reads; another broken one is not to blame."""
 LOGIN = "log in with `hf auth login` or set HF_TOKEN"
 
 
@@ -84,9 +88,8 @@ def _from_missing_library(chain: Sequence[BaseException], place: Location) -> To
     if not missing and not _installed("tiktoken"):
         missing = ["tiktoken"]
     if missing:
-        names = " and ".join(missing)
         return _refused(
-            place, f"its vocabulary is a sentencepiece or tiktoken file, and {names} is not installed", f"pip install {' '.join(missing)}",
+            place, "its vocabulary is a sentencepiece or tiktoken file, and what reads it is not installed", f"pip install {' '.join(missing)}",
         )
     return _refused(place, "its vocabulary file is neither a sentencepiece nor a tiktoken model", "fetch the file again")
 
@@ -95,7 +98,7 @@ def _from_files(chain: Sequence[BaseException], place: Location) -> TokenizerErr
     if _says(chain, "PyMerges", "MergeType"):
         return _refused(place, "the merges in tokenizer.json are broken", "fetch the file again, or re-save it with a newer transformers")
     broken = _broken_json(place)
-    if broken is not None and (_any(chain, "JSONDecodeError", "UnicodeDecodeError", "AttributeError") or _says(chain, "JSON", "expected value")):
+    if broken is not None:
         return _refused(place, broken, "fetch the file again")
     if _says(chain, "Couldn't instantiate the backend tokenizer"):
         return _refused(
@@ -116,9 +119,11 @@ def _from_system(chain: Sequence[BaseException], place: Location) -> TokenizerEr
 
 def _broken_json(place: Location) -> str | None:
     """Which JSON file of the place cannot be read, and where in it."""
-    files = [place.path] if place.kind == "file" and place.path is not None else sorted(place.folder.glob("*.json")) if place.folder else []
+    files = [place.path] if place.kind == "file" and place.path is not None else []
+    if place.folder is not None:
+        files = [place.folder / name for name in READ_FILES]
     for path in files:
-        told = _broken(path)
+        told = _broken(path) if path.is_file() else None
         if told is not None:
             return told
     return None

@@ -17,7 +17,11 @@ class ReferenceEngine:
         self.tokenizer = tokenizer
         self.decoding = read_decoding(tokenizer.backend_tokenizer) if tokenizer.is_fast else _slow_decoding(tokenizer)
         self._size = len(tokenizer)
-        self._added = {i: (token.content, token.special) for i, token in tokenizer.added_tokens_decoder.items()}
+        # Slow classes do not mark their named special tokens as special in the added tokens.
+        special = set(tokenizer.all_special_ids)
+        self._added = {
+            i: (token.content, token.special or i in special) for i, token in tokenizer.added_tokens_decoder.items()
+        }
         self._surface = surfacer(self.decoding, self.piece, lambda token: self._added.get(token, (None,))[0])
 
     def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
