@@ -139,6 +139,8 @@ def explain(error: Exception, name: str, spec: SourceSpec) -> SourceError:
     The types overlap (DatasetNotFoundError is raised for a gated, a missing and a wrong-revision
     dataset alike), so the wording of datasets/load.py decides between them.
     """
+    if type(error).__name__ == "DatasetGenerationError" and isinstance(error.__cause__, Exception):
+        error = error.__cause__  # the outer one says only that something went wrong
     text = " ".join(str(error).split())
     if isinstance(error, ValueError) and "nknown split" in text:
         splits = _listed(text)
