@@ -33,11 +33,12 @@ class SetRecipe:
 
 @dataclass(frozen=True, slots=True)
 class RowRequest:
-    """`held`: the workspace has the answer; only keep it up to date from here on."""
+    """`held`: the recipe version for which the workspace has the answer, 0 for none; it need not be
+    answered again unless the worker's recipe is another one by now."""
 
     ticket: int
     index: int
-    held: bool = False
+    held: int = 0
 
 
 @dataclass(frozen=True, slots=True)

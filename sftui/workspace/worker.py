@@ -85,7 +85,7 @@ class Worker:
             self._loaded(item)
         elif isinstance(item, rq.RowRequest):
             self._row = item
-            if not item.held:
+            if item.held != self._version:
                 self._answer_row()
         elif isinstance(item, rq.BatchRequest):
             self._batch = item

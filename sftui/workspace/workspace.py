@@ -107,7 +107,7 @@ class Workspace:
             ticket = self._ticket(ev.RowReady)
             self.row = index
             held = self._cache.get(index, self.version)
-            self._send(rq.RowRequest(ticket, index, held is not None))
+            self._send(rq.RowRequest(ticket, index, self.version if held is not None else 0))
             if held is not None:
                 self._events.put(ev.RowReady(ticket, self.version, held))
             return ticket

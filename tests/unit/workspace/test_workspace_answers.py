@@ -1,0 +1,158 @@
+"""What a workspace delivers: never a stale answer, and again after every change."""
+
+from __future__ import annotations
+
+from sftui.recipe import Recipe, changed
+from sftui.workspace import SearchQuery
+from sftui.workspace import events as ev
+
+
+def proven_row(event: ev.RowReady) -> bool:
+    return not event.inspection.provisional and event.inspection.tokens is not None
+
+
+def test_t3_stale_results_never_arrive(open_workspace) -> None:
+    """Trap T3: answers to older questions come late, out of order, and must be dropped."""
+    workspace, heard = open_workspace("late")
+    heard.wait(ev.RowReady)
+    workspace.request_row(1)
+    workspace.request_row(2)
+    last = workspace.request_row(3)
+    event = heard.wait(ev.RowReady)
+    assert (event.ticket, event.inspection.row.index) == (last, 3)
+    assert [e for e in heard.rest() if isinstance(e, ev.RowReady)] == []
+
+
+def test_t3_an_answer_made_with_an_older_recipe_never_arrives(open_workspace) -> None:
+    workspace, heard = open_workspace("old-version")
+    heard.wait(ev.RowReady)
+    workspace.change("length.max", 5)
+    workspace.request_row(4)
+    event = heard.wait(ev.RowReady)
+    assert event.inspection.row.raw == f"made with {workspace.version}"
+    assert heard.rest() == []
+
+
+def test_an_event_that_waited_too_long_is_known_to_be_stale(open_workspace) -> None:
+    workspace, heard = open_workspace("old-version")
+    event = heard.wait(ev.RowReady)
+    assert workspace.is_current(event)
+    workspace.change("length.max", 7)
+    assert not workspace.is_current(event)
+
+
+def test_rows_come_before_the_tokenizer_and_again_after_it(open_workspace) -> None:
+    workspace, heard = open_workspace()
+    first = heard.wait(ev.RowReady)
+    assert first.inspection.conversation is not None and first.inspection.tokens is None
+    assert first.inspection.provisional and first.inspection.problem is None
+    loaded = heard.wait(ev.TokenizerChanged, lambda e: e.state != "loading")
+    assert loaded.state == "proven"
+    whole = heard.wait(ev.RowReady)
+    assert proven_row(whole) and whole.ticket == first.ticket
+    assert workspace.source is not None and workspace.source.format == "messages"
+    assert workspace.count == ev.CountChanged(40, True, 1.0)
+
+
+def test_a_change_answers_the_row_and_undo_brings_it_back(open_workspace) -> None:
+    workspace, heard = open_workspace()
+    before = heard.wait(ev.RowReady, proven_row).inspection
+    assert workspace.change("length.max", 4)
+    assert not workspace.change("length.max", 4), "nothing changes twice"
+    cut = heard.wait(ev.RowReady, proven_row).inspection
+    assert cut.example is not None and len(cut.example.input_ids) == 4
+    assert [c.path for c in workspace.changes()] == ["length.max"]
+    assert workspace.undo() and not workspace.undo()
+    assert heard.wait(ev.RowReady, proven_row).inspection == before
+    assert workspace.redo() and not workspace.redo()
+    assert heard.wait(ev.RowReady, proven_row).inspection == cut
+
+
+def test_the_list_is_answered_and_answered_again(open_workspace) -> None:
+    workspace, heard = open_workspace()
+    heard.wait(ev.RowReady, proven_row)
+    ticket = workspace.request_summaries(35, 60)
+    rows: list[ev.RowSummary] = []
+    while len(rows) < 5:
+        event = heard.wait(ev.SummariesReady)
+        assert event.ticket == ticket
+        rows += event.rows
+    assert [row.index for row in rows] == [35, 36, 37, 38, 39]
+    assert rows[0].preview == "Question 35?" and rows[0].tokens and rows[0].trained
+    workspace.change("mask.rule", "all")
+    again = heard.wait(ev.SummariesReady, lambda e: bool(e.rows))
+    assert again.ticket == ticket and again.rows[0].trained == rows[0].tokens
+
+
+def test_a_batch_is_padded(open_workspace) -> None:
+    workspace, heard = open_workspace()
+    heard.wait(ev.RowReady, proven_row)
+    workspace.request_batch(8, 4)
+    batch = heard.wait(ev.BatchReady).batch
+    assert batch is not None and batch.rows == (8, 9, 10, 11)
+    assert len({len(ids) for ids in batch.input_ids}) == 1
+
+
+def test_search_finds_forwards_and_backwards_and_says_when_there_is_nothing(open_workspace) -> None:
+    workspace, heard = open_workspace()
+    heard.wait(ev.RowReady, proven_row)
+
+    def found(query: SearchQuery, start: int, forward: bool = True) -> ev.SearchFound:
+        workspace.request_search(query, start, forward)
+        return heard.wait(ev.SearchFound, lambda e: e.finished)
+
+    assert found(SearchQuery("text", "answer 17"), 0).row == 17
+    assert found(SearchQuery("text", "answer 17"), 39, False).row == 17
+    assert found(SearchQuery("text", "answer 17"), 18).row is None
+    assert found(SearchQuery("regex", r"Question 2\d\?"), 0).row == 20
+    assert found(SearchQuery("regex", "("), 0).problem is not None
+    assert found(SearchQuery("id", "x"), 0).problem is not None
+    hit = found(SearchQuery("token", "<|im_end|>"), 3)
+    assert hit.row == 3 and hit.positions
+
+
+def test_another_tokenizer_is_loaded_when_the_recipe_names_it(open_workspace) -> None:
+    workspace, heard = open_workspace()
+    first = heard.wait(ev.RowReady, proven_row).inspection
+    workspace.change("tokenizer.name", "builtin:llama3")
+    heard.wait(ev.TokenizerChanged, lambda e: e.state == "proven")
+    other = heard.wait(ev.RowReady, proven_row).inspection
+    assert other.tokens is not None and first.tokens is not None
+    assert other.tokens.input_ids != first.tokens.input_ids
+
+
+def test_a_tokenizer_that_cannot_be_loaded_leaves_the_conversation(open_workspace, tmp_path) -> None:
+    workspace, heard = open_workspace(tokenizer=str(tmp_path / "none"))
+    failed = heard.wait(ev.TokenizerChanged, lambda e: e.state == "failed")
+    assert failed.problem is not None
+    row = heard.wait(ev.RowReady).inspection
+    assert row.conversation is not None and row.problem == failed.problem and not row.provisional
+    assert workspace.tokenizer == failed
+
+
+def test_data_that_cannot_be_opened_is_told(open_workspace, tmp_path) -> None:
+    recipe = changed(Recipe(), "data.fields", {"messages": "nowhere"})
+    _, heard = open_workspace(recipe=recipe)
+    assert heard.wait(ev.SourceOpened).refused is not None
+
+
+def test_a_row_past_the_end_says_so(open_workspace) -> None:
+    workspace, heard = open_workspace()
+    heard.wait(ev.RowReady, proven_row)
+    workspace.request_row(40)
+    row = heard.wait(ev.RowReady, lambda e: e.inspection.row.index == 40).inspection
+    assert row.problem is not None and "the last one is 39" in row.problem.sentence()
+
+
+def test_a_row_at_hand_is_answered_at_once(open_workspace) -> None:
+    workspace, heard = open_workspace()
+    first = heard.wait(ev.RowReady, proven_row).inspection
+    workspace.request_row(1)
+    heard.wait(ev.RowReady, lambda e: e.inspection.row.index == 1)
+    assert workspace.cached(0) == first
+    ticket = workspace.request_row(0)
+    event = heard.wait(ev.RowReady)
+    assert event.ticket == ticket and event.inspection is first
+    workspace.change("length.max", 3)
+    assert workspace.cached(0) is None, "an older recipe's row is not at hand any more"
+    assert heard.wait(ev.RowReady, proven_row).inspection.row.index == 0

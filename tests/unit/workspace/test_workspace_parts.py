@@ -1,0 +1,81 @@
+"""The pure parts: history, cache, inbox."""
+
+from __future__ import annotations
+
+from sftui.model import Inspection, Row
+from sftui.recipe import Recipe, changed
+from sftui.workspace import OpenOptions
+from sftui.workspace import requests as rq
+from sftui.workspace.cache import InspectionCache, weight
+from sftui.workspace.history import LIMIT, RecipeHistory
+from sftui.workspace.inbox import Inbox
+
+
+def inspection(index: int, size: int = 10) -> Inspection:
+    return Inspection(Row(index, {}, "x" * size, ""))
+
+
+def test_history_forgets_the_future_after_a_new_change() -> None:
+    recipes = [changed(Recipe(), "length.max", n) for n in range(1, 4)]
+    history = RecipeHistory(Recipe())
+    assert not history.put(Recipe())
+    assert all(history.put(recipe) for recipe in recipes)
+    assert history.undo() and history.undo() and history.now == recipes[0]
+    assert history.redo() and history.now == recipes[1]
+    assert history.put(Recipe()) and not history.redo()
+    assert [history.undo() for _ in range(4)] == [True, True, True, False]
+
+
+def test_history_is_bounded() -> None:
+    history = RecipeHistory(Recipe())
+    for n in range(LIMIT + 50):
+        history.put(changed(Recipe(), "length.max", n + 1))
+    assert len(history.past) == LIMIT
+
+
+def test_cache_is_bounded_in_bytes_and_keeps_what_was_used_last() -> None:
+    cache = InspectionCache(limit=3 * weight(inspection(0, 1000)))
+    for index in range(3):
+        cache.put(inspection(index, 1000), 1)
+    assert cache.get(0, 1) is not None
+    cache.put(inspection(3, 1000), 1)
+    assert cache.get(1, 1) is None and cache.get(0, 1) is not None
+    assert cache.get(0, 2) is None
+    cache.put(inspection(9, 100_000), 1)
+    assert cache.get(9, 1) is None, "what is larger than the cache is not kept"
+    cache.put(inspection(0, 10), 1)
+    assert cache.bytes <= 3 * weight(inspection(0, 1000)) and len(cache) == 3
+    cache.clear()
+    assert (len(cache), cache.bytes) == (0, 0)
+
+
+def test_inbox_gives_the_most_urgent_and_only_the_newest_of_a_kind() -> None:
+    inbox = Inbox()
+    inbox.post(rq.SummariesRequest(1, 0, 10))
+    inbox.post(rq.BatchRequest(2, 0, 4))
+    inbox.post(rq.RowRequest(3, 7))
+    inbox.post(rq.RowRequest(4, 8))
+    inbox.post("a note")
+    inbox.post(rq.SetRecipe(Recipe(), 2))
+    taken = []
+    while (item := inbox.take(block=False)) is not None:
+        taken.append(item if isinstance(item, str) else getattr(item, "ticket", "recipe"))
+    assert taken == ["recipe", "a note", 4, 2, 1]
+    assert not inbox.busy()
+
+
+def test_inbox_cancels_what_waits_and_remembers_it_for_what_runs() -> None:
+    inbox = Inbox()
+    inbox.post(rq.BatchRequest(5, 0, 4))
+    inbox.post(rq.Cancel(5))
+    assert inbox.take(block=False) is None
+    assert inbox.cancelled(5) and not inbox.cancelled(6)
+    assert inbox.take(timeout=0.01) is None
+
+
+def test_options_fold_their_shortcuts_into_the_recipe() -> None:
+    options = OpenOptions(("a",), tokenizer="t", revision="r", template="builtin:chatml")
+    recipe = options.full_recipe()
+    assert (recipe.tokenizer.name, recipe.tokenizer.revision, recipe.render.template) == ("t", "r", "builtin:chatml")
+    again = options.with_recipe(recipe)
+    assert again.full_recipe() == recipe and again.tokenizer is None
