@@ -59,7 +59,7 @@ class GridState:
     """What is looked at: pure view state, no data.
 
     `cursor` is a token, `top` the first visible band, `width` and `height` the pane in cells,
-    `hits` the sorted token positions of the search.
+    `hits` the sorted tokens that the search touched (neighbours are one hit to NEXT_HIT).
     """
 
     zoom: Zoom = Zoom.COLUMNS
@@ -189,7 +189,7 @@ def _stops(action: Action, state: GridState, table: TokenTable) -> tuple[int, ..
         return loss_changes(table.loss_shifted if state.shift else table.loss)
     if action in (Action.NEXT_MESSAGE, Action.PREVIOUS_MESSAGE):
         return message_starts(table)
-    return state.hits
+    return tuple(hit for hit, before in zip(state.hits, (-2, *state.hits)) if hit != before + 1)
 
 
 def _jump(stops: tuple[int, ...], cursor: int, steps: int) -> int:

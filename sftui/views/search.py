@@ -9,7 +9,6 @@ that overlap, like (a|a)*b, are not recognised.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 
 from sftui.errors import SftuiError
 from sftui.model import NOWHERE, Inspection, Tokens
@@ -34,7 +33,7 @@ def check_query(kind: str, query: str) -> None:
 
 
 def find(inspection: Inspection, kind: str, query: str) -> tuple[int, ...]:
-    """The first token of each match, in order; empty where there is none or no tokens yet.
+    """The tokens that matches touch, in order; empty where there is none or no tokens yet.
 
     kind `text`: a stretch of the rendered text, upper and lower case apart only where the query
     has an upper-case letter. `regex`: a Python pattern on the rendered text. `token`: a token
@@ -54,15 +53,15 @@ def find(inspection: Inspection, kind: str, query: str) -> tuple[int, ...]:
     return _tokens_at(tokens, find_text(inspection.rendered.text, kind, query))
 
 
-def find_text(text: str, kind: str, query: str) -> tuple[int, ...]:
-    """Where matches of a `text` or `regex` query begin in `text`; empty matches are left out."""
+def find_text(text: str, kind: str, query: str) -> tuple[tuple[int, int], ...]:
+    """The spans in `text` of a `text` or `regex` query; empty matches are left out."""
     check_query(kind, query)
     if kind == "regex":
         pattern = _pattern(query)
     else:
         flags = re.IGNORECASE if query == query.lower() else 0
         pattern = re.compile(re.escape(query), flags)
-    return tuple(m.start() for m in pattern.finditer(text[:TEXT_LIMIT]) if m.end() > m.start())
+    return tuple(m.span() for m in pattern.finditer(text[:TEXT_LIMIT]) if m.end() > m.start())
 
 
 def _pattern(query: str) -> re.Pattern[str]:
@@ -87,7 +86,8 @@ def _ids(query: str) -> tuple[int, ...]:
 
 def _find_ids(ids: tuple[int, ...], wanted: tuple[int, ...]) -> tuple[int, ...]:
     size = len(wanted)
-    return tuple(i for i, value in enumerate(ids) if value == wanted[0] and ids[i : i + size] == wanted)
+    starts = (i for i, value in enumerate(ids) if value == wanted[0] and ids[i : i + size] == wanted)
+    return tuple(sorted({i for start in starts for i in range(start, start + size)}))
 
 
 def _find_token(tokens: Tokens, query: str) -> tuple[int, ...]:
@@ -104,18 +104,17 @@ def _find_token(tokens: Tokens, query: str) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _tokens_at(tokens: Tokens, places: tuple[int, ...]) -> tuple[int, ...]:
-    """The token that holds each character place; tokens that stand for no text are passed over."""
-    if not places:
-        return ()
-    real = [i for i, start in enumerate(tokens.starts) if start != NOWHERE and tokens.ends[i] > start]
-    reached, ends = 0, []
-    for i in real:
-        reached = max(reached, tokens.ends[i])
-        ends.append(reached)
+def _tokens_at(tokens: Tokens, spans: tuple[tuple[int, int], ...]) -> tuple[int, ...]:
+    """The tokens that stand for any character of the spans (sorted, apart from each other)."""
     found: list[int] = []
-    for place in places:
-        at = bisect_right(ends, place)
-        if at < len(real) and (not found or found[-1] != real[at]):
-            found.append(real[at])
+    at = 0
+    for i, (start, end) in enumerate(zip(tokens.starts, tokens.ends)):
+        if start == NOWHERE or end <= start:
+            continue
+        while at < len(spans) and spans[at][1] <= start:
+            at += 1
+        if at == len(spans):
+            break
+        if spans[at][0] < end:
+            found.append(i)
     return tuple(found)

@@ -34,7 +34,8 @@ class TokenTable:
     before them. `loss` and `loss_shifted` hold one glyph per token: does a label at this token
     count, and does the prediction made at this token count. `kept` are the ranges that reach the
     trainer; empty where all is cut. `joined`: the ranges are one sequence to the trainer; where a
-    trainer splits a long row (`Inspection.more`), each range is an example of its own.
+    trainer splits a long row (`Inspection.more`), each range is an example of its own. `dropped`:
+    the trainer drops the whole row, and labels are what they would have been.
     """
 
     ids: tuple[int, ...]
@@ -51,6 +52,7 @@ class TokenTable:
     kept: tuple[tuple[int, int], ...]
     ignore_index: int = IGNORE_INDEX
     joined: bool = True
+    dropped: bool = False
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -117,6 +119,7 @@ def make_table(inspection: Inspection, *, ignore_index: int = IGNORE_INDEX) -> T
         kept=kept,
         ignore_index=ignore_index,
         joined=joined,
+        dropped=inspection.dropped is not None,
     )
 
 

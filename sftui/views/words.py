@@ -55,7 +55,7 @@ def what_is_learnt(table: TokenTable, i: int) -> str:
     if after is None:
         return _ALWAYS[END]
     if glyph == TRAINED:
-        return f"sees …{table.cells[i]} → learns {table.target_cell(after)}"
+        return f"{_verb(table, i)} → learns {table.target_cell(after)}"
     return f"not trained{_because(table, after)}"
 
 
@@ -69,7 +69,7 @@ def what_is_trained(table: TokenTable, i: int) -> str:
     before = table.predecessor(i)
     if before is None:
         return f"{NOTHING_PRECEDES} it: never predicted"
-    return f"sees …{table.cells[before]} → learns {table.target_cell(i)}"
+    return f"{_verb(table, before)} → learns {table.target_cell(i)}"
 
 
 _ALWAYS = {
@@ -77,6 +77,10 @@ _ALWAYS = {
     CUT: "cut: never reaches the trainer",
     END: f"{NOTHING_FOLLOWS}: nothing left to predict",
 }
+
+
+def _verb(table: TokenTable, i: int) -> str:
+    return f"{'were it not dropped: ' if table.dropped else ''}sees …{table.cells[i]}"
 
 
 def _because(table: TokenTable, i: int) -> str:
@@ -94,6 +98,8 @@ def explain(table: TokenTable, i: int, *, shift: bool = False) -> str:
         return _ALWAYS[UNKNOWN]
     if glyph == CUT:
         return f"cut{why}; the trainer never sees it"
+    if table.dropped:
+        return f"{'labelled' if glyph == TRAINED else 'masked'}{why}; but the trainer drops the whole row"
     if glyph == TRAINED:
         end = "; nothing precedes it, so it is never predicted" if i == table.first else ""
         return f"trained{why}{end}"

@@ -75,7 +75,7 @@ def test_messages_and_hits() -> None:
     assert_movements(GridState(**SIZE), [
         (A.NEXT_MESSAGE, 1, 1), (A.NEXT_MESSAGE, 1, 12), (A.NEXT_MESSAGE, 1, 12), (A.PREVIOUS_MESSAGE, 1, 1),
     ])
-    assert_movements(GridState(hits=(3, 9, 20), **SIZE), [
+    assert_movements(GridState(hits=(3, 4, 9, 20, 21), **SIZE), [
         (A.NEXT_HIT, 1, 3), (A.NEXT_HIT, 2, 20), (A.PREVIOUS_HIT, 1, 9), (A.PREVIOUS_HIT, 9, 3), (A.PREVIOUS_HIT, 1, 3),
     ])
 

@@ -137,3 +137,6 @@ def test_shift_convention_and_its_warning() -> None:
 def test_why_a_row_is_dropped() -> None:
     assert why_stopped(inspection(dropped="900 tokens")) == "dropped by the trainer: 900 tokens"
     assert why_stopped(inspection()) is None
+    built = table(inspection(dropped="900 tokens"))
+    assert explain(built, 15) == "labelled, because it belongs to the completion; but the trainer drops the whole row"
+    assert what_is_learnt(built, 14) == "were it not dropped: sees …⏎ → learns Blue"
