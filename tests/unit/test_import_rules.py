@@ -1,0 +1,54 @@
+"""Layers twice guarded: import-linter draws them, this looks at what a clean interpreter loads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[2] / "sftui"
+HEAVY = {"textual", "rich", "transformers", "datasets", "pyarrow", "huggingface_hub", "torch", "pandas",
+         "tokenizers", "jinja2", "numpy", "ruamel"}
+LIGHT = (
+    "sftui", "sftui.model", "sftui.recipe", "sftui.text", "sftui.errors", "sftui.settings", "sftui.recipe_io",
+    "sftui.trainers", "sftui.sources", "sftui.conversations", "sftui.templates", "sftui.tokens", "sftui.labels",
+    "sftui.pipeline", "sftui.views", "sftui.exports.plan", "sftui.workspace", "sftui.workspace.worker", "sftui.cli",
+    "sftui.cli.app",
+)
+
+
+def loaded_by(*modules: str) -> set[str]:
+    """The top-level packages that a new interpreter holds after importing modules of sftui."""
+    script = f"import sys, {', '.join(modules)}; print(' '.join({{name.partition('.')[0] for name in sys.modules}}))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_importing_sftui_loads_nothing_heavy() -> None:
+    assert loaded_by(*LIGHT) & HEAVY == set()
+
+
+def test_the_tui_loads_textual_and_none_of_the_others() -> None:
+    found = loaded_by("sftui.tui.app") & HEAVY
+    assert "textual" in found
+    assert found <= {"textual", "rich"}
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_textual_is_imported_under_tui_alone(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    if path.relative_to(PACKAGE).parts[0] != "tui":
+        assert "import textual" not in text and "from textual" not in text
+
+
+def test_help_loads_nothing_but_click() -> None:
+    script = (
+        "import sys\nfrom sftui.cli import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "print(' '.join({n.partition('.')[0] for n in sys.modules}), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert set(done.stderr.split()) & HEAVY == set()
+    assert "--tokenizer" in done.stdout
