@@ -10,47 +10,64 @@ import argparse
 import json
 import subprocess
 import sys
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import environments
 from case import VERIFY, Case, cases_of, home, python_of, result_path
 
 
-def record(trainer: str, version: str, cases: Sequence[Case], *, force: bool = False) -> int:
-    """Run the cases that have no current reference in one process; how many of them gave none."""
-    wanted = [c for c in cases if (not c.only or version in c.only) and (force or not current(trainer, version, c))]
-    if not wanted:
-        return 0
+def ask(trainer: str, version: str, requests: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The runner's one-line answers to requests, in order, from one process of the trainer's environment.
+
+    A runner that dies is started again for the next request; the one it died of answers with an error.
+    """
     python = python_of(trainer, version)
     if not python.exists():
         sys.exit(f"there is no environment at {python.parent.parent}; run environments.py {trainer}@{version}")
     log = home() / "logs" / f"{trainer}-{version}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
-    failed = 0
     with log.open("w", encoding="utf-8") as errors:
-        process = subprocess.Popen(
-            [str(python), str(VERIFY / f"run_{trainer}.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=errors, text=True, env=environments.process_environment(),
-        )
-        assert process.stdin and process.stdout
-        for case in wanted:
-            path = result_path(trainer, version, case)
-            started = time.monotonic()
-            process.stdin.write(json.dumps(case.request(path)) + "\n")
+        process = None
+        for request in requests:
+            if process is None:
+                process = subprocess.Popen(
+                    [str(python), str(VERIFY / f"run_{trainer}.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                    stderr=errors, text=True, env=environments.process_environment(),
+                )
+            assert process.stdin and process.stdout
+            process.stdin.write(json.dumps(request) + "\n")
             process.stdin.flush()
             line = process.stdout.readline()
-            if not line:
-                print(f"{case.name}: the runner ended with code {process.wait()}, see {log}")
-                return failed + 1
+            if line:
+                yield json.loads(line)
+                continue
+            message = f"the runner ended with code {process.wait()}, see {log}"
+            process = None
+            yield {"rows_in": None, "kept": None, "seconds": 0, "error": {"type": "Died", "message": message}}
+        if process is not None and process.stdin:
+            process.stdin.close()
+            process.wait()
+
+
+def record(trainer: str, version: str, cases: Sequence[Case], *, force: bool = False) -> int:
+    """Run the cases that have no current reference; how many of them gave none."""
+    wanted = [c for c in cases if (not c.only or version in c.only) and (force or not current(trainer, version, c))]
+    if not wanted:
+        return 0
+    died = 0
+    paths = [result_path(trainer, version, case) for case in wanted]
+    for path in paths:
+        path.unlink(missing_ok=True)
+    answers = ask(trainer, version, [case.request(path) for case, path in zip(wanted, paths)])
+    for case, path, answer in zip(wanted, paths, answers):
+        error = answer["error"]
+        died += bool(error) and error["type"] == "Died"
+        if path.exists():
             path.with_suffix(".key").write_text(case.fingerprint())
-            answer = json.loads(line)
-            error = answer["error"]
-            outcome = f"{error['type']}: {error['message'][:90]!r}" if error else f"kept {answer['kept']} of {answer['rows_in']}"
-            print(f"{case.name:42} {outcome}  {time.monotonic() - started:.1f} s", flush=True)
-        process.stdin.close()
-        failed += process.wait() != 0
-    return failed
+        outcome = f"{error['type']}: {error['message'][:90]!r}" if error else f"kept {answer['kept']} of {answer['rows_in']}"
+        print(f"{case.name:42} {outcome}  {answer['seconds']:.1f} s", flush=True)
+    return died
 
 
 def current(trainer: str, version: str, case: Case) -> bool:

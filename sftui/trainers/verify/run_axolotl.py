@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +82,22 @@ def configuration(request: Mapping[str, Any], work: Path, model_folder: Path) ->
     }
 
 
+def without_row_numbers(deduplicate: Callable[..., Any]) -> Callable[..., Any]:
+    """Axolotl's exact deduplication, which compares whole rows, on rows without their numbers."""
+
+    def deduplicated(*, dataset: Any, **others: Any) -> Any:
+        if ROW not in dataset.column_names:
+            return deduplicate(dataset=dataset, **others)
+        bare = dataset.remove_columns([ROW])
+        first: dict[str, int] = {}
+        for number, record in zip(dataset[ROW], bare):
+            first.setdefault(str(record), number)
+        kept, other = deduplicate(dataset=bare, **others)
+        return kept.add_column(ROW, [first[str(record)] for record in kept]), other
+
+    return deduplicated
+
+
 def batches(cfg: Any, tokenizer: Any, dataset: Any, wanted: Mapping[str, int]) -> Iterator[dict[str, Any]]:
     """Batches of axolotl's own trainer: its sampler where it packs, else rows in order; its collator."""
     from axolotl.core.builders import HFCausalTrainerBuilder
@@ -146,4 +162,5 @@ if __name__ == "__main__":
     import axolotl.utils.data.sft as sft
 
     sft.save_preprocessed_dataset = lambda *args, **kwargs: None
+    sft.deduplicate_and_log_datasets = without_row_numbers(sft.deduplicate_and_log_datasets)
     serve("axolotl", prepare, versions)
