@@ -6,6 +6,7 @@ and brackets, nothing else); the element itself is parsed when its row is asked 
 
 from __future__ import annotations
 
+import json
 import re
 from array import array
 from enum import Enum
@@ -17,7 +18,6 @@ from sftui.sources.records import JSON_SPACE, changed_under_us, oversized, parse
 
 BLOCK = 1 << 18
 TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*("?)|[{}\[\]]', re.DOTALL)
-STRING_REST = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*("?)', re.DOTALL)
 GAP_LIMIT = 1 << 16
 
 
@@ -26,6 +26,15 @@ class Layout(Enum):
 
     ARRAY = "array"
     VALUES = "values"
+
+
+_DECODER = json.JSONDecoder(strict=False)
+_BETWEEN = {
+    (Layout.ARRAY, True): re.compile(rb"[ \t\r\n]*(?=\{)"),
+    (Layout.ARRAY, False): re.compile(rb"[ \t\r\n]*,[ \t\r\n]*(?=\{)"),
+    (Layout.VALUES, True): re.compile(rb"[ \t\r\n]*(?=\{)"),
+    (Layout.VALUES, False): re.compile(rb"[ \t\r\n]*(?=\{)"),
+}
 
 
 class ElementScanner:
@@ -58,9 +67,31 @@ class ElementScanner:
             return spans
         base = self.position
         at = self._finish_string(block, base, spans) if self._in_string else 0
-        for match in TOKEN.finditer(block, at):
-            if self.ended:
+        text = block.decode("latin-1")  # one character a byte: boundaries are the same, contents do not matter
+        while at < len(block) and not self.ended:
+            if self._depth == 0 and not self._in_string and not self._gap:
+                at = self._whole_objects(block, text, base, at, spans)
+            at = self._one_element(block, base, at, spans)
+        self.position = base + len(block)
+        if self._depth == 0 and not self._in_string and not self.ended:
+            self._keep_gap(block, base)
+        return spans
+
+    def _whole_objects(self, block: bytes, text: str, base: int, at: int, spans: list[tuple[int, int]]) -> int:
+        """Take objects that lie whole in the block as long as all is well, twice as fast by `json`."""
+        while match := _BETWEEN[self.layout, self._first].match(block, at):
+            start = match.end()
+            try:
+                _, at = _DECODER.raw_decode(text, start)
+            except (ValueError, RecursionError):
                 break
+            self._element = base + start
+            self._emit(base + at, spans)
+        return at
+
+    def _one_element(self, block: bytes, base: int, at: int, spans: list[tuple[int, int]]) -> int:
+        """Go on by strings and brackets until an element ends; returns where, or the block's end."""
+        for match in TOKEN.finditer(block, at):
             start, end = match.span()
             byte = block[start]
             if byte == 0x22:
@@ -70,8 +101,10 @@ class ElementScanner:
                 if not match[1]:
                     self._in_string = True
                     self._escaped = end < len(block)
-                elif self._depth == 0:
+                    return len(block)
+                if self._depth == 0:
                     self._emit(base + end, spans)
+                    return end
             elif byte in b"{[":
                 if self._depth == 0:
                     self._close_gap(block, base, start, spans)
@@ -81,14 +114,13 @@ class ElementScanner:
                 self._depth -= 1
                 if self._depth == 0:
                     self._emit(base + end, spans)
+                    return end
             elif byte == 0x5D and self.layout is Layout.ARRAY:
                 self._close_gap(block, base, start, spans, closing=True)
                 self.ended = True
                 self._after_end(block[end:])
-        self.position = base + len(block)
-        if self._depth == 0 and not self._in_string and not self.ended:
-            self._keep_gap(block, base)
-        return spans
+                return len(block)
+        return len(block)
 
     def finish(self) -> list[tuple[int, int]]:
         """The elements that the end of the file leaves open, and what is missing."""
@@ -106,15 +138,17 @@ class ElementScanner:
         return spans
 
     def _finish_string(self, block: bytes, base: int, spans: list[tuple[int, int]]) -> int:
-        match = STRING_REST.match(block, 1 if self._escaped else 0)
-        assert match is not None  # it matches the empty string
-        self._in_string = not match[1]
-        self._escaped = self._in_string and match.end() < len(block)
+        begin = 1 if self._escaped else 0
+        plain = block[begin:].replace(rb"\\", b"..").replace(rb"\"", b"..")  # of the same length
+        quote = plain.find(b'"')
+        self._in_string = quote < 0
+        self._escaped = self._in_string and plain.endswith(b"\\")
         if self._in_string:
             return len(block)
+        end = begin + quote + 1
         if self._depth == 0:
-            self._emit(base + match.end(), spans)
-        return match.end()
+            self._emit(base + end, spans)
+        return end
 
     def _emit(self, end: int, spans: list[tuple[int, int]]) -> None:
         spans.append((self._element, end))
