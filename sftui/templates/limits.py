@@ -9,27 +9,44 @@ looked at in every loop iteration and every call bounds the whole, in any thread
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from typing import Any
 
 VALUE_LIMIT = 64 * 1024 * 1024
 """Characters plus elements that one value of a template may come to, written out."""
 OUTPUT_LIMIT = 64 * 1024 * 1024
 """Characters that one render may give."""
-SOURCE_LIMIT = 1024 * 1024
+SOURCE_LIMIT = 256 * 1024
 """Characters of a template's own source."""
 ITEM_LIMIT = 2_000_000
 """Elements of one list that a template may build."""
 SECONDS = 5.0
 """Wall-clock seconds that one render may take."""
+DEADLINE: ContextVar[float] = ContextVar("DEADLINE", default=float("inf"))
+"""When the render at hand must be done, as `time.monotonic` counts; measuring is work too and looks at it."""
 DIGIT_BITS = 16_384
 """Bits of the longest integer a template may compute."""
 
 _NUMBER = re.compile(r"\d+")
 
 
+class Holder:
+    """A value that holds others and is neither a list nor a mapping: a namespace of Jinja."""
+
+    def __held__(self) -> list[Any]:
+        raise NotImplementedError
+
+
 class LimitExceeded(Exception):
     """A template asked for more than it may have; the message is a clause for the user."""
+
+
+def too_late() -> None:
+    """LimitExceeded once the deadline of this render has passed."""
+    if time.monotonic() > DEADLINE.get():
+        raise LimitExceeded("it runs for too long")
 
 
 def too_big(size: int) -> None:
@@ -62,8 +79,12 @@ def weight(value: Any) -> int:
         elif isinstance(item, Mapping):
             stack.extend(item.keys())
             stack.extend(item.values())
+        elif isinstance(item, Holder):
+            stack.extend(type(item).__held__(item))
         too_big(total + nodes)
-        too_many(max(nodes, len(stack)))
+        if not nodes % 1024:
+            too_late()
+            too_many(max(nodes, len(stack)))
     return total + nodes
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import time
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
@@ -28,10 +29,6 @@ from jinja2.utils import Namespace
 
 from sftui.templates import limits
 from sftui.templates.limits import LimitExceeded
-
-CHECK_EVERY = 64
-"""Ticks between two looks at the clock."""
-
 
 Forbidden = SecurityError
 """What the sandbox raises where a template reaches for something."""
@@ -76,7 +73,7 @@ class _TemplateDict:
         return made
 
 
-class _TemplateNamespace(Namespace):
+class _TemplateNamespace(limits.Holder, Namespace):
     """`namespace` that stores no underscore names, as in transformers."""
 
     def __init__(*args: Any, **kwargs: Any) -> None:  # the signature of Jinja's own, so that a key may be `self`
@@ -90,6 +87,14 @@ class _TemplateNamespace(Namespace):
     def __setitem__(self, name: str, value: Any) -> None:
         _check_name(name)
         Namespace.__setitem__(self, name, value)
+
+    def __held__(self) -> list[Any]:
+        return list(object.__getattribute__(self, "_Namespace__attrs").values())
+
+    def __repr__(self) -> str:
+        # Namespaces can be changed after they were put into a list, so only now is it known what printing comes to.
+        limits.weight(self)
+        return Namespace.__repr__(self)
 
 
 def _check_name(name: Any) -> None:
@@ -150,8 +155,6 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
         self.clock = clock
         self.generation: list[tuple[int, int]] = []
         self.written = 0
-        self.deadline = float("inf")
-        self._ticks = 0
         self.checked = limits.checked
         self.concat = _concat  # type: ignore[method-assign]
         self.binop_table.update({"+": limits.add, "*": limits.multiply, "**": limits.power, "%": limits.remainder})
@@ -165,10 +168,8 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
 
     @property
     def tick(self) -> None:
-        """One step of work; LimitExceeded once the deadline has passed. Read at the head of every loop body."""
-        self._ticks += 1
-        if self._ticks % CHECK_EVERY == 0 and time.monotonic() > self.deadline:
-            raise LimitExceeded("it runs for too long")
+        """LimitExceeded once the time is up. Read at the head of every loop body, and at every call."""
+        limits.too_late()
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> jinja2.nodes.Template:
         tree = super()._parse(source, name, filename)
@@ -184,11 +185,13 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
 
     def call(__self, __context: Any, __obj: Any, *args: Any, **kwargs: Any) -> Any:
         # The double underscores are Jinja's own guard against keyword arguments named `self` or `context`.
-        __self.tick  # noqa: B018
+        limits.too_late()
         if type(__obj) is types.BuiltinMethodType and isinstance(__obj.__self__, str):
             check = limits.STRING_METHODS.get(__obj.__name__)
             if check is not None:
                 check(__obj.__self__, args + tuple(kwargs.values()))
+        elif isinstance(__obj, jinja2.runtime.Macro) and (args or kwargs):
+            limits.weight((args, kwargs))  # a macro finds them again as `varargs` and `kwargs`
         return ImmutableSandboxedEnvironment.call(__self, __context, __obj, *args, **kwargs)
 
     def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
@@ -222,8 +225,8 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
 def compile_source(source: str, clock: Callable[[], datetime]) -> tuple[ChatEnvironment, jinja2.Template]:
     """A template ready to render, in an environment of its own; jinja2's own errors, RecursionError, LimitExceeded."""
     environment = ChatEnvironment(clock)
-    environment.deadline = time.monotonic() + limits.SECONDS
-    return environment, environment.from_string(source)
+    with _deadline():
+        return environment, environment.from_string(source)
 
 
 def run(environment: ChatEnvironment, template: jinja2.Template, variables: Mapping[str, Any]) -> tuple[str, tuple[tuple[int, int], ...]]:
@@ -231,13 +234,22 @@ def run(environment: ChatEnvironment, template: jinja2.Template, variables: Mapp
     blocks: list[str] = []
     environment.generation = []
     environment.written = 0
-    environment.deadline = time.monotonic() + limits.SECONDS
-    for block in template.generate(**variables):
-        blocks.append(block)
-        environment.written += len(block)
-        if environment.written > limits.OUTPUT_LIMIT:
-            raise LimitExceeded(f"it writes more than {limits.OUTPUT_LIMIT >> 20} Mi characters")
+    with _deadline():
+        for block in template.generate(**variables):
+            blocks.append(block)
+            environment.written += len(block)
+            if environment.written > limits.OUTPUT_LIMIT:
+                raise LimitExceeded(f"it writes more than {limits.OUTPUT_LIMIT >> 20} Mi characters")
     return "".join(blocks), tuple(environment.generation)
+
+
+@contextmanager
+def _deadline() -> Iterator[None]:
+    token = limits.DEADLINE.set(time.monotonic() + limits.SECONDS)
+    try:
+        yield
+    finally:
+        limits.DEADLINE.reset(token)
 
 
 def free_variables(source: str) -> frozenset[str]:
@@ -305,9 +317,13 @@ def _measured_filters() -> dict[str, Callable[..., Any]]:
                     limits.too_many(value)
                 elif isinstance(value, (str, list, tuple, Mapping)):
                     limits.too_many(len(value))
-            return inner(first, *args, **kwargs)
+            made = inner(first, *args, **kwargs)
+            return map(limits.checked, made) if isinstance(made, types.GeneratorType) else limits.checked(made)
 
         return _same_signature(few, inner)
+
+    def sum_(environment: Any, iterable: Any, attribute: str | int | None = None, start: Any = 0) -> Any:
+        return filters.sync_do_sum(environment, limits.checked(list(iterable)), attribute, limits.checked(start))
 
     def replace_(context: Any, s: Any, old: str, new: str, count: int | None = None) -> str:
         limits.replaced(str(s), (str(old), str(new)))
@@ -329,6 +345,7 @@ def _measured_filters() -> dict[str, Callable[..., Any]]:
     made: dict[str, Callable[..., Any]] = {
         "center": widened(filters.do_center), "indent": widened(filters.do_indent),
         "truncate": filters.do_truncate, "round": round_, "format": format_,
+        "sum": _same_signature(sum_, filters.sync_do_sum),
         "replace": _same_signature(replace_, filters.do_replace), "join": _same_signature(join_, filters.sync_do_join),
     }
     for name in ("wordwrap", "urlize", "xmlattr", "pprint"):

@@ -52,7 +52,7 @@ class ChatTemplate:
         self._clock = clock
         self._lock = threading.Lock()
         if len(source) > limits.SOURCE_LIMIT:
-            raise TemplateError(f"the chat template {name} is longer than {limits.SOURCE_LIMIT >> 20} Mi characters")
+            raise TemplateError(f"the chat template {name} is longer than {limits.SOURCE_LIMIT >> 10} Ki characters")
         try:
             self._environment, self._template = sandbox.compile_source(source, clock or datetime.now)
         except Exception as error:
