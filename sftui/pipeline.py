@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from sftui.conversations import Detected, convert
+from sftui.conversations import Detected
 from sftui.errors import RecipeError, SftuiError, TemplateError
 from sftui.model import (
     Batch,
@@ -37,14 +37,16 @@ def make_toolbox(recipe: Recipe, tokenizer: object) -> Toolbox:
     from sftui.tokens import LoadedTokenizer
 
     assert isinstance(tokenizer, LoadedTokenizer)
-    tokenizer = tokenizer.overriding(
-        eos=recipe.tokenizer.eos_token, pad=recipe.tokenizer.pad_token, bos=recipe.tokenizer.bos_token
-    )
+    trainer = trainer_named(recipe.preset)
+    tokenizer = trainer.tokenizer_of(tokenizer, recipe)
     kind, _, name = recipe.render.template.partition(":")
     if kind == "file":
         return Toolbox(tokenizer, {"default": load_template_file(name)}, name)
     if kind == "builtin":
         return Toolbox(tokenizer, {"default": builtin_template(name)}, f"builtin:{name}")
+    if kind.startswith(f"{trainer.name}/"):
+        own = recipe.render.template.partition("/")[2]
+        return Toolbox(tokenizer, {"default": trainer.own_template(own, tokenizer, recipe)}, f"{trainer.name}'s {own}")
     if kind != "tokenizer":
         raise TemplateError(f"render.template `{recipe.render.template}` is not known",
                             fix="say tokenizer, file:PATH or builtin:NAME")
@@ -72,7 +74,7 @@ def inspect_early(row: Row, detected: Detected, recipe: Recipe) -> Inspection:
     if row.data is None:
         return replace(result, stopped_at=Stage.ROW, problem=Problem(row.problem or "the row could not be read"))
     try:
-        return replace(result, conversation=convert(row, detected, recipe.data))
+        return replace(result, conversation=trainer_named(recipe.preset).convert(row, detected, recipe))
     except SftuiError as error:
         return replace(result, stopped_at=Stage.CONVERSATION, problem=as_problem(error))
 

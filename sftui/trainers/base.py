@@ -81,6 +81,22 @@ class Trainer:
 
         return detect(rows, recipe.data)
 
+    def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
+        """One row as a conversation; a trainer with row types of its own overrides this."""
+        from sftui.conversations import convert
+
+        return convert(row, detected, recipe.data)
+
+    def tokenizer_of(self, tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
+        """The tokenizer with the special tokens of the recipe; trainers that add tokens override this."""
+        wanted = recipe.tokenizer
+        return tokenizer.overriding(eos=wanted.eos_token, pad=wanted.pad_token, bos=wanted.bos_token)
+
+    def own_template(self, name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> ChatTemplate:
+        """The template that the trainer's own registry has under `name` (render.template `TRAINER/NAME`)."""
+        raise TemplateError(f"{self.name} has no template `{name}` that sftui knows",
+                            fix="set render.template to tokenizer, file:PATH or builtin:NAME")
+
     def survey(self, first: Conversation | None, recipe: Recipe, tools: Toolbox) -> Any:
         """What the trainer decides once, from the first row, for every row; goes to `Toolbox.survey`."""
         return None
