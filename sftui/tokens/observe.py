@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import util
 from typing import Any
 
 from sftui.tokens.compare import count_differences
@@ -19,6 +20,11 @@ def observations(reference: Any, facts: TokenizerFacts, place: Location, probes:
         notes.append(
             "only a tokenizer.json is known: its special tokens' roles (BOS, EOS, pad) and its chat template are not, "
             "and AutoTokenizer may pick another class once tokenizer_config.json is there"
+        )
+    if place.kind == "gguf" and (util.find_spec("torch") is None or util.find_spec("gguf") is None):
+        notes.append(
+            "AutoTokenizer needs torch and gguf to read most .gguf files: this one was loaded by the class under it, "
+            "with the same vocabulary and merges; class defaults such as the padding side may differ"
         )
     if place.kind in ("folder", "hub") and place.folder is not None and not (place.folder / "tokenizer_config.json").is_file():
         notes.append("there is no tokenizer_config.json: the roles of special tokens and the chat template may be missing")
@@ -39,7 +45,7 @@ def observations(reference: Any, facts: TokenizerFacts, place: Location, probes:
             "char_to_token fail; spans are shown only where the pieces spell the text"
         )
     if place.commit:
-        notes.append(f"from the local Hub cache, commit {place.commit[:8]}")
+        notes.append(f"from the local Hub cache, commit {place.commit[:8]}; a newer one on the Hub is not looked for")
     return tuple(notes)
 
 

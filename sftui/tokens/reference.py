@@ -31,17 +31,34 @@ def load_reference(place: Location) -> Any:
         from transformers import AutoTokenizer, TokenizersBackend
         from transformers.utils import logging
 
-        logging.set_verbosity_error()
+        logging.set_verbosity(logging.CRITICAL)  # what goes wrong is raised; the worker's stderr stays clean
         if place.kind == "file":
             return TokenizersBackend(tokenizer_file=str(place.path))
         if place.kind == "gguf":
-            assert place.path is not None
-            return AutoTokenizer.from_pretrained(
-                str(place.path.parent), gguf_file=place.path.name, trust_remote_code=False
-            )
+            return _from_gguf(place)
         return AutoTokenizer.from_pretrained(place.argument, revision=place.revision, trust_remote_code=False)
     except Exception as error:
         raise explain(error, place) from error
+
+
+def _from_gguf(place: Location) -> Any:
+    """A .gguf through AutoTokenizer, or where torch or gguf is missing through the class under it.
+
+    AutoTokenizer reads the model's config out of the file first, and needs torch and gguf for most
+    architectures. The vocabulary is converted in the same place for every class
+    (TokenizersBackend.__init__, convert_gguf_tokenizer), so only class defaults may differ.
+    """
+    from transformers import AutoTokenizer, TokenizersBackend
+
+    from sftui.tokens.gguf import stand_in
+
+    assert place.path is not None
+    folder, name = str(place.path.parent), place.path.name
+    stand_in()
+    try:
+        return AutoTokenizer.from_pretrained(folder, gguf_file=name, trust_remote_code=False)
+    except ImportError:
+        return TokenizersBackend.from_pretrained(folder, gguf_file=name)
 
 
 def read_facts(tokenizer: Any, place: Location) -> TokenizerFacts:

@@ -31,7 +31,8 @@ def explain(error: BaseException, place: Location) -> TokenizerError:
         told = reader(chain, place)
         if told is not None:
             return told
-    return _refused(place, f"{type(error).__name__}: {_first_line(error)}")
+    kind = "" if isinstance(error, (ValueError, OSError)) else f"{type(error).__name__}: "
+    return _refused(place, kind + _first_line(error))
 
 
 def no_vocabulary(place: Location, size: int) -> TokenizerError:

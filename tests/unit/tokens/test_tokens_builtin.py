@@ -69,7 +69,6 @@ def test_corpus_is_what_it_was() -> None:
 @pytest.mark.shared
 @pytest.mark.parametrize(("name", "published"), [("gemma", "trl_gemma.jinja"), ("llama3", "trl_llama3.jinja")])
 def test_templates_render_what_the_family_publishes(name: str, published: str, shared: Path) -> None:
-    pytest.importorskip("jinja2")
     auto = reference(name)
     theirs = (shared / "testdata" / "templates" / published).read_text()
     for upto in range(1, len(MESSAGES) + 1):
@@ -87,7 +86,6 @@ def test_templates_render_what_the_family_publishes(name: str, published: str, s
 
 
 def test_chatml_renders_plain_chatml() -> None:
-    pytest.importorskip("jinja2")
     text = reference("chatml").apply_chat_template(MESSAGES[:2], tokenize=False, add_generation_prompt=True)  # type: ignore[attr-defined]
     assert text == (
         "<|im_start|>user\n  What is 2+2?\n<|im_end|>\n<|im_start|>assistant\n\n4 ✂️ <|im_end|>\n<|im_start|>assistant\n"
