@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
 import select
 import shutil
 import tempfile
 import threading
 import zlib
-from typing import IO
+from typing import IO, Any
 
 from sftui.errors import SourceError
 
@@ -19,6 +20,9 @@ RATIO_LIMIT = 250
 """A file that unpacks to over 1 GiB and over 250 times its size is taken for a bomb."""
 KEEP_FREE = 1 << 30
 """Unpacking stops when less than this is left on the disk of the temporary folder."""
+
+
+READ_BUFFER = 1 << 16
 
 
 class ByteFile:
@@ -88,10 +92,9 @@ class ByteFile:
             self._checked_mtime = status.st_mtime_ns
         return ""
 
-    def open(self) -> IO[bytes]:
-        """The whole as a file object from the start, for one reader; unpacks the rest first."""
-        os.lseek(self._fd, 0, os.SEEK_SET)
-        return os.fdopen(os.dup(self._fd), "rb")
+    def open(self, *, owning: bool = False) -> io.BufferedReader:
+        """The whole as a file object; an `owning` one closes this file when it is closed."""
+        return io.BufferedReader(_Reader(self, owning), READ_BUFFER)
 
     def close(self) -> None:
         fd, self._fd = self._fd, -1
@@ -183,14 +186,48 @@ class SpooledFile(ByteFile):
     def changed(self, upto: int) -> str:
         return ""
 
-    def open(self) -> IO[bytes]:
-        while not self.complete:
-            self.fill()
-        os.lseek(self._fd, 0, os.SEEK_SET)
-        return os.fdopen(os.dup(self._fd), "rb")
-
     def close(self) -> None:
         with self._lock:
             self._finish()
             self._fd = -1
             self._spool.close()
+
+
+class _Reader(io.RawIOBase):
+    """A ByteFile as a stream with a position of its own."""
+
+    def __init__(self, file: ByteFile, owning: bool) -> None:
+        self._file = file
+        self._owning = owning
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not (data := self._file.pread(self._position, len(buffer))) and not self._file.complete:
+            self._file.fill()
+        buffer[: len(data)] = data
+        self._position += len(data)
+        return len(data)
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        if whence == os.SEEK_END:
+            while not self._file.complete:
+                self._file.fill()
+            offset += self._file.size()
+        elif whence == os.SEEK_CUR:
+            offset += self._position
+        self._position = offset
+        return offset
+
+    def close(self) -> None:
+        if not self.closed and self._owning:
+            self._file.close()
+        super().close()

@@ -23,6 +23,8 @@ from sftui.sources.source import Count, Source
 from sftui.sources.spool import ArrowSpool
 
 CHUNK = 10_000
+CHUNK_BYTES = 64 << 20
+"""Very long rows come in chunks of fewer rows, so that a chunk stays about this large."""
 
 
 class CsvSource(Source):
@@ -46,12 +48,14 @@ class CsvSource(Source):
         self._schema: Any = None
         self._spool = ArrowSpool()
         self._stream: IO[bytes] = file.open()
-        self._size = file.size()
         self._read_bytes = 0
         self._done = False
+        self._cut = False
         try:
             # the defaults of datasets.packaged_modules.csv.CsvConfig are pandas' own, but for the chunk
-            self._reader = pd.read_csv(self._stream, sep=separator, iterator=True, chunksize=CHUNK, on_bad_lines="warn")
+            self._reader = pd.read_csv(
+                self._stream, sep=separator, iterator=True, chunksize=self._chunk_rows(), on_bad_lines="warn"
+            )
             self._read_chunk()
         except pd.errors.EmptyDataError as error:
             raise SourceError("is empty", where=self.title) from error
@@ -63,12 +67,13 @@ class CsvSource(Source):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        stopped = (f"the end is missing: {self._file.stopped}",) if self._file.stopped else ()
-        return (*self._notes, *stopped)
+        stopped = self._file.stopped
+        return (*self._notes, f"the end is missing: {stopped}") if stopped else tuple(self._notes)
 
     def count(self) -> Count:
         rows = self._ends[-1] if self._ends else 0
-        return Count(rows, self._done, 1.0 if self._done else min(0.99, self._read_bytes / max(1, self._size)))
+        exact = self._done and not self._cut and not self._file.stopped
+        return Count(rows, exact, 1.0 if self._done else min(0.99, self._file.progress(self._read_bytes)))
 
     def columns(self) -> tuple[str, ...]:
         return self._decoder.columns
@@ -87,7 +92,7 @@ class CsvSource(Source):
                 raise IndexError(index)
             self._advance()
         where = f"{self.title} row {index}"
-        if why := self._file.changed(self._size):
+        if why := self._file.changed(self._read_bytes):
             return changed_under_us(index, where, why)
         with self._lock:
             chunk = bisect_right(self._ends, index)
@@ -101,6 +106,14 @@ class CsvSource(Source):
             self._spool.close()
             self._file.close()
 
+    def _chunk_rows(self) -> int:
+        head = self._file.pread(0, 1 << 20)
+        row_bytes = len(head) // max(1, head.count(b"\n"))
+        rows = min(CHUNK, max(1, CHUNK_BYTES // max(1, row_bytes)))
+        if rows < CHUNK:
+            self._notes.append(f"column types are those of {rows:,} rows at a time; datasets takes {CHUNK:,}")
+        return rows
+
     def _advance(self) -> None:
         with self._lock:
             if self._done:
@@ -110,7 +123,7 @@ class CsvSource(Source):
             except (ValueError, UnicodeDecodeError, OSError) as error:
                 known = self._ends[-1]
                 self._notes.append(f"only the first {known:,} rows are read: {str(error).strip()}")
-                self._done = True
+                self._done = self._cut = True
 
     def _read_chunk(self) -> None:
         import pyarrow as pa

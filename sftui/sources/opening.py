@@ -173,7 +173,7 @@ def _unpacked(file: ByteFile) -> ByteFile:
     if not head.startswith((GZIP, ZSTD)):
         return file
     size = file.size() if file.complete else 0
-    packed = file.open()
+    packed = file.open(owning=True)
     stream: Any
     if head.startswith(GZIP):
         stream = gzip.GzipFile(fileobj=packed)
@@ -181,6 +181,4 @@ def _unpacked(file: ByteFile) -> ByteFile:
         import pyarrow as pa
 
         stream = pa.CompressedInputStream(pa.PythonFile(packed, mode="r"), "zstd")
-    label = file.label
-    file.close()
-    return SpooledFile(stream, label, packed_size=size)
+    return SpooledFile(stream, file.label, packed_size=size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import threading
 import time
 from bisect import bisect_right
@@ -23,6 +24,7 @@ class ShardedSource(Source):
 
     def __init__(self, openers: Sequence[Callable[[], Source]], title: str, *, notes: tuple[str, ...] = ()) -> None:
         self.title = title
+        _allow_open_files(len(openers))
         self._openers = list(openers)
         self._shards: list[Source] = [self._openers.pop(0)()]
         self._ends: list[int] = []  # of every shard but the last opened one
@@ -94,3 +96,12 @@ class ShardedSource(Source):
                 self._shards.append(shard)
                 return True
             return False
+
+
+def _allow_open_files(shards: int) -> None:
+    """Every shard stays open; the usual limit of 1,024 files is only the soft one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = shards + 256
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
