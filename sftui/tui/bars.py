@@ -1,47 +1,35 @@
-"""The bars: one line each, painted from cells; the status line never loses its essential part."""
+"""The bars: one line each; the status line never loses its essential part."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from textual.strip import Strip
-from textual.widget import Widget
-
 from sftui.text import cell_width, clip, visible
 from sftui.tui.commands import footer, show_key
 from sftui.tui.keys import Keymap
-from sftui.tui.line_view import bar_strip, strip_of
-from sftui.tui.themes import DEFAULT, Styles
-from sftui.views.cells import Line, LineBuilder, Role, line
+from sftui.tui.line_view import LineView
+from sftui.views.cells import Line, LineBuilder, Role, crop, line
 
 
-class Bar(Widget, can_focus=False):
-    """Lines of cells on the bar's ground (or the pane's)."""
+class Bar(LineView):
+    """One line of cells, on a ground of its own."""
 
     DEFAULT_CSS = "Bar { height: 1; }"
-    ALLOW_SELECT = False
 
     def __init__(self, ident: str, ground: str = "bar") -> None:
-        super().__init__(id=ident)
-        self.look = Styles(DEFAULT)
+        super().__init__(ident)
         self.ground = ground
-        self.lines: tuple[Line, ...] = ()
-        self.right: Line = ()
+        self.cells: Line = ()
 
-    def show(self, lines: tuple[Line, ...], right: Line = ()) -> None:
-        if (lines, right) != (self.lines, self.right):
-            self.lines, self.right = lines, right
-            self.refresh()
+    def show(self, cells: Line) -> None:
+        self.cells = cells
+        self.repaint()
 
-    def set_look(self, look: Styles) -> None:
-        self.look = look
-        self.refresh()
+    def line_count(self) -> int:
+        return 1
 
-    def render_line(self, y: int) -> Strip:
-        cells = self.lines[y] if y < len(self.lines) else ()
-        if self.ground == "bar":
-            return bar_strip(cells, self.right if y == 0 else (), self.size.width, self.look)
-        return strip_of(cells, self.look).crop_extend(0, self.size.width, self.look.plain)
+    def line_cells(self, line: int) -> Line:
+        return crop(self.cells, self.size.width)
 
 
 @dataclass(frozen=True, slots=True)

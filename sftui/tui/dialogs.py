@@ -91,9 +91,9 @@ class Dialog(ModalScreen[int | None], inherit_bindings=False):
     def on_mount(self) -> None:
         for part in (self.bar, self.lines, self.foot):
             part.set_look(self.look)
-        self.bar.show((line((f" {visible(self.heading)}", Role.TITLE)),))
+        self.bar.show(line((f" {visible(self.heading)}", Role.TITLE)))
         keys = "j k move · Enter takes it · Esc closes" if self.lines.picking else f"j k scroll · {self.offer}Esc closes"
-        self.foot.show((line((f" {keys}", Role.DIM)),))
+        self.foot.show(line((f" {keys}", Role.DIM)))
         self.fit(self.app.size)
 
     def on_resize(self, event: events.Resize) -> None:

@@ -10,6 +10,7 @@ cache). There is no scrollbar (it would double the bytes of every line) and no s
 from __future__ import annotations
 
 from rich.segment import Segment
+from rich.style import Style
 from textual import events
 from textual.cache import LRUCache
 from textual.geometry import Region
@@ -17,8 +18,9 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from sftui.text import cell_width
 from sftui.tui.themes import DEFAULT, Styles
-from sftui.views.cells import Line
+from sftui.views.cells import Line, Role
 
 STRIPS = 1024
 WHEEL = 3
@@ -46,6 +48,7 @@ class LineView(Widget, can_focus=False, inherit_bindings=False):
     def __init__(self, ident: str) -> None:
         super().__init__(id=ident)
         self.look = Styles(DEFAULT)
+        self.ground = "back"
         self.top = 0
         self.left = 0
         self.strips: LRUCache[Line, Strip] = LRUCache(STRIPS)
@@ -67,7 +70,9 @@ class LineView(Widget, can_focus=False, inherit_bindings=False):
     # — painting —
 
     def repaint(self) -> None:
-        """Marks the cells that differ from what is on the terminal."""
+        """Marks the cells that differ from what is on the terminal; a hidden pane waits until it is shown."""
+        if not self.display or not self.size:
+            return
         before, after = self._shown, self.visible_lines()
         self._shown = after
         regions = []
@@ -85,12 +90,16 @@ class LineView(Widget, can_focus=False, inherit_bindings=False):
     def render_line(self, y: int) -> Strip:
         width = self.size.width
         if y >= len(self._shown):
-            return Strip.blank(width, self.look.plain)
+            return Strip.blank(width, self.blank)
         cells = self._shown[y]
         strip = self.strips.get(cells)
         if strip is None:
-            strip = self.strips[cells] = strip_of(cells, self.look)
-        return strip.crop_extend(self.left, self.left + width, self.look.plain)
+            strip = self.strips[cells] = strip_of(cells, self.look, self.ground)
+        return strip.crop_extend(self.left, self.left + width, self.blank)
+
+    @property
+    def blank(self) -> Style:
+        return self.look.of(Role.PLAIN, ground=self.ground)
 
     def set_look(self, look: Styles) -> None:
         self.look = look
@@ -131,7 +140,13 @@ class LineView(Widget, can_focus=False, inherit_bindings=False):
     # — events —
 
     def on_resize(self, event: events.Resize) -> None:
-        self._shown = []
+        self.draw_anew()
+
+    def on_show(self, event: events.Show) -> None:
+        self.draw_anew()
+
+    def draw_anew(self) -> None:
+        """Lays out and draws everything: another size, or shown again."""
         self.resized()
         self._shown = self.visible_lines()
         self.refresh()
@@ -155,32 +170,48 @@ class LineView(Widget, can_focus=False, inherit_bindings=False):
 def difference(old: Line, new: Line) -> tuple[int, int]:
     """The cells from the first to after the last in which two lines differ."""
     start = 0
+    common = 0
     for a, b in zip(old, new):
         if a != b:
+            if (a.role, a.over) == (b.role, b.over):
+                start += cell_width(_shared(a.text, b.text))
             break
         start += a.width
-    else:
-        n = min(len(old), len(new))
-        old, new = old[n:], new[n:]
-        return start, start + max(sum(s.width for s in old), sum(s.width for s in new))
+        common += 1
     old_width, new_width = sum(s.width for s in old), sum(s.width for s in new)
     end = max(old_width, new_width)
     if old_width == new_width:
-        for a, b in zip(reversed(old), reversed(new)):
+        for a, b in zip(reversed(old[common:]), reversed(new[common:])):
             if a != b:
                 break
             end -= a.width
     return start, end
 
 
+def _shared(a: str, b: str) -> str:
+    """The beginning that two texts share."""
+    for i, (x, y) in enumerate(zip(a, b)):
+        if x != y:
+            return a[:i]
+    return min(a, b, key=len)
+
+
 def strip_of(cells: Line, look: Styles, ground: str = "back") -> Strip:
-    """One line of cells as a strip."""
-    return Strip([Segment(run.text, look.of(run.role, run.over, ground)) for run in cells])
+    """One line of cells as a strip; runs that look the same are one, and blanks take the style before them."""
+    segments: list[Segment] = []
+    text, style = "", None
+    for run in cells:
+        own = look.of(run.role, run.over, ground)
+        blank = not run.over and style is not None and run.text.isspace() and not _drawn_on_blanks(style)
+        if style is None or own == style or blank:
+            text, style = text + run.text, style or own
+        else:
+            segments.append(Segment(text, style))
+            text, style = run.text, own
+    if style is not None:
+        segments.append(Segment(text, style))
+    return Strip(segments)
 
 
-def bar_strip(left: Line, right: Line, width: int, look: Styles) -> Strip:
-    """A bar: what is left, blank, what is right; the left gives way."""
-    head, tail = strip_of(left, look, "bar"), strip_of(right, look, "bar")
-    room = max(0, width - tail.cell_length)
-    body = head.crop(0, room).extend_cell_length(room, look.bar)
-    return Strip.join([body, tail]).crop_extend(0, width, look.bar)
+def _drawn_on_blanks(style: Style) -> bool:
+    return bool(style.reverse or style.underline or style.strike)

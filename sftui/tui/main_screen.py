@@ -12,6 +12,7 @@ from dataclasses import replace
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container
+from textual.geometry import Size
 from textual.message import Message
 from textual.screen import Screen
 
@@ -56,8 +57,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
     #body { layout: horizontal; height: 1fr; }
     #work { layout: vertical; width: 1fr; height: 1fr; }
     #work.-beside { layout: horizontal; }
-    #list { width: 21; border-right: solid $rule; }
-    MainScreen.-wide #list { width: 42; }
+    #list { width: 24; border-right: solid $rule; }
     #recipe { width: 40; border-right: solid $rule; display: none; }
     MainScreen.-wide #recipe { width: 52; }
     #tokens, #document { width: 1fr; height: 1fr; }
@@ -83,6 +83,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.said = ""
         self.said_role = Role.PLAIN
         self.list_wanted = True
+        self.laid_out_for = Size(0, 0)
         self.status_bar = Bar("status")
         self.rows = RowList("list")
         self.recipe = RecipePane(workspace, "recipe")
@@ -91,6 +92,10 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.detail = Bar("detail", ground="back")
         self.prompt = Prompt(self)
         self.footer = Bar("footer")
+        self.work = Container(id="work")
+        self.panes = (self.rows, self.recipe, self.tokens, self.document, self.status_bar, self.detail, self.footer)
+        for pane in self.panes:
+            pane.look = look
         self.row_commands = RowCommands(self)
         self.search_commands = SearchCommands(self)
         self.look_commands = LookCommands(self)
@@ -103,11 +108,13 @@ class MainScreen(Screen[None], inherit_bindings=False):
         }
 
     def compose(self) -> ComposeResult:
+        self.laid_out_for = self.app.size
+        self.set_panes(self.app.size)
         yield self.status_bar
         with Container(id="body"):
             yield self.rows
             yield self.recipe
-            with Container(id="work"):
+            with self.work:
                 yield self.tokens
                 yield self.document
         yield self.detail
@@ -116,8 +123,6 @@ class MainScreen(Screen[None], inherit_bindings=False):
     # — life —
 
     def on_mount(self) -> None:
-        self.set_look(self.look)
-        self.update_bars()
         self.workspace.listen(self.heard)
 
     def heard(self, event: ev.Event) -> None:
@@ -126,24 +131,26 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     def set_look(self, look: Styles) -> None:
         self.look = look
-        for pane in (self.rows, self.recipe, self.tokens, self.document, self.status_bar, self.detail, self.footer):
+        for pane in self.panes:
             pane.set_look(look)
 
     def on_resize(self, event: events.Resize) -> None:
-        self.set_panes()
+        if event.size != self.laid_out_for:
+            self.laid_out_for = event.size
+            self.set_panes()
 
-    def set_panes(self) -> None:
+    def set_panes(self, size: Size | None = None) -> None:
         """Which panes are seen at this size; the list gives way to the recipe where there is no room."""
-        width, height = self.size
+        width, height = size or self.size
         narrow, wide = width < NARROW, width >= WIDE
         self.set_class(narrow, "-narrow")
         self.set_class(wide, "-wide")
         recipe_open, document_open = self.look_commands.recipe_open, self.look_commands.open_view is not None
-        work = self.query_one("#work")
         beside = wide and not (recipe_open and width < 160)
-        work.set_class(beside, "-beside")
-        work.set_class(not beside and height >= TALL, "-below")
+        self.work.set_class(beside, "-beside")
+        self.work.set_class(not beside and height >= TALL, "-below")
         self.recipe.display = recipe_open
+        self.rows.styles.width = self.rows.digits + (39 if wide else 21) if not narrow else "1fr"
         self.rows.display = self.list_wanted and (not recipe_open or (wide and width >= 160))
         self.document.display = document_open
         self.tokens.display = not document_open or beside or height >= TALL
@@ -225,9 +232,14 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     # — bars —
 
+    @property
+    def width(self) -> int:
+        """Cells of the screen, also before it was laid out."""
+        return self.size.width or self.app.size.width
+
     def set_status(self, **changes: object) -> None:
         self.status = replace(self.status, **changes)  # type: ignore[arg-type]
-        self.status_bar.show((status_cells(self.status, self.size.width),))
+        self.status_bar.show(status_cells(self.status, self.width))
 
     def say(self, text: str, role: Role = Role.PLAIN) -> None:
         """An answer in the line under the panes, until the next key."""
@@ -236,11 +248,11 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     def update_detail(self) -> None:
         if self.said:
-            self.detail.show((message_cells(self.said, self.said_role),))
+            self.detail.show(message_cells(self.said, self.said_role))
         else:
-            self.detail.show((self.look_commands.sentence(),))
+            self.detail.show(self.look_commands.sentence())
 
     def update_bars(self) -> None:
         self.set_status()
         self.update_detail()
-        self.footer.show((footer_cells(self.context, self.size.width, self.keymap),))
+        self.footer.show(footer_cells(self.context, self.width, self.keymap))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from sftui.views import Role
+
 if TYPE_CHECKING:
     from textual.widgets import Input
 
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Prompt:
-    """Takes the place of the line under the panes while it is open."""
+    """Takes the place of the footer while it is open; the line above says what is asked."""
 
     def __init__(self, screen: MainScreen) -> None:
         self.screen = screen
@@ -34,33 +36,35 @@ class Prompt:
             self.screen.mount(field, after=self.screen.detail)
         self._done = done
         self._at_once = at_once or (lambda text: False)
-        self.open = True
-        field.placeholder = label
+        self.screen.say(label)
         with field.prevent(_changed()):
             field.value = value
         field.cursor_position = len(value)
-        field.display = True
-        field.focus()
-        self.screen.detail.display = False
+        self.reopen()
+
+    def reopen(self) -> None:
+        """The same question again, with what was typed still there."""
+        assert self._input is not None
+        self.open = True
+        self._input.display = True
+        self._input.focus()
+        self.screen.footer.display = False
 
     def close(self) -> None:
         self.open = False
         if self._input is not None:
             self._input.display = False
         self.screen.set_focus(None)
-        self.screen.detail.display = True
-        self.screen.update_detail()
+        self.screen.footer.display = True
+        self.screen.say("")
 
     def submitted(self, text: str) -> None:
+        self.close()
         complaint = self._done(text)
         if complaint is None:
-            if self.open:
-                self.close()
             return
-        assert self._input is not None
-        with self._input.prevent(_changed()):
-            self._input.value = ""
-        self._input.placeholder = complaint
+        self.reopen()
+        self.screen.say(complaint, Role.ERROR)
 
     def typed(self, text: str) -> None:
         if self.open and self._at_once(text):

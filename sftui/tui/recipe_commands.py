@@ -42,12 +42,12 @@ class RecipeCommands:
     # — changing —
 
     def cycle(self, step: int) -> None:
-        """The next choice of a knob that has choices; others open the prompt."""
+        """The next choice of a knob that has choices; others are typed."""
         info = self.screen.recipe.knob
         value = self.screen.recipe.value(info)
         choices: tuple[Any, ...] = self._choices()
         if not choices:
-            self.edit()
+            self.screen.say(f"{info.path}: Enter types a value", Role.DIM)
             return
         at = choices.index(value) if value in choices else 0
         self.put(info.path, choices[(at + step) % len(choices)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 from sftui.recipe import KnobInfo, get, knobs
@@ -19,10 +20,18 @@ class RecipePane(LineView):
     def __init__(self, workspace: Workspace, ident: str) -> None:
         super().__init__(ident)
         self.workspace = workspace
-        self.infos = (PRESET, *knobs())
         self.marked = 0
         self.active = False
-        self.paths = [entry.path for entry in recipe_lines(workspace.recipe, workspace.base_recipe, 40)]
+
+    @cached_property
+    def infos(self) -> tuple[KnobInfo, ...]:
+        """Every knob, the preset first; made on first use, to paint sooner."""
+        return (PRESET, *knobs())
+
+    @cached_property
+    def paths(self) -> list[str]:
+        """The knob of each line; empty for the title of a section."""
+        return [entry.path for entry in recipe_lines(self.workspace.recipe, self.workspace.base_recipe, 40)]
 
     @property
     def knob(self) -> KnobInfo:
@@ -40,6 +49,8 @@ class RecipePane(LineView):
         self.repaint()
 
     def resized(self) -> None:
+        if not self.display:
+            return
         at = self.paths.index(self.knob.path)
         self.keep_in_view(at - 1 if at and not self.paths[at - 1] else at)
         self.keep_in_view(at)
@@ -54,7 +65,7 @@ class RecipePane(LineView):
             self.move([info.path for info in self.infos].index(self.paths[number]) - self.marked)
 
     def line_count(self) -> int:
-        return len(self.paths)
+        return len(self.paths) if self.display else 0
 
     def visible_lines(self) -> list[Line]:
         cursor = self.knob.path if self.active else ""

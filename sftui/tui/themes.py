@@ -93,8 +93,6 @@ class Styles:
         self.palette = PALETTES[name]
         self._flat = name in ("ansi", "mono")
         self._styles: dict[tuple[Role, Over, str], Style] = {}
-        self.plain = self.of(Role.PLAIN)
-        self.bar = self.of(Role.PLAIN, ground="bar")
 
     def of(self, role: Role, over: Over = Over.NONE, ground: str = "back") -> Style:
         key = (role, over, ground)

@@ -51,7 +51,7 @@ class TokenPane(LineView):
 
     def show(self, inspection: Inspection, recipe: Recipe, *, hits: tuple[int, ...] = (), cursor: int | None = None) -> None:
         """Another inspection; the cursor stays where it was on the same row, else starts anew."""
-        same = self.inspection is not None and self.inspection.row.index == inspection.row.index
+        same = self.table is not None and self.inspection is not None and self.inspection.row.index == inspection.row.index
         self.inspection, self.waiting_for = inspection, None
         self.shift_kind = recipe.loss.shift
         self.table = make_table(inspection, ignore_index=recipe.mask.ignore_index)
