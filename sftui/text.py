@@ -16,11 +16,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
 
 NEWLINE = "⏎"
 SPACE = "␣"
 TAB = "⇥"
 ELLIPSIS = "…"
+EMPTY = "‹›"
+"""A token that stands for nothing at all."""
 
 MAX_MARKS = 2
 """Combining marks shown on one character; more would climb over the lines above."""
@@ -55,18 +58,18 @@ def visible(text: str, *, newline: str = NEWLINE) -> str:
     if text.isascii() and text.isprintable():
         return text
     shown = text.translate(_STAND_INS)
-    return shown if shown.isascii() else _MARKED.sub(_steady_marks, shown)
+    return shown if shown.isascii() else _marked().sub(_steady_marks, shown)
 
 
 def visible_token(surface: bytes, piece: str) -> str:
     """What a token cell shows: the bytes the token stands for, every space and newline visible.
 
     ␣ space, ⏎ newline, ⇥ tab, `‹E2 9C›` bytes of half characters. An empty `surface` (unknown)
-    shows the vocabulary's `piece`. Literal ␣ ⏎ ⇥ in the data show as code points, so that a cell
+    shows the vocabulary's `piece`, and nothing at all `‹›`. Literal ␣ ⏎ ⇥ in the data show as code points, so that a cell
     never says two things.
     """
     if not surface:
-        return visible(piece).replace(" ", SPACE)
+        return visible(piece).replace(" ", SPACE) or EMPTY
     try:
         return _token_text(surface.decode())
     except UnicodeDecodeError:
@@ -164,6 +167,13 @@ def _steady_marks(match: re.Match[str]) -> str:
     return base + marks[:keep] + "".join(map(_code_point, marks[keep:]))
 
 
+@cache
+def _marked() -> re.Pattern[str]:
+    """Any run of marks with the character before it; built when first needed (5 ms)."""
+    marks = "".join(re.escape(chr(c)) for low, high in _MARK_RANGES for c in range(low, high + 1) if _is_mark(c))
+    return re.compile(f"([^{marks}]?)([{marks}]+)")
+
+
 class _StandIns(dict[int, str]):
     """Filled as characters are met, so that only the first of each is looked up in Unicode."""
 
@@ -184,9 +194,5 @@ class _Widths(dict[str, int]):
 
 _STAND_INS = _StandIns()
 _WIDTHS = _Widths()
-_MARKS = "".join(
-    re.escape(chr(code)) for low, high in _MARK_RANGES for code in range(low, high + 1) if _is_mark(code)
-)
-_MARKED = re.compile(f"([^{_MARKS}]?)([{_MARKS}]+)")
 _HALVES = re.compile("([\udc80-\udcff]+)")
 _LITERAL = re.compile(f"([{SPACE}{NEWLINE}{TAB}])")

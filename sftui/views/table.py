@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from sftui.model import IGNORE_INDEX, NOWHERE, Example, Inspection, Part, Reason, Tokens
-from sftui.text import SPACE, visible, visible_token
+from sftui.text import EMPTY, SPACE, visible, visible_token
 from sftui.views.cells import Role
 
 TRAINED = "█"
@@ -224,6 +224,10 @@ def _cells(tokens: Tokens) -> tuple[str, ...]:
     return tuple(cells)
 
 
+_BLANKS = (EMPTY, SPACE, "▁")
+"""Cells of a lone metaspace: T5's stands for the space before its neighbour, whose offsets it has."""
+
+
 def _flow(inspection: Inspection, cells: tuple[str, ...]) -> tuple[str, ...]:
     """What the text zoom shows per token: its stretch of the rendered text, read by offsets.
 
@@ -250,7 +254,8 @@ def _flow(inspection: Inspection, cells: tuple[str, ...]) -> tuple[str, ...]:
         if not equal and start >= reached and not start <= after < end:
             flow[i] = visible_token(stretch.encode("utf-8", "surrogatepass"), tokens.pieces[i])
         if start > reached:
-            flow[i] = visible(text[reached:start]).replace(" ", SPACE) + flow[i]
+            gap = visible(text[reached:start]).replace(" ", SPACE)
+            flow[i] = gap if start == after and flow[i] in _BLANKS else gap + flow[i]
         if end > reached:
             reached = end
     return tuple(flow)

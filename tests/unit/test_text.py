@@ -91,7 +91,7 @@ def test_token_cells_are_safe_for_any_bytes(surface: bytes) -> None:
         (b" \xe2\x9c", "Ġâľ", "␣‹E2 9C›"),
         ("␣".encode(), "x", "‹2423›"),
         (b"", "<unk>", "<unk>"),
-        (b"", "", ""),
+        (b"", "", "‹›"),
         (b"\x1b[31m", "x", "␛[31m"),
         ("中".encode(), "x", "中"),
     ],
