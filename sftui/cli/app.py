@@ -107,7 +107,9 @@ def run(words: list[str]) -> int:
         if os.path.exists(words[0]):
             click.echo(f"sftui: `{words[0]}` is the command; to open the file say ./{words[0]}", err=True)
     try:
-        code = command.main(args=rest, prog_name=command.name, standalone_mode=False)
+        # Not command.main: it answers a closed pipe with exit code 1 before we could.
+        with command.make_context(command.name, list(rest)) as context:
+            code = command.invoke(context)
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.Abort:

@@ -25,7 +25,7 @@ def prepare_function(recipe: Recipe, prepared: Prepared) -> str:
         lines += _stored(recipe, prepared)
     else:
         if detected.format == "text":
-            lines += _text(prepared)
+            lines += _text(recipe, prepared)
         else:
             lines += _rendered(recipe, prepared)
         lines += _tokenized(recipe, prepared)
@@ -33,8 +33,10 @@ def prepare_function(recipe: Recipe, prepared: Prepared) -> str:
     return "\n".join([*_indented_blank(lines), ""])
 
 
-def _text(prepared: Prepared) -> list[str]:
+def _text(recipe: Recipe, prepared: Prepared) -> list[str]:
     assert prepared.detected is not None
+    if recipe.mask.rule not in ("all", "completion"):
+        raise ExportError(f"mask.rule {recipe.mask.rule} needs messages", why="the rows are plain text", fix="set mask.rule to all")
     column = literal(prepared.detected.fields.get("text", "text"))
     return [f"    text = row[{column}]", "    if not isinstance(text, str):", '        raise ValueError("not text")']
 

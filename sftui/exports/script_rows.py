@@ -136,6 +136,11 @@ def read_function(prepared: Prepared) -> str:
     raise ExportError(f"preprocess.py cannot read {prepared.kind or 'this'} data", fix="export the recipe instead")
 
 
+def maps_calls(detected: Detected, recipe: Recipe) -> bool:
+    """Whether a function_call turn becomes tool calls (`conversations.convert` has the same rule)."""
+    return recipe.data.function_calls == "tool_calls" and "function_call" in detected.role_map
+
+
 def row_functions(recipe: Recipe, prepared: Prepared) -> list[str]:
     """`to_messages(row)` and what it needs; nothing for data without messages."""
     detected = prepared.detected
@@ -143,11 +148,11 @@ def row_functions(recipe: Recipe, prepared: Prepared) -> list[str]:
     if detected.format in ("text", "tokenized"):
         return []
     if detected.format in ("messages", "sharegpt"):
-        made = [*_turn_functions(detected), _messages_function(detected)]
+        made = [*_turn_functions(detected, recipe), _messages_function(detected)]
     elif detected.format == "alpaca":
         made = [TEXT_OF, _alpaca_function(detected, recipe)]
     elif detected.format in ("prompt_completion", "columns"):
-        made = [*_turn_functions(detected), TEXT_OF, _pair_function(detected, recipe)]
+        made = [*_turn_functions(detected, recipe), TEXT_OF, _pair_function(detected, recipe)]
     else:
         raise ExportError(f"preprocess.py cannot express data.format {detected.format}", fix="export the recipe instead")
     if recipe.data.strict_turns != "off":
@@ -174,12 +179,12 @@ def renamed_roles(detected: Detected) -> dict[str, str]:
     return {role: name for role, name in detected.role_map.items() if role != name}
 
 
-def _turn_functions(detected: Detected) -> list[str]:
+def _turn_functions(detected: Detected, recipe: Recipe) -> list[str]:
     role, content = detected.message_keys.get("role", "role"), detected.message_keys.get("content", "content")
     if renamed_keys(detected):
         lines = [
-            "        message = {KEYS.get(key, key): value for key, value in turn.items()}\n",
-            "        message.update((KEYS[key], turn[key]) for key in KEYS if key in turn)\n",
+            "        taken = {KEYS[key] for key in KEYS if key in turn}\n",
+            "        message = {KEYS.get(k, k): v for k, v in turn.items() if k in KEYS or k not in taken}\n",
         ]
     else:
         lines = ["        message = dict(turn)\n"]
@@ -189,7 +194,7 @@ def _turn_functions(detected: Detected) -> list[str]:
         f"            raise ValueError({literal(f'a message without {content}')})\n" if content != "content" else
         '            if difflib.get_close_matches("content", turn, cutoff=0.75) or "value" in turn or "text" in turn:\n'
         '                raise ValueError("a message without content")\n')
-    calls = detected.format == "sharegpt"
+    calls = maps_calls(detected, recipe)
     turns = TURNS.format(role=literal(role), content_check=check, message="".join(lines),
                          calls=CALLS.format(role=literal(role)) if calls else "")
     return [ADD_CALLS, turns] if calls else [turns]

@@ -1,0 +1,128 @@
+"""`sftui encode`: records, exit codes, and files that are whole or not there."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+TOK = ("-t", "builtin:chatml")
+
+
+def test_one_record_a_row_whatever_the_row_is(sftui, data: Path) -> None:
+    done = sftui("encode", data, *TOK, "-o", "-")
+    good, dropped, failed, last = done.records()
+    assert set(good) == {"row", "input_ids", "labels", "attention_mask"}
+    assert len(good["input_ids"]) == len(good["labels"]) == len(good["attention_mask"])
+    assert set(dropped) == {"row", "dropped"} and "not from the assistant" in dropped["dropped"]
+    assert set(failed) == {"row", "error"} and failed["row"] == 2
+    assert last["row"] == 3 and last["input_ids"]
+    assert done.code == 2, "a row that could not be prepared ends the command with 2, after all others"
+    assert "4 rows, 1 dropped by the trainer, 1 could not be prepared" in done.err
+
+
+def test_explain_goes_along_the_ids_and_the_labels(sftui, data: Path) -> None:
+    plain = sftui("encode", data, *TOK, "-o", "-", "--explain").records()[0]
+    n = len(plain["input_ids"])
+    assert [len(plain[key]) for key in ("tokens", "reasons", "spans", "labels")] == [n] * 4
+    assert plain["spans"][-2][3] == "terminator"
+    shifted = sftui("encode", data, *TOK, "-o", "-", "--explain", "--trainer", "manual-shift").records()[0]
+    assert shifted["input_ids"] == plain["input_ids"][:-1] and shifted["labels"] == plain["labels"][1:]
+    assert shifted["tokens"] == plain["tokens"][:-1] and shifted["reasons"] == plain["reasons"][1:]
+
+
+def test_stdout_is_plain_ascii_data(sftui, data: Path) -> None:
+    out = sftui("encode", data, *TOK, "-o", "-", "--explain").out
+    assert out.isascii() and "\x1b" not in out
+
+
+def test_jsonl_and_parquet_hold_the_same(sftui, data: Path, tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    for explain in ((), ("--explain",)):
+        lines, table = tmp_path / "out.jsonl", tmp_path / "out.parquet"
+        assert sftui("encode", data, *TOK, "-o", lines, "--force", *explain).out == ""
+        sftui("encode", data, *TOK, "-o", table, "--force", *explain)
+        rows = pq.read_table(table).to_pylist()
+        for row in rows:
+            row["spans"] = [s and list(s.values()) for s in row["spans"]] if row.get("spans") else None
+        kept = [{key: value for key, value in row.items() if value is not None} for row in rows]
+        assert kept == [json.loads(line) for line in lines.read_text().splitlines()]
+
+
+def test_overwriting_needs_force_where_nobody_can_be_asked(sftui, data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    out.write_text("precious")
+    done = sftui("encode", data, *TOK, "-o", out)
+    assert done.code == 2 and "--force" in done.err and out.read_text() == "precious"
+    sftui("encode", data, *TOK, "-o", out, "--force")
+    assert out.read_text() != "precious"
+
+
+@pytest.mark.parametrize(("name", "told"), [("out.txt", "OUT.jsonl or OUT.parquet"), ("no/such/out.jsonl", "no such file or directory")])
+def test_what_cannot_be_written_is_told_in_one_sentence(sftui, data: Path, tmp_path: Path, name: str, told: str) -> None:
+    done = sftui("encode", data, *TOK, "-o", tmp_path / name)
+    assert done.code == 2 and told in done.err and len(done.err.splitlines()) == 1
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["rows.jsonl"] or "cache" in str(list(tmp_path.iterdir()))
+
+
+def test_a_full_disk_leaves_nothing(sftui, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    out = tmp_path / "o" / "out.jsonl"
+    out.parent.mkdir()
+    done = sftui("encode", data, *TOK, "-o", out)
+    assert done.code == 2 and "no space left" in done.err and list(out.parent.iterdir()) == []
+
+
+def many_rows(path: Path) -> Path:
+    row = json.dumps({"messages": [{"role": "user", "content": "Hello? " * 50}, {"role": "assistant", "content": "Hi. " * 50}]})
+    path.write_text((row + "\n") * 20_000)
+    return path
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_an_encode_that_is_ended_leaves_what_was_there(tmp_path: Path, number: int) -> None:
+    """SIGTERM takes the unfinished file away; after kill -9 the target is still the old one."""
+    data = many_rows(tmp_path / "many.jsonl")
+    folder = tmp_path / "out"
+    folder.mkdir()
+    out = folder / "out.jsonl"
+    out.write_text("precious")
+    command = [sys.executable, "-m", "sftui", "encode", str(data), *TOK, "-o", str(out), "--force"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 30
+    while not any(p.suffix == ".part" and p.stat().st_size for p in folder.iterdir()):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(number)
+    process.communicate(timeout=10)
+    assert process.returncode in (128 + number, -number)
+    assert out.read_text() == "precious"
+    if number == signal.SIGTERM:
+        assert list(folder.iterdir()) == [out]
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    data = many_rows(tmp_path / "many.jsonl")
+    command = [sys.executable, "-m", "sftui", "encode", str(data), *TOK, "-o", "-"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    err = process.stderr.read()
+    assert process.wait(20) == 0 and err == b""
+
+
+def test_stdin_is_read_where_data_is_a_dash(data: Path) -> None:
+    command = [sys.executable, "-m", "sftui", "encode", "-", *TOK, "-o", "-"]
+    done = subprocess.run(command, input=data.read_bytes(), capture_output=True)
+    assert [json.loads(line)["row"] for line in done.stdout.splitlines()] == [0, 1, 2, 3]

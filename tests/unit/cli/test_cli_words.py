@@ -1,0 +1,112 @@
+"""What the command line understands, and what it says where it does not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TOK = ("-t", "builtin:chatml")
+
+
+def test_sftui_alone_says_what_to_try(sftui) -> None:
+    done = sftui()
+    assert done.code == 0 and "sftui demo" in done.out and "sftui data.jsonl -t" in done.out
+
+
+@pytest.mark.parametrize("command", [(), ("demo",), ("show",), ("encode",), ("export",)])
+def test_every_command_has_help(sftui, command: tuple[str, ...]) -> None:
+    done = sftui(*command, "--help")
+    assert done.code == 0 and done.out.startswith("Usage: sftui")
+
+
+@pytest.mark.parametrize(("words", "told"), [
+    (("--trainer", "hf-trianer"), "did you mean `hf-trainer`?"),
+    (("--set", "length.mx=3"), "length.max"),
+    (("--set", "length.max"), "is not PATH=VALUE"),
+    (("--set", "length.max=many"), "whole number"),
+    (("--set", "mask.rule=complettion"), "did you mean `completion`?"),
+    (("--data-format", "mesages"), "did you mean `messages`?"),
+    (("--field", "messages"), "is not OUR=THEIRS"),
+    (("--field", "messages=mesages"), "did you mean `messages`"),
+    (("--template", "chatlm"), "did you mean `chatml`?"),
+    (("--template", "none.jinja"), "none.jinja"),
+    (("--recipe", "none.yaml"), "none.yaml: the recipe cannot be read, because no such file"),
+    (("--recipe", "none.yaml", "--trainer", "hf-trainer"), "give one of them"),
+    (("-t", "builtin:chatlm"), "builtin:chatml"),
+    (("--max-length", "0"), "max-length"),
+    (("--rwo", "3"), "--row"),
+])
+def test_mistakes_are_told_in_one_sentence_with_the_nearest(sftui, data: Path, words: tuple[str, ...], told: str) -> None:
+    given = words if "-t" in words else (*TOK, *words)
+    done = sftui("show", data, *given)
+    assert (done.code, done.out) == (2, "") and told in done.err and "Traceback" not in done.err
+
+
+def test_data_that_is_not_there_is_told(sftui, tmp_path: Path) -> None:
+    done = sftui("show", tmp_path / "none.jsonl", *TOK)
+    assert done.code == 2 and "none.jsonl" in done.err
+
+
+def test_no_tokenizer_says_how_to_give_one(sftui, data: Path) -> None:
+    done = sftui("show", data)
+    assert done.code == 2 and "-t NAME" in done.err
+
+
+def test_hostile_names_do_not_reach_the_terminal(sftui) -> None:
+    done = sftui("show", "\x1b[31mred\x07.jsonl", *TOK)
+    assert done.code == 2 and "\x1b" not in done.err and "\x07" not in done.err
+
+
+def test_debug_shows_the_trace(sftui, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    from sftui.cli import main
+    from sftui.errors import SftuiError
+
+    with pytest.raises(SftuiError):
+        main(["show", str(tmp_path / "none.jsonl"), *TOK, "--debug"])
+
+
+def test_a_file_named_like_a_command_opens_with_its_path(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "show").write_bytes(data.read_bytes())
+    command = [sys.executable, "-m", "sftui", "show", "./show", *TOK]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0 and "trained" in done.stdout
+    assert "`show` is the command; to open the file say ./show" in done.stderr
+
+
+def test_the_inspector_needs_a_terminal(sftui, data: Path) -> None:
+    done = sftui(data, *TOK)
+    assert done.code == 2 and "needs a terminal" in done.err
+
+
+def test_a_recipe_is_where_a_command_starts(sftui, data: Path, tmp_path: Path) -> None:
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text("preset: manual-shift\ntokenizer: {name: 'builtin:llama3'}\nlength: {max: 5}\n")
+    done = sftui("encode", data, "--recipe", recipe, "-o", "-")
+    assert len(done.records()[0]["input_ids"]) == 4
+    done = sftui("encode", data, "--recipe", recipe, "-o", "-", "--max-length", 7)
+    assert len(done.records()[0]["input_ids"]) == 6
+
+
+def test_stored_choices_of_the_opening_options(data: Path, tmp_path: Path) -> None:
+    from sftui.cli.opening import template_of
+
+    (tmp_path / "t.jinja").write_text("x")
+    assert template_of("chatml") == "builtin:chatml"
+    assert template_of(str(tmp_path / "t.jinja")) == f"file:{tmp_path / 't.jinja'}"
+    assert template_of("builtin:gemma") == "builtin:gemma" and template_of("tokenizer") == "tokenizer"
+
+
+def test_every_sample_opens(sftui) -> None:
+    from sftui.cli.demo import demo_options, samples
+    from sftui.cli.loading import loaded_session
+
+    assert len(samples()) >= 5
+    for name in samples():
+        session = loaded_session(demo_options(name, None))
+        assert session.inspect(0).row.index == 0
+        session.close()
+    done = sftui("demo", "chat_mesages")
+    assert done.code == 2 and "did you mean `chat_messages`?" in done.err
