@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import gc
 import sys
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,6 @@ def give_back() -> None:
 
     Parsing a 128k vocabulary leaves tens of MB of freed but unreturned heap behind.
     """
-    gc.collect()
     if not sys.platform.startswith("linux"):
         return
     try:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sftui.tokens import builtin
 from sftui.tokens.builtin import corpus, templates
+from sftui.tokens.facts import TokenizerFacts
 
 WORDS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}%s| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 """How Llama 3 (three digits together) and Qwen2.5 (each digit alone) split text before BPE."""
@@ -100,16 +102,30 @@ MAKERS = {"chatml": chatml, "gemma": gemma, "llama3": llama3}
 
 def write(name: str, folder: Path) -> None:
     """Train one tokenizer and write tokenizer.json, tokenizer_config.json and facts.json into `folder`."""
-    from sftui.tokens.locate import Location
-    from sftui.tokens.reference import load_reference, read_facts
-
     backend, config = MAKERS[name]()
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "tokenizer.json").write_text(backend.to_str(), encoding="utf-8")
     config = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False, **config}
     _write_json(folder / "tokenizer_config.json", config)
+    _write_json(folder / "facts.json", facts_of(name, folder).to_json())
+
+
+def facts_of(name: str, folder: Path) -> TokenizerFacts:
+    """The facts of a built-in tokenizer as AutoTokenizer loads its folder, which is what makes it proven."""
+    from sftui.tokens.compare import serialise
+    from sftui.tokens.locate import Location
+    from sftui.tokens.observe import observations
+    from sftui.tokens.probes import probe_strings
+    from sftui.tokens.reference import load_reference, read_facts
+
     place = Location(builtin.PREFIX + name, "folder", str(folder), folder)
-    _write_json(folder / "facts.json", read_facts(load_reference(place), place).to_json())
+    reference = load_reference(place)
+    facts = read_facts(reference, place)
+    probes = probe_strings(facts.special_tokens.values())
+    _, differ = serialise(reference, facts, probes)
+    if differ:
+        raise ValueError(f"{name}: {differ} of {len(probes)} probe strings differ from AutoTokenizer")
+    return replace(facts, probes=len(probes)).noting(*observations(reference, facts, place, probes))
 
 
 def _byte_level(size: int, *, digits: str) -> Any:

@@ -14,7 +14,7 @@ from sftui.tokens.compare import count_differences
 from sftui.tokens.facts import from_json
 from sftui.tokens.locate import Location
 from sftui.tokens.probes import probe_strings
-from sftui.tokens.reference import load_reference, read_facts
+from sftui.tokens.reference import load_reference
 
 MESSAGES = [
     {"role": "user", "content": "  What is 2+2?\n"}, {"role": "assistant", "content": "\n4 ✂️ "},
@@ -31,8 +31,7 @@ def reference(name: str) -> object:
 def test_facts_and_ids_are_those_of_autotokenizer(name: str) -> None:
     loaded = load_tokenizer("builtin:" + name)
     auto = reference(name)
-    folder = builtin.folder(name)
-    assert loaded.facts == read_facts(auto, Location("builtin:" + name, "folder", str(folder), folder))
+    assert loaded.facts == train.facts_of(name, builtin.folder(name))
     assert loaded.facts.state == "proven"
     probes = probe_strings(loaded.facts.special_tokens.values())
     assert count_differences(auto, loaded.engine.backend, probes) == 0  # type: ignore[attr-defined]

@@ -98,6 +98,16 @@ def test_another_version_needs_a_new_proof(make_folder: Any, proven: Any, monkey
     assert cache.find(locate(str(folder)), cache.cache_root()) is None
 
 
+def test_versions_are_those_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    from importlib import metadata
+
+    found = cache.versions()
+    assert {"transformers", "tokenizers"} <= set(found)
+    assert found == {name: metadata.version(name) for name in found}
+    monkeypatch.setattr(os, "listdir", lambda _: [])
+    assert cache.versions() == {name: found[name] for name in ("transformers", "tokenizers")}
+
+
 @pytest.mark.parametrize("damage", ["tokenizer.json", "facts.json", "proof.json"])
 def test_a_damaged_proof_is_made_again(damage: str, make_folder: Any, proven: Any) -> None:
     folder = make_folder("chatml")
