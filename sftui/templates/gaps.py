@@ -10,7 +10,8 @@ from sftui.model import NOWHERE, Part, Span
 
 # Special tokens by their looks, for tokenizers whose list of them is short: <|…|>, <｜…｜>, gemma's turns, [INST].
 _LOOKS_SPECIAL = r"<\|[^|<>\s]{1,60}\|>|<｜[^｜<>\s]{1,60}｜>|<(?:start|end)_of_turn>|</?s>|<eos>|<bos>|\[/?(?:INST|SYSTEM_PROMPT)\]"
-_THINK = re.compile(r"(?:<think>|\[THINK\]|<seed:think>|◁think▷)")
+_THINK = re.compile(r"<think>|\[THINK\]|<seed:think>|◁think▷")
+_THOUGHT = re.compile(r"</think>|\[/THINK\]|</seed:think>|◁/think▷")
 _WHITE = re.compile(r"\s*")
 
 
@@ -114,8 +115,13 @@ class GapReader:
             stop = min(stop, think.start())
         elif self._messages[after].get("role") not in ("system", "developer") or not head[stop:].strip():
             stop = len(head)
-        thinks = any(self._messages[after].get(key) for key in ("reasoning_content", "thinking", "reasoning"))
-        rest = Span(start + stop, end, after, Part.CONTENT) if think is not None and thinks else Span(start + stop, end, NOWHERE, Part.INJECTED)
+        message = self._messages[after]
+        thinks = any(message.get(key) for key in ("reasoning_content", "thinking", "reasoning")) or "</think>" in str(message.get("content"))
+        # An opening tag before a thought of the message is its own; a block already closed again is the template's.
+        if think is not None and thinks and not _THOUGHT.search(head, stop):
+            rest = Span(start + stop, end, after, Part.CONTENT)
+        else:
+            rest = Span(start + stop, end, NOWHERE, Part.INJECTED)
         return [Span(start, start + own, NOWHERE, Part.INJECTED), Span(start + own, start + stop, after, Part.HEADER), rest]
 
     def _ends(self) -> set[str]:

@@ -10,53 +10,65 @@ from typing import Any
 
 _TEXT_KEYS = ("content", "reasoning_content", "thinking", "reasoning")
 _PART_KEYS = ("text", "content", "value")
+_THOUGHT = re.compile(r"(\s*<think>\s*)(.*?)(\s*</think>\s*)(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One text in a message: its path, and what stands before it there and is never marked (`<think>`).
+
+    Slots of one path stand one after the other.
+    """
+
+    path: tuple[str | int, ...]
+    text: str
+    before: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Slots:
-    """The texts of one message that a mark can stand for, each with its path in the message."""
+    """The texts of one message that a mark can stand for, and the keys they are under."""
 
-    paths: tuple[tuple[str | int, ...], ...]
-    texts: tuple[str, ...]
+    slots: tuple[Slot, ...]
     keys: frozenset[str]
     tool_calls: bool
-    plain: bool
+    other: str
 
     @property
     def says_something(self) -> bool:
-        return any(text.strip() for text in self.texts) or self.tool_calls
+        return any(slot.text.strip() for slot in self.slots) or self.tool_calls or bool(self.other)
 
     @property
     def longest(self) -> str:
-        return max(self.texts, key=len, default="")
+        return max((slot.text for slot in self.slots), key=len, default=self.other)
 
     def shown_in(self, stretch: str) -> bool:
-        """Whether a stretch of text holds what the message says, or is what is left of it."""
-        if not self.texts:
-            return not stretch.strip() or self.tool_calls
-        for text in self.texts:
-            if any(form in stretch for form in forms(text)):
-                return True
-        return self.plain and stretch in self.longest
+        """Whether a stretch of text holds anything that the message says, or is what is left of it."""
+        said = [slot.text for slot in self.slots if slot.text.strip()] + [self.other] * bool(self.other)
+        return not stretch.strip() or any(form in stretch for text in said for form in forms(text)) or stretch in self.longest
+
+    def missing_from(self, stretch: str) -> bool:
+        """Whether something that the message says is left out of a stretch of text."""
+        return any(slot.text.strip() and not any(form in stretch for form in forms(slot.text)) for slot in self.slots)
 
 
 def slots_of(message: Mapping[str, Any]) -> Slots:
     """Every text of a message that says something: content, parts, reasoning, arguments of calls."""
-    found: list[tuple[tuple[str | int, ...], str]] = []
+    found: list[Slot] = []
     for key in _TEXT_KEYS:
         value = message.get(key)
         if isinstance(value, str):
-            found.append(((key,), value))
+            found += _thought((key,), value)
         elif isinstance(value, (list, tuple)):
             found += _parts(key, value)
     calls = message.get("tool_calls")
     has_calls = isinstance(calls, (list, tuple)) and len(calls) > 0
     if has_calls:
-        found += [((("tool_calls", *path)), text) for path, text in _leaves(calls, 0) if path[-1] not in ("id", "type")]
-    keys = frozenset(key for key in (*_TEXT_KEYS, "tool_calls") if key in message)
+        found += [Slot(("tool_calls", *path), text) for path, text in _leaves(calls, 0) if path[-1] not in ("id", "type")]
+    content = message.get("content")
     return Slots(
-        tuple(path for path, _ in found), tuple(text for _, text in found), keys, has_calls,
-        plain=len(found) == 1 and found[0][0] == ("content",),
+        tuple(found), frozenset(key for key in (*_TEXT_KEYS, "tool_calls") if key in message), has_calls,
+        other="" if content is None or isinstance(content, (str, list, tuple)) else str(content),
     )
 
 
@@ -73,9 +85,12 @@ def make_mark(text: str, seed: str) -> str:
 def with_marks(message: Mapping[str, Any], slots: Slots, mark: str, index: int) -> Mapping[str, Any]:
     """The message with every text that is not blank replaced by `mark`, its own and the slot's number."""
     out: Any = message
-    for number, (path, text) in enumerate(zip(slots.paths, slots.texts)):
-        if text.strip():
-            out = _set(out, path, f"{mark}{index}x{number}y")
+    texts: dict[tuple[str | int, ...], str] = {}
+    for number, slot in enumerate(slots.slots):
+        said = f"{mark}{index}x{number}y" if slot.text.strip() else slot.text
+        texts[slot.path] = texts.get(slot.path, "") + slot.before + said
+    for path, text in texts.items():
+        out = _set(out, path, text)
     return out  # type: ignore[no-any-return]
 
 
@@ -93,15 +108,15 @@ def read_marked(text: str, skeleton: str, mark: str, slots: Sequence[Slots]) -> 
     called: set[tuple[int, int]] = set()
     for k in range(1, len(pieces), 3):
         index, number, after = int(pieces[k]), int(pieces[k + 1]), pieces[k + 2]
-        if index >= len(slots) or number >= len(slots[index].texts):
+        if index >= len(slots) or number >= len(slots[index].slots):
             return None
         last = k + 3 >= len(pieces)
-        for form in forms(slots[index].texts[number]):
+        for form in forms(slots[index].slots[number].text):
             end = at + len(form)
             if text.startswith(form, at) and (text[end:] == after if last else text.startswith(after, end)):
                 # A call's name written again, before the tool's answer, is no longer the assistant's.
                 again = (index, number) in called
-                if slots[index].paths[number][0] == "tool_calls":
+                if slots[index].slots[number].path[0] == "tool_calls":
                     called.add((index, number))
                 if not again:
                     places.append((at, end, index))
@@ -126,14 +141,23 @@ def forms(text: str) -> Iterator[str]:
             yield quoted
 
 
-def _parts(key: str, parts: Sequence[Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def _thought(path: tuple[str | int, ...], text: str) -> list[Slot]:
+    """A text as one slot, or as two where it opens with a thought, which templates cut out, move or wrap anew."""
+    split = _THOUGHT.fullmatch(text)
+    if split is None:
+        return [Slot(path, text)]
+    opening, thought, closing, rest = split.groups()
+    return [Slot(path, thought, before=opening), Slot(path, rest, before=closing)]
+
+
+def _parts(key: str, parts: Sequence[Any]) -> Iterator[Slot]:
     for number, part in enumerate(parts):
         if isinstance(part, str):
-            yield (key, number), part
+            yield Slot((key, number), part)
         elif isinstance(part, Mapping):
             for name in _PART_KEYS:
                 if isinstance(part.get(name), str):
-                    yield (key, number, name), part[name]
+                    yield Slot((key, number, name), part[name])
 
 
 def _leaves(value: Any, depth: int) -> Iterator[tuple[tuple[str | int, ...], str]]:

@@ -118,7 +118,12 @@ def _locate(text: str, messages: Sequence[Message], draw: Draw, shift: int) -> t
             else:
                 notes.append(f"{name}: where its text stands could not be proven")
     regions.sort(key=lambda r: (r.start, r.end, r.message))
-    return _joined(regions), unproven, notes
+    regions = _joined(regions)
+    for index, slot in enumerate(slots):
+        said = "".join(text[r.start : r.end] for r in regions if r.message == index)
+        if index not in unproven and any(r.message == index for r in regions) and slot.missing_from(said):
+            notes.append(f"{_name(messages[index], index, shift)}: the template leaves out some of what it says")
+    return regions, unproven, notes
 
 
 def _all_marked(text: str, messages: Sequence[Message], slots: Sequence[Slots], draw: Draw, mark: str) -> list[Region] | None:
@@ -146,8 +151,14 @@ def _one_marked(text: str, messages: Sequence[Message], index: int, slot: Slots,
         before, _, after = other.partition(plain)
         if plain in after:
             return "unproven"
-        if text.startswith(before) and text.endswith(after) and len(before) + len(after) <= len(text):
-            return Region(len(before), len(text) - len(after), index)
+        end = len(text) - len(after)
+        if not slot.says_something:
+            # Some templates write a line break only before content that is there.
+            before = before.rstrip()
+            if text.startswith(before) and text.endswith(after) and not text[len(before) : end].strip():
+                return Region(max(end, len(before)), max(end, len(before)), index)
+        elif text.startswith(before) and text.endswith(after) and len(before) <= end:
+            return Region(len(before), end, index)
         return "unproven"
     return "unproven" if trace else "absent"
 
