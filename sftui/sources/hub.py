@@ -71,7 +71,10 @@ def open_hub(name: str, spec: SourceSpec) -> HubSource:
             loaded = datasets.load_dataset(name, spec.subset, split=spec.split, revision=spec.revision)
     except Exception as error:  # told apart by type below; anything unknown is shown as it is
         raise explain(error, name, spec) from error
-    notes = [line for line in said if "cached version" in line]
+    notes = []
+    if any("cached version" in line for line in said):
+        doubt = f", so it may not be revision {spec.revision}" if spec.revision else ""
+        notes.append(f"{name} is the copy in the local cache, because the Hub did not give it{doubt}")
     split = spec.split
     if isinstance(loaded, dict):
         splits = tuple(map(str, loaded))

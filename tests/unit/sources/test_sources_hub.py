@@ -126,6 +126,18 @@ def test_really_offline(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
     assert capfd.readouterr() == ("", "")
 
 
+def test_offline_from_the_local_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "_resolves", lambda host: False)
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "train.jsonl").write_text('{"n": 1}\n')
+    datasets.load_dataset(str(tmp_path / "set"))
+    (tmp_path / "cache" / "set").rename(tmp_path / "cache" / "me___set")
+    source = open_source(SourceSpec(("me/set",), revision="v9"))
+    assert [row.data for row in source.rows()] == [{"n": 1}]
+    assert source.notes[0].endswith("the Hub did not give it, so it may not be revision v9")
+
+
 def test_loading_is_silent_and_a_stale_cache_is_said(
     repo: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -139,7 +151,7 @@ def test_loading_is_silent_and_a_stale_cache_is_said(
 
     monkeypatch.setattr(datasets, "load_dataset", stale)
     source = open_source(SourceSpec(("me/set",), subset="code"))
-    assert source.notes[0].startswith("Using the latest cached version")
+    assert source.notes == ("me/set is the copy in the local cache, because the Hub did not give it",)
     assert capfd.readouterr() == ("", "")
 
 

@@ -99,6 +99,18 @@ def test_a_bad_shard_is_left_out_and_said(tmp_path: Path) -> None:
     assert source.notes == ("left out: b.jsonl: is empty",)
 
 
+def test_more_shards_than_files_may_be_open(tmp_path: Path) -> None:
+    write(tmp_path, {f"{n:03}.jsonl": lines(n) for n in range(150)})
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 4096))\n"
+        "from sftui.sources import SourceSpec, open_source\n"
+        f"source = open_source(SourceSpec(({str(tmp_path)!r},)))\n"
+        "print(len(list(source.rows())), source.notes)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout == "150 ()\n"
+
+
 def test_mixed_formats_are_refused(tmp_path: Path) -> None:
     write(tmp_path, {"a.jsonl": lines(0), "b.csv": "n\n1\n"})
     with pytest.raises(SourceError, match=r"not of one format.*a\.jsonl, b\.csv"):

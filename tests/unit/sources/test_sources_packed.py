@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from sftui.errors import SourceError
-from sftui.sources import SourceSpec, byte_file, open_source
+from sftui.sources import SourceSpec, byte_file, csv_file, open_source
 
 
 def zstd(data: bytes) -> bytes:
@@ -56,6 +56,19 @@ def test_row_zero_does_not_wait_for_the_rest(tmp_path: Path, monkeypatch: pytest
     assert source.row(0).data == {"n": 0}
     assert source.count().rows < 1000 and not source.count().exact
     assert source.row(1999).data == {"n": 1999}
+
+
+def test_packed_csv_begins_before_it_is_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(byte_file, "STEP", 1000)
+    monkeypatch.setattr(csv_file, "CHUNK", 10)
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(b"n,t\n" + b"".join(b"%d,%s\n" % (n, b"x" * 500) for n in range(10_000))))
+    source = open_source(SourceSpec((str(path),)))
+    assert source.row(0).data == {"n": 0, "t": "x" * 500}
+    assert source.count().rows == 10 and 0 < source.count().fraction < 1
+    assert source.row(9_999).data is not None
+    with pytest.raises(IndexError):
+        source.row(10_000)
 
 
 @pytest.mark.parametrize("ending", PACKERS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,38 @@ def test_csv_rows_come_before_the_end_is_read(tmp_path: Path, monkeypatch: pytes
     assert source.row(3).data == {"n": 3}
     with pytest.raises(IndexError):
         source.row(1050)
+
+
+def test_csv_of_long_rows_comes_in_smaller_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv_file, "CHUNK_BYTES", 10_000)
+    (tmp_path / "t.csv").write_text("n,t\n" + "".join(f"{n},{'x' * 998}\n" for n in range(50)))
+    source = open_source(SourceSpec((str(tmp_path / "t.csv"),)))
+    assert source.count().rows == 10
+    assert [row["n"] for row in read(source)] == list(range(50))
+    assert "column types are those of 10 rows at a time" in source.notes[0]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
+def test_tables_are_read_from_several_threads(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv_file, "CHUNK", 20)
+    monkeypatch.setattr(parquet, "BATCH_BYTES", 500)
+    monkeypatch.setattr(parquet, "LARGE_GROUP", 0)
+    dataset = datasets.Dataset.from_list([{"n": n} for n in range(1000)])
+    path = str(tmp_path / f"t.{kind}")
+    {"csv": dataset.to_csv, "parquet": dataset.to_parquet, "arrow": dataset.save_to_disk}[kind](path)
+    source = open_source(SourceSpec((path,)))
+    wrong: list[int] = []
+
+    def look(step: int) -> None:
+        wrong.extend(n for n in range(0, 1000, step) if source.row(n).data != {"n": n})
+
+    threads = [threading.Thread(target=look, args=(step,)) for step in (7, 3)]
+    threads.append(threading.Thread(target=read, args=(source,)))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong and source.count().rows == 1000
 
 
 def test_csv_that_datasets_refuses_is_read_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
