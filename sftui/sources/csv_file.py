@@ -50,7 +50,7 @@ class CsvSource(Source):
         self._stream: IO[bytes] = file.open()
         self._read_bytes = 0
         self._done = False
-        self._cut = False
+        self._failed = False
         try:
             # the defaults of datasets.packaged_modules.csv.CsvConfig are pandas' own, but for the chunk
             self._reader = pd.read_csv(
@@ -64,15 +64,20 @@ class CsvSource(Source):
         if not self._ends:
             raise SourceError("has a header and no rows", where=self.title)
         self._decoder = ArrowDecoder(self._schema, row_limit)
+        self._note_separator()
 
     @property
     def notes(self) -> tuple[str, ...]:
         stopped = self._file.stopped
         return (*self._notes, f"the end is missing: {stopped}") if stopped else tuple(self._notes)
 
+    @property
+    def cut(self) -> bool:
+        return self._failed or bool(self._file.stopped)
+
     def count(self) -> Count:
         rows = self._ends[-1] if self._ends else 0
-        exact = self._done and not self._cut and not self._file.stopped
+        exact = self._done and not self.cut
         return Count(rows, exact, 1.0 if self._done else min(0.99, self._file.progress(self._read_bytes)))
 
     def columns(self) -> tuple[str, ...]:
@@ -123,7 +128,7 @@ class CsvSource(Source):
             except (ValueError, UnicodeDecodeError, OSError) as error:
                 known = self._ends[-1]
                 self._notes.append(f"only the first {known:,} rows are read: {str(error).strip()}")
-                self._done = self._cut = True
+                self._done = self._failed = True
 
     def _read_chunk(self) -> None:
         import pyarrow as pa
@@ -159,6 +164,14 @@ class CsvSource(Source):
             what = f"rows {first:,} to {first + table.num_rows - 1:,} do not have the column types of the rows before"
             self._notes.append(f"{what}; datasets.load_dataset refuses such a file ({error})")
             return table
+
+    def _note_separator(self) -> None:
+        names = self._decoder.columns
+        if len(names) == 1 and (other := next((sign for sign in ";\t|," if sign in names[0]), "")):
+            sign = {"\t": "tabs", ",": "commas"}.get(other, other)
+            self._notes.append(
+                f"{self.title} has one column, named {names[0]!r}; its fields seem to be parted by {sign}"
+            )
 
     def _note_bad_lines(self, message: str) -> None:
         for line in message.strip().splitlines():

@@ -6,7 +6,6 @@ import threading
 import time
 from abc import abstractmethod
 
-from sftui.errors import SourceError
 from sftui.model import Row
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.source import Count, Source
@@ -36,9 +35,13 @@ class IndexedSource(Source):
         stopped = self._file.stopped
         return (*self._notes, f"only the first {self._known():,} rows are read: {stopped}") if stopped else self._notes
 
+    @property
+    def cut(self) -> bool:
+        return bool(self._file.stopped)
+
     def count(self) -> Count:
         with self._lock:
-            exact = self._done and not self._file.stopped
+            exact = self._done and not self.cut
             return Count(self._known(), exact, 1.0 if self._done else self._file.progress(self._position()))
 
     def index_more(self, seconds: float) -> bool:
@@ -52,8 +55,6 @@ class IndexedSource(Source):
 
     def row(self, index: int) -> Row:
         if index < 0 or not self._reach(index):
-            if index >= 0 and self._file.stopped:
-                raise SourceError(f"row {index} was not read", where=self.title, why=self._file.stopped)
             raise IndexError(index)
         return self._read(index)
 

@@ -68,7 +68,19 @@ def _open_one(spec: SourceSpec, path: str) -> Source:
         raise missing(path)
     from sftui.sources.hub import open_hub
 
-    return open_hub(path, spec)
+    try:
+        return open_hub(path, spec)
+    except SourceError as error:
+        if near := missing(path).fix:  # more likely a slip in a local name
+            raise SourceError(error.what, where=error.where, why=error.why, fix=near) from error
+        raise
+
+
+def _with_rows(source: Source) -> Source:
+    if not source.count().rows:
+        source.close()
+        raise SourceError("has no rows", where=source.title)
+    return source
 
 
 def _may_be_hub_name(path: str) -> bool:
@@ -98,10 +110,10 @@ def _open_folder(spec: SourceSpec, folder: Path) -> Source:
     title = folder.resolve().name
     if splits:
         split = choose_split(splits, spec.split, str(folder))
-        return SavedSource(folder / split, f"{title}/{split}", row_limit=spec.row_limit)
+        return _with_rows(SavedSource(folder / split, f"{title}/{split}", row_limit=spec.row_limit))
     if splits is not None:
         _only_train(spec, str(folder))
-        return SavedSource(folder, title, row_limit=spec.row_limit)
+        return _with_rows(SavedSource(folder, title, row_limit=spec.row_limit))
     if declares_data(folder):
         # the card of a cloned Hub repository says which files make which subset and split
         from sftui.sources.hub import open_hub
@@ -136,7 +148,7 @@ def _open_bytes(spec: SourceSpec, file: ByteFile, kind: str | None, *, separator
         if head.startswith(PARQUET):
             from sftui.sources.parquet import ParquetSource
 
-            return ParquetSource(file, row_limit=spec.row_limit)
+            return _with_rows(ParquetSource(file, row_limit=spec.row_limit))
         if not head.strip(JSON_SPACE + BOM) and len(head) < LOOK:
             raise SourceError("is empty", where=file.label, why=file.stopped)
         _refuse_utf16(head, file.label)

@@ -47,7 +47,7 @@ class SavedSource(Source):
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise SourceError("is not a readable save_to_disk folder", where=title, why=str(error)) from error
         if schema is None:
-            raise SourceError("is a save_to_disk folder without data files", where=title)
+            raise SourceError("has no rows", where=title)
         self._ends = list(accumulate(batch.num_rows for batch in self._batches))
         self._decoder = ArrowDecoder(schema, row_limit)
 

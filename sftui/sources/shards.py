@@ -42,7 +42,8 @@ class ShardedSource(Source):
             base = self._ends[-1] if self._ends else 0
             last = self._shards[-1].count()
             fraction = (len(self._shards) - 1 + last.fraction) / (len(self._shards) + len(self._openers))
-            return Count(base + last.rows, last.exact and not self._openers, fraction)
+            cut = any(shard.cut for shard in self._shards)
+            return Count(base + last.rows, last.exact and not cut and not self._openers, fraction)
 
     def columns(self) -> tuple[str, ...]:
         return self._shards[0].columns()

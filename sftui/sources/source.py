@@ -54,6 +54,11 @@ class Source(ABC):
         """What the user should know about how the data was read; may grow while indexing."""
         return ()
 
+    @property
+    def cut(self) -> bool:
+        """Whether rows are missing at the end because the file is damaged or too large to unpack."""
+        return False
+
     @abstractmethod
     def row(self, index: int) -> Row:
         """The row as in `dataset[index]`. IndexError past the end; never raises for bad data."""

@@ -138,6 +138,14 @@ def test_offline_from_the_local_cache(tmp_path: Path, monkeypatch: pytest.Monkey
     assert source.notes[0].endswith("the Hub did not give it, so it may not be revision v9")
 
 
+def test_a_slip_in_a_local_name_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fail(monkeypatch, DatasetNotFoundError("Dataset 'trian_data' doesn't exist on the Hub or cannot be accessed."))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train_data").mkdir()
+    with pytest.raises(SourceError, match=r"trian_data: cannot be found, .*; did you mean train_data\?"):
+        open_source(SourceSpec(("trian_data",)))
+
+
 def test_loading_is_silent_and_a_stale_cache_is_said(
     repo: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

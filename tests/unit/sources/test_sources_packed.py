@@ -83,8 +83,20 @@ def test_a_damaged_file_keeps_what_could_be_read(tmp_path: Path, ending: str) ->
     assert source.row(0).data is not None
     assert not source.count().exact
     assert "damaged" in source.notes[0]
-    with pytest.raises(SourceError, match="row 100000 was not read, because"):
+    with pytest.raises(IndexError):
         source.row(100_000)
+    assert len(list(source.rows())) == source.count().rows > 1_000
+
+
+def test_a_damaged_shard_does_not_hide_the_next(tmp_path: Path) -> None:
+    packed = gzip.compress(b"".join(b'{"n": "%s"}\n' % os.urandom(40).hex().encode() for _ in range(200_000)))
+    (tmp_path / "a.jsonl.gz").write_bytes(packed[:-1000])
+    (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(b'{"n": "last"}\n'))
+    source = open_source(SourceSpec((str(tmp_path),)))
+    while not source.index_more(1):
+        pass
+    assert source.row(source.count().rows - 1).data == {"n": "last"}
+    assert "damaged" in source.notes[0]
 
 
 def test_a_gzip_bomb_is_stopped_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -187,6 +187,22 @@ def test_a_table_row_over_the_limit(tmp_path: Path) -> None:
     assert "over the limit of 1,000,000" in (source.row(1).problem or "")
 
 
+def test_tables_without_rows(tmp_path: Path) -> None:
+    empty = datasets.Dataset.from_dict({"a": []})
+    empty.to_parquet(str(tmp_path / "t.parquet"))
+    empty.save_to_disk(str(tmp_path / "saved"))
+    for name in ("t.parquet", "saved"):
+        with pytest.raises(SourceError, match=rf"^{name}: has no rows$"):
+            open_source(SourceSpec((str(tmp_path / name),)))
+
+
+def test_another_separator_is_suspected(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a;b\n1;2\n")
+    source = open_source(SourceSpec((str(tmp_path / "t.csv"),)))
+    assert read(source) == [{"a;b": "1;2"}]
+    assert source.notes == ("t.csv has one column, named 'a;b'; its fields seem to be parted by ;",)
+
+
 def test_a_damaged_parquet_file(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     path.write_bytes(b"a,b\n")
