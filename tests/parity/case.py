@@ -21,7 +21,7 @@ from typing import Any
 import material
 
 REPO = Path(__file__).resolve().parents[2]
-VERIFY = REPO / "sftui" / "trainers" / "verify"
+sys.path.insert(0, str(REPO))  # as a script, nothing here is beside sftui
 
 
 def home() -> Path:
@@ -38,8 +38,9 @@ def shared_folder() -> Path:
 class Case:
     """One setting of one trainer on one set of rows.
 
-    `data` names a set of rows of `material`; `tokenizer` a folder under testdata/tokenizers;
-    `template` a file of testdata/templates that replaces the tokenizer's own (or None);
+    `data` names a set of rows of `material`; `tokenizer` a folder under testdata/tokenizers, or
+    `own:NAME` one of sftui's built-in ones; `template` replaces the tokenizer's own: a file of
+    testdata/templates, `own:NAME` one of sftui's built-in ones, or the text itself;
     `tokens` replaces special tokens in the tokenizer's config. `config` holds the trainer's own
     keys, `dataset` its own description of the dataset. `only` names the trainer versions that
     have the setting (all, if empty). `default` marks the README's default settings.
@@ -59,11 +60,16 @@ class Case:
 
     def template_text(self) -> str | None:
         """The template that replaces the tokenizer's own."""
-        if self.template is None:
-            return None
+        if self.template is None or "{%" in self.template:
+            return self.template
+        if self.template.startswith("own:"):
+            path = REPO / "sftui" / "templates" / "builtin" / f"{self.template[4:]}.jinja"
+            return path.read_text(encoding="utf-8")
         return (shared_folder() / "testdata" / "templates" / f"{self.template}.jinja").read_text(encoding="utf-8")
 
     def tokenizer_folder(self) -> Path:
+        if self.tokenizer.startswith("own:"):
+            return REPO / "sftui" / "tokens" / "builtin" / self.tokenizer[4:]
         return shared_folder() / "testdata" / "tokenizers" / self.tokenizer
 
     def data_path(self) -> Path:
@@ -109,10 +115,3 @@ def cases_of(trainer: str) -> tuple[Case, ...]:
     if len(names) != len(set(names)):
         sys.exit(f"two cases of {trainer} have one name")
     return cases
-
-
-def read_result(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The head and the records of one result file."""
-    with path.open(encoding="utf-8") as file:
-        head, *records = (json.loads(line) for line in file)
-    return head, records

@@ -8,7 +8,6 @@ needed here. torch is installed first and pinned, so that no trainer pulls a CUD
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import subprocess
 import sys
@@ -48,12 +47,6 @@ def split(name: str) -> tuple[str, str]:
     sys.exit(f"no such environment: {name}; known are {', '.join(PACKAGES)}")
 
 
-def process_environment() -> dict[str, str]:
-    """The variables a trainer's process gets: the caller's without python paths and tokens."""
-    dropped = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"}
-    return {k: v for k, v in os.environ.items() if k not in dropped}
-
-
 def build(trainer: str, version: str, home: Path) -> float:
     """Make one environment unless it stands; seconds it took."""
     packages = PACKAGES[f"{trainer}@{version}"]
@@ -86,7 +79,7 @@ def _python() -> str:
 
 
 def _call(command: Sequence[str]) -> None:
-    done = subprocess.run(command, env=process_environment(), capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{' '.join(command)} failed:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
 

@@ -22,6 +22,13 @@ FILES = {
     "openai_toy": "openai_toy_chat_fine_tuning.jsonl", "missing_turns": "axolotl_conversation_missingturns.json",
 }
 
+SAMPLES = Path(__file__).resolve().parents[2] / "sample_data"
+OWN_FILES = {
+    "sample_chat": "chat_messages.jsonl", "sample_sharegpt": "sharegpt.json", "sample_alpaca": "alpaca.json",
+    "sample_strings": "prompt_completion.jsonl", "sample_completion": "prompt_completion_chat.jsonl",
+    "sample_text": "text.jsonl", "sample_questions": "gsm8k_like.jsonl",
+}
+
 
 def write(name: str, folder: Path, datasets: Path, source: str, limit: int | None) -> Path:
     """The rows called `source` as folder/name.jsonl, made if absent."""
@@ -38,7 +45,12 @@ def write(name: str, folder: Path, datasets: Path, source: str, limit: int | Non
 def rows(name: str, datasets: Path) -> Rows:
     """A set of rows by name: `file`, or `file.step.step…`, each step a function of this module."""
     source, *steps = name.split(".")
-    found = HAND_WRITTEN[source]() if source in HAND_WRITTEN else _read(datasets / FILES[source])
+    if source in HAND_WRITTEN:
+        found = HAND_WRITTEN[source]()
+    elif source in OWN_FILES:
+        found = _read(SAMPLES / OWN_FILES[source])
+    else:
+        found = _read(datasets / FILES[source])
     for step in steps:
         found = STEPS[step](found)
     return found
@@ -311,6 +323,40 @@ def _tricky() -> Rows:
     return out
 
 
+def _messages_of(found: Rows) -> Rows:
+    """A conversational prompt and completion as one conversation; without system messages."""
+    out = []
+    for row in found:
+        out.append({"messages": [m for m in (*row["prompt"], *row["completion"]) if m["role"] != "system"]})
+    return out
+
+
+def _plain(found: Rows) -> Rows:
+    """Only conversations of user, assistant and system, with role and content."""
+    out = []
+    for row in found:
+        messages = row["messages"]
+        if all(m["role"] in ("system", "user", "assistant") and not m.get("tool_calls") for m in messages):
+            out.append({"messages": [{"role": m["role"], "content": m["content"]} for m in messages]})
+    return out
+
+
+def _no_kwargs(found: Rows) -> Rows:
+    """Without template variables: a column that some rows lack is None there, which TRL cannot spread."""
+    return [{k: v for k, v in row.items() if k != "chat_template_kwargs"} for row in found]
+
+
+def _bare(found: Rows) -> Rows:
+    """ShareGPT rows of human, gpt and system, without other columns."""
+    kept = [row["conversations"] for row in found]
+    return [{"conversations": turns} for turns in kept if all(t["from"] in ("human", "gpt", "system") for t in turns)]
+
+
+def _one_of_three(found: Rows) -> Rows:
+    """Every answer of the tricky rows once, in turn alone, with a second turn, with a system message."""
+    return [found[i + (i // 3) % 3] for i in range(0, len(found) - 2, 3)]
+
+
 HAND_WRITTEN: dict[str, Callable[[], Rows]] = {"tricky": _tricky}
 STEPS: dict[str, Callable[[Rows], Rows]] = {
     "messages": _messages, "openai": _openai, "sharegpt": _sharegpt, "split_last": _split_last,
@@ -319,5 +365,7 @@ STEPS: dict[str, Callable[[Rows], Rows]] = {
     "reasoned": _reasoned, "plain_reasoned": _plain_reasoned, "think_text": _think_text, "no_think": _no_think,
     "segments": _segments, "ids": _ids, "ids_completion": _ids_completion, "ids_assistant": _ids_assistant,
     "ids_labels": _ids_labels, "ids_attention": _ids_attention, "history": _history, "broken": _broken_turns,
-    "input_output": _input_output, "instruct_text": _instruct_text, "with_bos": _with_bos,
+    "input_output": _input_output,
+    "instruct_text": _instruct_text, "with_bos": _with_bos, "one_of_three": _one_of_three,
+    "messages_of": _messages_of, "plain": _plain, "bare": _bare, "no_kwargs": _no_kwargs,
 }

@@ -7,47 +7,25 @@ case, its rows or the trainer's version changed; `--force` makes it again anyway
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import environments
-from case import VERIFY, Case, cases_of, home, python_of, result_path
+from case import Case, cases_of, home, python_of, result_path
+
+from sftui.trainers.verify import session
 
 
 def ask(trainer: str, version: str, requests: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The runner's one-line answers to requests, in order, from one process of the trainer's environment.
-
-    A runner that dies is started again for the next request; the one it died of answers with an error.
-    """
+    """The runner's answers to requests, in order (see `session.ask`); its own output goes to a log."""
     python = python_of(trainer, version)
     if not python.exists():
         sys.exit(f"there is no environment at {python.parent.parent}; run environments.py {trainer}@{version}")
     log = home() / "logs" / f"{trainer}-{version}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w", encoding="utf-8") as errors:
-        process = None
-        for request in requests:
-            if process is None:
-                process = subprocess.Popen(
-                    [str(python), str(VERIFY / f"run_{trainer}.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                    stderr=errors, text=True, env=environments.process_environment(),
-                )
-            assert process.stdin and process.stdout
-            process.stdin.write(json.dumps(request) + "\n")
-            process.stdin.flush()
-            line = process.stdout.readline()
-            if line:
-                yield json.loads(line)
-                continue
-            message = f"the runner ended with code {process.wait()}, see {log}"
-            process = None
-            yield {"rows_in": None, "kept": None, "seconds": 0, "error": {"type": "Died", "message": message}}
-        if process is not None and process.stdin:
-            process.stdin.close()
-            process.wait()
+        yield from session.ask(python, trainer, requests, errors)
 
 
 def record(trainer: str, version: str, cases: Sequence[Case], *, force: bool = False) -> int:
@@ -62,7 +40,7 @@ def record(trainer: str, version: str, cases: Sequence[Case], *, force: bool = F
     answers = ask(trainer, version, [case.request(path) for case, path in zip(wanted, paths)])
     for case, path, answer in zip(wanted, paths, answers):
         error = answer["error"]
-        died += bool(error) and error["type"] == "Died"
+        died += bool(error) and error["type"] == session.DIED
         if path.exists():
             path.with_suffix(".key").write_text(case.fingerprint())
         outcome = f"{error['type']}: {error['message'][:90]!r}" if error else f"kept {answer['kept']} of {answer['rows_in']}"

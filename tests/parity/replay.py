@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import environments
-from case import home, read_result, shared_folder
+from case import home, shared_folder
 from record import ask
+
+from sftui.trainers.verify.session import read_result
 
 NAMES = {"trl": "trl", "axolotl": "axolotl", "llamafactory": "llamafactory", "unsloth": "unsloth_zoo"}
 LLAMAFACTORY_EOS = "<|endoftext|>"

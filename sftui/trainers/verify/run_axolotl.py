@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from exchange import (  # type: ignore[import-not-found]
+from exchange import (
     ROW,
     batch_record,
     carry_rows,
@@ -108,20 +108,19 @@ def batches(cfg: Any, tokenizer: Any, dataset: Any, wanted: Mapping[str, int]) -
     builder.train_dataset = dataset.remove_columns([ROW]) if ROW in dataset.column_names else dataset
     trainer = builder.build(10)
     size = wanted["size"]
+    groups: list[list[list[int]]]
     if cfg.sample_packing:
         sampler = trainer._create_multipack_sampler(SequentialSampler(dataset), dataset)
-        groups = [[list(map(int, bin_)) for bin_ in batch] for batch in sampler][: wanted["count"]]
+        groups = [[[int(i) for i in bin_] for bin_ in batch] for batch in sampler][: wanted["count"]]
     else:
         starts = range(0, min(len(dataset), size * wanted["count"]), size)
-        groups = [list(range(start, min(start + size, len(dataset)))) for start in starts]
+        groups = [[[i] for i in range(start, min(start + size, len(dataset)))] for start in starts]
     keep = [name for name in ("input_ids", "labels", *OPTIONAL) if name in dataset.column_names]
     for group in groups:
-        bins = group if group and isinstance(group[0], list) else None
-        chosen = [i for bin_ in bins for i in bin_] if bins else group
-        features = [[{k: dataset[i][k] for k in keep} for i in bin_] for bin_ in bins] if bins \
-            else [{k: dataset[i][k] for k in keep} for i in group]
-        rows = [dataset[i].get(ROW) for i in chosen]
-        yield {**batch_record(rows, trainer.data_collator(features)), "bins": [len(b) for b in bins] if bins else None}
+        bins = [[{k: dataset[i][k] for k in keep} for i in bin_] for bin_ in group]
+        rows = [dataset[i].get(ROW) for bin_ in group for i in bin_]
+        features = bins if cfg.sample_packing else [feature for bin_ in bins for feature in bin_]
+        yield {**batch_record(rows, trainer.data_collator(features)), "bins": [len(bin_) for bin_ in group]}
 
 
 class Warnings(logging.Handler):

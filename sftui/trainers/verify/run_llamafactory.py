@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from exchange import (  # type: ignore[import-not-found]
+from exchange import (
     ROW,
     batch_record,
     carry_rows,

@@ -1,0 +1,87 @@
+"""Ask a real trainer, in its own environment, what it makes of rows.
+
+The runner is a script of this folder, started with the python of that environment; `exchange`
+says what requests and results hold. Only the standard library is used here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+RUNNERS = Path(__file__).parent
+TRAINERS = ("trl", "axolotl", "llamafactory", "unsloth", "torchtune")
+DIED = "RunnerDied"
+"""The `type` of an answer's error where the process ended instead of answering."""
+
+_NOT_PASSED_ON = frozenset({"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"})
+
+
+def process_environment() -> dict[str, str]:
+    """The variables a trainer's process gets: the caller's, without python paths and tokens."""
+    return {name: value for name, value in os.environ.items() if name not in _NOT_PASSED_ON}
+
+
+def ask(
+    python: Path, trainer: str, requests: Sequence[Mapping[str, Any]], errors: IO[str]
+) -> Iterator[dict[str, Any]]:
+    """One answer a request, in order: {rows_in, kept, error, seconds}; the result is in the request's `output`.
+
+    One process answers them all, because importing a trainer takes longer than preparing rows. One
+    that dies answers with an error of type DIED and is started again for the next request. What the
+    trainer prints goes to `errors`. FileNotFoundError where there is no such python.
+    """
+    process: subprocess.Popen[str] | None = None
+    try:
+        for request in requests:
+            process = process or _start(python, trainer, errors)
+            line = _exchange(process, request)
+            if line:
+                yield json.loads(line)
+                continue
+            message = f"the runner of {trainer} ended with code {process.wait()}"
+            process = None
+            yield {"rows_in": None, "kept": None, "seconds": 0.0, "error": {"type": DIED, "message": message}}
+    finally:
+        if process is not None:
+            _stop(process)
+
+
+def _start(python: Path, trainer: str, errors: IO[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [str(python), str(RUNNERS / f"run_{trainer}.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=errors, text=True, encoding="utf-8", env=process_environment(),
+    )
+
+
+def _exchange(process: subprocess.Popen[str], request: Mapping[str, Any]) -> str:
+    """The runner's line for a request; empty where it has ended."""
+    assert process.stdin and process.stdout
+    try:
+        process.stdin.write(json.dumps(request) + "\n")
+        process.stdin.flush()
+    except BrokenPipeError:
+        return ""
+    return process.stdout.readline()
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    """Let the runner end by itself, which it does when its input ends; a busy one is ended."""
+    assert process.stdin
+    try:
+        process.stdin.close()
+        process.wait(timeout=20)
+    except (BrokenPipeError, subprocess.TimeoutExpired):
+        process.kill()
+        process.wait()
+
+
+def read_result(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The head and the records (rows, packs, batches) of one result file."""
+    with path.open(encoding="utf-8") as file:
+        head, *records = (json.loads(line) for line in file)
+    return head, records
