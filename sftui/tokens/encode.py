@@ -9,6 +9,7 @@ from sftui.errors import TokenizerError
 from sftui.model import NOWHERE, Part, Piece, Rendered, Span, Tokens
 from sftui.recipe import Tokenize
 from sftui.tokens.loaded import Encoded, LoadedTokenizer
+from sftui.tokens.surface import METASPACE
 
 
 class _Columns:
@@ -62,20 +63,20 @@ def tokenize(rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize) 
     if options.bos == "drop_second" and _doubled(columns.ids, tokenizer):
         columns.drop(0)
         notes.append("a doubled BOS at the start was dropped")
-    prompt_ids = _prompt_ids(rendered, tokenizer, options)
+    prompt = _prompt(rendered, tokenizer, options)
     ids = tuple(columns.ids)
     return Tokens(
         input_ids=ids,
         starts=tuple(columns.starts),
         ends=tuple(columns.ends),
         pieces=tuple(map(tokenizer.piece, ids)),
-        surfaces=_surfaces(columns, rendered.text, tokenizer),
+        surfaces=_surfaces(ids, columns.starts, columns.ends, rendered.text, tokenizer),
         special=tuple(map(tokenizer.is_special, ids)),
         messages=tuple(columns.messages),
         parts=tuple(columns.parts),
-        prompt_ids=prompt_ids,
-        prompt_pieces=tuple(map(tokenizer.piece, prompt_ids or ())),
-        prompt_surfaces=tuple(map(tokenizer.surface, prompt_ids or ())),
+        prompt_ids=prompt.ids if prompt is not None else None,
+        prompt_pieces=tuple(map(tokenizer.piece, prompt.ids)) if prompt is not None else (),
+        prompt_surfaces=_surfaces(prompt.ids, prompt.starts, prompt.ends, rendered.prompt or "", tokenizer) if prompt is not None else (),
         notes=tuple(notes),
     )
 
@@ -136,26 +137,38 @@ def _encode_pieces(columns: _Columns, pieces: Sequence[Piece], tokenizer: Loaded
         place = after
 
 
-def _prompt_ids(rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize) -> tuple[int, ...] | None:
+def _prompt(rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize) -> Encoded | None:
+    """The prompt tokenized alone, as the trainer does to find where the completion begins."""
     if options.mode != "prompt_and_full" or rendered.prompt is None:
         return None
-    ids = tokenizer.encode(rendered.prompt, options.add_special_tokens).ids
-    return ids[1:] if options.bos == "drop_second" and _doubled(ids, tokenizer) else ids
+    found = tokenizer.encode(rendered.prompt, options.add_special_tokens)
+    if options.bos == "drop_second" and _doubled(found.ids, tokenizer):
+        return Encoded(found.ids[1:], found.starts[1:], found.ends[1:])
+    return found
 
 
-def _surfaces(columns: _Columns, text: str, tokenizer: LoadedTokenizer) -> tuple[bytes, ...]:
-    """The bytes each token stands for here: a dummy prefix space that the text does not have is left out."""
-    surfaces = tuple(map(tokenizer.surface, columns.ids))
+def _surfaces(
+    ids: Sequence[int], starts: Sequence[int], ends: Sequence[int], text: str, tokenizer: LoadedTokenizer
+) -> tuple[bytes, ...]:
+    """The bytes each token stands for here: a dummy prefix space that the text does not have is left out.
+
+    The space is the text's own where the token's span begins with one, or where spans are trimmed
+    and one lies between the token before and this one.
+    """
+    surfaces = list(map(tokenizer.surface, ids))
     if not tokenizer.engine.decoding.dummy_prefix:
-        return surfaces
-    return tuple(
-        surface[1:] if surface[:1] == b" " and start >= 0 and not _has_space(text, start, end) else surface
-        for surface, start, end in zip(surfaces, columns.starts, columns.ends)
-    )
-
-
-def _has_space(text: str, start: int, end: int) -> bool:
-    return start < end and (text[start].isspace() or text[start] == "▁")
+        return tuple(surfaces)
+    before = 0
+    for i, (start, end) in enumerate(zip(starts, ends)):
+        if start == NOWHERE:
+            continue
+        if surfaces[i][:1] == b" ":
+            begins = start < end and (text[start].isspace() or text[start] == METASPACE)
+            trimmed = before < start and text[start - 1] == " "
+            if not begins and not trimmed:
+                surfaces[i] = surfaces[i][1:]
+        before = end
+    return tuple(surfaces)
 
 
 def _doubled(ids: Sequence[int], tokenizer: LoadedTokenizer) -> bool:

@@ -52,10 +52,11 @@ def read_decoding(backend: Any) -> Decoding:
 
     Without a decoder, a ByteLevel pre-tokenizer tells it (mBART-like exports leave it out).
     """
-    steps = list(_steps(_state(backend.decoder)))
-    if not steps:
-        steps = [step for step in _steps(_state(backend.pre_tokenizer)) if step.get("type") in ("ByteLevel", "Metaspace")]
-    found: dict[str, Any] = {}
+    steps = _steps(_state(backend.decoder))
+    before = [step for step in _steps(_state(backend.pre_tokenizer)) if step.get("type") in ("ByteLevel", "Metaspace")]
+    steps = steps or before
+    # The decoder's own add_prefix_space says nothing: only the pre-tokenizer acts on it.
+    found: dict[str, Any] = {"dummy_prefix": any(step.get("add_prefix_space") for step in before)}
     for step in steps:
         kind = step.get("type")
         if kind == "ByteLevel":

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 
 from sftui.errors import TokenizerError
 from sftui.model import NOWHERE, Part, Piece, Rendered, Span, Tokens
 from sftui.recipe import Tokenize
-from sftui.tokens import LoadedTokenizer, tokenize
+from sftui.tokens import LoadedTokenizer, TokenizerFacts, tokenize
+from sftui.tokens.loaded import FastEngine
 
 HEADER, CONTENT, END = "<|im_start|>user\n", "Hello there ✂️ 日本", "<|im_end|>"
 TEXT = HEADER + CONTENT + END + "\n"
@@ -155,19 +158,28 @@ def test_byte_fallback_surfaces(gemma: LoadedTokenizer) -> None:
     assert "<0xE2>" in tokens.pieces
 
 
-def test_dummy_prefix_is_no_part_of_the_text() -> None:
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+def spelled(backend: Any, text: str, prompt: str | None = None) -> Tokens:
+    return tokenize(Rendered(text, prompt=prompt), LoadedTokenizer(TokenizerFacts("t"), FastEngine(backend)), Tokenize())
 
-    from sftui.tokens import TokenizerFacts
-    from sftui.tokens.loaded import FastEngine
 
+def test_dummy_prefix_of_metaspace_is_no_part_of_the_text() -> None:
     backend = Tokenizer(models.BPE({"▁": 0, "a": 1, "▁a": 2}, [("▁", "a")]))
     backend.pre_tokenizer = pre_tokenizers.Metaspace()
     backend.decoder = decoders.Metaspace()
-    tokenizer = LoadedTokenizer(TokenizerFacts("t"), FastEngine(backend))
-    tokens = tokenize(Rendered("a a"), tokenizer, WHOLE)
+    tokens = spelled(backend, "a a", "a")
     assert tokens.pieces == ("▁a", "▁a")
     assert tokens.surfaces == (b"a", b" a")
+    assert tokens.prompt_surfaces == (b"a",)
+
+
+@pytest.mark.parametrize("trim", [False, True])
+def test_dummy_prefix_of_byte_level(trim: bool) -> None:
+    backend = Tokenizer(models.BPE({"Ġ": 0, "a": 1, "Ġa": 2}, [("Ġ", "a")]))
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    backend.post_processor = processors.ByteLevel(trim_offsets=trim)
+    backend.decoder = decoders.ByteLevel()
+    assert spelled(backend, "a a").surfaces == (b"a", b" a")
+    assert spelled(backend, " a").surfaces == (b" a",)
 
 
 def test_lone_surrogates_are_told(chatml: LoadedTokenizer) -> None:
