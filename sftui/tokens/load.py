@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from sftui.errors import TokenizerError
 from sftui.tokens import cache
 from sftui.tokens.facts import from_json
 from sftui.tokens.loaded import FastEngine, LoadedTokenizer
@@ -19,7 +21,8 @@ def load_tokenizer(
 
     mode `proven`: from its proof in the cache (transformers is not imported), which is made first
     in a subprocess where there is none yet. mode `provisional`: the proof if there is one, else
-    tokenizer.json as it stands, with `facts.state` saying so.
+    tokenizer.json as it stands, with `facts.state` saying so; where there is none that can be read
+    (not downloaded yet, sentencepiece only, .gguf), the proof is made after all: it knows the reason.
     """
     if mode not in ("proven", "provisional"):
         raise ValueError(f"mode is 'proven' or 'provisional', not {mode!r}")
@@ -31,7 +34,8 @@ def load_tokenizer(
         if mode == "provisional":
             from sftui.tokens.raw import load_raw
 
-            return load_raw(place)
+            with suppress(TokenizerError):
+                return load_raw(place)
         from sftui.tokens.prove import prove
 
         proof = prove(name, revision, cache_dir)

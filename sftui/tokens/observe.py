@@ -39,6 +39,8 @@ def observations(reference: Any, facts: TokenizerFacts, place: Location, probes:
     if facts.front and not facts.adds_bos:
         notes.append(f"add_special_tokens puts {_names(reference, facts.front)} before every text")
     notes += _swallowing(reference)
+    if getattr(reference, "fix_mistral_regex", None) is False:
+        notes.append("transformers says that this Mistral tokenizer splits text wrongly unless it is loaded with fix_mistral_regex=True")
     if not facts.is_fast:
         notes.append(
             f"{facts.class_name} is a slow tokenizer: it gives no offsets, so return_assistant_tokens_mask and "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from importlib import util
 from pathlib import Path
 
@@ -163,9 +163,9 @@ def _says(chain: Sequence[BaseException], *texts: str) -> bool:
     return any(text in str(error) for error in chain for text in texts)
 
 
-def _installed(module: str, find: Callable[[str], object] = util.find_spec) -> bool:
+def _installed(module: str) -> bool:
     try:
-        return find(module) is not None
+        return util.find_spec(module) is not None
     except (ImportError, ValueError):
         return False
 

@@ -14,6 +14,7 @@ from sftui.tokens import builtin, load_tokenizer
 from sftui.tokens.builtin import templates
 from sftui.tokens.gguf import read_gguf_metadata
 from sftui.tokens.locate import locate
+from sftui.tokens.raw import load_raw
 from sftui.tokens.reference import load_reference
 
 UINT32, FLOAT32, STRING, ARRAY = 4, 6, 8, 9
@@ -76,7 +77,7 @@ def test_no_gguf_is_told(tmp_path: Path) -> None:
 
 def test_no_provisional_gguf(gguf: Path) -> None:
     with pytest.raises(TokenizerError, match=r"no tokenizer\.json"):
-        load_tokenizer(str(gguf), mode="provisional")
+        load_raw(locate(str(gguf)))
 
 
 @pytest.mark.parametrize("keep", [30, 200, 5000, -3])

@@ -158,10 +158,14 @@ def test_provisional_reads_what_the_files_say(make_folder: Any, proven: Any) -> 
     assert quick.encode("Hello", True) == slow.encode("Hello", True)
 
 
-def test_provisional_without_tokenizer_json_is_refused(make_folder: Any) -> None:
-    folder = make_folder("chatml", tokenizer_dot_json=None)
-    with pytest.raises(TokenizerError, match=r"no tokenizer\.json"):
-        load_tokenizer(str(folder), mode="provisional")
+def test_provisional_without_tokenizer_json_asks_the_reference(tmp_path: Path, make_folder: Any) -> None:
+    """The workspace asks for a provisional tokenizer first: what has none must still load, or say why."""
+    (tmp_path / "byt5").mkdir()
+    (tmp_path / "byt5" / "tokenizer_config.json").write_text('{"tokenizer_class": "ByT5Tokenizer"}')
+    loaded = load_tokenizer(str(tmp_path / "byt5"), mode="provisional")
+    assert (loaded.facts.state, loaded.facts.engine) == ("proven", "transformers")
+    with pytest.raises(TokenizerError, match="it has no vocabulary file"):
+        load_tokenizer(str(make_folder("chatml", tokenizer_dot_json=None)), mode="provisional")
 
 
 def test_special_tokens_map_and_templates_from_files(make_folder: Any, proven: Any) -> None:
