@@ -253,8 +253,10 @@ def _deadline() -> Iterator[None]:
 
 
 def free_variables(source: str) -> frozenset[str]:
-    """The names a template reads but does not set; jinja2's own errors for what cannot be parsed."""
-    return frozenset(jinja2.meta.find_undeclared_variables(ChatEnvironment(datetime.now).parse(source)))
+    """The names a template reads but does not set, our own functions too; jinja2's errors for what cannot be parsed."""
+    tree = ChatEnvironment(datetime.now).parse(source)
+    named = {name.name for name in tree.find_all(jinja2.nodes.Name) if name.ctx == "load"}
+    return frozenset(jinja2.meta.find_undeclared_variables(tree) | (named & {"raise_exception", "strftime_now"}))
 
 
 def _raise_exception(message: Any) -> None:

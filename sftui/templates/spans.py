@@ -119,9 +119,11 @@ def _locate(text: str, messages: Sequence[Message], draw: Draw, shift: int) -> t
                 notes.append(f"{name}: where its text stands could not be proven")
     regions.sort(key=lambda r: (r.start, r.end, r.message))
     regions = _joined(regions)
+    said: dict[int, str] = {}
+    for r in regions:
+        said[r.message] = said.get(r.message, "") + text[r.start : r.end]
     for index, slot in enumerate(slots):
-        said = "".join(text[r.start : r.end] for r in regions if r.message == index)
-        if index not in unproven and any(r.message == index for r in regions) and slot.missing_from(said):
+        if index not in unproven and index in said and slot.missing_from(said[index]):
             notes.append(f"{_name(messages[index], index, shift)}: the template leaves out some of what it says")
     return regions, unproven, notes
 
