@@ -1,0 +1,163 @@
+"""Compare sftui with the recorded references: `python compare.py TRAINER[@VERSION] [CASE…]`.
+
+A row is equal when both keep it with the same ids and labels (every piece of it, where the trainer
+splits rows), or both drop it. Where the trainer stopped with an error, sftui must refuse: as a
+whole, or at least one row. Packs and batches are compared in order. Nothing is hidden.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import environments
+import record as recorder
+from case import Case, cases_of, result_path
+from emulate import Emulated, emulate
+
+from sftui.errors import SftuiError
+from sftui.trainers import trainer_named
+from sftui.trainers.verify.session import read_result
+
+Pieces = list[tuple[list[int], list[int]]]
+
+
+@dataclass
+class Comparison:
+    """How one case compares: rows (or packs) equal of all, and what differs."""
+
+    case: str
+    equal: int = 0
+    total: int = 0
+    differences: list[str] = field(default_factory=list)
+    refusal: bool = False
+
+
+def compare(trainer: str, version: str, case: Case) -> Comparison:
+    """One case, reference against sftui."""
+    head, records = read_result(result_path(trainer, version, case))
+    ours = emulate(trainer, version, case)
+    found = Comparison(case.name)
+    if head["error"] is not None:
+        found.refusal, found.total = True, 1
+        found.equal = int(ours.refused is not None or bool(ours.problems))
+        if not found.equal:
+            found.differences.append(f"{trainer} stops with {head['error']['type']}: {head['error']['message'][:200]}; sftui does not")
+        return found
+    if ours.refused is not None:
+        found.total = head["rows_in"]
+        found.differences.append(f"sftui refuses the case: {ours.refused}")
+        return found
+    packs = [record for record in records if record["kind"] == "pack"]
+    if packs:
+        _packs(packs, ours, found)
+    else:
+        _rows(head["rows_in"], [record for record in records if record["kind"] == "row"], ours, found)
+    found.differences += _batches(trainer, [record for record in records if record["kind"] == "batch"], packs, ours)
+    return found
+
+
+def _rows(count: int, records: Sequence[Mapping[str, Any]], ours: Emulated, found: Comparison) -> None:
+    theirs: dict[int, Pieces] = {}
+    for record in records:
+        theirs.setdefault(record["row"], []).append((record["input_ids"], record["labels"]))
+    found.total = count
+    for row in range(count):
+        mine = [(list(e.input_ids), list(e.labels)) for e in ours.rows.get(row, ())]
+        if row in ours.problems:
+            found.differences.append(f"row {row}: sftui stops: {ours.problems[row]}")
+        elif mine == theirs.get(row, []):
+            found.equal += 1
+        else:
+            found.differences.append(f"row {row}: {describe(theirs.get(row, []), mine)}")
+
+
+def _packs(packs: Sequence[Mapping[str, Any]], ours: Emulated, found: Comparison) -> None:
+    found.total = len(packs)
+    for number, pack in enumerate(packs):
+        mine = ours.packs[number] if number < len(ours.packs) else None
+        got = [(list(mine.input_ids), list(mine.labels))] if mine else []
+        if got == [(pack["input_ids"], pack["labels"])] and _same(pack.get("position_ids"), mine.position_ids if mine else None) \
+                and _same(pack.get("attention_mask"), mine.attention_mask if mine else None):
+            found.equal += 1
+        else:
+            found.differences.append(f"pack {number}: {describe([(pack['input_ids'], pack['labels'])], got)}")
+    if len(ours.packs) != len(packs):
+        found.differences.append(f"{len(packs)} packs, sftui {len(ours.packs)}")
+    for row, problem in ours.problems.items():
+        found.differences.append(f"row {row}: sftui stops: {problem}")
+
+
+def _same(theirs: Sequence[int] | None, mine: Sequence[int] | None) -> bool:
+    return theirs is None or mine is None or list(theirs) == list(mine)
+
+
+def _batches(trainer: str, batches: Sequence[Mapping[str, Any]], packs: Sequence[Any], ours: Emulated) -> Iterator[str]:
+    """Differences between the trainer's first batches and sftui's of the same rows."""
+    if ours.recipe is None or ours.tools is None:
+        return
+    behind, done = trainer_named(trainer), 0
+    for number, batch in enumerate(batches):
+        size = len(batch["rows"])
+        try:
+            if packs:
+                mine = behind.collate_packs(ours.packs[done : done + size], ours.recipe, ours.tools)
+            elif ours.recipe.pack.strategy == "multipack" or any(len(ours.rows.get(r, ())) != 1 for r in batch["rows"]):
+                return
+            else:
+                mine = behind.collate([ours.rows[r][0] for r in batch["rows"]], batch["rows"], ours.recipe, ours.tools)
+        except SftuiError as error:
+            yield f"batch {number}: sftui stops: {error}"
+            return
+        done += size
+        for name in ("input_ids", "labels", "attention_mask", "position_ids"):
+            got = getattr(mine, name)
+            if name in batch and (got is None or [list(row) for row in got] != batch[name]):
+                yield f"batch {number}: {name} differ"
+            if name == "attention_mask" and name not in batch and f"{name}_shape" not in batch and got is not None:
+                yield f"batch {number}: sftui makes an attention mask, the trainer none"
+
+
+def describe(theirs: Pieces, mine: Pieces) -> str:
+    """What differs first, in one line."""
+    if not theirs or not mine:
+        return "kept by the trainer, dropped by sftui" if theirs else "dropped by the trainer, kept by sftui"
+    if len(theirs) != len(mine):
+        return f"{len(theirs)} pieces, sftui {len(mine)}"
+    for (ids, labels), (my_ids, my_labels) in zip(theirs, mine):
+        for name, a, b in (("ids", ids, my_ids), ("labels", labels, my_labels)):
+            if a != b:
+                at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+                return f"{name} differ from position {at} on: {a[at : at + 6]} (of {len(a)}), sftui {b[at : at + 6]} (of {len(b)})"
+    return "equal"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("trainer", help="trainer or trainer@version")
+    parser.add_argument("cases", nargs="*")
+    parser.add_argument("--show", type=int, default=3, help="differences shown a case")
+    options = parser.parse_args(arguments)
+    trainer, version = environments.split(options.trainer)
+    cases = [c for c in cases_of(trainer) if (not options.cases or c.name in options.cases) and (not c.only or version in c.only)]
+    missing = [case for case in cases if not recorder.current(trainer, version, case)]
+    if missing:
+        recorder.record(trainer, version, missing)
+    rows = equal = bad = 0
+    for case in cases:
+        one = compare(trainer, version, case)
+        if not one.refusal:
+            rows, equal = rows + one.total, equal + one.equal
+        bad += bool(one.differences)
+        print(f"{'ok  ' if not one.differences else 'DIFF'} {case.name:42} {one.equal} of {one.total}{' (refused by both)' if one.refusal and one.equal else ''}", flush=True)
+        for difference in one.differences[: options.show]:
+            print(f"       {difference}")
+    print(f"{trainer} {version}: {equal} of {rows} rows equal, {bad} of {len(cases)} cases with differences")
+    return int(bad > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,125 @@
+"""What sftui makes of a parity case: the trainer's own config is read, and every row goes through the pipeline.
+
+The config is what a user would have: YAML text for a trainer with a config file, written beside
+nothing, with the case's data and tokenizer in it. So a comparison also tests the config reader.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from case import Case, home
+
+from sftui import pipeline
+from sftui.errors import SftuiError
+from sftui.model import Example, Pack, Row
+from sftui.recipe import Recipe
+from sftui.sources import SourceSpec, open_source
+from sftui.tokens import load_tokenizer
+from sftui.trainers import Toolbox, trainer_named
+from sftui.trainers.verify.exchange import tokenizer_folder
+
+
+@dataclass(frozen=True)
+class Emulated:
+    """What sftui says of a case: examples by row, packs, refusals by row, or one refusal for all."""
+
+    rows: Mapping[int, tuple[Example, ...]] = field(default_factory=dict)
+    packs: tuple[Pack, ...] = ()
+    problems: Mapping[int, str] = field(default_factory=dict)
+    refused: str | None = None
+    recipe: Recipe | None = None
+    tools: Toolbox | None = None
+
+
+def emulate(trainer: str, version: str, case: Case) -> Emulated:
+    """Every row of a case through sftui's rules of that trainer and version."""
+    work = home() / "emulated" / f"{trainer}-{case.name}-{case.fingerprint()}"
+    work.mkdir(parents=True, exist_ok=True)
+    try:
+        text, path = config_text(trainer, case, work)
+        opened = trainer_named(trainer).read_config(str(path), text, short(version))
+        reference = opened.datasets[0]
+        recipe = reference.recipe
+        tokenizer = load_tokenizer(str(folder_of(case)))
+        source = open_source(SourceSpec(reference.paths, split=reference.split, subset=reference.subset))
+        rows = list(source.rows())
+        source.close()
+        detected = pipeline.detect(rows[:200], recipe)
+        tools = pipeline.survey(rows[0] if rows else None, detected, recipe, pipeline.make_toolbox(recipe, tokenizer))
+        return through(trainer, rows, detected, recipe, tools)
+    except SftuiError as error:
+        return Emulated(refused=error.sentence() if hasattr(error, "sentence") else str(error))
+
+
+def through(trainer: str, rows: Sequence[Row], detected: Any, recipe: Recipe, tools: Toolbox) -> Emulated:
+    examples: dict[int, tuple[Example, ...]] = {}
+    problems: dict[int, str] = {}
+    for one in pipeline.inspect_all(rows, detected, recipe, tools):
+        if one.problem is not None:
+            problems[one.row.index] = one.problem.sentence()
+        elif one.example is not None:
+            examples[one.row.index] = (one.example, *one.more)
+    packs: tuple[Pack, ...] = ()
+    if recipe.pack.strategy not in ("none", "multipack"):
+        flat = [example for made in examples.values() for example in made]
+        group = recipe.pack.group
+        behind = trainer_named(trainer)
+        packs = tuple(pack for i in range(0, len(flat), group) for pack in behind.pack(flat[i : i + group], recipe, tools))
+    return Emulated(examples, packs, problems, None, recipe, tools)
+
+
+def short(version: str) -> str:
+    """`1.16.0` as the presets name it: without a patch number of zero, Unsloth's and others' as `2026.10`."""
+    return ".".join(version.split(".")[:2])
+
+
+def folder_of(case: Case) -> Path:
+    """The case's tokenizer with its template and tokens, in a folder that stays, so that its proof stays."""
+    asked = case.request(Path("/"))
+    key = hashlib.sha256(json.dumps([asked["tokenizer"], asked["chat_template"], asked["tokens"]]).encode()).hexdigest()[:16]
+    folder = home() / "tokenizers" / key / Path(asked["tokenizer"]).name
+    if not folder.exists():
+        made = home() / "tokenizers" / f"{key}.part"
+        shutil.rmtree(made, ignore_errors=True)
+        made.mkdir(parents=True)
+        tokenizer_folder(asked, made)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        (made / "tokenizer").replace(folder)
+        shutil.rmtree(made)
+    return folder
+
+
+def config_text(trainer: str, case: Case, work: Path) -> tuple[str, Path]:
+    """The trainer's config file for a case, and where it stands."""
+    import yaml
+
+    data, tokenizer = str(case.data_path()), str(folder_of(case))
+    config: dict[str, Any]
+    if trainer == "trl":
+        config = {"model_name_or_path": tokenizer, "datasets": [{"path": "json", "data_files": data}], **case.config}
+    elif trainer == "axolotl":
+        entry = {"type": "chat_template", **case.dataset, "path": data, "ds_type": "json"}
+        config = {"base_model": tokenizer, "sequence_len": 512, "datasets": [entry], **case.config}
+    elif trainer == "llamafactory":
+        info = {"rows": {"file_name": Path(data).name, **case.dataset}}
+        shutil.copy(data, work / Path(data).name)
+        (work / "dataset_info.json").write_text(json.dumps(info), encoding="utf-8")
+        config = {"model_name_or_path": tokenizer, "stage": "sft", "do_train": True, "dataset": "rows", "dataset_dir": str(work), **case.config}
+    elif trainer == "torchtune":
+        tune = dict(case.config)
+        files = {"path": f"{tokenizer}/vocab.json", "merges_file": f"{tokenizer}/merges.txt"}
+        block = {"_component_": "torchtune.models.qwen2_5.qwen2_5_tokenizer", **files, **tune.pop("tokenizer", {})}
+        config = {"tokenizer": block, "dataset": {**case.dataset, "source": "json", "data_files": data, "split": "train"}, **tune}
+    else:
+        config = {"tokenizer": tokenizer, "data": data, **case.config, **case.dataset}
+    path = work / "config.yml"
+    text = str(yaml.safe_dump(config, allow_unicode=True, sort_keys=False))
+    path.write_text(text, encoding="utf-8")
+    return text, path
