@@ -15,6 +15,7 @@ from sftui.errors import SourceError
 
 HEAD = 4096
 STEP = 4 << 20
+SMALL_STEP = 1 << 16
 RATIO_FROM = 1 << 30
 RATIO_LIMIT = 250
 """A file that unpacks to over 1 GiB and over 250 times its size is taken for a bomb."""
@@ -140,7 +141,7 @@ class SpooledFile(ByteFile):
                 return
             try:
                 if not self._selectable:
-                    data = self._stream.read(STEP)
+                    data = self._unpack(self._stream)
                 elif select.select([self._stream], [], [], timeout)[0]:
                     data = os.read(self._stream.fileno(), STEP)
                 else:
@@ -161,6 +162,19 @@ class SpooledFile(ByteFile):
                 self._stop(f"the temporary folder {tempfile.gettempdir()} is full ({error.strerror})")
                 return
             self._written += len(data)
+
+    def _unpack(self, stream: Any) -> bytes:
+        """Up to a step of bytes; those before a damaged place come first, the error next time."""
+        pieces: list[bytes] = []
+        size = 0
+        try:
+            while size < STEP and (piece := stream.read1(min(SMALL_STEP, STEP))):
+                pieces.append(piece)
+                size += len(piece)
+        except (OSError, EOFError, zlib.error):
+            if not pieces:
+                raise
+        return b"".join(pieces)
 
     def _stop_if_too_large(self, more: int) -> None:
         total = self._written + more

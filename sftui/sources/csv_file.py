@@ -141,8 +141,15 @@ class CsvSource(Source):
                 self._done = True
                 return
         for warning in caught:
-            self._note_bad_lines(str(warning.message))
-        table = pa.Table.from_pandas(frame)
+            if warning.category.__name__ == "ParserWarning":
+                self._note_bad_lines(str(warning.message))
+        try:
+            table = pa.Table.from_pandas(frame)
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            self._notes.append(
+                f"columns of mixed types are read as text; datasets.load_dataset refuses such a file ({error})"
+            )
+            table = pa.Table.from_pandas(_mixed_as_text(frame))
         if self._schema is None:
             self._schema = table.schema
         else:
@@ -176,3 +183,11 @@ class CsvSource(Source):
     def _note_bad_lines(self, message: str) -> None:
         for line in message.strip().splitlines():
             self._notes.append(f"{line.strip()}; datasets.load_dataset refuses such a file")
+
+
+def _mixed_as_text(frame: Any) -> Any:
+    """The frame with its untyped columns as text, missing values kept."""
+    for name in frame.select_dtypes(include=["object"]).columns:
+        column = frame[name]
+        frame[name] = column.map(str).where(column.notna(), None)
+    return frame

@@ -29,6 +29,7 @@ class IndexedSource(Source):
         self._indexing = threading.Lock()
         self._lock = threading.Lock()
         self._done = False
+        self._closed = False
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -45,6 +46,10 @@ class IndexedSource(Source):
             return Count(self._known(), exact, 1.0 if self._done else self._file.progress(self._position()))
 
     def index_more(self, seconds: float) -> bool:
+        if self._closed:
+            return True
+        if self._done:
+            self.refresh()  # a file that grows is read on
         until = time.monotonic() + seconds
         while not self._done:
             with self._indexing:
@@ -60,7 +65,7 @@ class IndexedSource(Source):
 
     def close(self) -> None:
         with self._indexing:
-            self._done = True
+            self._done = self._closed = True
             self._file.close()
 
     def _reach(self, index: int) -> bool:

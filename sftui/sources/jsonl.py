@@ -93,6 +93,8 @@ class JsonlSource(IndexedSource):
 
     def refresh(self) -> bool:
         with self._indexing, self._lock:
+            if self._closed:
+                return False
             if not self._done or not self._file.complete or self._file.size() <= self._scanner.position:
                 return not self._done
             if self._file.changed(self._scanner.position):

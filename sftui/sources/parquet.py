@@ -87,8 +87,9 @@ class ParquetSource(Source):
         try:
             with self._lock:
                 batch = self._batch(group, number)
-        except (OSError, ValueError) as error:  # ArrowInvalid is a ValueError
-            return Row(index, None, "", where, 0, f"{where} cannot be decoded: {error}")
+        except (OSError, ValueError, StopIteration) as error:  # ArrowInvalid is a ValueError
+            self._group = -1  # a reader that failed cannot go on
+            return Row(index, None, "", where, 0, f"{where} cannot be decoded: {' '.join(str(error).split())}")
         return self._decoder.row(batch, at, index, where)
 
     def index_more(self, seconds: float) -> bool:
@@ -133,16 +134,17 @@ class ParquetSource(Source):
     def _unpack(self) -> Generator[int, None, None]:
         """Copy the large groups to the spool, a batch a step; stops early where it cannot go on."""
         for group in self._large:
-            for number, batch in enumerate(self._open_group(group)):
-                self._spool = self._spool or ArrowSpool()
-                if self._spool.size > SPOOL_LIMIT or (number % 64 == 0 and not self._spool.has_room()):
-                    return
-                try:
+            try:
+                for number, batch in enumerate(self._open_group(group)):
+                    if self._spool is None:
+                        self._spool = ArrowSpool()
+                    if self._spool.size > SPOOL_LIMIT or (number % 64 == 0 and not self._spool.has_room()):
+                        return
                     self._spool.append(batch)
-                except OSError:
-                    return
-                self._spooled[group, number] = len(self._spool) - 1
-                yield number
+                    self._spooled[group, number] = len(self._spool) - 1
+                    yield number
+            except (OSError, ValueError):
+                continue  # a damaged group or a full disk: `row` reads it from the file and says what is wrong
 
     def _keep(self, key: tuple[int, int], batch: Any) -> None:
         self._kept[key] = batch

@@ -139,10 +139,11 @@ def test_appended_lines_are_picked_up(tmp_path: Path) -> None:
         assert finish(source) == 2, "a line that is still being written is not a row yet"
         file.write(b"3}\n")
         file.flush()
-        assert source.refresh()
-        assert finish(source) == 3
+        assert finish(source) == 3, "index_more looks again by itself"
     assert [row.data for row in source.rows()] == [{"a": 1}, {"a": 2}, {"a": 3}]
     assert not source.refresh()
+    source.close()
+    assert not source.refresh() and source.index_more(0)
 
 
 def test_a_file_without_a_last_newline_grows_within_its_last_row(tmp_path: Path) -> None:

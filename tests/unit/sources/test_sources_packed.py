@@ -88,6 +88,13 @@ def test_a_damaged_file_keeps_what_could_be_read(tmp_path: Path, ending: str) ->
     assert len(list(source.rows())) == source.count().rows > 1_000
 
 
+def test_a_small_damaged_file_keeps_its_beginning(tmp_path: Path) -> None:
+    lines = b"".join(b'{"n": "%s"}\n' % os.urandom(400).hex().encode() for _ in range(1_000))
+    path = tmp_path / "t.jsonl.gz"
+    path.write_bytes(gzip.compress(lines)[:-1000])
+    assert 900 < len(list(open_source(SourceSpec((str(path),))).rows())) <= 1_000
+
+
 def test_a_damaged_shard_does_not_hide_the_next(tmp_path: Path) -> None:
     packed = gzip.compress(b"".join(b'{"n": "%s"}\n' % os.urandom(40).hex().encode() for _ in range(200_000)))
     (tmp_path / "a.jsonl.gz").write_bytes(packed[:-1000])

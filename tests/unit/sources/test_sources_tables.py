@@ -219,6 +219,34 @@ def test_a_damaged_parquet_file(tmp_path: Path) -> None:
     assert "file changed under us" in (source.row(499).problem or "")
 
 
+@pytest.mark.parametrize("unpacked", [False, True])
+def test_a_damaged_row_group_leaves_the_others(tmp_path: Path, unpacked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "LARGE_GROUP", 0 if unpacked else 1 << 40)
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.Table.from_pylist(ROWS), path, row_group_size=100, compression="gzip")
+    column = pq.ParquetFile(path).metadata.row_group(2).column(2)
+    data = bytearray(path.read_bytes())
+    end = (column.dictionary_page_offset or column.data_page_offset) + column.total_compressed_size
+    data[column.data_page_offset + 20 : end] = b"\xff" * (end - column.data_page_offset - 20)
+    path.write_bytes(data)
+    source = open_source(SourceSpec((str(path),)))
+    while not source.index_more(1):
+        pass
+    assert source.row(250).data is None and "cannot be decoded" in (source.row(250).problem or "")
+    assert source.row(199).data == ROWS[199] and source.row(300).data == ROWS[300]
+    assert len(list(source.rows())) == 500
+
+
+def test_csv_columns_of_mixed_types(tmp_path: Path) -> None:
+    # pandas infers types in pieces of 256 KiB, so a column may come out half numbers, half text
+    rows = [str(n) for n in range(9_000)]
+    rows[8_999] = "x"
+    rows[5] = ""
+    (tmp_path / "t.csv").write_text("n,t\n" + "".join(f"{value},{'y' * 60}\n" for value in rows))
+    found = read(open_source(SourceSpec((str(tmp_path / "t.csv"),))))
+    assert len(found) == 9_000 and found[8_999]["n"] == "x" and found[5]["n"] is None
+
+
 def test_saved_datasets(tmp_path: Path) -> None:
     dataset = datasets.Dataset.from_list(ROWS)
     dataset.save_to_disk(str(tmp_path / "one"), num_shards=3)
