@@ -67,6 +67,10 @@ def _saved_settings(facts: TokenizerFacts, place: Location, probes: tuple[str, .
         notes.append(f"tokenizer.json was saved with truncation to {raw.truncation['max_length']}: AutoTokenizer ignores it, raw tokenizers does not")
     if raw.padding is not None:
         notes.append(f"tokenizer.json was saved with padding to {raw.padding['length'] or 'the longest'}: AutoTokenizer ignores it, raw tokenizers does not")
+    new = [(i, token.content) for i, token in sorted(reference.added_tokens_decoder.items()) if raw.token_to_id(token.content) is None]
+    if new:
+        shown = ", ".join(f"{content} (id {i})" for i, content in new[:4]) + (f" and {len(new) - 4} more" if len(new) > 4 else "")
+        notes.append(f"AutoTokenizer adds tokens that tokenizer.json does not have: {shown}; the model may have no embedding for them")
     differ = count_differences(reference, FastEngine(raw, split_special_tokens=facts.split_special_tokens).backend, probes)
     if differ:
         note = f"{facts.class_name} overrides tokenizer.json: {differ} of {len(probes)} probe strings tokenize differently from the file alone"

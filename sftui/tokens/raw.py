@@ -75,6 +75,9 @@ def _specials(config: Mapping[str, Any], legacy: Mapping[str, Any]) -> dict[str,
     """
     stated = {key: _content(config.get(key)) for key in NAMED}
     stated.update({key: _content(value) for key, value in config.items() if key.endswith("_token") and key not in NAMED})
+    extra = config.get("extra_special_tokens")
+    if isinstance(extra, dict):
+        stated.update({str(key): _content(value) for key, value in extra.items()})
     if "added_tokens_decoder" not in config:
         stated.update({key: _content(value) for key, value in legacy.items() if key.endswith("_token")})
     return {key: value for key, value in stated.items() if value is not None}

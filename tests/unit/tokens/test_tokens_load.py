@@ -181,6 +181,20 @@ def test_special_tokens_map_and_templates_from_files(make_folder: Any, proven: A
     assert any("several chat templates: default, tool_use" in note for note in loaded.facts.notes)
 
 
+def test_model_specific_special_tokens(make_folder: Any, proven: Any) -> None:
+    config = {"image_token": "<|im_start|>", "extra_special_tokens": {"audio_token": "<|im_end|>"}}
+    folder = str(make_folder("chatml", config=config))
+    for loaded in (load_tokenizer(folder, mode="provisional"), proven(folder)):
+        assert loaded.facts.special_tokens["image_token"] == "<|im_start|>"
+        assert loaded.facts.special_tokens["audio_token"] == "<|im_end|>"
+
+
+def test_tokens_added_by_the_config_are_told(make_folder: Any, proven: Any) -> None:
+    loaded = proven(str(make_folder("chatml", config={"pad_token": "[PAD]"})))
+    assert (loaded.facts.pad_id, loaded.facts.vocab_size) == (3003, 3004)
+    assert any("adds tokens that tokenizer.json does not have: [PAD] (id 3003)" in note for note in loaded.facts.notes)
+
+
 def test_named_templates_in_the_config(make_folder: Any, proven: Any) -> None:
     templates = [{"name": "default", "template": "A"}, {"name": "rag", "template": "B"}]
     folder = make_folder("chatml", config={"chat_template": templates})
