@@ -1,0 +1,81 @@
+"""Plans: what would be written, its diff, and the first line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sftui.errors import ExportError
+from sftui.exports.plan import Prepared, check_target, plan_export
+from sftui.recipe import changed
+from sftui.trainers import load_recipe, preset
+
+BASE = changed(preset("hf-trainer"), "tokenizer.name", "builtin:chatml")
+
+
+def test_a_recipe_holds_what_differs_and_reads_back(tmp_path: Path) -> None:
+    recipe = changed(changed(BASE, "length.max", 7), "render.inject_system", "a\nb \x1b[31m")
+    plan = plan_export("recipe", str(tmp_path), recipe, BASE, Prepared(("data.jsonl",)))
+    assert plan.first_line == "sftui: corrected against the starting recipe: render.inject_system null -> a b [31m, length.max null -> 7"
+    assert [path.name for path in plan.write()] == ["recipe.yaml"]
+    text = (tmp_path / "recipe.yaml").read_text()
+    assert text.splitlines()[0] == f"# {plan.first_line}" and "batch" not in text
+    assert load_recipe(text, "recipe.yaml") == recipe
+
+
+def test_nothing_corrected_is_said_too(tmp_path: Path) -> None:
+    assert plan_export("recipe", str(tmp_path), BASE, BASE, Prepared(())).first_line.endswith("nothing was corrected against the starting recipe")
+
+
+def test_a_plan_shows_the_difference_and_asks_before_overwriting(tmp_path: Path) -> None:
+    def plan(longest: int):
+        return plan_export("recipe", str(tmp_path), changed(BASE, "length.max", longest), BASE, Prepared(()))
+
+    first = plan(5)
+    assert first.overwrites == () and first.files[0].diff == "" and not first.files[0].exists
+    first.write()
+    assert plan(5).write() == (), "what is there already is not written again"
+    second = plan(6)
+    assert "-  max: 5" in second.files[0].diff and "+  max: 6" in second.files[0].diff
+    with pytest.raises(ExportError, match="is there already"):
+        second.write()
+    assert "max: 5" in second.files[0].path.read_text()
+    second.write(overwrite=True)
+    assert "max: 6" in second.files[0].path.read_text()
+
+
+def test_targets_are_checked_with_the_nearest() -> None:
+    check_target("recipe")
+    check_target("hf-trainer")
+    with pytest.raises(ExportError, match="did you mean `preprocess`"):
+        check_target("preproces")
+
+
+def test_a_script_is_refused_before_anything_is_loaded(tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match="not open yet"):
+        plan_export("preprocess", str(tmp_path), BASE, BASE, Prepared(("x",)))
+    with pytest.raises(ExportError, match="needs a tokenizer"):
+        plan_export("preprocess", str(tmp_path), preset("hf-trainer"), BASE, Prepared(("x",)))
+
+
+def test_the_command_writes_and_says_what(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from sftui.cli import main
+
+    data = tmp_path / "data.jsonl"
+    data.write_text(json.dumps({"prompt": "a", "completion": "b"}) + "\n")
+
+    def export(*words: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as done:
+            main(["export", str(data), "-t", "builtin:chatml", "-o", str(tmp_path / "out"), *words])
+        return done.value.code, *capsys.readouterr()
+
+    code, out, err = export("--to", "preprocess", "--max-length", "9")
+    assert code == 0 and [Path(line).name for line in out.splitlines()] == ["preprocess.py", "recipe.yaml"]
+    assert "length.max null -> 9" in err
+    code, out, err = export("--to", "preprocess", "--max-length", "8")
+    assert code == 2 and out == "" and "+MAX_LENGTH = 8" in err and "--force" in err
+    assert export("--to", "preprocess", "--max-length", "8", "--force")[0] == 0
+    assert export("--to", "manual-shift")[0] == 2
+    assert export("--to", "hf-trainer", "--force")[0] == 0

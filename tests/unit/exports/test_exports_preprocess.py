@@ -1,0 +1,195 @@
+"""preprocess.py, run alone, gives the ids and labels of the screen."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from exported_scripts import run_alone, run_script, shown
+
+from sftui.errors import ExportError
+from sftui.exports.script_text import literal
+from sftui.recipe import Recipe, changed
+from sftui.trainers import preset
+
+
+def with_(recipe: Recipe, **knobs: Any) -> Recipe:
+    for path, value in knobs.items():
+        recipe = changed(recipe, path.replace("__", "."), value)
+    return recipe
+
+
+def chatml(name: str = "hf-trainer", **knobs: Any) -> Recipe:
+    return with_(preset(name), tokenizer__name="builtin:chatml", **knobs)
+
+
+def write(path: Path, rows: list[Any]) -> Path:
+    path.write_text("".join((row if isinstance(row, str) else json.dumps(row, ensure_ascii=False)) + "\n" for row in rows))
+    return path
+
+
+ROWS: dict[str, list[Any]] = {
+    "messages": [
+        {"messages": [{"role": "user", "content": "Hi \u202e\x1b[1m 你好 👍🏽"}, {"role": "assistant", "content": " yes\n"}]},
+        {"messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "One"},
+                      {"role": "assistant", "content": "1"}, {"role": "user", "content": "Two"},
+                      {"role": "assistant", "content": "2 and more " * 20}]},
+        {"messages": [{"role": "user", "content": "no answer"}]},
+        {"messages": []},
+        "{broken",
+        "",
+        "[1]",
+        {"messages": [{"role": "user", "content": "with tools"}, {"role": "assistant", "content": "done"}],
+         "tools": [{"type": "function", "function": {"name": "f", "parameters": {}}}]},
+        {"messages": json.dumps([{"role": "user", "content": "as text"}, {"role": "assistant", "content": "read"}])},
+        {"messages": [{"role": "user", "contnet": "misspelt"}, {"role": "assistant", "content": "x"}]},
+    ],
+    "sharegpt": [
+        {"conversations": [{"from": "human", "value": "Q"}, {"from": "gpt", "value": "A"}], "system": "S"},
+        {"conversations": [{"from": "human", "value": "Q"}, {"from": "function_call", "value": '{"name": "f", "arguments": {"a": 1}}'},
+                           {"from": "observation", "value": "7"}, {"from": "gpt", "value": "It is 7."}]},
+        {"conversations": [{"from": "human", "role": "x", "value": "Q"}, {"from": "gpt", "value": "A"}]},
+    ],
+    "alpaca": [
+        {"instruction": "Do {it}", "input": "", "output": "done"},
+        {"instruction": "Do", "input": "with \"this\"", "output": "done", "system": "S", "history": [["a", "b"]]},
+        {"instruction": "Do", "input": None, "output": "done"},
+    ],
+    "pair": [{"prompt": "2+2", "completion": "4"}, {"prompt": "", "completion": ""}, {"prompt": 3, "completion": "x"}],
+    "qa": [{"question": "2+2", "answer": "4"}],
+    "chat-pair": [{"prompt": [{"role": "user", "content": "Hi"}], "completion": [{"role": "assistant", "content": "Yes"}]}],
+    "text": [{"text": "Plain text\n with lines"}, {"text": ""}, {"text": None}],
+    "tokenized": [{"input_ids": list(range(5, 45)), "labels": [-100] * 10 + list(range(15, 45))},
+                  {"input_ids": [1, 2], "labels": [1]}],
+    "shifted": [{"input_ids": list(range(5, 45)), "labels": [-100] * 9 + list(range(15, 45)) + [-100]}] * 2,
+}
+VARIANTS: dict[str, dict[str, Any]] = {
+    "as it is": {},
+    "cut": {"length__max": 12, "length__drop_unlabelled": True, "mask__ignore_index": -1},
+    "cut left": {"length__max": 12, "length__over": "cut_left", "mask__boundary": "common_prefix"},
+    "dropped": {"length__max": 30, "length__over": "drop", "length__min_tokens": 8},
+    "specials": {"tokenize__add_special_tokens": True, "tokenize__append_eos": "always", "tokenize__bos": "drop_second"},
+    "eos by text": {"tokenize__append_eos": "if_missing_text", "mask__rule": "all"},
+    "eos by ids": {"tokenize__append_eos": "if_missing_ids", "render__inject_system": "Hi \"you\"", "tokenizer__eos_token": "<|endoftext|>"},
+}
+
+
+@pytest.mark.parametrize("name", ["hf-trainer", "manual-shift"])
+@pytest.mark.parametrize("kind", list(ROWS))
+def test_the_script_equals_the_screen(kind: str, name: str, tmp_path: Path, plan_for) -> None:
+    path = write(tmp_path / "data.jsonl", ROWS[kind])
+    recipe = chatml(name)
+    if kind == "shifted":
+        recipe = with_(recipe, data__given_labels="shifted")
+    wanted = shown(path, recipe)
+    assert wanted and run_script(plan_for(path, recipe), tmp_path) == wanted
+
+
+@pytest.mark.parametrize("variant", list(VARIANTS))
+def test_a_corrected_recipe_is_followed(variant: str, tmp_path: Path, plan_for) -> None:
+    path = write(tmp_path / "data.jsonl", ROWS["messages"])
+    base = chatml()
+    recipe = with_(base, **VARIANTS[variant])
+    plan = plan_for(path, recipe, base)
+    assert run_script(plan, tmp_path) == shown(path, recipe)
+    first = plan.files[0].content.splitlines()[0]
+    assert first == f"# {plan.first_line}"
+    assert all(key.replace("__", ".") in first for key in VARIANTS[variant])
+
+
+@pytest.mark.parametrize("turns", ["all", "last"])
+def test_all_assistant_turns_can_be_trained(turns: str, tmp_path: Path, plan_for) -> None:
+    path = write(tmp_path / "data.jsonl", ROWS["messages"][:2] + ROWS["messages"][7:9])
+    recipe = chatml(mask__rule="assistant", mask__turns=turns)
+    assert run_script(plan_for(path, recipe), tmp_path) == shown(path, recipe)
+
+
+@pytest.mark.parametrize("style", ["newline", "blank_line"])
+def test_other_alpaca_prompts(style: str, tmp_path: Path, plan_for) -> None:
+    path = write(tmp_path / "data.jsonl", ROWS["alpaca"])
+    recipe = chatml(data__alpaca_prompt=style)
+    assert run_script(plan_for(path, recipe), tmp_path) == shown(path, recipe)
+
+
+def test_tool_calls_of_sharegpt(tmp_path: Path, plan_for) -> None:
+    path = write(tmp_path / "data.jsonl", ROWS["sharegpt"])
+    recipe = chatml(data__function_calls="tool_calls")
+    plan = plan_for(path, recipe)
+    assert "add_calls" in plan.files[0].content
+    assert run_script(plan, tmp_path) == shown(path, recipe)
+
+
+def test_another_template_is_carried_in_the_script(tmp_path: Path, plan_for) -> None:
+    template = tmp_path / "own.jinja"
+    template.write_text("{{ bos_token }}\"\"\" \\ \u202e\n{% for m in messages %}<{{ m.role }}>\n{{ m.content }}{% endfor %}"
+                        "{% if add_generation_prompt %}<assistant>\n{% endif %}")
+    path = write(tmp_path / "data.jsonl", ROWS["messages"])
+    recipe = chatml(render__template=f"file:{template}", render__kwargs={"a": [1, None, "x"]})
+    plan = plan_for(path, recipe)
+    wanted = shown(path, recipe)
+    template.unlink()
+    assert run_script(plan, tmp_path) == wanted and plan.files[0].content.isascii()
+
+
+def test_other_kinds_of_files(tmp_path: Path, plan_for) -> None:
+    import gzip
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = [ROWS["messages"][0], ROWS["messages"][1]]
+    array = tmp_path / "a.json"
+    array.write_text(json.dumps(rows))
+    packed = tmp_path / "a.jsonl.gz"
+    packed.write_bytes(gzip.compress("\n".join(map(json.dumps, rows)).encode()))
+    table = tmp_path / "a.parquet"
+    pq.write_table(pa.Table.from_pylist(rows), table)
+    lines = tmp_path / "a.csv"
+    lines.write_text('question,answer\n"a, b",c\n1,2\n')
+    for path in (array, packed, table, lines):
+        assert run_script(plan_for(path, chatml()), tmp_path) == shown(path, chatml()), path.name
+
+
+def test_only_what_is_needed_is_written(tmp_path: Path, plan_for) -> None:
+    path = write(tmp_path / "data.jsonl", ROWS["text"])
+    text = plan_for(path, chatml()).files[0].content
+    for word in ("to_messages", "ROLES", "bos", "MAX_LENGTH", "gzip", "sftui.", "import sftui"):
+        assert word not in text
+    ast.parse(text)
+
+
+@pytest.mark.parametrize(("knobs", "told"), [
+    ({"mask__terminator": "mask"}, "mask.terminator"),
+    ({"mask__rule": "turn_full"}, "turn_full"),
+    ({"pack__strategy": "bfd"}, "pack.strategy"),
+    ({"data__strict_turns": "error"}, "strict_turns"),
+])
+def test_what_cannot_be_expressed_is_refused(knobs: dict[str, Any], told: str, tmp_path: Path, plan_for) -> None:
+    path = write(tmp_path / "data.jsonl", ROWS["messages"])
+    with pytest.raises(ExportError, match=told):
+        plan_for(path, chatml(**knobs))
+
+
+def test_names_of_the_data_cannot_become_code(tmp_path: Path, plan_for) -> None:
+    column = "a\"]); open('pwned', 'w') #\n\u2028"
+    path = write(tmp_path / "data.jsonl", [{column: "Q", "b": "A"}])
+    recipe = chatml(data__fields={"prompt": column, "completion": "b"}, render__inject_system='"""\\')
+    assert run_script(plan_for(path, recipe), tmp_path) == shown(path, recipe)
+    assert not (tmp_path / "pwned").exists()
+
+
+@pytest.mark.parametrize("value", ["", "\"'\\\n\r\t\x00\x1b\u202e\ud800é👍", {"a": [1, -2.5, True, None, ("x",)]}])
+def test_literals_read_back(value: Any) -> None:
+    text = literal(value)
+    assert text.isascii() and "\n" not in text
+    assert ast.literal_eval(text) == json.loads(json.dumps(value)) if not isinstance(value, str) else ast.literal_eval(text) == value
+
+
+@pytest.mark.parametrize("recipe", [chatml(), chatml("manual-shift"), chatml(length__max=20, mask__boundary="common_prefix")],
+                         ids=["hf-trainer", "manual-shift", "corrected"])
+def test_the_script_stands_alone(recipe: Recipe, tmp_path: Path, plan_for) -> None:
+    path = write(tmp_path / "data.jsonl", ROWS["messages"])
+    assert run_alone(plan_for(path, recipe), tmp_path) == shown(path, recipe)
