@@ -13,6 +13,9 @@ from sftui.workspace import Workspace
 
 PRESET = KnobInfo("preset", "str", "the trainer whose defaults fill every knob", (), None, "")
 
+ROOM_FOR_NAMES = 88
+"""Laid out for this width and cropped, names and values are whole; the meaning stands in the line below."""
+
 
 class RecipePane(LineView):
     """Holds which knob is marked; the values are those of the workspace."""
@@ -69,7 +72,8 @@ class RecipePane(LineView):
 
     def visible_lines(self) -> list[Line]:
         cursor = self.knob.path if self.active else ""
-        lines = recipe_lines(self.workspace.recipe, self.workspace.base_recipe, max(self.size.width, 8), cursor=cursor)
+        width = max(self.size.width, ROOM_FOR_NAMES)
+        lines = recipe_lines(self.workspace.recipe, self.workspace.base_recipe, width, cursor=cursor)
         return [entry.cells for entry in lines[self.top: self.top + self.size.height]]
 
     def sentence(self) -> Line:

@@ -13,7 +13,7 @@ from typing import Any
 
 from rich.color import Color
 from rich.style import Style
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 from sftui.views.cells import Over, Role
 
@@ -122,17 +122,18 @@ class Styles:
 
 
 def textual_theme(name: str) -> Theme:
-    """The Textual theme, for the stock widgets (inputs, the palette, toasts)."""
+    """The Textual theme, for the stock widgets (inputs, the palette) and the rules between panes."""
     p = PALETTES[name]
-    ansi = name in ("ansi", "mono")
-
-    def colour(value: str) -> str:
-        return f"ansi_{value}" if ansi else value
-
+    if name in ("ansi", "mono"):
+        base = BUILTIN_THEMES["ansi-dark"]
+        return Theme(
+            name=f"sftui-{name}", ansi=True, primary=f"ansi_{p.trained}", secondary=f"ansi_{p.accent}",
+            warning=f"ansi_{p.warning}", error=f"ansi_{p.error}", success=f"ansi_{p.trained}", accent=f"ansi_{p.special}",
+            foreground="ansi_default", background="ansi_default", surface="ansi_default", panel="ansi_default",
+            boost="ansi_default", variables={**base.variables, "rule": f"ansi_{p.faint}"},
+        )
     return Theme(
-        name=f"sftui-{name}", ansi=ansi, dark=name != "light",
-        primary=colour(p.trained), secondary=colour(p.accent), accent=colour(p.special),
-        warning=colour(p.warning), error=colour(p.error), success=colour(p.trained),
-        foreground=colour(p.text), background=colour(p.back), surface=colour(p.bar), panel=colour(p.bar),
-        boost=colour(p.raised), variables={"rule": colour(p.faint)},
+        name=f"sftui-{name}", dark=name == "dark", primary=p.trained, secondary=p.accent, accent=p.special,
+        warning=p.warning, error=p.error, success=p.trained, foreground=p.text, background=p.back, surface=p.bar,
+        panel=p.bar, boost=p.raised, variables={"rule": p.faint},
     )

@@ -1,0 +1,326 @@
+"""Every key of the inspector, at 60×20, 80×24 and 140×45, as text goldens and as behaviour."""
+
+from __future__ import annotations
+
+import pytest
+from fake_workspace import FakeWorkspace
+from tui_driver import SIZES, check_golden, running
+
+from sftui.model import Problem
+from sftui.tui.commands import COMMANDS
+from sftui.workspace import events as ev
+
+STEPS = (
+    ("opened", ()), ("next-token", ("l",)), ("line-down", ("j",)), ("zoom-rows", ("z",)), ("shift-rows", ("s",)),
+    ("zoom-text", ("z",)), ("shift-columns", ("z",)), ("unshifted", ("s",)), ("next-row", ("]",)), ("list", ("tab", "tab")),
+    ("conversation", ("escape", "o")), ("rendered", ("o",)), ("raw", ("o",)), ("boundary", ("b",)), ("batch", ("3", "B")),
+    ("recipe", ("escape", "c", "j", "j")), ("help", ("escape", "?")), ("explain", ("escape", "enter")),
+)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_screens(size: tuple[int, int]) -> None:
+    async with running(size) as driven:
+        for name, keys in STEPS:
+            text = await driven.press(*keys)
+            assert all(len(line) <= size[0] for line in text.splitlines())
+            check_golden(f"{size[0]}x{size[1]}-{name}", text)
+
+
+@pytest.mark.parametrize("theme", ["dark", "light", "ansi", "mono"])
+async def test_themes_show_the_same_text(theme: str) -> None:
+    async with running(theme=theme) as driven:
+        check_golden("80x24-opened", driven.text)
+
+
+async def test_t_goes_through_the_themes() -> None:
+    async with running() as driven:
+        names = []
+        for _ in range(4):
+            await driven.press("t")
+            names.append(driven.main.look.name)
+        assert names == ["light", "ansi", "mono", "dark"]
+
+
+async def test_every_command_has_a_handler() -> None:
+    async with running() as driven:
+        dialog = {c.id for c in COMMANDS if c.id.startswith("dialog.")}
+        assert set(driven.main.handlers) == {c.id for c in COMMANDS} - dialog
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_no_key_breaks_anything(size: tuple[int, int]) -> None:
+    """Every key of every pane, one after the other, with Esc in between."""
+    skipped = {"quit", "interrupt", "suspend", "edit.row", "edit.text", "edit.template"}
+    for prepare in ((), ("tab",), ("o",), ("c",)):
+        async with running(size) as driven:
+            await driven.press(*prepare)
+            context = driven.main.context
+            for command in COMMANDS:
+                if command.context in (context, "anywhere") and command.id not in skipped:
+                    for key in command.keys:
+                        driven.main.hold_keys(context)
+                        await driven.press(*(_textual_key(step) for step in key.split(" ")))
+                        await driven.press("escape", "escape")
+            assert driven.app.is_running
+
+
+def _textual_key(step: str) -> str:
+    return step
+
+
+async def test_rows_and_counts() -> None:
+    async with running() as driven:
+        await driven.press("]")
+        assert driven.main.status.row == 1
+        await driven.press("5", "]")
+        assert driven.main.status.row == 6
+        await driven.press("2", "[")
+        assert driven.main.status.row == 4
+        await driven.press("1", "2", "G")
+        assert driven.main.status.row == 12
+        await driven.press("G")
+        assert driven.main.status.row == 40
+        await driven.press("]")
+        assert driven.main.status.row == 40 and "last row" in driven.said
+        await driven.press("g", "g")
+        assert driven.main.status.row == 0
+        await driven.press("g", *"17", "enter")
+        assert driven.main.status.row == 17
+        await driven.press("g", *"+3", "enter")
+        assert driven.main.status.row == 20
+        await driven.press("7", "g")
+        assert driven.main.status.row == 7
+
+
+async def test_the_prompt_refuses_what_is_no_row_and_keeps_what_was_typed() -> None:
+    async with running() as driven:
+        text = await driven.press("g", *"4x", "enter")
+        assert "4x is no row number" in text and driven.main.prompt.open
+        await driven.press("backspace", "enter")
+        assert driven.main.status.row == 4 and not driven.main.prompt.open
+        await driven.press("g", "escape")
+        assert not driven.main.prompt.open
+
+
+async def test_mask_changes_and_messages() -> None:
+    async with running() as driven:
+        table = driven.main.tokens.table
+        assert table is not None
+        start = table.loss.index("█")
+        assert driven.main.tokens.state.cursor == start
+        await driven.press("}")
+        assert driven.main.tokens.state.cursor == table.loss.rindex("█") + 1
+        await driven.press("{")
+        assert driven.main.tokens.state.cursor == start
+        await driven.press("home")
+        assert driven.main.tokens.state.cursor == 0
+        await driven.press(")")
+        assert driven.main.tokens.state.cursor > 0
+
+
+async def test_search_goes_across_rows_and_back() -> None:
+    async with running() as driven:
+        await driven.press("/", *"word399", "enter")
+        assert driven.main.status.row == 3
+        assert driven.main.tokens.state.cursor in driven.main.tokens.state.hits
+        await driven.press("n")
+        assert driven.main.status.row == 8
+        await driven.press("N")
+        assert driven.main.status.row == 3
+        await driven.press("N")
+        assert driven.main.status.row == 38, "it wraps at the start"
+        await driven.press("/", *"nowhere at all", "enter")
+        assert "no row has text nowhere at all" in driven.said
+
+
+@pytest.mark.parametrize(("typed", "word"), [("re:(", "pattern"), ("id:x", "no token id"), ("re:(a+)+b", "repeats")])
+async def test_a_query_that_cannot_be_searched_is_refused(typed: str, word: str) -> None:
+    async with running() as driven:
+        text = await driven.press("/", *typed, "enter")
+        assert word in text and driven.main.prompt.open
+        assert not any(name == "search" for name, _ in driven.workspace.asked)
+
+
+async def test_queries_by_prefix() -> None:
+    async with running() as driven:
+        for typed, kind in (("token:Paris", "token"), ("id:611", "id"), ("re:P.ris", "regex"), ("Paris", "text")):
+            await driven.press("/", *typed, "enter")
+            query = [what[0] for name, what in driven.workspace.asked if name == "search"][-1]
+            assert query.kind == kind
+
+
+async def test_esc_and_ctrl_c_cancel_a_running_search() -> None:
+    workspace = FakeWorkspace()
+    async with running(workspace=workspace) as driven:
+        workspace.hold = True
+        await driven.press("/", *"word", "enter")
+        assert "searching" in driven.said
+        await driven.press("escape")
+        assert "cancelled" in driven.said and workspace.asked[-1][0] == "cancel"
+        await driven.press("/", *"word", "enter")
+        await driven.press("ctrl+c")
+        assert "cancelled" in driven.said and driven.app.is_running
+
+
+async def test_the_recipe_is_edited_live_with_undo() -> None:
+    async with running() as driven:
+        before = driven.main.status.trained
+        await driven.press("c")
+        pane = driven.main.recipe
+        while pane.knob.path != "mask.rule":
+            await driven.press("j")
+        await driven.press("h")
+        assert driven.workspace.recipe.mask.rule == "all"
+        assert driven.main.status.trained != before
+        assert "●" in driven.text
+        await driven.press("u")
+        assert driven.workspace.recipe.mask.rule == "completion" and driven.main.status.trained == before
+        assert "undo: mask.rule all → completion" in driven.said
+        await driven.press("U")
+        assert driven.workspace.recipe.mask.rule == "all"
+        await driven.press("d")
+        assert driven.workspace.recipe.mask.rule == "completion"
+
+
+async def test_a_typed_knob_is_checked_before_it_is_taken() -> None:
+    async with running() as driven:
+        await driven.press("c")
+        while driven.main.recipe.knob.path != "length.max":
+            await driven.press("j")
+        await driven.press("enter", *"zero", "enter")
+        assert driven.main.prompt.open and driven.workspace.recipe.length.max is None
+        await driven.press(*["backspace"] * 4, *"12", "enter")
+        assert driven.workspace.recipe.length.max == 12
+        await driven.press("escape")
+        assert "12" in driven.text
+
+
+async def test_choices_are_picked_from_a_dialog() -> None:
+    async with running() as driven:
+        await driven.press("c")
+        while driven.main.recipe.knob.path != "length.over":
+            await driven.press("j")
+        text = await driven.press("enter")
+        assert "cut_left" in text and "proportional" in text
+        await driven.press("j", "enter")
+        assert driven.workspace.recipe.length.over == "cut_left"
+
+
+async def test_another_preset_keeps_data_and_tokenizer() -> None:
+    workspace = FakeWorkspace()
+    workspace.change  # noqa: B018
+    async with running(workspace=workspace) as driven:
+        await driven.press("c", "enter")
+        assert "manual-shift" in driven.text
+        await driven.press("escape", "l")
+        assert driven.workspace.recipe.preset != "hf-trainer"
+        assert driven.workspace.recipe.tokenizer == driven.workspace.base_recipe.tokenizer
+
+
+async def test_the_list_hides_and_folds() -> None:
+    async with running((80, 24)) as driven:
+        assert driven.main.rows.size.width > 20
+        await driven.press("L")
+        assert not driven.main.rows.display and driven.main.tokens.size.width == 80
+        await driven.press("L")
+        assert driven.main.rows.display
+    async with running((60, 20)) as driven:
+        assert driven.main.rows.size.height == 1 and driven.main.tokens.size.width == 60
+        await driven.press("L")
+        assert not driven.main.rows.display
+
+
+async def test_panes_stand_beside_below_or_instead() -> None:
+    async with running((80, 24)) as driven:
+        await driven.press("o")
+        assert not driven.main.tokens.display
+    async with running((140, 45)) as driven:
+        await driven.press("o")
+        assert driven.main.tokens.region.y == driven.main.document.region.y
+    async with running((80, 45)) as driven:
+        await driven.press("o")
+        assert driven.main.tokens.region.y < driven.main.document.region.y
+
+
+async def test_resizing_keeps_the_cursor() -> None:
+    async with running((140, 45)) as driven:
+        await driven.press("l", "l")
+        cursor = driven.main.tokens.state.cursor
+        await driven.pilot.resize_terminal(60, 20)
+        await driven.settle()
+        assert driven.main.tokens.state.cursor == cursor
+        assert all(len(line) <= 60 for line in driven.lines)
+        await driven.pilot.resize_terminal(20, 6)
+        await driven.settle()
+        assert driven.app.is_running
+
+
+async def test_the_status_line_keeps_its_essential_part() -> None:
+    for width in (60, 80, 140):
+        async with running((width, 24)) as driven:
+            driven.main.heard(ev.CountChanged(12_345_678, False, 0.37))
+            driven.main.heard(ev.SourceOpened("a/very/long/path/to/some/dataset/with/a/name.jsonl", "jsonl", (), "messages", ""))
+            await driven.settle()
+            status = driven.lines[0]
+            assert "0" in status and "≥12,345,678" in status
+            assert "completion" in status and "7/22" in status and "proven" in status
+
+
+async def test_what_the_tokenizer_does_is_told() -> None:
+    workspace = FakeWorkspace()
+    workspace.provisional = True
+    async with running(workspace=workspace) as driven:
+        driven.main.heard(ev.TokenizerChanged("loading"))
+        await driven.settle()
+        assert "tokenizer …" in driven.lines[0]
+        driven.main.heard(ev.TokenizerChanged("provisional"))
+        await driven.settle()
+        assert "provisional" in driven.lines[0] and "provisional" in driven.said
+        workspace.corrected()
+        await driven.settle()
+        assert driven.said == "corrected: 3 tokens of this row changed"
+        assert "corrected" in driven.lines[0]
+
+
+async def test_a_tokenizer_without_template_offers_some() -> None:
+    async with running() as driven:
+        driven.workspace.tokenizer = ev.TokenizerChanged("proven", None, "", None, ("gemma", "chatml"))
+        driven.main.heard(driven.workspace.tokenizer)
+        await driven.settle()
+        assert "no chat template" in driven.said
+        text = await driven.press("T")
+        assert "builtin:gemma" in text and "file:" in text
+        await driven.press("enter")
+        assert driven.workspace.recipe.render.template == "builtin:gemma"
+        await driven.press("T", "end", "enter", *"/nowhere.jinja", "enter")
+        assert "there is no file" in driven.text
+
+
+async def test_a_failed_worker_is_told() -> None:
+    async with running() as driven:
+        driven.main.heard(ev.WorkerFailed(Problem("the worker process ended", "it was killed", "it was started again")))
+        await driven.settle()
+        assert "the worker process ended, because it was killed" in driven.text
+
+
+async def test_the_palette_runs_commands_and_goes_to_rows() -> None:
+    async with running() as driven:
+        await driven.press(":", *"123", "enter")
+        await driven.settle()
+        assert driven.main.status.row == 40
+        await driven.press("ctrl+p", *"shift view", "enter")
+        await driven.settle()
+        assert driven.main.tokens.state.shift
+        await driven.press("3", ":")
+        assert driven.main.status.row == 3
+
+
+async def test_the_mouse_is_optional_but_works() -> None:
+    async with running() as driven:
+        await driven.pilot.click("#list", offset=(5, 4))
+        await driven.settle()
+        assert driven.main.status.row == 4
+        await driven.pilot.click("#tokens", offset=(9, 1))
+        await driven.settle()
+        assert driven.main.tokens.state.cursor == 0

@@ -1,0 +1,142 @@
+"""The one table of commands, counts and prefixes, and a user's keymap (trap T9)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sftui.tui.commands import ANY, COMMANDS, CONTEXTS, DIALOG, END_MARK, START_MARK, footer, markdown_table, with_table
+from sftui.tui.help_text import help_lines
+from sftui.tui.keys import EATEN, KeymapError, KeyReader, build_keymap, keymap_problems
+from sftui.views import plain
+
+README = Path(__file__).resolve().parents[2] / "README.md"
+
+
+def test_ids_are_unique_and_contexts_known() -> None:
+    assert len({c.id for c in COMMANDS}) == len(COMMANDS)
+    assert {c.context for c in COMMANDS} <= set(CONTEXTS)
+
+
+def test_no_key_means_two_things_in_one_place() -> None:
+    seen: dict[tuple[str, str], str] = {}
+    for command in COMMANDS:
+        for key in command.keys:
+            assert seen.setdefault((command.context, key), command.id) == command.id
+    prefixes = {(context, key.split(" ")[0]) for context, key in seen if " " in key}
+    for context, prefix in prefixes:
+        for other in CONTEXTS if context == ANY else (context, ANY):
+            assert other == DIALOG or (other, prefix) not in seen, f"{prefix} is a prefix and a command"
+
+
+def test_no_key_is_eaten_by_tmux_screen_or_the_terminal() -> None:
+    for command in COMMANDS:
+        for key in command.keys:
+            assert not set(key.split(" ")) & EATEN
+            assert not any(step.isdecimal() for step in key.split(" ")), "digits are counts"
+            assert "shift+enter" not in key and "ctrl+enter" not in key
+
+
+def test_every_context_can_move_and_ask_for_help() -> None:
+    for context in CONTEXTS:
+        if context not in (ANY, DIALOG):
+            reader = KeyReader(build_keymap())
+            assert reader.feed("j", context).command is not None
+            assert reader.feed("?", context).command is not None
+            assert reader.feed("q", context).command is not None
+
+
+def test_counts_and_prefixes() -> None:
+    reader = KeyReader(build_keymap())
+    assert reader.feed("1", "tokens").pending == "1"
+    assert reader.feed("0", "tokens").pending == "10"
+    stroke = reader.feed("j", "tokens")
+    assert stroke.command is not None and (stroke.command.id, stroke.count) == ("tokens.down", 10)
+    assert reader.feed("y", "tokens").pending == "y"
+    stroke = reader.feed("i", "tokens")
+    assert stroke.command is not None and stroke.command.id == "copy.ids"
+    reader.feed("y", "tokens")
+    assert reader.feed("z", "tokens").unknown == "yz"
+    reader.feed("9", "tokens")
+    assert reader.feed("escape", "tokens").command is None and reader.pending == ""
+    assert reader.feed("0", "tokens").unknown == "0"
+
+
+def test_a_count_cannot_grow_without_end() -> None:
+    reader = KeyReader(build_keymap())
+    for _ in range(50):
+        reader.feed("9", "tokens")
+    stroke = reader.feed("j", "tokens")
+    assert stroke.count is not None and stroke.count <= 1_000_000_000
+
+
+def test_T9_keymap_mistakes_are_all_told() -> None:
+    problems = keymap_problems({
+        "row.nxt": ("J",), "zoom": ("s",), "search": ("ctrl+b",), "export": ("5",), "help": ("nonsense",), "quit": (), "undo": ("a b c",),
+    })
+    text = "\n".join(problems)
+    assert "row.nxt" in text and "row.next" in text
+    assert "`zoom`" in text and "`shift`" in text
+    assert "ctrl+b" in text and "tmux" in text
+    assert "digits" in text
+    assert "nonsense" in text
+    assert "`quit`" in text
+    assert "longer than two" in text
+    with pytest.raises(KeymapError):
+        build_keymap({"zoom": ("s",)})
+
+
+def test_T9_a_good_keymap_replaces_only_its_own_keys() -> None:
+    keymap = build_keymap({"row.next": ("J",), "copy.row": ("Y",)})
+    assert keymap.keys_of("row.next") == ("J",)
+    found = keymap.find("tokens", "J")
+    assert found is not None and found.id == "row.next"
+    assert keymap.find("tokens", "]") is None
+    assert keymap.keys_of("row.previous") == ("[",)
+
+
+def test_help_holds_every_command_and_its_keys() -> None:
+    text = plain(help_lines("tokens", build_keymap(), 120))
+    for command in COMMANDS:
+        assert command.help.split(";")[0][:40] in text
+        for key in command.shown_keys().split(" "):
+            assert key in text
+
+
+def test_help_puts_this_pane_first() -> None:
+    text = plain(help_lines("recipe", build_keymap(), 100))
+    assert text.index("IN THE RECIPE") < text.index("Anywhere") < text.index("In the tokens")
+
+
+def test_footer_fits_80_and_60_cells() -> None:
+    from sftui.tui.bars import footer_cells
+
+    for context in CONTEXTS:
+        assert len(footer(context)) <= 6
+        whole = footer_cells(context, 200, build_keymap())
+        assert sum(run.width for run in whole) <= 80
+        assert sum(run.width for run in footer_cells(context, 60, build_keymap())) <= 60
+
+
+def test_readme_table_is_generated() -> None:
+    if not README.exists():
+        pytest.skip("the README is not written yet")
+    readme = README.read_text(encoding="utf-8")
+    assert START_MARK in readme and END_MARK in readme, "the README has no key table"
+    assert with_table(readme) == readme, "run: python -m sftui.tui.commands README.md"
+
+
+def test_markdown_table_has_a_line_for_every_command() -> None:
+    assert len(markdown_table().splitlines()) == len(COMMANDS) + 2
+
+
+def test_the_table_is_the_only_source_of_bindings() -> None:
+    """Textual's own bindings (ctrl+q among them) are off; keys arrive through the table alone."""
+    from sftui.tui.app import SftuiApp
+    from sftui.tui.dialogs import Dialog, DialogLines
+    from sftui.tui.line_view import LineView
+    from sftui.tui.main_screen import MainScreen
+
+    for kind in (SftuiApp, MainScreen, Dialog, DialogLines, LineView):
+        assert not kind._merged_bindings.key_to_bindings if kind._merged_bindings else True  # type: ignore[attr-defined]

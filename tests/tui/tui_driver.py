@@ -1,0 +1,71 @@
+"""Running the app in a test, and its screen as text."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fake_workspace import FakeWorkspace
+from textual.pilot import Pilot
+
+from sftui.settings import Settings
+from sftui.tui.app import SftuiApp
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "tui"
+SIZES = ((60, 20), (80, 24), (140, 45))
+
+
+class Driven:
+    """The app under test: `press` takes keys as a user names them."""
+
+    def __init__(self, app: SftuiApp, pilot: Pilot[None], workspace: FakeWorkspace) -> None:
+        self.app, self.pilot, self.workspace = app, pilot, workspace
+        self.main = app.main
+
+    async def press(self, *keys: str) -> str:
+        await self.pilot.press(*keys)
+        await self.settle()
+        return self.text
+
+    async def settle(self) -> None:
+        for _ in range(3):
+            await self.pilot.pause()
+
+    @property
+    def text(self) -> str:
+        # The one place where a private attribute of Textual is used.
+        strips = self.app.screen._compositor.render_strips()
+        return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips) + "\n"
+
+    @property
+    def lines(self) -> list[str]:
+        return self.text.splitlines()
+
+    @property
+    def said(self) -> str:
+        return self.main.said
+
+
+@asynccontextmanager
+async def running(
+    size: tuple[int, int] = (80, 24), workspace: FakeWorkspace | None = None, settings: Settings | None = None, theme: str | None = "dark",
+) -> AsyncIterator[Driven]:
+    made = workspace or FakeWorkspace()
+    made.start()
+    app = SftuiApp(made, settings or Settings(), theme=theme)  # type: ignore[arg-type]
+    async with app.run_test(size=size) as pilot:
+        driven = Driven(app, pilot, made)
+        await driven.settle()
+        yield driven
+
+
+def check_golden(name: str, text: str) -> None:
+    """Compares with tests/golden/tui/NAME.txt; SFTUI_GOLDEN=write writes it."""
+    path = GOLDEN / f"{name}.txt"
+    if os.environ.get("SFTUI_GOLDEN") == "write":
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert path.exists(), f"there is no golden {path}: run with SFTUI_GOLDEN=write"
+    assert text == path.read_text(encoding="utf-8")
