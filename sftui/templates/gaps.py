@@ -10,6 +10,8 @@ from sftui.model import NOWHERE, Part, Span
 
 # Special tokens by their looks, for tokenizers whose list of them is short: <|…|>, <｜…｜>, gemma's turns, [INST].
 _LOOKS_SPECIAL = r"<\|[^|<>\s]{1,60}\|>|<｜[^｜<>\s]{1,60}｜>|<(?:start|end)_of_turn>|</?s>|<eos>|<bos>|\[/?(?:INST|SYSTEM_PROMPT)\]"
+# Tags of tools and thoughts are tokens of some vocabularies, but no turn ends with one.
+_TAG = re.compile(r"</?\w*(?:think|tool)\w*>")
 _THINK = re.compile(r"<think>|\[THINK\]|<seed:think>|◁think▷")
 _THOUGHT = re.compile(r"</think>|\[/THINK\]|</seed:think>|◁/think▷")
 _WHITE = re.compile(r"\s*")
@@ -27,7 +29,7 @@ class GapReader:
         self._draw = draw
         self._bos = bos
         self._probes = probes
-        known = sorted((literal for literal in literals if literal.strip()), key=len, reverse=True)
+        known = sorted((literal for literal in literals if literal.strip() and not _TAG.fullmatch(literal)), key=len, reverse=True)
         self._special = re.compile("|".join([*map(re.escape, known), _LOOKS_SPECIAL]))
         self._borders: dict[tuple[str, str], int | None] = {}
         self._terminators: set[str] = set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -10,6 +11,7 @@ from typing import Any
 from sftui.errors import TemplateError
 from sftui.model import NOWHERE, Conversation, Kind, Part, Rendered, Span
 from sftui.recipe import Render
+from sftui.templates import limits
 from sftui.templates.spans import attribute
 from sftui.templates.template import ChatTemplate
 
@@ -90,7 +92,12 @@ def _chat(
     if not spans:
         return rendered
 
+    begun = time.monotonic()
+
     def draw(some: Sequence[Mapping[str, Any]]) -> str | None:
+        # All renders for the spans together may take what one render may: a slow template gets no proof.
+        if time.monotonic() - begun > limits.SECONDS:
+            return None
         try:
             return text_of(some)[0]
         except TemplateError:

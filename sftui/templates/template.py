@@ -72,18 +72,26 @@ class ChatTemplate:
         add_generation_prompt: bool = False,
         variables: Mapping[str, Any],
         documents: Any = None,
+        continue_final_message: bool | str = False,
         now: datetime | None = None,
     ) -> tuple[str, Spans]:
         """The rendered text and the `{% generation %}` spans in it, in characters.
 
-        `variables` are the special tokens and the template's own keyword arguments, merged. `now` stands
-        for the time of day for templates that write a date. TemplateError for whatever goes wrong.
+        `variables` are the special tokens and the template's own keyword arguments, merged. With
+        `continue_final_message` the last message stays open and there are no spans. `now` stands for the
+        time of day for templates that write a date. TemplateError for whatever goes wrong.
         """
-        from sftui.templates import sandbox
+        from sftui.templates import prefill, sandbox
 
         if not messages:
             raise TemplateError("a chat template cannot render an empty conversation", where=self.name, why=EMPTY_CONVERSATION.rstrip("."))
         prepared = prepare_messages(messages)
+        last_text = ""
+        if continue_final_message:
+            if add_generation_prompt:
+                raise TemplateError("a conversation is either continued or given a generation prompt", where=self.name)
+            prepared, last_text = prefill.tag_last(prepared, continue_final_message, self.source)
+        documents = variables.get("documents") if documents is None else documents
         values = {
             **plain_data(dict(variables)), "messages": prepared, "tools": _tool_schemas(tools),
             "documents": plain_data(documents), "add_generation_prompt": add_generation_prompt,
@@ -92,9 +100,10 @@ class ChatTemplate:
             environment = self._environment
             environment.clock = (lambda: now) if now is not None else (self._clock or datetime.now)
             try:
-                return sandbox.run(environment, self._template, values)
+                text, spans = sandbox.run(environment, self._template, values)
             except Exception as error:
                 raise _render_error(error, self.name, prepared) from error
+        return (prefill.cut_at_tag(text, last_text), ()) if continue_final_message else (text, spans)
 
 
 def compile_template(source: str, name: str, *, clock: Callable[[], datetime] | None = None) -> ChatTemplate:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import resource
 import threading
@@ -11,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from sftui.errors import TemplateError
-from sftui.templates import compile_template, limits, load_template_file
+from sftui.model import Conversation, Kind, Message
+from sftui.recipe import Render
+from sftui.templates import compile_template, limits, load_template_file, render
 
 MESSAGES = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "hi"}]
 
@@ -199,6 +202,15 @@ def test_the_time_limit_holds_outside_the_main_thread() -> None:
     thread.join(timeout=10)
     assert not thread.is_alive()
     assert "runs for too long" in str(caught[0])
+
+
+def test_spans_of_a_slow_template_take_no_longer_than_one_render_may() -> None:
+    slow = "{% for m in messages %}{% for i in range(70000) %}{% endfor %}{{ m.content }}{% endfor %}"
+    messages = tuple(Message({"role": "user", "content": str(i) * 3}) for i in range(60))
+    begun = time.perf_counter()
+    with contextlib.suppress(TemplateError):
+        render(Conversation(Kind.CHAT, "messages", messages), compile_template(slow, "slow"), special_tokens={}, options=Render(), prompt_messages=None)
+    assert time.perf_counter() - begun < 3
 
 
 def test_a_template_renders_again_after_it_failed() -> None:

@@ -128,6 +128,26 @@ def test_content_that_looks_like_the_template_stays_content() -> None:
     assert [(m, t) for m, p, t in told(rendered) if p == "content"] == [(0, "<|im_end|></s><|eot_id|>"), (1, "<|im_start|>user\nno")]
 
 
+def test_tags_of_tools_among_the_added_tokens_end_no_turn() -> None:
+    rendered = render(
+        chat(CONVERSATIONS["tool_dict"]), builtin_template("qwen2.5"), special_tokens=SPECIAL, options=Render(), prompt_messages=None,
+        special_literals=("<|im_start|>", "<|im_end|>", "<tool_call>", "</tool_call>", "</tool_response>", "</think>"),
+    )
+    assert (2, "terminator", "\n</tool_response><|im_end|>") in told(rendered)
+
+
+def test_a_thought_of_the_message_is_content_and_an_empty_one_of_the_template_is_not() -> None:
+    source = (
+        "{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m.role == 'assistant' %}<think>\n{{ m.reasoning_content }}\n</think>\n\n"
+        "{% endif %}{{ m.content }}<|im_end|>\n{% endfor %}"
+    )
+    messages = [{"role": "user", "content": "2+2"}, {"role": "assistant", "content": "4", "reasoning_content": "two"},
+                {"role": "user", "content": "3+3"}, {"role": "assistant", "content": "6"}]
+    rendered = spans_of(messages, compile_template(source, "thinks"))
+    assert (1, "content", "<think>\ntwo\n</think>\n\n4") in told(rendered)
+    assert told(rendered)[-5:-2] == [(3, "header", "<|im_start|>assistant\n"), (-1, "injected", "<think>\n\n</think>\n\n"), (3, "content", "6")]
+
+
 def test_an_empty_message_keeps_its_header_and_terminator() -> None:
     rendered = spans_of(CONVERSATIONS["empty_middle"], builtin_template("chatml"))
     assert rendered.exact
