@@ -35,7 +35,8 @@ def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool) ->
         plan = plan_export(to, folder, recipe, options.base or recipe, session.prepared())
     finally:
         session.close()
-    click.echo(plan.first_line, err=True)
+    for line in (plan.first_line, *plan.notes):
+        click.echo(visible(line), err=True)
     for file in plan.files:
         if file.exists and file.diff:
             click.echo("\n".join(visible(line) for line in file.diff.splitlines()), err=True)

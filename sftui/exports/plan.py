@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -17,6 +16,7 @@ from sftui.recipe import Recipe
 if TYPE_CHECKING:
     from sftui.conversations import Detected
     from sftui.tokens import TokenizerFacts
+    from sftui.trainers.config import WrittenConfig
 
 RECIPE_FILE = "recipe.yaml"
 SCRIPT_FILE = "preprocess.py"
@@ -53,10 +53,11 @@ class PlannedFile:
 
 @dataclass(frozen=True, slots=True)
 class ExportPlan:
-    """`first_line` says what was corrected against the starting recipe."""
+    """`first_line` says what was corrected against the starting recipe, `notes` what the files cannot say."""
 
     files: tuple[PlannedFile, ...]
     first_line: str
+    notes: tuple[str, ...] = ()
 
     @property
     def overwrites(self) -> tuple[Path, ...]:
@@ -78,7 +79,7 @@ class ExportPlan:
 
 def check_target(to: str) -> None:
     """ExportError, with the nearest that there is, for something that cannot be exported to."""
-    if to in TARGETS or to in _trainers():
+    if to in TARGETS or to.partition("@")[0] in _trainers():
         return
     known = (*TARGETS, *_trainers())
     close = get_close_matches(to, known, n=1)
@@ -90,9 +91,10 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Pr
     """Plan what `to` would write into `folder`; ExportError where it cannot be expressed.
 
     `recipe` is recipe.yaml alone; `preprocess`, and the two presets that are prepared by hand
-    (hf-trainer, manual-shift), add the stand-alone script.
+    (hf-trainer, manual-shift), add the stand-alone script; another trainer's name adds its config.
     """
     check_target(to)
+    line = correction_line(recipe, base)
     contents = {RECIPE_FILE: recipe_text(recipe, base)}
     if to == "preprocess" or to in HAND_WRITTEN:
         if to in HAND_WRITTEN and to != recipe.preset:
@@ -100,10 +102,12 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Pr
         from sftui.exports.preprocess import script
 
         contents = {SCRIPT_FILE: script(recipe, base, prepared), **contents}
-    elif to != "recipe":
-        contents = {**_trainer_files(to, recipe, base), **contents}
-    return ExportPlan(tuple(_planned(Path(folder) / name, text) for name, text in contents.items()),
-                      correction_line(recipe, base))
+    notes: tuple[str, ...] = ()
+    if to != "recipe" and to not in (*HAND_WRITTEN, "preprocess"):
+        config = _config_of(to, recipe, prepared)
+        contents = {**_told(config, line), **contents}
+        notes = (*config.losses, *config.notes)
+    return ExportPlan(tuple(_planned(Path(folder) / name, text) for name, text in contents.items()), line, notes)
 
 
 HAND_WRITTEN = ("hf-trainer", "manual-shift")
@@ -133,5 +137,24 @@ def _trainers() -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.partition("@")[0] for name in preset_names()))
 
 
-def _trainer_files(to: str, recipe: Recipe, base: Recipe) -> Mapping[str, str]:
-    raise ExportError(f"sftui cannot write a config of {to} yet", fix="export the recipe, or preprocess for hf-trainer and manual-shift")
+def _config_of(to: str, recipe: Recipe, prepared: Prepared) -> WrittenConfig:
+    """The trainer's own config; RecipeError where sftui writes none for it."""
+    from sftui.trainers import trainer_named
+
+    if to.partition("@")[0] != recipe.preset.partition("@")[0]:
+        raise ExportError(f"the recipe is for {recipe.preset}, not for {to}", fix=f"open it with --trainer {to}")
+    facts = {
+        "data": prepared.paths[0] if prepared.paths else None,
+        "tokenizer": recipe.tokenizer.name,
+        "format": prepared.detected.format if prepared.detected is not None else None,
+        "template_source": prepared.template_source,
+    }
+    return trainer_named(to).write_config(recipe, None, facts)
+
+
+def _told(config: WrittenConfig, line: str) -> dict[str, str]:
+    """The files of a config, YAML ones with the corrections as their first line."""
+    return {
+        file.name: f"# {line}\n{file.content}" if file.name.endswith((".yaml", ".yml")) else file.content
+        for file in config.files
+    }

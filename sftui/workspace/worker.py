@@ -14,6 +14,7 @@ import contextlib
 import os
 import pickle
 import signal
+import sys
 import threading
 import time
 import traceback
@@ -32,7 +33,9 @@ from sftui.workspace.session import Session
 from sftui.workspace.summaries import summaries
 
 SLICE = 0.01
-INDEX_SLICE = 0.03
+SWITCH = 0.001
+"""Seconds a thread may keep the interpreter lock while another wants it: the indexer must not hold up a row."""
+INDEX_SLICE = 0.02
 REPORT_EVERY = 0.25
 
 
@@ -257,6 +260,7 @@ def main() -> None:
     os.dup2(nothing, 0)
     os.dup2(2, 1)
     os.close(nothing)
+    sys.setswitchinterval(SWITCH)
     inbox = Inbox()
     threading.Thread(target=read_requests, args=(inbox, requests), name="sftui-requests", daemon=True).start()
     Worker(inbox, events).run()
