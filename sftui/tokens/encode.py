@@ -63,20 +63,25 @@ def tokenize(rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize) 
     if options.bos == "drop_second" and _doubled(columns.ids, tokenizer):
         columns.drop(0)
         notes.append("a doubled BOS at the start was dropped")
+    pieces, surfaces, special = tokenizer.describe(columns.ids)
     prompt = _prompt(rendered, tokenizer, options)
-    ids = tuple(columns.ids)
+    prompt_pieces, prompt_surfaces, _ = tokenizer.describe(prompt.ids if prompt is not None else ())
+    if tokenizer.engine.decoding.dummy_prefix:
+        surfaces = _without_dummies(surfaces, columns.starts, columns.ends, rendered.text)
+        if prompt is not None:
+            prompt_surfaces = _without_dummies(prompt_surfaces, prompt.starts, prompt.ends, rendered.prompt or "")
     return Tokens(
-        input_ids=ids,
+        input_ids=tuple(columns.ids),
         starts=tuple(columns.starts),
         ends=tuple(columns.ends),
-        pieces=tuple(map(tokenizer.piece, ids)),
-        surfaces=_surfaces(ids, columns.starts, columns.ends, rendered.text, tokenizer),
-        special=tuple(map(tokenizer.is_special, ids)),
+        pieces=pieces,
+        surfaces=surfaces,
+        special=special,
         messages=tuple(columns.messages),
         parts=tuple(columns.parts),
         prompt_ids=prompt.ids if prompt is not None else None,
-        prompt_pieces=tuple(map(tokenizer.piece, prompt.ids)) if prompt is not None else (),
-        prompt_surfaces=_surfaces(prompt.ids, prompt.starts, prompt.ends, rendered.prompt or "", tokenizer) if prompt is not None else (),
+        prompt_pieces=prompt_pieces,
+        prompt_surfaces=prompt_surfaces,
         notes=tuple(notes),
     )
 
@@ -84,32 +89,37 @@ def tokenize(rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize) 
 def _place(columns: _Columns, encoded: Encoded, rendered: Rendered, tokenizer: LoadedTokenizer) -> None:
     """Give each token of the whole text its message and part.
 
-    What lies past the rendered text is the EOS text that was appended to it.
+    What lies past the rendered text is the EOS text that was appended to it. Written out for
+    speed: this is the inner loop of everything that reads a whole dataset.
     """
     length = len(rendered.text)
-    spans = rendered.spans
-    borders = [span.start for span in spans]
-    at = 0
-    for token, start, end in zip(encoded.ids, encoded.starts, encoded.ends):
-        if start == NOWHERE:
-            part = Part.BOS if token == tokenizer.facts.bos_id else Part.INJECTED
-            columns.add(token, NOWHERE, NOWHERE, NOWHERE, part)
-        elif start >= length and end > length:
-            columns.add(token, NOWHERE, NOWHERE, NOWHERE, Part.INJECTED)
-        elif not spans:
-            columns.add(token, start, min(end, length), NOWHERE, Part.CONTENT)
-        else:
-            at = _span_at(spans, borders, at, start)
-            columns.add(token, start, min(end, length), spans[at].message, spans[at].part)
-
-
-def _span_at(spans: Sequence[Span], borders: Sequence[int], at: int, start: int) -> int:
-    """The index of the span that holds `start`, walking on from `at`; tokens nearly always go forward."""
-    if start < spans[at].start:
-        at = max(0, bisect_right(borders, start) - 1)
-    while at + 1 < len(spans) and start >= spans[at].end:
-        at += 1
-    return at
+    bos = tokenizer.facts.bos_id
+    spans = rendered.spans or (Span(0, length, NOWHERE, Part.CONTENT),)
+    borders: list[int] = []
+    at, last = 0, len(spans) - 1
+    span = spans[0]
+    columns.ids.extend(encoded.ids)
+    columns.starts.extend(encoded.starts)
+    columns.ends.extend(encoded.ends)
+    messages, parts = columns.messages, columns.parts
+    for i, start in enumerate(encoded.starts):
+        if start == NOWHERE or (start >= length and encoded.ends[i] > length):
+            columns.starts[i] = columns.ends[i] = NOWHERE
+            messages.append(NOWHERE)
+            parts.append(Part.BOS if start == NOWHERE and encoded.ids[i] == bos else Part.INJECTED)
+            continue
+        if start < span.start:
+            # Offsets go back only where a normalizer moved characters.
+            borders = borders or [one.start for one in spans]
+            at = max(0, bisect_right(borders, start) - 1)
+            span = spans[at]
+        while start >= span.end and at < last:
+            at += 1
+            span = spans[at]
+        messages.append(span.message)
+        parts.append(span.part)
+    if length < max(encoded.ends, default=0):
+        columns.ends[:] = [min(end, length) for end in columns.ends]
 
 
 def _encode_pieces(columns: _Columns, pieces: Sequence[Piece], tokenizer: LoadedTokenizer) -> None:
@@ -147,28 +157,26 @@ def _prompt(rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize) -
     return found
 
 
-def _surfaces(
-    ids: Sequence[int], starts: Sequence[int], ends: Sequence[int], text: str, tokenizer: LoadedTokenizer
+def _without_dummies(
+    surfaces: Sequence[bytes], starts: Sequence[int], ends: Sequence[int], text: str
 ) -> tuple[bytes, ...]:
     """The bytes each token stands for here: a dummy prefix space that the text does not have is left out.
 
     The space is the text's own where the token's span begins with one, or where spans are trimmed
     and one lies between the token before and this one.
     """
-    surfaces = list(map(tokenizer.surface, ids))
-    if not tokenizer.engine.decoding.dummy_prefix:
-        return tuple(surfaces)
+    found = list(surfaces)
     before = 0
     for i, (start, end) in enumerate(zip(starts, ends)):
         if start == NOWHERE:
             continue
-        if surfaces[i][:1] == b" ":
+        if found[i][:1] == b" ":
             begins = start < end and (text[start].isspace() or text[start] == METASPACE)
             trimmed = before < start and text[start - 1] == " "
             if not begins and not trimmed:
-                surfaces[i] = surfaces[i][1:]
+                found[i] = found[i][1:]
         before = end
-    return tuple(surfaces)
+    return tuple(found)
 
 
 def _doubled(ids: Sequence[int], tokenizer: LoadedTokenizer) -> bool:

@@ -11,8 +11,8 @@ from sftui.model import NOWHERE
 from sftui.tokens.facts import TokenizerFacts
 from sftui.tokens.surface import Decoding, read_decoding, surfacer
 
-SURFACES_KEPT = 20_000
-"""How many surfaces are remembered at most; a full vocabulary would cost 15 MB."""
+KEPT = 20_000
+"""How many ids' pieces and bytes are remembered at most; a full vocabulary would cost 25 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class LoadedTokenizer:
         self._added = engine.added()
         self._special = frozenset(i for i, (_, special) in self._added.items() if special)
         self._surface: Callable[[int], bytes] = surfacer(engine.decoding, engine.piece, self._literal)
-        self._surfaces: dict[int, bytes] = {}
+        self._described: dict[int, tuple[str, bytes, bool]] = {}
 
     def encode(self, text: str, add_special_tokens: bool = False) -> Encoded:
         """One text → ids and offsets; TokenizerError where the text is no valid Unicode."""
@@ -100,16 +100,21 @@ class LoadedTokenizer:
 
     def surface(self, token: int) -> bytes:
         """The bytes an id stands for; empty where that is not known."""
-        found = self._surfaces.get(token)
-        if found is None:
-            if len(self._surfaces) >= SURFACES_KEPT:
-                self._surfaces.clear()
-            found = self._surfaces[token] = self._surface(token)
-        return found
+        return self._surface(token)
 
     def is_special(self, token: int) -> bool:
         """Whether an id is an added token marked special."""
         return token in self._special
+
+    def describe(self, ids: Sequence[int]) -> tuple[tuple[str, ...], tuple[bytes, ...], tuple[bool, ...]]:
+        """Pieces, bytes and special marks of many ids at once; what was asked before is remembered."""
+        if len(self._described) > KEPT:
+            self._described = {}  # a new one: another thread may be reading the old
+        known = self._described
+        for token in set(ids).difference(known):
+            known[token] = (self.piece(token), self._surface(token), token in self._special)
+        found = [known[token] for token in ids]
+        return tuple([one[0] for one in found]), tuple([one[1] for one in found]), tuple([one[2] for one in found])
 
     def token_id(self, token: str) -> int | None:
         """The id of a vocabulary string, or None."""

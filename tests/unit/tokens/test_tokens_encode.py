@@ -204,9 +204,15 @@ def test_overriding_tokens(chatml: LoadedTokenizer) -> None:
         chatml.overriding(pad="<nope>")
 
 
-def test_surfaces_are_forgotten_when_there_are_too_many(chatml: LoadedTokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sftui.tokens.loaded.SURFACES_KEPT", 10)
-    assert [chatml.surface(i) for i in range(300, 330)] == [chatml.surface(i) for i in range(300, 330)]
+def test_pieces_are_forgotten_when_there_are_too_many(chatml: LoadedTokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sftui.tokens.loaded.KEPT", 10)
+    ids = [*range(300, 330), 300, 10**6]
+    for _ in range(2):
+        pieces, surfaces, special = chatml.describe(ids)
+        assert pieces == tuple(map(chatml.piece, ids))
+        assert surfaces == tuple(map(chatml.surface, ids))
+        assert special == tuple(map(chatml.is_special, ids))
+    assert chatml.describe(()) == ((), (), ())
 
 
 def test_long_rows_take_linear_time(chatml: LoadedTokenizer) -> None:
