@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from importlib.resources import files
+from typing import Any, Protocol
 
 from sftui.errors import TemplateError
 from sftui.templates.template import ChatTemplate, compile_template
@@ -51,18 +52,35 @@ def builtin_template(name: str) -> ChatTemplate:
     return compile_template(source, f"builtin:{name}")
 
 
-def family_of(tokenizer_name: str, tokens: Collection[str] = ()) -> tuple[str, ...]:
+class HasSpecialTokens(Protocol):
+    """The facts of a tokenizer, as far as they are looked at here."""
+
+    @property
+    def special_tokens(self) -> Mapping[str, Any]: ...
+
+
+def family_of(tokenizer_name: str, known: Collection[str] | HasSpecialTokens = ()) -> tuple[str, ...]:
     """Built-in templates to offer for a tokenizer without one, best first; never empty.
 
-    `tokens` are the special and added tokens. What the vocabulary can spell comes before what the name
-    promises; templates of plain text, which any tokenizer can take, come last.
+    `known` are all special and added tokens, or the tokenizer's facts, which name only some of them. A
+    family of that name comes first, unless all tokens are known and its own are not among them; then what the
+    vocabulary can spell; then templates of plain text, which any tokenizer can take.
     """
+    complete = isinstance(known, Collection) and bool(known)
+    tokens = set(known) if isinstance(known, Collection) else _named(known.special_tokens)
     found: list[str] = []
     name = tokenizer_name.rstrip("/").rsplit("/", 1)[-1].lower()
     named = next((families for pattern, families in _BY_NAME if re.search(pattern, name)), ())
     spelled = [family for needed, families in _BY_TOKENS if all(token in tokens for token in needed) for family in families]
     if "chatml" in spelled:
         spelled.append("qwen2.5")
-    found += [family for family in named if family in spelled or family not in _NEED_TOKENS or not tokens]
+    found += [family for family in named if family in spelled or family not in _NEED_TOKENS or not complete]
     found += spelled
     return tuple(dict.fromkeys([*found, *_PLAIN]))
+
+
+def _named(special_tokens: Mapping[str, Any]) -> set[str]:
+    tokens: set[str] = set()
+    for value in special_tokens.values():
+        tokens.update([value] if isinstance(value, str) else value)
+    return tokens

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -113,3 +114,10 @@ def test_a_tokenizer_without_a_template_is_offered_its_family_first(name: str, t
 
 def test_a_family_whose_tokens_are_missing_is_not_offered() -> None:
     assert "gemma" not in family_of("gemma-like-gpt2", {"<|endoftext|>"})
+
+
+def test_facts_that_name_only_some_tokens_rule_nothing_out() -> None:
+    llama = SimpleNamespace(special_tokens={"bos_token": "<|begin_of_text|>", "eos_token": "<|end_of_text|>"})
+    gemma = SimpleNamespace(special_tokens={"bos_token": "<bos>", "additional_special_tokens": ["<start_of_turn>", "<end_of_turn>"]})
+    assert family_of("meta-llama/Meta-Llama-3-8B", llama)[0] == "llama3"
+    assert family_of("someone/mine", gemma)[0] == "gemma"
