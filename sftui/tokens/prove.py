@@ -6,8 +6,10 @@ terminal and no stdin: nothing in a tokenizer repo can ask a question.
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -27,7 +29,8 @@ PACKAGE_PARENT = Path(__file__).resolve().parents[2]
 def prove(name: str, revision: str | None = None, cache_dir: Path | str | None = None) -> cache.Proof:
     """Run the proof in a subprocess and read what it wrote; TokenizerError with the reference's reason.
 
-    An unwritable cache folder is no reason to fail: the proof then lives in a temporary folder.
+    An unwritable cache folder is no reason to fail: the proof then lives in a temporary folder
+    until this process ends.
     """
     root = cache.cache_root(cache_dir)
     try:
@@ -36,6 +39,7 @@ def prove(name: str, revision: str | None = None, cache_dir: Path | str | None =
             pass
     except OSError:
         root = Path(tempfile.mkdtemp(prefix="sftui-tokenizers-"))
+        atexit.register(shutil.rmtree, root, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix="sftui-prove-") as folder:
         answer = Path(folder) / "answer.json"
         # Started in the package's own folder: with -m the current folder comes first on sys.path,

@@ -15,6 +15,7 @@ READ_FILES = (
     "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json", "tekken.json", "vocab.json",
 )
 """The JSON files of a folder that loading a tokenizer reads; another broken one is not to blame."""
+MODEL_FILES = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "tiktoken.model")
 LOGIN = "log in with `hf auth login` or set HF_TOKEN"
 
 
@@ -27,7 +28,7 @@ def explain(error: BaseException, place: Location) -> TokenizerError:
     if isinstance(error, TokenizerError):
         return error
     chain = list(_chain(error))
-    for reader in (_from_hub, _from_code_request, _from_missing_library, _from_files, _from_system):
+    for reader in (_from_hub, _from_pointer, _from_code_request, _from_missing_library, _from_files, _from_system):
         told = reader(chain, place)
         if told is not None:
             return told
@@ -69,6 +70,19 @@ def _from_hub(chain: Sequence[BaseException], place: Location) -> TokenizerError
         return _refused(place, f"the Hub answered with an error ({status or _first_line(chain[0])})", "try again later")
     if _any(chain, "NetworkError", "TimeoutException", "ConnectionError", "ProxyError") and place.kind == "hub":
         return _refused(place, "the Hub cannot be reached", "check the network, or give a folder")
+    return None
+
+
+def _from_pointer(chain: Sequence[BaseException], place: Location) -> TokenizerError | None:
+    """A clone made without Git LFS holds three lines of text in place of each large file."""
+    files = [place.folder / name for name in (*READ_FILES, *MODEL_FILES)] if place.folder is not None else [place.path]
+    for path in files:
+        try:
+            pointer = path is not None and _head(path).startswith(b"version https://git-lfs")
+        except OSError:
+            continue
+        if pointer and path is not None:
+            return _refused(place, f"{path.name} is a Git LFS pointer, not the file itself", "run `git lfs pull` in that folder")
     return None
 
 
@@ -116,6 +130,11 @@ def _from_system(chain: Sequence[BaseException], place: Location) -> TokenizerEr
             file = f" {error.filename}" if error.filename else ""
             return _refused(place, f"{error.strerror}{file}")
     return None
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(40)
 
 
 def _broken_json(place: Location) -> str | None:

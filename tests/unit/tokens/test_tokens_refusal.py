@@ -109,6 +109,15 @@ def test_what_is_broken_is_not_shown_provisionally(make_folder: Any) -> None:
         load_raw(locate(str(make_folder(name="b", tokenizer_config_dot_json="{"))))
 
 
+def test_git_lfs_pointers_are_recognised(make_folder: Any, tmp_path: Path) -> None:
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n"
+    assert "tokenizer.json is a Git LFS pointer" in refused(str(make_folder(name="a", tokenizer_dot_json=pointer)))
+    assert "git lfs pull" in refused(str(make_folder(name="b", tokenizer_dot_json=pointer) / "tokenizer.json"))
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c" / "tokenizer.model").write_text(pointer)
+    assert "tokenizer.model is a Git LFS pointer" in refused(str(tmp_path / "c"))
+
+
 def test_empty_folder(tmp_path: Path) -> None:
     assert "it has no vocabulary file" in refused(str(tmp_path))
 
