@@ -37,9 +37,13 @@ class Comparison:
 
 
 def compare(trainer: str, version: str, case: Case) -> Comparison:
-    """One case, reference against sftui."""
+    """One case, the reference on disk against sftui."""
     head, records = read_result(result_path(trainer, version, case))
-    ours = emulate(trainer, version, case)
+    return judge(trainer, case, head, records, emulate(trainer, version, case))
+
+
+def judge(trainer: str, case: Case, head: Mapping[str, Any], records: Sequence[Mapping[str, Any]], ours: Emulated) -> Comparison:
+    """What a trainer made of a case against what sftui made of it."""
     found = Comparison(case.name)
     if head["error"] is not None:
         found.refusal, found.total = True, 1

@@ -38,8 +38,8 @@ class Emulated:
     tools: Toolbox | None = None
 
 
-def emulate(trainer: str, version: str, case: Case) -> Emulated:
-    """Every row of a case through sftui's rules of that trainer and version."""
+def emulate(trainer: str, version: str, case: Case, *, mode: str = "proven") -> Emulated:
+    """Every row of a case through sftui's rules of that trainer and version; `mode` as in load_tokenizer."""
     work = home() / "emulated" / f"{trainer}-{case.name}-{case.fingerprint()}"
     work.mkdir(parents=True, exist_ok=True)
     try:
@@ -47,7 +47,7 @@ def emulate(trainer: str, version: str, case: Case) -> Emulated:
         opened = trainer_named(trainer).read_config(str(path), text, short(version))
         reference = opened.datasets[0]
         recipe = reference.recipe
-        tokenizer = load_tokenizer(str(folder_of(case)))
+        tokenizer = load_tokenizer(str(folder_of(case)), mode=mode)
         source = open_source(SourceSpec(reference.paths, split=reference.split, subset=reference.subset))
         rows = list(source.rows())
         source.close()

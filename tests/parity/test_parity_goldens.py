@@ -1,0 +1,60 @@
+"""sftui against what the real trainers made of our own rows, recorded by `goldens.py`: needs no trainer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from case import Case
+from compare import judge
+from emulate import emulate
+from goldens import FOLDER
+
+from sftui.trainers import TRAINERS
+
+
+@dataclass(frozen=True)
+class Recorded(Case):
+    """A case whose rows stand in the repository."""
+
+    def data_path(self) -> Path:
+        return FOLDER / "rows" / f"{self.data}.jsonl"
+
+
+def recorded() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Every golden case of the trainers that sftui has."""
+    known = {trainer.name for trainer in TRAINERS}
+    for path in sorted(FOLDER.glob("*.jsonl")):
+        trainer, _, version = path.stem.partition("-")
+        if trainer in known:
+            for line in path.read_text(encoding="utf-8").splitlines():
+                yield trainer, version, json.loads(line)
+
+
+def expanded(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A compact record as the runner gave it."""
+    labels = [-100] * len(record["ids"])
+    for start, end in record["trained"]:
+        labels[start:end] = record["ids"][start:end]
+    for at, label in record.get("other", ()):
+        labels[at] = label
+    kind = "pack" if record["row"] is None else "row"
+    return {"kind": kind, "row": record["row"], "input_ids": record["ids"], "labels": labels, **record.get("more", {})}
+
+
+@pytest.mark.parametrize(
+    ("trainer", "version", "golden"), [pytest.param(*one, id=f"{one[0]}-{one[1]}-{one[2]['case']}") for one in recorded()])
+def test_golden(trainer: str, version: str, golden: Mapping[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SFTUI_PARITY_HOME", str(tmp_path))
+    case = Recorded(
+        golden["case"], golden["rows"][len("rows/") : -len(".jsonl")], f"own:{golden['tokenizer']}", golden["config"], golden["template"],
+        golden["tokens"], golden["dataset"],
+    )
+    records = [expanded(record) for record in golden["records"]]
+    records += [{"kind": "batch", **batch} for batch in golden["batches"]]
+    found = judge(trainer, case, golden["head"], records, emulate(trainer, version, case, mode="provisional"))
+    assert not found.differences, "\n".join(found.differences[:10])

@@ -1,0 +1,40 @@
+"""sftui against the real trainers, in their own environments (marker parity).
+
+Environments are built by `environments.py`; a trainer without one is skipped. References are
+recorded on first use and kept, so a second run only runs sftui.
+"""
+
+from __future__ import annotations
+
+import environments
+import pytest
+import record as recorder
+from case import cases_of, environment, shared_folder
+from compare import compare
+
+pytestmark = [pytest.mark.parity, pytest.mark.shared]
+DEFAULT_ROWS, OTHER_SETTINGS = 2000, 12
+
+
+@pytest.mark.parametrize("name", list(environments.PACKAGES))
+def test_every_case_is_equal(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    trainer, version = environments.split(name)
+    if not environment(trainer, version).exists():
+        pytest.skip(f"{name} has no environment: run tests/parity/environments.py {name}")
+    if not shared_folder().is_dir():
+        pytest.skip(f"the shared test data is not at {shared_folder()}")
+    cases = [case for case in cases_of(trainer) if not case.only or version in case.only]
+    assert recorder.record(trainer, version, cases) == 0, "a runner ended without an answer"
+    rows = equal = default = 0
+    wrong: list[str] = []
+    for case in cases:
+        found = compare(trainer, version, case)
+        wrong += [f"{case.name}: {difference}" for difference in found.differences]
+        if not found.refusal:
+            rows, equal = rows + found.total, equal + found.equal
+            default += found.total if case.default else 0
+    with capsys.disabled():
+        print(f"\n{name}: {equal} of {rows} rows equal, {default} of them in default settings")
+    assert not wrong, f"{len(wrong)} differences:\n" + "\n".join(wrong[:20])
+    assert default >= DEFAULT_ROWS
+    assert len([case for case in cases if not case.default]) >= OTHER_SETTINGS
