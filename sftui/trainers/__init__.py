@@ -7,11 +7,12 @@ from difflib import get_close_matches
 from sftui import recipe_io
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe
+from sftui.trainers.axolotl import Axolotl
 from sftui.trainers.base import Shaped, Toolbox, Trainer
 from sftui.trainers.classic import HfTrainer, ManualShift
 from sftui.trainers.trl import Trl
 
-TRAINERS: tuple[Trainer, ...] = (HfTrainer(), ManualShift(), Trl())
+TRAINERS: tuple[Trainer, ...] = (HfTrainer(), ManualShift(), Trl(), Axolotl())
 
 
 def trainer_named(name: str) -> Trainer:

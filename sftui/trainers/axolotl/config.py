@@ -1,0 +1,182 @@
+"""Axolotl's YAML as recipes, one for each entry of `datasets:`.
+
+Source: axolotl 0.19.0, utils/schemas/config.py and datasets.py, utils/config/__init__.py
+(normalize_config, normalize_cfg_datasets), utils/data/shared.py (load_dataset_with_config). Paths
+are relative to the working folder, not to the config.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sftui.errors import RecipeError
+from sftui.recipe import Recipe, changed
+from sftui.recipe_io import parse_yaml
+from sftui.trainers.axolotl.keys import use_in_dataset, use_of
+from sftui.trainers.axolotl.packing import varlen
+from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING
+from sftui.trainers.axolotl.templates import FALLBACK, JINJA, TOKENIZER
+from sftui.trainers.config import DatasetRef, KeyNote, OpenedConfig
+
+OVER = {"drop": "drop", "truncate": "cut_right", "raise": "error"}
+# The older flags in the order in which Axolotl asks for them.
+FLAGS = {
+    "xformers_attention": "xformers", "sage_attention": "sage", "flex_attention": "flex_attention", "flash_attention": "flash_attention_2",
+    "sdp_attention": "sdpa", "eager_attention": "eager",
+}
+SPECIAL = {"bos_token": "tokenizer.bos_token", "eos_token": "tokenizer.eos_token", "pad_token": "tokenizer.pad_token"}
+TOP_OPTIONS = (
+    "tokens", "added_tokens_overrides", "eot_tokens", "sample_packing_bin_size", "sample_packing_sequentially", "multipack_real_batches",
+    "curriculum_sampling", "shuffle_merged_datasets", "dataset_exact_deduplication",
+)
+DATASET_OPTIONS = (
+    "type", "field", "train_on_eos", "train_on_eot", "drop_system_message", "split_thinking", "template_thinking_key", "field_thinking", "field_tools",
+)
+LOADERS = {"json": "json", "jsonl": "json", "ndjson": "json", "csv": "csv", "tsv": "csv", "parquet": "parquet", "arrow": "arrow", "txt": "text"}
+
+
+def read(path: str, text: str, preset: Recipe) -> OpenedConfig:
+    """An Axolotl config; RecipeError where it names no dataset or says what Axolotl refuses."""
+    config = dict(parse_yaml(text, path))
+    entries = config.get("datasets")
+    if isinstance(entries, Mapping):
+        entries = [entries]
+    if not isinstance(entries, Sequence) or isinstance(entries, str) or not entries:
+        raise RecipeError("the config names no dataset to fine-tune on", where=path, fix="list one under `datasets`")
+    notes = [KeyNote(str(key), value, *use_of(str(key), value)) for key, value in config.items() if key != "datasets"]
+    base = _top(preset, config, path)
+    refs: list[DatasetRef] = []
+    for number, entry in enumerate(entries):
+        if not isinstance(entry, Mapping) or not entry.get("path"):
+            raise RecipeError(f"datasets[{number}] has no `path`", where=path, fix="name its file, folder or Hub dataset")
+        notes += [KeyNote(f"datasets[{number}].{key}", value, *use_in_dataset(str(key), value)) for key, value in entry.items()]
+        refs += _refs(entry, _dataset(base, config, entry, f"{path}, datasets[{number}]"))
+    return OpenedConfig(preset.preset, path, text, tuple(refs), tuple(notes))
+
+
+def _top(recipe: Recipe, config: Mapping[str, Any], path: str) -> Recipe:
+    knobs: dict[str, Any] = {}
+    for key, knob in (("sequence_len", "length.max"), ("min_sample_len", "length.min_tokens"), ("micro_batch_size", "batch.size"),
+                      ("sample_packing_group_size", "pack.group"), ("pad_to_multiple_of", "batch.multiple"), ("revision_of_model", "tokenizer.revision")):
+        if config.get(key):
+            knobs[knob] = config[key]
+    name = config.get("tokenizer_config") or config.get("base_model_config") or config.get("base_model")
+    if name:
+        knobs["tokenizer.name"] = str(name)
+    strategy = str(config.get("excess_length_strategy") or "drop").lower()
+    knobs["length.over"] = OVER.get(strategy, "drop")  # Axolotl takes any other word for drop
+    if config.get("train_on_inputs"):
+        knobs["mask.rule"] = "all"
+    if config.get("chat_template_kwargs"):
+        knobs["render.kwargs"] = dict(config["chat_template_kwargs"])
+    options = {key: config[key] for key in TOP_OPTIONS if config.get(key) is not None}
+    special = config.get("special_tokens") or {}
+    if not isinstance(special, Mapping):
+        raise RecipeError("`special_tokens` must be a mapping", where=path)
+    knobs.update({SPECIAL[key]: str(value) for key, value in special.items() if key in SPECIAL and value is not None})
+    rest = {key: value for key, value in special.items() if key not in SPECIAL and value is not None}
+    if rest:
+        options["special_tokens"] = rest
+    attention = attention_of(config)
+    if attention:
+        options["attn_implementation"] = attention
+    padded = config.get("pad_to_sequence_len")
+    if padded:
+        knobs["batch.pad_to"] = "max"
+    elif padded is False:
+        knobs["batch.multiple"] = None
+    if config.get("sample_packing"):
+        knobs["pack.strategy"] = "multipack"
+        isolated = attention in ("sdpa", "eager") or varlen(attention or "")
+        knobs["pack.isolate"] = isolated
+        knobs["batch.attention"] = "none" if isolated else "doc_ids"
+    knobs["mask.options"] = {**recipe.mask.options, **options}
+    for knob, value in knobs.items():
+        recipe = changed(recipe, knob, value)
+    return recipe
+
+
+def attention_of(config: Mapping[str, Any]) -> str | None:
+    """The attention a config asks for, by attn_implementation or by one of the older flags."""
+    stated = config.get("attn_implementation")
+    if stated:
+        return str(stated)
+    return next((name for flag, name in FLAGS.items() if config.get(flag)), None)
+
+
+def _dataset(recipe: Recipe, config: Mapping[str, Any], entry: Mapping[str, Any], where: str) -> Recipe:
+    options = {**recipe.mask.options, **{key: entry[key] for key in DATASET_OPTIONS if entry.get(key) is not None}}
+    keys: dict[str, str] = {}
+    mapping = {str(key): str(value) for key, value in (entry.get("message_property_mappings") or {}).items()}
+    for ours in ("role", "content"):
+        legacy = entry.get(f"message_field_{ours}")
+        if legacy and ours in mapping and mapping[ours] != legacy:
+            raise RecipeError(f"message_field_{ours} and message_property_mappings.{ours} say different things", where=where, fix="keep one of them")
+        source = legacy or mapping.pop(ours, ours)
+        mapping.pop(ours, None)
+        if source != DEFAULT_MAPPING[ours]:
+            keys[ours] = str(source)
+    if mapping:
+        options["message_property_mappings"] = mapping
+    for key, ours in (("message_field_training", "train_flag"), ("message_field_training_detail", "train_detail")):
+        if entry.get(key):
+            keys[ours] = str(entry[key])
+    knobs: dict[str, Any] = {"data.message_keys": keys}
+    if entry.get("field_messages"):
+        knobs["data.fields"] = {"messages": str(entry["field_messages"])}
+    if entry.get("roles_to_train") is not None:
+        knobs["mask.roles"] = tuple(str(role) for role in entry["roles_to_train"])
+    if entry.get("roles"):
+        knobs["data.role_map"] = {str(source): str(role) for role, sources in entry["roles"].items() for source in sources}
+    if not entry.get("type"):
+        knobs["data.format"] = "tokenized"  # without a type Axolotl takes prepared rows only
+    template, inline = choice_of(config, entry)
+    if isinstance(inline, str) and template == f"axolotl/{JINJA}":
+        options["chat_template_jinja"] = inline
+    knobs["render.template"] = template
+    knobs["mask.options"] = options
+    for knob, value in knobs.items():
+        recipe = changed(recipe, knob, value)
+    return recipe
+
+
+def choice_of(config: Mapping[str, Any], entry: Mapping[str, Any]) -> tuple[str, Any]:
+    """render.template for a dataset, and the inline text that goes with it.
+
+    The top-level choice replaces the tokenizer's own template, so a dataset that asks for the
+    tokenizer's gets it too.
+    """
+    def stated(source: Mapping[str, Any]) -> tuple[str | None, Any]:
+        jinja = source.get("chat_template_jinja")
+        return source.get("chat_template") or (JINJA if jinja else None), jinja
+
+    name, jinja = stated(entry)
+    if name is None or name == TOKENIZER or str(name).startswith(FALLBACK):
+        top, more = stated(config)
+        if top is not None:
+            name, jinja = top, more
+    if name is None or name == TOKENIZER or entry.get("type", CHAT) != CHAT:
+        return "tokenizer", None
+    if name == JINJA and isinstance(jinja, str) and "{" not in jinja:
+        return f"file:{jinja}", None
+    return f"axolotl/{name}", jinja
+
+
+def _refs(entry: Mapping[str, Any], recipe: Recipe) -> list[DatasetRef]:
+    """The sources of one entry: a list of names, as the Hub has subsets, gives one each."""
+    path, files = str(entry["path"]), entry.get("data_files")
+    paths: tuple[str, ...] = (path,)
+    local = Path(path).exists() or bool(Path(path.split("::")[0]).suffix)
+    if files:
+        listed = [files] if isinstance(files, str) else list(files.values()) if isinstance(files, Mapping) else list(files)
+        root = Path() if path in LOADERS.values() or Path(path).is_dir() else Path(path)
+        paths, local = tuple(str(root / str(one)) for one in listed), True
+    split = entry.get("split") or (None if local else "train")
+    one = DatasetRef(path if not files else ", ".join(paths), paths, recipe, split, revision=entry.get("revision"))
+    names = entry.get("name")
+    if isinstance(names, list):
+        return [replace(one, subset=str(name), name=f"{one.name} ({name})") for name in names]
+    return [replace(one, subset=str(names))] if names else [one]

@@ -1,0 +1,139 @@
+"""Which columns of a dataset Axolotl reads for the type it is given, and a row read by it.
+
+Source: axolotl 0.19.0, utils/data/wrappers.py (get_dataset_wrapper) and prompt_strategies/. Axolotl
+never guesses a type from columns; where the recipe names none, sftui takes the one that fits and
+says so, and a written config names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sftui.conversations import Detected, convert
+from sftui.errors import ConversationError, RecipeError
+from sftui.model import Conversation, Kind, Problem, Row
+from sftui.recipe import Recipe
+from sftui.trainers.axolotl.instruct import instruct_type, read_instruct
+from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, TOKENIZED, Settings, settings_of
+from sftui.trainers.axolotl.turns import STOPS, read_turns
+
+PREPARED = ("input_ids", "attention_mask", "labels")
+FROM_VALUE = {"role": "from", "content": "value"}
+NOT_GUESSED = "Axolotl never guesses: a config must say"
+
+
+def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
+    """How the rows are read; `format` is sftui's word for it, `reason` names Axolotl's type."""
+    settings = settings_of(recipe)
+    columns = dict.fromkeys(str(key) for row in rows if isinstance(row.data, Mapping) for key in row.data)
+    if not columns:
+        return Detected("auto", refused=Problem("no row could be read", fix="mend the file"))
+    if all(name in columns for name in PREPARED):
+        return Detected("tokenized", {name: name for name in PREPARED}, given_labels="unshifted",
+                        reason="Axolotl: input_ids, attention_mask and labels are taken as prepared")
+    kind, reason = settings.type, "Axolotl: the type of the config"
+    if not kind:
+        kind, settings = _fitting(rows, columns, settings)
+        reason = f"{NOT_GUESSED} `type: {kind}`, which fits the columns"
+    if kind == TOKENIZED:
+        return _refuse("the dataset is not prepared", f"Axolotl needs all of {', '.join(PREPARED)}")
+    if kind == CHAT:
+        return _chat(columns, settings, reason)
+    if kind == "completion":
+        return _needs((settings.field,), columns, "text", {"text": settings.field}, f"{reason}, completion")
+    if kind == "input_output":
+        return _needs(("segments",), columns, "segments", {"segments": "segments"}, f"{reason}, input_output")
+    found = instruct_type(kind)
+    if found is None:
+        return _refuse(f"sftui does not model the Axolotl type `{kind}`", "its own code decides what is read and trained",
+                       "choose another type")
+    name = "user-defined" if isinstance(kind, Mapping) else str(kind)
+    used = (*found.columns, *(column for column in ("input", "system") if column in columns))
+    return _needs(found.columns, columns, "columns", {column: column for column in used if column in columns}, f"{reason}, {name}")
+
+
+def read_row(row: Row, detected: Detected, recipe: Recipe) -> Conversation:
+    """One row by the detected type; ConversationError where Axolotl's own code would raise."""
+    if detected.refused is not None or detected.format == "tokenized" or not isinstance(row.data, Mapping):
+        return convert(row, detected, recipe.data)
+    where = row.where or f"row {row.index}"
+    # A column that some row has is there, as null, in every row of the loaded dataset.
+    data = {**dict.fromkeys(detected.fields.values()), **row.data}
+    settings = with_fields(settings_of(recipe), detected)
+    if detected.format in ("messages", "sharegpt"):
+        return read_turns(data, settings, "system" in data, where)
+    if detected.format == "text":
+        value = data.get(detected.fields["text"])
+        if value and not isinstance(value, str):
+            raise ConversationError(f"{STOPS}: `{detected.fields['text']}` is not text", where=where)
+        return Conversation(Kind.TEXT, "text", text=value or "")
+    if detected.format == "segments":
+        return _segments(data.get("segments"), where)
+    kind = settings.type or "alpaca"
+    found = instruct_type(kind)
+    if found is None:
+        raise RecipeError(f"sftui does not model the Axolotl type `{kind}`")
+    return read_instruct(data, found, where)
+
+
+def with_fields(settings: Settings, detected: Detected) -> Settings:
+    """The settings with the columns and message keys that were found."""
+    mapping = {**settings.mapping, **({k: v for k, v in detected.message_keys.items() if k in ("role", "content")})}
+    return replace(settings, field_messages=detected.fields.get("messages", settings.field_messages), mapping=mapping)
+
+
+def _chat(columns: Mapping[str, Any], settings: Settings, reason: str) -> Detected:
+    column = settings.field_messages
+    if column not in columns:
+        names = ", ".join(f"`{name}`" for name in list(columns)[:6])
+        return _refuse(f"there is no column `{column}`", f"type chat_template reads it (field_messages) and finds {names}",
+                       "set field_messages, or another type")
+    used = {"messages": column, **{name: name for name in ("system", "tools") if name in columns}}
+    keys = {name: settings.mapping[name] for name in ("role", "content")}
+    format_ = "sharegpt" if keys == FROM_VALUE else "messages"
+    return Detected(format_, used, keys, dict(settings.roles), f"{reason}, chat_template")
+
+
+def _fitting(rows: Sequence[Row], columns: Mapping[str, Any], settings: Settings) -> tuple[str, Settings]:
+    """The type that fits the columns, and the settings that go with it."""
+    for column in (settings.field_messages, "conversations"):
+        if column in columns:
+            return CHAT, replace(settings, field_messages=column, mapping=_mapping_of(rows, column, settings))
+    if "segments" in columns:
+        return "input_output", settings
+    if "instruction" in columns and "output" in columns:
+        return "alpaca", settings
+    return "completion" if settings.field in columns else CHAT, settings
+
+
+def _mapping_of(rows: Sequence[Row], column: str, settings: Settings) -> Mapping[str, str]:
+    """from and value where the messages have them and the recipe names no keys of its own."""
+    if settings.mapping == DEFAULT_MAPPING:
+        for row in rows:
+            value = row.data.get(column) if isinstance(row.data, Mapping) else None
+            first = value[0] if isinstance(value, list) and value else None
+            if isinstance(first, Mapping):
+                return FROM_VALUE if "from" in first and "role" not in first else settings.mapping
+    return settings.mapping
+
+
+def _segments(value: Any, where: str) -> Conversation:
+    if not isinstance(value, (list, tuple)) or not all(isinstance(one, Mapping) and {"label", "text"} <= set(one) for one in value):
+        raise ConversationError(f"{STOPS}: `segments` is not a list of label and text", where=where)
+    if not all(isinstance(one["text"], str) for one in value):
+        raise ConversationError(f"{STOPS}: the text of a segment is not text", where=where)
+    segments = tuple((one["text"], bool(one["label"])) for one in value)
+    return Conversation(Kind.TEXT, "segments", text="".join(text for text, _ in segments), extra={"segments": segments})
+
+
+def _needs(needed: Sequence[str], columns: Mapping[str, Any], format_: str, fields: Mapping[str, str], reason: str) -> Detected:
+    missing = [name for name in needed if name not in columns]
+    if missing:
+        return _refuse(f"there is no column `{missing[0]}`", f"{reason}, reads it and raises KeyError", "name the type that fits the columns")
+    return Detected(format_, fields, reason=reason, given_labels="")
+
+
+def _refuse(what: str, why: str, fix: str = "change the dataset") -> Detected:
+    return Detected("auto", refused=Problem(what, why, fix))

@@ -1,0 +1,113 @@
+"""Where a turn's content stands among the tokens, found as Axolotl finds it: by rendering a dummy in its place.
+
+Source: axolotl 0.19.0, prompt_strategies/chat_template.py (find_turn, _find_turn_from_text,
+_find_turn_from_tokens) and the same method of 0.18.0. 0.19 renders the whole conversation with two
+dummies and compares characters; 0.18, and 0.19 for slow tokenizers, renders the messages so far
+with one dummy and compares tokens, so that content which begins or ends like the dummy loses tokens.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sftui.model import Tokens
+from sftui.templates import ChatTemplate
+from sftui.tokens import LoadedTokenizer
+
+DUMMIES = ("[[dummy_message]]", "zzdummymessagezz")
+DUMMY_REASONING = "[[dummy_reasoning]]"
+NOT_FOUND = (-1, -1)
+
+Turn = Mapping[str, Any]
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Locator:
+    """One rendered and tokenized conversation in which turns are looked for."""
+
+    turns: tuple[Turn, ...]
+    tools: Any
+    template: ChatTemplate
+    variables: Mapping[str, Any]
+    tokenizer: LoadedTokenizer
+    text: str
+    tokens: Tokens
+    thinking_key: str
+    by_text: bool
+
+    def find(self, index: int, *, content_only: bool = False, reasoning_only: bool = False) -> Span:
+        """The half-open token range of one turn, or `NOT_FOUND` where Axolotl finds none."""
+        if index == 0 and self.turns[0].get("role") == "system" and "mistral" in self.tokenizer.facts.name.lower():
+            return NOT_FOUND
+        span = None
+        if self.by_text and self.tokenizer.facts.is_fast and self.text:
+            span = self._from_text(index, content_only, reasoning_only)
+        if span is None:
+            span = self._from_tokens(index, content_only, reasoning_only)
+        start, end = span
+        return NOT_FOUND if start == -1 or end == -1 or end <= start else span
+
+    def render(self, turns: Sequence[Turn], **more: Any) -> str:
+        """The text of other turns with the same template and variables."""
+        return self.template.text(turns, tools=self.tools, variables={**self.variables, **more})[0]
+
+    def _from_text(self, index: int, content_only: bool, reasoning_only: bool) -> Span | None:
+        starts, ends = [], []
+        for dummy in DUMMIES:
+            twin = self._twin(index, content_only, reasoning_only, dummy)
+            other = self.render([*self.turns[:index], twin, *self.turns[index + 1 :]])
+            if not other:
+                return None
+            start, end = differing(self.text, other)
+            starts.append(start)
+            ends.append(end)
+        start, end = min(starts), max(ends)
+        if end <= start:
+            return NOT_FOUND
+        first = bisect_right(self.tokens.ends, start)
+        after = bisect_left(self.tokens.starts, end)
+        return None if first >= len(self.tokens) else (first, after)
+
+    def _from_tokens(self, index: int, content_only: bool, reasoning_only: bool) -> Span:
+        dummy = DUMMY_REASONING if reasoning_only and not self.by_text else DUMMIES[0]
+        twin = self._twin(index, content_only, reasoning_only, dummy)
+        more = {"real_last_index": len(self.turns) - 1} if len(self.turns) > 1 else {}
+        other, full = (
+            self.tokenizer.encode(self.render([*self.turns[:index], last], **more)).ids for last in (twin, self.turns[index])
+        )
+        limit = min(len(other), len(full))
+        start = next((i for i in range(limit) if other[i] != full[i]), None)
+        back = next((i for i in range(limit) if other[-1 - i] != full[-1 - i]), None)
+        return NOT_FOUND if start is None or back is None else (start, len(full) - back)
+
+    def _twin(self, index: int, content_only: bool, reasoning_only: bool, dummy: str) -> dict[str, Any]:
+        """The turn with the dummy in place of its content (or reasoning); its other keys are gone."""
+        turn, key = self.turns[index], self.thinking_key
+        if reasoning_only:
+            twin = {"role": turn.get("role"), "content": turn.get("content", "")}
+            return {**twin, key: dummy} if key in turn else twin
+        twin = {"role": turn.get("role"), "content": dummy}
+        return {**twin, key: turn[key]} if content_only and key in turn else twin
+
+
+def differing(text: str, other: str) -> Span:
+    """The stretch of `text` outside its longest common start and, after that, end with `other`."""
+    limit = min(len(text), len(other))
+    start = _shared(text, other, limit)
+    rest = limit - start
+    back = _shared(text[len(text) - rest :][::-1], other[len(other) - rest :][::-1], rest)
+    return start, len(text) - back
+
+
+def _shared(a: str, b: str, limit: int) -> int:
+    """How many leading characters two texts share, up to `limit`; blocks first, so that long texts stay fast."""
+    at, block = 0, 1024
+    while at + block <= limit and a[at : at + block] == b[at : at + block]:
+        at += block
+    while at < limit and a[at] == b[at]:
+        at += 1
+    return at

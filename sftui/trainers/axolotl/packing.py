@@ -1,0 +1,118 @@
+"""sample_packing: Axolotl's multipack, its V2 collator, and what is random about it.
+
+Source: axolotl 0.19.0, utils/samplers/multipack.py, core/trainers/base.py (_create_multipack_sampler,
+_get_train_sampler) and utils/collators/batching.py. Rows are put, in the order of the sampler, each
+into the first bin with room; the sampler is random unless curriculum_sampling is set, so what is
+shown here is what a sequential one gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sftui.model import Batch, Example, Pack
+from sftui.recipe import Recipe
+
+BIN_SIZE = 200
+"""sample_packing_bin_size: no more rows than this in one bin."""
+VARLEN = (
+    "flash_attention_2", "flash_attention_3", "flash_attention_4", "flash_attention_torch", "flex_attention", "xformers", "sage",
+    "kernels-community/flash-attn2", "kernels-community/flash-attn3", "kernels-community/sage-attention",
+)
+RANDOM = (
+    "Axolotl packs rows in random order, a new one each epoch (RandomSampler); sftui packs them in the order of the dataset, "
+    "as curriculum_sampling does"
+)
+
+
+def first_fit(lengths: Sequence[int], capacity: int, most: int, group: int, *, sequential: bool = False) -> list[list[int]]:
+    """Row positions in bins: first bin with room, or, sequentially, the last one only."""
+    if sequential:
+        return _next_fit(lengths, capacity)
+    starts = range(0, len(lengths), max(group, 1))
+    return [one for start in starts for one in _group(lengths, range(start, min(start + group, len(lengths))), capacity, most)]
+
+
+def _group(lengths: Sequence[int], members: Sequence[int], capacity: int, most: int) -> list[list[int]]:
+    room: list[int] = []
+    bins: list[list[int]] = []
+    for index in members:
+        size = lengths[index]
+        place = next((i for i, left in enumerate(room) if left >= size and len(bins[i]) < most), None)
+        if place is None:
+            room.append(capacity - size)
+            bins.append([index])
+        else:
+            room[place] -= size
+            bins[place].append(index)
+    return bins
+
+
+def _next_fit(lengths: Sequence[int], capacity: int) -> list[list[int]]:
+    bins: list[list[int]] = []
+    left = -1
+    for index, size in enumerate(lengths):
+        if size > left:
+            bins.append([])
+            left = capacity
+        bins[-1].append(index)
+        left -= size
+    return bins
+
+
+def capacity_of(recipe: Recipe, sequence_len: int) -> tuple[int, int]:
+    """Tokens in a bin, and bins in a batch: with real batches a bin is one sequence_len."""
+    if real_batches(recipe):
+        return sequence_len, recipe.batch.size
+    return sequence_len * recipe.batch.size, 1
+
+
+def real_batches(recipe: Recipe) -> bool:
+    """multipack_real_batches; unset, it is off for attention that keeps packed documents apart by position ids."""
+    stated = recipe.mask.options.get("multipack_real_batches")
+    if isinstance(stated, bool):
+        return stated
+    attention = recipe.mask.options.get("attn_implementation")
+    return recipe.batch.attention != "none" if attention is None else not varlen(str(attention))
+
+
+def varlen(attention: str) -> bool:
+    """Whether an attention implementation, any revision of it, packs by position ids alone."""
+    return attention.split(":", 1)[0].split("@", 1)[0].strip() in VARLEN
+
+
+def packs_of(examples: Sequence[Example], bins: Sequence[Sequence[int]], attention: str) -> tuple[Pack, ...]:
+    """Bins as packs: position ids start anew in each document, the mask counts documents or is all ones."""
+    packs = []
+    for members in bins:
+        ids: list[int] = []
+        labels: list[int] = []
+        places: list[int] = []
+        mask: list[int] = []
+        documents = []
+        for number, index in enumerate(members):
+            example = examples[index]
+            size = len(example.input_ids)
+            documents.append((index, 0, size))
+            ids += example.input_ids
+            labels += example.labels
+            places += range(size)
+            mask += [value * (number + 1 if attention == "doc_ids" else 1) for value in example.attention_mask]
+        packs.append(Pack(tuple(documents), tuple(ids), tuple(labels), tuple(places), None if attention == "none" else tuple(mask)))
+    return tuple(packs)
+
+
+def rectangle(packs: Sequence[Pack], recipe: Recipe, width: int, pad_id: int, side: str) -> Batch:
+    """Packs padded to one width: labels -100, the mask 0, position ids counting on from 0 in the padding."""
+    def pad(values: Sequence[int], filler: Sequence[int]) -> tuple[int, ...]:
+        return (*filler, *values) if side == "left" else (*values, *filler)
+
+    gaps = [width - len(pack.input_ids) for pack in packs]
+    masks = [pack.attention_mask for pack in packs]
+    return Batch(
+        rows=tuple(range(len(packs))), lengths=tuple(len(pack.input_ids) for pack in packs),
+        input_ids=tuple(pad(pack.input_ids, [pad_id] * gap) for pack, gap in zip(packs, gaps)),
+        labels=tuple(pad(pack.labels, [recipe.batch.labels_pad] * gap) for pack, gap in zip(packs, gaps)),
+        attention_mask=None if any(mask is None for mask in masks) else tuple(pad(mask or (), [0] * gap) for mask, gap in zip(masks, gaps)),
+        position_ids=tuple(pad(pack.position_ids or (), range(gap)) for pack, gap in zip(packs, gaps)), pad_side=side,
+    )

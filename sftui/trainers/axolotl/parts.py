@@ -1,0 +1,150 @@
+"""Tokens of rows that Axolotl encodes in parts: prompt and response, or one text cut into chunks.
+
+Source: axolotl 0.19.0, prompt_tokenizers.py (PromptTokenizingStrategy._tokenize), prompt_strategies/
+metharme.py and completion.py. Each part is encoded with the tokenizer's own special tokens and cut
+to a limit; EOS follows where there is room; a BOS before the response goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sftui.errors import TokenizerError
+from sftui.model import NOWHERE, Part, Rendered, Span, Tokens
+from sftui.recipe import Tokenize
+from sftui.tokens import LoadedTokenizer, tokenize
+
+Ranges = tuple[tuple[int, int], ...]
+COMPLETION_LIMIT = 64
+"""A text of type completion is cut at so many sequence lengths; what lies behind is lost."""
+_PLAIN = Tokenize(mode="whole", add_special_tokens=True, append_eos="never", bos="keep")
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """Tokens of one part and which of them Axolotl keeps when the part is over its limit."""
+
+    tokens: Tokens
+    kept: Ranges
+
+
+def prompt_and_response(rendered: Rendered, prompt: int, tokenizer: LoadedTokenizer, limit: int | None, eos: int) -> Encoded:
+    """The two parts of a row, the first `prompt` characters being the prompt; messages are 0 and 1."""
+    first = _part(rendered, 0, prompt, tokenizer, limit, eos=0, skip_empty=eos == 1)
+    second = _part(rendered, prompt, len(rendered.text), tokenizer, limit, eos=eos, strip_bos=True, skip_empty=eos == 1)
+    size = len(first.tokens)
+    return Encoded(
+        _joined([_owned(first.tokens, 0), _owned(second.tokens, 1)]),
+        merged([*first.kept, *((start + size, end + size) for start, end in second.kept)]),
+    )
+
+
+def completion(rendered: Rendered, tokenizer: LoadedTokenizer, sequence_len: int | None) -> Encoded:
+    """One text with EOS behind it, before it is cut into chunks."""
+    limit = None if sequence_len is None else sequence_len * COMPLETION_LIMIT
+    return _part(rendered, 0, len(rendered.text), tokenizer, limit, eos=1)
+
+
+def chunks(kept: Ranges, size: int | None, least: int) -> tuple[Ranges, ...]:
+    """The kept positions in runs of `size`, each as ranges; runs shorter than `least` are left out."""
+    places = [place for start, end in kept for place in range(start, end)]
+    step = size or max(len(places), 1)
+    runs = [places[at : at + step] for at in range(0, len(places), step)]
+    return tuple(_ranges(run) for run in runs if len(run) >= least)
+
+
+def merged(ranges: Sequence[tuple[int, int]], most: int | None = None) -> Ranges:
+    """Ranges in order with neighbours joined, and no more than `most` positions of them."""
+    found: list[tuple[int, int]] = []
+    left = most
+    for start, end in ranges:
+        if left is not None:
+            end = min(end, start + left)
+            left -= max(end - start, 0)
+        if end <= start:
+            continue
+        if found and found[-1][1] == start:
+            found[-1] = (found[-1][0], end)
+        else:
+            found.append((start, end))
+    return tuple(found)
+
+
+def _ranges(places: Sequence[int]) -> Ranges:
+    return merged([(place, place + 1) for place in places])
+
+
+def _part(
+    rendered: Rendered, start: int, end: int, tokenizer: LoadedTokenizer, limit: int | None, *,
+    eos: int, strip_bos: bool = False, skip_empty: bool = True,
+) -> Encoded:
+    text = rendered.text[start:end]
+    if not text and skip_empty:
+        return Encoded(_joined([]), ())
+    spans = tuple(
+        Span(max(span.start, start) - start, min(span.end, end) - start, span.message, span.part)
+        for span in rendered.spans if span.start < end and span.end > start
+    )
+    tokens = _moved(tokenize(Rendered(text, spans), tokenizer, _PLAIN), start)
+    if not len(tokens):
+        return Encoded(tokens, ())
+    kept = _within(len(tokens), tokenizer, limit)
+    count = sum(end - start for start, end in kept)
+    facts = tokenizer.facts
+    last = tokens.input_ids[kept[-1][1] - 1] if kept else None
+    missing = max(eos - (last == facts.eos_id), 0)
+    room = missing if limit is None else min(missing, max(limit - count, 0))
+    if room:
+        if facts.eos_id is None:
+            raise TokenizerError("Axolotl cannot append EOS", where=facts.name, why="the tokenizer has no EOS token",
+                                 fix="set special_tokens.eos_token")
+        size = len(tokens)
+        tokens = _joined([tokens, *[_appended(tokenizer, facts.eos_id)] * room])
+        kept = merged([*kept, (size, size + room)])
+    if strip_bos and facts.bos_id is not None and tokens.input_ids[0] == facts.bos_id:
+        tokens = _sliced(tokens, 1)
+        kept = merged([(max(a - 1, 0), b - 1) for a, b in kept])
+    return Encoded(tokens, kept)
+
+
+def _within(count: int, tokenizer: LoadedTokenizer, limit: int | None) -> Ranges:
+    """What truncation keeps: the tokens put around the text stay, the text is cut on the tokenizer's side."""
+    if limit is None or count <= limit:
+        return ((0, count),)
+    front, back = len(tokenizer.facts.front), len(tokenizer.facts.back)
+    room = max(limit - front - back, 0)
+    if tokenizer.facts.truncation_side == "left":
+        return merged([(0, front), (count - back - room, count)])
+    return merged([(0, front + room), (count - back, count)])
+
+
+def _appended(tokenizer: LoadedTokenizer, token: int) -> Tokens:
+    return Tokens(
+        input_ids=(token,), starts=(NOWHERE,), ends=(NOWHERE,), pieces=(tokenizer.piece(token),), surfaces=(tokenizer.surface(token),),
+        special=(tokenizer.is_special(token),), messages=(NOWHERE,), parts=(Part.INJECTED,),
+    )
+
+
+def _moved(tokens: Tokens, by: int) -> Tokens:
+    def move(places: Sequence[int]) -> tuple[int, ...]:
+        return tuple(place if place == NOWHERE else place + by for place in places)
+
+    return replace(tokens, starts=move(tokens.starts), ends=move(tokens.ends)) if by else tokens
+
+
+def _owned(tokens: Tokens, message: int) -> Tokens:
+    """Every token given to one message, those that stand for no text too."""
+    return replace(tokens, messages=(message,) * len(tokens))
+
+
+def _sliced(tokens: Tokens, start: int) -> Tokens:
+    return replace(tokens, **{name: getattr(tokens, name)[start:] for name in _COLUMNS})
+
+
+def _joined(parts: Sequence[Tokens]) -> Tokens:
+    columns = {name: tuple(value for part in parts for value in getattr(part, name)) for name in _COLUMNS}
+    return Tokens(**columns)
+
+
+_COLUMNS = ("input_ids", "starts", "ends", "pieces", "surfaces", "special", "messages", "parts")

@@ -1,0 +1,319 @@
+"""Axolotl's SFT preparation, 0.18 and 0.19.
+
+Source: axolotl 0.19.0 and 0.18.0, utils/data/sft.py and utils.py, utils/trainer.py,
+core/builders/causal.py. The recipe stands for the config so: mask.rule `all` is train_on_inputs,
+mask.roles roles_to_train, length.over `drop`, `cut_right` and `error` the three values of
+excess_length_strategy, batch.multiple null is pad_to_sequence_len: false and batch.pad_to `max` is
+true; keys without an equal are in mask.options under their own names (see `settings`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from sftui import labels as label_rules
+from sftui.conversations import Detected
+from sftui.errors import RecipeError, TemplateError
+from sftui.model import (
+    IGNORE_INDEX,
+    Batch,
+    Conversation,
+    Example,
+    Kind,
+    Labels,
+    Message,
+    Pack,
+    Part,
+    Reason,
+    Rendered,
+    Row,
+    Span,
+    Tokens,
+)
+from sftui.recipe import Batch as BatchOptions
+from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
+from sftui.recipe import Pack as PackOptions
+from sftui.templates import ChatTemplate
+from sftui.tokens import LoadedTokenizer, tokenize
+from sftui.trainers import versions
+from sftui.trainers.axolotl import formats, mask, packing, parts
+from sftui.trainers.axolotl.locate import Locator
+from sftui.trainers.axolotl.message_keys import message_keys
+from sftui.trainers.axolotl.settings import ineffective, settings_of
+from sftui.trainers.axolotl.turns import turns_of
+from sftui.trainers.base import (
+    Shaped,
+    Toolbox,
+    Trainer,
+    from_ids,
+    pad_token_id,
+    pick_template,
+    stored_attention,
+    stored_tokens,
+)
+from sftui.trainers.config import OpenedConfig, WrittenConfig
+
+PACKS = "multipack"
+
+
+class Axolotl(Trainer):
+    """The content of assistant turns and the EOS behind it; instruction types in two parts."""
+
+    name = "axolotl"
+    versions = ("0.19", "0.18")
+
+    def preset(self, version: str | None = None) -> Recipe:
+        name = f"{self.name}@{version or self.versions[0]}"
+        number = versions.of_preset(name, self.versions, self.name)
+        if not versions.at_least(number, (0, 18)):
+            raise RecipeError(f"sftui knows no rules of Axolotl {version}", fix="say axolotl@0.19 or axolotl@0.18")
+        return Recipe(
+            preset=name,
+            data=Data(given_labels="unshifted"),
+            tokenize=Tokenize(mode="whole", add_special_tokens=False),
+            mask=Mask(rule="turn_content", trailing="mask"),
+            length=Length(max=512, over="drop", min_tokens=2, drop_unlabelled=versions.at_least(number, (0, 19))),
+            pack=PackOptions(group=100_000),
+            batch=BatchOptions(size=1, multiple=64, attention="doc_ids"),
+        )
+
+    def notes(self, recipe: Recipe) -> tuple[str, ...]:
+        newer = versions.unknown_newer(versions.of_preset(recipe.preset, self.versions, self.name), self.versions, "Axolotl")
+        found = [newer] if newer else []
+        if recipe.pack.strategy == PACKS and not recipe.mask.options.get("curriculum_sampling"):
+            found.append(packing.RANDOM)
+        elif recipe.mask.options.get("shuffle_merged_datasets", True):
+            found.append("Axolotl shuffles the rows before training (shuffle_merged_datasets); they are shown in the order of the dataset")
+        if recipe.mask.options.get("dataset_exact_deduplication"):
+            found.append("dataset_exact_deduplication leaves out rows that become equal; sftui shows them all")
+        return (*found, *ineffective(recipe))
+
+    def tokenizer_of(self, tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
+        from sftui.trainers.axolotl.vocabulary import prepared
+
+        return prepared(tokenizer, recipe)
+
+    def own_template(self, name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> ChatTemplate:
+        from sftui.trainers.axolotl.templates import template_named
+
+        return template_named(name, tokenizer, recipe)
+
+    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
+        return formats.detect(rows, recipe)
+
+    def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
+        conversation = formats.read_row(row, detected, recipe)
+        if conversation.kind is Kind.CHAT:
+            column, keys = detected.fields["messages"], detected.message_keys
+            return replace(conversation, extra={**conversation.extra, "column": column, "keys": keys})
+        return conversation
+
+    def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
+        return Shaped(conversation)
+
+    def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
+        conversation = shaped.conversation
+        if conversation.kind is Kind.TOKENS:
+            return from_ids(conversation, tools)
+        if conversation.kind is Kind.STRINGS:
+            prompt, response = conversation.prompt or "", conversation.completion or ""
+            answer = (Span(len(prompt), len(prompt) + len(response), 1, Part.CONTENT),) if response else ()
+            return Rendered(text=prompt + response, spans=(*conversation.extra["spans"], *answer))
+        if "segments" in conversation.extra:
+            return _segments(conversation.extra["segments"], recipe.mask.rule == "all")
+        if conversation.kind is Kind.TEXT:
+            text = conversation.text or ""
+            return Rendered(text=text, spans=(Span(0, len(text), -1, Part.CONTENT),) if text else ())
+        from sftui.templates import render
+
+        _refuse_kwargs(recipe)
+        template = _template(conversation, recipe, tools)
+        turns = _turns(conversation, recipe, template)
+        chat = replace(conversation, messages=tuple(Message(turn) for turn in turns), extra={})
+        return render(chat, template, special_tokens=tools.special_tokens, options=replace(recipe.render, inject_system=None),
+                      prompt_messages=None, spans=True)
+
+    def tokenize(self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> Tokens:
+        conversation, tokenizer = shaped.conversation, tools.tokenizer
+        if conversation.kind is Kind.TOKENS:
+            return stored_tokens(conversation, rendered, tools)
+        if conversation.kind is Kind.STRINGS:
+            return self._two_parts(rendered, shaped, recipe, tools).tokens
+        if "segments" in conversation.extra:
+            return tokenize(rendered, tokenizer, Tokenize(mode="per_part", add_special_tokens=False))
+        if conversation.kind is Kind.TEXT:
+            return parts.completion(rendered, tokenizer, recipe.length.max).tokens
+        return tokenize(rendered, tokenizer, Tokenize(mode="whole", add_special_tokens=False))
+
+    def _two_parts(self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> parts.Encoded:
+        conversation = shaped.conversation
+        return parts.prompt_and_response(rendered, len(conversation.prompt or ""), tools.tokenizer, recipe.length.max, conversation.extra["eos"])
+
+    def label(
+        self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
+    ) -> tuple[Tokens, Labels]:
+        conversation, notes = shaped.conversation, () if rendered.exact else ("who wrote which token is a best effort here",)
+        everything: parts.Ranges = ((0, len(tokens)),) if len(tokens) else ()
+        labels = tokens.input_ids
+        if conversation.kind is Kind.TOKENS:
+            flags, reasons = label_rules.draw(label_rules.Subject(tokens, rendered, conversation), recipe.mask)
+            labels = conversation.labels or labels
+        elif conversation.kind is Kind.STRINGS:
+            flags, reasons = _response(tokens, recipe.mask.rule == "all")
+            if recipe.length.max is not None and len(tokens) >= recipe.length.max:
+                everything = self._two_parts(rendered, shaped, recipe, tools).kept
+        elif rendered.pieces is not None:
+            flags = [rendered.pieces[owner].trained for owner in tokens.messages]
+            reasons = [Reason.GIVEN if on else Reason.GIVEN_MASKED for on in flags]
+        elif conversation.kind is Kind.TEXT:
+            flags, reasons = label_rules.whole(label_rules.Subject(tokens, rendered, conversation))
+            return tokens, self._chunked(tokens, rendered, reasons, recipe, tools)
+        else:
+            template = _template(conversation, recipe, tools)
+            turns = _turns(conversation, recipe, template)
+            number = versions.of_preset(recipe.preset, self.versions, self.name)
+            settings = settings_of(recipe)
+            locator = Locator(
+                turns, conversation.tools, template, {**tools.special_tokens, **recipe.render.kwargs}, tools.tokenizer, rendered.text,
+                tokens, settings.thinking_key, versions.at_least(number, (0, 19)),
+            )
+            flags, reasons, more = mask.draw(locator, settings)
+            notes = (*notes, *more)
+        labels = tuple(value if on else IGNORE_INDEX for value, on in zip(labels, flags))
+        return tokens, _kept(labels, reasons, everything, recipe, notes)
+
+    def _chunked(self, tokens: Tokens, rendered: Rendered, reasons: Sequence[Reason], recipe: Recipe, tools: Toolbox) -> Labels:
+        """A text of type completion: all of it trained, in chunks of sequence_len."""
+        size = recipe.length.max
+        kept: parts.Ranges = ((0, len(tokens)),)
+        if size is not None and len(tokens) >= size * parts.COMPLETION_LIMIT:
+            kept = parts.completion(rendered, tools.tokenizer, size).kept
+        runs = parts.chunks(kept, size, recipe.length.min_tokens or 2)
+        dropped = None if runs else f"{len(tokens)} tokens: Axolotl drops what has fewer than {recipe.length.min_tokens or 2} (min_sample_len)"
+        notes = (f"sequence_len {size} cuts the text into {len(runs)} rows",) if len(runs) > 1 else ()
+        ranges = tuple(one for run in runs for one in run)
+        return Labels(tokens.input_ids, tuple(reasons), ranges, dropped, notes)
+
+    def examples(
+        self, tokens: Tokens, labels: Labels, shaped: Shaped, recipe: Recipe, tools: Toolbox
+    ) -> tuple[Example, ...]:
+        if shaped.conversation.kind is not Kind.TEXT or "segments" in shaped.conversation.extra:
+            made = label_rules.example(tokens, labels, recipe, stored_attention(shaped.conversation, len(tokens)))
+            return (made,) if made is not None else ()
+        runs = parts.chunks(labels.kept, recipe.length.max, recipe.length.min_tokens or 2)
+        found = (label_rules.example(tokens, replace(labels, kept=run), recipe) for run in runs)
+        return tuple(one for one in found if one is not None)
+
+    def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
+        if recipe.batch.flatten:
+            raise RecipeError("sftui does not model Axolotl's batch_flattening", fix="set batch.flatten to false")
+        pad_id, note = pad_token_id(recipe, tools)
+        options = replace(recipe.batch, attention="ones")
+        return label_rules.collate(
+            examples, rows, options, pad_id=pad_id, padding_side=tools.tokenizer.facts.padding_side, max_length=recipe.length.max,
+            notes=(note,) if note else (),
+        )
+
+    def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> tuple[Pack, ...]:
+        if recipe.length.max is None:
+            raise RecipeError("Axolotl cannot pack without sequence_len", fix="set length.max")
+        if recipe.pack.strategy != PACKS:
+            raise RecipeError(f"Axolotl has no packing `{recipe.pack.strategy}`", fix="set pack.strategy to multipack or none")
+        capacity, _ = packing.capacity_of(recipe, recipe.length.max)
+        options = recipe.mask.options
+        bins = packing.first_fit(
+            [len(example.input_ids) for example in examples], capacity, int(options.get("sample_packing_bin_size") or packing.BIN_SIZE),
+            recipe.pack.group, sequential=bool(options.get("sample_packing_sequentially")),
+        )
+        return packing.packs_of(examples, bins, recipe.batch.attention)
+
+    def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
+        pad_id, note = pad_token_id(recipe, tools)
+        side = tools.tokenizer.facts.padding_side if recipe.batch.pad_side == "tokenizer" else recipe.batch.pad_side
+        multiple = recipe.batch.multiple
+        if multiple is not None and recipe.length.max is not None:
+            # pad_to_sequence_len is on with packing unless it is false: widths are multiples of the padded sequence_len
+            multiple = -(-recipe.length.max // multiple) * multiple
+        width = max(len(pack.input_ids) for pack in packs)
+        width = -(-width // multiple) * multiple if multiple else width
+        batch = packing.rectangle(packs, recipe, width, pad_id or 0, side)
+        notes = (*((note,) if note else ()), *(() if recipe.mask.options.get("curriculum_sampling") else (packing.RANDOM,)))
+        return replace(batch, notes=notes)
+
+
+    def read_config(self, path: str, text: str, version: str | None = None) -> OpenedConfig:
+        from sftui.trainers.axolotl.config import read
+
+        return read(path, text, self.preset(version))
+
+    def write_config(self, recipe: Recipe, opened: OpenedConfig | None, facts: Mapping[str, object]) -> WrittenConfig:
+        from sftui.trainers.axolotl.config_write import write
+
+        return write(recipe, self.preset(recipe.preset.partition("@")[2] or None), opened, facts)
+
+
+def _template(conversation: Conversation, recipe: Recipe, tools: Toolbox) -> ChatTemplate:
+    if len(tools.templates) > 1 and recipe.render.template == "tokenizer":
+        raise TemplateError("Axolotl cannot use this tokenizer's chat template", why="it has several named ones",
+                            fix="set chat_template to one of Axolotl's own, or to jinja")
+    return pick_template(conversation, tools)
+
+
+def _turns(conversation: Conversation, recipe: Recipe, template: ChatTemplate) -> tuple[Mapping[str, object], ...]:
+    settings = settings_of(recipe)
+    extra = conversation.extra
+    settings = replace(settings, field_messages=extra["column"], mapping={**settings.mapping, **extra["keys"]})
+    return turns_of(conversation, settings, message_keys(template.source, settings.field_messages))
+
+
+def _refuse_kwargs(recipe: Recipe) -> None:
+    for name in ("add_generation_prompt", "tools", "documents", "tokenize", "chat_template", "return_dict", "messages"):
+        if name in recipe.render.kwargs:
+            raise RecipeError(f"sftui does not model `{name}` in chat_template_kwargs", fix="leave it out")
+
+
+def _segments(segments: Sequence[tuple[str, bool]], all_trained: bool) -> Rendered:
+    from sftui.model import Piece
+
+    pieces = tuple(Piece(text, number, Part.CONTENT, trained=label or all_trained) for number, (text, label) in enumerate(segments))
+    spans, at = [], 0
+    for piece in pieces:
+        if piece.text:
+            spans.append(Span(at, at + len(piece.text), piece.message, piece.part))
+        at += len(piece.text)
+    return Rendered(text="".join(piece.text for piece in pieces), spans=tuple(spans), pieces=pieces)
+
+
+def _response(tokens: Tokens, train_on_inputs: bool) -> tuple[list[bool], list[Reason]]:
+    flags = [owner == 1 or train_on_inputs for owner in tokens.messages]
+    reasons = []
+    for owner, part, start in zip(tokens.messages, tokens.parts, tokens.starts):
+        if owner == 1:
+            reasons.append(Reason.APPENDED if part is Part.INJECTED and start == -1 else Reason.COMPLETION)
+        else:
+            reasons.append(Reason.WHOLE if train_on_inputs else Reason.PROMPT)
+    return flags, reasons
+
+
+def _kept(labels: tuple[int, ...], reasons: Sequence[Reason], ranges: parts.Ranges, recipe: Recipe, notes: tuple[str, ...]) -> Labels:
+    """What is left after min_sample_len, excess_length_strategy and, with packing, the drop of unlabelled rows."""
+    length, count = recipe.length, sum(end - start for start, end in ranges)
+    least = length.min_tokens or 2
+    kept, dropped = ranges, None
+    if count < least:
+        dropped = f"{count} tokens: Axolotl drops rows of fewer than {least} (min_sample_len)"
+    elif length.max is not None and count > length.max:
+        if length.over == "drop":
+            dropped = f"{count} tokens, more than sequence_len {length.max}: Axolotl drops the row (excess_length_strategy: drop)"
+        elif length.over == "cut_right":
+            kept = parts.merged(ranges, length.max)
+        elif length.over == "error":
+            raise RecipeError("Axolotl stops the whole run at this row", why=f"it has {count} tokens, sequence_len is {length.max} and excess_length_strategy is raise",
+                              fix="raise sequence_len or set excess_length_strategy to drop or truncate")
+        else:
+            raise RecipeError(f"Axolotl has no length.over `{length.over}`", fix="set it to drop, cut_right or error")
+    packs = length.drop_unlabelled and recipe.pack.strategy == PACKS
+    if dropped is None and packs and all(label == IGNORE_INDEX for label in label_rules.within(kept, labels)):
+        dropped = "no trained token is left: with sample_packing Axolotl drops the row"
+    return Labels(labels, tuple(reasons), kept or ((0, 0),), dropped, notes)

@@ -1,0 +1,144 @@
+"""Tokens that a config adds to the tokenizer: special_tokens, tokens, added_tokens_overrides.
+
+Source: axolotl 0.19.0, loaders/tokenizer.py (load_tokenizer, modify_tokenizer_files). Added tokens
+are never normalized nor stripped around; those that the vocabulary has keep their id, new ones get
+the next, for which the model has no trained embedding.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sftui.errors import RecipeError, TokenizerError
+from sftui.recipe import Recipe
+from sftui.tokens import LoadedTokenizer
+from sftui.tokens.loaded import FastEngine
+
+LLAMA = ("LlamaTokenizer", "LlamaTokenizerFast", "CodeLlamaTokenizer", "CodeLlamaTokenizerFast")
+NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
+
+
+def prepared(tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
+    """The tokenizer as Axolotl makes it; RecipeError for what it refuses, TokenizerError for what sftui cannot add."""
+    options = recipe.mask.options
+    special = {
+        **_mapping(options.get("special_tokens"), "special_tokens"),
+        **{f"{name}_token": token for name, token in (("bos", recipe.tokenizer.bos_token), ("eos", recipe.tokenizer.eos_token),
+                                                       ("pad", recipe.tokenizer.pad_token)) if token is not None},
+    }
+    more = _list(special.pop("additional_special_tokens", None), "additional_special_tokens")
+    unknown = sorted(set(special) - set(NAMED))
+    if unknown:
+        raise RecipeError(f"special_tokens has no token `{unknown[0]}`", fix=f"say {', '.join(NAMED)} or additional_special_tokens")
+    tokenizer = _overridden(tokenizer, _mapping(options.get("added_tokens_overrides"), "added_tokens_overrides"))
+    if tokenizer.facts.class_name in LLAMA and not tokenizer.facts.pad_token and tokenizer.token_id("</s>") is not None:
+        tokenizer = _named(tokenizer, {"pad_token": "</s>"})
+    if tokenizer.facts.class_name == "GPTNeoXTokenizerFast":
+        tokenizer = _named(_with_tokens(tokenizer, ["[PAD]"], special=True), {"pad_token": "[PAD]"})
+    values = {name: str(token) for name, token in special.items()}
+    tokenizer = _named(_with_tokens(tokenizer, list(values.values()), special=True), values)
+    tokenizer = _with_tokens(tokenizer, _list(options.get("tokens"), "tokens"), special=False)
+    tokenizer = _with_tokens(tokenizer, more, special=True)
+    facts = tokenizer.facts
+    if facts.pad_token is None and facts.eos_token is not None:
+        tokenizer = _named(tokenizer, {"pad_token": facts.eos_token})
+    return tokenizer
+
+
+def _with_tokens(tokenizer: LoadedTokenizer, tokens: Sequence[str], *, special: bool) -> LoadedTokenizer:
+    """The tokenizer with these as added tokens; unchanged where every one of them is an added token already."""
+    have = {text: is_special for text, is_special in tokenizer.engine.added().values()}
+    missing = [token for token in dict.fromkeys(tokens) if token not in have or (special and not have[token])]
+    if not missing:
+        return tokenizer
+    backend = _copy(tokenizer, f"the tokens {', '.join(missing)}")
+    from tokenizers import AddedToken
+
+    added = [AddedToken(token, rstrip=False, lstrip=False, normalized=False, special=special) for token in missing]
+    new = [token for token in missing if tokenizer.token_id(token) is None]
+    if special:
+        backend.add_special_tokens(added)
+    else:
+        backend.add_tokens(added)
+    made = _loaded(tokenizer, backend)
+    if not new:
+        return made
+    names = ", ".join(f"{token} ({made.token_id(token)})" for token in new)
+    return replace_facts(made, notes=(*made.facts.notes, f"the config adds {names}: the model has no trained embedding for what is new"))
+
+
+def _named(tokenizer: LoadedTokenizer, names: Mapping[str, str]) -> LoadedTokenizer:
+    """The tokenizer whose bos_token and so on are these; all of them are in the vocabulary by now."""
+    if not names:
+        return tokenizer
+    changes: dict[str, Any] = {"special_tokens": {**tokenizer.facts.special_tokens, **names}}
+    for name, token in names.items():
+        kind = name.removesuffix("_token")
+        if kind in ("bos", "eos", "pad", "unk"):
+            changes[name], changes[f"{kind}_id"] = token, tokenizer.token_id(token)
+    made = replace_facts(tokenizer, **changes)
+    facts = made.facts
+    return replace_facts(made, adds_bos=facts.bos_id in facts.front, adds_eos=facts.eos_id in facts.back)
+
+
+def _overridden(tokenizer: LoadedTokenizer, overrides: Mapping[str, Any]) -> LoadedTokenizer:
+    """added_tokens_overrides: reserved added tokens, named by id, get another text."""
+    if not overrides:
+        return tokenizer
+    wanted = {int(key): str(value) for key, value in overrides.items()}
+    added = tokenizer.engine.added()
+    for token_id in wanted:
+        if token_id not in added:
+            raise RecipeError(f"Axolotl cannot override token {token_id}", why="it is not among the tokenizer's added tokens",
+                              fix="name the id of a reserved added token")
+    backend = json.loads(_copy(tokenizer, "added_tokens_overrides").to_str())
+    for entry in backend["added_tokens"]:
+        entry["content"] = wanted.get(entry["id"], entry["content"])
+    vocabulary = backend["model"].get("vocab")
+    if isinstance(vocabulary, dict):
+        backend["model"]["vocab"] = {wanted.get(token_id, text): token_id for text, token_id in vocabulary.items()}
+    from tokenizers import Tokenizer
+
+    old = {added[token_id][0]: text for token_id, text in wanted.items()}
+    made = _loaded(tokenizer, Tokenizer.from_str(json.dumps(backend)))
+    names = {name: old[text] for name, text in tokenizer.facts.special_tokens.items() if isinstance(text, str) and text in old}
+    return _named(made, names)
+
+
+def _copy(tokenizer: LoadedTokenizer, what: str) -> Any:
+    """A copy of the backend, so that the tokenizer of other recipes stays as it is."""
+    if not isinstance(tokenizer.engine, FastEngine):
+        raise TokenizerError(f"sftui cannot add {what}", where=tokenizer.facts.name, why="it is a slow tokenizer",
+                             fix="save the tokenizer with them and open that")
+    from tokenizers import Tokenizer
+
+    return Tokenizer.from_str(tokenizer.engine.backend.to_str())
+
+
+def _loaded(tokenizer: LoadedTokenizer, backend: Any) -> LoadedTokenizer:
+    facts = replace(tokenizer.facts, vocab_size=max(tokenizer.facts.vocab_size, backend.get_vocab_size()))
+    return LoadedTokenizer(facts, FastEngine(backend, split_special_tokens=facts.split_special_tokens))
+
+
+def replace_facts(tokenizer: LoadedTokenizer, **changes: Any) -> LoadedTokenizer:
+    """The same engine with other facts."""
+    return LoadedTokenizer(replace(tokenizer.facts, **changes), tokenizer.engine)
+
+
+def _mapping(value: Any, name: str) -> dict[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise RecipeError(f"{name} must be a mapping", fix="write it as in Axolotl's config")
+    return {str(key): item for key, item in value.items() if item is not None}
+
+
+def _list(value: Any, name: str) -> list[str]:
+    if value is None:
+        return []
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise RecipeError(f"{name} must be a list of tokens", fix="write it as in Axolotl's config")
+    return [str(token) for token in value]
