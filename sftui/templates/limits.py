@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, ItemsView, KeysView, Mapping, ValuesView
 from contextvars import ContextVar
+from itertools import islice
 from typing import Any
 
 VALUE_LIMIT = 64 * 1024 * 1024
@@ -22,6 +23,8 @@ SOURCE_LIMIT = 256 * 1024
 """Characters of a template's own source."""
 ITEM_LIMIT = 2_000_000
 """Elements of one list that a template may build."""
+SLOW_LIMIT = 200_000
+"""Characters for what takes time beyond proportion, and is of no use in a chat template."""
 SECONDS = 5.0
 """Wall-clock seconds that one render may take."""
 DEADLINE: ContextVar[float] = ContextVar("DEADLINE", default=float("inf"))
@@ -30,6 +33,8 @@ DIGIT_BITS = 16_384
 """Bits of the longest integer a template may compute."""
 
 _NUMBER = re.compile(r"\d+")
+_WHITE = re.compile(r"\s+")
+_LINE_ENDS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 
 
 class Holder:
@@ -72,9 +77,9 @@ def weight(value: Any) -> int:
     while stack:
         item = stack.pop()
         nodes += 1
-        if isinstance(item, str):
+        if isinstance(item, (str, bytes)):
             total += len(item)
-        elif isinstance(item, (list, tuple, set, frozenset)):
+        elif isinstance(item, (list, tuple, set, frozenset, ItemsView, KeysView, ValuesView)):
             stack.extend(item)
         elif isinstance(item, Mapping):
             stack.extend(item.keys())
@@ -97,7 +102,7 @@ def checked(value: Any) -> Any:
 
 def add(left: Any, right: Any) -> Any:
     """`left + right`, bounded."""
-    if isinstance(left, str) and isinstance(right, str):
+    if isinstance(left, (str, bytes)) and isinstance(right, (str, bytes)):
         too_big(len(left) + len(right))
     elif isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
         too_big(weight(left) + weight(right))
@@ -107,9 +112,9 @@ def add(left: Any, right: Any) -> Any:
 def multiply(left: Any, right: Any) -> Any:
     """`left * right`, bounded, also for repetition of text and lists."""
     for sequence, times in ((left, right), (right, left)):
-        if isinstance(sequence, (str, list, tuple)) and isinstance(times, int):
+        if isinstance(sequence, (str, bytes, list, tuple)) and isinstance(times, int):
             too_big(max(weight(sequence), 1) * max(times, 0))
-            too_many(0 if isinstance(sequence, str) else len(sequence) * max(times, 0))
+            too_many(0 if isinstance(sequence, (str, bytes)) else len(sequence) * max(times, 0))
     if isinstance(left, int) and isinstance(right, int):
         _bits(left.bit_length() + right.bit_length())
     return left * right
@@ -126,6 +131,8 @@ def remainder(left: Any, right: Any) -> Any:
     """`left % right`, bounded where it is text formatting."""
     if isinstance(left, str):
         percent_format(left, right)
+    elif isinstance(left, bytes):
+        raise LimitExceeded("it formats bytes")
     return left % right
 
 
@@ -189,7 +196,25 @@ def _joined(text: str, args: tuple[Any, ...]) -> None:
 
 def _split(text: str, args: tuple[Any, ...]) -> None:
     if len(text) > ITEM_LIMIT:
-        too_many(text.count(args[0]) if args and isinstance(args[0], str) and args[0] else len(text.split()))
+        if args and isinstance(args[0], str) and args[0]:
+            too_many(text.count(args[0]))
+        else:
+            too_many(sum(1 for _ in islice(_WHITE.finditer(text), ITEM_LIMIT + 1)))
+
+
+def _splitlines(text: str, args: tuple[Any, ...]) -> None:
+    too_many(sum(map(text.count, _LINE_ENDS)))
+
+
+def slow(text: Any, args: tuple[Any, ...] = ()) -> None:
+    """Refuse more than `SLOW_LIMIT` characters of text."""
+    if isinstance(text, (str, bytes)) and len(text) > SLOW_LIMIT:
+        raise LimitExceeded(f"it works through more than {SLOW_LIMIT:,} characters one by one")
+
+
+def _encoded(text: str, args: tuple[Any, ...]) -> None:
+    if args and str(args[0]).lower().replace("_", "-") not in ("utf-8", "utf8", "ascii", "latin-1"):
+        raise LimitExceeded("it asks for an encoding that is not UTF-8, ASCII or Latin-1")
 
 
 def _translated(text: str, args: tuple[Any, ...]) -> None:
@@ -200,7 +225,24 @@ def _translated(text: str, args: tuple[Any, ...]) -> None:
 
 STRING_METHODS: Mapping[str, Callable[[str, tuple[Any, ...]], None]] = {
     "center": _pad, "ljust": _pad, "rjust": _pad, "zfill": _pad, "expandtabs": _expandtabs,
-    "replace": replaced, "join": _joined, "split": _split, "rsplit": _split, "splitlines": lambda t, a: too_many(t.count("\n")),
-    "translate": _translated,
+    "replace": replaced, "join": _joined, "split": _split, "rsplit": _split, "splitlines": _splitlines,
+    "translate": _translated, "encode": _encoded, "striptags": slow, "unescape": slow, "title": slow,
 }
 """Methods of text that can make much out of little, and the check to make before each."""
+
+_BYTES_METHODS = frozenset(("hex", "startswith", "endswith", "find", "count"))
+
+
+def method(owner: Any, name: str, args: tuple[Any, ...]) -> None:
+    """Check a call of a built-in method before it is made; LimitExceeded where it would cost too much."""
+    if isinstance(owner, str):
+        check = STRING_METHODS.get(name)
+        if check is not None:
+            check(owner, args)
+    elif isinstance(owner, (bytes, bytearray)):
+        if name == "decode":
+            _encoded("", args)
+        elif name not in _BYTES_METHODS:
+            raise LimitExceeded(f"it calls bytes.{name}")
+    elif isinstance(owner, int) and name in ("to_bytes", "from_bytes"):
+        raise LimitExceeded(f"it calls int.{name}")

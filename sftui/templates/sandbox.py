@@ -24,8 +24,9 @@ from jinja2 import filters
 from jinja2.compiler import CodeGenerator, Frame
 from jinja2.exceptions import SecurityError
 from jinja2.exceptions import TemplateError as JinjaError
-from jinja2.sandbox import ImmutableSandboxedEnvironment, SandboxedFormatter
+from jinja2.sandbox import ImmutableSandboxedEnvironment, SandboxedEscapeFormatter, SandboxedFormatter
 from jinja2.utils import Namespace
+from markupsafe import Markup
 
 from sftui.templates import limits
 from sftui.templates.limits import LimitExceeded
@@ -111,6 +112,12 @@ class _Formatter(SandboxedFormatter):
         return super().format_field(value, format_spec)
 
 
+class _EscapeFormatter(SandboxedEscapeFormatter):
+    def format_field(self, value: Any, format_spec: str) -> str:
+        limits.format_spec(format_spec)
+        return super().format_field(value, format_spec)
+
+
 class _Generator(CodeGenerator):
     """Emits measured containers and measured `~`, and folds no operator whose result is not measured."""
 
@@ -186,18 +193,16 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
     def call(__self, __context: Any, __obj: Any, *args: Any, **kwargs: Any) -> Any:
         # The double underscores are Jinja's own guard against keyword arguments named `self` or `context`.
         limits.too_late()
-        if type(__obj) is types.BuiltinMethodType and isinstance(__obj.__self__, str):
-            check = limits.STRING_METHODS.get(__obj.__name__)
-            if check is not None:
-                check(__obj.__self__, args + tuple(kwargs.values()))
+        if isinstance(__obj, (types.BuiltinMethodType, types.MethodType)):
+            limits.method(__obj.__self__, __obj.__name__, args + tuple(kwargs.values()))
         elif isinstance(__obj, jinja2.runtime.Macro) and (args or kwargs):
             limits.weight((args, kwargs))  # a macro finds them again as `varargs` and `kwargs`
         return ImmutableSandboxedEnvironment.call(__self, __context, __obj, *args, **kwargs)
 
     def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
         safe = super().wrap_str_format(value)
-        if safe is None or type(value.__self__) is not str:
-            return safe
+        if safe is None:
+            return None
         pattern: str = value.__self__
 
         def formatted(*args: Any, **kwargs: Any) -> str:
@@ -208,7 +213,8 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
                     return safe(*args, **kwargs)
                 positional, named = (), args[0]
             limits.too_big(len(pattern) + pattern.count("{") * (limits.weight(positional) + limits.weight(named)))
-            return str(_Formatter(self).vformat(pattern, positional, named))
+            formatter = _EscapeFormatter(self, escape=pattern.escape) if isinstance(pattern, Markup) else _Formatter(self)
+            return type(pattern)(formatter.vformat(pattern, positional, named))
 
         return formatted
 
@@ -312,6 +318,21 @@ def _measured_filters() -> dict[str, Callable[..., Any]]:
 
         return _same_signature(many, inner)
 
+    def slow(inner: Callable[..., Any]) -> Callable[..., Any]:
+        def bounded(first: Any, *args: Any, **kwargs: Any) -> Any:
+            for value in (first, *args):
+                limits.slow(value)
+                if isinstance(value, (list, tuple, Mapping)) and limits.weight(value) > limits.SLOW_LIMIT:
+                    raise LimitExceeded("it writes out a large value one by one")
+            return inner(first, *args, **kwargs)
+
+        return _same_signature(bounded, inner)
+
+    def int_(value: Any, default: Any = 0, base: int = 10) -> Any:
+        if isinstance(value, str) and len(value) > limits.DIGIT_BITS:
+            raise LimitExceeded("it reads an integer of thousands of digits")
+        return filters.do_int(value, default, base)
+
     def listed(inner: Callable[..., Any]) -> Callable[..., Any]:
         def few(first: Any, *args: Any, **kwargs: Any) -> Any:
             for value in (first, *args, *kwargs.values()):
@@ -346,12 +367,14 @@ def _measured_filters() -> dict[str, Callable[..., Any]]:
 
     made: dict[str, Callable[..., Any]] = {
         "center": widened(filters.do_center), "indent": widened(filters.do_indent),
-        "truncate": filters.do_truncate, "round": round_, "format": format_,
+        "int": int_, "round": round_, "format": format_,
         "sum": _same_signature(sum_, filters.sync_do_sum),
         "replace": _same_signature(replace_, filters.do_replace), "join": _same_signature(join_, filters.sync_do_join),
     }
     for name in ("wordwrap", "urlize", "xmlattr", "pprint"):
-        made[name] = per_character(filters.FILTERS[name])
+        made[name] = slow(per_character(filters.FILTERS[name]))
+    for name in ("title", "striptags", "wordcount", "urlencode"):
+        made[name] = slow(filters.FILTERS[name])
     for name in ("list", "sort", "unique", "batch", "slice", "groupby", "dictsort", "reverse"):
         made[name] = listed(filters.FILTERS[name])
     return made
