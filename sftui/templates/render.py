@@ -37,7 +37,7 @@ def render(
     """
     if conversation.kind is Kind.TEXT:
         text = conversation.text or ""
-        return Rendered(text=text, spans=_whole(text, NOWHERE), prompt="" if prompt_messages is not None else None)
+        return Rendered(text=text, spans=_whole(text, NOWHERE))
     if conversation.kind is Kind.STRINGS:
         return _strings(conversation, prompt_messages)
     if conversation.kind is Kind.TOKENS:
@@ -87,7 +87,7 @@ def _chat(
     text, generation = text_of(messages)
     prompt = None
     if prompt_messages is not None:
-        prompt = text_of(messages[: prompt_messages + injected] if prompt_messages else [], prompt=True)[0]
+        prompt = text_of(messages[: prompt_messages + injected], prompt=True)[0]
     rendered = Rendered(text=text, prompt=prompt, generation=generation, has_generation_tag=template.has_generation_tag)
     if not spans:
         return rendered

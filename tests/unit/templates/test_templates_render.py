@@ -45,6 +45,12 @@ def test_an_empty_prompt_is_refused_as_transformers_does() -> None:
         render(CHAT, builtin_template("gemma"), special_tokens=SPECIAL, options=Render(), prompt_messages=0)
 
 
+def test_an_injected_system_message_is_a_prompt_by_itself() -> None:
+    options = Render(inject_system="Be brief.")
+    rendered = render(CHAT, builtin_template("chatml"), special_tokens=SPECIAL, options=options, prompt_messages=0)
+    assert rendered.prompt == "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>assistant\n"
+
+
 def test_a_chat_without_a_template_says_what_to_do() -> None:
     with pytest.raises(TemplateError, match="--template NAME"):
         render(CHAT, None, special_tokens=SPECIAL, options=Render(), prompt_messages=1)
