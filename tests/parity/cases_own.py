@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from case import Case
-from cases_llamafactory import HISTORY, MESSAGES, SHAREGPT
+from cases_llamafactory import HISTORY, MESSAGES, SHAREGPT, TOOLS
 from cases_torchtune import ALPACA, CHAT, INSTRUCT, TEXT, qwen
 from cases_torchtune import SHAREGPT as TUNE_SHAREGPT
 
@@ -109,13 +109,15 @@ OWN: dict[str, tuple[Case, ...]] = {
     "llamafactory": (
         *(llamafactory(f"template_{name}", TRICKY, name) for name in ("default", "alpaca", "chatml", "llama3", "qwen", "qwen3", "gemma", "mistral", "phi", "deepseek3")),
         llamafactory("llama3_tokenizer", TRICKY, "llama3", LLAMA3), llamafactory("gemma_tokenizer", TRICKY, "gemma", GEMMA),
-        llamafactory("alpaca_rows", "sample_alpaca", "qwen", dataset={}), llamafactory("sharegpt_rows", "sample_sharegpt", "qwen", dataset=SHAREGPT),
-        llamafactory("history_rows", "sample_sharegpt.openai.history", "qwen", dataset=HISTORY),
+        llamafactory("alpaca_rows", "sample_alpaca", "qwen", dataset={}), llamafactory("sharegpt_rows", "sample_sharegpt.calls", "qwen", dataset=SHAREGPT),
+        llamafactory("call_that_is_not_json", "sample_sharegpt", "qwen", dataset=SHAREGPT),
+        llamafactory("tools_llama3", "sample_sharegpt.calls", "llama3", LLAMA3, TOOLS), llamafactory("tools_default", "sample_sharegpt.calls", "default", dataset=TOOLS),
+        llamafactory("history_rows", "sample_sharegpt.bare.openai.history", "qwen", dataset=HISTORY),
         llamafactory("tokenizer_template", TRICKY, None),  # type: ignore[arg-type]
         llamafactory("train_on_prompt", TRICKY, "qwen", train_on_prompt=True), llamafactory("mask_history", TRICKY, "qwen", mask_history=True),
         llamafactory("efficient_eos", TRICKY, "breeze", LLAMA3), llamafactory("efficient_eos_mask_history", TRICKY, "breeze", LLAMA3, mask_history=True),
-        llamafactory("cut", "sample_sharegpt", "qwen", dataset=SHAREGPT, cutoff_len=32),
-        llamafactory("cut_mask_history", "sample_sharegpt", "qwen", dataset=SHAREGPT, cutoff_len=32, mask_history=True),
+        llamafactory("cut", "sample_sharegpt.bare", "qwen", dataset=SHAREGPT, cutoff_len=32),
+        llamafactory("cut_mask_history", "sample_sharegpt.bare", "qwen", dataset=SHAREGPT, cutoff_len=32, mask_history=True),
         llamafactory("cut_alpaca", "sample_alpaca", "llama3", LLAMA3, {}, cutoff_len=20), llamafactory("broken_turns", "tricky.broken", "qwen"),
         llamafactory("packing", "sample_alpaca", "qwen", dataset={}, packing=True, cutoff_len=128),
         llamafactory("neat_packing", "sample_alpaca", "qwen", dataset={}, neat_packing=True, cutoff_len=128),

@@ -56,7 +56,6 @@ CASES = (
     Case("packed_qwen", "turkish", QWEN, qwen(max_seq_len=512), dataset={**CHAT, "packed": True}, batch={"size": 2, "count": 2}),
     Case("packed_text", "c4", LLAMA, llama(max_seq_len=256), dataset={**TEXT, "packed": True}, batch={"size": 2, "count": 2}),
     Case("packed_too_long", "turkish", QWEN, qwen(max_seq_len=64), dataset={**CHAT, "packed": True}),
-    Case("pad_multiple", "turkish", QWEN, {**qwen(), "pad_to_multiple_of": 16}, dataset=CHAT, limit=40),
     # refused rows
     Case("broken_turns", "turkish.broken", QWEN, qwen(), dataset=CHAT, limit=40),
     Case("tools", "glaive.openai", QWEN, qwen(), dataset=CHAT, limit=20),

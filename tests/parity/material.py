@@ -341,6 +341,17 @@ def _plain(found: Rows) -> Rows:
     return out
 
 
+def _calls(found: Rows) -> Rows:
+    """ShareGPT rows whose function calls are JSON."""
+    def readable(value: str) -> bool:
+        try:
+            return isinstance(json.loads(value), (dict, list))
+        except ValueError:
+            return False
+
+    return [row for row in found if all(t["from"] != "function_call" or readable(t["value"]) for t in row["conversations"])]
+
+
 def _no_kwargs(found: Rows) -> Rows:
     """Without template variables: a column that some rows lack is None there, which TRL cannot spread."""
     return [{k: v for k, v in row.items() if k != "chat_template_kwargs"} for row in found]
@@ -367,5 +378,5 @@ STEPS: dict[str, Callable[[Rows], Rows]] = {
     "ids_labels": _ids_labels, "ids_attention": _ids_attention, "history": _history, "broken": _broken_turns,
     "input_output": _input_output,
     "instruct_text": _instruct_text, "with_bos": _with_bos, "one_of_three": _one_of_three,
-    "messages_of": _messages_of, "plain": _plain, "bare": _bare, "no_kwargs": _no_kwargs,
+    "messages_of": _messages_of, "plain": _plain, "bare": _bare, "no_kwargs": _no_kwargs, "calls": _calls,
 }

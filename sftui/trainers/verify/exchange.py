@@ -6,11 +6,13 @@ nothing here or there imports sftui. It reads requests from stdin, one JSON obje
     rows           the rows as a list, or
     data           {path, limit, columns}: a .json/.jsonl/.parquet file, read with `datasets.load_dataset`
                    (`columns`: new name → old name, the rest dropped; `limit`: first rows only)
-    tokenizer      folder of the tokenizer
+    tokenizer      folder of the tokenizer, always given: a config's own model is never loaded
     chat_template  replaces the tokenizer's template, if given
     tokens         {eos_token: …, pad_token: …, …}: replaced in a copy of the tokenizer's config, if given
     config         the trainer's own keys, by their own names
-    config_file    a config file of the trainer instead; `config` then overrides it
+    config_file    a config file of the trainer; `config` then overrides it. Without `rows` and `data`, the
+                   trainer also loads the dataset that the file names
+    folder         the working folder for a config file's relative paths (default: the file's own)
     dataset        the trainer's own description of the dataset, where it has one (see each runner)
     batch          {size, count}: how many rows go through the real collator, and how often
     output         the file that receives the result
@@ -116,15 +118,23 @@ def batch_record(rows: list[int | None], batch: Mapping[str, Any]) -> Record:
 
 
 def carry_rows() -> None:
-    """Make `Dataset.map` keep the ROW column, which trainers drop with the rest of the raw columns.
+    """Number rows as they are loaded, and make `Dataset.map` keep the numbers, which trainers drop.
 
-    A batched function may return more or fewer rows than it got. So each row of the batch is also
+    Before the trainer is imported, because it imports `load_dataset` by name. Of several datasets
+    of one config each is numbered from 0. A batched function may return more or fewer rows than it got. So each row of the batch is also
     given to it alone; where what it makes of them one by one is not what it made of the batch
     (packing), the new rows get no number (None).
     """
+    import datasets
     from datasets import Dataset
 
-    original = Dataset.map
+    original, load = Dataset.map, datasets.load_dataset
+
+    def loaded(*args: Any, **options: Any) -> Any:
+        found = load(*args, **options)
+        if isinstance(found, datasets.DatasetDict):
+            return datasets.DatasetDict({name: numbered(part) for name, part in found.items()})
+        return numbered(found) if isinstance(found, Dataset) else found
 
     def mapped(self: Any, function: Any = None, *args: Any, **options: Any) -> Any:
         removed = options.get("remove_columns")
@@ -133,17 +143,34 @@ def carry_rows() -> None:
         if inner or ROW not in removed or ROW not in self.column_names:
             return original(self, function, *args, **options)
         if options.get("batched"):
-            return original(self, _numbered(function), *args, **options)
+            return original(self, _tracing(function), *args, **options)
         options["remove_columns"] = [name for name in removed if name != ROW]
         return original(self, function, *args, **options)
 
     Dataset.map = mapped
+    datasets.load_dataset = loaded
 
 
-def _numbered(function: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
+def numbered(dataset: Any) -> Any:
+    """A dataset with the ROW column, unless it has one."""
+    return dataset if ROW in dataset.column_names else dataset.add_column(ROW, list(range(len(dataset))))
+
+
+def brings_rows(request: Mapping[str, Any]) -> bool:
+    """Whether the rows stand in the request rather than in its config file."""
+    return request.get("rows") is not None or request.get("data") is not None
+
+
+def enter_folder(request: Mapping[str, Any]) -> None:
+    """Work where a config file's relative paths begin."""
+    if request.get("config_file"):
+        os.chdir(request.get("folder") or Path(request["config_file"]).parent)
+
+
+def _tracing(function: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
     """A batched map function that also says from which row each of its rows comes."""
 
-    def numbered(batch: Mapping[str, list[Any]], *args: Any, **kwargs: Any) -> dict[str, Any]:
+    def traced(batch: Mapping[str, list[Any]], *args: Any, **kwargs: Any) -> dict[str, Any]:
         made = dict(function(batch, *args, **kwargs))
         size, rows = len(next(iter(made.values()), ())), list(batch[ROW])
         sources, together = [], []
@@ -155,7 +182,7 @@ def _numbered(function: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
         same = len(together) == size and ("input_ids" not in made or together == list(made["input_ids"]))
         return {**made, ROW: sources if same else [None] * size}
 
-    return numbered
+    return traced
 
 
 def tokenizer_folder(request: Mapping[str, Any], work: Path) -> Path:

@@ -19,8 +19,10 @@ from typing import Any
 from exchange import (
     ROW,
     batch_record,
+    brings_rows,
     carry_rows,
     data_file,
+    enter_folder,
     quiet_environment,
     read_rows,
     row_record,
@@ -30,6 +32,8 @@ from exchange import (
     tokenizer_folder,
 )
 
+ELSEWHERE = ("data_files", "split", "name", "revision", "trust_remote_code", "shards", "preprocess_shards")
+"""Keys of a dataset entry that say where the rows are; of no use where the request brings them."""
 OPTIONAL = ("attention_mask", "position_ids")
 
 
@@ -41,8 +45,9 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     from axolotl.loaders import load_tokenizer
 
     model_folder = tokenizer_folder(request, work)
+    enter_folder(request)
     config = configuration(request, work, model_folder)
-    yield {"kind": "head", "rows_in": len(read_rows(request))}
+    yield {"kind": "head", "rows_in": len(read_rows(request)) if brings_rows(request) else None}
     path = work / "config.yml"
     path.write_text(yaml.safe_dump(config), encoding="utf-8")
     (model_folder / "config.json").write_text(json.dumps({
@@ -69,15 +74,18 @@ def configuration(request: Mapping[str, Any], work: Path, model_folder: Path) ->
     import yaml
 
     given = yaml.safe_load(Path(request["config_file"]).read_text()) if request.get("config_file") else {}
-    dataset = {"type": "chat_template", **((given.get("datasets") or [{}])[0]), **(request.get("dataset") or {})}
+    entries = given.get("datasets") or [{}]
+    if brings_rows(request):
+        dataset = {"type": "chat_template", **entries[0], **(request.get("dataset") or {})}
+        path = str(data_file(request, work, numbered=True))
+        entries = [{**{k: v for k, v in dataset.items() if k not in ELSEWHERE}, "path": path, "ds_type": "json"}]
     batch = request.get("batch") or {}
     return {
         "gradient_accumulation_steps": 1, "num_epochs": 1, "learning_rate": 1e-4, "optimizer": "adamw_torch",
-        "sequence_len": 512, **given,
+        **given,
         "val_set_size": 0.0, "bf16": False, "fp16": False, "tf32": False, "micro_batch_size": batch.get("size", 1),
         **request.get("config", {}),
-        "base_model": str(model_folder), "dataset_num_proc": 1,
-        "datasets": [{**dataset, "path": str(data_file(request, work, numbered=True)), "ds_type": "json"}],
+        "base_model": str(model_folder), "dataset_num_proc": 1, "datasets": entries,
         "dataset_prepared_path": str(work / "prepared"), "output_dir": str(work / "out"),
     }
 

@@ -20,8 +20,10 @@ from typing import Any
 from exchange import (
     ROW,
     batch_record,
+    brings_rows,
     carry_rows,
     data_file,
+    enter_folder,
     quiet_environment,
     read_rows,
     row_record,
@@ -40,7 +42,8 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     from llamafactory.model import load_tokenizer
 
     untouched = copy.deepcopy(TEMPLATES)  # get_template_and_fix_tokenizer changes the registered template
-    yield {"kind": "head", "rows_in": len(read_rows(request))}
+    yield {"kind": "head", "rows_in": len(read_rows(request)) if brings_rows(request) else None}
+    enter_folder(request)
     model_args, data_args, training_args, *_ = get_train_args(configuration(request, work))
     module = load_tokenizer(model_args)
     tokenizer = module["tokenizer"]
@@ -69,13 +72,16 @@ def configuration(request: Mapping[str, Any], work: Path) -> dict[str, Any]:
     (folder / "config.json").write_text(json.dumps({
         "architectures": ["LlamaForCausalLM"], "model_type": "llama", **tiny_config(1000),
     }))
-    path = data_file(request, work, numbered=True)
-    entry = {"file_name": path.name, **(request.get("dataset") or {})}
-    (work / "dataset_info.json").write_text(json.dumps({"rows": entry}))
+    dataset = {}
+    if brings_rows(request):
+        path = data_file(request, work, numbered=True)
+        entry = {"file_name": path.name, **(request.get("dataset") or {})}
+        (work / "dataset_info.json").write_text(json.dumps({"rows": entry}))
+        dataset = {"dataset": "rows", "dataset_dir": str(work)}
     return {
         "stage": "sft", "do_train": True, "finetuning_type": "full", "overwrite_cache": True, **given,
         **request.get("config", {}),
-        "model_name_or_path": str(folder), "dataset": "rows", "dataset_dir": str(work),
+        "model_name_or_path": str(folder), **dataset,
         "output_dir": str(work / "out"), "report_to": "none", "use_cpu": True, "bf16": False, "fp16": False,
         "preprocessing_num_workers": None,
     }

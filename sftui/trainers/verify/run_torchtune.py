@@ -19,7 +19,9 @@ from typing import Any
 
 from exchange import (
     batch_record,
+    brings_rows,
     data_file,
+    enter_folder,
     integers,
     quiet_environment,
     read_rows,
@@ -35,17 +37,19 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     from torchtune.data import padded_collate_packed, padded_collate_sft
 
     given: dict[str, Any] = {}
+    enter_folder(request)
     if request.get("config_file"):
         loaded = OmegaConf.to_container(OmegaConf.load(request["config_file"]))
         given = {str(k): v for k, v in loaded.items()} if isinstance(loaded, dict) else {}
     config = {**given, **request.get("config", {})}
-    yield {"kind": "head", "rows_in": len(read_rows(request))}
+    yield {"kind": "head", "rows_in": len(read_rows(request)) if brings_rows(request) else None}
     block = {"_component_": "torchtune.models.qwen2_5.qwen2_5_tokenizer", **(config.get("tokenizer") or {})}
     block.update(tokenizer_files(block["_component_"], tokenizer_folder(request, work)))
     tokenizer = torchtune_config.instantiate(OmegaConf.create(block))
     entry = {**(given.get("dataset") or {}), **(request.get("dataset") or {})}
     packed = bool(entry.get("packed"))
-    entry.update(source="json", data_files=str(data_file(request, work)), split="train")
+    if brings_rows(request):
+        entry.update(source="json", data_files=str(data_file(request, work)), split="train")
     dataset = torchtune_config.instantiate(OmegaConf.create(entry), tokenizer)
     items = [dataset[i] for i in range(len(dataset))]
     shifted = any(is_shifted(item) for item in items) and not any(is_aligned(item) for item in items)

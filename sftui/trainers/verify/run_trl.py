@@ -15,7 +15,10 @@ from typing import Any
 from exchange import (
     ROW,
     batch_record,
+    brings_rows,
     data_file,
+    enter_folder,
+    numbered,
     quiet_environment,
     row_record,
     serve,
@@ -27,33 +30,25 @@ COLLATED = ("input_ids", "labels", "seq_lengths")
 
 
 def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
-    from datasets import Dataset, load_dataset
     from transformers import AutoTokenizer
-    from trl import SFTConfig, SFTTrainer
+    from trl import SFTTrainer
 
     folder = tokenizer_folder(request, work)
-    config = {**from_file(request), **request.get("config", {})}
+    enter_folder(request)
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    if request.get("loader") == "list":
-        dataset = Dataset.from_list(request["rows"])
-    else:
-        dataset = load_dataset("json", data_files=str(data_file(request, work)), split="train")
-    count = len(dataset)
-    yield {"kind": "head", "rows_in": count}
-    dataset = dataset.add_column(ROW, list(range(count)))
+    arguments, dataset = by_config(request, work) if request.get("config_file") else by_keys(request, work)
+    yield {"kind": "head", "rows_in": len(dataset)}
     warnings = Warnings()
     logging.getLogger("trl").addHandler(warnings)
     trainer = SFTTrainer(
-        model=tiny_model(len(tokenizer)), processing_class=tokenizer, train_dataset=dataset,
-        args=SFTConfig(**{
-            "output_dir": str(work / "out"), "report_to": "none", "bf16": False, "use_cpu": True, **config,
-        }),
+        model=tiny_model(len(tokenizer)), processing_class=tokenizer, train_dataset=numbered(dataset), args=arguments,
     )
+    logging.getLogger("trl").removeHandler(warnings)
     done = trainer.train_dataset
-    numbered = ROW in done.column_names
+    known = ROW in done.column_names
     yield {"kind": "head", "kept": len(done), "columns": done.column_names, "warnings": warnings.texts}
     for record in done:
-        if numbered:
+        if known:
             yield row_record(record[ROW], record["input_ids"], record["labels"])
         else:
             yield {**row_record(None, record["input_ids"], record["labels"]), "kind": "pack",
@@ -62,21 +57,47 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     size, keep = batch.get("size", 4), [c for c in COLLATED if c in done.column_names]
     for start in range(0, min(len(done), size * batch.get("count", 0)), size):
         chosen = range(start, min(start + size, len(done)))
-        rows = [done[i][ROW] if numbered else None for i in chosen]
+        rows = [done[i][ROW] if known else None for i in chosen]
         yield batch_record(rows, trainer.data_collator([{k: done[i][k] for k in keep} for i in chosen]))
 
 
-def from_file(request: Mapping[str, Any]) -> dict[str, Any]:
-    """The SFTConfig keys of a config file, as `trl sft --config FILE` parses them."""
-    if not request.get("config_file"):
-        return {}
-    import dataclasses
-
-    import yaml
+def by_keys(request: Mapping[str, Any], work: Path) -> tuple[Any, Any]:
+    """The SFTConfig and the dataset of a request without a config file."""
     from trl import SFTConfig
 
-    known = {f.name for f in dataclasses.fields(SFTConfig)}
-    return {k: v for k, v in yaml.safe_load(Path(request["config_file"]).read_text()).items() if k in known}
+    return SFTConfig(**{**here(work), **request.get("config", {})}), own_rows(request, work)
+
+
+def by_config(request: Mapping[str, Any], work: Path) -> tuple[Any, Any]:
+    """The same from a config file, parsed and loaded as trl/scripts/sft.py does it."""
+    import yaml
+    from datasets import load_dataset
+    from trl import DatasetMixtureConfig, ModelConfig, ScriptArguments, SFTConfig, TrlParser, get_dataset
+
+    given = yaml.safe_load(Path(request["config_file"]).read_text(encoding="utf-8"))
+    path = work / "config.yaml"
+    path.write_text(yaml.safe_dump({**given, **here(work), **request.get("config", {})}), encoding="utf-8")
+    parser = TrlParser((ScriptArguments, SFTConfig, ModelConfig, DatasetMixtureConfig))
+    script, arguments, _, mixture = parser.parse_args_and_config(["--config", str(path)], fail_with_unknown_args=True)
+    arguments.model_init_kwargs = None
+    if brings_rows(request):
+        return arguments, own_rows(request, work)
+    if mixture.datasets:
+        return arguments, get_dataset(mixture)[script.dataset_train_split]
+    return arguments, load_dataset(script.dataset_name, name=script.dataset_config)[script.dataset_train_split]
+
+
+def here(work: Path) -> dict[str, Any]:
+    """What keeps a run on this machine; none of it is about data."""
+    return {"output_dir": str(work / "out"), "report_to": "none", "bf16": False, "use_cpu": True}
+
+
+def own_rows(request: Mapping[str, Any], work: Path) -> Any:
+    from datasets import Dataset, load_dataset
+
+    if request.get("loader") == "list":
+        return Dataset.from_list(request["rows"])
+    return load_dataset("json", data_files=str(data_file(request, work)), split="train")
 
 
 class Warnings(logging.Handler):
