@@ -35,6 +35,11 @@ class Slots:
     other: str
 
     @property
+    def compound(self) -> bool:
+        """Whether templates write more around the texts than a header and a terminator: calls, parts of a list."""
+        return self.tool_calls or any(len(slot.path) > 1 for slot in self.slots)
+
+    @property
     def says_something(self) -> bool:
         return any(slot.text.strip() for slot in self.slots) or self.tool_calls or bool(self.other)
 
@@ -128,14 +133,13 @@ def read_marked(text: str, skeleton: str, mark: str, slots: Sequence[Slots]) -> 
 
 
 def forms(text: str) -> Iterator[str]:
-    """The ways templates write a text: as it is, trimmed, or inside JSON; longest first of each kind."""
+    """The ways templates write a text: as it is, trimmed, inside JSON, or inside a list as Python prints it."""
     seen = set()
     for raw in (text, text.rstrip(), text.lstrip(), text.strip(), text.strip("\n"), text.lstrip("\n"), text.rstrip("\n")):
         if raw not in seen:
             seen.add(raw)
             yield raw
-    for ascii_only in (False, True):
-        quoted = json.dumps(text, ensure_ascii=ascii_only)[1:-1]
+    for quoted in (json.dumps(text, ensure_ascii=False)[1:-1], json.dumps(text)[1:-1], repr(text)[1:-1]):
         if quoted not in seen:
             seen.add(quoted)
             yield quoted

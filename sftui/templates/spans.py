@@ -4,8 +4,9 @@ Nothing is read out of the template. The conversation is rendered again with mar
 messages say, and where text and marked text agree around a mark, what stands there is proven to come
 from that message: one render with every message marked settles most conversations; messages it cannot
 settle are marked one at a time, and only two different marks that both leave no trace prove that a message
-is left out. Where one message ends and the next begins comes from rendering the leading messages alone. `terminator` is the text right after
-the content to the end of the first special token, `separator` the white space after it.
+is left out. Where one message ends and the next begins comes from rendering the leading messages alone.
+`terminator` is the text right after the content to the end of the first special token, `separator` the white
+space after it.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def _locate(text: str, messages: Sequence[Message], draw: Draw, shift: int) -> t
     if whole is not None:
         regions = whole
         done = {region.message for region in regions}
-        todo = [i for i in todo if i not in done or slots[i].tool_calls]
+        todo = [i for i in todo if i not in done or slots[i].compound]
     notes: list[str] = []
     unproven: list[int] = []
     allowed = len(messages) if len(messages) <= MANY_MESSAGES else FEW_PROBES

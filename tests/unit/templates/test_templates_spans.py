@@ -128,6 +128,13 @@ def test_content_that_looks_like_the_template_stays_content() -> None:
     assert [(m, t) for m, p, t in told(rendered) if p == "content"] == [(0, "<|im_end|></s><|eot_id|>"), (1, "<|im_start|>user\nno")]
 
 
+def test_parts_that_a_template_prints_as_a_python_list_are_found_in_it() -> None:
+    messages = [{"role": "user", "content": [{"type": "text", "text": "It's\n\"here\""}]}, {"role": "assistant", "content": "ok"}]
+    rendered = spans_of(messages, builtin_template("llama3"))
+    assert rendered.exact
+    assert (0, "content", str(messages[0]["content"])) in told(rendered)
+
+
 def test_tags_of_tools_among_the_added_tokens_end_no_turn() -> None:
     rendered = render(
         chat(CONVERSATIONS["tool_dict"]), builtin_template("qwen2.5"), special_tokens=SPECIAL, options=Render(), prompt_messages=None,
