@@ -8,17 +8,16 @@ from typing import Any
 
 from sftui.model import Conversation, Kind, Message
 
-# The prompt text of Stanford Alpaca as torchtune's AlpacaToMessages makes a user message of it
-# (torchtune/data/_messages.py), the newline after "### Response:" included.
+# PROMPT_DICT of Stanford Alpaca (tatsu-lab/stanford_alpaca, train.py): nothing follows "### Response:".
 _WITH_INPUT = (
     "Below is an instruction that describes a task, paired with an input that provides further context. "
     "Write a response that appropriately completes the request.\n\n"
-    "### Instruction:\n{instruction}\n\n### Input:\n{input}\n\n### Response:\n"
+    "### Instruction:\n{instruction}\n\n### Input:\n{input}\n\n### Response:"
 )
 _WITHOUT_INPUT = (
     "Below is an instruction that describes a task. "
     "Write a response that appropriately completes the request.\n\n"
-    "### Instruction:\n{instruction}\n\n### Response:\n"
+    "### Instruction:\n{instruction}\n\n### Response:"
 )
 
 

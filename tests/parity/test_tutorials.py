@@ -43,11 +43,11 @@ TOKENIZERS = {
 ROLES = {"human": "user", "gpt": "assistant", "function_call": "assistant", "observation": "tool"}
 WITH_INPUT = (
     "Below is an instruction that describes a task, paired with an input that provides further context. "
-    "Write a response that appropriately completes the request.\n\n### Instruction:\n{}\n\n### Input:\n{}\n\n### Response:\n"
+    "Write a response that appropriately completes the request.\n\n### Instruction:\n{}\n\n### Input:\n{}\n\n### Response:"
 )
 WITHOUT_INPUT = (
     "Below is an instruction that describes a task. "
-    "Write a response that appropriately completes the request.\n\n### Instruction:\n{}\n\n### Response:\n"
+    "Write a response that appropriately completes the request.\n\n### Instruction:\n{}\n\n### Response:"
 )
 
 

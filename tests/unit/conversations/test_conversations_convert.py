@@ -127,14 +127,14 @@ def test_a_system_column_goes_first_when_it_is_named() -> None:
 
 STANFORD = (
     "Below is an instruction that describes a task, paired with an input that provides further context. "
-    "Write a response that appropriately completes the request.\n\n### Instruction:\ndo {x}\n\n### Input:\nthis\n\n### Response:\n"
+    "Write a response that appropriately completes the request.\n\n### Instruction:\ndo {x}\n\n### Input:\nthis\n\n### Response:"
 )
 
 
 @pytest.mark.parametrize(("style", "given", "content"), [
     ("stanford", "this", STANFORD),
     ("stanford", "", "Below is an instruction that describes a task. Write a response that appropriately completes the "
-                     "request.\n\n### Instruction:\ndo {x}\n\n### Response:\n"),
+                     "request.\n\n### Instruction:\ndo {x}\n\n### Response:"),
     ("newline", "this", "do {x}\nthis"), ("newline", "", "do {x}"),
     ("blank_line", "this", "do {x}\n\nthis"), ("blank_line", "", "do {x}"),
 ])
