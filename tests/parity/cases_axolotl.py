@@ -15,6 +15,13 @@ QWEN, LLAMA, PHI, MINI, T5 = "qwen2.5", "llama-3-8b-instruct", "phi-3-mini", "mi
 SHAREGPT = {"field_messages": "conversations", "message_property_mappings": {"role": "from", "content": "value"}}
 LLAMA_PAD = {"special_tokens": {"pad_token": "<|end_of_text|>"}}
 LONG = {"sequence_len": 2048}
+INSTRUCT = (
+    "alpaca:chat", "alpaca:chatml", "alpaca:phi", "gpteacher", "oasst",
+    "jeopardy", "summarizetldr", "explainchoice", "concisechoice", "alpaca_chat",
+    "alpaca_chat.load_concise", "alpaca_chat.load_qa", "alpaca_chat.load_camel_ai", "alpaca_chat.load_no_prompt", "alpaca_instruct",
+    "alpaca_instruct.load_no_prompt", "alpaca_w_system", "alpaca_w_system.load_instruct", "alpaca_w_system.load_open_orca", "alpaca_w_system.load_open_orca_chatml",
+    "orcamini", "context_qa", "context_qa.load_404", "metharme",
+)
 
 
 def long(**more: Any) -> Mapping[str, Any]:
@@ -116,8 +123,59 @@ CASES = (
     }}, limit=300),
     Case("input_output", "turkish.segments", QWEN, long(), dataset={"type": "input_output"}, limit=300),
     Case("input_output_llama", "tricky.segments", LLAMA, long(**LLAMA_PAD), dataset={"type": "input_output"}),
-    Case("completion_split", "c4", MINI, {"sequence_len": 256}, dataset={"type": "completion"}),
+    Case("completion_split", "c4", MINI, {"sequence_len": 256, "shuffle_merged_datasets": False}, dataset={"type": "completion"}),
     Case("completion_llama", "wikisql", LLAMA, LLAMA_PAD, dataset={"type": "completion"}, limit=300),
     Case("tokenized", "turkish.ids_attention", QWEN, limit=100),
     Case("deduplicated", "fastchat", MINI, long(dataset_exact_deduplication=True), dataset=SHAREGPT),
+    # tokens that the config adds
+    Case("tokens_new", "tricky", QWEN, long(tokens=["<|note|>", "answer", "<think>"]), limit=60),
+    Case("tokens_in_phi", "tricky.system", PHI, long(tokens=["<|im_start|>", "<|im_end|>"], eot_tokens=["<|end|>"]), limit=60),
+    Case("special_tokens_new", "tricky", LLAMA, long(special_tokens={"pad_token": "[PAD]", "additional_special_tokens": ["you", "</s>"]}), limit=60),
+    Case("tokens_overridden", "tricky", LLAMA, long(
+        chat_template="chatml", special_tokens={"eos_token": "<|im_end|>", "pad_token": "<|end_of_text|>"},
+        added_tokens_overrides={128011: "<|im_start|>", 128012: "<|im_end|>"},
+    )),
+    Case("no_pad_token", "tricky", LLAMA, long(), limit=30),
+    # messages under other keys, in parts, with a column `system`
+    Case("renamed_keys", "reason.plain_reasoned.renamed", QWEN, {"sequence_len": 8192}, template="trl_qwen3", dataset={
+        "field_messages": "turns", "message_property_mappings": {"role": "speaker", "content": "body", "reasoning_content": "thought"},
+    }),
+    Case("field_thinking", "reason.plain_reasoned.renamed", QWEN, {"sequence_len": 8192}, template="trl_qwen3", dataset={
+        "field_messages": "turns", "message_property_mappings": {"role": "speaker", "content": "body"}, "field_thinking": "thought",
+    }),
+    Case("legacy_keys", "fastchat", MINI, long(), dataset={
+        "field_messages": "conversations", "message_field_role": "from", "message_field_content": "value",
+    }, limit=60),
+    Case("content_parts", "turkish.parts", QWEN, long(), limit=200),
+    Case("content_parts_tricky", "tricky.parts", LLAMA, long(**LLAMA_PAD)),
+    Case("thought_parts", "reason.thought_parts", QWEN, {"sequence_len": 8192}, template="trl_qwen3",
+         dataset={"message_field_training_detail": "detail"}),
+    Case("system_column", "turkish.system_column", QWEN, long(), limit=100),
+    Case("system_column_dropped", "turkish.system_column", PHI, long(), dataset={"drop_system_message": True}, limit=100),
+    Case("train_on_eos_last_eot_all", "turkish.system", LLAMA, long(eot_tokens=["<|eot_id|>", "<|end_header_id|>"], **LLAMA_PAD),
+         dataset={"train_on_eos": "last", "train_on_eot": "last"}, limit=100),
+    Case("eot_conflict", "turkish", QWEN, long(eot_tokens=["<|im_end|>", "<|im_start|>"]), dataset={"train_on_eot": "all"}, limit=20),
+    Case("eot_of_two_tokens", "turkish", QWEN, long(eot_tokens=["helpful assistant"]), limit=20),
+    # lengths of two-part rows and of texts, where each part is cut on its own
+    *(Case(f"alpaca_length_{name}", "alpaca", tokenizer, {"sequence_len": 64, "excess_length_strategy": how, **more}, dataset={"type": "alpaca"}, limit=300)
+      for name, tokenizer, how, more in (("cut", QWEN, "truncate", {}), ("cut_llama", LLAMA, "truncate", LLAMA_PAD), ("cut_t5", T5, "truncate", {}), ("drop", QWEN, "drop", {}))),
+    Case("completion_short", "c4", LLAMA, {"sequence_len": 8, "shuffle_merged_datasets": False, "min_sample_len": 4, **LLAMA_PAD}, dataset={"type": "completion"}, limit=60),
+    Case("completion_field", "c4.body", T5, long(shuffle_merged_datasets=False), dataset={"type": "completion", "field": "body"}, limit=60),
+    # packing, other ways
+    Case("packing_sequential", "turkish", QWEN, {
+        "sample_packing": True, "sequence_len": 512, "curriculum_sampling": True, "sample_packing_sequentially": True,
+    }, batch={"size": 2, "count": 4}),
+    Case("packing_bins", "turkish.system", PHI, {
+        "sample_packing": True, "sequence_len": 2000, "curriculum_sampling": True, "sample_packing_bin_size": 3, "sample_packing_group_size": 100,
+        "multipack_real_batches": False, "pad_to_multiple_of": 16,
+    }, batch={"size": 2, "count": 4}),
+    Case("packing_sdpa", "turkish", LLAMA, {"sample_packing": True, "sequence_len": 512, "curriculum_sampling": True, "sdp_attention": True, **LLAMA_PAD},
+         batch={"size": 2, "count": 4}),
+    Case("packing_exact_width", "turkish", QWEN, {
+        "sample_packing": True, "sequence_len": 512, "curriculum_sampling": True, "pad_to_sequence_len": False,
+    }, batch={"size": 2, "count": 4}),
+    # instruction types
+    *(Case(f"type_{name.replace(':', '_as_').replace('.', '_')}", "alpaca.instruct_columns", LLAMA if number % 2 else QWEN,
+           long(**(LLAMA_PAD if number % 2 else {})), dataset={"type": name}, limit=40)
+      for number, name in enumerate(INSTRUCT)),
 )

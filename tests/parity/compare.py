@@ -19,10 +19,10 @@ from case import Case, cases_of, result_path
 from emulate import Emulated, emulate
 
 from sftui.errors import SftuiError
+from sftui.model import Example, Pack
 from sftui.trainers import trainer_named
+from sftui.trainers.verify.difference import Piece, pack_differences, row_differences
 from sftui.trainers.verify.session import read_result
-
-Pieces = list[tuple[list[int], list[int]]]
 
 
 @dataclass
@@ -65,38 +65,26 @@ def judge(trainer: str, case: Case, head: Mapping[str, Any], records: Sequence[M
 
 
 def _rows(count: int, records: Sequence[Mapping[str, Any]], ours: Emulated, found: Comparison) -> None:
-    theirs: dict[int, Pieces] = {}
-    for record in records:
-        theirs.setdefault(record["row"], []).append((record["input_ids"], record["labels"]))
-    found.total = count
-    for row in range(count):
-        mine = [(list(e.input_ids), list(e.labels)) for e in ours.rows.get(row, ())]
-        if row in ours.problems:
-            found.differences.append(f"row {row}: sftui stops: {ours.problems[row]}")
-        elif mine == theirs.get(row, []):
-            found.equal += 1
-        else:
-            found.differences.append(f"row {row}: {describe(theirs.get(row, []), mine)}")
+    mine = {row: [piece(example) for example in made] for row, made in ours.rows.items()}
+    different = row_differences(count, records, mine, ours.problems)
+    found.total, found.equal = count, count - len(different)
+    found.differences += [difference.sentence() for difference in different]
 
 
 def _packs(packs: Sequence[Mapping[str, Any]], ours: Emulated, found: Comparison) -> None:
-    found.total = len(packs)
-    for number, pack in enumerate(packs):
-        mine = ours.packs[number] if number < len(ours.packs) else None
-        got = [(list(mine.input_ids), list(mine.labels))] if mine else []
-        if got == [(pack["input_ids"], pack["labels"])] and _same(pack.get("position_ids"), mine.position_ids if mine else None) \
-                and _same(pack.get("attention_mask"), mine.attention_mask if mine else None):
-            found.equal += 1
-        else:
-            found.differences.append(f"pack {number}: {describe([(pack['input_ids'], pack['labels'])], got)}")
-    if len(ours.packs) != len(packs):
-        found.differences.append(f"{len(packs)} packs, sftui {len(ours.packs)}")
-    for row, problem in ours.problems.items():
-        found.differences.append(f"row {row}: sftui stops: {problem}")
+    different = pack_differences(packs, [piece(pack) for pack in ours.packs])
+    found.total, found.equal = len(packs), len(packs) - len(different)
+    found.differences += [difference.sentence() for difference in different]
+    for number, (theirs, mine) in enumerate(zip(packs, ours.packs)):
+        for name in ("position_ids", "attention_mask"):
+            values = getattr(mine, name)
+            if name in theirs and values is not None and list(values) != theirs[name]:
+                found.differences.append(f"pack {number}: {name} differ")
+    found.differences += [f"row {row}: sftui stops: {problem}" for row, problem in ours.problems.items()]
 
 
-def _same(theirs: Sequence[int] | None, mine: Sequence[int] | None) -> bool:
-    return theirs is None or mine is None or list(theirs) == list(mine)
+def piece(made: Example | Pack) -> Piece:
+    return list(made.input_ids), list(made.labels)
 
 
 def _batches(trainer: str, batches: Sequence[Mapping[str, Any]], packs: Sequence[Any], ours: Emulated) -> Iterator[str]:
@@ -123,20 +111,6 @@ def _batches(trainer: str, batches: Sequence[Mapping[str, Any]], packs: Sequence
                 yield f"batch {number}: {name} differ"
             if name == "attention_mask" and name not in batch and f"{name}_shape" not in batch and got is not None:
                 yield f"batch {number}: sftui makes an attention mask, the trainer none"
-
-
-def describe(theirs: Pieces, mine: Pieces) -> str:
-    """What differs first, in one line."""
-    if not theirs or not mine:
-        return "kept by the trainer, dropped by sftui" if theirs else "dropped by the trainer, kept by sftui"
-    if len(theirs) != len(mine):
-        return f"{len(theirs)} pieces, sftui {len(mine)}"
-    for (ids, labels), (my_ids, my_labels) in zip(theirs, mine):
-        for name, a, b in (("ids", ids, my_ids), ("labels", labels, my_labels)):
-            if a != b:
-                at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
-                return f"{name} differ from position {at} on: {a[at : at + 6]} (of {len(a)}), sftui {b[at : at + 6]} (of {len(b)})"
-    return "equal"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

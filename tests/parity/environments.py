@@ -22,10 +22,14 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "trl@1.14.0": ("trl==1.14.0", "transformers==5.23.0", "datasets==5.2.0"),
     "trl@1.8.0": ("trl==1.8.0", "transformers==5.23.0", "datasets==5.2.0"),
     "axolotl@0.19.0": ("axolotl==0.19.0",),
-    "axolotl@0.18.0": ("axolotl==0.19.0", "--no-deps", "axolotl==0.18.0"),
+    "axolotl@0.18.0": ("axolotl==0.19.0", "--no-deps", "axolotl==0.18.0", "transformers==5.14.1", "trl==1.8.0"),
     "llamafactory@0.9.5": ("llamafactory==0.9.5",),
     "unsloth@2026.10.7": ("unsloth_zoo==2026.10.7",),
-    "unsloth@2026.8.13": ("unsloth_zoo==2026.10.7", "--no-deps", "unsloth_zoo==2026.8.13"),
+    "unsloth@2026.8.13": (
+        "trl==0.24.0", "transformers==5.5.0", "datasets==4.3.0", "peft>=0.18", "torchao>=0.13", "tyro", "cut_cross_entropy",
+        "sentencepiece", "protobuf", "hf_transfer", "pillow", "regex", "msgspec", "wheel",
+        "--no-deps", "unsloth_zoo==2026.8.13",
+    ),
     "torchtune@0.6.1": ("torchtune==0.6.1", "torchao==0.10.0"),
 }
 """Every environment; the first of a trainer is its default version. What follows --no-deps is installed

@@ -69,6 +69,77 @@ def _messages(found: Rows) -> Rows:
     return [{"messages": row.get("messages") or row["conversations"]} for row in found]
 
 
+def _parts(found: Rows) -> Rows:
+    """The assistant's text as parts, some trained and some not (by `train`, or by `weight` in every other row)."""
+    out = []
+    for number, row in enumerate(found):
+        messages = []
+        for message in row["messages"]:
+            words = message["content"].split(" ")
+            half = len(words) // 2
+            first, second = " ".join(words[:half]), " ".join(words[half:])
+            if message["role"] != "assistant" or not first or not second:
+                messages.append({"role": message["role"], "content": [{"type": "text", "text": message["content"], "train": None, "weight": None}]})
+                continue
+            on = {"train": None, "weight": 1} if number % 2 else {"train": True, "weight": None}
+            off = {"train": None, "weight": 0} if number % 2 else {"train": False, "weight": None}
+            messages.append({"role": message["role"], "content": [
+                {"type": "text", "text": first, **off}, {"type": "text", "text": " " + second, **on},
+            ]})
+        out.append({"messages": messages})
+    return out
+
+
+def _system_column(found: Rows) -> Rows:
+    """A column `system` beside the messages, in every third row also a system message."""
+    out = []
+    for i, row in enumerate(found):
+        opened = [{"role": "system", "content": "Of the messages."}] if i % 3 == 0 else []
+        out.append({"system": f"Row {i} 🙂.", "messages": [*opened, *row["messages"]]})
+    return out
+
+
+def _thought_parts(found: Rows) -> Rows:
+    """Reasoning in parts of which only the second is trained, beside content with a character range."""
+    out = []
+    for row in _plain_reasoned(found):
+        messages = []
+        for message in row["messages"]:
+            thought, size = message.pop("reasoning_content", None), len(message["content"])
+            detail = None
+            if thought:
+                half = len(thought) // 2
+                thought = [{"type": "text", "text": thought[:half], "train": False}, {"type": "text", "text": thought[half:], "train": True}]
+                detail = [{"begin_offset": size // 3, "end_offset": max(size - 1, 0), "train": True}] if size > 12 else None
+            messages.append({"role": message["role"], "content": message["content"], "reasoning_content": thought, "detail": detail})
+        out.append({"messages": messages})
+    return out
+
+
+def _renamed(found: Rows) -> Rows:
+    """Messages under other keys: speaker, body, thought."""
+    out = []
+    for row in found:
+        turns = [{"speaker": m["role"], "body": m["content"], "thought": m.get("reasoning_content")} for m in row["messages"]]
+        out.append({"turns": turns})
+    return out
+
+
+def _instruct_columns(found: Rows) -> Rows:
+    """Alpaca rows under the columns of every instruction type of Axolotl."""
+    out = []
+    for i, row in enumerate(found):
+        ask, given, answer = row["instruction"], row["input"], row["output"]
+        out.append({
+            "instruction": ask, "input": given, "output": answer, "response": answer, "INSTRUCTION": ask, "RESPONSE": answer,
+            "question": ask, "category": given or "none", "answer": answer, "article": f"{ask} {given}", "summary": answer,
+            "unanswerable_question": ask, "message_1": ask, "message_2": answer, "prompt": ask, "generation": answer,
+            "system": "Be brief." if i % 2 else "", "system_prompt": "" if i % 3 else "Say it in one line.",
+            "choices": [given, answer[:20]], "solution": answer,
+        })
+    return out
+
+
 def _openai(found: Rows) -> Rows:
     """from/value messages as role/content, with human and gpt mapped."""
     roles = {"human": "user", "gpt": "assistant", "function_call": "assistant", "observation": "tool"}
@@ -370,6 +441,8 @@ def _one_of_three(found: Rows) -> Rows:
 
 HAND_WRITTEN: dict[str, Callable[[], Rows]] = {"tricky": _tricky}
 STEPS: dict[str, Callable[[Rows], Rows]] = {
+    "parts": _parts, "system_column": _system_column, "thought_parts": _thought_parts, "renamed": _renamed,
+    "instruct_columns": _instruct_columns,
     "messages": _messages, "openai": _openai, "sharegpt": _sharegpt, "split_last": _split_last,
     "split_first": _split_first, "strings": _strings, "spaced": _spaced, "inside_word": _inside_word, "chat": _chat,
     "body": _body, "system": _system, "flagged": _flagged, "detailed": _detailed, "text": _weighted_text,

@@ -92,7 +92,7 @@ def _answer(prepare: Prepare, request: Mapping[str, Any], work: Path) -> tuple[R
 def _write(path: Path, head: Record, records: Iterable[Record]) -> None:
     """Write beside and rename, so that a killed runner leaves no half result."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
     with part.open("w", encoding="utf-8") as file:
         for record in (head, *records):
             file.write(json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n")
@@ -128,7 +128,7 @@ def carry_rows() -> None:
     import datasets
     from datasets import Dataset
 
-    original, load = Dataset.map, datasets.load_dataset
+    original, remove, load = Dataset.map, Dataset.remove_columns, datasets.load_dataset
 
     def loaded(*args: Any, **options: Any) -> Any:
         found = load(*args, **options)
@@ -147,13 +147,22 @@ def carry_rows() -> None:
         options["remove_columns"] = [name for name in removed if name != ROW]
         return original(self, function, *args, **options)
 
-    Dataset.map = mapped
+    def without(self: Any, column_names: Any, *args: Any, **options: Any) -> Any:
+        names = [column_names] if isinstance(column_names, str) else list(column_names)
+        return remove(self, [name for name in names if name != ROW], *args, **options)
+
+    Dataset.map, Dataset.remove_columns = mapped, without
     datasets.load_dataset = loaded
 
 
 def numbered(dataset: Any) -> Any:
     """A dataset with the ROW column, unless it has one."""
     return dataset if ROW in dataset.column_names else dataset.add_column(ROW, list(range(len(dataset))))
+
+
+def bare(dataset: Any) -> Any:
+    """A dataset without the ROW column."""
+    return dataset.select_columns([name for name in dataset.column_names if name != ROW])
 
 
 def brings_rows(request: Mapping[str, Any]) -> bool:

@@ -18,6 +18,7 @@ from typing import Any
 
 from exchange import (
     ROW,
+    bare,
     batch_record,
     brings_rows,
     carry_rows,
@@ -96,11 +97,11 @@ def without_row_numbers(deduplicate: Callable[..., Any]) -> Callable[..., Any]:
     def deduplicated(*, dataset: Any, **others: Any) -> Any:
         if ROW not in dataset.column_names:
             return deduplicate(dataset=dataset, **others)
-        bare = dataset.remove_columns([ROW])
+        plain = bare(dataset)
         first: dict[str, int] = {}
-        for number, record in zip(dataset[ROW], bare):
+        for number, record in zip(dataset[ROW], plain):
             first.setdefault(str(record), number)
-        kept, other = deduplicate(dataset=bare, **others)
+        kept, other = deduplicate(dataset=plain, **others)
         return kept.add_column(ROW, [first[str(record)] for record in kept]), other
 
     return deduplicated
@@ -113,7 +114,7 @@ def batches(cfg: Any, tokenizer: Any, dataset: Any, wanted: Mapping[str, int]) -
 
     cfg.use_cpu = True
     builder = HFCausalTrainerBuilder(cfg, tiny_model(len(tokenizer)), tokenizer)
-    builder.train_dataset = dataset.remove_columns([ROW]) if ROW in dataset.column_names else dataset
+    builder.train_dataset = bare(dataset)
     trainer = builder.build(10)
     size = wanted["size"]
     groups: list[list[list[int]]]

@@ -17,12 +17,15 @@ column when it reaches the collator gets its labels from the collator, row by ro
 
 from __future__ import annotations
 
+import sys
+import types
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from exchange import (
     ROW,
+    bare,
     batch_record,
     carry_rows,
     data_file,
@@ -75,13 +78,23 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     yield from batches(request.get("batch") or {}, trainer, columns)
 
 
+def without_gpu_modules() -> None:
+    """Let 2026.8 import its check for a zero loss, which asks for a GPU and looks at labels only to warn."""
+    try:
+        import unsloth_zoo.training_utils  # noqa: F401
+    except NotImplementedError:
+        stub = types.ModuleType("unsloth_zoo.training_utils")
+        stub.fix_zero_training_loss = lambda *args, **kwargs: None  # type: ignore[attr-defined]
+        sys.modules["unsloth_zoo.training_utils"] = stub
+
+
 def by_script(dataset: Any, tokenizer: Any, script: Mapping[str, Any]) -> tuple[Any, Callable[..., Any] | None]:
     """What the notebooks do before the trainer: standardize, and render messages to text."""
     from unsloth_zoo.dataset_utils import standardize_data_formats
 
     if script.get("standardize"):
         numbers = list(dataset[ROW])
-        dataset = standardize_data_formats(dataset.remove_columns([ROW])).add_column(ROW, numbers)
+        dataset = standardize_data_formats(bare(dataset)).add_column(ROW, numbers)
     column = script.get("text_from")
 
     def render(messages: Any) -> str:
@@ -127,5 +140,6 @@ if __name__ == "__main__":
 
     datasets.disable_caching()
     unsloth_zoo.dataset_utils.pack_dataset = trl.data_utils.pack_dataset  # in scope in the compiled trainer
+    without_gpu_modules()
     carry_rows()
     serve("unsloth", prepare, versions)

@@ -1,0 +1,101 @@
+"""Where what sftui says of rows differs from what the real trainer made of them.
+
+Both sides are plain data. A row is a list of pieces, because some trainers split rows: none means
+dropped. Records are those of `exchange`: `kind` row or pack, `row`, `input_ids`, `labels`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+Piece = tuple[list[int], list[int]]
+"""(input_ids, labels) of one example, un-shifted."""
+
+
+class What(str, Enum):
+    """How a row (or pack) differs."""
+
+    IDS = "ids"
+    LABELS = "labels"
+    DROPPED_BY_TRAINER = "dropped by the trainer, kept by sftui"
+    DROPPED_BY_SFTUI = "kept by the trainer, dropped by sftui"
+    PIECES = "number of pieces"
+    STOPPED = "sftui stops"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One row (or pack, `unit`) that differs, and where first: `position` counts tokens of `piece`.
+
+    `theirs` and `ours` are a few ids or labels from there on, or the numbers of pieces.
+    """
+
+    row: int
+    what: What
+    piece: int = 0
+    position: int | None = None
+    theirs: tuple[int, ...] = ()
+    ours: tuple[int, ...] = ()
+    detail: str = ""
+    unit: str = "row"
+
+    def sentence(self) -> str:
+        """The difference in one line."""
+        where = f"{self.unit} {self.row}"
+        if self.what in (What.IDS, What.LABELS):
+            piece = f" of piece {self.piece}" if self.piece else ""
+            return (f"{where}: {self.what.value} differ from token {self.position}{piece} on: "
+                    f"the trainer has {list(self.theirs)}, sftui {list(self.ours)}")
+        if self.what is What.PIECES:
+            return f"{where}: the trainer makes {self.theirs[0]} pieces, sftui {self.ours[0]}"
+        return f"{where}: {self.what.value}{f': {self.detail}' if self.detail else ''}"
+
+
+def row_differences(
+    count: int, records: Sequence[Mapping[str, Any]], ours: Mapping[int, Sequence[Piece]], problems: Mapping[int, str]
+) -> list[Difference]:
+    """The rows 0…count-1 that differ, in order; `problems` are rows at which sftui stops, and why."""
+    theirs: dict[int, list[Piece]] = {}
+    for record in records:
+        if record["kind"] == "row" and record["row"] is not None:
+            theirs.setdefault(record["row"], []).append((record["input_ids"], record["labels"]))
+    found = []
+    for row in range(count):
+        if row in problems:
+            found.append(Difference(row, What.STOPPED, detail=problems[row]))
+            continue
+        difference = first_difference(row, theirs.get(row, []), list(ours.get(row, ())))
+        if difference is not None:
+            found.append(difference)
+    return found
+
+
+def pack_differences(records: Sequence[Mapping[str, Any]], ours: Sequence[Piece]) -> list[Difference]:
+    """The packs that differ, in order; a missing or extra pack counts as dropped."""
+    theirs: list[Piece] = [(r["input_ids"], r["labels"]) for r in records if r["kind"] == "pack"]
+    found = []
+    for number in range(max(len(theirs), len(ours))):
+        difference = first_difference(number, theirs[number : number + 1], list(ours[number : number + 1]), "pack")
+        if difference is not None:
+            found.append(difference)
+    return found
+
+
+def first_difference(row: int, theirs: list[Piece], ours: list[Piece], unit: str = "row") -> Difference | None:
+    """Where one row differs first. Pieces of one row have no order: trainers shuffle after they split."""
+    if not theirs and not ours:
+        return None
+    if not theirs or not ours:
+        what = What.DROPPED_BY_SFTUI if theirs else What.DROPPED_BY_TRAINER
+        return Difference(row, what, unit=unit)
+    if len(theirs) != len(ours):
+        return Difference(row, What.PIECES, theirs=(len(theirs),), ours=(len(ours),), unit=unit)
+    for piece, (one, other) in enumerate(zip(sorted(theirs), sorted(ours))):
+        for what, a, b in ((What.IDS, one[0], other[0]), (What.LABELS, one[1], other[1])):
+            if a != b:
+                at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+                return Difference(row, what, piece, at, tuple(a[at : at + 6]), tuple(b[at : at + 6]), unit=unit)
+    return None
