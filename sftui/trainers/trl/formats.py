@@ -27,6 +27,9 @@ def detect(rows: Sequence[Row], text_field: str) -> Detected:
     if "input_ids" in columns:
         fields = {name: name for name in ("input_ids", "labels", "attention_mask") if name in columns}
         return Detected("tokenized", fields, reason="TRL: a column `input_ids` is taken as prepared", given_labels="unshifted")
+    if "chat_template_kwargs" in columns and any(isinstance(row.data, Mapping) and row.data.get("chat_template_kwargs") is None for row in rows):
+        return _refuse("some rows have chat_template_kwargs and others do not", "datasets fills the gaps with null and TRL stops there with a TypeError",
+                       "give every row a mapping, {} where there is nothing to say")
     around = {ours: theirs for ours, theirs in (("tools", "tools"), ("template_kwargs", "chat_template_kwargs")) if theirs in columns}
     if _from_value(first):
         return Detected("sharegpt", {"messages": "conversations", **around}, FROM_VALUE, {},
