@@ -49,25 +49,32 @@ def prepared(tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
 
 
 def _with_tokens(tokenizer: LoadedTokenizer, tokens: Sequence[str], *, special: bool) -> LoadedTokenizer:
-    """The tokenizer with these as added tokens; unchanged where every one of them is an added token already."""
-    have = {text: is_special for text, is_special in tokenizer.engine.added().values()}
-    missing = [token for token in dict.fromkeys(tokens) if token not in have or (special and not have[token])]
-    if not missing:
+    """The tokenizer with these as added tokens, one that strips no space around it also where it did before."""
+    if not tokens:
         return tokenizer
-    backend = _copy(tokenizer, f"the tokens {', '.join(missing)}")
     from tokenizers import AddedToken
 
-    added = [AddedToken(token, rstrip=False, lstrip=False, normalized=False, special=special) for token in missing]
-    new = [token for token in missing if tokenizer.token_id(token) is None]
+    wanted = [AddedToken(token, rstrip=False, lstrip=False, normalized=False, special=special) for token in dict.fromkeys(tokens)]
+    if isinstance(tokenizer.engine, FastEngine):
+        have = {one.content: one for one in tokenizer.engine.backend.get_added_tokens_decoder().values()}
+        wanted = [one for one in wanted if one.content not in have or _flags(have[one.content]) != _flags(one)]
+    if not wanted:
+        return tokenizer
+    backend = _copy(tokenizer, f"the tokens {', '.join(one.content for one in wanted)}")
+    new = [one.content for one in wanted if tokenizer.token_id(one.content) is None]
     if special:
-        backend.add_special_tokens(added)
+        backend.add_special_tokens(wanted)
     else:
-        backend.add_tokens(added)
+        backend.add_tokens(wanted)
     made = _loaded(tokenizer, backend)
     if not new:
         return made
     names = ", ".join(f"{token} ({made.token_id(token)})" for token in new)
     return replace_facts(made, notes=(*made.facts.notes, f"the config adds {names}: the model has no trained embedding for what is new"))
+
+
+def _flags(token: Any) -> tuple[bool, ...]:
+    return token.rstrip, token.lstrip, token.normalized, token.single_word, token.special
 
 
 def _named(tokenizer: LoadedTokenizer, names: Mapping[str, str]) -> LoadedTokenizer:

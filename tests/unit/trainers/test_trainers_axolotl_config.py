@@ -1,0 +1,233 @@
+"""Axolotl's YAML: every key is accounted for, and writing changes only what changed."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+import pytest
+import yaml
+
+from sftui.errors import RecipeError
+from sftui.recipe import Recipe, changed, get
+from sftui.trainers import preset, trainer_named
+from sftui.trainers.config import KeyUse
+
+# The shape of a published LoRA example, with our own values.
+CONFIG = """\
+base_model: some/model-8b
+model_type: LlamaForCausalLM  # spelt as the examples do
+load_in_8bit: true
+
+chat_template: llama3
+datasets:
+  - path: data/chat.jsonl
+    type: chat_template
+    field_messages: messages
+    message_property_mappings:
+      role: role
+      content: content
+    roles_to_train: ["assistant"]   # the default
+    train_on_eos: turn
+  - path: org/alpaca-like
+    type: alpaca
+dataset_prepared_path: &prepared last_run_prepared
+val_set_size: 0.05
+output_dir: ./outputs/out
+
+adapter: lora
+sequence_len: 4096
+sample_packing: true
+lora_r: 32
+
+learning_rate: 0.0002
+flash_attention: true
+special_tokens:
+  pad_token: <|end_of_text|>
+"""
+
+
+def read(text: str, version: str | None = None) -> Any:
+    return trainer_named("axolotl").read_config("axolotl.yml", text, version)
+
+
+def one(lines: str = "", dataset: str = "type: chat_template") -> Recipe:
+    """The recipe of a config with one dataset, `dataset` being keys of its entry on one line each."""
+    entry = "\n".join(f"    {line}" for line in dataset.splitlines())
+    recipe: Recipe = read(f"base_model: m\ndatasets:\n  - path: x.jsonl\n{entry}\n{lines}\n").recipe
+    return recipe
+
+
+@pytest.mark.parametrize(
+    ("line", "path", "value"),
+    [
+        ("sequence_len: 2048", "length.max", 2048),
+        ("excess_length_strategy: truncate", "length.over", "cut_right"),
+        ("excess_length_strategy: RAISE", "length.over", "error"),
+        ("excess_length_strategy: null", "length.over", "drop"),
+        ("min_sample_len: 9", "length.min_tokens", 9),
+        ("train_on_inputs: true", "mask.rule", "all"),
+        ("micro_batch_size: 3", "batch.size", 3),
+        ("sample_packing: true", "pack.strategy", "multipack"),
+        ("sample_packing: true", "batch.attention", "doc_ids"),
+        ("sample_packing: true\nflash_attention: true", "batch.attention", "none"),
+        ("sample_packing: true\nattn_implementation: kernels-community/flash-attn2@v1", "pack.isolate", True),
+        ("sample_packing: true\nattn_implementation: fp8", "pack.isolate", False),
+        ("pad_to_sequence_len: true", "batch.pad_to", "max"),
+        ("pad_to_sequence_len: false", "batch.multiple", None),
+        ("pad_to_multiple_of: 8", "batch.multiple", 8),
+        ("tokenizer_config: t", "tokenizer.name", "t"),
+        ("special_tokens:\n  eos_token: <|im_end|>", "tokenizer.eos_token", "<|im_end|>"),
+        ("chat_template: chatml", "render.template", "axolotl/chatml"),
+        ("chat_template: tokenizer_default", "render.template", "tokenizer"),
+        ("chat_template: jinja\nchat_template_jinja: t.jinja", "render.template", "file:t.jinja"),
+        ("chat_template_jinja: '{{ messages }}'", "render.template", "axolotl/jinja"),
+        ("chat_template_kwargs: {enable_thinking: false}", "render.kwargs", {"enable_thinking": False}),
+    ],
+)
+def test_each_top_level_key_sets_its_knob(line: str, path: str, value: Any) -> None:
+    assert get(one(line), path) == value
+
+
+@pytest.mark.parametrize(
+    ("line", "path", "value"),
+    [
+        ("roles_to_train: [user, assistant]", "mask.roles", ("user", "assistant")),
+        ("roles_to_train: []", "mask.roles", ()),
+        ("roles: {assistant: [bot], user: [me, you]}", "data.role_map", {"bot": "assistant", "me": "user", "you": "user"}),
+        ("field_messages: turns", "data.fields", {"messages": "turns"}),
+        ("message_property_mappings: {role: from, content: value}", "data.message_keys", {"role": "from", "content": "value"}),
+        ("message_field_role: from", "data.message_keys", {"role": "from"}),
+        ("message_field_training: train", "data.message_keys", {"train_flag": "train"}),
+        ("chat_template: qwen3", "render.template", "axolotl/qwen3"),
+    ],
+)
+def test_each_key_of_a_dataset_sets_its_knob(line: str, path: str, value: Any) -> None:
+    assert get(one(dataset=f"type: chat_template\n{line}"), path) == value
+
+
+def test_a_dataset_that_wants_the_tokenizers_template_gets_the_top_level_one() -> None:
+    assert one("chat_template: chatml", "type: chat_template\nchat_template: tokenizer_default").render.template == "axolotl/chatml"
+    assert one("chat_template: chatml", "type: chat_template\nchat_template: gemma").render.template == "axolotl/gemma"
+
+
+def test_every_key_gets_a_note() -> None:
+    opened = read(CONFIG + "no_such_key: 1\nuse_pose: true\ndefault_system_message: hi\n")
+    uses = {note.path: note.use for note in opened.keys}
+    assert uses["learning_rate"] is KeyUse.PASSED and uses["sequence_len"] is KeyUse.USED
+    assert uses["no_such_key"] is KeyUse.UNKNOWN and uses["use_pose"] is KeyUse.UNSUPPORTED
+    assert uses["val_set_size"] is KeyUse.UNSUPPORTED and uses["default_system_message"] is KeyUse.PASSED
+    assert uses["datasets[1].type"] is KeyUse.USED
+    assert {path for path in uses if not path.startswith("datasets")} == (set(yaml.safe_load(CONFIG)) - {"datasets"}) | {
+        "no_such_key", "use_pose", "default_system_message"}
+
+
+def test_several_datasets_have_a_recipe_each() -> None:
+    opened = read(CONFIG)
+    assert [ref.paths for ref in opened.datasets] == [("data/chat.jsonl",), ("org/alpaca-like",)]
+    assert [ref.split for ref in opened.datasets] == [None, "train"]
+    assert [ref.recipe.mask.options["type"] for ref in opened.datasets] == ["chat_template", "alpaca"]
+    assert opened.datasets[0].recipe.length.max == opened.datasets[1].recipe.length.max == 4096
+
+
+def test_names_and_files_of_a_dataset() -> None:
+    opened = read("datasets:\n  - {path: org/set, name: [a, b], type: alpaca, split: 'train[:5]'}\n"
+                  "  - {path: json, data_files: [a.jsonl, b.jsonl], type: completion}\n")
+    assert [(ref.paths, ref.subset, ref.split) for ref in opened.datasets] == [
+        (("org/set",), "a", "train[:5]"), (("org/set",), "b", "train[:5]"), (("a.jsonl", "b.jsonl"), None, None)]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "before", "after"),
+    [
+        ("length.max", 2048, "sequence_len: 4096", "sequence_len: 2048"),
+        ("mask.roles", ("user", "assistant"), '    roles_to_train: ["assistant"]   # the default', "    roles_to_train: [user, assistant]   # the default"),
+        ("render.template", "axolotl/chatml", "chat_template: llama3", "chat_template: chatml"),
+        ("tokenizer.pad_token", "<pad>", "  pad_token: <|end_of_text|>", "  pad_token: <pad>"),
+    ],
+)
+def test_a_changed_knob_changes_one_line(path: str, value: Any, before: str, after: str) -> None:
+    opened = read(CONFIG)
+    written = trainer_named("axolotl").write_config(changed(opened.recipe, path, value), opened, {})
+    lines = [line for line in difflib.ndiff(CONFIG.splitlines(), written.files[0].content.splitlines()) if line[0] in "+-"]
+    assert lines == [f"- {before}", f"+ {after}"]
+
+
+def test_an_unchanged_recipe_leaves_the_file_as_it_is() -> None:
+    opened = read(CONFIG)
+    for number, ref in enumerate(opened.datasets):
+        written = trainer_named("axolotl").write_config(ref.recipe, opened, {"dataset": number})
+        assert written.files[0].content == CONFIG and not written.losses
+
+
+def test_the_second_dataset_is_changed_in_its_own_entry() -> None:
+    opened = read(CONFIG)
+    recipe = opened.datasets[1].recipe
+    recipe = changed(recipe, "mask.options", {**recipe.mask.options, "type": "alpaca:chat"})
+    text = trainer_named("axolotl").write_config(recipe, opened, {"dataset": 1}).files[0].content
+    assert yaml.safe_load(text)["datasets"][1]["type"] == "alpaca:chat" and yaml.safe_load(text)["datasets"][0]["type"] == "chat_template"
+
+
+def test_a_fresh_config_reads_back_as_the_recipe() -> None:
+    recipe = preset("axolotl@0.19")
+    for path, value in (
+        ("length.max", 2048), ("length.over", "cut_right"), ("length.min_tokens", 5), ("mask.rule", "all"), ("mask.roles", ("user", "assistant")),
+        ("pack.strategy", "multipack"), ("batch.size", 4), ("batch.pad_to", "max"), ("render.template", "axolotl/chatml"),
+        ("render.kwargs", {"x": 1}), ("data.message_keys", {"role": "from", "content": "value", "train_flag": "t"}),
+        ("data.fields", {"messages": "conversations"}), ("data.role_map", {"bot": "assistant"}), ("tokenizer.eos_token", "<|im_end|>"),
+        ("mask.options", {"type": "chat_template", "eot_tokens": ["<|im_end|>"], "train_on_eot": "all", "special_tokens": {"unk_token": "<unk>"},
+                          "message_property_mappings": {"name": "who"}, "split_thinking": True}),
+    ):
+        recipe = changed(recipe, path, value)
+    written = trainer_named("axolotl").write_config(recipe, None, {"tokenizer": "a/b", "data": "d.jsonl", "format": "messages"})
+    assert not written.losses
+    opened = read(written.files[0].content)
+    assert changed(opened.recipe, "tokenizer.name", None) == recipe
+    assert opened.datasets[0].paths == ("d.jsonl",)
+    assert all(note.use in (KeyUse.USED, KeyUse.PASSED) for note in opened.keys)
+
+
+@pytest.mark.parametrize("wanted", [
+    {"type": {"field_instruction": "q", "field_output": "a", "format": "Q: {instruction}\nA:", "no_input_format": "Q: {instruction}\nA:"}},
+    {"type": "completion", "field": "body"},
+])
+def test_other_types_are_written_and_read_back(wanted: dict[str, Any]) -> None:
+    recipe = changed(preset("axolotl@0.18"), "mask.options", wanted)
+    written = trainer_named("axolotl").write_config(recipe, None, {"tokenizer": "a/b", "data": "d.jsonl"})
+    assert changed(read(written.files[0].content, "0.18").recipe, "tokenizer.name", None) == recipe
+
+
+def test_a_template_file_travels_with_the_config() -> None:
+    recipe = changed(preset("axolotl@0.19"), "render.template", "builtin:chatml")
+    written = trainer_named("axolotl").write_config(recipe, None, {"template_source": "{{ messages }}", "data": "d.jsonl"})
+    assert [file.name for file in written.files] == ["axolotl.yml", "chat_template.jinja"]
+    assert read(written.files[0].content).recipe.render.template == "file:chat_template.jinja"
+
+
+def test_what_axolotl_has_no_key_for_is_said() -> None:
+    recipe = changed(changed(preset("axolotl@0.19"), "mask.turns", "last"), "mask.rule", "completion")
+    losses = trainer_named("axolotl").write_config(recipe, None, {}).losses
+    assert any("mask.turns" in loss for loss in losses) and any("mask.rule" in loss for loss in losses)
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("base_model: m\n", "names no dataset"),
+        ("datasets: []\n", "names no dataset"),
+        ("datasets:\n  - type: alpaca\n", "no `path`"),
+        ("datasets:\n  - path: x\n    message_field_role: a\n    message_property_mappings: {role: b}\n", "different things"),
+        ("special_tokens: [a]\ndatasets:\n  - path: x\n", "special_tokens"),
+        ("a: [\n", "not valid YAML"),
+    ],
+)
+def test_what_cannot_be_read_is_said(text: str, match: str) -> None:
+    with pytest.raises(RecipeError, match=match):
+        read(text)
+
+
+def test_a_newer_version_uses_the_newest_rules_and_says_so() -> None:
+    recipe = read(CONFIG, "0.42").recipe
+    assert any("newer than the rules" in note for note in trainer_named("axolotl").notes(recipe))
+    with pytest.raises(RecipeError):
+        preset("axolotl@0.9")
