@@ -10,10 +10,12 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from textual import events
 from textual.app import App
 from textual.filter import LineFilter, NoColor
 
 from sftui.text import visible
+from sftui.tui.dialogs import Dialog
 from sftui.tui.keys import build_keymap
 from sftui.tui.main_screen import MainScreen
 from sftui.tui.themes import DEFAULT, PALETTES, Styles, textual_theme
@@ -48,6 +50,18 @@ class SftuiApp(App[None], inherit_bindings=False):
     def get_line_filters(self) -> Sequence[LineFilter]:
         """With NO_COLOR every colour goes; Textual's own choice can make text invisible (trap T5)."""
         return [NoColor()] if self.no_color else super().get_line_filters()
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keys go straight to the screen on top, so that keys typed at once arrive in order.
+
+        Textual would put each into the queue of the screen that is on top when it is read; a key typed
+        right after the one that opens a dialog would then go to the screen below.
+        """
+        screen = self.screen if isinstance(event, events.Key) else None
+        if isinstance(event, events.Key) and isinstance(screen, MainScreen | Dialog):
+            screen.take_key(event)
+        else:
+            await super().on_event(event)
 
     def get_default_screen(self) -> MainScreen:
         return self.main

@@ -28,7 +28,7 @@ class DialogLines(LineView):
         self.make = make
         self.picking = picking
         self.marked = 0
-        self.lines: tuple[Line, ...] = ()
+        self.lines: tuple[Line, ...] = tuple(make(80))
 
     def resized(self) -> None:
         self.lines = tuple(self.make(max(self.size.width, 8)))
@@ -105,8 +105,7 @@ class Dialog(ModalScreen[int | None], inherit_bindings=False):
         lines = len(self.lines.make(max(width, 8)))
         self.lines.styles.height = max(1, min(lines, size.height - 4))
 
-    def on_key(self, event: events.Key) -> None:
-        event.stop()
+    def take_key(self, event: events.Key) -> None:
         if event.key == "ctrl+c":
             self.app.exit()
             return
@@ -124,15 +123,18 @@ class Dialog(ModalScreen[int | None], inherit_bindings=False):
         if name in moves:
             self.lines.move(moves[name])
         elif name == "accept":
-            self.dismiss(self.lines.marked if self.lines.picking and last else None)
+            self.choose(self.lines.marked if last else None)
         elif name == "yes" and self.offer:
             self.dismiss(0)
         elif name == "close":
             self.dismiss(None)
 
+    def choose(self, number: int | None) -> None:
+        self.dismiss(number if self.lines.picking else None)
+
     def on_line_view_clicked(self, message: LineView.Clicked) -> None:
         if self.lines.picking and message.line < self.lines.line_count():
-            self.dismiss(message.line)
+            self.choose(message.line)
 
     def on_line_view_wheeled(self, message: LineView.Wheeled) -> None:
         self.lines.move(message.lines)

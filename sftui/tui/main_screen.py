@@ -1,7 +1,7 @@
 """The one long-lived screen: panes, who holds the keys, and where keys and events go.
 
 It only wires: commands live in the `*_commands` modules, view state in the panes, data in the
-workspace. Nothing here can take focus but the prompt, so every key arrives in `on_key`.
+workspace. Nothing here can take focus, so every key arrives in `take_key`, in order.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.prompt = Prompt(self)
         self.footer = Bar("footer")
         self.work = Container(id="work")
-        self.panes = (self.rows, self.recipe, self.tokens, self.document, self.status_bar, self.detail, self.footer)
+        self.panes = (self.rows, self.recipe, self.tokens, self.document, self.status_bar, self.detail, self.footer, self.prompt)
         for pane in self.panes:
             pane.look = look
         self.row_commands = RowCommands(self)
@@ -119,6 +119,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
                 yield self.document
         yield self.detail
         yield self.footer
+        yield self.prompt
 
     # — life —
 
@@ -177,15 +178,17 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     # — keys —
 
-    def on_key(self, event: events.Key) -> None:
+    def take_key(self, event: events.Key) -> None:
         if self.prompt.open:
-            if event.key in ("escape", "ctrl+c"):
-                event.stop()
-                self.prompt.close()
+            self.prompt.press(event.key, event.character if event.is_printable else None)
             return
-        event.stop()
         key = event.character if event.character and event.is_printable and event.character != " " else event.key
         self.press(key)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Pasted text goes to the prompt; elsewhere it is no keys and does nothing."""
+        if self.prompt.open:
+            self.prompt.press("", "".join(c for c in event.text.splitlines()[0] if c.isprintable()) if event.text else None)
 
     def press(self, key: str) -> None:
         """One key; says what is awaited, or that it means nothing here."""

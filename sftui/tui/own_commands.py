@@ -48,11 +48,9 @@ class OwnCommands:
         if count is not None:
             self.screen.row_commands.go(count)
             return
-        from textual.command import CommandPalette
+        from sftui.tui.palette import Palette
 
-        from sftui.tui.palette import CommandProvider
-
-        self.app.push_screen(CommandPalette(providers=[CommandProvider], placeholder="a command, or a row number"))
+        self.app.push_screen(Palette(self.screen))
 
     def theme(self) -> None:
         names = list(TITLES)

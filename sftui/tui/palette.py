@@ -1,45 +1,96 @@
-"""The palette: Textual's own, fed from the table of commands; a number goes to that row."""
+"""The palette: any command by a few letters of its name; a number goes to that row.
+
+Our own dialog and not Textual's, whose field gets the focus too late for keys typed at once (`:123`);
+the matching is Textual's.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual import events
+from textual.fuzzy import Matcher
 
+from sftui.text import clip, visible
 from sftui.tui.commands import Command, available, show_key
-from sftui.tui.main_screen import MainScreen
+from sftui.tui.dialogs import Dialog
+from sftui.tui.prompt import edit
+from sftui.views import Line, Over, Role, line
+from sftui.views.cells import LineBuilder
+
+if TYPE_CHECKING:
+    from sftui.tui.main_screen import MainScreen
+
+KEYS_WIDTH = 12
+UNLISTED = ("palette", "close", "interrupt")
 
 
-class CommandProvider(Provider):
-    """Commands that work from where the keys are, each with its key."""
+class Palette(Dialog):
+    """Letters filter, arrows move, Enter runs."""
 
-    @property
-    def main(self) -> MainScreen:
-        screen = self.screen
-        assert isinstance(screen, MainScreen)
-        return screen
+    def __init__(self, main: MainScreen) -> None:
+        self.main = main
+        self.text, self.cursor = "", 0
+        self.found: Sequence[Command | int] = self.matching("")
+        super().__init__("palette", self.entries, main.keymap, main.look, picking=True)
 
-    def _commands(self) -> tuple[Command, ...]:
-        return tuple(c for c in available(self.main.context) if c.id not in ("palette", "close", "interrupt"))
-
-    def _run(self, command_id: str) -> Callable[[], None]:
-        return lambda: self.main.run_command(command_id)
-
-    def _title(self, command: Command) -> str:
-        keys = " ".join(show_key(key) for key in self.main.keymap.keys_of(command.id))
-        return f"{command.title}   {keys}"
-
-    async def discover(self) -> Hits:
-        for command in self._commands():
-            yield DiscoveryHit(self._title(command), self._run(command.id), command.title, command.help)
-
-    async def search(self, query: str) -> Hits:
-        number = query.strip().replace(",", "")
+    def matching(self, text: str) -> Sequence[Command | int]:
+        """Commands that work from where the keys are, best first; a number is a row."""
+        commands = [c for c in available(self.main.context) if c.id not in UNLISTED]
+        number = text.strip().replace(",", "")
         if number.isdecimal():
-            yield Hit(1.0, f"go to row {int(number):,}", lambda: self.main.row_commands.go(int(number)), f"row {number}")
-        matcher = self.matcher(query)
-        for command in self._commands():
-            title = self._title(command)
-            score = max(matcher.match(title), 0.5 * matcher.match(command.help))
-            if score > 0:
-                yield Hit(score, matcher.highlight(title), self._run(command.id), command.title, command.help)
+            return [int(number[:12])]
+        if not text.strip():
+            return commands
+        matcher = Matcher(text.strip())
+        scored = [(max(matcher.match(c.title), 0.5 * matcher.match(c.help)), c) for c in commands]
+        return [c for score, c in sorted(scored, key=lambda pair: -pair[0]) if score > 0]
+
+    def entries(self, width: int) -> Sequence[Line]:
+        lines = []
+        for entry in self.found:
+            if isinstance(entry, int):
+                lines.append(line((f" go to row {entry:,}", Role.PLAIN)))
+                continue
+            keys = " ".join(show_key(key) for key in self.main.keymap.keys_of(entry.id))
+            cells = LineBuilder().add(f" {keys:<{KEYS_WIDTH}} ", Role.KEY).add(f"{entry.title}  ", Role.TITLE)
+            lines.append(cells.add(clip(entry.help, max(0, width - cells.width)), Role.DIM).line())
+        return lines or [line((" nothing is called that", Role.DIM))]
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.show_text()
+
+    def show_text(self) -> None:
+        before, at, after = (visible(part) for part in (self.text[: self.cursor], self.text[self.cursor: self.cursor + 1], self.text[self.cursor + 1:]))
+        cells = LineBuilder().add(" : ", Role.KEY).add(before, Role.VALUE).add(at or " ", Role.VALUE, Over.CURSOR).add(after, Role.VALUE)
+        self.bar.show(cells.line() if self.text else (*cells.line(), *line(("a command, or a row number", Role.DIM))))
+
+    def take_key(self, event: events.Key) -> None:
+        moves = {"up": "up", "down": "down", "pageup": "page_up", "pagedown": "page_down"}
+        if event.key in moves:
+            self.obey(moves[event.key], 1)
+        elif event.key == "enter":
+            self.choose(self.lines.marked)
+        elif event.key in ("escape", "ctrl+c"):
+            self.dismiss(None)
+        else:
+            before = self.text
+            self.text, self.cursor = edit(self.text, self.cursor, event.key, event.character if event.is_printable else None)
+            if self.text != before:
+                self.found = self.matching(self.text)
+                self.lines.marked = self.lines.top = 0
+                self.lines.draw_anew()
+            self.show_text()
+
+    def choose(self, number: int | None) -> None:
+        """Runs once the palette is gone, so that what the command opens stands over the panes."""
+        if number is None or not 0 <= number < len(self.found):
+            return
+        entry = self.found[number]
+        self.dismiss(None)
+        if isinstance(entry, int):
+            self.main.row_commands.go(entry)
+        else:
+            self.main.run_command(entry.id)

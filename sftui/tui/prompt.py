@@ -1,100 +1,104 @@
-"""The one-line prompt: search, go to row, a knob's value, a file name. Textual's Input, mounted on first use."""
+"""The one-line prompt: search, go to row, a knob's value, a file name.
+
+It never takes Textual's focus: moving the focus is asynchronous, and keys typed in between (`/word`
+from a quick hand, or pasted) would be lost or arrive out of order.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from sftui.views import Role
+from sftui.text import cell_width, visible
+from sftui.tui.line_view import LineView
+from sftui.views import Line, Over, Role, Segment
 
 if TYPE_CHECKING:
-    from textual.widgets import Input
-
     from sftui.tui.main_screen import MainScreen
 
 
-class Prompt:
+def edit(text: str, cursor: int, key: str, character: str | None) -> tuple[str, int]:
+    """The text and the cursor after a key; keys without meaning change nothing."""
+    if character is not None and character.isprintable():
+        return text[:cursor] + character + text[cursor:], cursor + len(character)
+    if key in ("backspace", "ctrl+w"):
+        start = cursor - 1 if key == "backspace" else text[:cursor].rstrip().rfind(" ") + 1
+        start = max(0, start)
+        return text[:start] + text[cursor:], start
+    if key == "delete":
+        return text[:cursor] + text[cursor + 1:], cursor
+    if key == "ctrl+u":
+        return text[cursor:], 0
+    if key == "ctrl+k":
+        return text[:cursor], cursor
+    places = {"left": cursor - 1, "right": cursor + 1, "home": 0, "ctrl+a": 0, "end": len(text), "ctrl+e": len(text)}
+    return text, max(0, min(places.get(key, cursor), len(text)))
+
+
+class Prompt(LineView):
     """Takes the place of the footer while it is open; the line above says what is asked."""
 
+    DEFAULT_CSS = "Prompt { height: 1; display: none; }"
+
     def __init__(self, screen: MainScreen) -> None:
-        self.screen = screen
+        super().__init__("prompt")
+        self.ground = "bar"
+        self.main = screen
         self.open = False
-        self._input: Input | None = None
+        self.text = ""
+        self.cursor = 0
         self._done: Callable[[str], str | None] = lambda text: None
         self._at_once: Callable[[str], bool] = lambda text: False
 
     def ask(
-        self, label: str, done: Callable[[str], str | None], *, value: str = "", at_once: Callable[[str], bool] | None = None,
+        self, label: str, done: Callable[[str], str | None], *, value: str = "", at_once: Callable[[str], bool] = lambda text: False,
     ) -> None:
         """Asks; `done` gets the text and returns None, or a complaint that keeps the prompt open.
 
         `at_once` says for a text that it needs no Enter.
         """
-        field = self._input
-        if field is None:
-            field = self._input = _make_input(self)
-            self.screen.mount(field, after=self.screen.detail)
-        self._done = done
-        self._at_once = at_once or (lambda text: False)
-        self.screen.say(label)
-        with field.prevent(_changed()):
-            field.value = value
-        field.cursor_position = len(value)
-        self.reopen()
-
-    def reopen(self) -> None:
-        """The same question again, with what was typed still there."""
-        assert self._input is not None
-        self.open = True
-        self._input.display = True
-        self._input.focus()
-        self.screen.footer.display = False
+        self._done, self._at_once = done, at_once
+        self.text, self.cursor = value, len(value)
+        self.main.say(label)
+        self._show(True)
 
     def close(self) -> None:
-        self.open = False
-        if self._input is not None:
-            self._input.display = False
-        self.screen.set_focus(None)
-        self.screen.footer.display = True
-        self.screen.say("")
+        self._show(False)
+        self.main.say("")
 
-    def submitted(self, text: str) -> None:
+    def press(self, key: str, character: str | None) -> None:
+        """One key, in the order in which keys are typed."""
+        if key in ("escape", "ctrl+c"):
+            self.close()
+        elif key == "enter":
+            self.submit()
+        else:
+            before = self.text
+            self.text, self.cursor = edit(self.text, self.cursor, key, character)
+            if self.text != before and self._at_once(self.text):
+                self.submit()
+            else:
+                self.repaint()
+
+    def submit(self) -> None:
         self.close()
-        complaint = self._done(text)
-        if complaint is None:
-            return
-        self.reopen()
-        self.screen.say(complaint, Role.ERROR)
+        complaint = self._done(self.text)
+        if complaint is not None:
+            self.main.say(complaint, Role.ERROR)
+            self._show(True)
 
-    def typed(self, text: str) -> None:
-        if self.open and self._at_once(text):
-            self.submitted(text)
+    def _show(self, on: bool) -> None:
+        self.open = self.display = on
+        self.main.footer.display = not on
+        self.repaint()
 
+    def line_count(self) -> int:
+        return 1
 
-def _changed() -> type:
-    from textual.widgets import Input
-
-    return Input.Changed
-
-
-def _make_input(prompt: Prompt) -> Input:
-    from textual.widgets import Input
-
-    class PromptInput(Input):
-        """The stock Input on one line; placeholders and values are plain text, never markup."""
-
-        DEFAULT_CSS = """
-        PromptInput { border: none; height: 1; padding: 0 1; background: $surface; }
-        PromptInput:focus { border: none; background-tint: transparent; }
-        """
-
-        def on_input_submitted(self, event: Input.Submitted) -> None:
-            event.stop()
-            prompt.submitted(event.value)
-
-        def on_input_changed(self, event: Input.Changed) -> None:
-            event.stop()
-            prompt.typed(event.value)
-
-    return PromptInput(id="prompt", compact=True, select_on_focus=False)
-
+    def line_cells(self, line: int) -> Line:
+        """The text around the cursor: what is left of a narrow screen goes to what was typed last."""
+        before, at, after = visible(self.text[: self.cursor]), visible(self.text[self.cursor: self.cursor + 1]) or " ", visible(self.text[self.cursor + 1:])
+        room = max(4, self.size.width - cell_width(at) - 2)
+        while cell_width(before) > room:
+            before = before[1:]
+        return (Segment(" " + before, Role.VALUE), Segment(at, Role.VALUE, Over.CURSOR), Segment(after, Role.VALUE))

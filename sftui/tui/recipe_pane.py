@@ -7,7 +7,7 @@ from typing import Any
 
 from sftui.recipe import KnobInfo, get, knobs
 from sftui.tui.line_view import LineView
-from sftui.views import Line, Role, recipe_lines, value_text
+from sftui.views import Line, Role, crop, recipe_lines, value_text
 from sftui.views.cells import LineBuilder
 from sftui.workspace import Workspace
 
@@ -74,7 +74,7 @@ class RecipePane(LineView):
         cursor = self.knob.path if self.active else ""
         width = max(self.size.width, ROOM_FOR_NAMES)
         lines = recipe_lines(self.workspace.recipe, self.workspace.base_recipe, width, cursor=cursor)
-        return [entry.cells for entry in lines[self.top: self.top + self.size.height]]
+        return [crop(entry.cells, self.size.width) for entry in lines[self.top: self.top + self.size.height]]
 
     def sentence(self) -> Line:
         """The marked knob in one line: what it means, what it was, what it may be."""

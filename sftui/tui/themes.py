@@ -45,7 +45,7 @@ PALETTES = {
     ),
     "light": Palette(
         back="#eeeeee", bar="#dadada", raised="#d0d0d0", text="#262626", muted="#626262", faint="#9e9e9e",
-        trained="#005faf", special="#af5f00", accent="#005f87", warning="#875f00", error="#af0000",
+        trained="#005faf", special="#875f00", accent="#005f87", warning="#87005f", error="#af0000",
     ),
     "ansi": Palette(
         back="default", bar="default", raised="default", text="default", muted="default", faint="bright_black",

@@ -30,8 +30,7 @@ class Driven:
         return self.text
 
     async def settle(self) -> None:
-        for _ in range(3):
-            await self.pilot.pause()
+        await self.pilot.pause()
 
     @property
     def text(self) -> str:
