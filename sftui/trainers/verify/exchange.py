@@ -24,6 +24,8 @@ says one line a request; whatever the trainer prints goes to stderr.
 
 from __future__ import annotations
 
+import contextlib
+import importlib.metadata
 import json
 import os
 import shutil
@@ -31,7 +33,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,15 +53,27 @@ def quiet_environment(**more: str) -> None:
     })
 
 
-def serve(trainer: str, prepare: Prepare, versions: Callable[[], Mapping[str, str]]) -> None:
-    """Answer every request on stdin; a trainer's own exception becomes the head's `error`."""
-    import datasets
+def serve(trainer: str, prepare: Prepare, packages: Sequence[str], setup: Callable[[], None] = lambda: None) -> None:
+    """Answer every request on stdin; an exception of the trainer, or of `setup`, becomes the head's `error`.
 
-    datasets.disable_progress_bars()
+    `setup` is called once, before the first request; `packages` are those whose versions are told.
+    """
     say = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     with tempfile.TemporaryDirectory(prefix="sftui-verify-") as home:
-        datasets.config.HF_DATASETS_CACHE = Path(home, "datasets")
+        ready: list[bool] = []
+
+        def prepared(request: Mapping[str, Any], work: Path) -> Iterator[Record]:
+            if not ready:
+                import datasets
+
+                datasets.config.HF_DATASETS_CACHE = Path(home, "datasets")
+                datasets.disable_progress_bars()
+                datasets.disable_caching()
+                setup()
+                ready.append(True)
+            yield from prepare(request, work)
+
         for number, line in enumerate(sys.stdin):
             if not line.strip():
                 continue
@@ -67,11 +81,20 @@ def serve(trainer: str, prepare: Prepare, versions: Callable[[], Mapping[str, st
             work = Path(home, f"request{number}")
             work.mkdir()
             started = time.perf_counter()
-            head, records = _answer(prepare, request, work)
-            head.update(trainer=trainer, versions=dict(versions()), seconds=round(time.perf_counter() - started, 2))
+            head, records = _answer(prepared, request, work)
+            head.update(trainer=trainer, versions=versions(packages), seconds=round(time.perf_counter() - started, 2))
             _write(Path(request["output"]), head, records)
             print(json.dumps({k: head[k] for k in ("rows_in", "kept", "error", "seconds")}), file=say, flush=True)
             shutil.rmtree(work, ignore_errors=True)
+
+
+def versions(packages: Sequence[str]) -> dict[str, str]:
+    """The installed versions of those packages that are installed."""
+    found = {}
+    for name in packages:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version(name)
+    return found
 
 
 def _answer(prepare: Prepare, request: Mapping[str, Any], work: Path) -> tuple[Record, list[Record]]:

@@ -155,10 +155,13 @@ class Warnings(logging.Handler):
             self.texts.append(record.getMessage())
 
 
-def versions() -> dict[str, str]:
-    from importlib.metadata import version
+def setup() -> None:
+    """Number rows, keep maps in this process, and do not save what was prepared (it starts a manager process)."""
+    carry_rows()
+    import axolotl.utils.data.sft as sft
 
-    return {name: version(name) for name in ("axolotl", "transformers", "datasets", "tokenizers", "torch")}
+    sft.save_preprocessed_dataset = lambda *args, **kwargs: None
+    sft.deduplicate_and_log_datasets = without_row_numbers(sft.deduplicate_and_log_datasets)
 
 
 if __name__ == "__main__":
@@ -166,9 +169,4 @@ if __name__ == "__main__":
         AXOLOTL_DO_NOT_TRACK="1", AXOLOTL_IS_PREPROCESS="1", AXOLOTL_LOG_LEVEL="WARNING", LOG_LEVEL="ERROR",
         TRL_EXPERIMENTAL_SILENCE="1", ACCELERATE_USE_CPU="1",
     )
-    carry_rows()
-    import axolotl.utils.data.sft as sft
-
-    sft.save_preprocessed_dataset = lambda *args, **kwargs: None
-    sft.deduplicate_and_log_datasets = without_row_numbers(sft.deduplicate_and_log_datasets)
-    serve("axolotl", prepare, versions)
+    serve("axolotl", prepare, ("axolotl", "transformers", "datasets", "tokenizers", "torch"), setup)

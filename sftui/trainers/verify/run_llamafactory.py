@@ -109,19 +109,17 @@ def batches(
         yield batch_record(rows, collator(chosen))
 
 
-def versions() -> dict[str, str]:
-    from importlib.metadata import version
-
-    return {name: version(name) for name in ("llamafactory", "transformers", "datasets", "tokenizers", "torch")}
-
-
-if __name__ == "__main__":
-    quiet_environment(DISABLE_VERSION_CHECK="1", LLAMAFACTORY_VERBOSITY="ERROR", USE_V1="0")
+def setup() -> None:
+    """Number rows, and stand in for torchaudio: it is only for sound, and rarely built for the torch at hand."""
     try:
         import torchaudio  # noqa: F401
-    except (ImportError, OSError):  # it is only for sound, and rarely built for the torch that is installed
+    except (ImportError, OSError):
         stub = types.ModuleType("torchaudio")
         stub.__spec__ = importlib.machinery.ModuleSpec("torchaudio", None)
         sys.modules["torchaudio"] = stub
     carry_rows()
-    serve("llamafactory", prepare, versions)
+
+
+if __name__ == "__main__":
+    quiet_environment(DISABLE_VERSION_CHECK="1", LLAMAFACTORY_VERBOSITY="ERROR", USE_V1="0")
+    serve("llamafactory", prepare, ("llamafactory", "transformers", "datasets", "tokenizers", "torch"), setup)

@@ -115,15 +115,6 @@ def byte_letters() -> dict[str, int]:
     return {**table, **{chr(256 + i): b for i, b in enumerate(rest)}}
 
 
-def versions() -> dict[str, str]:
-    from importlib.metadata import version
-
-    return {name: version(name) for name in ("torchtune", "torchao", "datasets", "tokenizers", "torch")}
-
-
 if __name__ == "__main__":
     quiet_environment()
-    import datasets
-
-    datasets.disable_caching()
-    serve("torchtune", prepare, versions)
+    serve("torchtune", prepare, ("torchtune", "torchao", "datasets", "tokenizers", "torch"))

@@ -118,15 +118,6 @@ class Warnings(logging.Handler):
             self.texts.append(record.getMessage())
 
 
-def versions() -> dict[str, str]:
-    from importlib.metadata import version
-
-    return {name: version(name) for name in ("trl", "transformers", "datasets", "tokenizers", "torch")}
-
-
 if __name__ == "__main__":
     quiet_environment()
-    import datasets
-
-    datasets.disable_caching()
-    serve("trl", prepare, versions)
+    serve("trl", prepare, ("trl", "transformers", "datasets", "tokenizers", "torch"))

@@ -126,20 +126,16 @@ def batches(wanted: Mapping[str, int], trainer: Any, columns: list[str]) -> Iter
         yield batch_record(rows, trainer.data_collator([{k: dataset[i][k] for k in columns} for i in chosen]))
 
 
-def versions() -> dict[str, str]:
-    from importlib.metadata import version
+def setup() -> None:
+    """Number rows, and bring into scope what the compiled trainer has in scope."""
+    import trl.data_utils
+    import unsloth_zoo.dataset_utils
 
-    return {name: version(name) for name in ("unsloth_zoo", "trl", "transformers", "datasets", "tokenizers", "torch")}
+    unsloth_zoo.dataset_utils.pack_dataset = trl.data_utils.pack_dataset
+    without_gpu_modules()
+    carry_rows()
 
 
 if __name__ == "__main__":
     quiet_environment(UNSLOTH_ZOO_DISABLE_GPU_INIT="1")
-    import datasets
-    import trl.data_utils
-    import unsloth_zoo.dataset_utils
-
-    datasets.disable_caching()
-    unsloth_zoo.dataset_utils.pack_dataset = trl.data_utils.pack_dataset  # in scope in the compiled trainer
-    without_gpu_modules()
-    carry_rows()
-    serve("unsloth", prepare, versions)
+    serve("unsloth", prepare, ("unsloth_zoo", "trl", "transformers", "datasets", "tokenizers", "torch"), setup)
