@@ -10,9 +10,11 @@ from sftui.recipe import Recipe
 from sftui.trainers.axolotl import Axolotl
 from sftui.trainers.base import Shaped, Toolbox, Trainer
 from sftui.trainers.classic import HfTrainer, ManualShift
+from sftui.trainers.llamafactory import LlamaFactory
 from sftui.trainers.trl import Trl
+from sftui.trainers.unsloth import Unsloth
 
-TRAINERS: tuple[Trainer, ...] = (HfTrainer(), ManualShift(), Trl(), Axolotl())
+TRAINERS: tuple[Trainer, ...] = (HfTrainer(), ManualShift(), Trl(), Axolotl(), LlamaFactory(), Unsloth())
 
 
 def trainer_named(name: str) -> Trainer:

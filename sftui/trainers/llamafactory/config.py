@@ -1,0 +1,191 @@
+"""LLaMA-Factory's flat YAML and its dataset_info.json, read into recipes.
+
+Source: llamafactory 0.9.5, hparams/data_args.py, data/parser.py (get_dataset_list, DatasetAttr.join)
+and data/loader.py. `dataset_dir` is relative to the working folder, whatever the YAML's own place.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sftui.errors import RecipeError
+from sftui.recipe import Recipe, changed
+from sftui.recipe_io import parse_yaml
+from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig
+from sftui.trainers.llamafactory import keys
+from sftui.trainers.llamafactory.registry import NAMES, TEMPLATES
+from sftui.trainers.llamafactory.tools import FORMATS
+
+INFO = "dataset_info.json"
+COLUMNS = {
+    "prompt": "instruction", "query": "input", "response": "output", "history": "history", "messages": "messages",
+    "system": "system", "tools": "tools",
+}
+"""Columns of an entry, by LLaMA-Factory's name, to ours."""
+
+TAGS = {
+    "user_tag": "user", "assistant_tag": "assistant", "observation_tag": "observation", "function_tag": "function",
+    "system_tag": "system",
+}
+MESSAGE_TAGS = {"role_tag": "role", "content_tag": "content"}
+FORMATTING = {"alpaca": "alpaca", "sharegpt": "sharegpt", "openai": "messages"}
+MEDIA = ("images", "videos", "audios")
+ELSEWHERE = {"ms_hub_url": "ModelScope", "om_hub_url": "Modelers", "script_url": "a loading script", "cloud_file_name": "cloud storage"}
+ENTRY_KEYS = frozenset({"file_name", "hf_hub_url", "formatting", "subset", "split", "folder", "columns", "tags", "ranking", "num_samples", *ELSEWHERE})
+
+
+def read(path: str, text: str, preset: Recipe) -> OpenedConfig:
+    """The config as one recipe a dataset; RecipeError where LLaMA-Factory itself would stop."""
+    config = dict(parse_yaml(text, path))
+    _check(config, path)
+    recipe, notes = preset, []
+    for key, value in config.items():
+        recipe, note = _key(recipe, str(key), value)
+        notes.append(note)
+    recipe = _together(recipe, config)
+    names = _names(config.get("dataset"))
+    if not names:
+        raise RecipeError("the config names no dataset", where=path, fix="set dataset to names of dataset_info.json")
+    references = []
+    folder = config.get("dataset_dir", "data")
+    info = None if folder == "ONLINE" else read_info(folder, path)
+    for name in names:
+        entry = {"hf_hub_url": name} if info is None else info.get(name)
+        if not isinstance(entry, Mapping):
+            raise RecipeError(f"Undefined dataset {name} in {INFO}", where=path, fix=f"add it to {Path(str(folder)) / INFO}")
+        references.append(_reference(name, entry, Path(str(folder)), recipe, path))
+        notes += [_entry_note(name, str(key), value) for key, value in entry.items()]
+    return OpenedConfig(preset.preset, path, text, tuple(references), tuple(notes))
+
+
+def read_info(folder: Any, where: str) -> Mapping[str, Any]:
+    """dataset_info.json of a dataset_dir; RecipeError that names the file where it cannot be read."""
+    if isinstance(folder, Mapping):
+        return folder
+    if str(folder).startswith("REMOTE:"):
+        raise RecipeError(f"dataset_dir `{folder}` lies on the Hub", where=where, why="sftui does not download configs",
+                          fix="download its dataset_info.json and point dataset_dir at its folder")
+    file = Path(str(folder)) / INFO
+    try:
+        value = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise RecipeError(f"cannot open {file}", where=where, why=f"{error.strerror}; dataset_dir is relative to the working folder {Path.cwd()}",
+                          fix="start sftui where you start llamafactory-cli, or give an absolute dataset_dir") from error
+    except ValueError as error:
+        raise RecipeError(f"{file} is not valid JSON", where=where, why=str(error), fix="mend the file") from error
+    if not isinstance(value, Mapping):
+        raise RecipeError(f"{file} is no mapping of datasets", where=where)
+    return value
+
+
+def _check(config: Mapping[str, Any], path: str) -> None:
+    """The combinations that LLaMA-Factory refuses, and the stages that sftui has no rules for."""
+    stage = config.get("stage", "sft")
+    if stage != "sft":
+        raise RecipeError(f"stage `{stage}` is not supervised fine-tuning", where=path, why="sftui knows LLaMA-Factory's stage sft",
+                          fix="open a config with stage: sft")
+    if config.get("mask_history") and config.get("train_on_prompt"):
+        raise RecipeError("`mask_history` is incompatible with `train_on_prompt`", where=path, fix="set one of them to false")
+    template = TEMPLATES.get(str(config.get("template")))
+    if config.get("train_on_prompt") and template is not None and template.efficient_eos:
+        raise RecipeError(f"the template {template.name} does not support `train_on_prompt`", where=path, fix="set it to false")
+    if config.get("eval_dataset") and float(config.get("val_size") or 0) > 1e-6:
+        raise RecipeError("Cannot specify `val_size` if `eval_dataset` is not None", where=path, fix="set one of them")
+
+
+def _key(recipe: Recipe, key: str, value: Any) -> tuple[Recipe, KeyNote]:
+    if key in keys.PLAIN:
+        return changed(recipe, keys.PLAIN[key], value), KeyNote(key, value, KeyUse.USED)
+    if key in keys.OPTIONS:
+        if key == "tool_format" and value is not None and value not in FORMATS:
+            return _option(recipe, key, value), KeyNote(key, value, KeyUse.UNSUPPORTED, f"sftui has {', '.join(FORMATS)}")
+        return _option(recipe, key, value), KeyNote(key, value, KeyUse.USED)
+    if key in keys.KWARGS:
+        return changed(recipe, "render.kwargs", {**recipe.render.kwargs, key: value}), KeyNote(key, value, KeyUse.USED)
+    if key == "template" and value is not None and value not in NAMES:
+        return recipe, KeyNote(key, value, KeyUse.UNSUPPORTED, "this template of LLaMA-Factory's registry is not in sftui's")
+    if key in keys.TOGETHER:
+        return recipe, KeyNote(key, value, KeyUse.USED)
+    if key in keys.UNSUPPORTED:
+        idle = value in (None, False, 0, 0.0, "concat") or (key == "use_fast_tokenizer" and value is True)
+        return recipe, KeyNote(key, value, KeyUse.PASSED if idle else KeyUse.UNSUPPORTED, "" if idle else keys.UNSUPPORTED[key])
+    if key in keys.PASSED:
+        return recipe, KeyNote(key, value, KeyUse.PASSED)
+    return recipe, KeyNote(key, value, KeyUse.UNKNOWN, "LLaMA-Factory stops at a key it does not know")
+
+
+def _option(recipe: Recipe, key: str, value: Any) -> Recipe:
+    default = {"ignore_pad_token_for_loss": True}.get(key)
+    options = {name: held for name, held in recipe.mask.options.items() if name != key}
+    return changed(recipe, "mask.options", options if value == default else {**options, key: value})
+
+
+def _together(recipe: Recipe, config: Mapping[str, Any]) -> Recipe:
+    template = config.get("template")
+    if template is not None:
+        recipe = changed(recipe, "render.template", f"llamafactory/{template}")
+    if config.get("train_on_prompt"):
+        recipe = changed(recipe, "mask.rule", "all")
+    if config.get("mask_history"):
+        recipe = changed(recipe, "mask.turns", "last")
+    if config.get("neat_packing"):
+        recipe = changed(changed(recipe, "pack.strategy", "neat"), "pack.isolate", True)
+    elif config.get("packing"):
+        recipe = changed(recipe, "pack.strategy", "knapsack")
+    return recipe
+
+
+def _names(value: Any) -> list[str]:
+    listed = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else []
+    return [str(name).strip() for name in listed]
+
+
+def _reference(name: str, entry: Mapping[str, Any], folder: Path, recipe: Recipe, path: str) -> DatasetRef:
+    where = f"{path}: {INFO} `{name}`"
+    if entry.get("ranking"):
+        raise RecipeError("The dataset is not applicable in the current training stage", where=where, why="it is a preference set (ranking)",
+                          fix="choose another dataset")
+    recipe = _data(entry, recipe, where)
+    split = str(entry.get("split") or "train")
+    if "hf_hub_url" in entry:
+        return DatasetRef(name, (str(entry["hf_hub_url"]),), recipe, split, entry.get("subset"))
+    for key, place in ELSEWHERE.items():
+        if key in entry:
+            raise RecipeError(f"the dataset comes from {place} ({key})", where=where, why="sftui does not read from there",
+                              fix="download it and name it as file_name")
+    if not entry.get("file_name"):
+        raise RecipeError("the entry names no file", where=where, fix="set file_name or hf_hub_url")
+    return DatasetRef(name, (str(folder / str(entry["file_name"])),), recipe)
+
+
+def _data(entry: Mapping[str, Any], recipe: Recipe, where: str) -> Recipe:
+    """`data.*` of an entry; giving columns or tags leaves the ones not named without a value."""
+    formatting = entry.get("formatting", "alpaca")
+    if formatting not in FORMATTING:
+        raise RecipeError(f"Dataset converter {formatting} not found", where=where, fix=f"set formatting to {', '.join(FORMATTING)}")
+    recipe = changed(recipe, "data.format", FORMATTING[formatting])
+    columns, tags = entry.get("columns"), entry.get("tags")
+    if isinstance(columns, Mapping):
+        recipe = changed(recipe, "data.fields", {COLUMNS[key]: value for key, value in columns.items() if key in COLUMNS and value})
+    if isinstance(tags, Mapping):
+        named = {ours: str(tags[key]) for key, ours in MESSAGE_TAGS.items() if tags.get(key)}
+        if formatting != "alpaca" and len(named) < len(MESSAGE_TAGS):
+            raise RecipeError("the tags name no role_tag or no content_tag", where=where, why="giving tags resets the rest to nothing",
+                              fix="add them to the tags")
+        recipe = changed(recipe, "data.message_keys", named)
+        recipe = changed(recipe, "data.role_map", {str(tags[key]): ours for key, ours in TAGS.items() if tags.get(key)})
+    return recipe
+
+
+def _entry_note(name: str, key: str, value: Any) -> KeyNote:
+    path = f"{INFO}.{name}.{key}"
+    if key == "num_samples" and value is not None:
+        return KeyNote(path, value, KeyUse.UNSUPPORTED, "rows are drawn at random: sftui shows all rows")
+    if key == "folder" and value is not None:
+        return KeyNote(path, value, KeyUse.UNSUPPORTED, "a folder inside a Hub dataset")
+    if key == "columns" and isinstance(value, Mapping) and any(value.get(media) for media in MEDIA):
+        return KeyNote(path, value, KeyUse.UNSUPPORTED, "sftui does not model images, videos or audios")
+    return KeyNote(path, value, KeyUse.USED if key in ENTRY_KEYS else KeyUse.UNKNOWN)

@@ -1,0 +1,225 @@
+"""How LLaMA-Factory reads rows: by a dataset_info.json entry, with strict turns.
+
+Source: llamafactory 0.9.5, data/parser.py (DatasetAttr) and data/converter.py. `data.format` is
+its `formatting`: alpaca, sharegpt, and `messages` for `openai`. Fields, message keys and roles
+that are given replace its defaults as a whole, as `columns` and `tags` do.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sftui.conversations import Detected
+from sftui.errors import ConversationError
+from sftui.model import Conversation, Kind, Message, Problem, Row
+from sftui.recipe import Data
+
+ALPACA_FIELDS = {"instruction": "instruction", "input": "input", "output": "output"}
+MESSAGE_FIELDS = {"messages": "conversations"}
+MESSAGE_KEYS = {"role": "from", "content": "value"}
+ROLES = {"human": "user", "gpt": "assistant", "observation": "observation", "function_call": "function", "system": "system"}
+CHAT_KEYS = {"role": "role", "content": "content"}
+CHAT_ROLES = {"user": "user", "assistant": "assistant", "tool": "observation", "function_call": "function", "system": "system"}
+TURNS = (("user", "observation"), ("assistant", "function"))
+DROPPED = "llamafactory_dropped"
+"""The key of `Conversation.extra` that says why the row is dropped."""
+
+THINKING_OFF = "detailed thinking off"
+THINKING_ON = "detailed thinking on"
+
+
+def detect(rows: Sequence[Row], data: Data) -> Detected:
+    """How rows are read. LLaMA-Factory itself never guesses: `auto` is the entry that fits the first row."""
+    samples = [row.data for row in rows if isinstance(row.data, Mapping)]
+    columns = list(dict.fromkeys(key for row in samples for key in row))
+    if not samples:
+        return Detected("auto", refused=Problem("no row could be read", fix="mend the file"))
+    if data.format == "auto":
+        found = _guess(samples[0], columns, data)
+    elif data.format == "alpaca":
+        found = Detected("alpaca", data.fields or ALPACA_FIELDS, reason="LLaMA-Factory: formatting alpaca")
+    elif data.format in ("sharegpt", "messages"):
+        name = "openai" if data.format == "messages" else "sharegpt"
+        found = Detected(data.format, data.fields or MESSAGE_FIELDS, data.message_keys or MESSAGE_KEYS, data.role_map,
+                         f"LLaMA-Factory: formatting {name}")
+    else:
+        return _refuse(f"LLaMA-Factory has no formatting for `{data.format}` rows", "it knows alpaca, sharegpt and openai",
+                       "set data.format to alpaca, sharegpt or messages")
+    if found.refused is not None:
+        return found
+    if found.format != "alpaca" and "messages" not in found.fields:
+        return _refuse("the dataset_info.json entry names no messages column", "LLaMA-Factory raises KeyError: None",
+                       "add messages to its columns")
+    for theirs in found.fields.values():
+        if theirs not in columns:
+            return _refuse(f"there is no column `{theirs}`", f"LLaMA-Factory raises KeyError '{theirs}'",
+                           "name the dataset's columns in dataset_info.json")
+    return found
+
+
+def _guess(first: Mapping[str, Any], columns: Sequence[str], data: Data) -> Detected:
+    around = {name: name for name in ("system", "tools") if name in columns}
+    if data.fields and "messages" not in data.fields:
+        return Detected("alpaca", data.fields, reason="LLaMA-Factory: formatting alpaca, by data.fields")
+    column = data.fields.get("messages") or next((name for name in ("conversations", "messages") if _is_list(first.get(name))), None)
+    if column is not None:
+        turns = first.get(column) or [{}]
+        fields = data.fields or {"messages": column, **around}
+        if isinstance(turns[0], Mapping) and "role" in turns[0]:
+            return Detected("messages", fields, CHAT_KEYS, CHAT_ROLES, "LLaMA-Factory: formatting sharegpt with role and content tags")
+        return Detected("sharegpt", fields, data.message_keys or MESSAGE_KEYS, data.role_map, "LLaMA-Factory: formatting sharegpt")
+    if "instruction" in columns and "output" in columns:
+        more = {"history": "history"} if "history" in columns else {}
+        query = {"input": "input"} if "input" in columns else {}
+        return Detected("alpaca", {"instruction": "instruction", **query, "output": "output", **more, **around},
+                        reason="LLaMA-Factory: formatting alpaca")
+    for prompt, response in (("prompt", "completion"), ("prompt", "response"), ("question", "answer")):
+        if isinstance(first.get(prompt), str) and isinstance(first.get(response), str):
+            return Detected("alpaca", {"instruction": prompt, "output": response, **around},
+                            reason=f"LLaMA-Factory: formatting alpaca with `{prompt}` and `{response}`")
+    return _refuse("LLaMA-Factory needs to be told these columns", f"its default is instruction, input, output; there are {', '.join(columns[:6])}",
+                   "set data.format and data.fields")
+
+
+def convert(row: Row, detected: Detected, *, openai: bool) -> Conversation:
+    """One row as messages with LLaMA-Factory's roles; a row it skips says why in `extra`.
+
+    `openai` is `formatting: openai`, which has rules of its own for tools and the system text.
+    """
+    if detected.refused is not None:
+        raise ConversationError(detected.refused.what, why=detected.refused.why, fix=detected.refused.fix)
+    data = row.data or {}
+    fields = detected.fields
+    system = data.get(fields["system"]) if "system" in fields else ""
+    tools = data.get(fields["tools"]) if "tools" in fields else ""
+    if detected.format == "alpaca":
+        messages, why = _alpaca(data, fields)
+        return _conversation("alpaca", messages, _system(system, fields.get("system", "")), tools, why)
+    turns = data.get(fields["messages"])
+    if not isinstance(turns, (list, tuple)) or not all(isinstance(turn, Mapping) for turn in turns):
+        raise ConversationError(f"`{fields['messages']}` is no list of messages", where=row.where,
+                                why="LLaMA-Factory stops the whole run at such a row", fix="mend or remove the row")
+    tags = {ours: next((theirs for theirs, name in detected.role_map.items() if name == ours), None)
+            for pair in (*TURNS, ("system",)) for ours in pair}
+    role_key, content_key = detected.message_keys.get("role"), detected.message_keys.get("content")
+    if role_key is None or content_key is None:
+        raise ConversationError("the tags of the dataset_info.json entry name no role_tag or no content_tag",
+                                why="giving tags resets the rest to nothing", fix="add them")
+    origin = fields.get("system", "")
+    first = 0
+    if tags["system"] and turns and turns[0].get(role_key) == tags["system"]:
+        system, origin, first = turns[0].get(content_key), f"{fields['messages']}[0]", 1
+    numbered = [(f"{fields['messages']}[{i}]", turn.get(role_key), turn.get(content_key), turn) for i, turn in enumerate(turns)][first:]
+    if openai:
+        messages, why = _openai(numbered, tags)
+        if isinstance(tools, (dict, list)):
+            tools = json.dumps(tools, ensure_ascii=False)
+        wanted = _with_thinking(system, tools)
+        if wanted != system and not system:
+            origin = "formatting: openai"
+        system = wanted
+    else:
+        messages, why = _sharegpt(numbered, tags)
+    return _conversation(detected.format, messages, _system(system, origin), tools, why)
+
+
+def _conversation(name: str, messages: list[Message], system: Message | None, tools: Any, why: str | None) -> Conversation:
+    held = [system, *messages] if system is not None else messages
+    return Conversation(Kind.CHAT, name, tuple(held), tools=tools or None, extra={DROPPED: why} if why else {})
+
+
+def _system(text: Any, origin: str) -> Message | None:
+    return Message({"role": "system", "content": text}, origin) if text else None
+
+
+def _message(role: str, content: Any, origin: str) -> Message:
+    return Message({"role": role, "content": content}, origin)
+
+
+def _alpaca(data: Mapping[str, Any], fields: Mapping[str, str]) -> tuple[list[Message], str | None]:
+    messages = []
+    history = data.get(fields["history"]) if "history" in fields else None
+    for number, pair in enumerate(history if isinstance(history, list) else ()):
+        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+            raise ConversationError(f"history[{number}] is no pair of a question and an answer",
+                                    why="LLaMA-Factory stops the whole run at such a row", fix="mend or remove the row")
+        messages += [_message(role, text, f"{fields['history']}[{number}]") for role, text in zip(("user", "assistant"), pair)]
+    named = [fields[name] for name in ("instruction", "input") if name in fields and data.get(fields[name])]
+    texts = [data[name] for name in named]
+    if not all(isinstance(text, str) for text in texts):
+        raise ConversationError("the prompt or query is no text", why="LLaMA-Factory stops the whole run at such a row", fix="mend the row")
+    messages.append(_message("user", "\n".join(texts), " + ".join(named)))
+    answer = data.get(fields["output"]) if "output" in fields else None
+    if not isinstance(answer, str):
+        return messages, "Dropped invalid example: there is no response"
+    return [*messages, _message("assistant", answer, fields["output"])], None
+
+
+Numbered = Sequence[tuple[str, Any, Any, Mapping[str, Any]]]
+
+
+def _sharegpt(turns: Numbered, tags: Mapping[str, str | None]) -> tuple[list[Message], str | None]:
+    mapping = {theirs: ours for ours, theirs in tags.items()}
+    accepted = tuple(tuple(tags[ours] for ours in pair) for pair in TURNS)
+    messages: list[Message] = []
+    for number, (origin, role, content, _) in enumerate(turns):
+        if role not in accepted[number % 2]:
+            rest = [_message(mapping.get(r) or str(r), c, o) for o, r, c, _ in turns[number:]]
+            return messages + rest, _invalid_role(origin, role)
+        messages.append(_message(mapping[role], content, origin))
+    return messages, _invalid_count(messages)
+
+
+def _openai(turns: Numbered, tags: Mapping[str, str | None]) -> tuple[list[Message], str | None]:
+    """Tool results are joined into one observation; tool_calls become the content of a function turn."""
+    mapping = {theirs: ours for ours, theirs in tags.items()}
+    messages: list[Message] = []
+    results: list[tuple[str, Any]] = []
+    for origin, role, content, turn in turns:
+        calls = turn.get("tool_calls")
+        if role in (tags["assistant"], tags["function"]) and calls:
+            content, role = json.dumps([call["function"] for call in calls], ensure_ascii=False), tags["function"]
+        if role == tags["observation"]:
+            results.append((origin, content))
+            continue
+        if results:
+            joined = "\n</tool_response>\n<tool_response>\n".join(str(text) for _, text in results)
+            messages.append(_message("observation", joined, results[0][0]))
+            results = []
+        if role not in mapping:
+            raise ConversationError(f"{origin} has the role `{role}`", why=f"LLaMA-Factory stops the whole run with KeyError '{role}'",
+                                    fix="name the role in the tags of dataset_info.json")
+        messages.append(_message(mapping[role], content, origin))
+    for number, message in enumerate(messages):
+        if message.role not in TURNS[number % 2]:
+            return messages, _invalid_role(message.origin, message.role)
+    return messages, _invalid_count(messages)
+
+
+def _with_thinking(system: Any, tools: Any) -> Any:
+    """`formatting: openai` writes into the system text, whatever the model is."""
+    if not system:
+        return system if tools else THINKING_OFF
+    if tools:
+        return f"{system}\n"
+    return system if THINKING_ON in system or THINKING_OFF in system else f"{system}\n{THINKING_OFF}"
+
+
+def _invalid_role(origin: str, role: Any) -> str:
+    return f"Invalid role tag: `{role}` at {origin}; questions and answers must alternate. LLaMA-Factory skips this example"
+
+
+def _invalid_count(messages: Sequence[Message]) -> str | None:
+    if not messages:
+        return "Dropped invalid example: there are no messages"
+    return f"Invalid message count: {len(messages)}, not pairs. LLaMA-Factory skips this example" if len(messages) % 2 else None
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and bool(value) and isinstance(value[0], Mapping)
+
+
+def _refuse(what: str, why: str, fix: str) -> Detected:
+    return Detected("auto", refused=Problem(what, why, fix))

@@ -1,0 +1,63 @@
+"""`template: null`: slots guessed from the tokenizer's chat template by rendering it a few times.
+
+Source: llamafactory 0.9.5, data/template.py `parse_template` and `get_template_and_fix_tokenizer`.
+A tokenizer without a template, or with several, gets the template `empty`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sftui.errors import TemplateError
+from sftui.templates import ChatTemplate
+from sftui.trainers.llamafactory.registry import PLACEHOLDER, TEMPLATES, Kind, SlotTemplate
+
+
+def parse(templates: Mapping[str, ChatTemplate], special_tokens: Mapping[str, Any], prefix: str) -> SlotTemplate:
+    """The slots of a chat template; `prefix` is what the tokenizer puts around an empty text.
+
+    TemplateError where LLaMA-Factory stops: the template refuses a probe, or drops its content.
+    """
+    if len(templates) != 1:
+        return TEMPLATES["empty"]
+    template = next(iter(templates.values()))
+
+    def shown(*messages: tuple[str, str], generate: bool) -> str:
+        turns = [{"role": role, "content": content} for role, content in messages]
+        return template.text(turns, add_generation_prompt=generate, variables=special_tokens)[0][len(prefix):]
+
+    system = shown(("system", PLACEHOLDER), generate=False)
+    without_default = shown(("system", ""), ("user", PLACEHOLDER), generate=True)
+    user = shown(("user", PLACEHOLDER), generate=True)
+    assistant = shown(("user", PLACEHOLDER), ("assistant", PLACEHOLDER), generate=False)[len(user):]
+    thinks = "<think>" in assistant
+    assistant = assistant.replace("<think>", "").replace("</think>", "").lstrip("\n")
+    default_system = ""
+    if len(user) > len(without_default):
+        default_system = _inserted(without_default, user)
+        user = user[len(system.replace(PLACEHOLDER, default_system, 1)):]
+    for name, slot in (("system", system), ("user", user), ("assistant", assistant)):
+        if PLACEHOLDER not in slot:
+            raise TemplateError(f"LLaMA-Factory cannot parse the tokenizer's chat template: no content is left of a {name} message",
+                                why="template is null", fix="name a template of LLaMA-Factory")
+    return SlotTemplate(
+        name="parsed", user=(user,), assistant=(assistant,), system=(system,), function=(assistant,), observation=(user,),
+        prefix=(prefix,) if prefix else (), default_system=default_system, kind=Kind.REASONING if thinks else Kind.PLAIN,
+        parsed=True,
+    )
+
+
+def _inserted(short: str, long: str) -> str:
+    """The characters of `long` that a walk along `short` skips, until either ends."""
+    i, skipped = 0, []
+    for char in long:
+        if i >= len(short):
+            break
+        if char == short[i]:
+            i += 1
+        else:
+            skipped.append(char)
+    return "".join(skipped)
+
+

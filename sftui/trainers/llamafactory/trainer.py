@@ -1,0 +1,312 @@
+"""LLaMA-Factory's supervised fine-tuning, 0.9.5 (v0 engine).
+
+Source: llamafactory 0.9.5, data/ and train/sft/workflow.py. The recipe stands for the config so:
+mask.rule `parts` trains the answers, `all` is train_on_prompt; mask.turns `last` is mask_history;
+length.over `proportional` is its only cut; pack.strategy `knapsack` is packing, `neat`
+neat_packing; render.template `llamafactory/NAME` is template, `tokenizer` template: null;
+render.inject_system is default_system; render.kwargs hold enable_thinking and preserve_thinking.
+mask.options hold tool_format, max_samples and ignore_pad_token_for_loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+from sftui import labels as label_rules
+from sftui.conversations import Detected
+from sftui.errors import RecipeError, TemplateError
+from sftui.model import (
+    IGNORE_INDEX,
+    NOWHERE,
+    Batch,
+    Conversation,
+    Example,
+    Labels,
+    Pack,
+    Part,
+    Reason,
+    Rendered,
+    Row,
+    Span,
+    Tokens,
+)
+from sftui.recipe import Batch as BatchOptions
+from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize
+from sftui.templates import ChatTemplate
+from sftui.tokens import LoadedTokenizer, tokenize
+from sftui.trainers import versions
+from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels, pad_token_id
+from sftui.trainers.config import OpenedConfig, WrittenConfig
+from sftui.trainers.llamafactory import encode, formats, length
+from sftui.trainers.llamafactory.jinja import source
+from sftui.trainers.llamafactory.registry import PLACEHOLDER, TEMPLATES, Slots, SlotTemplate, Special
+from sftui.trainers.llamafactory.special import fix_special_tokens
+from sftui.trainers.llamafactory.tools import FORMATS
+
+OWN = "llamafactory/"
+
+
+class LlamaFactory(Trainer):
+    """Its own templates, every slot tokenized alone, answers and their ends trained."""
+
+    name = "llamafactory"
+    versions = ("0.9",)
+
+    def preset(self, version: str | None = None) -> Recipe:
+        name = f"{self.name}@{version or self.versions[0]}"
+        if not versions.at_least(versions.of_preset(name, self.versions, self.name), (0, 9)):
+            raise RecipeError(f"sftui knows no rules of LLaMA-Factory {version}", fix="say llamafactory@0.9")
+        return Recipe(
+            preset=name,
+            data=Data(role_map=formats.ROLES, strings="plain", alpaca_prompt="newline", strict_turns="drop"),
+            render=Render(template="tokenizer"),
+            tokenize=Tokenize(mode="per_part"),
+            mask=Mask(rule="parts"),
+            length=Length(max=2048, over="proportional"),
+            batch=BatchOptions(pad_side="right", multiple=8),
+        )
+
+    def notes(self, recipe: Recipe) -> tuple[str, ...]:
+        newer = versions.unknown_newer(versions.of_preset(recipe.preset, self.versions, self.name), self.versions, "LLaMA-Factory")
+        return (newer,) if newer else ()
+
+    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
+        return formats.detect(rows, recipe.data)
+
+    def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
+        conversation = formats.convert(row, detected, openai=recipe.data.format == "messages")
+        most = recipe.mask.options.get("max_samples")
+        if isinstance(most, int) and row.index >= most:
+            return replace(conversation, extra={formats.DROPPED: f"max_samples {most}: LLaMA-Factory does not read rows after it"})
+        return conversation
+
+    def tokenizer_of(self, tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
+        tokenizer = super().tokenizer_of(tokenizer, recipe)
+        return fix_special_tokens(tokenizer, _named(recipe) or TEMPLATES["empty"])
+
+    def own_template(self, name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> ChatTemplate:
+        """The template as the jinja that LLaMA-Factory would save; rows are rendered from its slots."""
+        template = _named(recipe)
+        assert template is not None
+        return ChatTemplate(source(template, tokenizer), f"{OWN}{name}")
+
+    def survey(self, first: Conversation | None, recipe: Recipe, tools: Toolbox) -> SlotTemplate:
+        return template_of(recipe, tools)
+
+    def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
+        return Shaped(conversation, conversation.extra.get(formats.DROPPED))
+
+    def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
+        conversation = shaped.conversation
+        if shaped.dropped is not None:
+            return _unrendered(conversation)
+        if conversation.tools is not None and not isinstance(conversation.tools, str):
+            raise TemplateError("the tools are no JSON text", why="LLaMA-Factory stops the whole run at such a row",
+                                fix="store the tools as a JSON string")
+        facts, kwargs = tools.tokenizer.facts, recipe.render.kwargs
+        options = encode.Options(
+            recipe.render.inject_system, kwargs.get("enable_thinking", True), bool(kwargs.get("preserve_thinking")),
+            recipe.mask.turns == "last", date.today(),
+        )
+        special = encode.Specials(_token(facts.bos_token, facts.bos_id), _token(facts.eos_token, facts.eos_id))
+        return encode.render(conversation.messages, conversation.tools, self._template(recipe, tools), options, special)
+
+    def tokenize(self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> Tokens:
+        if rendered.pieces is None:
+            return tokenize(rendered, tools.tokenizer, replace(recipe.tokenize, mode="whole"))
+        append = "always" if self._template(recipe, tools).efficient_eos else recipe.tokenize.append_eos
+        numbered = tuple(replace(piece, message=number) for number, piece in enumerate(rendered.pieces))
+        tokens = tokenize(replace(rendered, pieces=numbered), tools.tokenizer, replace(recipe.tokenize, mode="per_part", append_eos=append))
+        owners = _owners(tokens, rendered)
+        return replace(tokens, messages=tuple(m for m, _ in owners), parts=tuple(p for _, p in owners))
+
+    def label(
+        self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
+    ) -> tuple[Tokens, Labels]:
+        if shaped.dropped is not None:
+            return tokens, dropped_labels(tokens, shaped.dropped)
+        template = self._template(recipe, tools)
+        history, prompt = recipe.mask.turns == "last", recipe.mask.rule == "all"
+        if history and prompt:
+            raise RecipeError("`mask_history` is incompatible with `train_on_prompt`", fix="set mask.turns to all or mask.rule to parts")
+        if prompt and template.efficient_eos:
+            raise RecipeError(f"the template {template.name} does not support `train_on_prompt`", fix="set mask.rule to parts")
+        numbers = encode.turns(tokens.messages, tokens.parts, shaped.conversation.messages)
+        appended = int(template.efficient_eos)
+        count = len(tokens) - appended
+        starts = _starts(numbers[:count], encode.turn_count(shaped.conversation.messages))
+        pairs = [(starts[k + 1] - starts[k], starts[k + 2] - starts[k + 1]) for k in range(0, len(starts) - 2, 2)]
+        if recipe.length.over == "proportional":
+            cutoff = _cutoff(recipe)
+            kept = length.cut(pairs, cutoff, reserved=appended, last_first=history)
+            ranges = _ranges(starts, kept, count, appended)
+            dropped = None
+        else:
+            ranges, dropped = label_rules.keep(len(tokens), recipe.length)
+        labels, reasons = self._draw(tokens, rendered, shaped, recipe, template, numbers)
+        if template.efficient_eos:
+            served_first = (len(pairs) - 1 if history else 0) * 2
+            for turn in range(0, 2 * len(pairs), 2):
+                if turn != served_first and starts[turn + 1] > starts[turn]:
+                    labels[starts[turn]], reasons[starts[turn]] = tokens.input_ids[-1], Reason.EFFICIENT_EOS
+        return tokens, Labels(tuple(labels), tuple(reasons), ranges, dropped)
+
+    def _draw(
+        self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, template: SlotTemplate, numbers: Sequence[int]
+    ) -> tuple[list[int], list[Reason]]:
+        mask = recipe.mask
+        if mask.rule not in ("parts", "all"):
+            subject = label_rules.Subject(tokens, rendered, shaped.conversation)
+            flags, reasons = label_rules.draw(subject, mask)
+            return [i if on else IGNORE_INDEX for i, on in zip(tokens.input_ids, flags)], reasons
+        last = encode.turn_count(shaped.conversation.messages) - 1
+        labels, reasons = [], []
+        for i, (token, turn, part) in enumerate(zip(tokens.input_ids, numbers, tokens.parts)):
+            on, reason = _reason(turn, part, last, mask)
+            if template.efficient_eos and i == len(tokens) - 1 and tokens.starts[i] == NOWHERE:
+                on, reason = True, Reason.APPENDED
+            labels.append(token if on else IGNORE_INDEX)
+            reasons.append(reason)
+        return labels, reasons
+
+    def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
+        if recipe.mask.options.get("ignore_pad_token_for_loss") is False:
+            pad_id, _ = pad_token_id(recipe, tools)
+            if pad_id is not None:
+                recipe = replace(recipe, batch=replace(recipe.batch, labels_pad=pad_id))
+        return super().collate(examples, rows, recipe, tools)
+
+    def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> tuple[Pack, ...]:
+        size = recipe.length.max
+        if size is None or recipe.pack.strategy not in ("knapsack", "neat"):
+            raise RecipeError("LLaMA-Factory packs by knapsack into cutoff_len tokens", fix="set length.max, and pack.strategy to knapsack or neat")
+        pad_id, _ = pad_token_id(recipe, tools)
+        return length.pack(examples, size, pad_id or 0, neat=recipe.pack.strategy == "neat")
+
+    def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
+        batch = super().collate_packs(packs, recipe, tools)
+        notes = ("neat_packing: the model gets a 4-D mask made of these document numbers, or none with FlashAttention 2",)
+        positions = tuple(tuple(pack.position_ids or ()) for pack in packs)
+        return replace(batch, position_ids=positions, notes=notes if recipe.pack.strategy == "neat" else batch.notes)
+
+    def read_config(self, path: str, text: str, version: str | None = None) -> OpenedConfig:
+        from sftui.trainers.llamafactory.config import read
+
+        return read(path, text, self.preset(version))
+
+    def write_config(self, recipe: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
+        from sftui.trainers.llamafactory.write import write
+
+        return write(recipe, self.preset(recipe.preset.partition("@")[2] or None), opened, facts)
+
+    def _template(self, recipe: Recipe, tools: Toolbox) -> SlotTemplate:
+        return tools.survey if isinstance(tools.survey, SlotTemplate) else template_of(recipe, tools)
+
+
+def template_of(recipe: Recipe, tools: Toolbox) -> SlotTemplate:
+    """The slots that the recipe asks for: of the registry, or parsed from the tokenizer's template."""
+    found = _named(recipe)
+    if found is None:
+        from sftui.trainers.llamafactory.parse import parse
+
+        facts = tools.tokenizer.facts
+        prefix = "".join(tools.tokenizer.piece(i) for i in (*facts.front, *facts.back))
+        found = parse(tools.templates, tools.special_tokens, prefix)
+    wanted = recipe.mask.options.get("tool_format")
+    if wanted is None:
+        return found
+    if wanted not in FORMATS:
+        raise TemplateError(f"sftui does not have LLaMA-Factory's tool_format `{wanted}`", fix=f"it has {', '.join(FORMATS)}")
+    function: Slots = (PLACEHOLDER,) if found.efficient_eos else (PLACEHOLDER, Special.EOS)
+    return replace(found, function=function, function_format=wanted, tools_format=wanted)
+
+
+def _named(recipe: Recipe) -> SlotTemplate | None:
+    """The registry's template, or None where the tokenizer's own is to be parsed."""
+    if not recipe.render.template.startswith(OWN):
+        return None
+    name = recipe.render.template.removeprefix(OWN)
+    if name not in TEMPLATES:
+        raise TemplateError(f"sftui does not have LLaMA-Factory's template `{name}`", fix=f"it has {', '.join(sorted(TEMPLATES))}")
+    return TEMPLATES[name]
+
+
+def _token(text: str | None, token_id: int | None) -> tuple[str, int] | None:
+    return (text, token_id) if text is not None and token_id is not None else None
+
+
+def _cutoff(recipe: Recipe) -> int | None:
+    """Packing leaves one place free: cutoff_len is one less then."""
+    most = recipe.length.max
+    return most - 1 if most is not None and recipe.pack.strategy != "none" else most
+
+
+def _reason(turn: int, part: Part, last: int, mask: Mask) -> tuple[bool, Reason]:
+    """Whether a token is trained, and why, before any EOS label is moved."""
+    if turn % 2 == 0:
+        if mask.rule == "all":
+            return True, Reason.WHOLE
+        return False, Reason.HEADER if part in (Part.HEADER, Part.BOS) else Reason.PROMPT
+    if mask.turns == "last" and turn != last:
+        return False, Reason.EARLIER
+    if part is Part.TERMINATOR:
+        return (True, Reason.TERMINATOR) if mask.terminator == "train" else (False, Reason.TERMINATOR_OFF)
+    if part is Part.SEPARATOR and mask.trailing == "mask":
+        return False, Reason.TRAILING
+    return True, Reason.WHOLE if mask.rule == "all" else Reason.ASSISTANT
+
+
+def _owners(tokens: Tokens, rendered: Rendered) -> list[tuple[int, Part]]:
+    """Message and part of every token, by its first character inside the piece it comes from."""
+    assert rendered.pieces is not None
+    begins = [0]
+    for piece in rendered.pieces:
+        begins.append(begins[-1] + len(piece.text))
+    spans, at, found = rendered.spans, 0, []
+    for number, start in zip(tokens.messages, tokens.starts):
+        if start == NOWHERE:
+            found.append((NOWHERE, Part.INJECTED))
+            continue
+        place = min(max(start, begins[number]), begins[number + 1] - 1)
+        while place >= spans[at].end:
+            at += 1
+        while place < spans[at].start:
+            at -= 1
+        found.append((spans[at].message, spans[at].part))
+    return found
+
+
+def _starts(numbers: Sequence[int], count: int) -> list[int]:
+    """Where each turn begins, in tokens; the last entry is the end. A turn without tokens begins where the next does."""
+    starts = [0] * (count + 1)
+    for number in numbers:
+        starts[number + 1] += 1
+    for i in range(count):
+        starts[i + 1] += starts[i]
+    return starts
+
+
+def _ranges(starts: Sequence[int], kept: Sequence[tuple[int, int]], count: int, appended: int) -> tuple[tuple[int, int], ...]:
+    """The kept token ranges, neighbours joined; the appended EOS is always kept."""
+    found: list[tuple[int, int]] = []
+    wanted = [(starts[2 * k + side], starts[2 * k + side] + n) for k, pair in enumerate(kept) for side, n in enumerate(pair) if n]
+    for start, end in [*wanted, *([(count, count + appended)] if appended else [])]:
+        if found and found[-1][1] == start:
+            found[-1] = (found[-1][0], end)
+        else:
+            found.append((start, end))
+    return tuple(found)
+
+
+def _unrendered(conversation: Conversation) -> Rendered:
+    """The contents of a dropped row, one a line: LLaMA-Factory never renders it."""
+    text, spans = "", []
+    for number, message in enumerate(conversation.messages):
+        content = message.content if isinstance(message.content, str) else ""
+        start = len(text)
+        text += content + "\n"
+        spans.append(Span(start, len(text), number, Part.CONTENT))
+    return Rendered(text=text, spans=tuple(spans), notes=("LLaMA-Factory never renders this row: its contents are shown",))
