@@ -149,6 +149,8 @@ def _spooled() -> str:
     folder = tempfile.mkdtemp(prefix="sftui-stdin-")
     atexit.register(shutil.rmtree, folder, True)
     path = os.path.join(folder, "stdin.jsonl")
+    if sys.stderr.isatty():
+        click.echo("sftui: reading stdin to its end …", err=True)
     try:
         with open(path, "wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)

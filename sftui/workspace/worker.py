@@ -261,6 +261,8 @@ def main() -> None:
     os.dup2(2, 1)
     os.close(nothing)
     sys.setswitchinterval(SWITCH)
+    # Arrow's own allocator keeps what it freed; the system's gives it back (see `memory.trim`).
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     inbox = Inbox()
     threading.Thread(target=read_requests, args=(inbox, requests), name="sftui-requests", daemon=True).start()
     Worker(inbox, events).run()
