@@ -8,7 +8,8 @@ tests/golden/trainers/rows/<name>.jsonl. A case's line holds what a test needs t
     trained    [start, end) ranges where label == id           other     [position, label] where it is neither -100 nor the id
     more       position_ids, attention_mask, seq_lengths, where the trainer gives them (a mask of ones is left out)
 
-`batches` are the collator's, with every tensor as it is; `error` is what the trainer raised.
+`batches` are the collator's, with every tensor as it is; `error` is what the trainer raised; `day` is the day
+of the recording, which some templates write.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
+from datetime import date
 from typing import Any
 
 import environments
@@ -52,7 +54,7 @@ def compact(record: Mapping[str, Any]) -> dict[str, Any]:
 def golden(case: Case, head: Mapping[str, Any], records: list[dict[str, Any]]) -> dict[str, Any]:
     """One case with everything the trainer made of it."""
     return {
-        "case": case.name, "versions": head["versions"], "rows": f"rows/{case.data}.jsonl",
+        "case": case.name, "versions": head["versions"], "day": date.today().isoformat(), "rows": f"rows/{case.data}.jsonl",
         "tokenizer": case.tokenizer.removeprefix("own:"), "tokens": dict(case.tokens), "template": case.template_text(),
         "config": dict(case.config), "dataset": dict(case.dataset),
         "head": {k: v for k, v in head.items() if k not in SOFT},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from compare import judge
 from emulate import emulate
 from goldens import FOLDER
 
-from sftui.trainers import TRAINERS
+from sftui.trainers import TRAINERS, trainer_named
+from sftui.trainers.llamafactory import LlamaFactory
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,9 @@ def expanded(record: Mapping[str, Any]) -> dict[str, Any]:
     ("trainer", "version", "golden"), [pytest.param(*one, id=f"{one[0]}-{one[1]}-{one[2]['case']}") for one in recorded()])
 def test_golden(trainer: str, version: str, golden: Mapping[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SFTUI_PARITY_HOME", str(tmp_path))
+    behind = trainer_named(trainer)
+    if isinstance(behind, LlamaFactory):
+        monkeypatch.setattr(behind, "today", lambda: date.fromisoformat(golden["day"]))
     case = Recorded(
         golden["case"], golden["rows"][len("rows/") : -len(".jsonl")], f"own:{golden['tokenizer']}", golden["config"], golden["template"],
         golden["tokens"], golden["dataset"],
