@@ -29,7 +29,7 @@ class Options:
     enable_thinking: bool | None = True
     preserve_thinking: bool = False
     mask_history: bool = False
-    today: date = date(2026, 1, 1)
+    today: date = date.min
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,14 @@ mask.options hold tool_format, max_samples and ignore_pad_token_for_loss.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Any
 
 from sftui import labels as label_rules
 from sftui.conversations import Detected
-from sftui.errors import RecipeError, TemplateError
+from sftui.errors import ConversationError, RecipeError, TemplateError
 from sftui.model import (
     IGNORE_INDEX,
     NOWHERE,
@@ -55,6 +55,9 @@ class LlamaFactory(Trainer):
     name = "llamafactory"
     versions = ("0.9",)
 
+    def __init__(self, today: Callable[[], date] = date.today) -> None:
+        self.today = today  # the tool format llama3 writes the date of the preparation
+
     def preset(self, version: str | None = None) -> Recipe:
         name = f"{self.name}@{version or self.versions[0]}"
         if not versions.at_least(versions.of_preset(name, self.versions, self.name), (0, 9)):
@@ -74,7 +77,17 @@ class LlamaFactory(Trainer):
         return (newer,) if newer else ()
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
-        return formats.detect(rows, recipe.data)
+        found = formats.detect(rows, recipe.data)
+        if found.refused is None and rows and all(self._skipped(row, found, recipe) for row in rows):
+            found = replace(found, notes=(*found.notes, f"all {len(rows)} sampled rows are dropped; where none is left LLaMA-Factory stops: "
+                                          "Cannot find valid samples"))
+        return found
+
+    def _skipped(self, row: Row, detected: Detected, recipe: Recipe) -> bool:
+        try:
+            return row.data is not None and formats.DROPPED in self.convert(row, detected, recipe).extra
+        except ConversationError:
+            return False
 
     def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
         conversation = formats.convert(row, detected, openai=recipe.data.format == "messages")
@@ -109,10 +122,14 @@ class LlamaFactory(Trainer):
         facts, kwargs = tools.tokenizer.facts, recipe.render.kwargs
         options = encode.Options(
             recipe.render.inject_system, kwargs.get("enable_thinking", True), bool(kwargs.get("preserve_thinking")),
-            recipe.mask.turns == "last", date.today(),
+            recipe.mask.turns == "last", self.today(),
         )
         special = encode.Specials(_token(facts.bos_token, facts.bos_id), _token(facts.eos_token, facts.eos_id))
-        return encode.render(conversation.messages, conversation.tools, self._template(recipe, tools), options, special)
+        template = self._template(recipe, tools)
+        rendered = encode.render(conversation.messages, conversation.tools, template, options, special)
+        if conversation.tools and template.tools_format == "llama3":
+            return replace(rendered, notes=("the tool format llama3 writes the date on which the data are prepared",))
+        return rendered
 
     def tokenize(self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> Tokens:
         if rendered.pieces is None:

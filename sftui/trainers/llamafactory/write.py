@@ -19,7 +19,11 @@ from sftui.trainers.llamafactory.config import COLUMNS, FORMATTING, INFO, MESSAG
 from sftui.trainers.yaml_edit import REMOVE, edit
 
 OWN = "llamafactory/"
-SILENT = ("preset", "pack.isolate", "data.alpaca_prompt", "data.strings", "data.strict_turns", "data.function_calls", "data.given_labels")
+ENTRY = ("data.format", "data.fields", "data.message_keys", "data.role_map")
+"""Knobs that stand in dataset_info.json."""
+
+NO_LIMIT = 1_000_000
+"""cutoff_len must be a number."""
 
 
 def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
@@ -27,7 +31,11 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
     wanted, losses = keys_of(recipe, preset)
     if opened is not None:
         before, _ = keys_of(opened.recipe, preset)
-        changes = {(key,): wanted.get(key, REMOVE) for key in {**before, **wanted} if before.get(key) != wanted.get(key)}
+        changes: dict[tuple[str | int, ...], Any] = {
+            (key,): wanted.get(key, REMOVE) for key in {**before, **wanted} if before.get(key) != wanted.get(key)
+        }
+        if recipe.pack.strategy != opened.recipe.pack.strategy:
+            changes.update(_packing_said(recipe, opened))
         files = [WrittenFile(Path(opened.path).name, edit(opened.text, changes, opened.path))]
         if recipe.data != opened.recipe.data:
             files.append(_changed_info(recipe, opened))
@@ -56,7 +64,10 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
     back = {path: key for key, path in keys.PLAIN.items()}
     for change in diff(preset, recipe):
         path, value = change.path, change.after
-        if path in back:
+        if path == "length.max" and value is None:
+            found["cutoff_len"] = NO_LIMIT
+            losses.append(f"LLaMA-Factory always has a limit: cutoff_len {NO_LIMIT} stands for none")
+        elif path in back:
             found[back[path]] = value
         elif path == "mask.rule" and value == "all":
             found["train_on_prompt"] = True
@@ -72,9 +83,11 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
         elif path == "mask.options":
             found.update({key: value[key] for key in keys.OPTIONS if key in value})
             losses += [f"mask.options {key} is not LLaMA-Factory's" for key in value if key not in keys.OPTIONS]
-        elif path.startswith("data.") and path not in SILENT:
+        elif path in ENTRY:
             losses += _data_losses(recipe, path)
-        elif path not in SILENT:
+        elif path == "render.template":
+            losses.append(f"LLaMA-Factory reads no {value}: give the tokenizer's folder that chat template and leave `template` out")
+        elif path != "preset" and not (path == "pack.isolate" and value == (recipe.pack.strategy == "neat")):
             losses.append(f"{path} = {value!r} has no key in LLaMA-Factory's config")
     return found, losses
 
@@ -106,6 +119,14 @@ def entry_of(recipe: Recipe, found: Mapping[str, Any]) -> dict[str, Any]:
         back = {ours: theirs for theirs, ours in reversed(list(roles.items()))}
         entry["tags"] = {**tags, **{theirs: back[ours] for theirs, ours in TAGS.items() if ours in back}}
     return entry
+
+
+def _packing_said(recipe: Recipe, opened: OpenedConfig) -> dict[tuple[str | int, ...], Any]:
+    """`packing` and `neat_packing` set where the user's text has them: either one alone turns packing on."""
+    said = parse_yaml(opened.text, opened.path)
+    strategy = recipe.pack.strategy
+    wanted = {"packing": strategy in ("knapsack", "neat"), "neat_packing": strategy == "neat"}
+    return {(key,): on for key, on in wanted.items() if key in said}
 
 
 def _changed_info(recipe: Recipe, opened: OpenedConfig) -> WrittenFile:
