@@ -17,7 +17,6 @@ from sftui.cli.writing import Progress, may_write
 from sftui.errors import ExportError
 from sftui.exports.files import atomic_file
 from sftui.exports.parquet import parquet_writer
-from sftui.model import Inspection
 
 Sink = Callable[[dict[str, Any]], None]
 
@@ -93,6 +92,3 @@ def _line_writer(file: IO[bytes]) -> Sink:
 def _parquet(path: Path, explain: bool) -> Iterator[Sink]:
     with atomic_file(path, folders=False) as file, parquet_writer(file, explain) as put:
         yield put
-
-
-__all__ = ["Inspection", "encode_rows"]

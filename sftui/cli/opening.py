@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import atexit
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from difflib import get_close_matches
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -81,7 +75,8 @@ def starting_recipe(file: str | None, trainer: str | None) -> Recipe:
         from sftui.trainers import load_recipe
 
         try:
-            return load_recipe(Path(file).read_text(encoding="utf-8"), file)
+            with open(file, encoding="utf-8") as opened:
+                return load_recipe(opened.read(), file)
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
             raise RecipeError("the recipe cannot be read", where=file, why=(reason or "").lower()) from error
@@ -125,6 +120,8 @@ def template_of(text: str) -> str:
         return text
     if os.path.exists(text) or text.endswith((".jinja", ".j2", ".txt", ".json")) or os.sep in text:
         return f"file:{text}"
+    from difflib import get_close_matches
+
     from sftui.templates import builtin_names
 
     names = builtin_names()
@@ -146,6 +143,10 @@ def _spooled() -> str:
     """Everything on stdin as a file, because a pipe cannot be read twice nor at row 10,000."""
     if sys.stdin is None or sys.stdin.isatty():
         raise SourceError("`-` reads the data from a pipe, and there is none", fix="try `cat data.jsonl | sftui - …`")
+    import atexit
+    import shutil
+    import tempfile
+
     folder = tempfile.mkdtemp(prefix="sftui-stdin-")
     atexit.register(shutil.rmtree, folder, True)
     path = os.path.join(folder, "stdin.jsonl")
@@ -172,7 +173,3 @@ def _pair(text: str, option: str, form: str) -> tuple[str, str]:
         raise RecipeError(f"{option} {text} is not {form}")
     return name.strip(), value.strip()
 
-
-def with_row(options: OpenOptions, row: int) -> OpenOptions:
-    """The same options, another first row."""
-    return replace(options, row=row)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from sftui.recipe import Recipe, changed
 
@@ -41,10 +41,6 @@ class OpenOptions:
             if value is not None:
                 recipe = changed(recipe, path, value)
         return recipe
-
-    def with_recipe(self, recipe: Recipe) -> OpenOptions:
-        """The same options around another recipe, shortcuts emptied."""
-        return replace(self, recipe=recipe, tokenizer=None, revision=None, template=None)
 
 
 SEARCH_KINDS = ("text", "regex", "token", "id")

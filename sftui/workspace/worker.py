@@ -19,7 +19,7 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
 from sftui.model import Problem
@@ -32,11 +32,15 @@ from sftui.workspace.search import search
 from sftui.workspace.session import Session
 from sftui.workspace.summaries import summaries
 
+if TYPE_CHECKING:
+    from sftui.sources import Source
+
 SLICE = 0.01
 SWITCH = 0.001
 """Seconds a thread may keep the interpreter lock while another wants it: the indexer must not hold up a row."""
 INDEX_SLICE = 0.02
 REPORT_EVERY = 0.25
+LOOK_EVERY = 2.0
 
 
 class Worker:
@@ -49,6 +53,7 @@ class Worker:
         self._session: Session | None = None
         self._loader = Loader(inbox.post)
         self._version = 0
+        self._count: ev.CountChanged | None = None
         self._row: rq.RowRequest | None = None
         self._batch: rq.BatchRequest | None = None
         self._list: rq.SummariesRequest | None = None
@@ -120,11 +125,11 @@ class Worker:
         if request.row is not None:
             self._row = rq.RowRequest(request.ticket, request.row)
             self._answer_row()
-        done = session.source is not None and session.source.index_more(INDEX_SLICE)
+        if session.source is not None:
+            session.source.index_more(INDEX_SLICE)  # a small file is known at once
         self._tell_count()
         opened.set()
-        if not done:
-            threading.Thread(target=self._index, name="sftui-index", daemon=True).start()
+        threading.Thread(target=self._index, name="sftui-index", daemon=True).start()
 
     def _tell_source(self) -> None:
         session = self._session
@@ -137,22 +142,32 @@ class Worker:
     def _tell_count(self) -> None:
         assert self._session is not None and self._session.source is not None
         count = self._session.source.count()
-        self.send(ev.CountChanged(count.rows, count.exact, count.fraction))
+        event = ev.CountChanged(count.rows, count.exact, count.fraction)
+        if event != self._count:
+            self._count = event
+            self.send(event)
 
     def _index(self) -> None:
-        """Index the rest of the source in slices, giving way to whatever is asked meanwhile."""
+        """Index the rest of the source in slices, giving way to what is asked meanwhile; then watch it grow."""
         session = self._session
         assert session is not None and session.source is not None
         self._loader.settled.wait(5.0)
-        told = time.monotonic()
         try:
-            while not session.source.index_more(INDEX_SLICE):
-                if time.monotonic() - told > REPORT_EVERY:
-                    told = time.monotonic()
-                    self._tell_count()
-                time.sleep(0.005 if self._inbox.busy() else 0)
-        except SftuiError as error:
-            self.send(ev.WorkerFailed(Problem(str(error)), traceback.format_exc()))
+            self._index_rest(session.source)
+            while True:  # a file that is still being written shows its new rows
+                time.sleep(LOOK_EVERY)
+                if session.source.refresh():
+                    self._index_rest(session.source)
+        except Exception as error:
+            self.send(ev.WorkerFailed(Problem("the rest of the data cannot be indexed", str(error)), traceback.format_exc()))
+
+    def _index_rest(self, source: Source) -> None:
+        told = time.monotonic()
+        while not source.index_more(INDEX_SLICE):
+            if time.monotonic() - told > REPORT_EVERY:
+                told = time.monotonic()
+                self._tell_count()
+            time.sleep(0.005 if self._inbox.busy() else 0)
         self._tell_count()
 
     # --- recipe and tokenizer ---------------------------------------------------------------

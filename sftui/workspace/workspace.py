@@ -13,7 +13,6 @@ import itertools
 import queue
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from sftui.exports.plan import ExportPlan, Prepared, plan_export
@@ -303,8 +302,3 @@ def _cause(code: int | None) -> str:
         names = {-9: "it was killed (out of memory, or no answer for too long)", -11: "a library crashed (segmentation fault)"}
         return names.get(code, f"signal {-code} ended it")
     return f"it stopped with exit code {code}" if code is not None else "its pipe closed"
-
-
-def reopened(options: OpenOptions, recipe: Recipe) -> OpenOptions:
-    """The options that open the same data under another recipe, as a new base."""
-    return replace(options.with_recipe(recipe), base=None)

@@ -156,3 +156,36 @@ def test_a_row_at_hand_is_answered_at_once(open_workspace) -> None:
     workspace.change("length.max", 3)
     assert workspace.cached(0) is None, "an older recipe's row is not at hand any more"
     assert heard.wait(ev.RowReady, proven_row).inspection.row.index == 0
+
+
+def test_a_file_that_grows_shows_its_new_rows(open_workspace, data) -> None:
+    workspace, heard = open_workspace()
+    heard.wait(ev.CountChanged, lambda e: e.exact)
+    with data.open("a") as file:
+        file.write('{"messages": [{"role": "user", "content": "new"}, {"role": "assistant", "content": "row"}]}\n')
+    assert heard.wait(ev.CountChanged, lambda e: e.exact).rows == 41
+    workspace.request_row(40)
+    assert heard.wait(ev.RowReady, lambda e: e.inspection.row.index == 40).inspection.conversation is not None
+
+
+def test_a_tokenizer_without_a_template_is_offered_some(open_workspace, tmp_path) -> None:
+    """google/gemma-2b has none: the event names templates that fit, and one of them makes rows work."""
+    import json
+    import shutil
+
+    from sftui.tokens import builtin
+
+    folder = tmp_path / "gemma-2b"
+    shutil.copytree(builtin.folder("gemma"), folder)
+    config = json.loads((folder / "tokenizer_config.json").read_text())
+    config.pop("chat_template", None)
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    for left in folder.glob("*.jinja"):
+        left.unlink()
+    workspace, heard = open_workspace(tokenizer=str(folder))
+    event = heard.wait(ev.TokenizerChanged, lambda e: e.state != "loading")
+    assert event.templates[0] == "gemma" and "no chat template" in event.message
+    row = heard.wait(ev.RowReady, lambda e: e.inspection.problem is not None).inspection
+    assert row.problem is not None and "chat template" in row.problem.what
+    workspace.change("render.template", f"builtin:{event.templates[0]}")
+    assert heard.wait(ev.RowReady, lambda e: e.inspection.tokens is not None).inspection.problem is None

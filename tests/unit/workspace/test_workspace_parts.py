@@ -77,5 +77,3 @@ def test_options_fold_their_shortcuts_into_the_recipe() -> None:
     options = OpenOptions(("a",), tokenizer="t", revision="r", template="builtin:chatml")
     recipe = options.full_recipe()
     assert (recipe.tokenizer.name, recipe.tokenizer.revision, recipe.render.template) == ("t", "r", "builtin:chatml")
-    again = options.with_recipe(recipe)
-    assert again.full_recipe() == recipe and again.tokenizer is None
