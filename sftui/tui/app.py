@@ -71,6 +71,7 @@ class SftuiApp(App[None], inherit_bindings=False):
         for number in SIGNALS:
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(number, self.exit, None, 128 + number)
+        self.app_resume_signal.subscribe(self, lambda app: self.refresh(layout=True))
 
     def use_theme(self, name: str) -> None:
         self.theme = f"sftui-{name}"

@@ -42,7 +42,7 @@ def test_open_move_zoom_shift_edit_export_quit(tmp_path: Path, columns: int, lin
         terminal.send("l")
         terminal.send("z")
         terminal.until("in words")
-        terminal.send("s")
+        terminal.send("\x1b[Hs")
         terminal.until("nothing precedes")
         terminal.send("szz")
         terminal.until("part")
@@ -209,7 +209,7 @@ def test_nothing_is_written_while_nothing_happens(tmp_path: Path) -> None:
 
 def test_the_editor_gets_a_read_only_copy_and_the_screen_comes_back(tmp_path: Path) -> None:
     script = tmp_path / "editor.sh"
-    script.write_text("#!/bin/sh\necho EDITOR $(ls -l \"$1\" | cut -c1-10); head -c 60 \"$1\"; sleep 0.3\n")
+    script.write_text("#!/bin/sh\necho EDITOR $(ls -l \"$1\" | cut -c1-10); wc -c < \"$1\"; sleep 0.3\n")
     script.chmod(0o755)
     with opened(tmp_path, environment={"VISUAL": str(script)}) as terminal:
         terminal.send("et")
