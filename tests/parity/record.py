@@ -35,13 +35,13 @@ def record(trainer: str, version: str, cases: Sequence[Case], *, force: bool = F
         return 0
     died = 0
     paths = [result_path(trainer, version, case) for case in wanted]
-    for path in paths:
-        path.unlink(missing_ok=True)
     answers = ask(trainer, version, [case.request(path) for case, path in zip(wanted, paths)])
     for case, path, answer in zip(wanted, paths, answers):
         error = answer["error"]
-        died += bool(error) and error["type"] == session.DIED
-        if path.exists():
+        if error and error["type"] == session.DIED:
+            died += 1
+            path.unlink(missing_ok=True)
+        else:
             path.with_suffix(".key").write_text(case.fingerprint())
         outcome = f"{error['type']}: {error['message'][:90]!r}" if error else f"kept {answer['kept']} of {answer['rows_in']}"
         print(f"{case.name:42} {outcome}  {answer['seconds']:.1f} s", flush=True)
