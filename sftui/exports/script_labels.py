@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from sftui.errors import ExportError
@@ -27,8 +28,8 @@ def prepare_function(recipe: Recipe, prepared: Prepared) -> str:
         if detected.format == "text":
             lines += _text(recipe, prepared)
         else:
-            lines += _rendered(recipe, prepared)
-        lines += _tokenized(recipe, prepared)
+            lines += _conversation(recipe, prepared)
+        lines += _by_tag(recipe, prepared) if recipe.mask.rule == "generation_tag" else _tokenized(recipe, prepared)
     lines += _cut(recipe)
     return "\n".join([*_indented_blank(lines), ""])
 
@@ -49,8 +50,8 @@ def _has_prompt(recipe: Recipe, prepared: Prepared) -> bool:
     return recipe.tokenize.mode == "prompt_and_full"
 
 
-def _rendered(recipe: Recipe, prepared: Prepared) -> list[str]:
-    """The rendered text and, where wanted, the prompt rendered alone with the generation prompt."""
+def _conversation(recipe: Recipe, prepared: Prepared) -> list[str]:
+    """The messages, what goes to the chat template beside them, and the text it renders."""
     lines = ["    messages = to_messages(row)"]
     if recipe.mask.rule == "completion":
         if recipe.mask.prompt == "column":
@@ -65,6 +66,8 @@ def _rendered(recipe: Recipe, prepared: Prepared) -> list[str]:
             f'        messages.insert(0, {{"role": "system", "content": {literal(recipe.render.inject_system)}}})',
         ]
     lines += _options(recipe, prepared)
+    if recipe.mask.rule == "generation_tag":
+        return lines
     lines.append("    text = tokenizer.apply_chat_template(messages, tokenize=False, **options)")
     if _has_prompt(recipe, prepared):
         lines.append("    prompt = tokenizer.apply_chat_template(")
@@ -98,7 +101,7 @@ def _tokenized(recipe: Recipe, prepared: Prepared) -> list[str]:
     if options.append_eos == "if_missing_text":
         lines += ["    if not text.endswith(tokenizer.eos_token):", "        text += tokenizer.eos_token"]
     special = f"add_special_tokens={options.add_special_tokens}"
-    offsets = recipe.mask.rule in ("assistant", "generation_tag")
+    offsets = recipe.mask.rule == "assistant"
     if offsets:
         _check_offsets(recipe, prepared)
         lines.append(f"    encoded = tokenizer(text, {special}, return_offsets_mapping=True)")
@@ -116,6 +119,28 @@ def _tokenized(recipe: Recipe, prepared: Prepared) -> list[str]:
         for name in ("input_ids", "prompt_ids") if has_prompt else ("input_ids",):
             lines += [f"    if {name}[:2] == doubled:", f"        del {name}[0]"]
     return [*lines, "", *_labels(recipe, has_prompt)]
+
+
+def _by_tag(recipe: Recipe, prepared: Prepared) -> list[str]:
+    """The mask of the `{% generation %}` tags, as transformers itself draws it."""
+    options = recipe.tokenize
+    if (options.bos, options.append_eos, options.add_special_tokens) != ("keep", "never", False):
+        raise ExportError("preprocess.py cannot express mask.rule generation_tag with ids or text added or dropped",
+                          fix="set tokenize to its defaults, or export the recipe instead")
+    _check_offsets(recipe, prepared)
+    assert prepared.tokenizer is not None
+    source = prepared.template_source or prepared.tokenizer.chat_templates.get("default", "")
+    if not re.search(r"\{%-?\s*generation\s*-?%\}", source):
+        raise ExportError("mask.rule generation_tag trains nothing", why="the chat template has no {% generation %} tag",
+                          fix="use a template with the tag, or mask.rule assistant")
+    return [
+        "",
+        "    encoded = tokenizer.apply_chat_template(",
+        "        messages, tokenize=True, return_dict=True, return_assistant_tokens_mask=True, **options)",
+        '    input_ids = list(encoded["input_ids"])',
+        '    trained = encoded["assistant_masks"]',
+        "    labels = [token if on else IGNORE for token, on in zip(input_ids, trained)]",
+    ]
 
 
 def _check_offsets(recipe: Recipe, prepared: Prepared) -> None:

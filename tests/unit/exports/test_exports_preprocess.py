@@ -107,6 +107,18 @@ def test_all_assistant_turns_can_be_trained(turns: str, tmp_path: Path, plan_for
     assert run_script(plan_for(path, recipe), tmp_path) == shown(path, recipe)
 
 
+def test_generation_tags_can_draw_the_mask(tmp_path: Path, plan_for) -> None:
+    template = tmp_path / "tagged.jinja"
+    template.write_text("{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m.role == 'assistant' %}{% generation %}{{ m.content }}"
+                        "<|im_end|>{% endgeneration %}{% else %}{{ m.content }}<|im_end|>{% endif %}\n{% endfor %}")
+    path = write(tmp_path / "data.jsonl", ROWS["messages"][:2] + ROWS["messages"][7:9])
+    recipe = chatml(mask__rule="generation_tag", render__template=f"file:{template}")
+    wanted = shown(path, recipe)
+    assert len(wanted) == 4 and run_script(plan_for(path, recipe), tmp_path) == wanted
+    with pytest.raises(ExportError, match="has no"):
+        plan_for(path, chatml(mask__rule="generation_tag"))
+
+
 @pytest.mark.parametrize("style", ["newline", "blank_line"])
 def test_other_alpaca_prompts(style: str, tmp_path: Path, plan_for) -> None:
     path = write(tmp_path / "data.jsonl", ROWS["alpaca"])
