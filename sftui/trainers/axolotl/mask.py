@@ -153,10 +153,10 @@ def _reasons(mask: _Mask, locator: Locator, settings: Settings, by_flag: dict[in
 
 def _masked_because(tokens: Tokens, i: int, locator: Locator, settings: Settings, by_flag: dict[int, bool]) -> Reason:
     owner, part = tokens.messages[i], tokens.parts[i]
-    if owner == NOWHERE or owner >= len(locator.turns):
-        return Reason.HEADER
     if part is Part.HEADER:
         return Reason.HEADER
+    if owner == NOWHERE or owner >= len(locator.turns):
+        return Reason.PROMPT
     trained = by_flag.get(owner)
     if trained is False:
         return Reason.FLAG_OFF

@@ -21,7 +21,11 @@ VARLEN = (
 )
 RANDOM = (
     "Axolotl packs rows in random order, a new one each epoch (RandomSampler); sftui packs them in the order of the dataset, "
-    "as curriculum_sampling does"
+    "as curriculum_sampling does; a last batch that is not full is left out in either"
+)
+NUMBERED = (
+    "the attention mask numbers the documents of a pack from 1, as Axolotl does for the model types it lists (llama, qwen, mistral, phi, gemma …); "
+    "for others it is all ones, and with flash, flex, sdpa or eager attention there is none"
 )
 
 

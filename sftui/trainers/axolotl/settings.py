@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sftui.errors import RecipeError
-from sftui.recipe import Recipe
+from sftui.recipe import Recipe, diff
 
 CHAT = "chat_template"
 TOKENIZED = "tokenized"
@@ -28,6 +28,13 @@ OPTIONS = (
     "multipack_real_batches", "curriculum_sampling", "shuffle_merged_datasets", "dataset_exact_deduplication",
     "attn_implementation",
 )
+EFFECTIVE = frozenset((
+    "preset", "data.format", "data.fields", "data.message_keys", "data.role_map", "data.given_labels", "tokenizer.name", "tokenizer.revision",
+    "tokenizer.eos_token", "tokenizer.pad_token", "tokenizer.bos_token", "render.template", "render.kwargs", "mask.rule", "mask.roles",
+    "mask.terminator", "mask.ignore_index", "mask.options", "length.max", "length.over", "length.min_tokens", "length.drop_unlabelled",
+    "pack.strategy", "pack.isolate", "pack.group", "batch.size", "batch.pad_side", "batch.pad_token", "batch.pad_to", "batch.multiple",
+    "batch.attention", "batch.flatten", "batch.labels_pad",
+))
 DEFAULT_MAPPING: Mapping[str, str] = {"role": "role", "content": "content"}
 
 
@@ -65,6 +72,8 @@ def settings_of(recipe: Recipe) -> Settings:
     for name, value in (("train_on_eos", eos), ("train_on_eot", eot)):
         if value not in TRAIN_ON:
             raise RecipeError(f"{name} is `{value}`", fix=f"say one of {', '.join(TRAIN_ON)}")
+    if recipe.mask.rule not in ("turn_content", "all", "auto"):
+        raise RecipeError(f"Axolotl has no mask.rule `{recipe.mask.rule}`", fix="set it to turn_content, or all for train_on_inputs")
     thinking = str(options.get("template_thinking_key") or "reasoning_content")
     mapping = {**DEFAULT_MAPPING, **_strings(options.get("message_property_mappings"), "message_property_mappings")}
     for ours, theirs in (("role", "role"), ("content", "content"), ("reasoning", thinking)):
@@ -105,22 +114,16 @@ def _strings(value: Any, name: str) -> Mapping[str, str]:
     return {str(key): str(item) for key, item in value.items()}
 
 
-def ineffective(recipe: Recipe) -> tuple[str, ...]:
+def ineffective(recipe: Recipe, preset: Recipe) -> tuple[str, ...]:
     """Knobs set in the recipe that Axolotl has nothing for, in a sentence each."""
-    found: list[str] = []
-    mask, render, tokenize = recipe.mask, recipe.render, recipe.tokenize
-    plain = (
-        ("mask.turns", mask.turns != "all"), ("mask.trailing", mask.trailing != "mask"), ("render.inject_system", render.inject_system is not None),
-        ("render.empty_think", render.empty_think != "off"), ("render.mask_template", render.mask_template != "same"),
-        ("tokenize.bos", tokenize.bos != "keep"), ("data.strict_turns", recipe.data.strict_turns != "off"),
-        ("length.coerce_last_to_eos", recipe.length.coerce_last_to_eos), ("loss.weights", recipe.loss.weights != "none"),
-        ("loss.shift", recipe.loss.shift != "internal"),
-    )
-    found.extend(f"{path} has no effect: Axolotl has no key for it" for path, on in plain if on)
-    if mask.options.get("field_tools") not in (None, "tools") or recipe.data.fields.get("tools", "tools") != "tools":
+    options = recipe.mask.options
+    found = [
+        f"{change.path} has no effect: Axolotl has no key for it" for change in diff(preset, recipe)
+        if change.path not in EFFECTIVE
+    ]
+    if options.get("field_tools") not in (None, "tools") or recipe.data.fields.get("tools", "tools") != "tools":
         found.append("field_tools has no effect: Axolotl never hands it to its prompter and reads the column `tools`")
-    if mask.options.get("field_thinking") not in (None, "reasoning_content"):
+    if options.get("field_thinking") not in (None, "reasoning_content"):
         found.append("field_thinking has no effect: Axolotl fills message_property_mappings first, which switches it off")
-    unknown = sorted(set(mask.options) - set(OPTIONS))
-    found.extend(f"mask.options.{name} is no key that sftui knows of Axolotl" for name in unknown)
+    found.extend(f"mask.options.{name} is no key that sftui knows of Axolotl" for name in sorted(set(options) - set(OPTIONS)))
     return tuple(found)

@@ -87,7 +87,9 @@ class Axolotl(Trainer):
             found.append("Axolotl shuffles the rows before training (shuffle_merged_datasets); they are shown in the order of the dataset")
         if recipe.mask.options.get("dataset_exact_deduplication"):
             found.append("dataset_exact_deduplication leaves out rows that become equal; sftui shows them all")
-        return (*found, *ineffective(recipe))
+        if recipe.pack.strategy == PACKS and recipe.batch.attention == "doc_ids":
+            found.append(packing.NUMBERED)
+        return (*found, *ineffective(recipe, self.preset(recipe.preset.partition("@")[2] or None)))
 
     def tokenizer_of(self, tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
         from sftui.trainers.axolotl.vocabulary import prepared
@@ -132,7 +134,7 @@ class Axolotl(Trainer):
         turns = _turns(conversation, recipe, template)
         chat = replace(conversation, messages=tuple(Message(turn) for turn in turns), extra={})
         return render(chat, template, special_tokens=tools.special_tokens, options=replace(recipe.render, inject_system=None),
-                      prompt_messages=None, spans=True)
+                      prompt_messages=None, spans=spans)
 
     def tokenize(self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> Tokens:
         conversation, tokenizer = shaped.conversation, tools.tokenizer

@@ -1,0 +1,282 @@
+"""Axolotl's rules one by one, on small rows of our own and a bundled tokenizer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from golden_records import inspect, with_knobs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sftui import pipeline
+from sftui.model import Example, Inspection
+from sftui.recipe import Recipe
+from sftui.tokens import LoadedTokenizer, load_tokenizer
+from sftui.trainers import preset, trainer_named
+from sftui.trainers.axolotl.instruct import instruct_type
+from sftui.trainers.axolotl.locate import differing
+from sftui.trainers.axolotl.message_keys import message_keys
+from sftui.trainers.axolotl.packing import first_fit, packs_of
+from sftui.trainers.axolotl.parts import chunks, merged
+from sftui.trainers.axolotl.templates import REGISTRY, known
+
+CHAT = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi there."}, {"role": "user", "content": "Bye"},
+        {"role": "assistant", "content": "So long."}]
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> LoadedTokenizer:
+    return load_tokenizer("builtin:chatml", mode="provisional")
+
+
+def made(tokenizer: LoadedTokenizer, rows: Sequence[Mapping[str, Any]], knobs: Mapping[str, Any] | None = None, version: str = "0.19") -> list[Inspection]:
+    """Rows under the preset with some knobs set; the tokenizer's own template is ChatML."""
+    recipe = with_knobs(preset(f"axolotl@{version}"), {"render.template": "axolotl/chatml", **(knobs or {})})
+    return inspect(rows, recipe, pipeline.make_toolbox(recipe, tokenizer))
+
+
+def shown(tokenizer: LoadedTokenizer, one: Inspection) -> str:
+    """The trained text between « and »."""
+    assert one.example is not None, one.problem or one.dropped
+    out, on = b"", False
+    for token, label in zip(one.example.input_ids, one.example.labels):
+        if (label != -100) != on:
+            out += ("»" if on else "«").encode()
+            on = not on
+        out += tokenizer.surface(token) or tokenizer.piece(token).encode()
+    return (out + ("»".encode() if on else b"")).decode()
+
+
+def turn(role: str, text: str) -> str:
+    return f"<|im_start|>{role}\n{text}<|im_end|>\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "first", "last"),
+    [
+        ({}, "«Hi there.<|im_end|>»", "«So long.<|im_end|>»"),
+        ({"train_on_eos": "none"}, "«Hi there.»<|im_end|>", "«So long.»<|im_end|>"),
+        ({"train_on_eos": "last"}, "«Hi there.»<|im_end|>", "«So long.<|im_end|>»"),
+        ({"eot_tokens": []}, "«Hi there.<|im_end|>»", "«So long.<|im_end|>»"),
+    ],
+)
+def test_terminators(tokenizer: LoadedTokenizer, options: dict[str, Any], first: str, last: str) -> None:
+    text = shown(tokenizer, made(tokenizer, [{"messages": CHAT}], {"mask.options": options})[0])
+    assert f"<|im_start|>assistant\n{first}\n" in text and text.endswith(f"<|im_start|>assistant\n{last}\n")
+
+
+def test_all_trains_the_terminator_of_every_turn(tokenizer: LoadedTokenizer) -> None:
+    text = shown(tokenizer, made(tokenizer, [{"messages": CHAT[:2]}], {"mask.options": {"train_on_eos": "all"}})[0])
+    assert text == "<|im_start|>user\nHello«<|im_end|>»\n<|im_start|>assistant\n«Hi there.<|im_end|>»\n"
+
+
+def test_the_generic_terminator_knob_does_what_train_on_eos_does(tokenizer: LoadedTokenizer) -> None:
+    masked = made(tokenizer, [{"messages": CHAT}], {"mask.terminator": "mask"})[0]
+    stated = made(tokenizer, [{"messages": CHAT}], {"mask.options": {"train_on_eos": "none"}})[0]
+    assert masked.example == stated.example
+
+
+def test_version_018_loses_brackets_that_begin_like_its_dummy(tokenizer: LoadedTokenizer) -> None:
+    row = {"messages": [CHAT[0], {"role": "assistant", "content": "[[1], [2]]"}]}
+    new, old = (shown(tokenizer, made(tokenizer, [row], version=version)[0]) for version in ("0.19", "0.18"))
+    assert new.endswith("assistant\n«[[1], [2]]<|im_end|>»\n")
+    assert old.count("«") >= 1 and "«[[1]" not in old and old != new
+
+
+def test_empty_content_trains_nothing_not_even_the_terminator(tokenizer: LoadedTokenizer) -> None:
+    one = made(tokenizer, [{"messages": [CHAT[0], {"role": "assistant", "content": ""}]}])[0]
+    assert one.trained == 0 and any("finds no content" in note for note in one.notes)
+
+
+def test_a_flag_of_a_message_counts_only_where_its_key_is_named(tokenizer: LoadedTokenizer) -> None:
+    row = {"messages": [{**CHAT[0], "t": True}, {**CHAT[1], "t": False}]}
+    assert "«Hi there." in shown(tokenizer, made(tokenizer, [row])[0])
+    named = shown(tokenizer, made(tokenizer, [row], {"data.message_keys": {"train_flag": "t"}})[0])
+    assert named == "<|im_start|>user\n«Hello<|im_end|>»\n" + turn("assistant", "Hi there.")
+
+
+def test_weights_of_parts_are_character_ranges(tokenizer: LoadedTokenizer) -> None:
+    parts = [{"type": "text", "text": "Hi", "weight": 0}, {"type": "text", "text": " there.", "weight": 1}]
+    row = {"messages": [CHAT[0], {"role": "assistant", "content": parts}]}
+    assert "assistant\nHi« there.<|im_end|>»" in shown(tokenizer, made(tokenizer, [row])[0])
+
+
+def test_a_column_system_becomes_a_turn_unless_the_messages_have_one(tokenizer: LoadedTokenizer) -> None:
+    rows = [{"system": "Be kind.", "messages": CHAT[:2]}, {"system": "Be kind.", "messages": [{"role": "system", "content": "Mine."}, *CHAT[:2]]}]
+    first, second = (shown(tokenizer, one) for one in made(tokenizer, rows))
+    assert first.startswith(turn("system", "Be kind.")) and second.startswith(turn("system", "Mine.")) and "kind" not in second
+    assert shown(tokenizer, made(tokenizer, rows, {"mask.options": {"drop_system_message": True}})[0]).startswith("<|im_start|>user")
+
+
+def test_thinking_is_split_off_where_asked_for(tokenizer: LoadedTokenizer) -> None:
+    row = {"messages": [CHAT[0], {"role": "assistant", "content": "<reasoning> hm </reasoning>\n\nYes."}]}
+    one = made(tokenizer, [row], {"mask.options": {"split_thinking": True}})[0]
+    assert one.conversation is not None and dict(one.conversation.messages[1].data) == {
+        "role": "assistant", "reasoning_content": "hm", "content": "Yes."}
+
+
+@pytest.mark.parametrize(
+    ("row", "knobs", "said"),
+    [
+        ({"messages": None}, {}, "no messages"),
+        ({"messages": []}, {}, "is empty"),
+        ({"messages": "[not json"}, {}, "not JSON"),
+        ({"messages": [{"content": "x"}]}, {}, "no role"),
+        ({"messages": CHAT, "tools": {"a": 1}}, {}, "tools are not a list"),
+        ({"messages": CHAT}, {"mask.options": {"eot_tokens": ["<|im_end|>", "<|im_start|>"], "train_on_eot": "all"}}, "differ"),
+        ({"messages": CHAT}, {"mask.rule": "completion"}, "no mask.rule"),
+        ({"messages": CHAT}, {"length.max": 5, "length.over": "error"}, "stops the whole run"),
+        ({"instruction": "x", "output": 7}, {}, "response is not text"),
+        ({"text": 7}, {"mask.options": {"type": "completion"}}, "not text"),
+        ({"segments": [{"text": "x"}]}, {}, "list of label and text"),
+    ],
+)
+def test_what_stops_axolotl_is_a_problem_here(tokenizer: LoadedTokenizer, row: dict[str, Any], knobs: dict[str, Any], said: str) -> None:
+    try:
+        problem = made(tokenizer, [row], knobs)[0].problem
+        found = problem.sentence() if problem else ""
+    except Exception as error:
+        found = str(error)
+    assert said in found
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "said"),
+    [
+        ([{"x": 1}], {}, "no column `messages`"),
+        ([{"instruction": "a"}], {"type": "alpaca"}, "no column `output`"),
+        ([{"text": "a"}], {"type": "pygmalion"}, "does not model"),
+        ([{"text": "a"}], {"type": "completion", "field": "body"}, "no column `body`"),
+    ],
+)
+def test_a_set_that_does_not_fit_is_refused(rows: list[dict[str, Any]], options: dict[str, Any], said: str) -> None:
+    from golden_records import rows_of
+
+    recipe = with_knobs(preset("axolotl@0.19"), {"mask.options": options})
+    refused = trainer_named("axolotl").detect(rows_of(rows), recipe).refused
+    assert refused is not None and said in refused.sentence()
+
+
+def test_without_a_type_the_columns_decide_and_it_is_said() -> None:
+    from golden_records import rows_of
+
+    def found(row: dict[str, Any]) -> tuple[str, str]:
+        detected = trainer_named("axolotl").detect(rows_of([row]), preset("axolotl@0.19"))
+        return detected.format, detected.reason
+
+    assert found({"conversations": [{"from": "human", "value": "x"}]})[0] == "sharegpt"
+    assert found({"instruction": "x", "output": "y"})[1].startswith("Axolotl never guesses: a config must say `type: alpaca`")
+    assert found({"text": "x"})[0] == "text" and found({"segments": []})[0] == "segments"
+    assert found({"input_ids": [1], "labels": [1], "attention_mask": [1]})[0] == "tokenized"
+
+
+def test_long_rows_are_dropped_cut_or_kept(tokenizer: LoadedTokenizer) -> None:
+    row = [{"messages": CHAT}]
+    assert "excess_length_strategy: drop" in (made(tokenizer, row, {"length.max": 10})[0].dropped or "")
+    cut = made(tokenizer, row, {"length.max": 10, "length.over": "cut_right"})[0]
+    assert cut.example is not None and len(cut.example.input_ids) == 10
+    assert "min_sample_len" in (made(tokenizer, row, {"length.min_tokens": 400})[0].dropped or "")
+
+
+@pytest.mark.parametrize(("version", "packs", "dropped"), [("0.19", True, True), ("0.19", False, False), ("0.18", True, False)])
+def test_rows_without_a_trained_token_are_dropped_by_019_with_packing(tokenizer: LoadedTokenizer, version: str, packs: bool, dropped: bool) -> None:
+    knobs = {"pack.strategy": "multipack" if packs else "none"}
+    one = made(tokenizer, [{"messages": CHAT[:1]}], knobs, version)[0]
+    assert (one.dropped is not None) is dropped
+
+
+def test_a_text_is_cut_into_rows(tokenizer: LoadedTokenizer) -> None:
+    one = made(tokenizer, [{"text": "one two three four five six seven " * 6}], {"length.max": 16})[0]
+    assert one.example is not None and one.tokens is not None
+    pieces = [one.example, *one.more]
+    assert [len(piece.input_ids) for piece in pieces[:-1]] == [16] * (len(pieces) - 1)
+    assert sum((list(piece.input_ids) for piece in pieces), []) == list(one.tokens.input_ids)
+    assert pieces[-1].labels[-1] == tokenizer.facts.eos_id
+
+
+def test_segments_are_encoded_one_by_one(tokenizer: LoadedTokenizer) -> None:
+    one = made(tokenizer, [{"segments": [{"label": False, "text": "Hel"}, {"label": True, "text": "lo"}]}])[0]
+    assert shown(tokenizer, one) == "Hel«lo»"
+    assert one.example is not None
+    assert one.example.input_ids == tokenizer.encode("Hel").ids + tokenizer.encode("lo").ids
+
+
+def test_a_token_of_the_config_is_added_behind_the_vocabulary(tokenizer: LoadedTokenizer) -> None:
+    recipe = with_knobs(preset("axolotl@0.19"), {"mask.options": {"tokens": ["<|new|>"]}})
+    changed = trainer_named("axolotl").tokenizer_of(tokenizer, recipe)
+    assert changed.encode("a<|new|>b").ids[1] == tokenizer.facts.vocab_size == changed.facts.vocab_size - 1
+    assert any("no trained embedding" in note for note in changed.facts.notes)
+    assert tokenizer.token_id("<|new|>") is None
+
+
+def test_templates_of_the_registry_that_are_not_known_are_refused_by_name(tokenizer: LoadedTokenizer) -> None:
+    assert set(known()) <= set(REGISTRY) and {"chatml", "llama3", "gemma", "phi_3", "qwen_25", "qwen3", "mistral_v1", "alpaca"} <= set(known())
+    for name, said in (("jamba", "does not have"), ("no-such", "has no chat template")):
+        with pytest.raises(Exception, match=said):
+            trainer_named("axolotl").own_template(name, tokenizer, preset("axolotl@0.19"))
+
+
+def test_only_keys_that_the_template_reads_of_message_reach_it() -> None:
+    assert message_keys("{% for message in messages %}{{ message.role }}{{ message['name'] }}{{ message.a.b }}{% endfor %}", "messages") == {
+        "role", "name", "a", "b"}
+    assert message_keys("{% for m in messages %}{{ m.role }}{{ m.name }}{% endfor %}", "messages") == frozenset()
+    assert "x" in message_keys("{% for message in messages %}{% generation %}{{ message.x }}{% endgeneration %}{% endfor %}", "messages")
+
+
+def test_every_named_type_writes_its_prompt() -> None:
+    row: dict[str, Any] = dict.fromkeys((
+        "instruction", "input", "output", "response", "INSTRUCTION", "RESPONSE", "question", "category", "answer", "article", "summary",
+        "unanswerable_question", "message_1", "message_2", "prompt", "generation", "system", "system_prompt", "solution"), "x y")
+    row["choices"] = ["a", "b"]
+    from sftui.trainers.axolotl.instruct import _LOADED, _STYLED, read_instruct
+
+    for name in (*_LOADED, *_STYLED, "alpaca:chat", "alpaca:chatml", "alpaca:phi", "alpaca_chat.load"):
+        kind = instruct_type(name)
+        assert kind is not None, name
+        conversation = read_instruct(row, kind, "row 0")
+        spans = conversation.extra["spans"]
+        assert conversation.prompt and "".join(conversation.prompt[span.start : span.end] for span in spans) == conversation.prompt
+
+
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_what_differs_is_between_equal_ends(a: str, b: str) -> None:
+    start, end = differing(a, b)
+    assert a[:start] == b[:start] and start <= end <= len(a)
+    assert a[end:] == b[len(b) - (len(a) - end) :] if end < len(a) else True
+
+
+@given(st.lists(st.integers(1, 16), max_size=60), st.integers(16, 40), st.integers(1, 5), st.integers(1, 30), st.booleans())
+def test_every_row_lands_in_one_bin_with_room(lengths: list[int], capacity: int, most: int, group: int, sequential: bool) -> None:
+    bins = first_fit(lengths, capacity, most, group, sequential=sequential)
+    assert sorted(index for members in bins for index in members) == list(range(len(lengths)))
+    assert all(sum(lengths[index] for index in members) <= capacity for members in bins)
+    assert sequential or all(len(members) <= most for members in bins)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9)), max_size=5), st.integers(1, 7), st.integers(1, 3))
+def test_chunks_keep_the_order_and_the_size(gaps: list[tuple[int, int]], size: int, least: int) -> None:
+    ranges, at = [], 0
+    for gap, length in gaps:
+        ranges.append((at + gap, at + gap + length))
+        at += gap + length
+    places = [place for start, end in ranges for place in range(start, end)]
+    runs = [[place for start, end in run for place in range(start, end)] for run in chunks(merged(ranges), size, least)]
+    assert all(least <= len(run) <= size for run in runs)
+    assert [place for run in runs for place in run] == places[: len(places) - (len(places) % size if len(places) % size < least else 0)] or size < least
+
+
+def test_packs_number_their_documents() -> None:
+    examples = [Example((1, 2), (1, -100), (1, 1)), Example((3,), (3,), (1,))]
+    (pack,) = packs_of(examples, [[1, 0]], "doc_ids")
+    assert (pack.input_ids, pack.labels, pack.position_ids, pack.attention_mask) == ((3, 1, 2), (3, 1, -100), (0, 0, 1), (1, 2, 2))
+    assert packs_of(examples, [[0]], "none")[0].attention_mask is None
+
+
+def test_knobs_without_an_effect_are_named() -> None:
+    recipe: Recipe = with_knobs(preset("axolotl@0.19"), {"mask.turns": "last", "mask.options": {"field_tools": "f", "odd": 1}})
+    notes = " ".join(trainer_named("axolotl").notes(recipe))
+    assert "mask.turns has no effect" in notes and "field_tools has no effect" in notes and "mask.options.odd" in notes
+    assert not [note for note in trainer_named("axolotl").notes(preset("axolotl@0.18")) if "no effect" in note]
