@@ -14,7 +14,7 @@ The grid (all zooms, both views):
 
 Around it, each `…_lines(…, width) -> tuple[Line, ...]`: `conversation_lines`, `rendered_lines`,
 `raw_lines`, `boundary_lines`, `batch_lines`, `pack_lines`, `recipe_lines`, `knob_lines`,
-`change_lines`, `diff_lines`, `shift_lines`, `notice_lines`, `token_lines`; one line each:
+`change_lines`, `diff_lines`, `compare_lines`, `count_lines`, `shift_lines`, `notice_lines`, `token_lines`; one line each:
 `row_line`, `token_line`, `header_text`. Search: `find(inspection, kind, query)`. For plain text and
 tests: `plain(lines)`, `role_map(lines)`.
 """
@@ -22,6 +22,7 @@ tests: `plain(lines)`, `role_map(lines)`.
 from sftui.views.batch import batch_lines, pack_lines
 from sftui.views.boundary import boundary_lines, boundary_words, straddler
 from sftui.views.cells import Line, LineBuilder, Over, Role, Segment, crop, line, plain, role_map, wrap
+from sftui.views.compare import compare_lines, count_lines, difference_words
 from sftui.views.draw import draw, draw_lines
 from sftui.views.grid import Action, GridState, Layout, Zoom, apply, settle
 from sftui.views.knobs import (
@@ -70,12 +71,15 @@ __all__ = [
     "boundary_words",
     "change_lines",
     "check_query",
+    "compare_lines",
     "convention",
     "conversation_lines",
+    "count_lines",
     "count_words",
     "crop",
     "diff_lines",
     "diff_text_lines",
+    "difference_words",
     "draw",
     "draw_lines",
     "explain",

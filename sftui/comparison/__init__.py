@@ -1,0 +1,6 @@
+"""The same row under two or more trainers, versions, templates or tokenizers, and the count over a dataset."""
+
+from sftui.comparison.count import ComparisonCount
+from sftui.comparison.rows import Column, RowComparison, Side, compare_row, needs_spans
+
+__all__ = ["Column", "ComparisonCount", "RowComparison", "Side", "compare_row", "needs_spans"]

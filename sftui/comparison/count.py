@@ -1,0 +1,59 @@
+"""How often recipes differ over a dataset, row by row; parts of a dataset can be counted apart and merged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sftui.comparison.rows import RowComparison
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonCount:
+    """What was counted so far; `trained`, `received`, `dropped` and `stopped` hold one figure a side.
+
+    `one_sided` are rows that only some sides keep: they differ, but add no differing tokens.
+    `first` are the first differing rows, at most `keep`.
+    """
+
+    rows: int = 0
+    differing_rows: int = 0
+    differing_tokens: int = 0
+    ids_differing: int = 0
+    labels_differing: int = 0
+    one_sided: int = 0
+    trained: tuple[int, ...] = ()
+    received: tuple[int, ...] = ()
+    dropped: tuple[int, ...] = ()
+    stopped: tuple[int, ...] = ()
+    first: tuple[RowComparison, ...] = ()
+    keep: int = 10
+
+    def plus(self, row: RowComparison) -> ComparisonCount:
+        """The count with one more row."""
+        sides = row.sides
+        return self.merged(ComparisonCount(
+            rows=1, differing_rows=int(row.differs), differing_tokens=row.differing_tokens,
+            ids_differing=row.ids_differing, labels_differing=row.labels_differing, one_sided=int(row.one_sided),
+            trained=tuple(side.trained for side in sides), received=tuple(side.received for side in sides),
+            dropped=tuple(int(side.gone is not None and not side.stopped) for side in sides),
+            stopped=tuple(int(side.stopped) for side in sides),
+            first=(row,) if row.differs else (), keep=self.keep,
+        ))
+
+    def merged(self, later: ComparisonCount) -> ComparisonCount:
+        """This count and that of a later part of the same dataset."""
+        return ComparisonCount(
+            rows=self.rows + later.rows,
+            differing_rows=self.differing_rows + later.differing_rows,
+            differing_tokens=self.differing_tokens + later.differing_tokens,
+            ids_differing=self.ids_differing + later.ids_differing,
+            labels_differing=self.labels_differing + later.labels_differing,
+            one_sided=self.one_sided + later.one_sided,
+            trained=_sum(self.trained, later.trained), received=_sum(self.received, later.received),
+            dropped=_sum(self.dropped, later.dropped), stopped=_sum(self.stopped, later.stopped),
+            first=(*self.first, *later.first)[: self.keep], keep=self.keep,
+        )
+
+
+def _sum(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(a + b for a, b in zip(one, other)) if one and other else one or other

@@ -1,0 +1,188 @@
+"""One row under two or more recipes: which tokens and labels differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sftui.comparison.alignment import Placed, Range, align
+from sftui.model import IGNORE_INDEX, Inspection, Part, Tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What one recipe makes of a row.
+
+    `ids` and `labels` are those that the trainer receives, un-shifted, one a token of `tokens`; a
+    label is IGNORE_INDEX where masked and None where the token is cut and never reaches the trainer.
+    `gone` says why no token does: the row is dropped, or a stage stopped.
+    """
+
+    ids: tuple[int, ...]
+    labels: tuple[int | None, ...]
+    tokens: Tokens | None
+    pieces: int = 0
+    gone: str | None = None
+    stopped: bool = False
+
+    @property
+    def trained(self) -> int:
+        """How many tokens carry loss."""
+        return 0 if self.gone is not None else sum(label is not None and label != IGNORE_INDEX for label in self.labels)
+
+    @property
+    def received(self) -> int:
+        """How many tokens reach the trainer."""
+        return 0 if self.gone is not None else sum(label is not None for label in self.labels)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What stands beside each other: of every side a range of its tokens, and what differs there."""
+
+    cells: tuple[Range, ...]
+    ids_differ: bool = False
+    labels_differ: bool = False
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens it counts for: those of the side that has most."""
+        return max(b - a for a, b in self.cells)
+
+
+@dataclass(frozen=True, slots=True)
+class RowComparison:
+    """The sides of one row, aligned. `columns` are empty where equal rows were not to be aligned."""
+
+    row: int
+    sides: tuple[Side, ...]
+    columns: tuple[Column, ...] = ()
+
+    @property
+    def one_sided(self) -> bool:
+        """Some side gets the row and another does not."""
+        return len({side.gone is None for side in self.sides}) > 1
+
+    @property
+    def differs(self) -> bool:
+        return self.one_sided or self.split_differs or any(c.ids_differ or c.labels_differ for c in self.columns)
+
+    @property
+    def split_differs(self) -> bool:
+        """The sides cut the row into different numbers of examples."""
+        return len({side.pieces for side in self.sides}) > 1
+
+    @property
+    def ids_differing(self) -> int:
+        """Tokens that differ themselves, or that not every side gets."""
+        return sum(column.tokens for column in self.columns if column.ids_differ)
+
+    @property
+    def labels_differing(self) -> int:
+        """Tokens that not every side trains alike."""
+        return sum(column.tokens for column in self.columns if column.labels_differ)
+
+    @property
+    def differing_tokens(self) -> int:
+        return sum(column.tokens for column in self.columns if column.ids_differ or column.labels_differ)
+
+
+def compare_row(inspections: Sequence[Inspection], *, align_equal: bool = True) -> RowComparison:
+    """Two or more inspections of one row, aligned by the characters that their tokens stand for.
+
+    A row that a side drops, or stops at, differs as a whole where another side keeps it; its tokens
+    are then not counted. `align_equal=False` leaves the columns of equal rows out, which saves most
+    of the time over a dataset.
+    """
+    sides = tuple(_side(one) for one in inspections)
+    row = inspections[0].row.index
+    if not align_equal and _equal(sides):
+        return RowComparison(row, sides)
+    shown = [k for k, side in enumerate(sides) if side.tokens is not None]
+    if not shown:
+        return RowComparison(row, sides)
+    nothing: Range = (0, 0)
+    columns = []
+    for cells in align([_placed(inspections[k], sides[k]) for k in shown]):
+        full = [nothing] * len(sides)
+        for k, cell in zip(shown, cells):
+            full[k] = cell
+        columns.append(_column(tuple(full), sides))
+    return RowComparison(row, sides, tuple(columns))
+
+
+def needs_spans(inspections: Sequence[Inspection]) -> bool:
+    """Whether knowing who wrote which token would align these better: ids and texts both differ."""
+    first = inspections[0]
+    return any(
+        one.tokens is not None and first.tokens is not None and one.tokens.input_ids != first.tokens.input_ids
+        and one.rendered is not None and first.rendered is not None and one.rendered.text != first.rendered.text
+        for one in inspections[1:]
+    )
+
+
+def _equal(sides: Sequence[Side]) -> bool:
+    kept = [side for side in sides if side.gone is None]
+    if len(kept) < len(sides):
+        return not kept
+    first = kept[0]
+    return all(side.ids == first.ids and side.labels == first.labels and side.pieces == first.pieces for side in kept[1:])
+
+
+def _side(inspection: Inspection) -> Side:
+    tokens = inspection.tokens
+    if inspection.problem is not None:
+        gone, stopped = inspection.problem.sentence(), True
+    elif inspection.example is None:
+        gone, stopped = inspection.dropped or "it could not be prepared", False
+    else:
+        gone, stopped = None, False
+    if tokens is None or inspection.labels is None:
+        count = len(tokens) if tokens is not None else 0
+        ids = tokens.input_ids if tokens is not None else ()
+        return Side(ids, (None,) * count, tokens, 0, gone, stopped)
+    ids, labels = _received(inspection, tokens)
+    return Side(ids, labels, tokens, 0 if gone is not None else 1 + len(inspection.more), gone, stopped)
+
+
+def _received(inspection: Inspection, tokens: Tokens) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
+    """Ids and labels of each token as the example has them, because that is what is trained on."""
+    assert inspection.labels is not None
+    ids = list(tokens.input_ids)
+    found: list[int | None] = [None] * len(tokens)
+    where = [i for start, end in inspection.labels.kept for i in range(start, end)]
+    for i in where:
+        found[i] = inspection.labels.labels[i]
+    example = inspection.example
+    if example is None or inspection.more:
+        return tuple(ids), tuple(found)
+    skip = 1 if example.shifted else 0
+    if len(example.input_ids) == len(where) - skip and len(example.labels) == len(where) - skip:
+        for i, token_id in zip(where, example.input_ids):
+            ids[i] = token_id
+        for i, label in zip(where[skip:], example.labels):
+            found[i] = IGNORE_INDEX if label == example.ignore_index else label
+        if skip and where:
+            found[where[0]] = IGNORE_INDEX  # its label is dropped with the shift
+    return tuple(ids), tuple(found)
+
+
+def _placed(inspection: Inspection, side: Side) -> Placed:
+    rendered, tokens = inspection.rendered, side.tokens
+    assert tokens is not None
+    text = rendered.text if rendered is not None else ""
+    contents = tuple((s.start, s.end) for s in rendered.spans if s.part is Part.CONTENT) if rendered is not None else ()
+    return Placed(text, contents, side.ids, tokens.starts, tokens.ends)
+
+
+def _column(cells: tuple[Range, ...], sides: Sequence[Side]) -> Column:
+    here = [
+        ([i for i in range(a, b) if side.labels[i] is not None], side) for (a, b), side in zip(cells, sides) if side.gone is None
+    ]
+    if len(here) < 2:
+        return Column(cells)
+    ids = {tuple(side.ids[i] for i in kept) for kept, side in here}
+    if len(ids) > 1:
+        trained = {any(side.labels[i] != IGNORE_INDEX for i in kept) for kept, side in here}
+        return Column(cells, True, len(trained) > 1)
+    return Column(cells, False, len({tuple(side.labels[i] for i in kept) for kept, side in here}) > 1)

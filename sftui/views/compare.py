@@ -1,0 +1,173 @@
+"""Two or more recipes side by side for one row: tokens aligned in columns, one mask line a side.
+
+Nothing is told by colour alone: █ trained, ░ masked, ✂ cut, a blank where a side has no such
+token; the last line of a band marks what differs: ≠ the label, ~ the token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sftui.comparison import Column, ComparisonCount, RowComparison, Side
+from sftui.model import IGNORE_INDEX
+from sftui.text import cell_width, clip, fit, visible, visible_token
+from sftui.views.cells import Line, LineBuilder, Role, crop, line
+from sftui.views.table import CUT, MASKED, TRAINED
+
+LABEL_DIFFERS = "≠"
+TOKEN_DIFFERS = "~"
+WIDEST = 14
+"""Cells that one column takes at most; a longer token is clipped."""
+
+ROLES = {TRAINED: Role.TRAINED, MASKED: Role.MASKED, CUT: Role.CUT, " ": Role.PLAIN}
+
+
+def compare_lines(comparison: RowComparison, names: Sequence[str], width: int, *, differing: bool = False) -> tuple[Line, ...]:
+    """Every line of the comparison at `width` cells; `differing` leaves out bands in which nothing differs.
+
+    `names` are the sides' names, e.g. `trl@1.16`; letters A, B, … stand for them where there is no room.
+    """
+    lines = [crop(head, width) for head in _heads(comparison, names)]
+    gutter = _gutter(names, width)
+    widths = [_width(comparison, column) for column in comparison.columns]
+    for start, end in _bands(widths, width - gutter):
+        band = comparison.columns[start:end]
+        if differing and not any(c.ids_differ or c.labels_differ for c in band):
+            continue
+        lines.append(())
+        lines += [crop(cells, width) for cells in _band(comparison, names, band, widths[start:end], gutter)]
+    return tuple(lines)
+
+
+def difference_words(comparison: RowComparison) -> str:
+    """What differs in a row, in words."""
+    if comparison.one_sided:
+        return "only some get this row"
+    parts = []
+    if comparison.labels_differing:
+        parts.append(f"{comparison.labels_differing:,} label{'s' if comparison.labels_differing != 1 else ''} differ")
+    if comparison.ids_differing:
+        parts.append(f"{comparison.ids_differing:,} token{'s' if comparison.ids_differing != 1 else ''} differ")
+    if comparison.split_differs:
+        parts.append(f"cut into {' or '.join(str(side.pieces) for side in comparison.sides)} examples")
+    return ", ".join(parts) or "nothing differs"
+
+
+def count_lines(count: ComparisonCount, names: Sequence[str], width: int) -> tuple[Line, ...]:
+    """The count over a dataset: how many rows and tokens differ, and each side's totals."""
+    lines = [line((count_words(count), Role.TITLE))]
+    longest = max((cell_width(visible(name)) for name in names), default=0)
+    for number, name in enumerate(names):
+        trained, received = count.trained[number] if count.trained else 0, count.received[number] if count.received else 0
+        share = f" ({trained * 100 / received:.1f} %)" if received else ""
+        told = f"{trained:,} of {received:,} tokens trained{share}"
+        for figure, words in ((count.dropped, "rows dropped"), (count.stopped, "rows that it cannot prepare")):
+            if figure and figure[number]:
+                told += f", {figure[number]:,} {words}"
+        lines.append(line((f"{_letter(number)} ", Role.LABEL), (fit(visible(name), longest), Role.KEY), f"  {told}"))
+    return tuple(crop(cells, width) for cells in lines)
+
+
+def count_words(count: ComparisonCount) -> str:
+    """The count in one sentence."""
+    if not count.differing_rows:
+        return f"nothing differs in {count.rows:,} row{'s' if count.rows != 1 else ''}"
+    parts = f"{count.differing_rows:,} of {count.rows:,} rows differ"
+    if count.differing_tokens:
+        parts += f", in {count.differing_tokens:,} tokens ({count.labels_differing:,} by label, {count.ids_differing:,} by id)"
+    if count.one_sided:
+        parts += f"; {count.one_sided:,} of these rows reach only some of the sides"
+    return parts
+
+
+def _heads(comparison: RowComparison, names: Sequence[str]) -> Iterator[Line]:
+    longest = max(cell_width(visible(name)) for name in names)
+    for number, (side, name) in enumerate(zip(comparison.sides, names)):
+        told = visible(side.gone) if side.gone is not None else f"{side.trained:,} of {side.received:,} trained"
+        if side.gone is not None:
+            told = f"{'stops' if side.stopped else 'dropped'}: {told}"
+        yield line((f"{_letter(number)} ", Role.LABEL), (fit(visible(name), longest), Role.KEY), f"  {told}")
+    yield line((f"{LABEL_DIFFERS} label  {TOKEN_DIFFERS} token  ", Role.DIM), (difference_words(comparison), Role.TITLE))
+
+
+def _letter(number: int) -> str:
+    return chr(ord("A") + number) if number < 26 else str(number + 1)
+
+
+def _gutter(names: Sequence[str], width: int) -> int:
+    """The room before the columns: the whole name where a tenth of the width holds it, else its letter."""
+    longest = max(cell_width(visible(name)) for name in names) + 3
+    return longest if longest <= width // 8 else 2
+
+
+def _width(comparison: RowComparison, column: Column) -> int:
+    """The cells that a column takes."""
+    return max(1, *(cell_width(_token_text(side, cell)) for side, cell in zip(comparison.sides, column.cells)))
+
+
+def _bands(widths: Sequence[int], room: int) -> Iterator[tuple[int, int]]:
+    """Which columns stand in each band, as half-open ranges."""
+    start = used = 0
+    for number, width in enumerate(widths):
+        if number > start and used + width > room:
+            yield start, number
+            start, used = number, 0
+        used += width + 1
+    if start < len(widths):
+        yield start, len(widths)
+
+
+def _band(
+    comparison: RowComparison, names: Sequence[str], band: Sequence[Column], widths: Sequence[int], gutter: int
+) -> Iterator[Line]:
+    sides = comparison.sides
+    texts = [[_token_text(side, column.cells[k]) for column in band] for k, side in enumerate(sides)]
+    shown = [k for k, side in enumerate(sides) if side.tokens is not None]
+    alike = all(texts[k] == texts[shown[0]] for k in shown)
+    if alike and shown:
+        yield _tokens_line("", texts[shown[0]], widths, gutter)
+    for k in shown:
+        label = f"{_letter(k)} {visible(names[k])}" if gutter > 2 else _letter(k)
+        if not alike:
+            yield _tokens_line(label, texts[k], widths, gutter)
+            label = ""
+        yield _loss_line(label, sides[k], [column.cells[k] for column in band], widths, gutter)
+    if any(c.ids_differ or c.labels_differ for c in band):
+        builder = LineBuilder().add(" " * gutter)
+        for column, width in zip(band, widths):
+            mark = LABEL_DIFFERS if column.labels_differ else TOKEN_DIFFERS if column.ids_differ else " "
+            builder.add(mark * width, Role.CHANGED if mark != " " else Role.PLAIN).add(" ")
+        yield builder.line()
+
+
+def _tokens_line(label: str, texts: Sequence[str], widths: Sequence[int], gutter: int) -> Line:
+    builder = LineBuilder().add(fit(label, gutter), Role.LABEL)
+    for text, width in zip(texts, widths):
+        builder.add(fit(text, width)).add(" ")
+    return builder.line()
+
+
+def _loss_line(label: str, side: Side, cells: Sequence[tuple[int, int]], widths: Sequence[int], gutter: int) -> Line:
+    builder = LineBuilder().add(fit(label, gutter), Role.LABEL)
+    for (start, end), width in zip(cells, widths):
+        glyphs = [_glyph(side, i) for i in range(start, end)] or [" "]
+        each = [width // len(glyphs)] * len(glyphs)
+        each[-1] += width - sum(each)
+        for glyph, room in zip(glyphs, each):
+            builder.add(glyph * room, ROLES[glyph])
+        builder.add(" ")
+    return builder.line()
+
+
+def _glyph(side: Side, token: int) -> str:
+    label = side.labels[token]
+    if label is None or side.gone is not None:
+        return CUT
+    return MASKED if label == IGNORE_INDEX else TRAINED
+
+
+def _token_text(side: Side, cell: tuple[int, int]) -> str:
+    tokens = side.tokens
+    if tokens is None:
+        return ""
+    return clip("|".join(visible_token(tokens.surfaces[i], tokens.pieces[i]) for i in range(*cell)), WIDEST)

@@ -1,0 +1,81 @@
+"""A dataset under two or more recipes: one session a recipe, row by row beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sftui.comparison import ComparisonCount, RowComparison, compare_row, needs_spans
+from sftui.errors import ConversationError, SftuiError
+from sftui.recipe import Recipe
+from sftui.workspace.session import Session
+
+if TYPE_CHECKING:
+    from sftui.model import Row
+    from sftui.workspace.options import OpenOptions
+
+
+class Comparing:
+    """The rows of the first recipe's data under every recipe; tokenizers of one name are loaded once."""
+
+    def __init__(self, options: OpenOptions, recipes: Sequence[Recipe]) -> None:
+        self.sessions = [Session(replace(options, recipe=recipe, tokenizer=None, revision=None, template=None), recipe) for recipe in recipes]
+
+    def open(self) -> None:
+        """Open the data and load every tokenizer; SftuiError where a recipe cannot be followed at all."""
+        for number, session in enumerate(self.sessions):
+            session.open()
+            if session.refused is not None:
+                problem = session.refused
+                raise ConversationError(problem.what, where=session.recipe.preset if number else "", why=problem.why, fix=problem.fix)
+            wanted = (session.recipe.tokenizer.name, session.recipe.tokenizer.revision)
+            loaded = next((other.tokenizer for other in self.sessions[:number]
+                           if (other.recipe.tokenizer.name, other.recipe.tokenizer.revision) == wanted), None)
+            if loaded is not None:
+                session.set_tokenizer(loaded)
+            else:
+                session.load_tokenizer("proven")
+            if session.tools_problem is not None:
+                problem = session.tools_problem
+                raise SftuiError(problem.what, where=session.recipe.preset if number else "", why=problem.why, fix=problem.fix)
+
+    def rows(self, limit: int | None = None, sample: int | None = None) -> Iterator[Row]:
+        """The rows to compare: all, the first `limit`, or `sample` of them at even distances."""
+        source = self.sessions[0].source
+        assert source is not None
+        if sample is None:
+            for number, row in enumerate(source.rows()):
+                if limit is not None and number >= limit:
+                    return
+                yield row
+            return
+        while not source.index_more(1.0):
+            pass
+        count = source.count().rows if limit is None else min(limit, source.count().rows)
+        for number in range(min(sample, count)):
+            yield source.row(number * count // min(sample, count))
+
+    def total(self, limit: int | None, sample: int | None) -> int | None:
+        """How many rows that will be, where it is known."""
+        known = self.sessions[0].count_now()
+        figures = [figure for figure in (known, limit, sample) if figure is not None]
+        return min(figures) if figures else None
+
+    def compare(self, row: Row, *, align_equal: bool = True) -> RowComparison:
+        """One row under every recipe, aligned."""
+        made = [session.inspect_row(row, spans=align_equal) for session in self.sessions]
+        if not align_equal and needs_spans(made):
+            made = [session.inspect_row(row) for session in self.sessions]
+        return compare_row(made, align_equal=align_equal)
+
+    def count(self, rows: Iterable[Row], keep: int = 10) -> Iterator[ComparisonCount]:
+        """The count after each row."""
+        counted = ComparisonCount(keep=keep)
+        for row in rows:
+            counted = counted.plus(self.compare(row, align_equal=False))
+            yield counted
+
+    def close(self) -> None:
+        for session in self.sessions:
+            session.close()
