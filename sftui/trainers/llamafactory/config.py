@@ -181,7 +181,7 @@ def _data(entry: Mapping[str, Any], recipe: Recipe, where: str) -> Recipe:
 
 
 def _entry_note(name: str, key: str, value: Any) -> KeyNote:
-    path = f"{INFO}.{name}.{key}"
+    path = f"dataset_info.{name}.{key}"
     if key == "num_samples" and value is not None:
         return KeyNote(path, value, KeyUse.UNSUPPORTED, "rows are drawn at random: sftui shows all rows")
     if key == "folder" and value is not None:

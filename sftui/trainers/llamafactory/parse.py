@@ -7,11 +7,13 @@ A tokenizer without a template, or with several, gets the template `empty`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sftui.errors import TemplateError
-from sftui.templates import ChatTemplate
 from sftui.trainers.llamafactory.registry import PLACEHOLDER, TEMPLATES, Kind, SlotTemplate
+
+if TYPE_CHECKING:
+    from sftui.templates import ChatTemplate
 
 
 def parse(templates: Mapping[str, ChatTemplate], special_tokens: Mapping[str, Any], prefix: str) -> SlotTemplate:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sftui import labels as label_rules
 from sftui.conversations import Detected
@@ -35,7 +35,6 @@ from sftui.model import (
 )
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize
-from sftui.templates import ChatTemplate
 from sftui.tokens import LoadedTokenizer, tokenize
 from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels, pad_token_id
@@ -45,6 +44,9 @@ from sftui.trainers.llamafactory.jinja import source
 from sftui.trainers.llamafactory.registry import PLACEHOLDER, TEMPLATES, Slots, SlotTemplate, Special
 from sftui.trainers.llamafactory.special import fix_special_tokens
 from sftui.trainers.llamafactory.tools import FORMATS
+
+if TYPE_CHECKING:
+    from sftui.templates import ChatTemplate
 
 OWN = "llamafactory/"
 
@@ -102,6 +104,8 @@ class LlamaFactory(Trainer):
 
     def own_template(self, name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> ChatTemplate:
         """The template as the jinja that LLaMA-Factory would save; rows are rendered from its slots."""
+        from sftui.templates import ChatTemplate
+
         template = _named(recipe)
         assert template is not None
         return ChatTemplate(source(template, tokenizer), f"{OWN}{name}")

@@ -1,0 +1,244 @@
+"""LLaMA-Factory's rules one by one: rows, templates, masks, cuts and packs, on the bundled tokenizers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any
+
+import pytest
+from golden_records import inspect, with_knobs
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sftui import pipeline
+from sftui.model import IGNORE_INDEX, Example, Inspection, Part, Reason
+from sftui.recipe import Recipe
+from sftui.tokens import load_tokenizer
+from sftui.trainers import preset, trainer_named
+from sftui.trainers.llamafactory import length
+from sftui.trainers.llamafactory.registry import NAMES
+from sftui.trainers.llamafactory.tools import FORMATS, describe
+
+TURNS = [
+    {"from": "system", "value": "Be brief."}, {"from": "human", "value": "What is 2+2?"}, {"from": "gpt", "value": "4"},
+    {"from": "human", "value": "And 3+3?"}, {"from": "gpt", "value": "6"},
+]
+TOOLS = '[{"name": "add", "description": "Adds.", "parameters": {"properties": {"a": {"type": "int"}}, "required": ["a"]}}]'
+
+
+def seen(rows: Sequence[Mapping[str, Any]], knobs: Mapping[str, Any] | None = None, tokenizer: str = "builtin:chatml") -> list[Inspection]:
+    recipe = with_knobs(preset("llamafactory@0.9"), {"render.template": "llamafactory/chatml", **(knobs or {})})
+    return inspect(rows, recipe, pipeline.make_toolbox(recipe, load_tokenizer(tokenizer)))
+
+
+def one(turns: Sequence[Mapping[str, Any]], knobs: Mapping[str, Any] | None = None, **more: Any) -> Inspection:
+    return seen([{"conversations": list(turns), **more}], knobs)[0]
+
+
+def trained_text(row: Inspection) -> str:
+    """The text of the trained tokens, runs parted by |."""
+    assert row.tokens and row.labels and row.rendered
+    runs, before = [], False
+    for start, end, label in zip(row.tokens.starts, row.tokens.ends, row.labels.labels):
+        if label != IGNORE_INDEX:
+            text = row.rendered.text[start:end] if start >= 0 else "<eos>"
+            if before:
+                runs[-1] += text
+            else:
+                runs.append(text)
+        before = label != IGNORE_INDEX
+    return "|".join(runs)
+
+
+@pytest.mark.parametrize(
+    ("knobs", "expected"),
+    [
+        ({}, "4<|im_end|>\n|6<|im_end|>\n"),
+        ({"mask.turns": "last"}, "6<|im_end|>\n"),
+        ({"mask.terminator": "mask", "mask.trailing": "mask"}, "4|6"),
+    ],
+)
+def test_answers_and_what_follows_them_are_trained(knobs: Mapping[str, Any], expected: str) -> None:
+    assert trained_text(one(TURNS, knobs)) == expected
+
+
+def test_train_on_prompt_trains_everything() -> None:
+    row = one(TURNS, {"mask.rule": "all"})
+    assert row.labels and row.tokens and row.labels.labels == row.tokens.input_ids
+
+
+def test_both_masks_are_refused() -> None:
+    row = one(TURNS, {"mask.rule": "all", "mask.turns": "last"})
+    assert row.problem and "incompatible" in row.problem.sentence()
+
+
+def test_who_wrote_what() -> None:
+    row = one(TURNS[:3])
+    assert row.tokens and row.rendered
+    text = {
+        (message, part): "".join(row.rendered.text[s.start:s.end] for s in row.rendered.spans if (s.message, s.part) == (message, part))
+        for message, part in {(s.message, s.part) for s in row.rendered.spans}
+    }
+    assert text[(0, Part.CONTENT)] == "Be brief." and text[(1, Part.CONTENT)] == "What is 2+2?" and text[(2, Part.CONTENT)] == "4"
+    assert text[(2, Part.HEADER)] == "<|im_start|>assistant\n" and text[(2, Part.TERMINATOR)] == "<|im_end|>"
+    assert "".join(row.rendered.text[s.start:s.end] for s in row.rendered.spans) == row.rendered.text
+    assert [s.start for s in row.rendered.spans[1:]] == [s.end for s in row.rendered.spans[:-1]]
+
+
+@pytest.mark.parametrize(
+    ("turns", "why"),
+    [
+        (TURNS[:2], "Invalid message count: 1"),
+        ([*TURNS[:2], *TURNS[1:3]], "Invalid role tag: `human`"),
+        ([TURNS[2], TURNS[1]], "Invalid role tag: `gpt`"),
+        ([*TURNS[1:3], TURNS[0]], "Invalid role tag: `system`"),
+        ([], "no messages"),
+    ],
+)
+def test_rows_that_do_not_alternate_are_dropped(turns: Sequence[Mapping[str, Any]], why: str) -> None:
+    row = seen([{"conversations": TURNS}, {"conversations": list(turns)}])[1]
+    assert row.dropped and why in row.dropped and row.example is None and row.problem is None
+
+
+def test_when_all_sampled_rows_drop_the_user_is_told() -> None:
+    from golden_records import rows_of
+
+    found = pipeline.detect(rows_of([{"conversations": TURNS[:2]}]), preset("llamafactory@0.9"))
+    assert any("Cannot find valid samples" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("system", "tools", "expected"),
+    [(None, None, "detailed thinking off"), ("Hi.", None, "Hi.\ndetailed thinking off"), ("Hi. detailed thinking on", None, "Hi. detailed thinking on"),
+     ("Hi.", TOOLS, "Hi.\n")],
+)
+def test_formatting_openai_writes_into_the_system_text(system: str | None, tools: str | None, expected: str) -> None:
+    turns = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
+    turns = [{"role": "system", "content": system}, *turns] if system else turns
+    knobs = {
+        "data.format": "messages", "data.fields": {"messages": "messages", "tools": "tools"},
+        "data.message_keys": {"role": "role", "content": "content"},
+        "data.role_map": {"user": "user", "assistant": "assistant", "system": "system"},
+    }
+    row = seen([{"messages": turns, "tools": tools}], knobs)[0]
+    assert row.conversation and row.conversation.messages[0].content == expected
+
+
+def test_openai_tool_results_are_joined_and_calls_become_a_function_turn() -> None:
+    turns = [
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "add", "arguments": {"a": 1}}}]},
+        {"role": "tool", "content": "1"}, {"role": "tool", "content": "2"}, {"role": "assistant", "content": "done"},
+    ]
+    knobs = {
+        "data.format": "messages", "data.fields": {"messages": "messages"}, "data.message_keys": {"role": "role", "content": "content"},
+        "data.role_map": {"user": "user", "assistant": "assistant", "tool": "observation", "function_call": "function"},
+    }
+    row = seen([{"messages": turns}], knobs)[0]
+    assert row.conversation and [m.role for m in row.conversation.messages] == ["system", "user", "function", "observation", "assistant"]
+    assert row.conversation.messages[3].content == "1\n</tool_response>\n<tool_response>\n2"
+    assert row.rendered and 'Action: add\nAction Input: {"a": 1}' in row.rendered.text
+
+
+@pytest.mark.parametrize(("thinking", "trained"), [(True, "<think>\n\n</think>\n\n4<|im_end|>\n"), (False, "4<|im_end|>\n"), (None, "4<|im_end|>\n")])
+def test_an_empty_thought_is_trained_or_belongs_to_the_prompt(thinking: bool | None, trained: str) -> None:
+    row = one(TURNS[:3], {"render.template": "llamafactory/qwen3", "render.kwargs": {"enable_thinking": thinking}})
+    assert trained_text(row) == trained
+    assert row.rendered and row.rendered.text.count("<think>\n\n</think>\n\n") == 1
+
+
+def test_thoughts_of_earlier_turns_go_with_mask_history() -> None:
+    turns = [{**turn, "value": f"<think>\nhm\n</think>\n\n{turn['value']}"} if turn["from"] == "gpt" else turn for turn in TURNS]
+    knobs = {"render.template": "llamafactory/qwen3", "mask.turns": "last"}
+    row, kept = one(turns, knobs), one(turns, {**knobs, "render.kwargs": {"preserve_thinking": True}})
+    assert row.rendered and row.rendered.text.count("hm") == 1
+    assert kept.rendered and kept.rendered.text.count("hm") == 2
+
+
+def test_efficient_eos_labels_the_next_turn() -> None:
+    row = one(TURNS, {"render.template": "llamafactory/breeze"})
+    assert row.tokens and row.labels
+    at = [i for i, reason in enumerate(row.labels.reasons) if reason is Reason.EFFICIENT_EOS]
+    eos = row.tokens.input_ids[-1]
+    assert len(at) == 1 and row.labels.labels[at[0]] == eos != row.tokens.input_ids[at[0]]
+    assert row.labels.reasons[-1] is Reason.APPENDED
+
+
+def test_a_missing_stop_word_is_added_to_the_tokenizer() -> None:
+    recipe = with_knobs(preset("llamafactory@0.9"), {"render.template": "llamafactory/phi"})
+    before = load_tokenizer("builtin:chatml")
+    after = trainer_named("llamafactory").tokenizer_of(before, recipe)
+    assert before.token_id("<|end|>") is None and after.token_id("<|end|>") == before.facts.vocab_size == after.facts.vocab_size - 1
+    assert after.facts.eos_token == "<|end|>" and any("resize_vocab" in note for note in after.facts.notes)
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_every_template_renders_tools_and_many_turns(name: str) -> None:
+    turns = [*TURNS, {"from": "human", "value": "Add."}, {"from": "function_call", "value": '{"name": "add", "arguments": {"a": 1}}'},
+             {"from": "observation", "value": "1"}, {"from": "gpt", "value": "1"}]
+    row = one(turns, {"render.template": f"llamafactory/{name}"}, tools=TOOLS)
+    assert row.problem is None and row.example is not None and row.rendered is not None
+    assert "add" in row.rendered.text and row.example.trained > 0
+
+
+def test_the_registry_template_is_also_a_jinja() -> None:
+    recipe: Recipe = with_knobs(preset("llamafactory@0.9"), {"render.template": "llamafactory/qwen"})
+    tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml"))
+    row = inspect([{"conversations": TURNS[1:3]}], recipe, tools)[0]
+    text, _ = tools.templates["default"].text(
+        [{"role": "user", "content": "What is 2+2?"}, {"role": "assistant", "content": "4"}], variables=tools.special_tokens)
+    assert row.rendered and row.rendered.text == text
+
+
+@pytest.mark.parametrize(
+    ("content", "why"), [(None, "no text"), (7, "no text")],
+)
+def test_content_that_is_no_text_stops_the_run(content: Any, why: str) -> None:
+    row = one([TURNS[1], {"from": "gpt", "value": content}])
+    assert row.problem and why in row.problem.sentence()
+
+
+@pytest.mark.parametrize("tools", ["not json", '[{"name": "add"}]', '{"name": "add"}'])
+def test_tools_that_cannot_be_written_stop_the_run(tools: str) -> None:
+    row = one(TURNS, {"render.template": "llamafactory/default"}, tools=tools)
+    assert row.problem and "LLaMA-Factory stops" in row.problem.sentence()
+
+
+def test_the_llama3_tool_text_holds_the_day() -> None:
+    assert "Today Date: 05 Mar 2026\n" in describe(TOOLS, "llama3", date(2026, 3, 5))
+    assert all(describe("[]", name, date(2026, 3, 5)) == "" for name in FORMATS)
+
+
+sizes = st.integers(0, 400)
+
+
+@given(sizes, sizes, st.integers(0, 300))
+def test_shares_never_exceed_the_room_nor_the_turn(source: int, target: int, room: int) -> None:
+    if source + target == 0:
+        return
+    a, b = length.shares(source, target, room)
+    assert 0 <= a <= source and 0 <= b <= target and a + b <= max(room, 0) + 0
+    if source + target <= room:
+        assert (a, b) == (source, target)
+
+
+@given(st.lists(st.tuples(st.integers(1, 60), st.integers(1, 60)), min_size=1, max_size=6), st.integers(1, 200), st.booleans())
+def test_a_cut_row_fits_and_serves_turns_in_order(pairs: list[tuple[int, int]], cutoff: int, last_first: bool) -> None:
+    kept = length.cut(pairs, cutoff, reserved=0, last_first=last_first)
+    assert sum(map(sum, kept)) <= cutoff
+    order = kept[::-1] if last_first else kept
+    whole = pairs[::-1] if last_first else pairs
+    shortened = [i for i, (a, b) in enumerate(zip(order, whole)) if a != b]
+    assert all(pair == (0, 0) for pair in (order[shortened[0] + 1:] if shortened and sum(map(sum, kept)) == cutoff else []))
+
+
+@given(st.lists(st.integers(1, 40), max_size=30), st.integers(8, 64), st.booleans())
+def test_packs_hold_every_row_that_fits_once(lengths: list[int], size: int, neat: bool) -> None:
+    examples = [Example(tuple(range(1, n + 1)), tuple(range(1, n + 1)), (1,) * n) for n in lengths]
+    packs = length.pack(examples, size, 0, neat=neat)
+    held = sorted(index for pack in packs for index, _, _ in pack.documents)
+    assert held == [i for i, n in enumerate(lengths) if n < size]
+    for pack in packs:
+        assert len(pack.input_ids) == len(pack.labels) == len(pack.position_ids or ()) == len(pack.attention_mask or ()) == size
+        assert pack.attention_mask and (set(pack.attention_mask) == {1} if not neat else max(pack.attention_mask) == len(pack.documents))
