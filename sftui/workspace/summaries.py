@@ -11,10 +11,10 @@ from sftui.workspace.requests import SummariesRequest
 from sftui.workspace.session import Session
 
 PREVIEW = 200
-HEAVY = 64 << 10
-"""Bytes above which a row waits until the others are listed; one slice would not hold it."""
-TOO_HEAVY = 2 << 20
-"""Bytes above which a row is tokenized only when it is opened."""
+HEAVY = 16 << 10
+"""Bytes above which a row waits until the others are listed: its some 4,000 tokens take about 20 ms."""
+TOO_HEAVY = 256 << 10
+"""Bytes above which a row is tokenized only when it is opened: a row asked for meanwhile would wait too long."""
 SEND_EVERY = 0.05
 
 

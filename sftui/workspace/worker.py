@@ -30,7 +30,7 @@ from sftui.workspace.loader import Loaded, Loader
 from sftui.workspace.memory import trim
 from sftui.workspace.search import search
 from sftui.workspace.session import Session
-from sftui.workspace.summaries import summaries
+from sftui.workspace.summaries import TOO_HEAVY, summaries, summary
 
 if TYPE_CHECKING:
     from sftui.sources import Source
@@ -220,6 +220,8 @@ class Worker:
             assert self._session is not None
             inspection = self._session.inspect(self._row.index)
             self.send(ev.RowReady(self._row.ticket, self._version, inspection))
+            if self._list is not None and inspection.row.size > TOO_HEAVY:
+                self.send(ev.SummariesReady(self._list.ticket, self._version, (summary(inspection),)))
 
     def _answer_batch(self) -> None:
         asked = self._batch

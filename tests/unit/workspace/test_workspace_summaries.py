@@ -1,0 +1,55 @@
+"""The row list: what a line says, and that heavy rows wait for the others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from sftui.recipe import Recipe, changed
+from sftui.workspace import OpenOptions
+from sftui.workspace.requests import SummariesRequest
+from sftui.workspace.session import Session
+from sftui.workspace.summaries import HEAVY, PREVIEW, TOO_HEAVY, summaries
+
+
+def chat(text: str, answer: str = "yes") -> dict[str, Any]:
+    return {"messages": [{"role": "user", "content": text}, {"role": "assistant", "content": answer}]}
+
+
+def lines_of(path: Path, rows: list[Any], **knobs: Any) -> list[Any]:
+    path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
+    recipe = changed(Recipe(), "tokenizer.name", "builtin:chatml")
+    for name, value in knobs.items():
+        recipe = changed(recipe, name.replace("__", "."), value)
+    session = Session(OpenOptions((str(path),)), recipe)
+    session.open()
+    session.load_tokenizer()
+    return [row for part in summaries(session, SummariesRequest(1, 0, 100), 1) if part is not None for row in part.rows]
+
+
+def test_a_line_says_what_happens_to_the_row(tmp_path: Path) -> None:
+    user_last = {"messages": [{"role": "user", "content": "no answer"}]}
+    fine, dropped, broken, long = lines_of(tmp_path / "a.jsonl", [
+        chat("  two \n words "), user_last, "{", chat("x", "many words " * 60),
+    ], length__max=20)
+    assert (fine.preview, fine.dropped, fine.problem, fine.cut) == ("two words", None, None, 0)
+    assert fine.tokens and 0 < fine.trained < fine.tokens
+    assert dropped.dropped is not None and dropped.trained == 0
+    assert broken.problem is not None and broken.tokens is None and broken.preview == "{"
+    assert long.cut == long.tokens - 20 and long.trained <= 20
+
+
+def test_heavy_rows_are_named_first_and_counted_last(tmp_path: Path) -> None:
+    rows = [chat("h" * (HEAVY + 10)), chat("light"), chat("t " * TOO_HEAVY)]
+    seen = lines_of(tmp_path / "a.jsonl", rows)
+    assert [(row.index, row.tokens is not None) for row in seen] == [(0, False), (1, True), (2, False), (0, True)]
+    assert all(len(row.preview) <= PREVIEW for row in seen)
+
+
+def test_parts_and_texts_have_previews(tmp_path: Path) -> None:
+    parts = {"messages": [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "look"}]},
+                          {"role": "assistant", "content": "a cat"}]}
+    assert lines_of(tmp_path / "a.jsonl", [parts])[0].preview == "look"
+    assert lines_of(tmp_path / "b.jsonl", [{"text": "some text"}])[0].preview == "some text"
+    assert lines_of(tmp_path / "c.jsonl", [{"input_ids": [5, 6], "labels": [5, 6]}])[0].preview.startswith('{"input_ids"')
