@@ -15,6 +15,7 @@ sftui shows exactly what your trainer trains on, token for token.
 
   sftui demo                                try it now: bundled data and tokenizers, offline
   sftui data.jsonl -t Qwen/Qwen2.5-0.5B     open your own data with a tokenizer of the Hub
+  sftui axolotl.yml                         open a trainer's own config: data, tokenizer and all
   sftui show data.jsonl -t TOK --row 3      print one row instead of opening it
   sftui --help                              every command and option
 """
@@ -35,8 +36,8 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 @click.version_option(None, "--version", package_name="sftui", message="sftui %(version)s")
 def inspect(row: int, theme: str | None, no_mouse: bool, **given: Any) -> int:
     """Open the inspector on DATA: .jsonl .json .csv .parquet (also .gz .zst), a saved folder, a folder
-    or glob of shards, a Hub dataset name, or - for stdin."""
-    if not given["data"]:
+    or glob of shards, a Hub dataset name, or - for stdin; or on CONFIG, a trainer's own .yaml or .yml."""
+    if not given["data"] and given["config"] is None:
         click.echo(WELCOME, nl=False)
         return 0
     from sftui.cli.inspector import open_inspector

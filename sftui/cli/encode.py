@@ -12,7 +12,7 @@ import click
 
 from sftui.cli.loading import loaded_session
 from sftui.cli.opening import open_options
-from sftui.cli.records import as_json, record
+from sftui.cli.records import as_json, records
 from sftui.cli.writing import Progress, may_write
 from sftui.errors import ExportError
 from sftui.exports.files import atomic_file
@@ -33,7 +33,8 @@ def encode_rows(given: Mapping[str, Any], out: str, explain: bool, force: bool) 
         progress = Progress(total)
         with sink as put:
             for inspection in session.all_rows(spans=explain):
-                put(record(inspection, explain))
+                for made in records(inspection, explain):
+                    put(made)
                 written += 1
                 dropped += inspection.problem is None and inspection.dropped is not None
                 failed += inspection.problem is not None

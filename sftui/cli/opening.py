@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from sftui.cli.configs import config_file, open_config
 from sftui.errors import RecipeError, SourceError
+from sftui.text import visible
 
 if TYPE_CHECKING:
     from sftui.recipe import Recipe
@@ -18,10 +20,12 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 OPENING: tuple[Callable[[Any], Any], ...] = (
-    click.argument("data", nargs=-1, metavar="DATA…"),
+    click.argument("data", nargs=-1, metavar="DATA|CONFIG…"),
     click.option("-t", "--tokenizer", metavar="NAME", help="Hub name, folder, tokenizer.json, .gguf or builtin:NAME"),
     click.option("--recipe", "recipe_file", metavar="FILE", help="a saved recipe"),
     click.option("--trainer", metavar="NAME[@VERSION]", help="start from a trainer's preset, e.g. hf-trainer, manual-shift"),
+    click.option("--config", metavar="FILE", help="a trainer's own config: data, tokenizer and every knob are taken from it"),
+    click.option("--dataset", metavar="N|NAME", help="which dataset of the config, from 0"),
     click.option("--max-length", type=click.IntRange(min=1), metavar="N", help="longest row in tokens"),
     click.option("--template", metavar="NAME|FILE", help="another chat template: a built-in name or a file"),
     click.option("--split", metavar="NAME", help="the split of a Hub dataset or a saved folder"),
@@ -60,10 +64,34 @@ def open_options(given: Mapping[str, Any], row: int = 0) -> OpenOptions:
     """
     from sftui.workspace.options import OpenOptions
 
+    path = config_file(given)
+    if path is not None:
+        return _from_config(path, given, row)
+    if given["dataset"] is not None:
+        raise RecipeError("--dataset chooses among the datasets of a config, and no config is open",
+                          fix="give the trainer's YAML as DATA or with --config")
     base = _set_up(starting_recipe(given["recipe_file"], given["trainer"]), given)
     return OpenOptions(
         paths=data_paths(given["data"]), recipe=_corrected(base, given), base=base, split=given["split"],
         subset=given["subset"], data_revision=given["data_revision"], row=row, debug=given["debug"],
+    )
+
+
+def _from_config(path: str, given: Mapping[str, Any], row: int) -> OpenOptions:
+    """What a trainer's own config opens; the other options of the command line come on top."""
+    from sftui.workspace.options import OpenOptions
+
+    if given["recipe_file"] is not None:
+        raise RecipeError("--recipe and a trainer's config both name a starting recipe", fix="give one of them")
+    chosen = open_config(path, given["trainer"], given["dataset"])
+    for sentence in chosen.told:
+        click.echo(f"sftui: {visible(sentence)}", err=True)
+    reference = chosen.reference
+    return OpenOptions(
+        paths=reference.paths, recipe=_corrected(_set_up(reference.recipe, given), given), base=reference.recipe,
+        split=given["split"] or reference.split, subset=given["subset"] or reference.subset,
+        data_revision=given["data_revision"] or reference.revision, row=row, debug=given["debug"],
+        config=chosen.opened, dataset=chosen.dataset, notes=chosen.notes,
     )
 
 
@@ -110,8 +138,20 @@ def _corrected(recipe: Recipe, given: Mapping[str, Any]) -> Recipe:
         recipe = changed(recipe, "length.max", given["max_length"])
     for text in given["knobs"]:
         path, value = _pair(text, "--set", "PATH=VALUE")
-        recipe = changed(recipe, path, _checked(path, value))
+        recipe = set_knob(recipe, path, value)
     return recipe
+
+
+def set_knob(recipe: Recipe, path: str, text: str) -> Recipe:
+    """The recipe with one knob as typed; `mask.options.NAME` is one entry of a knob that holds several."""
+    from sftui.recipe import changed, get, knobs
+    from sftui.recipe_io import parse_yaml
+
+    holder, _, entry = path.rpartition(".")
+    if holder.count(".") == 1 and any(info.path == holder and info.type == "mapping" for info in knobs()):
+        value = parse_yaml(f"value: {text}", path).get("value")
+        return changed(recipe, holder, {**get(recipe, holder), entry: value})
+    return changed(recipe, path, _checked(path, text))
 
 
 def template_of(text: str) -> str:

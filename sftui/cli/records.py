@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from sftui.model import NOWHERE, Inspection
+from sftui.model import NOWHERE, Example, Inspection
 
 T = TypeVar("T")
 
@@ -27,23 +27,40 @@ def record(inspection: Inspection, explain: bool = False) -> dict[str, Any]:
     example = inspection.example
     if example is None:
         return {"row": row, "error": "it could not be prepared"}
-    made: dict[str, Any] = {
+    made = _stored(row, example)
+    if explain:
+        made.update(_explained(inspection, example))
+    return made
+
+
+def records(inspection: Inspection, explain: bool = False) -> tuple[dict[str, Any], ...]:
+    """The records of one row: one, or one for each part where the trainer splits the row (`part`, from 0)."""
+    first = record(inspection, explain)
+    if not inspection.more:
+        return (first,)
+    row = inspection.row.index
+    rest = (_stored(row, example) for example in inspection.more)
+    return tuple({**made, "part": part} for part, made in enumerate((first, *rest)))
+
+
+def _stored(row: int, example: Example) -> dict[str, Any]:
+    return {
         "row": row,
         "input_ids": list(example.input_ids),
         "labels": list(example.labels),
         "attention_mask": list(example.attention_mask),
     }
-    if explain:
-        made.update(_explained(inspection, example.shifted))
-    return made
 
 
-def _explained(inspection: Inspection, shifted: bool) -> dict[str, Any]:
+def _explained(inspection: Inspection, example: Example) -> dict[str, Any]:
+    """Nothing where the trainer's example does not stand token for token on the kept tokens."""
     tokens, labels = inspection.tokens, inspection.labels
     assert tokens is not None and labels is not None
     kept = [i for start, end in labels.kept for i in range(start, end)]
-    seen = kept[:-1] if shifted else kept
-    learnt = kept[1:] if shifted else kept
+    seen = kept[:-1] if example.shifted else kept
+    learnt = kept[1:] if example.shifted else kept
+    if len(seen) != len(example.input_ids):
+        return {}
     return {
         "tokens": [tokens.pieces[i] for i in seen],
         "reasons": [labels.reasons[i].value for i in learnt],

@@ -1,0 +1,114 @@
+"""A trainer's own config file as what to open: which trainer it is, its datasets, and what became of its keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sftui.errors import RecipeError, SourceError
+
+if TYPE_CHECKING:
+    from sftui.trainers.config import DatasetRef, OpenedConfig
+
+SUFFIXES = (".yaml", ".yml")
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenConfig:
+    """An opened config, which of its datasets is meant, and the sentences to tell about it."""
+
+    opened: OpenedConfig
+    dataset: int
+    told: tuple[str, ...]
+    """For stderr: how it was recognised, its datasets, and what became of its keys."""
+
+    notes: tuple[str, ...]
+    """For the inspector: what of the config does not count."""
+
+    @property
+    def reference(self) -> DatasetRef:
+        return self.opened.datasets[self.dataset]
+
+
+def config_file(given: Mapping[str, Any]) -> str | None:
+    """The config file that a command line names, by --config or as its DATA; None where it names none."""
+    words: tuple[str, ...] = given["data"]
+    if given["config"] is not None:
+        if words:
+            raise RecipeError("--config and DATA both name the data", fix="the data is taken from the config: leave DATA out")
+        return str(given["config"])
+    return words[0] if len(words) == 1 and words[0].lower().endswith(SUFFIXES) else None
+
+
+def open_config(path: str, trainer: str | None, dataset: str | None) -> ChosenConfig:
+    """Read a config; RecipeError where it cannot be told whose it is, or it has no such dataset.
+
+    `trainer` is NAME or NAME@VERSION, or None to tell it by its keys; `dataset` a number from 0 or a name.
+    """
+    from sftui.recipe_io import parse_yaml
+    from sftui.trainers import trainer_named
+    from sftui.trainers.config import KeyUse
+
+    text = _text(path)
+    told: list[str] = []
+    if trainer is None:
+        from sftui.trainers.recognise import recognise
+
+        found = recognise(parse_yaml(text, path))
+        if found.trainer is None:
+            fix = "open data with it: --recipe FILE" if "recipe of sftui" in found.reason else "say whose it is: --trainer NAME"
+            raise RecipeError("it is not clear which trainer's config this is", where=path, why=found.reason, fix=fix)
+        trainer = found.trainer
+        told.append(f"{path} is read as a config of {trainer}, because {found.reason}")
+    name, _, version = trainer.partition("@")
+    opened = trainer_named(name).read_config(path, text, version or None)
+    number = _number(opened, dataset)
+    if len(opened.datasets) > 1:
+        told.append(f"it names {len(opened.datasets)} datasets; {number} is open, another with --dataset N or NAME:")
+        told += [f"  {k}  {one.name}" for k, one in enumerate(opened.datasets)]
+    notes = [f"{key.use.value}: {key.path}{f' ({key.note})' if key.note else ''}"
+             for key in opened.keys if key.use in (KeyUse.UNSUPPORTED, KeyUse.UNKNOWN)]
+    passed = sum(key.use is KeyUse.PASSED for key in opened.keys)
+    if passed:
+        told.append(f"{passed} of its {len(opened.keys)} keys are not about data and are passed through")
+    chosen = ChosenConfig(opened, number, (*told, *opened.notes, *notes), (*opened.notes, *notes))
+    _look_beside(chosen)
+    return chosen
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise RecipeError("the config cannot be read", where=path, why=(reason or "").lower()) from error
+
+
+def _number(opened: OpenedConfig, wanted: str | None) -> int:
+    """Which dataset `wanted` means: a number, a name, or the end of a path."""
+    if wanted is None:
+        return 0
+    names = [one.name for one in opened.datasets]
+    if wanted in names:
+        return names.index(wanted)
+    if wanted.isdecimal() and int(wanted) < len(names):
+        return int(wanted)
+    ends = [k for k, name in enumerate(names) if Path(name).name == wanted]
+    if len(ends) == 1:
+        return ends[0]
+    listed = ", ".join(f"{k} {name}" for k, name in enumerate(names))
+    raise RecipeError(f"the config has no dataset `{wanted}`", where=opened.path, fix=f"it has {listed}")
+
+
+def _look_beside(chosen: ChosenConfig) -> None:
+    """SourceError that helps where a relative path is meant from another folder than this one."""
+    beside = Path(chosen.opened.path).parent
+    for path in chosen.reference.paths:
+        if not Path(path).is_absolute() and not Path(path).exists() and (beside / path).exists() and beside != Path():
+            raise SourceError(
+                f"{path} is not here", where=chosen.opened.path,
+                why=f"{chosen.opened.trainer.partition('@')[0]} takes relative paths from the folder it is started in",
+                fix=f"start sftui in {beside}, where that file is",
+            )

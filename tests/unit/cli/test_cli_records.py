@@ -1,0 +1,31 @@
+"""Records by hand: the shapes that no small file brings about."""
+
+from __future__ import annotations
+
+from sftui.cli.records import as_json, record, records, shift_record
+from sftui.model import Example, Inspection, Labels, Part, Problem, Reason, Row, Tokens
+
+
+def inspection(more: tuple[Example, ...] = ()) -> Inspection:
+    tokens = Tokens((7, 8), (0, -1), (1, -1), ("a", "\x1b\ud800"), (b"a", b""), (False, True), (0, -1), (Part.CONTENT, Part.INJECTED))
+    labels = Labels((-100, 8), (Reason.PROMPT, Reason.APPENDED), ((0, 2),))
+    return Inspection(Row(3, {}, "", ""), tokens=tokens, labels=labels, example=Example((7, 8), (-100, 8), (1, 1)), more=more)
+
+
+def test_a_token_without_text_has_no_span() -> None:
+    made = record(inspection(), explain=True)
+    assert made["spans"] == [[0, 1, 0, "content"], None]
+    assert made["reasons"] == ["prompt", "appended EOS"]
+    assert as_json(made).isascii()
+
+
+def test_a_row_that_the_trainer_splits_has_a_record_for_each_part() -> None:
+    first, second = records(inspection((Example((9,), (9,), (1,)),)))
+    assert (first["row"], first["part"], first["input_ids"]) == (3, 0, [7, 8])
+    assert second == {"row": 3, "part": 1, "input_ids": [9], "labels": [9], "attention_mask": [1]}
+    assert "part" not in records(inspection())[0]
+
+
+def test_a_problem_wins_and_is_not_shifted() -> None:
+    failed = record(Inspection(Row(1, None, "", ""), problem=Problem("it broke", "of x")))
+    assert failed == {"row": 1, "error": "it broke, because of x"} == shift_record(failed)
