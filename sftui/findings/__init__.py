@@ -1,0 +1,13 @@
+"""Inspection → Finding: what is wrong in a row, in the set-up and in the whole dataset, and which key repairs it."""
+
+from sftui.findings.catalogue import CODES, explain
+from sftui.findings.context import Context
+from sftui.findings.dataset import DatasetChecks
+from sftui.findings.model import Code, Finding, Fix, Severity
+from sftui.findings.run import check_row, check_setup
+from sftui.findings.waivers import Waiver, apply_waivers, read_waivers
+
+__all__ = [
+    "CODES", "Code", "Context", "DatasetChecks", "Finding", "Fix", "Severity", "Waiver", "apply_waivers", "check_row",
+    "check_setup", "explain", "read_waivers",
+]

@@ -1,0 +1,61 @@
+"""BOS: exactly one where the model expects it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sftui.findings.checks import Checks
+from sftui.findings.look import Look
+from sftui.findings.model import Finding, Severity
+from sftui.model import Kind
+
+
+def bos_count(look: Look) -> Iterator[Finding]:
+    """BOS001, BOS002 and BOS003."""
+    bos, ids = look.facts.bos_id, look.tokens.input_ids
+    if bos is None or not ids:
+        return
+    found = (ids[0] == bos) + (ids[0] == bos and len(ids) > 1 and ids[1] == bos)
+    if found == 1:
+        return
+    by_first_row = look.context.trainer == "unsloth" and not look.stored and look.conversation.kind is Kind.TEXT
+    if found == 2:
+        if by_first_row:
+            yield look.finding("BOS003", "the row begins with two BOS tokens: Unsloth decided from the first row", tokens=(0, 2))
+            return
+        change = ("tokenize.add_special_tokens", False) if look.recipe.tokenize.add_special_tokens else ("tokenize.bos", "drop_second")
+        yield look.finding("BOS001", "the row begins with two BOS tokens", tokens=(0, 2), change=None if look.stored else change)
+        return
+    why = expected_bos(look)
+    if not why:
+        return
+    sentence = f"the row does not begin with {look.facts.bos_token}, which {why}"
+    if by_first_row:
+        yield look.finding("BOS003", f"{sentence}: Unsloth decided from the first row", tokens=(0, 1))
+        return
+    stripped = look.recipe.tokenize.bos == "strip_text"
+    change = ("tokenize.bos", "keep") if stripped else ("tokenize.add_special_tokens", True)
+    yield look.finding("BOS002", sentence, tokens=(0, min(4, len(ids))), change=None if look.stored else change,
+                       severity=Severity.ERROR if gemma_like(look) else None)
+
+
+def expected_bos(look: Look) -> str:
+    """Why the model expects a BOS, or nothing: its template prints it, or its tokenizer adds it."""
+    facts, context = look.facts, look.context
+    if facts.bos_token is None:
+        return ""
+    if facts.adds_bos:
+        return "the tokenizer adds to plain text"
+    plain = context.plain
+    if look.chat and plain is not None and plain.startswith(facts.bos_token):
+        return "the template prints"
+    return ""
+
+
+def gemma_like(look: Look) -> bool:
+    """Gemma falls apart without BOS; other families lose a little."""
+    tokenizer = look.context.tools.tokenizer
+    return look.context.once("gemma", lambda: tokenizer.token_id("<start_of_turn>") is not None and look.facts.bos_token == "<bos>")
+
+
+CHECKS = Checks(labelled=(bos_count,))

@@ -1,0 +1,38 @@
+"""The catalogue of findings: every code with its grade, what it means and how each trainer repairs it.
+
+Texts follow the project's catalogue of failure modes (its sources are issues and code of the trainers).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+
+from sftui.errors import RecipeError
+from sftui.findings.catalogue import content, dataset, labels, length, masks, rendering, stops
+from sftui.findings.model import TRAINERS, Code
+
+CODES: Mapping[str, Code] = {
+    one.code: one
+    for module in (content, rendering, masks, stops, labels, length, dataset)
+    for one in module.ENTRIES
+}
+_SCOPES = {"row": "found in a row", "setup": "found once for recipe, template and tokenizer", "dataset": "found over the whole dataset"}
+
+
+def explain(code: str) -> str:
+    """The page of one code for `sftui explain`; RecipeError with the nearest code for an unknown one."""
+    wanted = code.strip().upper()
+    if wanted not in CODES:
+        near = get_close_matches(wanted, CODES, n=3, cutoff=0.5)
+        raise RecipeError(f"there is no code `{code}`", fix=f"did you mean {' or '.join(near)}?" if near else "see the list in the docs")
+    one = CODES[wanted]
+    lines = [
+        f"{one.code} {one.name}: {one.title}", "", one.explanation, "",
+        f"Severity: {one.severity.value} ({one.grade.name.lower()}: {one.grade.reason}).",
+        f"Scope: {one.scope}, {_SCOPES[one.scope]}.",
+    ]
+    if one.fixes:
+        width = max(len(name) for name in one.fixes)
+        lines += ["", "What repairs it:", *(f"  {name:<{width}}  {one.fixes[name]}" for name in TRAINERS if name in one.fixes)]
+    return "\n".join(lines) + "\n"

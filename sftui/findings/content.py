@@ -1,0 +1,238 @@
+"""Content: empty, of the wrong type, with broken characters, or in the wrong place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sftui.findings.checks import Checks
+from sftui.findings.context import Context
+from sftui.findings.look import Look, fix_of, shown
+from sftui.findings.model import Finding, Severity
+from sftui.model import Inspection, Message
+
+# Control characters but tab, line feed and carriage return; NUL; U+FFFD; lone surrogates; BOM.
+_BROKEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd\ud800-\udfff\ufeff]")
+# Bidi overrides and isolates, zero-width characters (the joiners of scripts and emoji aside), line separators.
+_INVISIBLE = re.compile("[\u202a-\u202e\u2066-\u2069\u200b\u2060\u2028\u2029\u00ad]")
+# UTF-8 read as Latin-1 or cp1252: a lead byte's letter, then the letters of continuation bytes.
+_MOJIBAKE = re.compile("[\u00c2-\u00c5\u00d0\u00d1][\u0080-\u00bf\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u02c6\u02dc\u2013\u2014\u2018-\u201e\u2020-\u2022\u2026\u2030\u2039\u203a\u20ac\u2122]|\u00e2[\u0080\u20ac][\u0080-\u00bf\u2010-\u203a\u0152\u0153\u02dc\u2122]")
+_FORMATS = {"messages": "messages", "conversations": "messages", "prompt": "prompt_completion", "text": "text",
+            "instruction": "alpaca", "input_ids": "tokenized"}
+
+
+def nothing_said(look: Look) -> Iterator[Finding]:
+    """CON001, CON002, CON003, CON004, CON005 and CON010, message by message."""
+    for number, message in enumerate(look.messages):
+        content = message.data.get("content")
+        if type(content) is str:
+            if message.role == "assistant" and (not content or content[0].isspace() or content[-1].isspace()):
+                yield from _edges(look, number, message, content)
+        else:
+            yield from _no_text(look, number, message, content)
+
+
+def _no_text(look: Look, number: int, message: Message, content: Any) -> Iterator[Finding]:
+    role = shown(message.role, 40)
+    if content is None:
+        if message.data.get("tool_calls") or _reasoning(message):
+            return
+        what = "has no key `content`" if "content" not in message.data else "has null as content"
+        yield look.finding("CON001", f"message {number} ({role}) {what}", message=number, tokens=_place(look, number), evidence="")
+        if message.role == "assistant" and look.context.trainer == "torchtune":
+            yield look.finding("CON010", f"message {number} has no content: torchtune trains the text of the message before it", message=number, evidence="")
+    elif isinstance(content, (list, tuple)):
+        yield from _parts(look, number, content)
+    else:
+        yield look.finding("CON005", f"message {number} ({role}) has {type(content).__name__} {shown(str(content), 30)} as content, not text",
+                           message=number, tokens=_place(look, number), evidence=shown(str(content)))
+
+
+def _parts(look: Look, number: int, content: Sequence[Any]) -> Iterator[Finding]:
+    """A list of parts is meant for vision models; it is wrong where its Python text reaches the rendering."""
+    rendered = look.inspection.rendered
+    if rendered is None or not content:
+        return
+    for printed in (repr(list(content)), str(content)):
+        at = rendered.text.find(printed)
+        if at >= 0:
+            yield look.finding("CON002", f"the template prints the content parts of message {number} as Python text", message=number,
+                               span=(at, at + len(printed)), evidence=shown(printed))
+            return
+
+
+def _edges(look: Look, number: int, message: Message, content: str) -> Iterator[Finding]:
+    if not content.strip():
+        if message.data.get("tool_calls") or _reasoning(message):
+            return
+        if not content:
+            yield look.finding("CON003", f"message {number} of the assistant is empty", message=number, tokens=_place(look, number), evidence="")
+            return
+        yield look.finding("CON004", f"message {number} of the assistant is white space only", message=number, tokens=_place(look, number),
+                           evidence=shown(content))
+        return
+    head, tail = len(content) - len(content.lstrip()), len(content) - len(content.rstrip())
+    where = " and ".join([*([f"begins with {head}"] if head else []), *([f"ends with {tail}"] if tail else [])])
+    # One blank or line break at the end harms nothing by itself; the checks of its consequences tell where it does.
+    severity = None if head or tail > 1 else Severity.INFO
+    edge = content[: head + 12] + (" … " if len(content) > head + tail + 24 else "") + content[-tail - 12:] if tail else content[: head + 24]
+    yield look.finding("CON004", f"message {number} of the assistant {where} character{'s' if head + tail > 1 else ''} of white space",
+                       message=number, tokens=_place(look, number), evidence=shown(edge), severity=severity)
+
+
+def _reasoning(message: Message) -> bool:
+    return any(message.data.get(key) for key in ("reasoning_content", "thinking", "reasoning"))
+
+
+def _place(look: Look, number: int) -> tuple[int, int] | None:
+    """The tokens of a message from its header to its end, where the row got that far."""
+    if look.inspection.tokens is None or look.inspection.labels is None:
+        return None
+    turn = next((turn for turn in look.turns if turn.message == number), None)
+    return (turn.content if turn.content[1] else turn.header) if turn is not None and turn.end + turn.header[1] else None
+
+
+def broken_characters(look: Look) -> Iterator[Finding]:
+    """CON008 and CON012, one finding each a row."""
+    broken = escaped = False
+    for number, text in texts(look):
+        if (not broken and not text.isascii()) or _BROKEN.search(text):
+            match = _BROKEN.search(text) or _INVISIBLE.search(text) or _mojibake(text)
+            if match and not broken:
+                broken = True
+                serious = match.re is not _INVISIBLE
+                around = text[max(0, match.start() - 20): match.end() + 20]
+                yield look.finding("CON008", f"{_name(look, number)} holds {_what(match)} at character {match.start()}", message=number,
+                                   evidence=shown(around), severity=Severity.WARNING if serious or match.group() in "\u202e\u202d" else None)
+        if not escaped and "\\n" in text and "\n" not in text and text.count("\\n") > 1 and "\\\\" not in text and "\\t" not in text and "`" not in text:
+            escaped = True
+            at = text.index("\\n")
+            yield look.finding("CON012", f"{_name(look, number)} holds the characters \\n {text.count(chr(92) + 'n')} times and no line break",
+                               message=number, evidence=shown(text[max(0, at - 20): at + 30]))
+
+
+def _mojibake(text: str) -> re.Match[str] | None:
+    """A match only where most of the text's letters outside ASCII belong to such pairs: real words have few."""
+    found = _MOJIBAKE.search(text)
+    if found is None:
+        return None
+    try:
+        decoded = text.encode("cp1252").decode("utf-8")
+    except UnicodeError:
+        try:
+            decoded = text.encode("latin-1").decode("utf-8")
+        except UnicodeError:
+            pairs = sum(len(one) for one in _MOJIBAKE.findall(text))
+            return found if pairs >= 4 and pairs * 2 > sum(not char.isascii() for char in text) else None
+    return found if decoded != text else None
+
+
+def _what(match: re.Match[str]) -> str:
+    if match.re is _MOJIBAKE:
+        return f"what looks like UTF-8 read as another encoding ({shown(match.group())})"
+    code = ord(match.group())
+    kind = {0xFFFD: "the replacement character", 0xFEFF: "a byte order mark", 0: "a NUL"}.get(code)
+    if kind is None:
+        kind = "a lone surrogate" if 0xD800 <= code <= 0xDFFF else "an invisible character" if code > 0x9F else "a control character"
+    return f"{kind} U+{code:04X}"
+
+
+def texts(look: Look) -> Iterator[tuple[int | None, str]]:
+    """Every text of the conversation with its message; None for a row that is one text."""
+    conversation = look.conversation
+    for number, message in enumerate(conversation.messages):
+        content = message.data.get("content")
+        if type(content) is str:
+            yield number, content
+        elif isinstance(content, (list, tuple)):
+            for part in content:
+                if isinstance(part, Mapping) and isinstance(part.get("text"), str):
+                    yield number, part["text"]
+    if conversation.prompt is not None:
+        yield 0, conversation.prompt
+    if conversation.completion is not None:
+        yield 1, conversation.completion
+    if conversation.text is not None:
+        yield None, conversation.text
+
+
+def _name(look: Look, number: int | None) -> str:
+    if number is None:
+        return "the text"
+    return f"message {number}" if look.messages else ("the prompt", "the completion")[number]
+
+
+def json_text(look: Look) -> Iterator[Finding]:
+    """CON007: the column held JSON text; Axolotl parses it, the others do not."""
+    data, detected = look.inspection.row.data, look.context.detected
+    if data is None or not look.chat or look.context.trainer == "axolotl":
+        return
+    column = detected.fields.get("messages", "messages")
+    if isinstance(data.get(column), str) and detected.format in ("messages", "sharegpt"):
+        yield look.finding("CON007", f"`{shown(column, 40)}` is JSON text, which this trainer does not parse", evidence=shown(data[column]))
+
+
+def null_keys(look: Look) -> Iterator[Finding]:
+    """CON009: keys that are null in tool arguments or schemas; one null may be meant, several beside others are Arrow's."""
+    for number, message in enumerate(look.messages):
+        for call in message.data.get("tool_calls") or ():
+            function = call.get("function", call) if isinstance(call, Mapping) else None
+            arguments = function.get("arguments") if isinstance(function, Mapping) else None
+            if isinstance(arguments, Mapping):
+                empty = [str(key) for key, value in arguments.items() if value is None]
+                if len(empty) > 1 and len(empty) >= len(arguments) / 2:
+                    yield look.finding("CON009", f"the arguments of a call in message {number} have {len(empty)} null keys of {len(arguments)}",
+                                       message=number, evidence=shown(", ".join(empty)))
+                    return
+
+
+def two_formats(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+    """CON006: columns that each make a format of their own, in most rows."""
+    counts: dict[str, int] = {}
+    read = [one.row.data for one in sample if one.row.data is not None]
+    for data in read:
+        for column, value in data.items():
+            kind = _FORMATS.get(column)
+            if kind and value not in (None, "", []) and _fits(column, value, data):
+                counts[column] = counts.get(column, 0) + 1
+    common = [column for column, count in counts.items() if count * 2 > len(read)]
+    kinds = {_FORMATS[column] for column in common}
+    if len(kinds) < 2:
+        return
+    used = set(context.detected.fields.values())
+    names = ", ".join(f"`{column}`" for column in common)
+    others = [column for column in common if column not in used]
+    yield Finding("CON006", Severity.WARNING, f"the rows have {names}, which are formats of their own; sftui reads {context.detected.format}",
+                  evidence=names, count=len(read), fix=fix_of(context, "CON006", (), f"remove {', '.join(f'`{one}`' for one in others)}"))
+
+
+def _fits(column: str, value: Any, data: Mapping[str, Any]) -> bool:
+    if column in ("messages", "conversations", "input_ids"):
+        return isinstance(value, (list, tuple))
+    # A prompt alone is a format only for trainers that find its answer elsewhere: TRL picks it before `messages`.
+    return isinstance(value, (str, list, tuple))
+
+
+def unread_keys(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+    """CON011: keys of messages that the template's source never names."""
+    if context.template is None:
+        return
+    source = context.template.source
+    counts: dict[str, int] = {}
+    for one in sample:
+        for message in one.conversation.messages if one.conversation else ():
+            for key, value in message.data.items():
+                if value is not None and key not in ("role", "content") and key not in source:
+                    counts[key] = counts.get(key, 0) + 1
+    flags = {"weight", "train", "training", "trainable", "loss", "loss_mask", "loss_weight", "reasoning_content", "thinking", "reasoning", "tool_calls"}
+    names = sorted(key for key in counts if key not in flags)
+    if names:
+        told = ", ".join(f"`{shown(key, 30)}`" for key in names[:6])
+        yield Finding("CON011", Severity.INFO, f"messages have {told}, which the chat template never reads", evidence=told,
+                      fix=fix_of(context, "CON011", ()))
+
+
+CHECKS = Checks(
+    conversation=(nothing_said, broken_characters, json_text, null_keys), setup=(two_formats, unread_keys),
+)

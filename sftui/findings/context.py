@@ -1,0 +1,117 @@
+"""What every check may use, and what it may remember between rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sftui.conversations import Detected
+from sftui.errors import SftuiError
+from sftui.recipe import Recipe
+from sftui.tokens.facts import TokenizerFacts
+from sftui.trainers import Toolbox
+
+if TYPE_CHECKING:
+    from sftui.templates import ChatTemplate
+
+T = TypeVar("T")
+FIRST_USER, FIRST_ANSWER = "sftuiQuestion7", "sftuiAnswer7"
+NOON = datetime(2026, 1, 2, 12)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The recipe and the loaded things it names.
+
+    `generation_config` and `model_config` are the parsed JSON files of the model's folder, None where it has
+    none: checks that need them then say nothing. `memo` holds what was worked out for a role signature or the
+    template; it belongs to this context and its recipe.
+    """
+
+    recipe: Recipe
+    facts: TokenizerFacts
+    template: ChatTemplate | None
+    detected: Detected
+    tools: Toolbox
+    generation_config: Mapping[str, Any] | None = None
+    model_config: Mapping[str, Any] | None = None
+    memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def once(self, key: Any, work: Callable[[], T]) -> T:
+        """The result of `work`, done the first time `key` is asked for."""
+        if key not in self.memo:
+            self.memo[key] = work()
+        found: T = self.memo[key]
+        return found
+
+    @property
+    def trainer(self) -> str:
+        """The trainer's name without its version."""
+        return self.recipe.preset.partition("@")[0]
+
+    @property
+    def variables(self) -> dict[str, Any]:
+        """What a template is given beside the messages."""
+        return {**self.tools.special_tokens, **self.recipe.render.kwargs}
+
+    def render(
+        self, messages: Sequence[Mapping[str, Any]], *, prompt: bool = False, tools: Any = None,
+        extra: Mapping[str, Any] | None = None, now: datetime = NOON,
+    ) -> str | None:
+        """A synthetic conversation through the template; None without a template or where it refuses."""
+        if self.template is None:
+            return None
+        try:
+            return self.template.text(
+                messages, tools=tools, add_generation_prompt=prompt, variables={**self.variables, **(extra or {})}, now=now,
+            )[0]
+        except SftuiError:
+            return None
+
+    def ids(self, text: str) -> tuple[int, ...]:
+        """The ids of a rendered text as the recipe tokenizes it, without anything appended."""
+        try:
+            return tuple(self.tools.tokenizer.encode(text, self.recipe.tokenize.add_special_tokens).ids)
+        except SftuiError:
+            return ()
+
+    @property
+    def plain(self) -> str | None:
+        """A two-message conversation rendered, from which tails and headers are read."""
+        return self.once("plain", lambda: self.render(
+            [{"role": "user", "content": FIRST_USER}, {"role": "assistant", "content": FIRST_ANSWER}]))
+
+    @property
+    def turn_end(self) -> int | None:
+        """The id of the special token that the template writes after an answer, or None."""
+        return self.once("turn_end", self._turn_end)
+
+    def _turn_end(self) -> int | None:
+        if not self.plain or FIRST_ANSWER not in self.plain:
+            return None
+        tail = self.plain.rpartition(FIRST_ANSWER)[2]
+        tokenizer = self.tools.tokenizer
+        return next((i for i in tokenizer.encode(tail).ids if tokenizer.is_special(i)), None) if tail.strip() else None
+
+    @property
+    def generation_stops(self) -> frozenset[int]:
+        """The ids that generation_config.json stops on; empty without the file."""
+        value = (self.generation_config or {}).get("eos_token_id")
+        values = value if isinstance(value, (list, tuple)) else [value]
+        return frozenset(one for one in values if type(one) is int)
+
+    @property
+    def stops(self) -> frozenset[int]:
+        """P5 of the catalogue: the tokenizer's EOS, generation_config's, and the template's turn end."""
+        return self.once("stops", lambda: frozenset(
+            one for one in (self.facts.eos_id, self.turn_end, *self.generation_stops) if one is not None))
+
+    @property
+    def model_rows(self) -> int | None:
+        """How many rows the model's embedding has, by config.json; None where that is not known."""
+        config = self.model_config or {}
+        text = config.get("text_config")
+        value = config.get("vocab_size", text.get("vocab_size") if isinstance(text, Mapping) else None)
+        return value if type(value) is int and value > 0 else None

@@ -1,0 +1,261 @@
+"""What only the whole dataset can tell, gathered row by row with bounded memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+from sftui.findings.catalogue import CODES
+from sftui.findings.context import Context
+from sftui.findings.look import shown
+from sftui.findings.model import Finding, Fix, Severity
+from sftui.model import IGNORE_INDEX, Inspection, Kind, Part, RecipeChange
+
+LIMITS = (512, 1024, 2048, 4096, 8192, 16384, 32768)
+"""The lengths for which is told what cutting there would take."""
+REMEMBERED = 2_000_000
+"""Conversations whose hashes are kept; later ones are no longer compared (8 bytes a hash, about 200 MB at most)."""
+EXAMPLES = 5
+EARLY, LONG = 3, 40
+_DEFAULTS = {"trl": 1024, "llamafactory": 2048, "axolotl": 512}
+
+
+@dataclass(slots=True)
+class Tally:
+    """How many rows show something, and the first of them."""
+
+    count: int = 0
+    rows: list[int] = field(default_factory=list)
+
+    def add(self, row: int) -> None:
+        self.count += 1
+        if len(self.rows) < EXAMPLES:
+            self.rows.append(row)
+
+    def merge(self, other: Tally) -> None:
+        self.count += other.count
+        self.rows = sorted({*self.rows, *other.rows})[:EXAMPLES]
+
+
+class DatasetChecks:
+    """Gathers rows with `add`, joins the work of others with `merge`, and tells what it found with `finish`.
+
+    Plain data inside, so it pickles to worker processes. Rows must not be added twice; in which order they come
+    does not matter. `evaluation` are the `prompts` of a DatasetChecks that has seen the evaluation set.
+    """
+
+    def __init__(self, context: Context, evaluation: frozenset[int] = frozenset(), remembered: int = REMEMBERED) -> None:
+        self.trainer = context.trainer
+        self.preset = context.recipe.preset
+        self.max_length = context.recipe.length.max
+        self.rule = context.recipe.mask.rule
+        self.boundary = context.recipe.mask.boundary
+        self.turns = context.recipe.mask.turns
+        self.evaluation = evaluation
+        self.remembered = remembered
+        self.rows = self.read = self.tokens = self.trained = 0
+        self.roles: Counter[str] = Counter()
+        self.signatures: Counter[str] = Counter()
+        self.over: Counter[int] = Counter()
+        self.lost: Counter[int] = Counter()
+        self.seen: dict[int, int] = {}
+        self.asked: dict[int, tuple[int, int]] = {}
+        self.same, self.again, self.leaked = Tally(), Tally(), Tally()
+        self.all_trained, self.few_trained, self.early, self.long_prompt = Tally(), Tally(), Tally(), Tally()
+        self.some_turns, self.cut = Tally(), Tally()
+        self.many_turns = self.unremembered = 0
+
+    @property
+    def prompts(self) -> frozenset[int]:
+        """The hashes of every prompt seen; give them to the checks of the training set to find a leak."""
+        return frozenset(self.asked)
+
+    def add(self, inspection: Inspection) -> None:
+        """One more row; a row that stopped early counts with what it has."""
+        self.rows += 1
+        conversation = inspection.conversation
+        if conversation is None:
+            return
+        self.read += 1
+        for message in conversation.messages:
+            self.roles[shown(message.role, 40)] += 1
+        if conversation.messages:
+            self.signatures[shown(" ".join(message.role for message in conversation.messages[:12]), 200)] += 1
+        if len(self.signatures) > 10_000:
+            self.signatures = Counter(dict(self.signatures.most_common(5_000)))
+        self._compare(inspection)
+        if inspection.tokens is not None and inspection.labels is not None:
+            self._measure(inspection)
+
+    def _compare(self, inspection: Inspection) -> None:
+        row, hashes = inspection.row.index, _hashes(inspection)
+        if hashes is None:
+            return
+        whole, prompt, answer = hashes
+        if prompt is not None and prompt in self.evaluation:
+            self.leaked.add(row)
+        if whole in self.seen:
+            self.same.add(row)
+            self.seen[whole] = min(self.seen[whole], row)
+        elif len(self.seen) < self.remembered:
+            self.seen[whole] = row
+        else:
+            self.unremembered += 1
+        if prompt is None:
+            return
+        before = self.asked.get(prompt)
+        if before is None:
+            if len(self.asked) < self.remembered:
+                self.asked[prompt] = (row, answer)
+        elif before[1] != answer:
+            self.again.add(row)
+
+    def _measure(self, inspection: Inspection) -> None:
+        assert inspection.tokens is not None and inspection.labels is not None
+        row, labels = inspection.row.index, inspection.labels
+        n = len(labels.labels)
+        trained = n - labels.labels.count(IGNORE_INDEX)
+        self.tokens += n
+        self.trained += trained
+        for limit in LIMITS:
+            if n <= limit:
+                break
+            self.over[limit] += 1
+            self.lost[limit] += n - limit - labels.labels[limit:].count(IGNORE_INDEX)
+        if (labels.dropped is None and sum(end - start for start, end in labels.kept) < n) or (self.max_length is not None and n > self.max_length):
+            self.cut.add(row)
+        if not trained:
+            return
+        if trained == n:
+            self.all_trained.add(row)
+        elif trained * 100 < n:
+            self.few_trained.add(row)
+        first = next(i for i, label in enumerate(labels.labels) if label != IGNORE_INDEX)
+        if n >= LONG:
+            self.long_prompt.add(row)
+            if 0 < first <= EARLY:
+                self.early.add(row)
+        self._count_turns(inspection)
+
+    def _count_turns(self, inspection: Inspection) -> None:
+        conversation, tokens, labels = inspection.conversation, inspection.tokens, inspection.labels
+        if conversation is None or tokens is None or labels is None or conversation.kind is not Kind.CHAT:
+            return
+        answers = {i for i, message in enumerate(conversation.messages) if message.role == "assistant"}
+        if len(answers) < 2:
+            return
+        shown_at = {owner for owner, part in zip(tokens.messages, tokens.parts) if part is Part.CONTENT}
+        if not answers <= shown_at:
+            return
+        self.many_turns += 1
+        trained = {
+            owner for owner, part, label in zip(tokens.messages, tokens.parts, labels.labels) if label != IGNORE_INDEX and part is Part.CONTENT
+        }
+        if trained and not answers <= trained:
+            self.some_turns.add(inspection.row.index)
+
+    def merge(self, other: DatasetChecks) -> None:
+        """Take in what another has gathered under the same recipe over other rows."""
+        for name in ("rows", "read", "tokens", "trained", "many_turns", "unremembered"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name in ("roles", "signatures", "over", "lost"):
+            getattr(self, name).update(getattr(other, name))
+        for name in ("same", "again", "leaked", "all_trained", "few_trained", "early", "long_prompt", "some_turns", "cut"):
+            getattr(self, name).merge(getattr(other, name))
+        for key, row in other.seen.items():
+            if key in self.seen:
+                self.same.add(max(row, self.seen[key]))
+                self.seen[key] = min(row, self.seen[key])
+            elif len(self.seen) < self.remembered:
+                self.seen[key] = row
+            else:
+                self.unremembered += 1
+        for key, (row, answer) in other.asked.items():
+            before = self.asked.get(key)
+            if before is None:
+                if len(self.asked) < self.remembered:
+                    self.asked[key] = (row, answer)
+            elif before[1] != answer:
+                self.again.add(max(row, before[0]))
+
+    def finish(self) -> tuple[Finding, ...]:
+        """Every finding over what was gathered; may be asked at any time."""
+        found = [*self._repeats(), *self._lengths(), *self._masks()]
+        found.sort(key=lambda one: one.severity.rank)
+        return tuple(found)
+
+    def _repeats(self) -> Iterator[Finding]:
+        if self.same.count:
+            rest = f"; {self.unremembered} rows were not compared" if self.unremembered else ""
+            yield self._finding("DUP001", f"{_rows(self.same.count)} the same as an earlier one{rest}", self.same)
+        if self.leaked.count:
+            yield self._finding("DUP002", f"{self.leaked.count} of {self.rows} rows ask what the evaluation set asks", self.leaked)
+        if self.again.count:
+            yield self._finding("DUP003", f"{self.again.count} of {self.rows} rows answer an earlier prompt differently", self.again)
+
+    def _lengths(self) -> Iterator[Finding]:
+        default = _DEFAULTS.get(self.trainer)
+        if not self.cut.count or self.max_length is None or self.max_length != default or self.trained == 0:
+            return
+        table = " · ".join(f"{limit}: {self.over[limit]} rows, {100 * self.lost[limit] / self.trained:.1f} %" for limit in LIMITS if self.over[limit])
+        better = next((limit for limit in LIMITS if limit > self.max_length and self.over[limit] * 100 < self.rows), None)
+        yield self._finding(
+            "TRU005", f"{self.cut.count} of {self.rows} rows are longer than {self.max_length}, which is only {self.trainer}'s default", self.cut,
+            evidence=f"rows over a length, and the share of trained tokens behind it: {table}",
+            changes=(RecipeChange("length.max", self.max_length, better),) if better else (),
+        )
+
+    def _masks(self) -> Iterator[Finding]:
+        by_length = self.rule == "given" or (self.rule in ("auto", "completion") and self.boundary == "prompt_length") or self.rule == "all"
+        if by_length and self.long_prompt.count >= 20 and self.early.count >= 0.95 * self.long_prompt.count:
+            yield self._finding("BND007", f"in {self.early.count} of {self.long_prompt.count} longer rows the mask begins after at most {EARLY} tokens", self.early)
+        if self.some_turns.count:
+            changes: tuple[RecipeChange, ...] = ()
+            if self.turns == "last":
+                changes = (RecipeChange("mask.turns", "last", "all"),)
+            elif self.rule == "completion" and self.trainer in ("hf-trainer", "manual-shift"):
+                changes = (RecipeChange("mask.rule", self.rule, "assistant"),)
+            yield self._finding("LAB009", f"in {self.some_turns.count} of {self.many_turns} rows with several answers not every answer is trained",
+                                self.some_turns, changes=changes)
+        if self.few_trained.count or 0 < self.all_trained.count < self.read:
+            parts = [f"{self.few_trained.count} rows train less than 1 % of their tokens"] if self.few_trained.count else []
+            if 0 < self.all_trained.count < self.read:
+                parts.append(f"{self.all_trained.count} of {self.read} rows train every token")
+            yield self._finding("LAB013", " and ".join(parts), self.few_trained if self.few_trained.count else self.all_trained)
+
+    def _finding(self, code: str, sentence: str, tally: Tally, evidence: str = "", changes: tuple[RecipeChange, ...] = ()) -> Finding:
+        keys = CODES[code].fixes
+        title = ", ".join(f"set {one.path} to {one.after}" for one in changes) or keys.get(self.trainer) or keys.get("hf-trainer", "")
+        severity: Severity = CODES[code].severity
+        return Finding(code, severity, sentence, evidence=evidence or "rows " + ", ".join(map(str, tally.rows)),
+                       fix=Fix(title, changes, None, keys) if title else None, rows=tuple(tally.rows), count=tally.count)
+
+
+def _hashes(inspection: Inspection) -> tuple[int, int | None, int] | None:
+    """The whole, the prompt and the answer of a row, white space aside; None where it says nothing."""
+    conversation = inspection.conversation
+    assert conversation is not None
+    if conversation.kind is Kind.TOKENS:
+        return _hash(repr(conversation.input_ids)), None, 0
+    if conversation.kind is Kind.TEXT:
+        text = " ".join((conversation.text or "").split())
+        return (_hash(text), None, 0) if text else None
+    if conversation.kind is Kind.STRINGS:
+        prompt, answer = " ".join((conversation.prompt or "").split()), " ".join((conversation.completion or "").split())
+        return _hash(f"user:{prompt}\0assistant:{answer}\0"), _hash(f"user:{prompt}\0"), _hash(answer)
+    parts = [f"{message.role}:{' '.join(str(message.content).split())}{message.data.get('tool_calls') or ''}\0" for message in conversation.messages]
+    first = next((i for i, message in enumerate(conversation.messages) if message.role == "assistant"), len(parts))
+    prompt = "".join(parts[:first])
+    if not parts:
+        return None
+    return _hash("".join(parts)), _hash(prompt) if first and any(one.role == "user" for one in conversation.messages[:first]) else None, _hash("".join(parts[first:]))
+
+
+def _hash(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+
+
+def _rows(count: int) -> str:
+    return "1 row says" if count == 1 else f"{count} rows say"

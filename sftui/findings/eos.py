@@ -1,0 +1,120 @@
+"""Stop tokens in a row: every trained answer must end with one, and it must be trained."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from sftui.findings.checks import Checks
+from sftui.findings.content import texts
+from sftui.findings.look import Look, Turn
+from sftui.findings.model import Finding, Severity
+from sftui.model import NOWHERE, Part
+
+# Stop tokens of published families, as they are seen typed into data of another one.
+_FOREIGN = re.compile(r"</s>|<\|endoftext\|>|<\|eot_id\|>|<\|end_of_text\|>|<eos>|<\|im_end\|>|<end_of_turn>|<\|end\|>|<｜end▁of▁sentence｜>")
+
+
+def no_stop(look: Look) -> Iterator[Finding]:
+    """EOS001: what is trained at the end of a whole row does not end with a stop token."""
+    if look.cut or look.labels.dropped is not None or not look.any_drawn:
+        return
+    n = len(look.tokens)
+    last = look.last_solid(n)
+    if last < 0 or look.tokens.input_ids[last] in look.row_stops:
+        return
+    if look.chat and look.roles and look.roles[-1] != "assistant":
+        return  # LAB012: the row does not end with an answer
+    if look.stored and look.conversation.labels is not None and look.drawn[-1] is False:
+        return  # stored labels that end masked: another rule's business
+    if look.chat and not look.known:
+        return
+    change = ("tokenize.append_eos", "if_missing_ids") if look.facts.eos_id is not None and not look.stored else None
+    if look.context.trainer in ("trl", "axolotl", "llamafactory", "torchtune", "unsloth"):
+        change = None
+    yield look.finding("EOS001", f"the row ends with {look.token(last)}, which is no stop token", tokens=(max(0, last - 5), n), change=change)
+
+
+def masked_stop(look: Look) -> Iterator[Finding]:
+    """EOS004 and GEN003: an answer is trained to its last content token, but its stop token is not."""
+    found: list[tuple[Turn, int]] = []
+    drawn, ids = look.drawn, look.tokens.input_ids
+    for turn in look.answers:
+        start, end = turn.content
+        stop = next((i for i in range(*turn.terminator) if ids[i] in look.row_stops), None)
+        if stop is None or end <= start or drawn[stop] or not drawn[end - 1]:
+            continue
+        found.append((turn, stop))
+    if not found:
+        return
+    turn, stop = found[0]
+    code = "GEN003" if look.recipe.mask.rule == "generation_tag" else "EOS004"
+    some = f"in {len(found)} of {len(look.answers)} answers" if len(found) > 1 else f"in message {turn.message}"
+    change: tuple[str, Any] | None = ("mask.terminator", "train") if look.recipe.mask.terminator == "mask" else None
+    if change is None and look.context.trainer == "axolotl":
+        change = ("mask.options", {**look.recipe.mask.options, "eot_tokens": [look.tokens.pieces[stop]]})
+    yield look.finding(code, f"the answer is trained but its {look.token(stop)} is not, {some}", message=turn.message,
+                       tokens=(max(turn.content[0], stop - 4), stop + 1), change=change)
+
+
+def stop_as_pad(look: Look) -> Iterator[Finding]:
+    """EOS002: stored labels are masked at every real EOS, and the pad token is the EOS."""
+    facts, conversation = look.facts, look.conversation
+    if not look.stored or conversation.labels is None or facts.eos_id is None or facts.pad_id not in (None, facts.eos_id):
+        return
+    attention = conversation.attention_mask
+    places = [i for i, one in enumerate(look.tokens.input_ids) if one == facts.eos_id and (attention is None or i >= len(attention) or attention[i])]
+    drawn = look.drawn
+    behind = [i for i in places if i > 0 and drawn[i - 1] and not drawn[i]]
+    if behind and not any(drawn[i] for i in places):
+        yield look.finding("EOS002", f"the label of {look.token(behind[0])} is masked behind a trained token; pad and EOS are the same token",
+                           tokens=(max(0, behind[0] - 3), behind[0] + 1))
+
+
+def doubled_stop(look: Look) -> Iterator[Finding]:
+    """EOS007: two trained stop tokens with nothing but white space between."""
+    ids, stops = look.tokens.input_ids, look.row_stops
+    before = -1
+    for i, one in enumerate(ids):
+        if one in stops:
+            if before >= 0 and look.drawn[i] and look.drawn[before] and all(look.blank(j) for j in range(before + 1, i)):
+                yield look.finding("EOS007", f"{look.token(before)} and {look.token(i)} follow each other and both are trained",
+                                   tokens=(before, i + 1))
+                return
+            before = i
+
+
+def foreign_stop(look: Look) -> Iterator[Finding]:
+    """EOS012: a stop token's text that this tokenizer cuts into pieces."""
+    for number, text in texts(look):
+        if "<" not in text:
+            continue
+        for match in _FOREIGN.finditer(text):
+            literal = match.group()
+            if look.context.tools.tokenizer.token_id(literal) is not None:
+                continue
+            trained, place = _at(look, number, literal)
+            ends = text.rstrip().endswith(literal)
+            answer = number is None or not look.messages or look.roles[number] == "assistant"
+            yield look.finding("EOS012", f"{literal} is plain text for this tokenizer, not a stop token", message=number, tokens=place,
+                               evidence=None if place else literal, severity=None if answer and ends and trained is not False else Severity.WARNING)
+            return
+
+
+def _at(look: Look, number: int | None, literal: str) -> tuple[bool | None, tuple[int, int] | None]:
+    """Whether the text is trained, and its tokens, where the row got that far."""
+    if look.inspection.tokens is None or look.inspection.labels is None or look.inspection.rendered is None:
+        return None, None
+    spans = look.rendered.spans
+    for span in spans:
+        if span.part is Part.CONTENT and (number is None or span.message == number):
+            at = look.rendered.text.find(literal, span.start, span.end)
+            if at >= 0:
+                where = [i for i, (start, end) in enumerate(zip(look.tokens.starts, look.tokens.ends)) if start != NOWHERE and start < at + len(literal) and end > at]
+                if where:
+                    return look.drawn[where[0]], (where[0], where[-1] + 1)
+    return None, None
+
+
+CHECKS = Checks(conversation=(foreign_stop,), labelled=(no_stop, masked_stop, stop_as_pad, doubled_stop))

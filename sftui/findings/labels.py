@@ -1,0 +1,121 @@
+"""The mask as a whole: nothing trained, too much trained, flags that nobody reads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from sftui.findings.checks import Checks
+from sftui.findings.look import Look, Turn
+from sftui.findings.model import Finding, Severity
+from sftui.model import Kind, Reason
+
+_OTHERS = ("user", "system", "tool", "developer")
+
+
+def nothing_trained(look: Look) -> Iterator[Finding]:
+    """LAB001, with the cause named; rows that are cut are TRU001's."""
+    if look.any_drawn or (look.labels.dropped is not None and _dropped_for_its_roles(look)) or not len(look.tokens):
+        return
+    cause = _cause(look)
+    # Stored chunks of long texts may rightly hold no label; elsewhere a row without any is an accident.
+    yield look.finding("LAB001", f"no token of this row is trained: {cause}", tokens=(0, len(look.tokens)))
+
+
+def _dropped_for_its_roles(look: Look) -> bool:
+    return look.chat and bool(look.roles) and look.roles[-1] != "assistant"
+
+
+def _cause(look: Look) -> str:
+    rule = look.recipe.mask.rule
+    if look.stored:
+        return "all its stored labels are masked"
+    if rule == "generation_tag" and not look.rendered.has_generation_tag:
+        return "the chat template has no generation tags (GEN001)"
+    if rule == "markers":
+        return "the response marker is not found (BND004)"
+    if look.chat and "assistant" not in look.roles:
+        return "no message is from the assistant (ROL001, ROL002)"
+    if look.chat and all(not look.text_of(message).strip() for message in look.messages if message.role == "assistant"):
+        return "the assistant says nothing (CON003)"
+    if look.inspection.boundary is not None and look.inspection.boundary.prompt_length >= len(look.tokens):
+        return "the prompt is as long as the whole row"
+    counts = Counter(look.labels.reasons)
+    return f"every token is masked as `{counts.most_common(1)[0][0].value}`" if counts else "it has no tokens"
+
+
+def others_trained(look: Look) -> Iterator[Finding]:
+    """LAB002: content of other roles that carries loss, as a share of what is trained."""
+    if not look.turns or not look.any_drawn or look.recipe.mask.rule == "generation_tag":
+        return
+    wanted = {role for role in look.recipe.mask.roles} if look.recipe.mask.rule in ("assistant", "turn_content", "turn_full") else {"assistant"}
+    touched: list[Turn] = []
+    count = 0
+    for turn in look.turns:
+        if turn.role in _OTHERS and turn.role not in wanted:
+            some = sum(look.drawn[turn.content[0]:turn.content[1]])
+            if some:
+                touched.append(turn)
+                count += some
+    total = sum(look.drawn)
+    # A boundary token that merges into the question is BND001's.
+    if count < 2 or not touched or count < total * 0.02:
+        return
+    roles = ", ".join(dict.fromkeys(turn.role for turn in touched))
+    change = None
+    if look.recipe.mask.rule in ("auto", "all"):
+        change = ("mask.rule", {"axolotl": "turn_content", "trl": "generation_tag"}.get(look.context.trainer, "completion"))
+    first = touched[0]
+    yield look.finding("LAB002", f"{count} of {total} trained tokens are text of {roles}", message=first.message, tokens=first.content, change=change)
+
+
+def flags_ignored(look: Look) -> Iterator[Finding]:
+    """LAB010: a message that the data marks as not trained is trained."""
+    for number, message in enumerate(look.messages):
+        if message.trained is not False or message.role != "assistant":
+            continue
+        turn = next((turn for turn in look.answers if turn.message == number), None)
+        if turn is None or not any(look.drawn[turn.content[0]:turn.content[1]]):
+            continue
+        key = next((key for key in ("train", "training", "trainable", "loss_mask", "loss", "weight", "loss_weight") if key in message.data), "a flag")
+        keys = dict(look.recipe.data.message_keys)
+        change = ("data.message_keys", {**keys, "train_flag": key}) if look.context.trainer == "axolotl" else None
+        yield look.finding("LAB010", f"message {number} says `{key}: {message.data.get(key)}`, and is trained all the same", message=number,
+                           tokens=turn.content, change=change)
+        return
+
+
+def weights_ignored(look: Look) -> Iterator[Finding]:
+    """LAB010 for weights other than 0 and 1, which no label can hold."""
+    if look.recipe.loss.weights != "none":
+        return
+    for number, message in enumerate(look.messages):
+        if message.weight is not None and message.weight not in (0.0, 1.0):
+            yield look.finding("LAB010", f"message {number} has weight {message.weight:g}, which this trainer does not use", message=number, evidence="")
+            return
+
+
+def both_masks(look: Look) -> Iterator[Finding]:
+    """LAB014: answers of the prompt column that the other mask would train."""
+    if look.context.trainer != "trl" or look.recipe.mask.rule != "generation_tag" or look.tokens.prompt_ids is None:
+        return
+    prompt = look.conversation.prompt_messages
+    if look.conversation.kind is not Kind.CHAT or not prompt or "assistant" not in look.roles[:prompt]:
+        return
+    number = look.roles.index("assistant")
+    turn = next((turn for turn in look.answers if turn.message == number), None)
+    if turn is not None and not any(look.drawn[turn.content[0]:turn.content[1]]):
+        yield look.finding("LAB014", f"message {number} is an answer inside the prompt and is not trained", message=number, tokens=turn.content)
+
+
+def half_characters(look: Look) -> Iterator[Finding]:
+    """GEN006: a trained run ends inside a character, or begins inside one."""
+    starts, ends = look.tokens.starts, look.tokens.ends
+    for first, last in look.runs:
+        if last < len(starts) and starts[last] >= 0 and (starts[last], ends[last]) == (starts[last - 1], ends[last - 1]) and ends[last] - starts[last] == 1:
+            severity = Severity.WARNING if look.labels.reasons[last] is Reason.BOUNDARY else None
+            yield look.finding("GEN006", "the trained span ends inside a character of several tokens", tokens=(max(first, last - 2), last + 1), severity=severity)
+            return
+
+
+CHECKS = Checks(labelled=(nothing_trained, others_trained, flags_ignored, weights_ignored, both_masks, half_characters))

@@ -1,0 +1,253 @@
+"""One row as the checks see it: what several of them need is worked out once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from sftui.findings.catalogue import CODES
+from sftui.findings.context import Context
+from sftui.findings.model import Finding, Fix, Severity
+from sftui.model import (
+    IGNORE_INDEX,
+    NOWHERE,
+    Conversation,
+    Inspection,
+    Kind,
+    Labels,
+    Message,
+    Part,
+    RecipeChange,
+    Rendered,
+    Tokens,
+)
+from sftui.recipe import get
+from sftui.text import visible, visible_token
+
+SHOWN_TOKENS = 24
+SHOWN_TEXT = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message in tokens: half-open ranges of its parts, empty where it has none."""
+
+    message: int
+    role: str
+    header: tuple[int, int]
+    content: tuple[int, int]
+    terminator: tuple[int, int]
+    separator: tuple[int, int]
+
+    @property
+    def end(self) -> int:
+        """Behind the last token of content and terminator."""
+        return max(self.content[1], self.terminator[1])
+
+
+class Look:
+    """An inspection with what checks ask of it; every property is computed at most once."""
+
+    def __init__(self, inspection: Inspection, context: Context) -> None:
+        self.inspection = inspection
+        self.context = context
+        self.recipe = context.recipe
+        self.facts = context.facts
+
+    @cached_property
+    def conversation(self) -> Conversation:
+        found = self.inspection.conversation
+        assert found is not None
+        return found
+
+    @cached_property
+    def messages(self) -> tuple[Message, ...]:
+        found = self.inspection.conversation
+        return found.messages if found is not None else ()
+
+    @cached_property
+    def roles(self) -> tuple[str, ...]:
+        return tuple(message.role for message in self.messages)
+
+    @cached_property
+    def signature(self) -> str:
+        """The roles in order, as waivers and groups name them; clipped for very long rows."""
+        return visible(" ".join(self.roles[:40])) + (" …" if len(self.roles) > 40 else "")
+
+    @property
+    def chat(self) -> bool:
+        found = self.inspection.conversation
+        return found is not None and found.kind is Kind.CHAT
+
+    @property
+    def stored(self) -> bool:
+        found = self.inspection.conversation
+        return found is not None and found.kind is Kind.TOKENS
+
+    @cached_property
+    def rendered(self) -> Rendered:
+        found = self.inspection.rendered
+        assert found is not None
+        return found
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        found = self.inspection.tokens
+        assert found is not None
+        return found
+
+    @cached_property
+    def labels(self) -> Labels:
+        found = self.inspection.labels
+        assert found is not None
+        return found
+
+    @property
+    def known(self) -> bool:
+        """Whether it is proven who wrote which character; checks by message abstain where not."""
+        rendered = self.inspection.rendered
+        return rendered is not None and rendered.exact and bool(rendered.spans)
+
+    @cached_property
+    def drawn(self) -> tuple[bool, ...]:
+        """Which tokens the mask trains, before anything is cut."""
+        return tuple([label != IGNORE_INDEX for label in self.labels.labels])
+
+    @cached_property
+    def count(self) -> int:
+        """How many leading tokens reach the trainer, where only the end is cut; else all."""
+        kept = self.labels.kept
+        return kept[0][1] if len(kept) == 1 and kept[0][0] == 0 else len(self.tokens)
+
+    @cached_property
+    def cut(self) -> bool:
+        """Whether the trainer receives fewer tokens than there are."""
+        return self.labels.dropped is None and sum(end - start for start, end in self.labels.kept) < len(self.tokens)
+
+    @cached_property
+    def any_drawn(self) -> bool:
+        return any(self.drawn)
+
+    @cached_property
+    def runs(self) -> tuple[tuple[int, int], ...]:
+        """The half-open ranges of tokens that the mask trains, before anything is cut."""
+        found: list[tuple[int, int]] = []
+        drawn, at, n = self.drawn, 0, len(self.drawn)
+        while at < n:
+            try:
+                start = drawn.index(True, at)
+            except ValueError:
+                break
+            try:
+                at = drawn.index(False, start)
+            except ValueError:
+                at = n
+            found.append((start, at))
+        return tuple(found)
+
+    @cached_property
+    def turns(self) -> tuple[Turn, ...]:
+        """The messages that stand in the text, in order; empty where who wrote what is not known."""
+        if not self.known or not self.chat:
+            return ()
+        places: dict[tuple[int, Part], list[int]] = {}
+        before: tuple[int, Part] | None = None
+        for i, key in enumerate(zip(self.tokens.messages, self.tokens.parts)):
+            if key == before:
+                continue
+            if before is not None and before in places:
+                places[before][1] = i
+            if key[0] != NOWHERE:
+                places.setdefault(key, [i, i])
+            before = key
+        if before is not None and before in places:
+            places[before][1] = len(self.tokens)
+        found = []
+        for number, role in enumerate(self.roles):
+            ranges = [tuple(places.get((number, part), (0, 0))) for part in (Part.HEADER, Part.CONTENT, Part.TERMINATOR, Part.SEPARATOR)]
+            if any(end for _, end in ranges):
+                found.append(Turn(number, role, *ranges))  # type: ignore[arg-type]
+        return tuple(found)
+
+    @cached_property
+    def answers(self) -> tuple[Turn, ...]:
+        """The assistant's turns."""
+        return tuple(turn for turn in self.turns if turn.role == "assistant")
+
+    @cached_property
+    def row_stops(self) -> frozenset[int]:
+        """The stop set, with the special tokens that end the assistant's turns in this row."""
+        ids, special = self.tokens.input_ids, self.tokens.special
+        own = {ids[i] for turn in self.answers for i in range(*turn.terminator) if special[i]}
+        return self.context.stops | own
+
+    def text_of(self, message: Message) -> str:
+        """The content of a message where it is text, else nothing."""
+        content = message.content
+        return content if isinstance(content, str) else ""
+
+    def blank(self, i: int) -> bool:
+        """Whether a token stands for white space only."""
+        surface = self.tokens.surfaces[i]
+        return bool(surface) and not self.tokens.special[i] and not surface.strip()
+
+    def last_solid(self, end: int, start: int = 0) -> int:
+        """The last token before `end` that is not white space, or -1."""
+        for i in range(end - 1, start - 1, -1):
+            if not self.blank(i):
+                return i
+        return -1
+
+    def token(self, i: int) -> str:
+        """One token as a cell shows it."""
+        return visible_token(self.tokens.surfaces[i], self.tokens.pieces[i])
+
+    def quote(self, start: int, end: int) -> str:
+        """A range of tokens, each in its own brackets, long ones cut in the middle."""
+        where = list(range(max(0, start), min(end, len(self.tokens))))
+        if len(where) > SHOWN_TOKENS:
+            half = SHOWN_TOKENS // 2
+            return self.quote(where[0], where[half]) + " … " + self.quote(where[-half], where[-1] + 1)
+        return "".join(f"[{self.token(i)}]" for i in where)
+
+    def finding(
+        self, code: str, sentence: str, *, message: int | None = None, tokens: tuple[int, int] | None = None,
+        span: tuple[int, int] | None = None, evidence: str | None = None, severity: Severity | None = None,
+        change: tuple[str, Any] | None = None, fix: Fix | None = None, title: str = "",
+    ) -> Finding:
+        """A finding of this row; `change` is a knob and the value that repairs it."""
+        if tokens is not None and span is None and self.inspection.tokens is not None:
+            span = self._span(*tokens)
+        if evidence is None:
+            evidence = self.quote(*tokens) if tokens is not None else shown(self.rendered.text[span[0]:span[1]]) if span else ""
+        if fix is None:
+            fix = fix_of(self.context, code, [change] if change is not None else [], title)
+        return Finding(
+            code, severity or CODES[code].severity, visible(sentence), self.inspection.row.index, message, tokens, span, evidence,
+            fix, signature=self.signature,
+        )
+
+    def _span(self, start: int, end: int) -> tuple[int, int] | None:
+        starts = [one for one in self.tokens.starts[start:end] if one != NOWHERE]
+        ends = [one for one in self.tokens.ends[start:end] if one != NOWHERE]
+        return (min(starts), max(ends)) if starts else None
+
+
+def fix_of(context: Context, code: str, changes: Iterable[tuple[str, Any]], title: str = "", template: str | None = None) -> Fix | None:
+    """The fix of a code: recipe changes from (knob, value) pairs, and the keys of each trainer."""
+    made = tuple(RecipeChange(path, get(context.recipe, path), value) for path, value in changes)
+    keys = CODES[code].fixes
+    if not title:
+        title = ", ".join(f"set {one.path} to {_value(one.after)}" for one in made) or keys.get(context.trainer) or keys.get("hf-trainer") or ""
+    return Fix(title, made, template, keys) if title or template else None
+
+
+def shown(text: str, width: int = SHOWN_TEXT) -> str:
+    """Text of the data, safe and of bearable length."""
+    return visible(text if len(text) <= width else text[: width - 1] + "…")
+
+
+def _value(value: Any) -> str:
+    return {None: "null", True: "true", False: "false"}.get(value, str(value)) if value.__hash__ else str(value)

@@ -1,0 +1,100 @@
+"""The frozen types of a finding: what is wrong, where exactly, how bad, and what repairs it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from sftui.model import RecipeChange
+
+TRAINERS = ("trl", "axolotl", "llamafactory", "unsloth", "torchtune", "hf-trainer")
+"""The trainers whose keys a code names; other presets are hand-written loops like hf-trainer."""
+
+GENERATION_TAGS = "generation_tags"
+"""`Fix.template`: the chat template needs `{% generation %}` tags around what the assistant says."""
+
+
+class Severity(str, Enum):
+    """How bad a finding is: training is wrong, training is worse, or worth knowing."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+    @property
+    def rank(self) -> int:
+        """0 for an error, 2 for an information; sorts the worst first."""
+        return ("error", "warning", "info").index(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """What the catalogue says of a code, and the severity that follows from it."""
+
+    name: str
+    severity: Severity
+    reason: str
+
+
+GRADES: Mapping[str, Grade] = {
+    "FATAL": Grade("FATAL", Severity.ERROR, "the row or the run teaches something wrong or nothing, without a word"),
+    "LOUD": Grade("LOUD", Severity.ERROR, "the trainer stops here, or loses the row"),
+    "MAJOR": Grade("MAJOR", Severity.WARNING, "training runs and silently loses quality"),
+    "MINOR": Grade("MINOR", Severity.INFO, "a small or harmless loss, often wanted"),
+    "INFO": Grade("INFO", Severity.INFO, "worth knowing, nothing is wrong"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """What repairs a finding.
+
+    `changes` are applied to the recipe. `template` names a template surgery (`generation_tags`), or is None.
+    `trainer_keys` gives, for each trainer, the key to set in words that can be pasted.
+    """
+
+    title: str
+    changes: tuple[RecipeChange, ...] = ()
+    template: str | None = None
+    trainer_keys: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong at one place.
+
+    `row` is None for what concerns the set-up or the dataset; `rows` then names some rows that show it and
+    `count` how many there are. `tokens` is a half-open token range of the row, `span` a character range of its
+    rendered text. `sentence` and `evidence` are safe to draw.
+    """
+
+    code: str
+    severity: Severity
+    sentence: str
+    row: int | None = None
+    message: int | None = None
+    tokens: tuple[int, int] | None = None
+    span: tuple[int, int] | None = None
+    evidence: str = ""
+    fix: Fix | None = None
+    rows: tuple[int, ...] = ()
+    count: int = 1
+    signature: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One entry of the catalogue; `fixes` maps a trainer to the exact key or step there."""
+
+    code: str
+    name: str
+    grade: Grade
+    scope: str
+    title: str
+    explanation: str
+    fixes: Mapping[str, str]
+
+    @property
+    def severity(self) -> Severity:
+        return self.grade.severity

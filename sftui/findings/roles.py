@@ -1,0 +1,187 @@
+"""Roles: aliases, misspellings, unknown ones, and orders that a template refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sftui.conversations.messages import KNOWN_ROLES, SHAREGPT_ROLES
+from sftui.findings.checks import Checks
+from sftui.findings.look import Look, shown
+from sftui.findings.model import Finding
+from sftui.model import NOWHERE, Part, Stage
+
+_ALIASES = {name: role for name, role in SHAREGPT_ROLES.items() if name not in KNOWN_ROLES}
+_TURNS = ("user", "assistant")
+
+
+def strange_roles(look: Look) -> Iterator[Finding]:
+    """ROL001, ROL002 and TPL010, one finding for each strange role of the row."""
+    seen: set[str] = set()
+    for number, role in enumerate(look.roles):
+        if role in KNOWN_ROLES or role in seen:
+            continue
+        seen.add(role)
+        count = look.roles.count(role)
+        name = shown(role, 40)
+        at = _header(look, number)
+        alias, near = _ALIASES.get(role), _near(role)
+        change = ("data.role_map", {**look.recipe.data.role_map, role: alias or near})
+        if alias:
+            yield look.finding("ROL001", f"message {number} has the role `{name}` ({count} in this row), which templates know as `{alias}`",
+                               message=number, tokens=at, evidence=name, change=change)
+        elif near:
+            yield look.finding("ROL002", f"message {number} has the role `{name}`, which is nearly `{near}`",
+                               message=number, tokens=at, evidence=name, change=change)
+        elif not _template_names(look, role):
+            yield look.finding("TPL010", f"message {number} has the role `{name}`, which the chat template does not name",
+                               message=number, tokens=at, evidence=name)
+
+
+def _header(look: Look, number: int) -> tuple[int, int] | None:
+    """The tokens of a message's header, where the row got that far."""
+    if look.inspection.tokens is None or look.inspection.labels is None:
+        return None
+    turn = next((turn for turn in look.turns if turn.message == number), None)
+    return turn.header if turn is not None and turn.header[1] else None
+
+
+def _near(role: str) -> str:
+    """The known role that this one is a misspelling of, or nothing."""
+    plain = role.strip().casefold()
+    if plain in KNOWN_ROLES or plain in SHAREGPT_ROLES:
+        return SHAREGPT_ROLES.get(plain, plain)
+    if len(plain) < 4 or len(plain) > 14:
+        return ""
+    allowed = 1 if len(plain) < 7 else 2
+    return next((known for known in ("system", "user", "assistant", "tool") if abs(len(known) - len(plain)) <= allowed
+                 and _distance(plain, known) <= allowed), "")
+
+
+def _distance(a: str, b: str) -> int:
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        before, row[0] = row[0], i
+        for j, y in enumerate(b, 1):
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (x != y))
+    return row[-1]
+
+
+def _template_names(look: Look, role: str) -> bool:
+    """Whether the template compares with this role: then it is wanted."""
+    template = look.context.template
+    return template is not None and (f"'{role}'" in template.source or f'"{role}"' in template.source)
+
+
+def roleless(look: Look) -> Iterator[Finding]:
+    """ROL003, decided on the row's own data: conversion stops at the first such message."""
+    inspection = look.inspection
+    if inspection.stopped_at is not Stage.CONVERSATION or inspection.conversation is not None:
+        return
+    items = raw_messages(look)
+    key = look.context.detected.message_keys.get("role", "role")
+    for number, item in enumerate(items or ()):
+        if not isinstance(item, Mapping):
+            yield look.finding("ROL003", f"message {number} is not a mapping", message=number, evidence=shown(repr(item)))
+            return
+        if not isinstance(item.get(key), str):
+            yield look.finding("ROL003", f"message {number} has no `{key}`", message=number, evidence=shown(", ".join(map(str, item))))
+            return
+
+
+def raw_messages(look: Look) -> Sequence[Any] | None:
+    """The list of messages as the row holds it, or None."""
+    data, detected = look.inspection.row.data, look.context.detected
+    if data is None or detected.format not in ("messages", "sharegpt"):
+        return None
+    value = data.get(detected.fields.get("messages", "messages"))
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return None
+    return value if isinstance(value, (list, tuple)) else None
+
+
+def system_place(look: Look) -> Iterator[Finding]:
+    places = [number for number, role in enumerate(look.roles) if role == "system"]
+    if not places or places == [0]:
+        return
+    number = next(one for one in places if one > 0)
+    what = f"there are {len(places)} system messages" if len(places) > 1 else f"the system message is message {number}, not the first"
+    yield look.finding("ROL004", what, message=number, evidence=shown(look.text_of(look.messages[number])))
+
+
+def refused_roles(look: Look) -> Iterator[Finding]:
+    """TPL002 and TPL006: the template raised, and it is the roles: it takes the same row with other roles."""
+    if look.inspection.stopped_at is not Stage.RENDERED or not look.chat or look.context.template is None:
+        return
+    # With tool calls and other keys the template reads more than roles; those rows are judged by their own data.
+    cause = look.context.once(("refused", look.roles[:200]), lambda: _cause(look))
+    if cause == "system":
+        yield look.finding("TPL002", "the chat template refuses the system message of this row", message=look.roles.index("system"),
+                           evidence=shown(look.text_of(look.messages[look.roles.index("system")])))
+    elif cause == "order":
+        number = _out_of_turn(look.roles)
+        yield look.finding("TPL006", f"the chat template refuses this order of roles: {shown(' '.join(look.roles), 100)}",
+                           message=number, evidence=look.signature)
+
+
+def _cause(look: Look) -> str:
+    """`system` or `order` where a plain conversation with these roles is refused too and without them is not."""
+    draw = look.context.render
+    plain = [{"role": role, "content": f"text {number}"} for number, role in enumerate(look.roles[:200])]
+    if draw(plain) is not None:
+        return ""
+    if "system" in look.roles and draw([one for one in plain if one["role"] != "system"]) is not None:
+        first = [one for one in plain if one["role"] == "system"][:1]
+        # A system message that is welcome at the start is only out of place here.
+        return "order" if draw([*first, {"role": "user", "content": "text"}]) is not None else "system"
+    if any(role not in KNOWN_ROLES for role in look.roles):
+        return ""
+    return "order" if _out_of_turn(look.roles) is not None else ""
+
+
+def _out_of_turn(roles: Sequence[str]) -> int | None:
+    """The first message that breaks user, assistant, user …, tool turns aside."""
+    expected = "user"
+    for number, role in enumerate(roles):
+        if role not in _TURNS:
+            if role == "system" and number > 0:
+                return number
+            if role == "tool":
+                expected = "assistant"
+            continue
+        if role != expected:
+            return number
+        expected = "assistant" if role == "user" else "user"
+    return None
+
+
+def ends_elsewhere(look: Look) -> Iterator[Finding]:
+    """LAB012: nothing to learn at the end of the row."""
+    if not look.chat or not look.roles or look.roles[-1] == "assistant" or "assistant" in (_near(look.roles[-1]), _ALIASES.get(look.roles[-1])):
+        return
+    number = len(look.roles) - 1
+    yield look.finding("LAB012", f"the last message is from `{shown(look.roles[-1], 40)}`, not from the assistant", message=number,
+                       evidence=shown(look.text_of(look.messages[-1])))
+
+
+def system_lost(look: Look) -> Iterator[Finding]:
+    """TPL003: a proven absence, once per row; a merge into the user's turn is the set-up's to tell."""
+    if not look.known or not look.roles or look.roles[0] != "system" or not look.text_of(look.messages[0]).strip():
+        return
+    if any(span.message == 0 and span.part is Part.CONTENT for span in look.rendered.spans):
+        return
+    if look.text_of(look.messages[0]).strip() in look.rendered.text or look.recipe.mask.options.get("drop_system_message"):
+        return
+    if any(span.message == NOWHERE and span.part is Part.CONTENT for span in look.rendered.spans):
+        return
+    yield look.finding("TPL003", "the system message does not appear in the rendered text", message=0,
+                       evidence=shown(look.text_of(look.messages[0])))
+
+
+CHECKS = Checks(
+    conversation=(strange_roles, system_place, ends_elsewhere), stopped=(roleless, refused_roles), labelled=(system_lost,),
+)

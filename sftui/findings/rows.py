@@ -1,0 +1,76 @@
+"""Rows that cannot be read, make no conversation, or that a stage refuses without a code of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from sftui.findings.checks import Checks
+from sftui.findings.look import Look, shown
+from sftui.findings.model import Finding
+from sftui.findings.roles import refused_roles, roleless
+from sftui.findings.tools import several_calls
+from sftui.model import Stage
+
+
+def unreadable(look: Look) -> Iterator[Finding]:
+    inspection = look.inspection
+    if inspection.stopped_at is Stage.ROW and inspection.problem is not None:
+        yield look.finding("ROW001", inspection.problem.sentence(), evidence=shown(inspection.row.raw))
+
+
+def no_conversation(look: Look) -> Iterator[Finding]:
+    """A row of a readable set that is not like the others; sets that are refused as a whole say so themselves."""
+    inspection = look.inspection
+    if inspection.stopped_at is not Stage.CONVERSATION or inspection.conversation is not None or inspection.problem is None:
+        return
+    if look.context.detected.refused is not None or any(True for _ in roleless(look)) or _mismatch(look):
+        return
+    yield look.finding("ROW002", inspection.problem.sentence(), evidence=shown(inspection.row.raw))
+
+
+def length_mismatch(look: Look) -> Iterator[Finding]:
+    found = _mismatch(look)
+    if found:
+        yield look.finding("LAB006", found, evidence="")
+
+
+def _mismatch(look: Look) -> str:
+    data = look.inspection.row.data
+    fields = look.context.detected.fields
+    ids = data.get(fields.get("input_ids", "input_ids")) if isinstance(data, Mapping) else None
+    if not isinstance(ids, (list, tuple)) or data is None:
+        return ""
+    for name in ("labels", "attention_mask", "completion_mask", "assistant_masks", "loss_mask"):
+        column = fields.get(name, name)
+        other = data.get(column)
+        if isinstance(other, (list, tuple)) and len(other) != len(ids):
+            return f"`{column}` has {len(other)} entries for {len(ids)} ids"
+    return ""
+
+
+def refused_by_template(look: Look) -> Iterator[Finding]:
+    inspection = look.inspection
+    if inspection.stopped_at is not Stage.RENDERED or inspection.problem is None:
+        return
+    if look.context.template is None and not look.context.tools.templates:
+        return  # TPL001 says it once
+    if any(True for _ in refused_roles(look)) or any(True for _ in several_calls(look)):
+        return
+    yield look.finding("ROW003", inspection.problem.sentence(), evidence="")
+
+
+def refused_by_trainer(look: Look) -> Iterator[Finding]:
+    inspection = look.inspection
+    if inspection.problem is None:
+        return
+    late = inspection.stopped_at in (Stage.TOKENS, Stage.LABELS)
+    if not late and not (inspection.stopped_at is Stage.CONVERSATION and inspection.conversation is not None):
+        return
+    if look.recipe.mask.rule == "generation_tag" and inspection.rendered is not None and not inspection.rendered.has_generation_tag:
+        return  # GEN001 says it once
+    yield look.finding("ROW004", inspection.problem.sentence(), evidence="")
+
+
+CHECKS = Checks(
+    data=(length_mismatch,), stopped=(unreadable, no_conversation, refused_by_template, refused_by_trainer),
+)

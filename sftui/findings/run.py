@@ -1,0 +1,53 @@
+"""Run the checks of every section on a row, or once on the set-up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sftui.findings import bos, content, eos, labels, roles, rows, tools
+from sftui.findings.checks import Checks
+from sftui.findings.context import Context
+from sftui.findings.look import Look
+from sftui.findings.model import Finding
+from sftui.model import Inspection
+
+SECTIONS: tuple[Checks, ...] = tuple(module.CHECKS for module in (rows, roles, content, bos, eos, labels, tools))
+_DATA = tuple(check for section in SECTIONS for check in section.data)
+_CONVERSATION = tuple(check for section in SECTIONS for check in section.conversation)
+_STOPPED = tuple(check for section in SECTIONS for check in section.stopped)
+_LABELLED = tuple(check for section in SECTIONS for check in section.labelled)
+_SLOW = tuple(check for section in SECTIONS for check in section.slow)
+_SETUP = tuple(check for section in SECTIONS for check in section.setup)
+
+
+def check_row(inspection: Inspection, context: Context, *, slow: bool = True) -> tuple[Finding, ...]:
+    """Every finding of one row, the worst first; pure but for what `context` remembers.
+
+    `slow=False` leaves out the checks that encode or render the row again.
+    """
+    look = Look(inspection, context)
+    found: list[Finding] = []
+    for check in _DATA:
+        found.extend(check(look))
+    if inspection.conversation is not None:
+        for check in _CONVERSATION:
+            found.extend(check(look))
+    if inspection.stopped_at is not None:
+        for check in _STOPPED:
+            found.extend(check(look))
+    if inspection.labels is not None and inspection.tokens is not None and inspection.rendered is not None:
+        for check in _LABELLED:
+            found.extend(check(look))
+        if slow:
+            for check in _SLOW:
+                found.extend(check(look))
+    if len(found) > 1:
+        found.sort(key=lambda one: one.severity.rank)
+    return tuple(found)
+
+
+def check_setup(context: Context, sample: Sequence[Inspection]) -> tuple[Finding, ...]:
+    """What is wrong with the recipe, the template and the tokenizer together; `sample` are some rows, inspected."""
+    found = [finding for check in _SETUP for finding in check(context, sample)]
+    found.sort(key=lambda one: one.severity.rank)
+    return tuple(found)

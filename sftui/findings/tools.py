@@ -1,0 +1,143 @@
+"""Tool calls: arguments, lost calls and results, and whether they fit together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sftui.findings.checks import Checks
+from sftui.findings.look import Look, shown
+from sftui.findings.model import Finding, Severity
+from sftui.model import Message, Stage
+
+
+def calls_of(message: Message) -> list[tuple[str, Any, str | None]]:
+    """Name, arguments and id of each tool call of a message; what is no call is left out."""
+    found = []
+    calls = message.data.get("tool_calls")
+    for call in calls if isinstance(calls, (list, tuple)) else ():
+        function = call.get("function", call) if isinstance(call, Mapping) else None
+        if isinstance(function, Mapping) and isinstance(function.get("name"), str):
+            one = call.get("id")
+            found.append((function["name"], function.get("arguments"), one if isinstance(one, str) else None))
+    return found
+
+
+def double_encoded(look: Look) -> Iterator[Finding]:
+    """TOO001: argument text that stands in the rendering with its quotes escaped."""
+    rendered = look.inspection.rendered
+    if rendered is None:
+        return
+    for number, message in enumerate(look.messages):
+        for name, arguments, _ in calls_of(message):
+            if not isinstance(arguments, str) or '"' not in arguments:
+                continue
+            escaped = json.dumps(arguments, ensure_ascii=False)[1:-1]
+            at = rendered.text.find(escaped)
+            if at >= 0 and arguments not in rendered.text:
+                yield look.finding("TOO001", f"the arguments of {shown(name, 40)} in message {number} are JSON text and were encoded once more",
+                                   message=number, span=(at, at + len(escaped)))
+                return
+
+
+def dropped(look: Look) -> Iterator[Finding]:
+    """TOO002: the name of a call, or the text of a result, is nowhere in the rendering."""
+    rendered = look.inspection.rendered
+    if rendered is None:
+        return
+    for number, message in enumerate(look.messages):
+        lost = [name for name, _, _ in calls_of(message) if name not in rendered.text]
+        if lost:
+            yield look.finding("TOO002", f"the tool call {shown(lost[0], 40)} of message {number} does not appear in the rendered text",
+                               message=number, evidence=shown(lost[0]))
+            return
+        if message.role == "tool":
+            text = look.text_of(message).strip()
+            if text and text not in rendered.text and _bare(text) not in _bare(rendered.text):
+                yield look.finding("TOO002", f"the tool result of message {number} does not appear in the rendered text",
+                                   message=number, evidence=shown(text))
+                return
+
+
+def _bare(text: str) -> str:
+    """Letters and digits alone: templates encode results as JSON, with other blanks and escapes."""
+    return "".join(char for char in text.replace("\\n", "").replace("\\u", "") if char.isalnum())
+
+
+def tools_missing(look: Look) -> Iterator[Finding]:
+    """TOO003: not one of the row's tools is named in the rendering."""
+    rendered = look.inspection.rendered
+    tools = look.conversation.tools
+    if rendered is None or not tools or not isinstance(tools, (list, tuple)):
+        return
+    names = [name for tool in tools if isinstance(tool, Mapping) for name in [_tool_name(tool)] if name]
+    if names and not any(name in rendered.text for name in names):
+        yield look.finding("TOO003", f"none of the row's {len(names)} tools appears in the rendered text", evidence=shown(", ".join(names)))
+
+
+def _tool_name(tool: Mapping[str, Any]) -> str:
+    function = tool.get("function", tool)
+    name = function.get("name") if isinstance(function, Mapping) else None
+    return name if isinstance(name, str) else ""
+
+
+def several_calls(look: Look) -> Iterator[Finding]:
+    """TOO005: the template raises, and says that it takes one call a turn."""
+    inspection = look.inspection
+    if inspection.stopped_at is not Stage.RENDERED or inspection.problem is None:
+        return
+    number = next((number for number, message in enumerate(look.messages) if len(calls_of(message)) > 1), None)
+    said = inspection.problem.sentence().lower()
+    if number is not None and "single tool" in said:
+        yield look.finding("TOO005", f"message {number} makes {len(calls_of(look.messages[number]))} tool calls and the template takes one", message=number,
+                           evidence=shown(", ".join(name for name, _, _ in calls_of(look.messages[number]))))
+
+
+def graph(look: Look) -> Iterator[Finding]:
+    """TOO006: the first of malformed arguments, a result without a call, and a call without a result before the next user."""
+    open_calls: list[tuple[str, str | None]] = []
+    called_at = -1
+    for number, message in enumerate(look.messages):
+        calls = calls_of(message)
+        for name, arguments, _ in calls:
+            if isinstance(arguments, str) and arguments.strip() and not _parses(arguments):
+                yield look.finding("TOO006", f"the arguments of {shown(name, 40)} in message {number} are no JSON", message=number, evidence=shown(arguments))
+                return
+        if message.role == "tool":
+            call_id = message.data.get("tool_call_id")
+            if not open_calls and called_at < 0 and not _calls_in_text(look, number):
+                yield look.finding("TOO006", f"message {number} is a tool result, but no tool was called before it", message=number,
+                                   evidence=shown(look.text_of(message)))
+                return
+            known = [one for _, one in open_calls if one is not None]
+            if isinstance(call_id, str) and known and call_id not in known:
+                yield look.finding("TOO006", f"the result in message {number} answers the call {shown(call_id, 40)}, which was not made", message=number,
+                                   evidence=shown(call_id))
+                return
+            open_calls = [one for one in open_calls if one[1] != call_id] if known else open_calls[1:]
+        elif message.role == "user" and open_calls and called_at >= 0:
+            yield look.finding("TOO006", f"the call of {shown(open_calls[0][0], 40)} in message {called_at} has no result", message=called_at,
+                               evidence=shown(open_calls[0][0]), severity=Severity.INFO)
+            return
+        if calls:
+            open_calls, called_at = [(name, one) for name, _, one in calls], number
+
+
+def _parses(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _calls_in_text(look: Look, number: int) -> bool:
+    """Whether an earlier answer writes its call as text, as ShareGPT sets and ReAct prompts do."""
+    return any(
+        message.role == "assistant" and any(mark in look.text_of(message) for mark in ("{", "<tool_call", "Action:", "<function", "<|python_tag|>", "("))
+        for message in look.messages[:number]
+    )
+
+
+CHECKS = Checks(conversation=(double_encoded, dropped, tools_missing, graph), stopped=(several_calls,))

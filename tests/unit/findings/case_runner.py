@@ -1,0 +1,91 @@
+"""A findings case: a recipe, a tokenizer and hand-written rows, and everything that is found in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from sftui import pipeline, trainers
+from sftui.findings import Context, DatasetChecks, Finding, check_row, check_setup
+from sftui.model import Inspection, Row
+from sftui.recipe import changed
+from sftui.templates import builtin_template, compile_template
+from sftui.tokens import LoadedTokenizer, load_tokenizer
+
+
+@dataclass(frozen=True)
+class Case:
+    """`template` is a source, or the name of a built-in one; `changes` are knobs by their dotted path."""
+
+    rows: Sequence[Any]
+    tokenizer: str = "chatml"
+    preset: str = "hf-trainer"
+    template: str | None = None
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    generation_config: Mapping[str, Any] | None = None
+    model_config: Mapping[str, Any] | None = None
+    evaluation: Sequence[Any] = ()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    findings: tuple[Finding, ...]
+    inspections: tuple[Inspection, ...]
+    context: Context
+
+    @property
+    def codes(self) -> set[str]:
+        return {finding.code for finding in self.findings}
+
+    def of(self, code: str) -> list[Finding]:
+        return [finding for finding in self.findings if finding.code == code]
+
+
+@cache
+def tokenizer_of(name: str) -> LoadedTokenizer:
+    return load_tokenizer(f"builtin:{name}" if "/" not in name else name)
+
+
+def row(index: int, data: Any) -> Row:
+    if isinstance(data, str):
+        return Row(index, None, data, f"row {index}", problem=data)
+    return Row(index, data, repr(data), f"row {index}")
+
+
+def open_case(case: Case, data: Sequence[Any]) -> tuple[Context, tuple[Inspection, ...]]:
+    recipe = trainers.preset(case.preset)
+    for path, value in case.changes.items():
+        recipe = changed(recipe, path, value)
+    tools = pipeline.make_toolbox(recipe, tokenizer_of(case.tokenizer))
+    if case.template is not None:
+        made = builtin_template(case.template) if case.template.isalnum() else compile_template(case.template, "the case's own")
+        tools = trainers.Toolbox(tools.tokenizer, {"default": made}, made.name)
+    rows = [row(index, one) for index, one in enumerate(data)]
+    detected = pipeline.detect(rows, recipe)
+    tools = pipeline.survey(rows[0] if rows else None, detected, recipe, tools)
+    context = Context(
+        recipe, tools.tokenizer.facts, tools.templates.get("default"), detected, tools, case.generation_config, case.model_config,
+    )
+    return context, tuple(pipeline.inspect(one, detected, recipe, tools) for one in rows)
+
+
+def run(case: Case) -> Outcome:
+    """Every finding of the case: by row, of the set-up and of the dataset."""
+    context, inspections = open_case(case, case.rows)
+    evaluation: frozenset[int] = frozenset()
+    if case.evaluation:
+        other, held_out = open_case(case, case.evaluation)
+        seen = DatasetChecks(other)
+        for inspection in held_out:
+            seen.add(inspection)
+        evaluation = seen.prompts
+    checks = DatasetChecks(context, evaluation)
+    found: list[Finding] = []
+    for inspection in inspections:
+        found.extend(check_row(inspection, context))
+        checks.add(inspection)
+    found.extend(check_setup(context, inspections))
+    found.extend(checks.finish())
+    return Outcome(tuple(found), inspections, context)
