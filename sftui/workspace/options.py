@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from sftui.recipe import Recipe, changed
+
+if TYPE_CHECKING:
+    from sftui.trainers.config import OpenedConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +18,9 @@ class OpenOptions:
     `paths` are files, folders, globs or one Hub dataset name. `tokenizer`, `revision` and
     `template` are shortcuts for the recipe's own fields and win over them (`full_recipe`).
     `base` is the recipe that "corrected" is measured against: None means `full_recipe()`.
-    `row` is the row to show first; `debug` keeps traces for the terminal.
+    `row` is the row to show first; `debug` keeps traces for the terminal. `config` is the trainer's
+    own config file where one was opened, `dataset` the number of its dataset that is open, and
+    `notes` what there is to say about it.
     """
 
     paths: tuple[str, ...]
@@ -29,6 +35,9 @@ class OpenOptions:
     row: int = 0
     cache_dir: str | None = None
     debug: bool = False
+    config: OpenedConfig | None = None
+    dataset: int = 0
+    notes: tuple[str, ...] = ()
 
     def full_recipe(self) -> Recipe:
         """The recipe with the shortcuts folded in."""

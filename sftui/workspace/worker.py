@@ -136,7 +136,7 @@ class Worker:
         assert session is not None and session.source is not None and session.detected is not None
         source, found = session.source, session.detected
         self.send(ev.SourceOpened(source.title, source.kind, source.columns(), found.format, found.reason,
-                                  (*source.notes, *found.notes), found.refused))
+                                  (*session.options.notes, *source.notes, *found.notes), found.refused))
         self.send(session.prepared())
 
     def _tell_count(self) -> None:
