@@ -21,7 +21,7 @@ sftui shows exactly what your trainer trains on, token for token.
 """
 
 EPILOG = """\
-Commands: demo, show, encode, export; `sftui COMMAND --help` tells each one's options. Data whose
+Commands: demo, show, encode, export, compare; `sftui COMMAND --help` tells each one's options. Data whose
 name is that of a command is opened with its path, as in `sftui ./show`.
 """
 
@@ -97,7 +97,26 @@ def export(to: str, folder: str, force: bool, **given: Any) -> int:
     return export_files(given, to, folder, force)
 
 
-COMMANDS = {"demo": demo, "show": show, "encode": encode, "export": export}
+@click.command("sftui compare", context_settings=CONTEXT)
+@opening_options_beside_format
+@click.option("--with", "others", multiple=True, metavar="OTHER",
+              help="a recipe, a trainer's config, a preset (trl@1.14), tokenizer=NAME, template=NAME or KNOB=VALUE; "
+                   "several changes in quotes; may be repeated")
+@click.option("--max-rows", type=click.IntRange(min=1), metavar="N", help="only the first N rows")
+@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="only N rows, at even distances")
+@click.option("--show", "shown", type=click.IntRange(min=0), default=3, metavar="N", help="differing rows to print; default: 3")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="for reading, or as a record")
+@click.option("--width", type=click.IntRange(min=20), metavar="N", help="columns of the output; default: the terminal, or 80")
+def compare(
+    others: tuple[str, ...], max_rows: int | None, sample: int | None, shown: int, form: str, width: int | None, **given: Any
+) -> int:
+    """Where two or more recipes, trainers, templates or tokenizers differ; exit 0 nowhere, 1 somewhere."""
+    from sftui.cli.compare import compare_recipes
+
+    return compare_recipes(given, others, max_rows, sample, shown, form, width)
+
+
+COMMANDS = {"demo": demo, "show": show, "encode": encode, "export": export, "compare": compare}
 
 
 def run(words: list[str]) -> int:

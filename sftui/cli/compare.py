@@ -1,0 +1,93 @@
+"""`sftui compare`: where recipes, trainers, templates or tokenizers differ over a dataset."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sftui.cli.opening import open_options
+from sftui.cli.records import as_json
+from sftui.cli.sides import SideRecipe, other_side
+from sftui.cli.writing import Progress
+from sftui.errors import RecipeError
+
+if TYPE_CHECKING:
+    from sftui.comparison import ComparisonCount, RowComparison
+
+DEFAULT_WIDTH = 80
+
+
+def compare_recipes(
+    given: Mapping[str, Any], others: Sequence[str], limit: int | None, sample: int | None, show: int, form: str, width: int | None
+) -> int:
+    """Print the count and the first differing rows; 0 where nothing differs, 1 where something does."""
+    from sftui.workspace.comparing import Comparing
+
+    if not others:
+        raise RecipeError("there is nothing to compare with", fix="name it: --with trl@1.16, --with FILE, --with tokenizer=NAME, --with PATH=VALUE")
+    options = open_options(given)
+    base = options.full_recipe()
+    sides = (SideRecipe(base.preset, base), *(other_side(text, base) for text in others))
+    comparing = Comparing(options, [side.recipe for side in sides])
+    count = None
+    try:
+        comparing.open()
+        progress = Progress(comparing.total(limit, sample))
+        for count in comparing.count(comparing.rows(limit, sample), keep=show):
+            progress.at(count.rows)
+        progress.end()
+    finally:
+        comparing.close()
+    if count is None:
+        click.echo("sftui: the data has no rows", err=True)
+        return 0
+    names = [side.name for side in sides]
+    if form == "json":
+        click.echo(as_json(as_record(count, names)))
+    else:
+        _print(count, names, width or _terminal_width())
+    return 1 if count.differing_rows else 0
+
+
+def _print(count: ComparisonCount, names: Sequence[str], width: int) -> None:
+    from sftui.views import compare_lines, count_lines, plain
+
+    click.echo(plain(count_lines(count, names, width)), nl=False)
+    for comparison in count.first:
+        click.echo(f"\nrow {comparison.row}")
+        click.echo(plain(compare_lines(comparison, names, width, differing=True)), nl=False)
+    left = count.differing_rows - len(count.first)
+    if left:
+        click.echo(f"\n… and {left:,} more rows (--show N prints more)")
+
+
+def as_record(count: ComparisonCount, names: Sequence[str]) -> dict[str, Any]:
+    """The count as one record; `columns` of a row are those that differ, with each side's ids and labels (null: cut)."""
+    return {
+        "rows": count.rows, "differing_rows": count.differing_rows, "differing_tokens": count.differing_tokens,
+        "labels_differing": count.labels_differing, "ids_differing": count.ids_differing, "one_sided_rows": count.one_sided,
+        "sides": [
+            {"name": name, "trained": count.trained[k], "tokens": count.received[k], "dropped": count.dropped[k], "stopped": count.stopped[k]}
+            for k, name in enumerate(names)
+        ],
+        "first": [_row(comparison) for comparison in count.first],
+    }
+
+
+def _row(comparison: RowComparison) -> dict[str, Any]:
+    return {
+        "row": comparison.row,
+        "sides": [{"trained": side.trained, "tokens": side.received, "gone": side.gone} for side in comparison.sides],
+        "columns": [
+            [{"at": a, "ids": list(side.ids[a:b]), "labels": list(side.labels[a:b])} for (a, b), side in zip(column.cells, comparison.sides)]
+            for column in comparison.columns if column.ids_differ or column.labels_differ
+        ],
+    }
+
+
+def _terminal_width() -> int:
+    return shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns if sys.stdout.isatty() else DEFAULT_WIDTH

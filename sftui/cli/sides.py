@@ -1,0 +1,97 @@
+"""What `compare --with` names: another recipe for the same data."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sftui.cli.configs import SUFFIXES, open_config
+from sftui.cli.opening import set_knob, starting_recipe, template_of
+from sftui.errors import RecipeError
+
+if TYPE_CHECKING:
+    from sftui.recipe import Recipe
+
+SHORT = {"tokenizer": "tokenizer.name", "revision": "tokenizer.revision", "max_length": "length.max"}
+
+
+@dataclass(frozen=True, slots=True)
+class SideRecipe:
+    """One side of a comparison: the name it is shown by, and its recipe."""
+
+    name: str
+    recipe: Recipe
+
+
+def other_side(text: str, base: Recipe) -> SideRecipe:
+    """The recipe that one --with stands for; RecipeError where it names nothing.
+
+    Words separated by spaces: at most one file (a recipe, a trainer's config) or preset, which
+    starts anew but keeps the tokenizer, template and columns of `base`; then changes to it:
+    tokenizer=NAME, template=NAME|FILE, or any knob=value.
+    """
+    if os.path.exists(text):
+        words = [text]
+    else:
+        try:
+            words = shlex.split(text)
+        except ValueError as error:
+            raise RecipeError(f"--with {text} cannot be read", why=str(error).lower()) from error
+    recipe, name = base, ""
+    for number, word in enumerate(words):
+        path, equals, value = word.partition("=")
+        if equals and not os.path.exists(word):
+            if path == "template":
+                from sftui.recipe import changed
+
+                recipe = changed(recipe, "render.template", template_of(value))
+            else:
+                recipe = set_knob(recipe, SHORT.get(path, path), value)
+        elif number == 0:
+            recipe, name = _start(word, base), os.path.basename(word)
+        else:
+            raise RecipeError(f"--with {text} names more than one start", fix="repeat --with for each side")
+    changes = " ".join(word for word in words if "=" in word and not os.path.exists(word))
+    return SideRecipe(" ".join(part for part in (name, changes) if part) or text, recipe)
+
+
+def _start(word: str, base: Recipe) -> Recipe:
+    """A recipe file, a trainer's config, or a preset on the tokenizer and the data of `base`."""
+    if word.lower().endswith(SUFFIXES):
+        from sftui.trainers.recognise import recognise
+
+        mapping = _mapping(word)
+        if "preset" not in mapping and recognise(mapping).trainer is not None:
+            return _onto(open_config(word, None, None).reference.recipe, base, data=False)
+        return _onto(starting_recipe(word, None), base, data=False)
+    from sftui.trainers import preset
+
+    return _onto(preset(word), base, data=True)
+
+
+def _mapping(path: str) -> dict[str, object]:
+    from pathlib import Path
+
+    from sftui.recipe_io import parse_yaml
+
+    try:
+        return dict(parse_yaml(Path(path).read_text(encoding="utf-8"), path))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise RecipeError("the recipe cannot be read", where=path, why=(reason or "").lower()) from error
+
+
+def _onto(recipe: Recipe, base: Recipe, *, data: bool) -> Recipe:
+    """What a starting recipe leaves open, from the recipe it is compared with."""
+    from sftui.recipe import changed
+
+    if recipe.tokenizer.name is None:
+        recipe = changed(changed(recipe, "tokenizer.name", base.tokenizer.name), "tokenizer.revision", base.tokenizer.revision)
+    if recipe.render.template == "tokenizer" and base.render.template.startswith(("file:", "builtin:")):
+        recipe = changed(recipe, "render.template", base.render.template)
+    if data:
+        for path in ("format", "fields"):
+            recipe = changed(recipe, f"data.{path}", getattr(base.data, path))
+    return recipe
