@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
-from sftui.model import Problem
+from sftui.model import Inspection, Problem, Row, Stage
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.inbox import Inbox
@@ -54,6 +54,7 @@ class Worker:
         self._loader = Loader(inbox.post)
         self._version = 0
         self._count: ev.CountChanged | None = None
+        self._refused: Problem | None = None
         self._row: rq.RowRequest | None = None
         self._batch: rq.BatchRequest | None = None
         self._list: rq.SummariesRequest | None = None
@@ -117,7 +118,10 @@ class Worker:
         except SftuiError as error:
             from sftui.pipeline import as_problem
 
-            self.send(ev.SourceOpened(" ".join(request.options.paths), "", (), "", "", refused=as_problem(error)))
+            self._refused = as_problem(error)
+            self.send(ev.SourceOpened(" ".join(request.options.paths), "", (), "", "", refused=self._refused))
+            self._row = rq.RowRequest(request.ticket, request.row or 0)
+            self._answer_row()
             opened.set()
             return
         self._session = session
@@ -176,6 +180,7 @@ class Worker:
         self._version = request.version
         session = self._session
         if session is None:
+            self._answer_row()
             return
         data = session.recipe.data
         if session.set_recipe(request.recipe):
@@ -216,6 +221,9 @@ class Worker:
         return self._session is not None and self._session.source is not None
 
     def _answer_row(self) -> None:
+        if self._refused is not None and self._row is not None:
+            missing = Inspection(Row(self._row.index, None, "", ""), stopped_at=Stage.ROW, problem=self._refused)
+            self.send(ev.RowReady(self._row.ticket, self._version, missing))
         if self._ready() and self._row is not None:
             assert self._session is not None
             inspection = self._session.inspect(self._row.index)

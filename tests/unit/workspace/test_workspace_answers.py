@@ -136,6 +136,19 @@ def test_data_that_cannot_be_opened_is_told(open_workspace, tmp_path) -> None:
     assert heard.wait(ev.SourceOpened).refused is not None
 
 
+def test_a_source_that_cannot_be_opened_answers_every_row_with_the_reason(open_workspace, data) -> None:
+    data.write_text("")
+    workspace, heard = open_workspace()
+    refused = heard.wait(ev.SourceOpened).refused
+    assert refused is not None and "is empty" in refused.what
+    assert heard.wait(ev.RowReady).inspection.problem == refused
+    workspace.request_row(3)
+    event = heard.wait(ev.RowReady)
+    assert (event.inspection.row.index, event.inspection.problem) == (3, refused)
+    workspace.change("length.max", 3)
+    assert heard.wait(ev.RowReady).version == workspace.version
+
+
 def test_a_row_past_the_end_says_so(open_workspace) -> None:
     workspace, heard = open_workspace()
     heard.wait(ev.RowReady, proven_row)
