@@ -125,6 +125,8 @@ def batches(cfg: Any, tokenizer: Any, dataset: Any, wanted: Mapping[str, int]) -
         starts = range(0, min(len(dataset), size * wanted["count"]), size)
         groups = [[[i] for i in range(start, min(start + size, len(dataset)))] for start in starts]
     keep = [name for name in ("input_ids", "labels", *OPTIONAL) if name in dataset.column_names]
+    if cfg.sample_packing and trainer.args.sample_packing_drop_attention_mask and "attention_mask" in keep:
+        keep.remove("attention_mask")  # as its _get_dataloader does
     for group in groups:
         bins = [[{k: dataset[i][k] for k in keep} for i in bin_] for bin_ in group]
         rows = [dataset[i].get(ROW) for bin_ in group for i in bin_]

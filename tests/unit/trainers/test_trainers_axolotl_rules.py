@@ -192,7 +192,7 @@ def test_a_text_is_cut_into_rows(tokenizer: LoadedTokenizer) -> None:
     assert one.example is not None and one.tokens is not None
     pieces = [one.example, *one.more]
     assert [len(piece.input_ids) for piece in pieces[:-1]] == [16] * (len(pieces) - 1)
-    assert sum((list(piece.input_ids) for piece in pieces), []) == list(one.tokens.input_ids)
+    assert [token for piece in pieces for token in piece.input_ids] == list(one.tokens.input_ids)
     assert pieces[-1].labels[-1] == tokenizer.facts.eos_id
 
 
