@@ -46,7 +46,6 @@ def parse(templates: Mapping[str, ChatTemplate], special_tokens: Mapping[str, An
     return SlotTemplate(
         name="parsed", user=(user,), assistant=(assistant,), system=(system,), function=(assistant,), observation=(user,),
         prefix=(prefix,) if prefix else (), default_system=default_system, kind=Kind.REASONING if thinks else Kind.PLAIN,
-        parsed=True,
     )
 
 

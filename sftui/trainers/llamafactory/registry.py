@@ -57,7 +57,6 @@ class SlotTemplate:
     kind: Kind = Kind.PLAIN
     thought: tuple[str, str] = ("<think>\n", "\n</think>\n\n")
     tool_call: tuple[str, str] = ("<tool_call>", "</tool_call>")
-    parsed: bool = False
 
     @property
     def terminator(self) -> str:

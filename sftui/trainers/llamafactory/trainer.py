@@ -76,7 +76,11 @@ class LlamaFactory(Trainer):
 
     def notes(self, recipe: Recipe) -> tuple[str, ...]:
         newer = versions.unknown_newer(versions.of_preset(recipe.preset, self.versions, self.name), self.versions, "LLaMA-Factory")
-        return (newer,) if newer else ()
+        found = [newer] if newer else []
+        if _named(recipe) is None:
+            found.append("template is not set: LLaMA-Factory guesses slots from the tokenizer's chat template, which may not say the same; "
+                         "without one, or with several, it takes its template `empty`")
+        return tuple(found)
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
         found = formats.detect(rows, recipe.data)

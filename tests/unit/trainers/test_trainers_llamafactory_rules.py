@@ -39,7 +39,8 @@ def one(turns: Sequence[Mapping[str, Any]], knobs: Mapping[str, Any] | None = No
 def trained_text(row: Inspection) -> str:
     """The text of the trained tokens, runs parted by |."""
     assert row.tokens and row.labels and row.rendered
-    runs, before = [], False
+    runs: list[str] = []
+    before = False
     for start, end, label in zip(row.tokens.starts, row.tokens.ends, row.labels.labels):
         if label != IGNORE_INDEX:
             text = row.rendered.text[start:end] if start >= 0 else "<eos>"
