@@ -194,6 +194,8 @@ def _assistant(recipe: Recipe) -> list[str]:
         *(["    turns = turns[-1:]"] if recipe.mask.turns == "last" else []),
         "    spans = []",
         "    for i in turns:",
+        '        if isinstance(messages[i].get("content"), str) and messages[i]["content"].isspace():',
+        '            raise ValueError("an answer of white space alone: its place in the text cannot be told")',
         "        before = tokenizer.apply_chat_template(",
         f"            messages[:i], tokenize=False, add_generation_prompt=True, **options){bos}",
         f"        after = tokenizer.apply_chat_template(messages[:i + 1], tokenize=False, **options){bos}",

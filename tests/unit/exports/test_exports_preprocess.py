@@ -107,6 +107,14 @@ def test_all_assistant_turns_can_be_trained(turns: str, tmp_path: Path, plan_for
     assert run_script(plan_for(path, recipe), tmp_path) == shown(path, recipe)
 
 
+def test_a_row_whose_places_could_only_be_guessed_is_left_out_and_told(tmp_path: Path, plan_for, capsys) -> None:
+    blank = {"messages": [{"role": "user", "content": "Q"}, {"role": "assistant", "content": " \n\t "}]}
+    path = write(tmp_path / "data.jsonl", [ROWS["messages"][0], blank])
+    recipe = chatml(mask__rule="assistant")
+    assert list(run_script(plan_for(path, recipe), tmp_path)) == [0]
+    assert "white space alone" in capsys.readouterr().err
+
+
 def test_generation_tags_can_draw_the_mask(tmp_path: Path, plan_for) -> None:
     template = tmp_path / "tagged.jinja"
     template.write_text("{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m.role == 'assistant' %}{% generation %}{{ m.content }}"
