@@ -30,7 +30,8 @@ def test_importing_sftui_loads_nothing_heavy() -> None:
     assert loaded_by(*LIGHT) & HEAVY == set()
 
 
-def test_the_tui_loads_textual_and_none_of_the_others() -> None:
+def test_t12_the_tui_loads_textual_and_none_of_the_others() -> None:
+    """Trap T12: encoding and heavy imports stall the event loop, so they never happen in its process."""
     found = loaded_by("sftui.tui.app") & HEAVY
     assert "textual" in found
     assert found <= {"textual", "rich"}
