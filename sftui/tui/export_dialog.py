@@ -20,6 +20,14 @@ TARGETS = (
 )
 
 
+def targets(preset: str) -> tuple[tuple[str, str], ...]:
+    """What may be written; for a trainer with a config of its own that too."""
+    from sftui.exports.plan import HAND_WRITTEN
+
+    name = preset.partition("@")[0]
+    return TARGETS if name in HAND_WRITTEN else (*TARGETS, (preset, f"the config of {name}, corrected"))
+
+
 class ExportDialog:
     """Three steps; Esc at any of them writes nothing."""
 
@@ -28,8 +36,9 @@ class ExportDialog:
 
     def open(self) -> None:
         screen = self.screen
-        dialog = Dialog("export", options(TARGETS), screen.keymap, screen.look, picking=True)
-        screen.app.push_screen(dialog, lambda number: None if number is None else self._where(TARGETS[number][0]))
+        found = targets(screen.workspace.recipe.preset)
+        dialog = Dialog("export", options(found), screen.keymap, screen.look, picking=True)
+        screen.app.push_screen(dialog, lambda number: None if number is None else self._where(found[number][0]))
 
     def _where(self, target: str) -> None:
         self.screen.prompt.ask(f"folder for the {target}", lambda text: self._plan(target, text.strip() or "."), value="sftui-export")
@@ -63,9 +72,13 @@ class ExportDialog:
 def plan_lines(plan: ExportPlan, width: int) -> Sequence[Line]:
     """What an export would write: the correction it states, then each file's difference."""
     lines = [*wrap(line((visible(plan.first_line), Role.TITLE)), width)]
+    for note in plan.notes:
+        lines += wrap(line((f"! {visible(note)}", Role.WARNING)), width)
     for file in plan.files:
         state = "unchanged" if not file.diff and file.exists else "changes" if file.exists else "new"
         lines += [(), line((f"{visible(str(file.path))} ", Role.KEY), (state, Role.DIM))]
         if file.diff:
             lines += diff_text_lines(file.diff.rstrip("\n"), width)
+        elif not file.exists:
+            lines += diff_text_lines("\n".join(f"+{text}" for text in file.content.rstrip("\n").split("\n")), width)
     return lines

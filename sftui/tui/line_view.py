@@ -131,7 +131,9 @@ class LineView(Widget, can_focus=False, inherit_bindings=False):
 
     def keep_in_view(self, line: int) -> None:
         """Scrolls as little as needed, or centres a line that is far away; does not repaint."""
-        height = max(1, self.size.height)
+        height = self.size.height
+        if not height:
+            return  # not laid out yet; `resized` asks again
         if not self.top <= line < self.top + height:
             near = self.top - height <= line < self.top + 2 * height
             self.top = line - height // 2 if not near else line if line < self.top else line - height + 1

@@ -221,6 +221,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         elif isinstance(event, ev.SearchFound):
             self.search_commands.on_found(event)
         elif isinstance(event, ev.WorkerFailed):
+            self.tokens.fail(event.problem)
             self.say(event.problem.sentence(), Role.ERROR)
 
     def on_row_list_wanted(self, message: RowList.Wanted) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +16,9 @@ PRESET = KnobInfo("preset", "str", "the trainer whose defaults fill every knob",
 
 ROOM_FOR_NAMES = 88
 """Laid out for this width and cropped, names and values are whole; the meaning stands in the line below."""
+
+WITH_MEANING = 72
+"""From this width on the meaning stands beside the value as well."""
 
 
 class RecipePane(LineView):
@@ -74,7 +78,8 @@ class RecipePane(LineView):
         cursor = self.knob.path if self.active else ""
         width = max(self.size.width, ROOM_FOR_NAMES)
         lines = recipe_lines(self.workspace.recipe, self.workspace.base_recipe, width, cursor=cursor)
-        return [crop(entry.cells, self.size.width) for entry in lines[self.top: self.top + self.size.height]]
+        shown = lines[self.top: self.top + self.size.height]
+        return [crop(entry.cells if self.size.width >= WITH_MEANING else _without_meaning(entry.cells), self.size.width) for entry in shown]
 
     def sentence(self) -> Line:
         """The marked knob in one line: what it means, what it was, what it may be."""
@@ -86,3 +91,13 @@ class RecipePane(LineView):
             cells.add(" · " + " ".join(info.choices), Role.DIM)
         return cells.line()
 
+
+
+def _without_meaning(cells: Line) -> Line:
+    """A knob's line up to its value, without blanks at the end."""
+    kept = [run for run in cells if run.role is not Role.DIM]
+    while kept and not kept[-1].over and not kept[-1].text.strip():
+        kept.pop()
+    if kept and not kept[-1].over:
+        kept[-1] = replace(kept[-1], text=kept[-1].text.rstrip())
+    return tuple(kept)

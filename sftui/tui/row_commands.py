@@ -108,6 +108,7 @@ class RowCommands:
         screen = self.screen
         screen.set_status(source=event.title)
         if event.refused is not None:
+            screen.tokens.fail(event.refused)
             screen.say(event.refused.sentence(), Role.ERROR)
         elif event.notes:
             screen.say(event.notes[0], Role.WARNING)

@@ -7,13 +7,16 @@ from dataclasses import replace
 from textual.message import Message
 
 from sftui.tui.line_view import LineView
-from sftui.views import Line, Over, row_line
+from sftui.views import Line, Over, Role, row_line
 from sftui.workspace.events import RowSummary
 
 BLOCK = 64
 """Rows asked for beyond the screen on each side, so that paging finds them at hand."""
 MOST = 20_000
 """Summaries kept at most."""
+
+QUIET = {Role.TRAINED: Role.GOOD}
+"""A list of bold shares would shout down the tokens beside it."""
 
 
 class RowList(LineView):
@@ -81,7 +84,8 @@ class RowList(LineView):
         here = line == self.current
         summary = self.summaries.get(line) or RowSummary(line, "…")
         cells = row_line(summary, self.size.width, current=here, digits=self.digits)
-        return cells if self.active or not here else tuple(replace(run, over=Over.NONE) for run in cells)
+        over = Over.CURSOR if here and self.active else Over.NONE
+        return tuple(replace(run, over=over, role=QUIET.get(run.role, run.role)) for run in cells)
 
     @property
     def digits(self) -> int:

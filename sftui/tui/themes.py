@@ -70,10 +70,10 @@ _LOOKS: dict[Role, tuple[str, dict[str, Any]]] = {
     Role.BORDER: ("faint", {"dim": True}),
     Role.LABEL: ("text", {}),
     Role.POSITION: ("muted", {"dim": True}),
-    Role.NUMBER: ("text", {}),
+    Role.NUMBER: ("muted", {"dim": True}),
     Role.TITLE: ("text", {"bold": True}),
     Role.DIM: ("muted", {"dim": True}),
-    Role.KEY: ("accent", {"bold": True}),
+    Role.KEY: ("accent", {}),
     Role.VALUE: ("text", {}),
     Role.CHANGED: ("special", {"bold": True}),
     Role.WARNING: ("warning", {"bold": True}),
@@ -83,6 +83,9 @@ _LOOKS: dict[Role, tuple[str, dict[str, Any]]] = {
     Role.REMOVED: ("special", {}),
 }
 """Palette colour and attributes of each role; `dim` only where the theme has no greys of its own."""
+
+_SEEN_UNDER_CURSOR = (Role.TRAINED, Role.SPECIAL, Role.CUT, Role.ERROR, Role.WARNING)
+"""Roles whose colour the cursor keeps; all others are one colour, so that a marked line is one block."""
 
 
 class Styles:
@@ -103,6 +106,8 @@ class Styles:
 
     def _make(self, role: Role, over: Over, ground: str) -> Style:
         colour, attributes = _LOOKS[role]
+        if over is Over.CURSOR and role not in _SEEN_UNDER_CURSOR:
+            colour = "text"
         if not self._flat:
             attributes = {name: on for name, on in attributes.items() if name != "dim"}
         if self.name == "mono" and role is Role.SPECIAL:
@@ -115,7 +120,7 @@ class Styles:
         if over is Over.CURSOR:
             return style + Style(bold=True, dim=False)
         if over is Over.HIT:
-            return style + Style(underline=True, bold=True, dim=False)
+            return style + Style(color=Color.parse(self.palette.warning), underline=True, bold=True, dim=False)
         if over is Over.MARK:
             return style + Style(underline=True)
         return style

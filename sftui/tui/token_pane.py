@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sftui.model import Inspection, common_prefix
+from sftui.model import Inspection, Problem, Stage, common_prefix
 from sftui.recipe import Recipe
+from sftui.text import visible
 from sftui.tui.line_view import LineView
 from sftui.views import (
     Action,
@@ -25,6 +26,7 @@ from sftui.views import (
     settle,
     shift_lines,
     token_line,
+    wrap,
 )
 from sftui.views.layout import LABEL_WIDTH, prelude_width
 from sftui.views.table import TRAINED
@@ -46,6 +48,7 @@ class TokenPane(LineView):
         self.shift_kind = "internal"
         self.heading: tuple[Line, ...] = ()
         self.waiting_for: int | None = None
+        self.failure: Problem | None = None
 
     # — content —
 
@@ -83,6 +86,8 @@ class TokenPane(LineView):
         if self.inspection is None:
             return ()
         width = max(self.size.width, 8)
+        if self.table is None and self.inspection.stopped_at is None:
+            return wrap(line(("the tokenizer is loading; tokens come as soon as it is there", Role.WARNING)), width)
         lines = notice_lines(self.inspection, width)
         if self.state.shift and self.table is not None:
             lines += shift_lines(self.shift_kind, width)
@@ -131,9 +136,25 @@ class TokenPane(LineView):
     def visible_lines(self) -> list[Line]:
         if self.inspection is None:
             waiting = "opening …" if self.waiting_for is None else f"row {self.waiting_for:,} …"
-            return [line((waiting, Role.DIM))]
-        body = HINTS if self.table is None else draw(self.table, self.bands, self.state)
+            return [line((waiting, Role.DIM))] if self.failure is None else self._failed()
+        body = self._hints() if self.table is None else draw(self.table, self.bands, self.state)
         return [*self.heading, *body][: self.size.height]
+
+    def _hints(self) -> list[Line]:
+        """What to press where a row has no tokens."""
+        stage = self.inspection.stopped_at if self.inspection is not None else None
+        keys = HINTS_BY_STAGE.get(stage, "oc]") if stage is not None else "oc]"
+        return [(), *(line((f"  {key}  ", Role.KEY), (HINTS[key], Role.DIM)) for key in keys)]
+
+    def fail(self, problem: Problem) -> None:
+        """The data could not be opened at all."""
+        self.failure = problem
+        self.repaint()
+
+    def _failed(self) -> list[Line]:
+        assert self.failure is not None
+        told = wrap(line((f"✗ {visible(self.failure.sentence())}", Role.ERROR)), max(self.size.width, 8))
+        return [*told, (), line(("  q  ", Role.KEY), (HINTS["q"], Role.DIM))]
 
     def sentence(self) -> Line:
         """The token under the cursor in one line."""
@@ -143,14 +164,14 @@ class TokenPane(LineView):
         return (Segment(" "), *token_line(self.table, self.state.cursor, width, shift=self.state.shift))
 
 
-HINTS = tuple(
-    line() if not key else line((f"  {key:<3}", Role.KEY), (meaning, Role.DIM))
-    for key, meaning in (
-        ("", ""), ("o", "conversation, rendered text and raw row, in turn"), ("T", "picks a chat template"),
-        ("c", "the recipe: how rows are read and rendered"), ("]", "the next row"),
-    )
-)
-"""What to press where a row has no tokens."""
+HINTS = {
+    "o": "conversation, rendered text and raw row, in turn",
+    "T": "picks a chat template",
+    "c": "the recipe: every knob, edited live",
+    "]": "the next row",
+    "q": "quits",
+}
+HINTS_BY_STAGE = {Stage.ROW: "o]", Stage.CONVERSATION: "oc]", Stage.RENDERED: "Toc]", Stage.TOKENS: "co]", Stage.LABELS: "co]"}
 
 
 def changed_tokens(before: Inspection, after: Inspection) -> int:

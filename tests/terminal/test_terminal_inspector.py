@@ -91,6 +91,25 @@ def test_the_terminal_is_left_as_it_was_found(tmp_path: Path, way: str) -> None:
         assert terminal.restored() == []
 
 
+def test_it_ends_when_the_terminal_is_gone(tmp_path: Path) -> None:
+    """The connection drops: the terminal closes, writing fails, and nothing may stay behind."""
+    psutil = pytest.importorskip("psutil")
+    with opened(tmp_path) as terminal:
+        children = psutil.Process(terminal.pid).children(recursive=True)
+        os.close(terminal.child)
+        os.close(terminal.parent)
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            pid, _ = os.waitpid(terminal.pid, os.WNOHANG)
+            if pid:
+                break
+            time.sleep(0.05)
+        assert pid, "it is still there"
+        terminal.code = 0
+        _, alive = psutil.wait_procs(children, timeout=5)
+        assert not alive
+
+
 @pytest.mark.parametrize("way", LEAVES)
 def test_it_also_leaves_cleanly_before_anything_is_loaded(tmp_path: Path, way: str) -> None:
     data = write_sample(tmp_path)
