@@ -11,6 +11,7 @@ SHAREGPT = {"formatting": "sharegpt", "columns": {"messages": "conversations"}}
 TOOLS = {"formatting": "sharegpt", "columns": {"messages": "conversations", "tools": "tools"}}
 OPENAI = {"formatting": "openai", "columns": {"messages": "messages", "tools": "tools"}, "tags": {
     **OPENAI_TAGS, "observation_tag": "tool", "function_tag": "function_call"}}
+TEXT = {"columns": {"prompt": "text"}}
 STRINGS = {"columns": {"prompt": "prompt", "response": "completion"}}
 HISTORY = {"columns": {"prompt": "instruction", "query": "input", "response": "output", "system": "system", "history": "history"}}
 
@@ -100,4 +101,14 @@ CASES = (
     Case("thinking_preserved_qwen3", "reason.think_text", QWEN, {"template": "qwen3", "cutoff_len": 4096, "preserve_thinking": True}, dataset=MESSAGES),
     Case("thinking_mask_history_qwen3", "reason.think_text", QWEN, {"template": "qwen3", "cutoff_len": 4096, "mask_history": True}, dataset=MESSAGES),
     Case("thinking_nothink_template", "turkish", QWEN, {"template": "qwen3_nothink"}, dataset=MESSAGES, limit=100),
+    # tokens that the config adds
+    Case("add_tokens", "turkish", QWEN, {"template": "qwen", "add_tokens": "ne, bir", "resize_vocab": True}, dataset=MESSAGES, limit=60),
+    Case("add_special_tokens", "turkish", LLAMA, {"template": "llama3", "add_special_tokens": "bir,<|extra|>", "resize_vocab": True}, dataset=MESSAGES, limit=60),
+    # stage pt
+    Case("pretrain_blocks", "c4", QWEN, {"template": "qwen", "stage": "pt", "cutoff_len": 256}, dataset=TEXT),
+    Case("pretrain_blocks_said", "c4", LLAMA, {"template": "llama3", "stage": "pt", "cutoff_len": 256, "packing": True}, dataset=TEXT),
+    Case("pretrain_rows", "c4", LLAMA, {"template": "llama3", "stage": "pt", "cutoff_len": 300, "packing": False}, dataset=TEXT),
+    Case("pretrain_rows_phi", "c4", PHI, {"template": "phi", "stage": "pt", "cutoff_len": 300, "packing": False}, dataset=TEXT),
+    Case("pretrain_rows_qwen", "c4", QWEN, {"template": "default", "stage": "pt", "packing": False}, dataset=TEXT),
+    Case("pretrain_chat", "turkish", QWEN, {"template": "qwen", "stage": "pt", "packing": False}, dataset=MESSAGES, limit=60),
 )

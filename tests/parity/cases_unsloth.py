@@ -61,6 +61,7 @@ CASES = (
     Case("assistant_only_marker", "turkish", QWEN, {"assistant_only_loss": True, **LONG}, only=NEW, limit=200),
     Case("assistant_only_swap", "turkish.system", LLAMA, {"assistant_only_loss": True, **LONG}, only=NEW, limit=200),
     Case("assistant_only_tag", "turkish", QWEN, {"assistant_only_loss": True, **LONG}, template="trl_qwen2_5_training", only=NEW, limit=200),
+    Case("assistant_only_fallback", "weights.text", MINI, {"assistant_only_loss": True, **LONG}, only=NEW, limit=200),
     # prompt and completion
     Case("completion_off", "wwdc", QWEN, {"completion_only_loss": False, **LONG}, limit=300),
     Case("completion_conversational", "turkish.split_last", QWEN, LONG),

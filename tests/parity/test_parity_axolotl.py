@@ -1,18 +1,24 @@
-"""Axolotl's packed batches against sftui's: bins, ids, labels, attention mask and position ids (marker parity).
+"""Axolotl's packed batches against sftui's, and configs that sftui wrote, loaded by Axolotl (marker parity).
 
 The other rows of Axolotl are compared in test_parity_trainers.py, as every trainer's are.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 import record as recorder
-from case import Case, cases_of, result_path, shared_folder
-from emulate import Emulated, emulate
+from case import Case, cases_of, environment, result_path, shared_folder
+from compare import judge
+from emulate import Emulated, emulate, folder_of, through
 
-from sftui.trainers import trainer_named
+from sftui import pipeline
+from sftui.recipe import changed
+from sftui.sources import SourceSpec, open_source
+from sftui.tokens import load_tokenizer
+from sftui.trainers import preset, trainer_named
 from sftui.trainers.axolotl.packing import packs_of
 from sftui.trainers.verify.session import read_result
 
@@ -32,12 +38,12 @@ def test_packed_batches_are_equal(version: str, case: Case, capsys: pytest.Captu
     batches = [one for one in records if one["kind"] == "batch"]
     assert batches
     for number, batch in enumerate(batches):
-        compare(number, batch, ours, case)
+        compare_batch(number, batch, ours, case)
     with capsys.disabled():
         print(f"\n{case.name} (axolotl {version}): {len(batches)} batches of {sum(len(b['bins']) for b in batches)} packs equal")
 
 
-def compare(number: int, batch: dict[str, Any], ours: Emulated, case: Case) -> None:
+def compare_batch(number: int, batch: dict[str, Any], ours: Emulated, case: Case) -> None:
     """One recorded batch: its bins where the sampler is sequential, and the rectangle in any case."""
     assert ours.recipe is not None and ours.tools is not None, ours.refused
     trainer = trainer_named("axolotl")
@@ -59,3 +65,60 @@ def compare(number: int, batch: dict[str, Any], ours: Emulated, case: Case) -> N
         assert (got is not None) == (name in batch), name
         if got is not None:
             assert [list(row) for row in got] == batch[name], f"batch {number}: {name}"
+
+
+ROUND_TRIPS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "chat": ("tricky", "qwen2.5", {"length.max": 300, "mask.roles": ("user", "assistant"), "mask.options": {"train_on_eos": "all"}}),
+    "sharegpt": ("fastchat", "minimind", {"length.max": 600}),
+    "cut": ("tricky", "llama-3-8b-instruct", {
+        "length.max": 40, "length.over": "cut_right", "length.min_tokens": 20, "tokenizer.pad_token": "<|end_of_text|>",
+        "render.template": "axolotl/chatml", "tokenizer.eos_token": "<|im_end|>", "mask.options": {"tokens": ["<|im_start|>"]},
+    }),
+    "flags": ("turkish.flagged", "phi-3-mini", {
+        "length.max": 2048, "data.message_keys": {"train_flag": "training"}, "mask.options": {"eot_tokens": ["<|end|>"], "train_on_eot": "turn"},
+    }),
+    "file": ("tricky", "minimind", {"length.max": 2048, "render.template": "file:{shared}/testdata/templates/trl_qwen3.jinja", "render.kwargs": {"enable_thinking": False}}),
+    "alpaca": ("alpaca", "phi-3-mini", {"length.max": 200, "mask.rule": "all"}),
+    "completion": ("wikisql", "qwen2.5", {"length.max": 64, "mask.options": {"type": "completion", "shuffle_merged_datasets": False}}),
+    "segments": ("tricky.segments", "qwen2.5", {"length.max": 2048}),
+    "own_format": ("gsm8k", "qwen2.5", {"length.max": 256, "mask.options": {"type": {
+        "field_instruction": "question", "field_output": "answer", "format": "Q: {instruction}\nA:", "no_input_format": "Q: {instruction}\nA:"}}}),
+}
+
+
+def test_an_exported_config_gives_what_was_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The recipe as a fresh config, loaded by the real Axolotl, gives the ids and labels that sftui shows."""
+    version = "0.19.0"
+    if not shared_folder().is_dir() or not environment("axolotl", version).exists():
+        pytest.skip(f"there is no environment of axolotl@{version}, or no shared test data")
+    requests, expected = [], []
+    for name, (data, tokenizer, knobs) in ROUND_TRIPS.items():
+        case = Case(name, data, tokenizer, limit=120)
+        emulated, text = shown(case, {k: v.replace("{shared}", str(shared_folder())) if isinstance(v, str) else v for k, v in knobs.items()})
+        (tmp_path / f"{name}.yml").write_text(text, encoding="utf-8")
+        requests.append({**case.request(tmp_path / f"{name}.jsonl"), "batch": {}, "config_file": str(tmp_path / f"{name}.yml")})
+        expected.append((case, emulated))
+    total = 0
+    for answer, request, (case, ours) in zip(recorder.ask("axolotl", version, requests), requests, expected):
+        head, records = read_result(Path(request["output"]))
+        assert answer["error"] is None, (case.name, answer)
+        found = judge("axolotl", case, head, records, ours)
+        assert not found.differences and found.total, (case.name, found.differences[:3])
+        total += found.total
+    with capsys.disabled():
+        print(f"\n{total} rows of {len(expected)} exported configs equal (axolotl {version})")
+
+
+def shown(case: Case, knobs: dict[str, Any]) -> tuple[Emulated, str]:
+    """What sftui shows under a preset with some knobs set, and the config it writes for that."""
+    recipe = preset("axolotl@0.19")
+    for path, value in {**knobs, "tokenizer.name": str(folder_of(case))}.items():
+        recipe = changed(recipe, path, value)
+    rows = list(open_source(SourceSpec((str(case.data_path()),))).rows())
+    detected = pipeline.detect(rows[:200], recipe)
+    tools = pipeline.make_toolbox(recipe, load_tokenizer(str(folder_of(case))))
+    facts = {"data": str(case.data_path()), "tokenizer": recipe.tokenizer.name, "format": detected.format,
+             "fields": detected.fields, "message_keys": detected.message_keys}
+    written = trainer_named("axolotl").write_config(recipe, None, facts)
+    assert not written.losses, written.losses
+    return through("axolotl", rows, detected, recipe, tools), written.files[0].content

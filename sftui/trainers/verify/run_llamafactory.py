@@ -1,4 +1,4 @@
-"""LLaMA-Factory's own argument parser, tokenizer loading, `get_dataset` and SFT collator, as `run_sft` calls them.
+"""LLaMA-Factory's own argument parser, tokenizer loading, `get_dataset` and collator, as `run_sft` and `run_pt` call them.
 
 Run with the python of an environment that has `llamafactory`; see `exchange` for requests and
 results. `config` holds keys of its YAML, `dataset` the entry of dataset_info.json without
@@ -44,23 +44,26 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     untouched = copy.deepcopy(TEMPLATES)  # get_template_and_fix_tokenizer changes the registered template
     yield {"kind": "head", "rows_in": len(read_rows(request)) if brings_rows(request) else None}
     enter_folder(request)
-    model_args, data_args, training_args, *_ = get_train_args(configuration(request, work))
+    model_args, data_args, training_args, finetuning_args, _ = get_train_args(configuration(request, work))
     module = load_tokenizer(model_args)
     tokenizer = module["tokenizer"]
     try:
         template = get_template_and_fix_tokenizer(tokenizer, data_args)
-        done = get_dataset(template, model_args, data_args, training_args, stage="sft", **module)["train_dataset"]
+        done = get_dataset(template, model_args, data_args, training_args, stage=finetuning_args.stage, **module)["train_dataset"]
     finally:
         TEMPLATES.clear()
         TEMPLATES.update(untouched)
     yield {"kind": "head", "kept": len(done), "columns": done.column_names, "eos_token": tokenizer.eos_token,
            "pad_token": tokenizer.pad_token}
+    collator = collator_of(finetuning_args.stage, template, module, model_args, data_args)
     for record in done:
+        if "labels" not in record:  # stage pt leaves them to its collator
+            record = {**record, "labels": collator([{"input_ids": record["input_ids"]}])["labels"][0]}
         more = {name: record[name] for name in OPTIONAL if name in done.column_names}
         row = record.get(ROW)
         made = row_record(row, record["input_ids"], record["labels"], **more)
         yield made if row is not None else {**made, "kind": "pack"}
-    yield from batches(request.get("batch") or {}, done, template, module, model_args, data_args)
+    yield from batches(request.get("batch") or {}, done, collator)
 
 
 def configuration(request: Mapping[str, Any], work: Path) -> dict[str, Any]:
@@ -87,21 +90,26 @@ def configuration(request: Mapping[str, Any], work: Path) -> dict[str, Any]:
     }
 
 
-def batches(
-    wanted: Mapping[str, int], dataset: Any, template: Any, module: Mapping[str, Any], model_args: Any, data_args: Any
-) -> Iterator[dict[str, Any]]:
-    """Rows in order through the collator, built as `run_sft` builds it for training."""
+def collator_of(stage: str, template: Any, module: Mapping[str, Any], model_args: Any, data_args: Any) -> Any:
+    """The collator of a stage, built as `run_sft` and `run_pt` build it for training."""
     import torch
     from llamafactory.data.collator import SFTDataCollatorWith4DAttentionMask
     from llamafactory.extras.constants import IGNORE_INDEX
+    from transformers import DataCollatorForLanguageModeling
 
+    if stage == "pt":
+        return DataCollatorForLanguageModeling(tokenizer=module["tokenizer"], mlm=False)
     pad = module["tokenizer"].pad_token_id
-    collator = SFTDataCollatorWith4DAttentionMask(
+    return SFTDataCollatorWith4DAttentionMask(
         template=template, model=None, pad_to_multiple_of=8,
         label_pad_token_id=IGNORE_INDEX if data_args.ignore_pad_token_for_loss else pad,
         block_diag_attn=model_args.block_diag_attn, neat_packing=data_args.neat_packing,
         compute_dtype=model_args.compute_dtype or torch.float32, **module,
     )
+
+
+def batches(wanted: Mapping[str, int], dataset: Any, collator: Any) -> Iterator[dict[str, Any]]:
+    """Rows in order through the collator."""
     size = wanted.get("size", 4)
     for start in range(0, min(len(dataset), size * wanted.get("count", 0)), size):
         chosen = [dict(dataset[i]) for i in range(start, min(start + size, len(dataset)))]

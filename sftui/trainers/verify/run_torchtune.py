@@ -101,10 +101,23 @@ def tokenizer_files(component: str, folder: Path) -> dict[str, Any]:
     (folder / "vocab.json").write_text(json.dumps(vocabulary, ensure_ascii=False), encoding="utf-8")
     pairs = [pair if isinstance(pair, str) else " ".join(pair) for pair in merges]
     (folder / "merges.txt").write_text("#version: 0.2\n" + "\n".join(pairs) + "\n", encoding="utf-8")
-    return {
-        "path": str(folder / "vocab.json"), "merges_file": str(folder / "merges.txt"),
-        **({"special_tokens_path": str(folder / "tokenizer.json")} if "qwen" in component else {}),
-    }
+    files = {"path": str(folder / "vocab.json"), "merges_file": str(folder / "merges.txt")}
+    if "qwen" not in component:
+        return files
+    return {**files, "special_tokens_path": str(special_tokens(folder, whole))}
+
+
+def special_tokens(folder: Path, whole: Mapping[str, Any]) -> Path:
+    """The added tokens as torchtune reads them; Qwen's that a small tokenizer lacks get ids past its end."""
+    from torchtune.models.qwen2_5._tokenizer import QWEN2_5_SPECIAL_TOKENS
+
+    added = {token["content"]: token["id"] for token in whole["added_tokens"]}
+    beyond = 1 + max([*added.values(), *whole["model"]["vocab"].values()])
+    missing = [name for name in QWEN2_5_SPECIAL_TOKENS if name not in added]
+    added.update({name: beyond + i for i, name in enumerate(missing)})
+    path = folder / "special_tokens.json"
+    path.write_text(json.dumps({"added_tokens": [{"content": k, "id": v} for k, v in added.items()]}))
+    return path
 
 
 def byte_letters() -> dict[str, int]:

@@ -17,6 +17,7 @@ column when it reaches the collator gets its labels from the collator, row by ro
 
 from __future__ import annotations
 
+import inspect
 import sys
 import types
 from collections.abc import Callable, Iterator, Mapping
@@ -36,6 +37,7 @@ from exchange import (
     tokenizer_folder,
 )
 
+FALLBACK = "_unsloth_assistant_mask_fallback"
 COLLATED = ("input_ids", "attention_mask", "labels", "seq_lengths", "completion_mask", "assistant_masks")
 
 
@@ -50,6 +52,7 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     yield {"kind": "head", "rows_in": len(dataset)}
     script = request.get("dataset") or {}
     dataset, formatting = by_script(dataset, tokenizer, script)
+    setattr(SFTTrainer, FALLBACK, False)
     SFTTrainer._prepare_dataset = dataset_utils.sft_prepare_dataset
     trainer = SFTTrainer(
         model=tiny_model(len(tokenizer)), processing_class=tokenizer, train_dataset=dataset,
@@ -76,6 +79,32 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
                           **({"seq_lengths": record["seq_lengths"]} if "seq_lengths" in record else {}))
         yield made if numbered else {**made, "kind": "pack"}
     yield from batches(request.get("batch") or {}, trainer, columns)
+
+
+def fall_back_to_markers() -> None:
+    """Where TRL has no training template, mask by markers, as unsloth's compiled trainer has it.
+
+    Source: unsloth 2026.10.9, models/rl_replacements.py, sft_trainer_assistant_mask_fallback. Not done
+    here: unsloth first looks for a template that TRL knows and that renders the same text.
+    """
+    from trl.trainer import sft_trainer
+    from unsloth_zoo.dataset_utils import sft_prepare_dataset
+
+    if FALLBACK not in inspect.getsource(sft_prepare_dataset):
+        return
+    find, check = sft_trainer.get_training_chat_template, sft_trainer.is_chat_template_stop_token_trained
+
+    def found(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return find(*args, **kwargs)
+        except ValueError:
+            setattr(sft_trainer.SFTTrainer, FALLBACK, True)
+            return None
+
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        return getattr(sft_trainer.SFTTrainer, FALLBACK, False) or check(*args, **kwargs)
+
+    sft_trainer.get_training_chat_template, sft_trainer.is_chat_template_stop_token_trained = found, checked
 
 
 def without_gpu_modules() -> None:
@@ -133,9 +162,10 @@ def setup() -> None:
 
     unsloth_zoo.dataset_utils.pack_dataset = trl.data_utils.pack_dataset
     without_gpu_modules()
+    fall_back_to_markers()
     carry_rows()
 
 
 if __name__ == "__main__":
-    quiet_environment(UNSLOTH_ZOO_DISABLE_GPU_INIT="1")
+    quiet_environment(UNSLOTH_ZOO_DISABLE_GPU_INIT="1", UNSLOTH_ALLOW_CPU="1")
     serve("unsloth", prepare, ("unsloth_zoo", "trl", "transformers", "datasets", "tokenizers", "torch"), setup)
