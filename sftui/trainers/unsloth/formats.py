@@ -1,0 +1,101 @@
+"""Which columns Unsloth trains on, decided from the first row, and what it refuses.
+
+Source: unsloth_zoo 2026.10.7 and 2026.8.13, unsloth_zoo/dataset_utils.py `sft_prepare_dataset` and
+`standardize_data_formats`. Its scripts render messages to a text column themselves; the option
+`text_from` names the column of messages for which sftui does the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sftui.conversations import Detected
+from sftui.model import Problem, Row
+
+KEYS = {"role": "role", "content": "content"}
+ALIASES = {"system": "system", "user": "user", "human": "user", "input": "user", "gpt": "assistant", "assistant": "assistant", "output": "assistant"}
+LOOKED_AT = 10
+"""Rows that standardize_data_formats looks at."""
+
+
+def detect(rows: Sequence[Row], options: Mapping[str, Any], *, assistant_only: bool, newest: bool) -> Detected:
+    """How the rows are read; `newest`: the rules since 2026.10."""
+    data = [row.data for row in rows if isinstance(row.data, Mapping)]
+    if not data:
+        return Detected("auto", refused=Problem("no row could be read", fix="mend the file"))
+    columns = dict.fromkeys(key for row in data for key in row)
+    column = options.get("text_from")
+    text_field = str(options.get("dataset_text_field") or "text")
+    if column is not None and not column_of_messages(data[0].get(str(column))):
+        return _refuse(f"`text_from` names `{column}`, which holds no list of messages", "", "name the column of messages")
+    if column is not None:
+        return _rendered(str(column), data, options, newest)
+    if options.get("formatting_func"):
+        return _refuse("sftui cannot know what a formatting_func makes of a row", "it is Python of your own",
+                       "store its result in a text column, or name the column of messages it renders as text_from")
+    if "images" in columns or "image" in columns:
+        return _refuse("the dataset has images", "Unsloth's vision collator prepares them, which sftui does not model")
+    if "labels" in columns or "input_ids" in columns:
+        if "input_ids" not in columns:
+            return _refuse("there is a column `labels` but no `input_ids`", "Unsloth takes the rows as prepared and the collator fails")
+        fields: dict[str, str] = {name: name for name in ("input_ids", "labels", "attention_mask") if name in columns}
+        return Detected("tokenized", fields, reason="Unsloth: the rows hold ids and are taken as prepared", given_labels="unshifted")
+    around = {ours: theirs for ours, theirs in (("tools", "tools"), ("template_kwargs", "chat_template_kwargs")) if theirs in columns}
+    if "prompt" in columns and "completion" in columns:
+        return Detected("prompt_completion", {"prompt": "prompt", "completion": "completion", **around}, KEYS, {}, "Unsloth: columns `prompt` and `completion`")
+    if newest and (text_field not in columns or assistant_only) and column_of_messages(data[0].get("messages"), "role"):
+        return Detected("messages", {"messages": "messages", **around}, KEYS, {}, "Unsloth: a column `messages`")
+    if text_field in columns:
+        return Detected("text", {"text": text_field}, reason=f"Unsloth: the text column `{text_field}`; no EOS is appended")
+    return _refuse(f"Unsloth stops: there is no column `{text_field}` and no formatting_func",
+                   "it reads ids, prompt and completion, " + ("messages " if newest else "") + f"or `{text_field}`",
+                   "set text_from to the column of messages that your script renders with the chat template")
+
+
+def column_of_messages(value: Any, key: str | None = None) -> bool:
+    """Whether a value is a list of messages (with `key` in the first)."""
+    return isinstance(value, list) and bool(value) and isinstance(value[0], Mapping) and (key is None or key in value[0])
+
+
+def _rendered(column: str, data: Sequence[Mapping[str, Any]], options: Mapping[str, Any], newest: bool) -> Detected:
+    reason = f"Unsloth: `{column}` rendered to a text column by the script (text_from)"
+    if not options.get("standardize"):
+        return Detected("messages", {"messages": column}, KEYS, {}, reason)
+    if column != "conversations":
+        return _refuse("standardize_data_formats reads the column `conversations` alone", f"text_from is `{column}`", "set text_from to conversations")
+    values: dict[str, list[Any]] = {}
+    for row in data[:LOOKED_AT]:
+        for message in row.get(column) or ():
+            for key, value in message.items() if isinstance(message, Mapping) else ():
+                values.setdefault(str(key), []).append(value)
+    if len(values) != 2 or any(not isinstance(value, str) for found in values.values() for value in found):
+        return _refuse("standardize_data_formats stops", f"messages have the keys {', '.join(values)} and it wants two, both text")
+    role, content = role_key(values, newest)
+    unknown = sorted({value for value in values[role] if standard_role(value, newest) is None})
+    if unknown:
+        return _refuse(f"standardize_data_formats stops at the role {unknown[0]!r}", "it is none of its aliases", "rename the role")
+    return Detected("sharegpt", {"messages": column}, {"role": role, "content": content}, {}, reason + f", its roles from `{role}` standardized")
+
+
+def role_key(values: Mapping[str, Sequence[str]], newest: bool) -> tuple[str, str]:
+    """(key of the role, key of the content) of messages with two keys; before 2026.10 the one with fewer values."""
+    first, second = values
+    roles = [key for key in values if all(value.strip().lower() in ALIASES for value in values[key])]
+    named = [key for key in values if key.strip().lower() in ("role", "from")]
+    if newest and len(roles) == 1:
+        chosen = roles[0]
+    elif newest and len(roles) == 2 and len(named) == 1:
+        chosen = named[0]
+    else:
+        chosen = first if len(set(values[first])) < len(set(values[second])) else second
+    return chosen, second if chosen == first else first
+
+
+def standard_role(role: str, newest: bool) -> str | None:
+    """The role after standardize_data_formats, None where it knows no such alias; letter case counts before 2026.10."""
+    return ALIASES.get(role.strip().lower() if newest else role)
+
+
+def _refuse(what: str, why: str, fix: str = "change the dataset") -> Detected:
+    return Detected("auto", refused=Problem(what, why, fix))

@@ -1,0 +1,161 @@
+"""Which tokens Unsloth trains: the masks drawn before train_on_responses_only, and its own.
+
+Source: unsloth_zoo 2026.10.7 and 2026.8.13, unsloth_zoo/dataset_utils.py `sft_prepare_dataset`
+(completion_mask, assistant_masks), `train_on_responses_only`; transformers'
+DataCollatorForLanguageModeling (ready ids without labels: the pad id is never trained).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sftui import labels as label_rules
+from sftui.errors import RecipeError, TemplateError
+from sftui.model import IGNORE_INDEX, Conversation, Kind, Pack, Part, Reason, Rendered, Tokens
+from sftui.recipe import Recipe
+from sftui.trainers.base import Toolbox
+from sftui.trainers.trl.trainer import completion_only
+from sftui.trainers.trl.training_templates import training_toolbox, training_twin
+from sftui.trainers.unsloth.markers import Markers, hidden_places, spans_of
+
+Kept = tuple[tuple[int, int], ...]
+
+_TAG = re.compile(r"\{%-?\s*generation\s*-?%\}")
+MASKS_READ = (1, 7)
+"""Since this TRL the collator no longer reads mask columns, and Unsloth before 2026.10 makes no labels of them."""
+
+
+def assistant_only(recipe: Recipe) -> bool:
+    """assistant_only_loss."""
+    return recipe.mask.rule == "generation_tag"
+
+
+def falls_back(recipe: Recipe, source: str) -> bool:
+    """Whether assistant_only_loss searches for markers: no {% generation %} tag and no training copy of TRL's."""
+    return assistant_only(recipe) and _TAG.search(source) is None and training_twin(source) is None
+
+
+def training_tools(tools: Toolbox) -> Toolbox:
+    """The toolbox with TRL's training template where it has one; as it is where Unsloth falls back to markers."""
+    try:
+        return training_toolbox(tools)
+    except TemplateError:
+        return tools
+
+
+def before_markers(
+    tokens: Tokens, rendered: Rendered, conversation: Conversation, kept: Kept, recipe: Recipe,
+    markers: Markers | None, newest: bool,
+) -> label_rules.Drawn:
+    """The mask that a row brings along when train_on_responses_only sees it."""
+    subject = label_rules.Subject(tokens, rendered, conversation)
+    drawn: list[label_rules.Drawn] = []
+    if conversation.kind is Kind.TOKENS:
+        if conversation.labels is not None:
+            return label_rules.draw(subject, replace(recipe.mask, rule="given"))
+        if newest:
+            drawn = _stored(conversation, len(tokens), recipe)
+    else:
+        if tokens.prompt_ids is not None and completion_only(recipe) is not False and _masks_hold(recipe, newest):
+            drawn.append(label_rules.completion(subject, recipe.mask))
+        if assistant_only(recipe):
+            if markers is None:
+                drawn.append(label_rules.generation_tag(subject))
+            else:
+                whole: Kept = ((0, len(tokens)),)
+                drawn.append(with_markers(tokens, label_rules.whole(subject), whole, markers, last_only=False))
+    if not drawn:
+        drawn.append(label_rules.whole(subject))
+    flags, reasons = list(drawn[0][0]), list(drawn[0][1])
+    for other, why in drawn[1:]:
+        for i in range(len(flags)):
+            if flags[i]:
+                flags[i], reasons[i] = other[i], why[i]
+    inside = {i for start, end in kept for i in range(start, end)}
+    for i in range(len(flags)):
+        if i not in inside:
+            flags[i], reasons[i] = False, Reason.TRUNCATED
+    return flags, reasons
+
+
+def _masks_hold(recipe: Recipe, newest: bool) -> bool:
+    """Before 2026.10 only the collator of an older TRL reads completion_mask, and not if responses only follows."""
+    if newest:
+        return True
+    stated = str(recipe.mask.options.get("trl_version") or "0.24")
+    numbers = tuple(int(part) for part in stated.split(".")[:2] if part.isdigit())
+    return recipe.mask.rule != "markers" and numbers < MASKS_READ
+
+
+def _stored(conversation: Conversation, count: int, recipe: Recipe) -> list[label_rules.Drawn]:
+    """Mask columns beside ready ids; `completion_mask` only if completion_only_loss is set to true."""
+    found: list[label_rules.Drawn] = []
+    names = ["assistant_masks"]
+    if completion_only(recipe) is True:
+        names.insert(0, "completion_mask")
+    for name in names:
+        mask = conversation.extra.get(name)
+        if mask is None:
+            continue
+        if len(mask) != count:
+            raise RecipeError(f"`{name}` has {len(mask)} entries for {count} ids", fix="mend the column")
+        flags = [bool(bit) for bit in mask]
+        found.append((flags, [Reason.GIVEN if on else Reason.GIVEN_MASKED for on in flags]))
+    return found
+
+
+def without_pad(values: Sequence[int], conversation: Conversation, recipe: Recipe, pad_id: int | None) -> Sequence[int]:
+    """Ready ids without labels or masks go to a collator of transformers that never trains the pad id."""
+    ready = conversation.kind is Kind.TOKENS and conversation.labels is None
+    masked = any(name in conversation.extra for name in ("completion_mask", "assistant_masks"))
+    if not ready or masked or recipe.mask.rule == "markers":
+        return values
+    return tuple(IGNORE_INDEX if value == pad_id else value for value in values)
+
+
+def with_markers(
+    tokens: Tokens, before: label_rules.Drawn, kept: Kept, markers: Markers, *, last_only: bool
+) -> label_rules.Drawn:
+    """The mask after train_on_responses_only: inside a span and trained before."""
+    places = [i for start, end in kept for i in range(start, end)]
+    ids = [tokens.input_ids[i] for i in places]
+    spans = spans_of(ids, markers)
+    hidden = hidden_places(ids, markers)
+    flags, reasons = [False] * len(tokens), [Reason.NOT_MARKER] * len(tokens)
+    for i in set(range(len(tokens))).difference(places):
+        reasons[i] = Reason.TRUNCATED
+    for number, (start, end) in enumerate(spans):
+        for at in range(start, end):
+            i = places[at]
+            if last_only and number < len(spans) - 1:
+                reasons[i] = Reason.EARLIER
+            elif at in hidden:
+                reasons[i] = Reason.FORCED
+            elif not before[0][i]:
+                reasons[i] = before[1][i]
+            else:
+                flags[i] = True
+                reasons[i] = Reason.TERMINATOR if tokens.input_ids[i] == markers.eos or tokens.parts[i] is Part.TERMINATOR else Reason.MARKER
+        if end < len(places) and tokens.parts[places[end]] is Part.SEPARATOR:
+            reasons[places[end]] = Reason.TRAILING
+    return flags, reasons
+
+
+def relabelled(pack: Pack, markers: Markers, *, last_only: bool) -> Pack:
+    """A pack of unlabelled rows as train_on_responses_only labels it: spans are searched in the whole pack."""
+    spans, hidden = spans_of(pack.input_ids, markers), hidden_places(pack.input_ids, markers)
+    labels = [IGNORE_INDEX] * len(pack.labels)
+    for start, end in spans[-1:] if last_only else spans:
+        for at in range(start, end):
+            if at not in hidden:
+                labels[at] = pack.input_ids[at]
+    return replace(pack, labels=tuple(labels))
+
+
+def first_masked(pack: Pack) -> Pack:
+    """A pack as the collator labels it: the first token of each document carries no loss."""
+    if pack.position_ids is None:
+        return pack
+    return replace(pack, labels=tuple(IGNORE_INDEX if place == 0 else label for place, label in zip(pack.position_ids, pack.labels)))

@@ -1,0 +1,271 @@
+"""Unsloth: SFTTrainer with its own dataset preparation, and train_on_responses_only.
+
+Source: unsloth_zoo 2026.10.7 and 2026.8.13, unsloth_zoo/dataset_utils.py `sft_prepare_dataset`,
+`train_on_responses_only`; unsloth/models/rl.py (padding side right, length from the model). The
+recipe stands for the arguments so: mask.rule `auto`, `completion`, `all` and `generation_tag` as for
+TRL; `markers` is train_on_responses_only, with instruction_marker and response_marker (both none:
+found in the template) and mask.turns `last` for last_response_only. mask.options holds the others
+by their own names (`options.OPTIONS`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sftui import labels as label_rules
+from sftui.conversations import Detected
+from sftui.errors import ConversationError, RecipeError, SftuiError
+from sftui.model import IGNORE_INDEX, Batch, Conversation, Example, Kind, Labels, Message, Pack, Rendered, Row, Tokens
+from sftui.recipe import Batch as BatchOptions
+from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
+from sftui.tokens import tokenize
+from sftui.trainers import versions
+from sftui.trainers.base import Shaped, Toolbox, Trainer, pad_token_id, stored_tokens
+from sftui.trainers.config import OpenedConfig, WrittenConfig
+from sftui.trainers.trl.packing import pack_bfd, pack_wrapped
+from sftui.trainers.trl.trainer import flat_batch
+from sftui.trainers.unsloth import formats, masks
+from sftui.trainers.unsloth.markers import Markers, resolve
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What Unsloth decides once, from the first row and the template."""
+
+    add_special_tokens: bool
+    markers: Markers | None = None
+    problem: SftuiError | None = None
+    """Why there are no markers, to be said at every row."""
+    labelled: bool = False
+    """The rows bring labels or a completion mask, which the markers only narrow."""
+
+
+class Unsloth(Trainer):
+    """Text, messages, prompt and completion, ids; everything trained until responses only is asked for."""
+
+    name = "unsloth"
+    versions = ("2026.10", "2026.8")
+
+    def preset(self, version: str | None = None) -> Recipe:
+        name = f"{self.name}@{version or self.versions[0]}"
+        if not versions.at_least(versions.of_preset(name, self.versions, self.name), (2026, 8)):
+            raise RecipeError(f"sftui knows no rules of Unsloth {version}", fix="say unsloth@2026.10 or unsloth@2026.8")
+        return Recipe(
+            preset=name,
+            data=Data(role_map={}, strings="plain", given_labels="unshifted"),
+            tokenize=Tokenize(add_special_tokens=True, append_eos="if_missing_text"),
+            mask=Mask(rule="auto", prompt="column", boundary="prompt_length"),
+            length=Length(max=2048),
+            batch=BatchOptions(pad_side="right"),
+        )
+
+    def notes(self, recipe: Recipe) -> tuple[str, ...]:
+        newer = versions.unknown_newer(versions.of_preset(recipe.preset, self.versions, self.name), self.versions, "Unsloth")
+        length = "length.max is the model's max_seq_length (2048 unless FastLanguageModel was given another)"
+        return (newer, length) if newer else (length,)
+
+    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
+        if recipe.data.format != "auto" or recipe.data.fields:
+            return super().detect(rows, recipe)
+        found = formats.detect(rows, recipe.mask.options, assistant_only=masks.assistant_only(recipe), newest=newest(recipe))
+        return replace(found, role_map=dict(recipe.data.role_map))
+
+    def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
+        conversation = super().convert(row, detected, recipe)
+        if conversation.kind is not Kind.CHAT or not recipe.mask.options.get("standardize"):
+            return conversation
+        return replace(conversation, messages=tuple(_standard(message, recipe) for message in conversation.messages))
+
+    def survey(self, first: Conversation | None, recipe: Recipe, tools: Toolbox) -> Survey:
+        source = default_source(tools)
+        bos = tools.tokenizer.facts.bos_token
+        text = self._first_text(first, recipe, tools)
+        special = not (bos and (bos in source or (text is not None and text.startswith(bos))))
+        labelled = first is not None and (first.prompt_messages is not None or first.kind is Kind.STRINGS or first.labels is not None)
+        if recipe.mask.rule != "markers" and not masks.falls_back(recipe, source):
+            return Survey(special, labelled=labelled)
+        try:
+            return Survey(special, self._markers(recipe, tools, source), labelled=labelled)
+        except SftuiError as error:
+            return Survey(special, None, error, labelled)
+
+    def _first_text(self, first: Conversation | None, recipe: Recipe, tools: Toolbox) -> str | None:
+        """The text of the first row that decides on the BOS; chats that Unsloth itself renders have none."""
+        if first is None or first.kind is Kind.TOKENS:
+            return None
+        if first.kind is Kind.CHAT:
+            if not rendered_by_script(first, recipe):
+                return None
+            try:
+                return self.render(Shaped(first), recipe, tools, spans=False).text
+            except SftuiError:
+                return None
+        return first.prompt if first.kind is Kind.STRINGS else first.text
+
+    def _markers(self, recipe: Recipe, tools: Toolbox, source: str) -> Markers:
+        from sftui.trainers.unsloth.template_parts import find_parts
+
+        mask, eager = recipe.mask, newest(recipe)
+        given = (mask.instruction_marker, mask.response_marker) if mask.rule == "markers" else (None, None)
+        if mask.rule != "markers" and "<|channel|>" in source:
+            given = ("<|start|>user<|message|>", "<|start|>assistant")
+        if (given[0] is None) != (given[1] is None):
+            raise RecipeError("Unsloth wants both markers or neither", fix="set mask.instruction_marker and mask.response_marker, or none of them")
+        if given[0] is None or given[1] is None:
+            template = tools.templates.get("default") or next(iter(tools.templates.values()), None)
+            if template is None:
+                raise RecipeError("Unsloth finds no markers", why="the tokenizer has no chat template",
+                                  fix="set mask.instruction_marker and mask.response_marker")
+            given = find_parts(template, tools.tokenizer, newest=eager)
+        hidden = mask.options.get("mask_out_tokens") or ()
+        if hidden and not eager:
+            raise RecipeError("this Unsloth has no mask_out_tokens", why="it came with 2026.10", fix="remove the option")
+        force = bool(mask.options.get("force_match", True))
+        return resolve(str(given[0]), str(given[1]), tools.tokenizer, force=force,
+                       hidden=[hidden] if isinstance(hidden, str) else list(hidden), eager=eager)
+
+    def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
+        if masks.assistant_only(recipe) and (not newest(recipe) or conversation.kind is not Kind.CHAT or rendered_by_script(conversation, recipe)):
+            raise RecipeError("Unsloth draws no assistant mask here", why="assistant_only_loss needs messages that Unsloth itself renders (2026.10)",
+                              fix="set mask.rule to markers, which is train_on_responses_only")
+        if rendered_by_script(conversation, recipe):
+            return Shaped(replace(conversation, tools=None, template_kwargs={}))
+        prompt = 1 if conversation.kind is Kind.STRINGS else conversation.prompt_messages
+        return Shaped(conversation, None, prompt)
+
+    def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
+        if masks.assistant_only(recipe) and shaped.conversation.kind is Kind.CHAT:
+            tools = masks.training_tools(tools)
+        return super().render(shaped, recipe, tools, spans=spans)
+
+    def tokenize(self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> Tokens:
+        conversation = shaped.conversation
+        if conversation.kind is Kind.TOKENS:
+            return stored_tokens(conversation, rendered, tools)
+        special = recipe.tokenize.add_special_tokens and self._survey(conversation, recipe, tools).add_special_tokens
+        if conversation.kind is Kind.CHAT and not rendered_by_script(conversation, recipe):
+            special = False
+        eos = recipe.tokenize.append_eos
+        if eos == "if_missing_text" and (conversation.kind is not Kind.STRINGS or tools.tokenizer.facts.eos_token is None):
+            eos = "never"
+        return tokenize(rendered, tools.tokenizer, replace(recipe.tokenize, add_special_tokens=special, append_eos=eos))
+
+    def _survey(self, conversation: Conversation, recipe: Recipe, tools: Toolbox) -> Survey:
+        found = tools.survey
+        return found if isinstance(found, Survey) else self.survey(conversation, recipe, tools)
+
+    def label(
+        self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
+    ) -> tuple[Tokens, Labels]:
+        conversation = shaped.conversation
+        kept = self._kept(tokens, conversation, recipe, tools)
+        survey = self._survey(conversation, recipe, tools)
+        if survey.problem is not None:
+            raise survey.problem
+        drawn = masks.before_markers(tokens, rendered, conversation, kept, recipe, survey.markers, newest(recipe))
+        if recipe.mask.rule == "markers" and survey.markers is not None:
+            drawn = masks.with_markers(tokens, drawn, kept, survey.markers, last_only=recipe.mask.turns == "last")
+        stored = conversation.labels if conversation.kind is Kind.TOKENS else None
+        values = masks.without_pad(tokens.input_ids if stored is None else stored, conversation, recipe, pad_token_id(recipe, tools)[0])
+        labels = tuple(value if on else IGNORE_INDEX for value, on in zip(values, drawn[0]))
+        dropped = None
+        if not any(drawn[0]) and recipe.pack.strategy == "none":
+            if recipe.mask.rule == "markers":
+                dropped = "every label is -100: Unsloth removes the row (no response marker in it, usually cut off), and stops if this befalls every row"
+            elif masks.assistant_only(recipe):
+                dropped = "no assistant token is left within max_length: Unsloth removes the row"
+        notes = () if rendered.exact else ("who wrote which token is a best effort here",)
+        return tokens, Labels(labels, tuple(drawn[1]), kept, dropped, notes)
+
+    def _kept(self, tokens: Tokens, conversation: Conversation, recipe: Recipe, tools: Toolbox) -> masks.Kept:
+        """What truncation leaves. Text is cut by the tokenizer, which keeps the special tokens it put around."""
+        n, length = len(tokens), recipe.length
+        if conversation.kind is Kind.TOKENS:
+            return ((0, n),)
+        by_tokenizer = conversation.kind is Kind.TEXT or rendered_by_script(conversation, recipe)
+        limit = length.max
+        if limit is None and by_tokenizer:
+            limit = tools.tokenizer.facts.model_max_length
+        if limit is None or n <= limit:
+            return ((0, n),)
+        if by_tokenizer:
+            facts = tools.tokenizer.facts
+            put = tuple(i for i, start in enumerate(tokens.starts) if start < 0)
+            front = len(facts.front) if put and put[0] == 0 else 0
+            back = len(facts.back) if put and put[-1] == n - 1 else 0
+            if facts.truncation_side == "left":
+                return tuple((a, b) for a, b in ((0, front), (n - (limit - front), n)) if a < b)
+            return tuple((a, b) for a, b in ((0, limit - back), (n - back, n)) if a < b)
+        keeps_end = length.over == "cut_left" and conversation.prompt_messages is None and conversation.kind is Kind.CHAT
+        return label_rules.keep(n, replace(length, max=limit, over="cut_left" if keeps_end else "cut_right"))[0]
+
+    def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
+        if not recipe.batch.flatten:
+            return super().collate(examples, rows, recipe, tools)
+        return flat_batch(examples, rows, [range(len(one.input_ids)) for one in examples], recipe, pad_token_id(recipe, tools)[0])
+
+    def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> tuple[Pack, ...]:
+        """TRL's packing of the cut rows; train_on_responses_only then searches each pack from end to end."""
+        size = recipe.length.max
+        if size is None:
+            raise RecipeError("Unsloth cannot pack without a length", fix="set length.max")
+        if recipe.pack.strategy == "wrapped":
+            packs = pack_wrapped(examples, size)
+        else:
+            packs = pack_bfd(examples, size, split=recipe.pack.strategy == "bfd_split")
+        if recipe.mask.rule == "markers":
+            survey = tools.survey
+            if not isinstance(survey, Survey) or survey.markers is None:
+                raise RecipeError("the packs cannot be labelled", why="the markers are not known")
+            if survey.labelled and newest(recipe):
+                raise RecipeError("sftui does not know the labels of these packs", fix="set pack.strategy to none, or mask.rule to auto",
+                                  why="rows with labels of their own are packed before the markers are searched")
+            last = recipe.mask.turns == "last"
+            return tuple(pack for pack in (masks.relabelled(pack, survey.markers, last_only=last) for pack in packs) if any(x != IGNORE_INDEX for x in pack.labels))
+        return tuple(masks.first_masked(pack) for pack in packs)
+
+    def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
+        if recipe.pack.strategy == "wrapped" and not recipe.batch.flatten:
+            return super().collate_packs(packs, recipe, tools)
+        examples = [Example(pack.input_ids, pack.labels, (1,) * len(pack.input_ids)) for pack in packs]
+        positions = [pack.position_ids or range(len(pack.input_ids)) for pack in packs]
+        return flat_batch(examples, range(len(packs)), positions, recipe, pad_token_id(recipe, tools)[0])
+
+    def read_config(self, path: str, text: str, version: str | None = None) -> OpenedConfig:
+        from sftui.trainers.unsloth.options import read
+
+        return read(path, text, self.preset(version))
+
+    def write_config(self, recipe: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
+        from sftui.trainers.unsloth.options import write
+
+        return write(recipe, self.preset(recipe.preset.partition("@")[2] or None), opened, facts)
+
+
+def newest(recipe: Recipe) -> bool:
+    """Whether the rules since 2026.10 hold."""
+    return versions.at_least(versions.of_preset(recipe.preset, Unsloth.versions, Unsloth.name), (2026, 10))
+
+
+def rendered_by_script(conversation: Conversation, recipe: Recipe) -> bool:
+    """Whether the chat reaches Unsloth as text: the user's script rendered it (always so before 2026.10)."""
+    if conversation.kind is not Kind.CHAT or conversation.prompt_messages is not None:
+        return False
+    return recipe.mask.options.get("text_from") is not None or not newest(recipe)
+
+
+def default_source(tools: Toolbox) -> str:
+    """The text of the chat template; empty where there is none."""
+    template = tools.templates.get("default") or next(iter(tools.templates.values()), None)
+    return template.source if template is not None else ""
+
+
+def _standard(message: Message, recipe: Recipe) -> Message:
+    role = formats.standard_role(message.role, newest(recipe))
+    if role is None:
+        raise ConversationError(f"standardize_data_formats stops at the role {message.role!r}", where=message.origin,
+                                why="it is none of its aliases", fix="rename the role")
+    return replace(message, data={"role": role, "content": message.content})
+
