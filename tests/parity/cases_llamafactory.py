@@ -110,5 +110,7 @@ CASES = (
     Case("pretrain_rows", "c4", LLAMA, {"template": "llama3", "stage": "pt", "cutoff_len": 300, "packing": False}, dataset=TEXT),
     Case("pretrain_rows_phi", "c4", PHI, {"template": "phi", "stage": "pt", "cutoff_len": 300, "packing": False}, dataset=TEXT),
     Case("pretrain_rows_qwen", "c4", QWEN, {"template": "default", "stage": "pt", "packing": False}, dataset=TEXT),
+    Case("pretrain_bos", "c4", PHI, {"template": "default", "stage": "pt", "cutoff_len": 300, "packing": False}, dataset=TEXT, tokens={"add_bos_token": True}),
+    Case("pretrain_bos_blocks", "c4", PHI, {"template": "default", "stage": "pt", "cutoff_len": 300}, dataset=TEXT, tokens={"add_bos_token": True}),
     Case("pretrain_chat", "turkish", QWEN, {"template": "qwen", "stage": "pt", "packing": False}, dataset=MESSAGES, limit=60),
 )

@@ -22,7 +22,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "trl@1.14.0": ("trl==1.14.0", "transformers==5.23.0", "datasets==5.2.0"),
     "trl@1.8.0": ("trl==1.8.0", "transformers==5.23.0", "datasets==5.2.0"),
     "axolotl@0.19.0": ("axolotl==0.19.0",),
-    "axolotl@0.18.0": ("axolotl==0.19.0", "--no-deps", "axolotl==0.18.0", "transformers==5.14.1", "trl==1.8.0"),
+    "axolotl@0.18.0": ("axolotl==0.19.0", "--no-deps", "axolotl==0.18.0", "transformers==5.14.1", "trl==1.8.0", "tokenizers==0.22.2"),
     "llamafactory@0.9.5": ("llamafactory==0.9.5",),
     "unsloth@2026.10.7": ("unsloth_zoo==2026.10.7",),
     "unsloth@2026.8.13": (
