@@ -71,7 +71,7 @@ class SftuiApp(App[None], inherit_bindings=False):
         for number in SIGNALS:
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(number, self.exit, None, 128 + number)
-        self.app_resume_signal.subscribe(self, lambda app: self.refresh(layout=True))
+        self.app_resume_signal.subscribe(self, lambda app: self._resumed())
 
     def use_theme(self, name: str) -> None:
         self.theme = f"sftui-{name}"
@@ -84,12 +84,21 @@ class SftuiApp(App[None], inherit_bindings=False):
             self._driver.write(text)
             self._driver.flush()
 
+    def _resumed(self) -> None:
+        """Back from the shell or an editor: everything is drawn again, the mouse is as it was left."""
+        self.refresh(layout=True)
+        if not self.mouse_on:
+            self._tell_mouse()
+
     def toggle_mouse(self) -> bool:
         """Gives the mouse back to the terminal, or takes it."""
         self.mouse_on = not self.mouse_on
+        self._tell_mouse()
+        return self.mouse_on
+
+    def _tell_mouse(self) -> None:
         for mode in ("1000", "1003", "1015", "1006"):
             self.write_to_terminal(f"\x1b[?{mode}{'h' if self.mouse_on else 'l'}")
-        return self.mouse_on
 
 
 def default_theme(environment: os._Environ[str]) -> str:

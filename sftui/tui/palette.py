@@ -22,7 +22,8 @@ from sftui.views.cells import LineBuilder
 if TYPE_CHECKING:
     from sftui.tui.main_screen import MainScreen
 
-KEYS_WIDTH = 12
+KEYS_WIDTH = 14
+TITLE_WIDTH = 24
 UNLISTED = ("palette", "close", "interrupt")
 
 
@@ -54,12 +55,13 @@ class Palette(Dialog):
                 lines.append(line((f" go to row {entry:,}", Role.PLAIN)))
                 continue
             keys = " ".join(show_key(key) for key in self.main.keymap.keys_of(entry.id))
-            cells = LineBuilder().add(f" {keys:<{KEYS_WIDTH}} ", Role.KEY).add(f"{entry.title}  ", Role.TITLE)
+            cells = LineBuilder().add(f" {keys:<{KEYS_WIDTH}} ", Role.KEY).add(f"{entry.title:<{TITLE_WIDTH}} ", Role.TITLE)
             lines.append(cells.add(clip(entry.help, max(0, width - cells.width)), Role.DIM).line())
         return lines or [line((" nothing is called that", Role.DIM))]
 
     def on_mount(self) -> None:
         super().on_mount()
+        self.foot.show(line((" ↑ ↓ move · Enter runs it · Esc closes", Role.DIM)))
         self.show_text()
 
     def show_text(self) -> None:
