@@ -16,6 +16,7 @@ from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig
 from sftui.trainers.llamafactory import keys
+from sftui.trainers.llamafactory.pretrain import ADD_BOS, STAGE, bos_setting
 from sftui.trainers.llamafactory.registry import NAMES, TEMPLATES
 from sftui.trainers.llamafactory.tools import FORMATS
 
@@ -84,9 +85,11 @@ def read_info(folder: Any, where: str) -> Mapping[str, Any]:
 def _check(config: Mapping[str, Any], path: str) -> None:
     """The combinations that LLaMA-Factory refuses, and the stages that sftui has no rules for."""
     stage = config.get("stage", "sft")
-    if stage != "sft":
-        raise RecipeError(f"stage `{stage}` is not supervised fine-tuning", where=path, why="sftui knows LLaMA-Factory's stage sft",
+    if stage not in ("sft", STAGE):
+        raise RecipeError(f"stage `{stage}` is not supervised fine-tuning", where=path, why="sftui knows LLaMA-Factory's stages sft and pt",
                           fix="open a config with stage: sft")
+    if stage == STAGE and config.get("neat_packing"):
+        raise RecipeError("`neat_packing` cannot be set as True except SFT", where=path, fix="set it to false")
     if config.get("mask_history") and config.get("train_on_prompt"):
         raise RecipeError("`mask_history` is incompatible with `train_on_prompt`", where=path, fix="set one of them to false")
     template = TEMPLATES.get(str(config.get("template")))
@@ -118,7 +121,7 @@ def _key(recipe: Recipe, key: str, value: Any) -> tuple[Recipe, KeyNote]:
 
 
 def _option(recipe: Recipe, key: str, value: Any) -> Recipe:
-    default = {"ignore_pad_token_for_loss": True}.get(key)
+    default = True if key == "ignore_pad_token_for_loss" else None
     options = {name: held for name, held in recipe.mask.options.items() if name != key}
     return changed(recipe, "mask.options", options if value == default else {**options, key: value})
 
@@ -131,7 +134,13 @@ def _together(recipe: Recipe, config: Mapping[str, Any]) -> Recipe:
         recipe = changed(recipe, "mask.rule", "all")
     if config.get("mask_history"):
         recipe = changed(recipe, "mask.turns", "last")
-    if config.get("neat_packing"):
+    if config.get("stage") == STAGE:
+        packing = config.get("packing")
+        begins = bos_setting(recipe.tokenizer.name, recipe.tokenizer.revision)
+        options = {"stage": STAGE, **({"packing": True} if packing else {}), **({ADD_BOS: begins} if begins is not None else {})}
+        recipe = changed(changed(recipe, "mask.options", {**recipe.mask.options, **options}), "batch.multiple", None)
+        recipe = changed(recipe, "pack.strategy", "none" if packing is False else "wrapped")
+    elif config.get("neat_packing"):
         recipe = changed(changed(recipe, "pack.strategy", "neat"), "pack.isolate", True)
     elif config.get("packing"):
         recipe = changed(recipe, "pack.strategy", "knapsack")

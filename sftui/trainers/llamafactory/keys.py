@@ -12,7 +12,7 @@ PLAIN = {
 }
 """Keys that are one knob each."""
 
-OPTIONS = ("tool_format", "max_samples", "ignore_pad_token_for_loss")
+OPTIONS = ("tool_format", "max_samples", "ignore_pad_token_for_loss", "add_tokens", "add_special_tokens")
 """Keys that only LLaMA-Factory has; they stand in mask.options under their own names."""
 
 KWARGS = ("enable_thinking", "preserve_thinking")
@@ -28,8 +28,6 @@ UNSUPPORTED = {
     "mix_strategy": "datasets are shown one by one",
     "interleave_probs": "datasets are shown one by one",
     "split_special_tokens": "sftui keeps special tokens whole",
-    "add_tokens": "tokens added to the tokenizer",
-    "add_special_tokens": "special tokens added to the tokenizer",
     "new_special_tokens_config": "special tokens added to the tokenizer",
     "use_fast_tokenizer": "sftui loads the fast tokenizer",
     "predict_with_generate": "evaluation data are then prepared without labels",

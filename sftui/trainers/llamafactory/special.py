@@ -35,8 +35,8 @@ def fix_special_tokens(tokenizer: LoadedTokenizer, template: SlotTemplate) -> Lo
     return tokenizer.overriding(eos=eos if eos != facts.eos_token else None, pad=pad)
 
 
-def with_tokens(tokenizer: LoadedTokenizer, words: Sequence[str]) -> LoadedTokenizer:
-    """The tokenizer with special tokens added; the same one where nothing would change."""
+def with_tokens(tokenizer: LoadedTokenizer, words: Sequence[str], *, special: bool = True) -> LoadedTokenizer:
+    """The tokenizer with tokens added, special or not; the same one where nothing would change."""
     engine = tokenizer.engine
     missing = [word for word in words if tokenizer.token_id(word) is None]
     if not isinstance(engine, FastEngine):
@@ -45,12 +45,15 @@ def with_tokens(tokenizer: LoadedTokenizer, words: Sequence[str]) -> LoadedToken
                                  why="it has no fast version", fix="choose a template whose stop words it knows")
         return tokenizer
     known = {token.content: token for token in engine.backend.get_added_tokens_decoder().values()}
-    if all(word in known and _plain(known[word]) for word in words):
+    if special and all(word in known and _plain(known[word]) for word in words):
         return tokenizer
     from tokenizers import AddedToken, Tokenizer
 
     backend = Tokenizer.from_str(engine.backend.to_str())
-    backend.add_special_tokens([AddedToken(word, lstrip=False, rstrip=False, normalized=False, special=True) for word in words])
+    if special:
+        backend.add_special_tokens([AddedToken(word, lstrip=False, rstrip=False, normalized=False, special=True) for word in words])
+    else:
+        backend.add_tokens(list(words))
     facts = replace(tokenizer.facts, vocab_size=backend.get_vocab_size())
     if missing:
         facts = facts.noting(f"LLaMA-Factory adds {', '.join(missing)} to the tokenizer: the model needs resize_vocab: true")

@@ -5,7 +5,8 @@ mask.rule `parts` trains the answers, `all` is train_on_prompt; mask.turns `last
 length.over `proportional` is its only cut; pack.strategy `knapsack` is packing, `neat`
 neat_packing; render.template `llamafactory/NAME` is template, `tokenizer` template: null;
 render.inject_system is default_system; render.kwargs hold enable_thinking and preserve_thinking.
-mask.options hold tool_format, max_samples and ignore_pad_token_for_loss.
+mask.options hold tool_format, max_samples, ignore_pad_token_for_loss, add_tokens, add_special_tokens
+and stage where it is pt (then pack.strategy is `wrapped`, see `pretrain`).
 """
 
 from __future__ import annotations
@@ -39,10 +40,10 @@ from sftui.tokens import LoadedTokenizer, tokenize
 from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels, pad_token_id
 from sftui.trainers.config import OpenedConfig, WrittenConfig
-from sftui.trainers.llamafactory import encode, formats, length
+from sftui.trainers.llamafactory import encode, formats, length, pretrain
 from sftui.trainers.llamafactory.jinja import source
 from sftui.trainers.llamafactory.registry import PLACEHOLDER, TEMPLATES, Slots, SlotTemplate, Special
-from sftui.trainers.llamafactory.special import fix_special_tokens
+from sftui.trainers.llamafactory.special import fix_special_tokens, with_tokens
 from sftui.trainers.llamafactory.tools import FORMATS
 
 if TYPE_CHECKING:
@@ -98,12 +99,18 @@ class LlamaFactory(Trainer):
     def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
         conversation = formats.convert(row, detected, openai=recipe.data.format == "messages")
         most = recipe.mask.options.get("max_samples")
+        if pretrain.is_pretraining(recipe):
+            conversation = pretrain.as_text(conversation)
         if isinstance(most, int) and row.index >= most:
             return replace(conversation, extra={formats.DROPPED: f"max_samples {most}: LLaMA-Factory does not read rows after it"})
         return conversation
 
     def tokenizer_of(self, tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
         tokenizer = super().tokenizer_of(tokenizer, recipe)
+        for key, special in (("add_tokens", False), ("add_special_tokens", True)):
+            added = recipe.mask.options.get(key)
+            if isinstance(added, str):
+                tokenizer = with_tokens(tokenizer, [word.strip() for word in added.split(",")], special=special)
         return fix_special_tokens(tokenizer, _named(recipe) or TEMPLATES["empty"])
 
     def own_template(self, name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> ChatTemplate:
@@ -122,6 +129,8 @@ class LlamaFactory(Trainer):
 
     def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
         conversation = shaped.conversation
+        if pretrain.is_pretraining(recipe):
+            return pretrain.render(conversation.text or "", recipe, tools.tokenizer)
         if shaped.dropped is not None:
             return _unrendered(conversation)
         if conversation.tools is not None and not isinstance(conversation.tools, str):
@@ -153,6 +162,9 @@ class LlamaFactory(Trainer):
     ) -> tuple[Tokens, Labels]:
         if shaped.dropped is not None:
             return tokens, dropped_labels(tokens, shaped.dropped)
+        if pretrain.is_pretraining(recipe):
+            packing = recipe.pack.strategy != "none"
+            return tokens, pretrain.label(tokens, None if packing else recipe.length.max, pad_token_id(recipe, tools)[0])
         template = self._template(recipe, tools)
         history, prompt = recipe.mask.turns == "last", recipe.mask.rule == "all"
         if history and prompt:
@@ -206,6 +218,9 @@ class LlamaFactory(Trainer):
 
     def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> tuple[Pack, ...]:
         size = recipe.length.max
+        if pretrain.is_pretraining(recipe):
+            # `packing: true` takes one off cutoff_len; left to its default in this stage it does not
+            return pretrain.pack(examples, size - 1 if size and recipe.mask.options.get("packing") else size, recipe, tools.tokenizer)
         if size is None or recipe.pack.strategy not in ("knapsack", "neat"):
             raise RecipeError("LLaMA-Factory packs by knapsack into cutoff_len tokens", fix="set length.max, and pack.strategy to knapsack or neat")
         pad_id, _ = pad_token_id(recipe, tools)
@@ -213,6 +228,8 @@ class LlamaFactory(Trainer):
 
     def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
         batch = super().collate_packs(packs, recipe, tools)
+        if pretrain.is_pretraining(recipe):
+            return batch
         notes = ("neat_packing: the model gets a 4-D mask made of these document numbers, or none with FlashAttention 2",)
         positions = tuple(tuple(pack.position_ids or ()) for pack in packs)
         return replace(batch, position_ids=positions, notes=notes if recipe.pack.strategy == "neat" else batch.notes)

@@ -16,6 +16,7 @@ from sftui.recipe_io import parse_yaml
 from sftui.trainers.config import OpenedConfig, WrittenConfig, WrittenFile
 from sftui.trainers.llamafactory import formats, keys
 from sftui.trainers.llamafactory.config import COLUMNS, FORMATTING, INFO, MESSAGE_TAGS, TAGS, read_info
+from sftui.trainers.llamafactory.pretrain import ADD_BOS, is_pretraining
 from sftui.trainers.yaml_edit import REMOVE, edit
 
 OWN = "llamafactory/"
@@ -81,14 +82,19 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
             found.update({key: value[key] for key in keys.KWARGS if key in value})
             losses += [f"render.kwargs {key} has no key in LLaMA-Factory's config" for key in value if key not in keys.KWARGS]
         elif path == "mask.options":
-            found.update({key: value[key] for key in keys.OPTIONS if key in value})
-            losses += [f"mask.options {key} is not LLaMA-Factory's" for key in value if key not in keys.OPTIONS]
+            known = (*keys.OPTIONS, "stage", "packing")
+            found.update({key: value[key] for key in known if key in value})
+            losses += [f"mask.options {key} is not LLaMA-Factory's" for key in value if key not in (*known, ADD_BOS)]
+        elif is_pretraining(recipe) and (path, value) in (("pack.strategy", "wrapped"), ("batch.multiple", None)):
+            continue
         elif path in ENTRY:
             losses += _data_losses(recipe, path)
         elif path == "render.template":
             losses.append(f"LLaMA-Factory reads no {value}: give the tokenizer's folder that chat template and leave `template` out")
         elif path != "preset" and not (path == "pack.isolate" and value == (recipe.pack.strategy == "neat")):
             losses.append(f"{path} = {value!r} has no key in LLaMA-Factory's config")
+    if is_pretraining(recipe) and recipe.pack.strategy == "none":
+        found["packing"] = False
     return found, losses
 
 
@@ -125,7 +131,7 @@ def _packing_said(recipe: Recipe, opened: OpenedConfig) -> dict[tuple[str | int,
     """`packing` and `neat_packing` set where the user's text has them: either one alone turns packing on."""
     said = parse_yaml(opened.text, opened.path)
     strategy = recipe.pack.strategy
-    wanted = {"packing": strategy in ("knapsack", "neat"), "neat_packing": strategy == "neat"}
+    wanted = {"packing": strategy in ("knapsack", "neat", "wrapped"), "neat_packing": strategy == "neat"}
     return {(key,): on for key, on in wanted.items() if key in said}
 
 

@@ -1,0 +1,139 @@
+"""Stage `pt`: the first message of every row and EOS, trained as a whole, usually cut into blocks.
+
+Source: llamafactory 0.9.5, data/processor/pretrain.py and train/pt/workflow.py; transformers 5.6,
+DataCollatorForLanguageModeling: labels are the ids, and whatever is the pad token is masked, so an
+EOS that is also the pad token is not trained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+
+from sftui.errors import ConversationError, RecipeError, SftuiError
+from sftui.model import (
+    IGNORE_INDEX,
+    NOWHERE,
+    Conversation,
+    Example,
+    Kind,
+    Labels,
+    Pack,
+    Part,
+    Reason,
+    Rendered,
+    Span,
+    Tokens,
+)
+from sftui.recipe import Recipe
+from sftui.tokens import LoadedTokenizer
+from sftui.trainers.llamafactory.formats import DROPPED
+
+STAGE = "pt"
+LLAMA3_EOS = "<|end_of_text|>"
+"""What ends a text under the template llama3, whatever the tokenizer's EOS is."""
+
+
+ADD_BOS = "add_bos_token"
+PLAIN_CLASSES = ("PreTrainedTokenizerFast", "TokenizersBackend")
+"""Classes for which a config that does not name add_bos_token leaves it false."""
+
+
+def is_pretraining(recipe: Recipe) -> bool:
+    """Whether the recipe is of stage pt."""
+    return recipe.mask.options.get("stage") == STAGE
+
+
+def begins_with_bos(recipe: Recipe, tokenizer: LoadedTokenizer) -> bool:
+    """Whether the tokenizer's attribute `add_bos_token` is set, which is not whether it adds BOS.
+
+    transformers 5 takes it from tokenizer_config.json alone; Llama 3, whose post-processor adds BOS,
+    does not set it. RecipeError where neither the files nor the recipe tell.
+    """
+    said = recipe.mask.options.get(ADD_BOS)
+    if isinstance(said, bool):
+        return said
+    if tokenizer.facts.adds_bos:
+        raise RecipeError("sftui cannot tell whether LLaMA-Factory puts BOS before a text",
+                          why=f"it looks at {ADD_BOS} of the tokenizer's own config, which is not at hand",
+                          fix=f"set mask.options.{ADD_BOS} to what tokenizer_config.json says, false if it says nothing")
+    return False
+
+
+def bos_setting(name: str | None, revision: str | None) -> bool | None:
+    """`add_bos_token` as the files of a local or cached tokenizer say it; None where they are not at hand or silent."""
+    from sftui.tokens.locate import locate
+    from sftui.tokens.reference import config_of
+
+    if not name:
+        return None
+    try:
+        folder = locate(name, revision).folder
+    except SftuiError:
+        return None
+    config = config_of(folder)
+    said = config.get(ADD_BOS)
+    if isinstance(said, bool):
+        return said
+    return False if config.get("tokenizer_class") in PLAIN_CLASSES else None
+
+
+def as_text(conversation: Conversation) -> Conversation:
+    """The row as its first message's text; answers are not read."""
+    first = next((message for message in conversation.messages if message.role != "system"), None)
+    broken = conversation.format != "alpaca" and DROPPED in conversation.extra  # its list of prompts is empty then
+    if broken or first is None or not isinstance(first.content, str):
+        raise ConversationError("the row has no text", why="LLaMA-Factory stops the whole run at such a row", fix="mend or remove the row")
+    return Conversation(Kind.TEXT, "text", text=first.content, extra={})
+
+
+def render(text: str, recipe: Recipe, tokenizer: LoadedTokenizer) -> Rendered:
+    """BOS (where `add_bos_token` is set and rows are not packed), the text, EOS."""
+    facts = tokenizer.facts
+    end = LLAMA3_EOS if recipe.render.template == "llamafactory/llama3" else facts.eos_token or ""
+    begin = facts.bos_token or "" if begins_with_bos(recipe, tokenizer) and recipe.pack.strategy == "none" else ""
+    runs = ((begin, NOWHERE, Part.BOS), (text, 0, Part.CONTENT), (end, 0, Part.TERMINATOR))
+    spans, at = [], 0
+    for run, message, part in runs:
+        if run:
+            spans.append(Span(at, at + len(run), message, part))
+            at += len(run)
+    return Rendered(text=begin + text + end, spans=tuple(spans))
+
+
+def label(tokens: Tokens, cutoff: int | None, pad_id: int | None) -> Labels:
+    """Everything is trained but the pad token; `cutoff` None (packing) cuts nothing."""
+    n = len(tokens)
+    masked = [token == pad_id for token in tokens.input_ids]
+    notes = ("a token that is also the pad token is not trained: the collator masks it",) if any(masked) else ()
+    return Labels(
+        labels=tuple(IGNORE_INDEX if off else token for token, off in zip(tokens.input_ids, masked)),
+        reasons=tuple(Reason.PAD if off else Reason.WHOLE for off in masked),
+        kept=((0, n if cutoff is None else min(n, cutoff)),), notes=notes,
+    )
+
+
+def pack(examples: Sequence[Example], size: int | None, recipe: Recipe, tokenizer: LoadedTokenizer) -> tuple[Pack, ...]:
+    """The rows end to end in blocks of `size`; what is left over goes, and a block's first token becomes BOS where `add_bos_token` is set."""
+    if not size:
+        raise RecipeError("LLaMA-Factory packs texts into blocks of cutoff_len", fix="set length.max")
+    ids = list(chain.from_iterable(example.input_ids for example in examples))
+    labels = list(chain.from_iterable(example.labels for example in examples))
+    starts = [0]
+    for example in examples:
+        starts.append(starts[-1] + len(example.input_ids))
+    facts = tokenizer.facts
+    with_bos = begins_with_bos(recipe, tokenizer)
+    blocks = []
+    for begin in range(0, len(ids) - size + 1, size):
+        end = begin + size
+        held, trained = ids[begin:end], labels[begin:end]
+        if with_bos and facts.bos_id is not None:
+            held[0] = facts.bos_id
+            trained[0] = IGNORE_INDEX if facts.bos_id == facts.pad_id else facts.bos_id
+        documents = tuple(
+            (i, max(begin - starts[i], 0), min(end, starts[i + 1]) - starts[i])
+            for i in range(len(examples)) if starts[i] < end and starts[i + 1] > begin
+        )
+        blocks.append(Pack(documents, tuple(held), tuple(trained), attention_mask=(1,) * size))
+    return tuple(blocks)

@@ -1,0 +1,109 @@
+"""LLaMA-Factory's stage pt: texts trained as a whole, in rows or in blocks, and tokens that a config adds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from golden_records import inspect, with_knobs
+
+from sftui import pipeline
+from sftui.model import IGNORE_INDEX, Reason
+from sftui.recipe import changed
+from sftui.tokens import load_tokenizer
+from sftui.trainers import preset, trainer_named
+from sftui.trainers.config import OpenedConfig
+
+TEXTS = [{"text": "What is 2+2? " * n, "output": None} for n in (1, 3, 2)]
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "dataset_info.json").write_text(json.dumps({"c4": {"file_name": "c4.json", "columns": {"prompt": "text"}}}))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def read(more: str, stage: str = "pt") -> OpenedConfig:
+    text = f"model_name_or_path: builtin:chatml\nstage: {stage}\ndataset: c4\ndataset_dir: .\ntemplate: default\n{more}"
+    return trainer_named("llamafactory").read_config("pt.yaml", text)
+
+
+@pytest.mark.parametrize(
+    ("more", "strategy", "size"), [("cutoff_len: 20\n", "wrapped", 20), ("cutoff_len: 20\npacking: true\n", "wrapped", 19), ("cutoff_len: 20\npacking: false\n", "none", None)]
+)
+def test_texts_become_blocks_unless_packing_is_off(work: Path, more: str, strategy: str, size: int | None) -> None:
+    recipe = read(more).recipe
+    assert recipe.pack.strategy == strategy and recipe.batch.multiple is None
+    tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml"))
+    rows = inspect(TEXTS, recipe, tools)
+    examples = [row.example for row in rows if row.example]
+    assert len(examples) == 3 and not any(row.problem for row in rows)
+    if size is None:
+        assert [len(one.input_ids) for one in examples] == [min(20, len(row.tokens or ())) for row in rows]
+        return
+    packs = trainer_named("llamafactory").pack(examples, recipe, tools)
+    joined = [i for one in examples for i in one.input_ids]
+    assert [list(pack.input_ids) for pack in packs] == [joined[i:i + size] for i in range(0, len(joined) - size + 1, size)]
+    assert all(sum(end - start for _, start, end in pack.documents) == size for pack in packs)
+
+
+def test_everything_is_trained_but_the_pad_token(work: Path) -> None:
+    recipe = read("packing: false\n").recipe
+    loaded = load_tokenizer("builtin:chatml")
+    tools = pipeline.make_toolbox(recipe, loaded.overriding(pad=loaded.facts.eos_token))
+    row = inspect(TEXTS[:1], recipe, tools)[0]
+    assert row.labels and row.tokens and row.labels.reasons[-1] is Reason.PAD and row.labels.labels[-1] == IGNORE_INDEX
+    assert row.labels.labels[:-1] == row.tokens.input_ids[:-1] and row.rendered and row.rendered.text.endswith(loaded.facts.eos_token or "?")
+
+
+def test_llama3_texts_end_with_a_token_of_their_own() -> None:
+    recipe = with_knobs(preset("llamafactory@0.9"), {
+        "render.template": "llamafactory/llama3", "mask.options": {"stage": "pt", "add_bos_token": False}, "data.format": "alpaca", "data.fields": {"instruction": "text"}})
+    row = inspect(TEXTS[:1], recipe, pipeline.make_toolbox(recipe, load_tokenizer("builtin:llama3")))[0]
+    assert row.rendered and row.rendered.text.endswith("<|end_of_text|>")
+
+
+def test_an_unknown_bos_setting_is_not_guessed() -> None:
+    loaded = load_tokenizer("builtin:llama3")
+    assert loaded.facts.adds_bos
+    knobs: Mapping[str, Any] = {"mask.options": {"stage": "pt"}, "data.format": "alpaca", "data.fields": {"instruction": "text"}}
+    recipe = with_knobs(preset("llamafactory@0.9"), knobs)
+    row = inspect(TEXTS[:1], recipe, pipeline.make_toolbox(recipe, loaded))[0]
+    assert row.problem and "add_bos_token" in row.problem.sentence()
+    recipe = changed(recipe, "mask.options", {"stage": "pt", "add_bos_token": True})
+    row = inspect(TEXTS[:1], recipe, pipeline.make_toolbox(recipe, loaded))[0]
+    assert row.tokens and row.tokens.input_ids[0] == loaded.facts.bos_id
+
+
+@pytest.mark.parametrize("more", ["", "packing: false\n", "packing: true\n"])
+def test_a_fresh_config_reads_back_as_the_recipe(work: Path, more: str) -> None:
+    recipe = read(more).recipe
+    written = trainer_named("llamafactory").write_config(recipe, None, {"tokenizer": "builtin:chatml", "data": "c4.json"})
+    for file in written.files:
+        (work / file.name).write_text(file.content)
+    again = trainer_named("llamafactory").read_config("x.yaml", (work / "llamafactory_sft.yaml").read_text())
+    assert again.recipe == recipe and not written.losses
+
+
+def test_config_can_add_tokens(work: Path) -> None:
+    opened = read("add_tokens: plus sign, two\nadd_special_tokens: <|new|>\n", stage="sft")
+    before = load_tokenizer("builtin:chatml")
+    after = trainer_named("llamafactory").tokenizer_of(before, opened.recipe)
+    assert after.facts.vocab_size >= before.facts.vocab_size + 2
+    ids = after.encode("a plus sign<|new|>").ids
+    assert after.token_id("plus sign") in ids and after.token_id("<|new|>") == ids[-1]
+    assert after.is_special(ids[-1]) and not after.is_special(after.token_id("plus sign") or 0)
+    assert any("resize_vocab" in note for note in after.facts.notes)
+
+
+def test_broken_conversations_stop_the_run() -> None:
+    turns = [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "ho"}]
+    recipe = with_knobs(preset("llamafactory@0.9"), {"mask.options": {"stage": "pt", "add_bos_token": False}})
+    tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml"))
+    whole, broken = inspect([{"conversations": turns}, {"conversations": turns[:1]}], recipe, tools)
+    assert whole.conversation and whole.conversation.text == "hi" and whole.example
+    assert broken.problem and "stops the whole run" in broken.problem.sentence()
