@@ -90,11 +90,13 @@ def encode(out: str, explain: bool, force: bool, **given: Any) -> int:
 @click.option("--to", required=True, metavar="WHAT", help="recipe, preprocess, or a trainer's name")
 @click.option("-o", "--out", "folder", required=True, metavar="DIR", help="the folder to write into")
 @click.option("--force", is_flag=True, help="overwrite without asking")
-def export(to: str, folder: str, force: bool, **given: Any) -> int:
-    """Write the recipe, or a stand-alone script that prepares the data the same way."""
+@click.option("--max-rows", type=click.IntRange(min=1), metavar="N",
+              help="for another trainer than the recipe's: count changed labels over the first N rows only")
+def export(to: str, folder: str, force: bool, max_rows: int | None, **given: Any) -> int:
+    """Write the recipe, a stand-alone script that prepares the data the same way, or a trainer's config."""
     from sftui.cli.export import export_files
 
-    return export_files(given, to, folder, force)
+    return export_files(given, to, folder, force, max_rows)
 
 
 @click.command("sftui compare", context_settings=CONTEXT)

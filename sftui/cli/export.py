@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sftui.cli.opening import open_options
-from sftui.cli.writing import may_write
+from sftui.cli.writing import Progress, may_write
 from sftui.errors import ConversationError, SftuiError
 from sftui.text import visible
 
+if TYPE_CHECKING:
+    from sftui.recipe import Recipe
+    from sftui.workspace.options import OpenOptions
 
-def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool) -> int:
-    """Plan, show what would change on stderr, ask, and write; the paths written go to stdout."""
+
+def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool, limit: int | None = None) -> int:
+    """Plan, show what would change on stderr, ask, and write; the paths written go to stdout.
+
+    For another trainer than the recipe's, what changes in the labels is counted over the dataset
+    (`limit`: over its first rows) and told before anything is written.
+    """
     from sftui.exports.plan import check_target, plan_export
     from sftui.workspace.session import Session
 
@@ -37,10 +45,36 @@ def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool) ->
         session.close()
     for line in (plan.first_line, *plan.notes):
         click.echo(visible(line), err=True)
+    if plan.converted is not None:
+        tell_changes(options, recipe, plan.converted, limit)
     for file in plan.files:
-        if file.exists and file.diff:
+        if file.diff:
             click.echo("\n".join(visible(line) for line in file.diff.splitlines()), err=True)
     may_write(plan.overwrites, force)
     for path in plan.write(overwrite=True):
         click.echo(str(path))
     return 0
+
+
+def tell_changes(options: OpenOptions, recipe: Recipe, converted: Recipe, limit: int | None) -> None:
+    """Count on stderr what becomes of the labels under the other trainer."""
+    from sftui.views import count_lines, plain
+    from sftui.workspace.comparing import Comparing
+
+    comparing = Comparing(options, (recipe, converted))
+    count = None
+    try:
+        comparing.open()
+        progress = Progress(comparing.total(limit, None))
+        for count in comparing.count(comparing.rows(limit), keep=1):
+            progress.at(count.rows)
+        progress.end()
+    except SftuiError as error:
+        click.echo(f"what changes in the labels cannot be counted: {visible(str(error))}", err=True)
+        return
+    finally:
+        comparing.close()
+    if count is not None:
+        click.echo(plain(count_lines(count, (recipe.preset, converted.preset), 200)), err=True, nl=False)
+        if count.first:
+            click.echo(f"the first of them is row {count.first[0].row}: `sftui compare` shows where", err=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sftui.errors import ExportError
 from sftui.exports.files import write_atomically
@@ -16,7 +16,7 @@ from sftui.recipe import Recipe
 if TYPE_CHECKING:
     from sftui.conversations import Detected
     from sftui.tokens import TokenizerFacts
-    from sftui.trainers.config import WrittenConfig
+    from sftui.trainers.config import OpenedConfig, WrittenConfig
 
 RECIPE_FILE = "recipe.yaml"
 SCRIPT_FILE = "preprocess.py"
@@ -28,7 +28,10 @@ class Prepared:
     """What an export needs to know beside the recipe.
 
     `detected` is how rows are read, `kind` the format of the source, `template_source` the chat
-    template in force as text where it is not the tokenizer's own. Missing parts are None.
+    template in force as text where it is not the tokenizer's own. `config` is the trainer's own
+    config where one was opened, and `dataset` the number of its dataset; `plainly` is how rows are
+    read by no trainer's rules, which is what another trainer's config is written from. Missing
+    parts are None.
     """
 
     paths: tuple[str, ...]
@@ -39,6 +42,9 @@ class Prepared:
     detected: Detected | None = None
     tokenizer: TokenizerFacts | None = None
     template_source: str | None = None
+    config: OpenedConfig | None = None
+    dataset: int = 0
+    plainly: Detected | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +59,16 @@ class PlannedFile:
 
 @dataclass(frozen=True, slots=True)
 class ExportPlan:
-    """`first_line` says what was corrected against the starting recipe, `notes` what the files cannot say."""
+    """`first_line` says what was corrected against the starting recipe, `notes` what the files cannot say.
+
+    `converted` is the recipe that another trainer follows with these files, where they are for
+    another one than the recipe's: its labels may differ.
+    """
 
     files: tuple[PlannedFile, ...]
     first_line: str
     notes: tuple[str, ...] = ()
+    converted: Recipe | None = None
 
     @property
     def overwrites(self) -> tuple[Path, ...]:
@@ -91,7 +102,8 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Pr
     """Plan what `to` would write into `folder`; ExportError where it cannot be expressed.
 
     `recipe` is recipe.yaml alone; `preprocess`, and the two presets that are prepared by hand
-    (hf-trainer, manual-shift), add the stand-alone script; another trainer's name adds its config.
+    (hf-trainer, manual-shift), add the stand-alone script; another trainer's name adds its config:
+    where that trainer's own was opened, the user's file with the changed keys only.
     """
     check_target(to)
     line = correction_line(recipe, base)
@@ -102,12 +114,17 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Pr
         from sftui.exports.preprocess import script
 
         contents = {SCRIPT_FILE: script(recipe, base, prepared), **contents}
-    notes: tuple[str, ...] = ()
-    if to != "recipe" and to not in (*HAND_WRITTEN, "preprocess"):
-        config = _config_of(to, recipe, prepared)
-        contents = {**_told(config, line), **contents}
-        notes = (*config.losses, *config.notes)
-    return ExportPlan(tuple(_planned(Path(folder) / name, text) for name, text in contents.items()), line, notes)
+    if to == "recipe" or to in (*HAND_WRITTEN, "preprocess"):
+        return ExportPlan(tuple(_planned(Path(folder) / name, text) for name, text in contents.items()), line)
+    made = _config_of(to, recipe, prepared)
+    opened = prepared.config
+    before = {Path(opened.path).name: opened.text} if opened is not None and made.converted is None else {}
+    if made.converted is not None:
+        line = f"{line}; converted from {recipe.preset} to {made.recipe.preset}"
+        contents = {RECIPE_FILE: recipe_text(made.converted, made.converted)}
+    contents = {**_told(made.written, line), **contents}
+    files = tuple(_planned(Path(folder) / name, text, before.get(name)) for name, text in contents.items())
+    return ExportPlan(files, line, (*made.losses, *made.written.losses, *made.written.notes), made.converted)
 
 
 HAND_WRITTEN = ("hf-trainer", "manual-shift")
@@ -120,15 +137,20 @@ def recipe_text(recipe: Recipe, base: Recipe) -> str:
     return dump_recipe(recipe, comment=correction_line(recipe, base))
 
 
-def _planned(path: Path, content: str) -> PlannedFile:
+def _planned(path: Path, content: str, opened: str | None = None) -> PlannedFile:
+    """One file with its diff against what is there, or against the file that was opened."""
     try:
         before = path.read_text(encoding="utf-8", errors="backslashreplace")
     except FileNotFoundError:
-        return PlannedFile(path, content, "", False)
+        return PlannedFile(path, content, "" if opened is None else _diff(opened, content, f"{path.name} (opened)", f"{path} (new)"), False)
     except OSError as error:
         raise ExportError(f"{path} cannot be compared with what is there", why=(error.strerror or str(error)).lower()) from error
-    lines = difflib.unified_diff(before.splitlines(True), content.splitlines(True), f"{path} (now)", f"{path} (new)")
-    return PlannedFile(path, content, "".join(line if line.endswith("\n") else f"{line}\n" for line in lines), True)
+    return PlannedFile(path, content, _diff(before, content, f"{path} (now)", f"{path} (new)"), True)
+
+
+def _diff(before: str, after: str, old: str, new: str) -> str:
+    lines = difflib.unified_diff(before.splitlines(True), after.splitlines(True), old, new)
+    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
 def _trainers() -> tuple[str, ...]:
@@ -137,24 +159,59 @@ def _trainers() -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.partition("@")[0] for name in preset_names()))
 
 
-def _config_of(to: str, recipe: Recipe, prepared: Prepared) -> WrittenConfig:
-    """The trainer's own config; RecipeError where sftui writes none for it."""
-    from sftui.trainers import trainer_named
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A config, the recipe it was written for, and for another trainer what it makes of it and what is lost."""
 
-    if to.partition("@")[0] != recipe.preset.partition("@")[0]:
-        raise ExportError(f"the recipe is for {recipe.preset}, not for {to}", fix=f"open it with --trainer {to}")
-    facts = {
+    written: WrittenConfig
+    recipe: Recipe
+    converted: Recipe | None = None
+    losses: tuple[str, ...] = ()
+
+
+def _config_of(to: str, recipe: Recipe, prepared: Prepared) -> _Made:
+    """The trainer's own config; RecipeError where sftui writes none for it."""
+    from sftui.trainers import preset, trainer_named
+
+    trainer = trainer_named(to)
+    if to in (recipe.preset, recipe.preset.partition("@")[0]):
+        opened = prepared.config if prepared.config is not None and _same_trainer(prepared.config.trainer, to) else None
+        return _Made(trainer.write_config(recipe, opened, facts_of(recipe, prepared)), recipe)
+    from sftui.exports.conversion import convert, reread
+
+    if prepared.plainly is not None and prepared.plainly.refused is None:
+        prepared = replace(prepared, detected=prepared.plainly)
+    found = convert(recipe, preset(to).preset, prepared.detected.format if prepared.detected is not None else None)
+    written = trainer.write_config(found.recipe, None, facts_of(recipe, prepared))
+    return _Made(written, found.recipe, reread(found.recipe, written), found.losses)
+
+
+def _same_trainer(one: str, other: str) -> bool:
+    return one.partition("@")[0] == other.partition("@")[0]
+
+
+def facts_of(recipe: Recipe, prepared: Prepared) -> dict[str, Any]:
+    """What a config needs to know beside the recipe (see `Trainer.write_config`)."""
+    found = prepared.detected
+    return {
         "data": prepared.paths[0] if prepared.paths else None,
         "tokenizer": recipe.tokenizer.name,
-        "format": prepared.detected.format if prepared.detected is not None else None,
         "template_source": prepared.template_source,
+        "dataset": prepared.dataset,
+        "format": found.format if found is not None else None,
+        "fields": found.fields if found is not None else {},
+        "message_keys": found.message_keys if found is not None else {},
+        "role_map": found.role_map if found is not None else {},
     }
-    return trainer_named(to).write_config(recipe, None, facts)
 
 
 def _told(config: WrittenConfig, line: str) -> dict[str, str]:
-    """The files of a config, YAML ones with the corrections as their first line."""
-    return {
-        file.name: f"# {line}\n{file.content}" if file.name.endswith((".yaml", ".yml")) else file.content
-        for file in config.files
-    }
+    """The files of a config, YAML ones with the corrections as their first line, in place of an older such line."""
+    contents = {}
+    for file in config.files:
+        text = file.content
+        if file.name.endswith((".yaml", ".yml")):
+            first, _, rest = text.partition("\n")
+            text = f"# {line}\n{rest if first.startswith('# sftui: ') else text}"
+        contents[file.name] = text
+    return contents

@@ -6,14 +6,14 @@ for `source.index_more`, which the worker calls from a thread of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
 from sftui.exports.plan import Prepared
 from sftui.model import Batch, Inspection, Problem, Row, Stage
-from sftui.recipe import Recipe
+from sftui.recipe import Data, Recipe
 from sftui.workspace.options import OpenOptions
 
 if TYPE_CHECKING:
@@ -39,9 +39,11 @@ class Session:
         self.tools: Toolbox | None = None
         self.tools_problem: Problem | None = None
         self._sample: tuple[Row, ...] = ()
+        self._plainly: Detected | None = None
 
     def open(self) -> None:
         """Open the source and find out how its rows are read; SourceError, ConversationError."""
+        from sftui.conversations import detect
         from sftui.sources import SourceSpec, open_source
 
         options = self.options
@@ -49,6 +51,7 @@ class Session:
             paths=options.paths, split=options.split, revision=options.data_revision, subset=options.subset,
         ))
         self._sample = tuple(self._sample_rows())
+        self._plainly = _with_roles_seen(detect(self._sample, Data()), self._sample)
         self.detect()
 
     def detect(self) -> None:
@@ -194,7 +197,8 @@ class Session:
             paths=options.paths, split=options.split, subset=options.subset, data_revision=options.data_revision,
             kind=self.source.kind if self.source is not None else "",
             detected=self.detected, tokenizer=self.tokenizer.facts if self.tokenizer is not None else None,
-            template_source=source,
+            template_source=source, config=options.config, dataset=options.dataset,
+            plainly=self._plainly,
         )
 
     def close(self) -> None:
@@ -214,6 +218,17 @@ class Session:
             size += row.size
             if size > SAMPLE_BYTES:
                 return
+
+
+def _with_roles_seen(found: Detected, rows: Sequence[Row]) -> Detected:
+    """The same without the mapping of roles that do not occur: a config that names them would mean other rows."""
+    column, key = found.fields.get("messages"), found.message_keys.get("role", "role")
+    seen = {
+        message.get(key)
+        for row in rows if row.data is not None and isinstance(row.data.get(column or ""), list)
+        for message in row.data[column or ""] if isinstance(message, Mapping) and isinstance(message.get(key), str)
+    }
+    return replace(found, role_map={name: role for name, role in found.role_map.items() if name in seen}) if seen else found
 
 
 def no_tokenizer() -> Any:
