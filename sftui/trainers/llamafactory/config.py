@@ -176,6 +176,8 @@ def _data(entry: Mapping[str, Any], recipe: Recipe, where: str) -> Recipe:
     if formatting not in FORMATTING:
         raise RecipeError(f"Dataset converter {formatting} not found", where=where, fix=f"set formatting to {', '.join(FORMATTING)}")
     recipe = changed(recipe, "data.format", FORMATTING[formatting])
+    if formatting == "openai":
+        recipe = changed(recipe, "mask.options", {**recipe.mask.options, "formatting": formatting})
     columns, tags = entry.get("columns"), entry.get("tags")
     if isinstance(columns, Mapping):
         recipe = changed(recipe, "data.fields", {COLUMNS[key]: value for key, value in columns.items() if key in COLUMNS and value})

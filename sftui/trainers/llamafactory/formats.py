@@ -1,8 +1,9 @@
 """How LLaMA-Factory reads rows: by a dataset_info.json entry, with strict turns.
 
 Source: llamafactory 0.9.5, data/parser.py (DatasetAttr) and data/converter.py. `data.format` is
-its `formatting`: alpaca, sharegpt, and `messages` for `openai`. Fields, message keys and roles
-that are given replace its defaults as a whole, as `columns` and `tags` do.
+its `formatting`: alpaca or sharegpt; `messages` is sharegpt with tags for role and content.
+`formatting: openai` has rules of its own and stands in mask.options. Fields, message keys and
+roles that are given replace its defaults as a whole, as `columns` and `tags` do.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ THINKING_OFF = "detailed thinking off"
 THINKING_ON = "detailed thinking on"
 
 
-def detect(rows: Sequence[Row], data: Data) -> Detected:
+def detect(rows: Sequence[Row], data: Data, *, openai: bool) -> Detected:
     """How rows are read. LLaMA-Factory itself never guesses: `auto` is the entry that fits the first row."""
     samples = [row.data for row in rows if isinstance(row.data, Mapping)]
     columns = list(dict.fromkeys(key for row in samples for key in row))
@@ -40,10 +41,12 @@ def detect(rows: Sequence[Row], data: Data) -> Detected:
         found = _guess(samples[0], columns, data)
     elif data.format == "alpaca":
         found = Detected("alpaca", data.fields or ALPACA_FIELDS, reason="LLaMA-Factory: formatting alpaca")
-    elif data.format in ("sharegpt", "messages"):
-        name = "openai" if data.format == "messages" else "sharegpt"
+    elif openai or data.format == "sharegpt":
         found = Detected(data.format, data.fields or MESSAGE_FIELDS, data.message_keys or MESSAGE_KEYS, data.role_map,
-                         f"LLaMA-Factory: formatting {name}")
+                         f"LLaMA-Factory: formatting {'openai' if openai else 'sharegpt'}")
+    elif data.format == "messages":
+        found = Detected("messages", data.fields or {"messages": "messages"}, data.message_keys or CHAT_KEYS, chat_roles(data),
+                         "LLaMA-Factory: formatting sharegpt with role and content tags")
     else:
         return _refuse(f"LLaMA-Factory has no formatting for `{data.format}` rows", "it knows alpaca, sharegpt and openai",
                        "set data.format to alpaca, sharegpt or messages")
@@ -59,6 +62,11 @@ def detect(rows: Sequence[Row], data: Data) -> Detected:
     return found
 
 
+def chat_roles(data: Data) -> Mapping[str, str]:
+    """The roles of role and content messages: the recipe's, where it has other ones than the preset."""
+    return CHAT_ROLES if dict(data.role_map) == ROLES else data.role_map
+
+
 def _guess(first: Mapping[str, Any], columns: Sequence[str], data: Data) -> Detected:
     around = {name: name for name in ("system", "tools") if name in columns}
     if data.fields and "messages" not in data.fields:
@@ -68,7 +76,7 @@ def _guess(first: Mapping[str, Any], columns: Sequence[str], data: Data) -> Dete
         turns = first.get(column) or [{}]
         fields = data.fields or {"messages": column, **around}
         if isinstance(turns[0], Mapping) and "role" in turns[0]:
-            return Detected("messages", fields, CHAT_KEYS, CHAT_ROLES, "LLaMA-Factory: formatting sharegpt with role and content tags")
+            return Detected("messages", fields, data.message_keys or CHAT_KEYS, chat_roles(data), "LLaMA-Factory: formatting sharegpt with role and content tags")
         return Detected("sharegpt", fields, data.message_keys or MESSAGE_KEYS, data.role_map, "LLaMA-Factory: formatting sharegpt")
     if "instruction" in columns and "output" in columns:
         more = {"history": "history"} if "history" in columns else {}

@@ -5,7 +5,7 @@ mask.rule `parts` trains the answers, `all` is train_on_prompt; mask.turns `last
 length.over `proportional` is its only cut; pack.strategy `knapsack` is packing, `neat`
 neat_packing; render.template `llamafactory/NAME` is template, `tokenizer` template: null;
 render.inject_system is default_system; render.kwargs hold enable_thinking and preserve_thinking.
-mask.options hold tool_format, max_samples, ignore_pad_token_for_loss, add_tokens, add_special_tokens
+mask.options hold formatting where it is openai, tool_format, max_samples, ignore_pad_token_for_loss, add_tokens, add_special_tokens
 and stage where it is pt (then pack.strategy is `wrapped`, see `pretrain`).
 """
 
@@ -84,7 +84,7 @@ class LlamaFactory(Trainer):
         return tuple(found)
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
-        found = formats.detect(rows, recipe.data)
+        found = formats.detect(rows, recipe.data, openai=_openai(recipe))
         if found.refused is None and rows and all(self._skipped(row, found, recipe) for row in rows):
             found = replace(found, notes=(*found.notes, f"all {len(rows)} sampled rows are dropped; where none is left LLaMA-Factory stops: "
                                           "Cannot find valid samples"))
@@ -97,7 +97,7 @@ class LlamaFactory(Trainer):
             return False
 
     def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
-        conversation = formats.convert(row, detected, openai=recipe.data.format == "messages")
+        conversation = formats.convert(row, detected, openai=_openai(recipe))
         most = recipe.mask.options.get("max_samples")
         if pretrain.is_pretraining(recipe):
             conversation = pretrain.as_text(conversation)
@@ -274,6 +274,10 @@ def _named(recipe: Recipe) -> SlotTemplate | None:
     if name not in TEMPLATES:
         raise TemplateError(f"sftui does not have LLaMA-Factory's template `{name}`", fix=f"it has {', '.join(sorted(TEMPLATES))}")
     return TEMPLATES[name]
+
+
+def _openai(recipe: Recipe) -> bool:
+    return recipe.mask.options.get("formatting") == "openai"
 
 
 def _token(text: str | None, token_id: int | None) -> tuple[str, int] | None:

@@ -38,7 +38,7 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
         if recipe.pack.strategy != opened.recipe.pack.strategy:
             changes.update(_packing_said(recipe, opened))
         files = [WrittenFile(Path(opened.path).name, edit(opened.text, changes, opened.path))]
-        if recipe.data != opened.recipe.data:
+        if (recipe.data, recipe.mask.options.get("formatting")) != (opened.recipe.data, opened.recipe.mask.options.get("formatting")):
             files.append(_changed_info(recipe, opened))
         return WrittenConfig(tuple(files), tuple(losses))
     data = str(facts.get("data") or "DATA")
@@ -84,7 +84,7 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
         elif path == "mask.options":
             known = (*keys.OPTIONS, "stage", "packing")
             found.update({key: value[key] for key in known if key in value})
-            losses += [f"mask.options {key} is not LLaMA-Factory's" for key in value if key not in (*known, ADD_BOS)]
+            losses += [f"mask.options {key} is not LLaMA-Factory's" for key in value if key not in (*known, ADD_BOS, "formatting")]
         elif is_pretraining(recipe) and (path, value) in (("pack.strategy", "wrapped"), ("batch.multiple", None)):
             continue
         elif path in ENTRY:
@@ -106,14 +106,15 @@ def entry_of(recipe: Recipe, found: Mapping[str, Any]) -> dict[str, Any]:
     """
     data = recipe.data
     kind, fields, names, roles = data.format, data.fields, data.message_keys, data.role_map
+    openai = recipe.mask.options.get("formatting") == "openai"
     if kind == "auto":
         kind = str(found.get("format") or "alpaca")
         fields, names, roles = (found.get(key) or held for key, held in (("fields", fields), ("message_keys", names), ("role_map", roles)))
-        if kind == "messages":  # role and content: sharegpt with tags to LLaMA-Factory
-            kind, names, roles = "sharegpt", names or formats.CHAT_KEYS, found.get("role_map") or formats.CHAT_ROLES
-            fields = fields or {"messages": "messages"}
-        elif kind in ("prompt_completion", "columns"):
-            kind, fields = "alpaca", {"instruction": fields.get("prompt", "prompt"), "output": fields.get("completion", "completion")}
+    if kind == "messages" and not openai:  # role and content: sharegpt with tags to LLaMA-Factory
+        kind, names = "sharegpt", names or formats.CHAT_KEYS
+        fields, roles = fields or {"messages": "messages"}, formats.CHAT_ROLES if dict(roles) == formats.ROLES else roles
+    elif kind in ("prompt_completion", "columns"):
+        kind, fields = "alpaca", {"instruction": fields.get("prompt", "prompt"), "output": fields.get("completion", "completion")}
     formatting = next((name for name, ours in FORMATTING.items() if ours == kind), "alpaca")
     entry: dict[str, Any] = {} if formatting == "alpaca" else {"formatting": formatting}
     default = formats.ALPACA_FIELDS if formatting == "alpaca" else formats.MESSAGE_FIELDS

@@ -116,7 +116,7 @@ def test_datasets_are_read_from_dataset_info(work: Path) -> None:
     hub, calls = read("dataset: hub,calls\n").datasets
     assert (hub.paths, hub.split, hub.subset) == (("org/set",), "test", "en")
     assert hub.recipe.data.fields == {"instruction": "q", "output": "a"}
-    assert calls.recipe.data.format == "messages", "formatting openai"
+    assert calls.recipe.data.format == "messages" and calls.recipe.mask.options == {"formatting": "openai"}
 
 
 def test_media_and_samples_are_said_not_to_be_modelled(work: Path) -> None:
@@ -171,6 +171,14 @@ def test_packing_can_be_switched_off(work: Path) -> None:
     recipe = changed(changed(opened.recipe, "pack.strategy", "none"), "pack.isolate", False)
     again = read(trainer_named("llamafactory").write_config(recipe, opened, {}).files[0].content)
     assert again.recipe == recipe
+
+
+def test_formatting_openai_is_written_back(work: Path) -> None:
+    opened = read("dataset: calls\n")
+    recipe = changed(opened.recipe, "data.fields", {"messages": "turns"})
+    written = trainer_named("llamafactory").write_config(recipe, opened, {})
+    assert json.loads(written.files[1].content)["calls"] == {"file_name": "calls.jsonl", "formatting": "openai", "columns": {"messages": "turns"}}
+    assert not written.losses
 
 
 def test_changed_roles_change_the_entry_alone(work: Path) -> None:

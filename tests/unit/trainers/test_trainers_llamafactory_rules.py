@@ -118,12 +118,20 @@ def test_formatting_openai_writes_into_the_system_text(system: str | None, tools
     turns = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
     turns = [{"role": "system", "content": system}, *turns] if system else turns
     knobs = {
-        "data.format": "messages", "data.fields": {"messages": "messages", "tools": "tools"},
+        "data.format": "messages", "mask.options": {"formatting": "openai"}, "data.fields": {"messages": "messages", "tools": "tools"},
         "data.message_keys": {"role": "role", "content": "content"},
         "data.role_map": {"user": "user", "assistant": "assistant", "system": "system"},
     }
     row = seen([{"messages": turns, "tools": tools}], knobs)[0]
     assert row.conversation and row.conversation.messages[0].content == expected
+
+
+def test_role_and_content_messages_are_sharegpt_with_tags() -> None:
+    turns = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}, {"role": "tool", "content": "t"}, {"role": "assistant", "content": "b"}]
+    named, guessed = (seen([{"messages": turns}], {"data.format": name})[0] for name in ("messages", "auto"))
+    assert named.conversation and guessed.conversation and named.conversation.messages == guessed.conversation.messages
+    assert [m.role for m in named.conversation.messages] == ["user", "assistant", "observation", "assistant"]
+    assert named.example == guessed.example is not None
 
 
 def test_openai_tool_results_are_joined_and_calls_become_a_function_turn() -> None:
@@ -133,7 +141,7 @@ def test_openai_tool_results_are_joined_and_calls_become_a_function_turn() -> No
         {"role": "tool", "content": "1"}, {"role": "tool", "content": "2"}, {"role": "assistant", "content": "done"},
     ]
     knobs = {
-        "data.format": "messages", "data.fields": {"messages": "messages"}, "data.message_keys": {"role": "role", "content": "content"},
+        "data.format": "messages", "mask.options": {"formatting": "openai"}, "data.fields": {"messages": "messages"}, "data.message_keys": {"role": "role", "content": "content"},
         "data.role_map": {"user": "user", "assistant": "assistant", "tool": "observation", "function_call": "function"},
     }
     row = seen([{"messages": turns}], knobs)[0]
