@@ -51,7 +51,8 @@ def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
                        "choose another type")
     name = "user-defined" if isinstance(kind, Mapping) else str(kind)
     used = (*found.columns, *(column for column in ("input", "system") if column in columns))
-    return _needs(found.columns, columns, "columns", {column: column for column in used if column in columns}, f"{reason}, {name}")
+    ours = "alpaca" if name.partition(":")[0] == "alpaca" else "columns"
+    return _needs(found.columns, columns, ours, {column: column for column in used if column in columns}, f"{reason}, {name}")
 
 
 def read_row(row: Row, detected: Detected, recipe: Recipe) -> Conversation:
