@@ -33,10 +33,7 @@ STAGE = "pt"
 LLAMA3_EOS = "<|end_of_text|>"
 """What ends a text under the template llama3, whatever the tokenizer's EOS is."""
 
-
 ADD_BOS = "add_bos_token"
-PLAIN_CLASSES = ("PreTrainedTokenizerFast", "TokenizersBackend")
-"""Classes for which a config that does not name add_bos_token leaves it false."""
 
 
 def is_pretraining(recipe: Recipe) -> bool:
@@ -47,35 +44,34 @@ def is_pretraining(recipe: Recipe) -> bool:
 def begins_with_bos(recipe: Recipe, tokenizer: LoadedTokenizer) -> bool:
     """Whether the tokenizer's attribute `add_bos_token` is set, which is not whether it adds BOS.
 
-    transformers 5 takes it from tokenizer_config.json alone; Llama 3, whose post-processor adds BOS,
-    does not set it. RecipeError where neither the files nor the recipe tell.
+    RecipeError where neither its files nor the recipe tell (see `bos_setting`).
     """
     said = recipe.mask.options.get(ADD_BOS)
     if isinstance(said, bool):
         return said
     if tokenizer.facts.adds_bos:
         raise RecipeError("sftui cannot tell whether LLaMA-Factory puts BOS before a text",
-                          why=f"it looks at {ADD_BOS} of the tokenizer's own config, which is not at hand",
-                          fix=f"set mask.options.{ADD_BOS} to what tokenizer_config.json says, false if it says nothing")
+                          why=f"it looks at the tokenizer's attribute {ADD_BOS}, and its files are not at hand",
+                          fix=f"set mask.options.{ADD_BOS}: false where the tokenizer has a tokenizer.json, else as its config says")
     return False
 
 
 def bos_setting(name: str | None, revision: str | None) -> bool | None:
-    """`add_bos_token` as the files of a local or cached tokenizer say it; None where they are not at hand or silent."""
+    """`add_bos_token` of a local or cached tokenizer as transformers 5 sets it; None where its files are not at hand.
+
+    Beside a tokenizer.json the key of tokenizer_config.json is ignored and the attribute is false
+    (tokenization_utils_base.py, `_from_pretrained`), also where the post-processor adds BOS.
+    """
     from sftui.tokens.locate import locate
     from sftui.tokens.reference import config_of
 
-    if not name:
-        return None
     try:
-        folder = locate(name, revision).folder
+        place = locate(name or "", revision)
     except SftuiError:
         return None
-    config = config_of(folder)
-    said = config.get(ADD_BOS)
-    if isinstance(said, bool):
-        return said
-    return False if config.get("tokenizer_class") in PLAIN_CLASSES else None
+    if place.json is not None:
+        return False
+    return config_of(place.folder).get(ADD_BOS) is True if place.folder is not None else None
 
 
 def as_text(conversation: Conversation) -> Conversation:
