@@ -21,7 +21,7 @@ sftui shows exactly what your trainer trains on, token for token.
 """
 
 EPILOG = """\
-Commands: demo, show, encode, export, compare; `sftui COMMAND --help` tells each one's options. Data whose
+Commands: demo, show, encode, export, compare, verify; `sftui COMMAND --help` tells each one's options. Data whose
 name is that of a command is opened with its path, as in `sftui ./show`.
 """
 
@@ -118,7 +118,18 @@ def compare(
     return compare_recipes(given, others, max_rows, sample, shown, form, width)
 
 
-COMMANDS = {"demo": demo, "show": show, "encode": encode, "export": export, "compare": compare}
+@click.command("sftui verify", context_settings=CONTEXT)
+@opening_options
+@click.option("--python", required=True, metavar="PATH", help="the python of an environment that has the trainer installed")
+@click.option("--rows", type=click.IntRange(min=1), default=50, metavar="N", help="how many rows, at even distances; default: 50")
+def verify(python: str, rows: int, **given: Any) -> int:
+    """Run the real, installed trainer on some rows and print where sftui's labels differ; exit 1 if any do."""
+    from sftui.cli.verify import verify_rows
+
+    return verify_rows(given, python, rows)
+
+
+COMMANDS = {"demo": demo, "show": show, "encode": encode, "export": export, "compare": compare, "verify": verify}
 
 
 def run(words: list[str]) -> int:

@@ -47,21 +47,14 @@ def open_config(path: str, trainer: str | None, dataset: str | None) -> ChosenCo
 
     `trainer` is NAME or NAME@VERSION, or None to tell it by its keys; `dataset` a number from 0 or a name.
     """
-    from sftui.recipe_io import parse_yaml
     from sftui.trainers import trainer_named
     from sftui.trainers.config import KeyUse
 
     text = _text(path)
     told: list[str] = []
     if trainer is None:
-        from sftui.trainers.recognise import recognise
-
-        found = recognise(parse_yaml(text, path))
-        if found.trainer is None:
-            fix = "open data with it: --recipe FILE" if "recipe of sftui" in found.reason else "say whose it is: --trainer NAME"
-            raise RecipeError("it is not clear which trainer's config this is", where=path, why=found.reason, fix=fix)
-        trainer = found.trainer
-        told.append(f"{path} is read as a config of {trainer}, because {found.reason}")
+        trainer, reason = _recognised(path, text)
+        told.append(f"{path} is read as a config of {trainer}, because {reason}")
     name, _, version = trainer.partition("@")
     opened = trainer_named(name).read_config(path, text, version or None)
     number = _number(opened, dataset)
@@ -76,6 +69,22 @@ def open_config(path: str, trainer: str | None, dataset: str | None) -> ChosenCo
     chosen = ChosenConfig(opened, number, (*told, *opened.notes, *notes), (*opened.notes, *notes))
     _look_beside(chosen)
     return chosen
+
+
+def recognised(path: str) -> str:
+    """The trainer that a config file is for; RecipeError where its keys do not tell."""
+    return _recognised(path, _text(path))[0]
+
+
+def _recognised(path: str, text: str) -> tuple[str, str]:
+    from sftui.recipe_io import parse_yaml
+    from sftui.trainers.recognise import recognise
+
+    found = recognise(parse_yaml(text, path))
+    if found.trainer is None:
+        fix = "open data with it: --recipe FILE" if "recipe of sftui" in found.reason else "say whose it is: --trainer NAME"
+        raise RecipeError("it is not clear which trainer's config this is", where=path, why=found.reason, fix=fix)
+    return found.trainer, found.reason
 
 
 def _text(path: str) -> str:

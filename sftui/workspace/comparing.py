@@ -13,6 +13,7 @@ from sftui.workspace.session import Session
 
 if TYPE_CHECKING:
     from sftui.model import Row
+    from sftui.sources import Source
     from sftui.workspace.options import OpenOptions
 
 
@@ -41,20 +42,10 @@ class Comparing:
                 raise SftuiError(problem.what, where=session.recipe.preset if number else "", why=problem.why, fix=problem.fix)
 
     def rows(self, limit: int | None = None, sample: int | None = None) -> Iterator[Row]:
-        """The rows to compare: all, the first `limit`, or `sample` of them at even distances."""
+        """The rows to compare (see `chosen_rows`)."""
         source = self.sessions[0].source
         assert source is not None
-        if sample is None:
-            for number, row in enumerate(source.rows()):
-                if limit is not None and number >= limit:
-                    return
-                yield row
-            return
-        while not source.index_more(1.0):
-            pass
-        count = source.count().rows if limit is None else min(limit, source.count().rows)
-        for number in range(min(sample, count)):
-            yield source.row(number * count // min(sample, count))
+        return chosen_rows(source, limit, sample)
 
     def total(self, limit: int | None, sample: int | None) -> int | None:
         """How many rows that will be, where it is known."""
@@ -79,3 +70,18 @@ class Comparing:
     def close(self) -> None:
         for session in self.sessions:
             session.close()
+
+
+def chosen_rows(source: Source, limit: int | None, sample: int | None) -> Iterator[Row]:
+    """All rows of a source, its first `limit`, or `sample` of those at even distances, the first one among them."""
+    if sample is None:
+        for number, row in enumerate(source.rows()):
+            if limit is not None and number >= limit:
+                return
+            yield row
+        return
+    while not source.index_more(1.0):
+        pass
+    count = source.count().rows if limit is None else min(limit, source.count().rows)
+    for number in range(min(sample, count)):
+        yield source.row(number * count // min(sample, count))

@@ -1,0 +1,95 @@
+"""`sftui verify`: the real, installed trainer prepares some rows, and sftui's labels are held against it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import click
+
+from sftui.cli.configs import config_file
+from sftui.cli.loading import loaded_session
+from sftui.cli.opening import open_options
+from sftui.errors import RecipeError, SftuiError
+from sftui.text import visible
+
+SHOWN = 20
+
+
+def verify_rows(given: Mapping[str, Any], python: str, count: int) -> int:
+    """Print where rows differ; 0 where nowhere, 1 where some row does."""
+    from sftui.trainers.verify.installed import installed_version
+    from sftui.workspace.comparing import chosen_rows
+    from sftui.workspace.verifying import verify
+
+    trainer, version = _trainer(given)
+    installed = installed_version(Path(python), trainer)
+    session = loaded_session(open_options({**given, "trainer": None if given["recipe_file"] else f"{trainer}@{version or installed}"}))
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
+        try:
+            _tell(session.recipe.preset, installed)
+            assert session.source is not None
+            numbers = [row.index for row in chosen_rows(session.source, None, count)]
+            click.echo(f"sftui: {trainer} {installed} prepares {len(numbers)} rows; importing it takes a while", err=True)
+            found = verify(session, numbers, lambda request: _ask(Path(python), trainer, request, errors))
+        finally:
+            session.close()
+            if given["debug"]:
+                errors.seek(0)
+                click.echo(visible(errors.read()[-20_000:], newline="\n"), err=True)
+    for note in found.notes:
+        click.echo(f"sftui: {visible(note)}", err=True)
+    if found.refused is not None:
+        click.echo(visible(f"both stop: {found.refused}"))
+        return 0
+    for sentence in found.sentences[:SHOWN]:
+        click.echo(visible(sentence))
+    left = len(found.sentences) - SHOWN
+    if left > 0:
+        click.echo(f"… and {left} more {found.unit}s")
+    click.echo(f"{found.units - len(found.differences)} of {found.units} {found.unit}s equal to {trainer} {installed}")
+    return 1 if found.differences else 0
+
+
+def _trainer(given: Mapping[str, Any]) -> tuple[str, str | None]:
+    """The trainer to run and the version asked for, from --trainer, the config or the recipe."""
+    from sftui.cli.opening import starting_recipe
+
+    named = given["trainer"]
+    path = config_file(given)
+    if named is None and path is not None:
+        from sftui.cli.configs import recognised
+
+        named = recognised(path)
+    elif named is None and given["recipe_file"] is not None:
+        named = starting_recipe(given["recipe_file"], None).preset
+    if named is None:
+        raise RecipeError("it is not said which trainer to verify against", fix="name it: --trainer trl, axolotl, llamafactory, unsloth or torchtune")
+    name, _, version = named.partition("@")
+    return name, version or None
+
+
+def _tell(preset: str, installed: str) -> None:
+    """Say so where the rules shown are those of another version than the one installed."""
+    _, _, version = preset.partition("@")
+    if version and installed.split(".")[:2] != version.split(".")[:2]:
+        click.echo(f"sftui: {preset.partition('@')[0]} {installed} is installed there, and the rules are those of {version}: rows may differ for that", err=True)
+
+
+def _ask(python: Path, trainer: str, request: Mapping[str, Any], errors: IO[str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """One request to the trainer's runner; its result."""
+    from sftui.trainers.verify.session import ask, read_result
+
+    try:
+        answer = next(iter(ask(python, trainer, [request], errors)))
+    except OSError as error:
+        raise SftuiError(f"{python} cannot be run", why=(error.strerror or str(error)).lower()) from error
+    path = Path(request["output"])
+    if path.exists():
+        return read_result(path)
+    errors.seek(0)
+    last = errors.read().strip().splitlines()
+    raised = answer.get("error") or {"type": "RunnerDied", "message": "the runner gave no result"}
+    return {"trainer": trainer, "error": {**raised, "message": f"{raised['message']} ({last[-1]})" if last else raised["message"]}}, []

@@ -1,0 +1,110 @@
+"""The request that lets a real trainer prepare rows under a recipe (see `exchange`)."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sftui.errors import RecipeError, TokenizerError
+from sftui.recipe import Recipe
+from sftui.recipe_io import parse_yaml
+from sftui.tokens.locate import LARGEST_FILE, WEIGHTS, locate
+from sftui.trainers.config import WrittenConfig
+
+TEMPLATE, INFO = "chat_template.jinja", "dataset_info.json"
+WHERE_ROWS_ARE = ("file_name", "hf_hub_url", "folder", "subset", "split", "num_samples")
+SCRIPT_STEPS = ("standardize", "text_from", "formatting", "responses")
+"""Of Unsloth's options those that the user's own script does, the rest are SFTConfig's."""
+
+NOT_SFT_CONFIG = ("tokenizer", "revision", "chat_template", "trl_version", "eos_token", "pad_token")
+
+
+def make_request(
+    recipe: Recipe, written: WrittenConfig, rows: Sequence[Mapping[str, Any]], work: Path, *, template: str | None, dataset: int = 0, here: Path
+) -> dict[str, Any]:
+    """What to ask of the trainer of `recipe`, with its files laid out in `work`.
+
+    `written` is the config that says what the recipe says; `template` the chat template as text
+    where the tokenizer's own is not used; `dataset` the entry of the config that the rows are of;
+    `here` the folder where relative paths of the config begin. RecipeError for rows that are no JSON.
+    """
+    name = recipe.preset.partition("@")[0]
+    try:
+        json.dumps(list(rows))
+    except (TypeError, ValueError) as error:
+        raise RecipeError("the rows cannot be handed to the trainer", why=str(error).lower(), fix="verify on JSON data") from error
+    request: dict[str, Any] = {
+        "rows": list(rows), "tokenizer": str(tokenizer_files(recipe, work / "tokenizer")), "output": str(work / "result.jsonl"),
+        "folder": str(here),
+    }
+    contents = {file.name: file.content for file in written.files}
+    for file in written.files:
+        (work / file.name).write_text(file.content, encoding="utf-8")
+    main = next((file for file in contents if file.endswith((".yaml", ".yml"))), None)
+    if main is not None and name != "unsloth":
+        text = contents[main]
+        if TEMPLATE in contents:
+            text = text.replace(TEMPLATE, str(work / TEMPLATE))
+        request["config_file"] = str(work / main)
+        (work / main).write_text(_one_dataset(text, main, dataset), encoding="utf-8")
+    if (template is not None and TEMPLATE not in contents) or name == "unsloth":
+        request["chat_template"] = template
+    if INFO in contents:
+        entry: dict[str, Any] = next(iter(json.loads(contents[INFO]).values()))
+        request["dataset"] = {key: value for key, value in entry.items() if key not in WHERE_ROWS_ARE}
+    if name == "unsloth":
+        request.update(_unsloth(recipe))
+    return request
+
+
+def _unsloth(recipe: Recipe) -> dict[str, Any]:
+    from sftui.trainers import preset
+    from sftui.trainers.unsloth.options import keys_of
+
+    keys, _ = keys_of(recipe, preset(recipe.preset))
+    steps = {key: value for key, value in keys.items() if key in SCRIPT_STEPS}
+    config = {key: value for key, value in keys.items() if key not in (*SCRIPT_STEPS, *NOT_SFT_CONFIG)}
+    config.setdefault("max_length", recipe.length.max)
+    tokens = {key: keys[key] for key in ("eos_token", "pad_token") if key in keys}
+    return {"config": config, "dataset": steps, **({"tokens": tokens} if tokens else {})}
+
+
+def _one_dataset(text: str, where: str, number: int) -> str:
+    """The config with the entry of `datasets` that is meant alone, because the rows are of that one."""
+    config = dict(parse_yaml(text, where))
+    entries = config.get("datasets")
+    if not isinstance(entries, list) or len(entries) < 2:
+        return text
+    import io
+
+    from ruamel.yaml import YAML
+
+    config["datasets"] = [entries[min(number, len(entries) - 1)]]
+    stream = io.StringIO()
+    YAML(typ="safe", pure=True).dump(config, stream)
+    return stream.getvalue()
+
+
+def tokenizer_files(recipe: Recipe, folder: Path) -> Path:
+    """The files of the recipe's tokenizer, without weights, in a folder of their own; TokenizerError."""
+    name = recipe.tokenizer.name
+    if name is None:
+        raise TokenizerError("no tokenizer was named", fix="give one with -t NAME")
+    place = locate(name, recipe.tokenizer.revision)
+    folder.mkdir(parents=True)
+    if place.kind == "file" and place.path is not None:
+        shutil.copy(place.path, folder / "tokenizer.json")
+        (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "PreTrainedTokenizerFast"}', encoding="utf-8")
+        return folder
+    if place.folder is None:
+        fix = "name its folder" if place.kind == "hub" else "name the folder of the model it was made from"
+        raise TokenizerError(f"the files of {name} are not at hand for the trainer", why="trainers read a folder of tokenizer files", fix=fix)
+    for path in sorted(place.folder.rglob("*")):
+        part = path.relative_to(place.folder)
+        if path.is_file() and len(part.parts) <= 2 and path.suffix not in (*WEIGHTS, ".py") and path.stat().st_size <= LARGEST_FILE:
+            (folder / part).parent.mkdir(exist_ok=True)
+            shutil.copy(path, folder / part)
+    return folder

@@ -1,0 +1,171 @@
+"""sftui against the real, installed trainer: the same rows through both, and where they differ."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sftui.errors import SftuiError
+from sftui.model import IGNORE_INDEX, Example, Inspection, Pack
+from sftui.recipe import Recipe
+from sftui.trainers.verify.difference import Difference, Piece, What, pack_differences, row_differences
+from sftui.workspace.session import Session
+
+if TYPE_CHECKING:
+    from sftui.pipeline import Toolbox
+
+Ask = Callable[[Mapping[str, Any]], tuple[dict[str, Any], list[dict[str, Any]]]]
+"""A request to a trainer's runner, answered by the head and the records of its result."""
+
+ELSEWHERE = ("ModuleNotFoundError", "ImportError", "MemoryError", "RunnerDied", "OutOfMemoryError")
+"""Errors that say something of the environment and nothing of the rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What sftui says of some rows, by their place: examples, packs, and the rows at which it stops."""
+
+    examples: Mapping[int, tuple[Example, ...]] = field(default_factory=dict)
+    packs: tuple[Pack, ...] = ()
+    problems: Mapping[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """The outcome: `units` (rows or packs) compared, what differs, in sentences too, and what is to be known.
+
+    `refused`: the trainer stops with an error at these rows, as sftui says it does.
+    """
+
+    units: int
+    unit: str
+    differences: tuple[Difference, ...]
+    sentences: tuple[str, ...]
+    versions: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+    refused: str | None = None
+
+
+def verify(session: Session, numbers: Sequence[int], ask: Ask) -> Verified:
+    """Rows of an open session through the real trainer; SftuiError where it could not do its work.
+
+    `numbers` are dataset row numbers; rows that cannot be read are left out and told in the notes.
+    """
+    assert session.tools is not None
+    rows = [session.row(number) for number in numbers]
+    readable = [row for row in rows if row.data is not None]
+    notes = [f"{len(rows) - len(readable)} rows cannot be read and are left out"] if len(readable) < len(rows) else []
+    if not readable:
+        raise SftuiError("there are no rows to verify on")
+    inspections = [session.inspect_row(row, spans=False) for row in readable]
+    with tempfile.TemporaryDirectory(prefix="sftui-verify-") as folder:
+        request, losses = _request(session, [dict(row.data or {}) for row in readable], Path(folder))
+        head, records = ask(request)
+    notes += losses
+    expected = through(inspections, session.recipe, session.tools)
+    if head["error"] is not None:
+        return _stopped(head, expected, inspections, tuple(notes))
+    packs = [record for record in records if record["kind"] == "pack"]
+    if packs:
+        found = pack_differences(packs, [piece(pack) for pack in expected.packs])
+        units, unit = len(packs), "pack"
+    else:
+        mine = {place: [piece(example) for example in made] for place, made in expected.examples.items()}
+        found = row_differences(len(readable), records, mine, expected.problems)
+        units, unit = len(readable), "row"
+    told = tuple(_told(one, inspections) for one in found)
+    return Verified(units, unit, tuple(found), told, head.get("versions", {}), tuple(notes))
+
+
+def through(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox) -> Expected:
+    """Inspections as what reaches the trainer, by their place, packed where the trainer packs while it prepares."""
+    from sftui.trainers import trainer_named
+
+    examples: dict[int, tuple[Example, ...]] = {}
+    problems: dict[int, str] = {}
+    for place, one in enumerate(inspections):
+        if one.problem is not None:
+            problems[place] = one.problem.sentence()
+        elif one.example is not None:
+            examples[place] = (one.example, *one.more)
+    packs: tuple[Pack, ...] = ()
+    if recipe.pack.strategy not in ("none", "multipack"):  # multipack packs while it samples batches
+        flat = [example for made in examples.values() for example in made]
+        group, trainer = recipe.pack.group, trainer_named(recipe.preset)
+        packs = tuple(pack for i in range(0, len(flat), group) for pack in trainer.pack(flat[i:i + group], recipe, tools))
+    return Expected(examples, packs, problems)
+
+
+def piece(made: Example | Pack) -> Piece:
+    """Ids and labels as the trainer's records hold them."""
+    return list(made.input_ids), list(made.labels)
+
+
+def _request(session: Session, rows: Sequence[Mapping[str, Any]], work: Path) -> tuple[dict[str, Any], list[str]]:
+    from sftui.exports.plan import facts_of
+    from sftui.trainers import trainer_named
+    from sftui.trainers.config import WrittenConfig
+    from sftui.trainers.verify.request import INFO, make_request
+
+    recipe, prepared = session.recipe, session.prepared()
+    trainer, facts, opened = trainer_named(recipe.preset), facts_of(recipe, prepared), session.options.config
+    if opened is not None and opened.trainer.partition("@")[0] != trainer.name:
+        opened = None
+    written = trainer.write_config(recipe, opened, facts)
+    if opened is not None and trainer.name == "llamafactory":  # how rows are read stands beside its config
+        info = [file for file in trainer.write_config(recipe, None, facts).files if file.name == INFO]
+        written = WrittenConfig((*(file for file in written.files if file.name != INFO), *info), written.losses, written.notes)
+    own = recipe.render.template.startswith((f"{trainer.name}/", "tokenizer"))
+    request = make_request(recipe, written, rows, work, template=None if own else prepared.template_source,
+                           dataset=session.options.dataset, here=Path.cwd())
+    return request, [f"the config cannot say: {loss}" for loss in written.losses]
+
+
+def _stopped(head: Mapping[str, Any], expected: Expected, inspections: Sequence[Inspection], notes: tuple[str, ...]) -> Verified:
+    """The trainer raised: as sftui says, or SftuiError."""
+    error = head["error"]
+    message = " ".join(str(error["message"]).split())[:400]
+    told = f"{head.get('trainer', 'the trainer')} stops with {error['type']}: {message}"
+    if error["type"] not in ELSEWHERE and expected.problems:
+        place, problem = next(iter(expected.problems.items()))
+        return Verified(len(inspections), "row", (), (), head.get("versions", {}), notes,
+                        f"{told}; sftui says of row {inspections[place].row.index}: {problem}")
+    raise SftuiError(told, why="the run raised an error that sftui did not expect of these rows" if error["type"] not in ELSEWHERE else
+                     "its environment is not complete", fix="--debug shows what it printed")
+
+
+def _told(found: Difference, inspections: Sequence[Inspection]) -> str:
+    """A difference with the row's own number, the token as text, and both labels in words."""
+    if found.unit != "row":
+        return found.sentence()
+    one = inspections[found.row]
+    where = f"row {one.row.index}"
+    if found.what not in (What.IDS, What.LABELS) or found.position is None:
+        return found.sentence().replace(f"row {found.row}", where, 1)
+    token = _token(one, found.position) if not found.piece else ""
+    at = f"{where}, token {found.position}{f' {token}' if token else ''}{f' of piece {found.piece}' if found.piece else ''}"
+    if found.what is What.IDS:
+        return f"{at}: the trainer has ids {list(found.theirs)}, sftui {list(found.ours)}"
+    return f"{at}: the trainer {_label(found.theirs)}, sftui {_label(found.ours)}"
+
+
+def _label(labels: Sequence[int]) -> str:
+    if not labels:
+        return "has no more labels"
+    return "masks it (-100)" if labels[0] == IGNORE_INDEX else f"trains it (label {labels[0]})"
+
+
+def _token(inspection: Inspection, position: int) -> str:
+    """What the token at a position of the example stands for."""
+    from sftui.text import visible_token
+
+    tokens, labels = inspection.tokens, inspection.labels
+    if tokens is None or labels is None:
+        return ""
+    kept = [i for start, end in labels.kept for i in range(start, end)]
+    if position >= len(kept):
+        return ""
+    return f"`{visible_token(tokens.surfaces[kept[position]], tokens.pieces[kept[position]])}`"
