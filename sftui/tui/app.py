@@ -32,7 +32,6 @@ class SftuiApp(App[None], inherit_bindings=False):
 
     TITLE = "sftui"
     ENABLE_COMMAND_PALETTE = False
-    PAUSE_GC_ON_SCROLL = True
     ALLOW_SELECT = False
     CSS = "Toast { display: none; }"
 

@@ -296,3 +296,25 @@ def test_a_window_can_change_its_size(tmp_path: Path) -> None:
         assert terminal.wait() == 0 and terminal.restored() == []
 
 
+
+
+@pytest.mark.parametrize("keys", [":17\r", "17G", "g17\r", "gg17]", "/Answer 17:\r"])
+def test_keys_typed_at_once_arrive_in_order(tmp_path: Path, keys: str) -> None:
+    """A quick hand, a paste or a slow line send several keys in one read; none may be lost."""
+    with opened(tmp_path) as terminal:
+        terminal.send(keys)
+        terminal.until("row 17 of 60")
+        terminal.send("xjqq")
+        assert terminal.wait() == 0
+
+
+def test_a_killed_worker_is_told_and_replaced(tmp_path: Path) -> None:
+    psutil = pytest.importorskip("psutil")
+    with opened(tmp_path) as terminal:
+        for child in psutil.Process(terminal.pid).children(recursive=True):
+            child.kill()
+        terminal.until("ended", 10)
+        terminal.send("]")
+        terminal.until(lambda text: "row 1 of 60" in text and "Question 1" in text or "label" in text and "row 1" in text, 20)
+        terminal.send("q")
+        assert terminal.wait() == 0 and terminal.restored() == []

@@ -1,0 +1,144 @@
+"""Copy, write, print on exit, the editor, and the export dialog."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from fake_workspace import FakeWorkspace
+from tui_driver import Driven, running
+
+from sftui.exports.plan import ExportPlan, PlannedFile
+from sftui.recipe import Recipe, changed
+
+
+@pytest.fixture
+def clipboard(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    taken: list[str] = []
+
+    def copy(text: str, write: object, environment: object) -> str:
+        taken.append(text)
+        return "sent it"
+
+    monkeypatch.setattr("sftui.tui.copy_commands.copy_out", copy)
+    return taken
+
+
+async def test_y_copies_row_ids_labels_and_text(clipboard: list[str]) -> None:
+    async with running() as driven:
+        for keys in ("yy", "yi", "yl", "yt"):
+            await driven.press(*keys)
+            assert driven.said == "sent it"
+        row, ids, labels, text = clipboard
+        inspection = driven.main.tokens.inspection
+        assert inspection is not None and inspection.example is not None and inspection.rendered is not None
+        assert json.loads(row) == inspection.row.data
+        assert tuple(json.loads(ids)) == inspection.example.input_ids
+        assert tuple(json.loads(labels)) == inspection.example.labels
+        assert text == inspection.rendered.text, "what is copied is the text itself, not what is drawn for it"
+
+
+async def test_a_prefix_waits_and_is_shown() -> None:
+    async with running() as driven:
+        assert driven.main.status.pending == ""
+        await driven.press("y")
+        assert driven.lines[0].rstrip().endswith("y")
+        await driven.press("escape")
+        assert driven.main.status.pending == ""
+
+
+async def test_w_writes_and_asks_before_overwriting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with running() as driven:
+        text = await driven.press("w", "i")
+        assert "file for the ids" in text and "row0-ids.json" in text
+        await driven.press("enter")
+        assert "wrote" in driven.said and json.loads((tmp_path / "row0-ids.json").read_text())
+        text = await driven.press("w", "i", "enter")
+        assert "is there already" in text and driven.main.prompt.open
+        await driven.press("!", "enter")
+        assert "wrote" in driven.said and not driven.main.prompt.open
+
+
+async def test_p_prints_on_exit() -> None:
+    async with running() as driven:
+        await driven.press("p", "i", "]", "p", "t")
+        assert len(driven.main.copy_commands.to_print) == 2
+        assert "row 1 will be printed" in driven.said
+
+
+async def test_a_terminal_that_cannot_be_lent_says_so() -> None:
+    async with running() as driven:
+        await driven.press("e", "e")
+        assert "cannot be lent" in driven.said
+
+
+@pytest.mark.parametrize("template", ["builtin:gemma", "builtin:chatml"])
+async def test_the_template_in_force_can_be_taken_out(template: str) -> None:
+    recipe = changed(Recipe(), "render.template", template)
+    async with running(workspace=FakeWorkspace(recipe=recipe)) as driven:
+        text = driven.main.copy_commands.text_of("template")
+        assert text is not None and "{%" in text
+
+
+async def test_a_row_without_ids_has_nothing_to_take(clipboard: list[str]) -> None:
+    async with running() as driven:
+        driven.main.tokens.wait(3)
+        await driven.press("y", "i")
+        assert not clipboard and "no ids" in driven.said
+
+
+class Exporting(FakeWorkspace):
+    """Plans one file with a difference."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+
+    def plan_export(self, to: str, folder: str) -> ExportPlan:
+        self.asked.append(("export", (to, folder)))
+        path = self.folder / "recipe.yaml"
+        file = PlannedFile(path, "new: [/INST]\n", "-old: 1\n+new: [/INST]\n" if path.exists() else "", path.exists())
+        return ExportPlan((file,), "sftui: corrected against the starting recipe: mask.rule", ("one note",))
+
+
+async def _to_the_plan(driven: Driven) -> str:
+    await driven.press("x", "enter")
+    return await driven.press("enter")
+
+
+async def test_export_shows_the_difference_before_it_writes(tmp_path: Path) -> None:
+    async with running(workspace=Exporting(tmp_path)) as driven:
+        text = await _to_the_plan(driven)
+        assert "nothing is written yet" in text and "+new: [/INST]" in text and "one note" in text
+        await driven.press("escape")
+        assert driven.said == "nothing was written" and not list(tmp_path.iterdir())
+        await _to_the_plan(driven)
+        await driven.press("y")
+        assert "wrote" in driven.said and (tmp_path / "recipe.yaml").read_text() == "new: [/INST]\n"
+        (tmp_path / "recipe.yaml").write_text("old: 1\n")
+        text = await _to_the_plan(driven)
+        assert "-old: 1" in text and "y overwrites" in text
+        await driven.press("q")
+        assert (tmp_path / "recipe.yaml").read_text() == "old: 1\n"
+
+
+async def test_export_offers_the_trainers_own_config() -> None:
+    from dataclasses import replace
+
+    async with running(workspace=FakeWorkspace(recipe=replace(Recipe(), preset="trl@1.16"))) as driven:
+        text = await driven.press("x")
+        assert "recipe" in text and "preprocess" in text and "trl@1.16" in text
+
+
+async def test_what_cannot_be_exported_is_told(tmp_path: Path) -> None:
+    class Refusing(FakeWorkspace):
+        def plan_export(self, to: str, folder: str) -> ExportPlan:
+            from sftui.errors import ExportError
+
+            raise ExportError("the tokenizer is not loaded yet", fix="wait for it")
+
+    async with running(workspace=Refusing()) as driven:
+        await _to_the_plan(driven)
+        assert "the tokenizer is not loaded yet; wait for it" in driven.text
