@@ -67,6 +67,9 @@ class Trl(Trainer):
         if assistant_only(recipe) and conversation.kind in (Kind.STRINGS, Kind.TEXT):
             raise RecipeError("TRL refuses assistant_only_loss here", why="the dataset is not conversational",
                               fix="set mask.rule to auto, or give messages")
+        if recipe.batch.flatten and recipe.pack.strategy == "none" and recipe.length.max is not None:
+            raise RecipeError("TRL refuses padding_free without packing", why="max_length is set and would not be enforced",
+                              fix="set length.max to null, or pack.strategy to bfd")
         return Shaped(conversation, None, prompt)
 
     def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
@@ -144,8 +147,6 @@ class Trl(Trainer):
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
         if not recipe.batch.flatten:
             return super().collate(examples, rows, recipe, tools)
-        if recipe.pack.strategy == "none" and recipe.length.max is not None:
-            raise RecipeError("TRL refuses padding_free without packing while max_length is set", fix="set length.max to null")
         lengths = tuple(len(example.input_ids) for example in examples)
         return flat_batch(examples, rows, [range(n) for n in lengths], recipe, pad_token_id(recipe, tools)[0])
 
