@@ -109,7 +109,8 @@ def convert(row: Row, detected: Detected, *, openai: bool) -> Conversation:
     if not isinstance(turns, (list, tuple)) or not all(isinstance(turn, Mapping) for turn in turns):
         raise ConversationError(f"`{fields['messages']}` is no list of messages", where=row.where,
                                 why="LLaMA-Factory stops the whole run at such a row", fix="mend or remove the row")
-    tags = {ours: next((theirs for theirs, name in detected.role_map.items() if name == ours), None)
+    roles = {theirs: "observation" if ours == "tool" else ours for theirs, ours in detected.role_map.items()}
+    tags = {ours: next((theirs for theirs, name in roles.items() if name == ours), None)
             for pair in (*TURNS, ("system",)) for ours in pair}
     role_key, content_key = detected.message_keys.get("role"), detected.message_keys.get("content")
     if role_key is None or content_key is None:

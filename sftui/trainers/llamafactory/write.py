@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sftui.recipe import Recipe, diff
+from sftui.recipe import Data, Recipe, diff
 from sftui.recipe_io import parse_yaml
 from sftui.trainers.config import OpenedConfig, WrittenConfig, WrittenFile
 from sftui.trainers.llamafactory import formats, keys
@@ -110,9 +110,12 @@ def entry_of(recipe: Recipe, found: Mapping[str, Any]) -> dict[str, Any]:
     if kind == "auto":
         kind = str(found.get("format") or "alpaca")
         fields, names, roles = (found.get(key) or held for key, held in (("fields", fields), ("message_keys", names), ("role_map", roles)))
+    roles = {theirs: "observation" if ours == "tool" else ours for theirs, ours in roles.items()}
+    if roles == Data().role_map or formats.ROLES.keys() <= roles.keys():  # nobody chose names: they are those of the format
+        roles = dict(formats.ROLES)
     if kind == "messages" and not openai:  # role and content: sharegpt with tags to LLaMA-Factory
         kind, names = "sharegpt", names or formats.CHAT_KEYS
-        fields, roles = fields or {"messages": "messages"}, formats.CHAT_ROLES if dict(roles) == formats.ROLES else roles
+        fields, roles = fields or {"messages": "messages"}, dict(formats.CHAT_ROLES) if roles == formats.ROLES else roles
     elif kind in ("prompt_completion", "columns"):
         kind, fields = "alpaca", {"instruction": fields.get("prompt", "prompt"), "output": fields.get("completion", "completion")}
     formatting = next((name for name, ours in FORMATTING.items() if ours == kind), "alpaca")
@@ -120,7 +123,7 @@ def entry_of(recipe: Recipe, found: Mapping[str, Any]) -> dict[str, Any]:
     default = formats.ALPACA_FIELDS if formatting == "alpaca" else formats.MESSAGE_FIELDS
     if fields and dict(fields) != default:
         entry["columns"] = {theirs: fields[ours] for theirs, ours in COLUMNS.items() if ours in fields}
-    if formatting != "alpaca" and (dict(names or formats.MESSAGE_KEYS), dict(roles)) != (formats.MESSAGE_KEYS, formats.ROLES):
+    if formatting != "alpaca" and (dict(names or formats.MESSAGE_KEYS), roles) != (formats.MESSAGE_KEYS, formats.ROLES):
         named = names or formats.MESSAGE_KEYS
         tags = {theirs: named[ours] for theirs, ours in MESSAGE_TAGS.items() if ours in named}
         back = {ours: theirs for theirs, ours in reversed(list(roles.items()))}

@@ -215,6 +215,13 @@ def test_a_fresh_config_reads_back_as_the_recipe(work: Path) -> None:
         ({"format": "alpaca", "fields": {"instruction": "instruction", "input": "input", "output": "output"}}, {}),
         ({"format": "alpaca", "fields": {"instruction": "q", "output": "a"}}, {"columns": {"prompt": "q", "response": "a"}}),
         ({"format": "sharegpt"}, {"formatting": "sharegpt"}),
+        ({"format": "sharegpt", "role_map": {"human": "user", "gpt": "assistant"}}, {"formatting": "sharegpt"}),
+        ({"format": "sharegpt", "role_map": {
+            "human": "user", "user": "user", "gpt": "assistant", "function_call": "assistant", "system": "system", "observation": "tool"}},
+         {"formatting": "sharegpt"}),
+        ({"format": "sharegpt", "role_map": {"q": "user", "a": "assistant", "t": "tool"}}, {"formatting": "sharegpt", "tags": {
+            "role_tag": "from", "content_tag": "value", "user_tag": "q", "assistant_tag": "a", "observation_tag": "t"}}),
+        ({"format": "prompt_completion", "fields": {"prompt": "p", "completion": "c"}}, {"columns": {"prompt": "p", "response": "c"}}),
         ({"format": "messages"}, {"formatting": "sharegpt", "columns": {"messages": "messages"}, "tags": {
             **TAGS, "observation_tag": "tool", "function_tag": "function_call", "system_tag": "system"}}),
     ],
