@@ -94,7 +94,7 @@ class TokenPane(LineView):
         room = max(1, self.size.height // 3)
         if len(lines) <= room or self.table is None:
             return lines
-        return (*lines[: room - 1], line((f"… and {len(lines) - room + 1} more lines: Oc", Role.DIM)))
+        return (*lines[: room - 1], line((f"… and {len(lines) - room + 1} more lines", Role.DIM)))
 
     # — moving —
 

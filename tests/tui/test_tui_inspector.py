@@ -315,3 +315,23 @@ async def test_the_mouse_is_optional_but_works() -> None:
         await driven.pilot.click("#tokens", offset=(9, 1))
         await driven.settle()
         assert driven.main.tokens.state.cursor == 0
+
+
+@pytest.mark.parametrize("size", [(20, 6), (34, 9), (300, 90)])
+async def test_very_small_and_very_large_terminals(size: tuple[int, int]) -> None:
+    async with running(size) as driven:
+        for keys in (("?", "escape"), (":", *"zoom", "enter"), ("c", "j", "enter", "escape", "escape"), ("x", "escape"), ("o", "b", "escape"), ("s", "z")):
+            await driven.press(*keys)
+            assert all(len(line) <= size[0] for line in driven.lines) and len(driven.lines) <= size[1]
+        assert driven.app.is_running
+
+
+async def test_an_index_that_still_grows_is_honest() -> None:
+    async with running() as driven:
+        driven.main.heard(ev.CountChanged(20, False, 0.5))
+        await driven.settle()
+        await driven.press("G")
+        assert driven.main.status.row == 19
+        await driven.press("3", "0", "0", "G")
+        assert driven.main.status.row == 19 and "still being indexed" in driven.said
+        assert "≥20 (50%)" in driven.lines[0]
