@@ -10,7 +10,8 @@ from sftui.findings.checks import Checks
 from sftui.findings.context import Context
 from sftui.findings.look import Look, fix_of, shown
 from sftui.findings.model import Finding, Severity
-from sftui.model import Inspection, Message
+from sftui.findings.roles import raw_messages
+from sftui.model import Inspection, Message, Stage
 
 # Control characters but tab, line feed and carriage return; NUL; U+FFFD; lone surrogates; BOM.
 _BROKEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd\ud800-\udfff\ufeff]")
@@ -23,7 +24,7 @@ _FORMATS = {"messages": "messages", "conversations": "messages", "prompt": "prom
 
 
 def nothing_said(look: Look) -> Iterator[Finding]:
-    """CON001, CON002, CON003, CON004, CON005 and CON010, message by message."""
+    """CON001, CON002, CON003, CON004 and CON005, message by message."""
     for number, message in enumerate(look.messages):
         content = message.data.get("content")
         if type(content) is str:
@@ -39,19 +40,43 @@ def _no_text(look: Look, number: int, message: Message, content: Any) -> Iterato
         if message.data.get("tool_calls") or _reasoning(message):
             return
         what = "has no key `content`" if "content" not in message.data else "has null as content"
-        yield look.finding("CON001", f"message {number} ({role}) {what}", message=number, tokens=_place(look, number), evidence="")
-        if message.role == "assistant" and look.context.trainer == "torchtune":
-            yield look.finding("CON010", f"message {number} has no content: torchtune trains the text of the message before it", message=number, evidence="")
+        yield look.finding("CON001", f"message {number} ({role}) {what}", message=number, tokens=_place(look, number), evidence="", severity=_worse(look))
     elif isinstance(content, (list, tuple)):
         yield from _parts(look, number, content)
     else:
         yield look.finding("CON005", f"message {number} ({role}) has {type(content).__name__} {shown(str(content), 30)} as content, not text",
-                           message=number, tokens=_place(look, number), evidence=shown(str(content)))
+                           message=number, tokens=_place(look, number), evidence=shown(str(content)), severity=_worse(look))
+
+
+def stale_content(look: Look) -> Iterator[Finding]:
+    """CON010: torchtune's converter meets a message without content and goes on with the one before."""
+    if look.context.trainer != "torchtune":
+        return
+    key = look.context.detected.message_keys.get("content", "content")
+    for number, item in enumerate(raw_messages(look) or ()):
+        if isinstance(item, Mapping) and item.get(key) is None:
+            yield look.finding("CON010", f"message {number} has no content: torchtune trains the text of the message before it", message=number, evidence="")
+            return
+
+
+def _worse(look: Look) -> Severity | None:
+    """An error where the template stops at it."""
+    return Severity.ERROR if look.inspection.stopped_at is Stage.RENDERED else None
+
+
+def no_plain_text(look: Look) -> bool:
+    """Whether some message has content that many templates cannot print."""
+    return any(
+        isinstance(content, (list, tuple, int, float)) or (content is None and not message.data.get("tool_calls"))
+        for message in look.messages for content in [message.data.get("content")]
+    )
 
 
 def _parts(look: Look, number: int, content: Sequence[Any]) -> Iterator[Finding]:
     """A list of parts is meant for vision models; it is wrong where its Python text reaches the rendering."""
     rendered = look.inspection.rendered
+    if look.inspection.stopped_at is Stage.RENDERED and content:
+        yield look.finding("CON002", f"message {number} has a list of parts as content, and the template fails on it", message=number, evidence=shown(str(content)))
     if rendered is None or not content:
         return
     for printed in (repr(list(content)), str(content)):
@@ -98,7 +123,7 @@ def broken_characters(look: Look) -> Iterator[Finding]:
     broken = escaped = False
     for number, text in texts(look):
         if (not broken and not text.isascii()) or _BROKEN.search(text):
-            match = _BROKEN.search(text) or _INVISIBLE.search(text) or _mojibake(text)
+            match = _mojibake(text) or _BROKEN.search(text) or _INVISIBLE.search(text)
             if match and not broken:
                 broken = True
                 serious = match.re is not _INVISIBLE
@@ -234,5 +259,5 @@ def unread_keys(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
 
 
 CHECKS = Checks(
-    conversation=(nothing_said, broken_characters, json_text, null_keys), setup=(two_formats, unread_keys),
+    data=(stale_content,), conversation=(nothing_said, broken_characters, json_text, null_keys), setup=(two_formats, unread_keys),
 )

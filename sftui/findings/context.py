@@ -60,8 +60,11 @@ class Context:
         self, messages: Sequence[Mapping[str, Any]], *, prompt: bool = False, tools: Any = None,
         extra: Mapping[str, Any] | None = None, now: datetime = NOON,
     ) -> str | None:
-        """A synthetic conversation through the template; None without a template or where it refuses."""
-        if self.template is None:
+        """A synthetic conversation through the template; None without a template or where it refuses.
+
+        LLaMA-Factory fills slots of its own and never runs a chat template, so it gives None too.
+        """
+        if self.template is None or self.trainer == "llamafactory":
             return None
         try:
             return self.template.text(

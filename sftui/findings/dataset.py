@@ -19,6 +19,7 @@ REMEMBERED = 2_000_000
 """Conversations whose hashes are kept; later ones are no longer compared (8 bytes a hash, about 200 MB at most)."""
 EXAMPLES = 5
 EARLY, LONG = 3, 40
+MOST_COLUMNS, RARE, ENOUGH_ROWS = 500, 0.05, 20
 _DEFAULTS = {"trl": 1024, "llamafactory": 2048, "axolotl": 512}
 
 
@@ -65,6 +66,7 @@ class DatasetChecks:
         self.same, self.again, self.leaked = Tally(), Tally(), Tally()
         self.all_trained, self.few_trained, self.early, self.long_prompt = Tally(), Tally(), Tally(), Tally()
         self.some_turns, self.cut = Tally(), Tally()
+        self.columns: dict[str, Tally] = {}
         self.many_turns = self.unremembered = 0
 
     @property
@@ -79,6 +81,12 @@ class DatasetChecks:
         if conversation is None:
             return
         self.read += 1
+        for column in inspection.row.data or ():
+            tally = self.columns.get(column)
+            if tally is None and len(self.columns) < MOST_COLUMNS:
+                tally = self.columns[column] = Tally()
+            if tally is not None:
+                tally.add(inspection.row.index)
         for message in conversation.messages:
             self.roles[shown(message.role, 40)] += 1
         if conversation.messages:
@@ -164,6 +172,8 @@ class DatasetChecks:
             getattr(self, name).update(getattr(other, name))
         for name in ("same", "again", "leaked", "all_trained", "few_trained", "early", "long_prompt", "some_turns", "cut"):
             getattr(self, name).merge(getattr(other, name))
+        for column, tally in other.columns.items():
+            self.columns.setdefault(column, Tally()).merge(tally)
         for key, row in other.seen.items():
             if key in self.seen:
                 self.same.add(max(row, self.seen[key]))
@@ -182,7 +192,7 @@ class DatasetChecks:
 
     def finish(self) -> tuple[Finding, ...]:
         """Every finding over what was gathered; may be asked at any time."""
-        found = [*self._repeats(), *self._lengths(), *self._masks()]
+        found = [*self._repeats(), *self._columns(), *self._lengths(), *self._masks()]
         found.sort(key=lambda one: one.severity.rank)
         return tuple(found)
 
@@ -194,6 +204,15 @@ class DatasetChecks:
             yield self._finding("DUP002", f"{self.leaked.count} of {self.rows} rows ask what the evaluation set asks", self.leaked)
         if self.again.count:
             yield self._finding("DUP003", f"{self.again.count} of {self.rows} rows answer an earlier prompt differently", self.again)
+
+    def _columns(self) -> Iterator[Finding]:
+        rare = {column: tally for column, tally in self.columns.items() if tally.count < RARE * self.read}
+        if self.read >= ENOUGH_ROWS and rare:
+            together = Tally()
+            for tally in rare.values():
+                together.merge(tally)
+            names = ", ".join(f"`{shown(str(column), 30)}`" for column in list(rare)[:6])
+            yield self._finding("CON013", f"{names} {'is' if len(rare) == 1 else 'are'} in at most {max(tally.count for tally in rare.values())} of {self.read} rows", together)
 
     def _lengths(self) -> Iterator[Finding]:
         default = _DEFAULTS.get(self.trainer)

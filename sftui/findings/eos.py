@@ -10,10 +10,12 @@ from sftui.findings.checks import Checks
 from sftui.findings.content import texts
 from sftui.findings.look import Look, Turn
 from sftui.findings.model import Finding, Severity
-from sftui.model import NOWHERE, Part
+from sftui.model import NOWHERE, Kind, Part
 
 # Stop tokens of published families, as they are seen typed into data of another one.
 _FOREIGN = re.compile(r"</s>|<\|endoftext\|>|<\|eot_id\|>|<\|end_of_text\|>|<eos>|<\|im_end\|>|<end_of_turn>|<\|end\|>|<｜end▁of▁sentence｜>")
+
+_DIALOGUE = re.compile(r"###\s*(?:Response|Assistant|Answer|Output)|\[/INST\]|<\|?(?:assistant|im_start)|^(?:A|Assistant|ASSISTANT|Answer|AI|GPT|Bot|Response|Output):", re.MULTILINE)
 
 
 def no_stop(look: Look) -> Iterator[Finding]:
@@ -33,7 +35,10 @@ def no_stop(look: Look) -> Iterator[Finding]:
     change = ("tokenize.append_eos", "if_missing_ids") if look.facts.eos_id is not None and not look.stored else None
     if look.context.trainer in ("trl", "axolotl", "llamafactory", "torchtune", "unsloth"):
         change = None
-    yield look.finding("EOS001", f"the row ends with {look.token(last)}, which is no stop token", tokens=(max(0, last - 5), n), change=change)
+    # Plain text without a sign of a dialogue may be meant for continued pre-training, where ends matter less.
+    prose = look.conversation.kind is Kind.TEXT and "segments" not in look.conversation.extra and not _DIALOGUE.search(look.conversation.text or "")
+    yield look.finding("EOS001", f"the row ends with {look.token(last)}, which is no stop token", tokens=(max(0, last - 5), n), change=change,
+                       severity=Severity.WARNING if prose else None)
 
 
 def masked_stop(look: Look) -> Iterator[Finding]:

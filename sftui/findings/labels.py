@@ -15,15 +15,13 @@ _OTHERS = ("user", "system", "tool", "developer")
 
 def nothing_trained(look: Look) -> Iterator[Finding]:
     """LAB001, with the cause named; rows that are cut are TRU001's."""
-    if look.any_drawn or (look.labels.dropped is not None and _dropped_for_its_roles(look)) or not len(look.tokens):
+    dropped = look.labels.dropped
+    # A row that is dropped before any mask is drawn is TRU006's; one dropped for its empty mask is told here too.
+    if look.any_drawn or not len(look.tokens) or (dropped is not None and "trained" not in dropped):
         return
     cause = _cause(look)
     # Stored chunks of long texts may rightly hold no label; elsewhere a row without any is an accident.
     yield look.finding("LAB001", f"no token of this row is trained: {cause}", tokens=(0, len(look.tokens)))
-
-
-def _dropped_for_its_roles(look: Look) -> bool:
-    return look.chat and bool(look.roles) and look.roles[-1] != "assistant"
 
 
 def _cause(look: Look) -> str:
@@ -70,17 +68,19 @@ def others_trained(look: Look) -> Iterator[Finding]:
 
 
 def flags_ignored(look: Look) -> Iterator[Finding]:
-    """LAB010: a message that the data marks as not trained is trained."""
-    for number, message in enumerate(look.messages):
-        if message.trained is not False or message.role != "assistant":
-            continue
-        turn = next((turn for turn in look.answers if turn.message == number), None)
-        if turn is None or not any(look.drawn[turn.content[0]:turn.content[1]]):
+    """LAB010: a message is trained, or not, against what its own flag says."""
+    flagged = {number for number, message in enumerate(look.messages) if message.trained is not None}
+    if not flagged:
+        return
+    for turn in look.turns:
+        number, message = turn.message, look.messages[turn.message]
+        if number not in flagged or turn.content[1] <= turn.content[0] or any(look.drawn[turn.content[0]:turn.content[1]]) is message.trained:
             continue
         key = next((key for key in ("train", "training", "trainable", "loss_mask", "loss", "weight", "loss_weight") if key in message.data), "a flag")
         keys = dict(look.recipe.data.message_keys)
         change = ("data.message_keys", {**keys, "train_flag": key}) if look.context.trainer == "axolotl" else None
-        yield look.finding("LAB010", f"message {number} says `{key}: {message.data.get(key)}`, and is trained all the same", message=number,
+        outcome = "is trained all the same" if not message.trained else "is not trained"
+        yield look.finding("LAB010", f"message {number} says `{key}: {message.data.get(key)}`, and {outcome}", message=number,
                            tokens=turn.content, change=change)
         return
 

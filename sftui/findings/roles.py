@@ -9,18 +9,20 @@ from typing import Any
 from sftui.conversations.messages import KNOWN_ROLES, SHAREGPT_ROLES
 from sftui.findings.checks import Checks
 from sftui.findings.look import Look, shown
-from sftui.findings.model import Finding
+from sftui.findings.model import Finding, Severity
 from sftui.model import NOWHERE, Part, Stage
 
 _ALIASES = {name: role for name, role in SHAREGPT_ROLES.items() if name not in KNOWN_ROLES}
 _TURNS = ("user", "assistant")
+_SLOTS = ("observation", "function", "function_call")
+"""LLaMA-Factory's own names, each with a slot in its templates."""
 
 
 def strange_roles(look: Look) -> Iterator[Finding]:
     """ROL001, ROL002 and TPL010, one finding for each strange role of the row."""
     seen: set[str] = set()
     for number, role in enumerate(look.roles):
-        if role in KNOWN_ROLES or role in seen:
+        if role in KNOWN_ROLES or role in seen or (role in _SLOTS and look.context.trainer == "llamafactory"):
             continue
         seen.add(role)
         count = look.roles.count(role)
@@ -124,8 +126,24 @@ def refused_roles(look: Look) -> Iterator[Finding]:
                            evidence=shown(look.text_of(look.messages[look.roles.index("system")])))
     elif cause == "order":
         number = _out_of_turn(look.roles)
+        if number is None:
+            number = next((at for at, role in enumerate(look.roles) if role not in _TURNS), None)
         yield look.finding("TPL006", f"the chat template refuses this order of roles: {shown(' '.join(look.roles), 100)}",
                            message=number, evidence=look.signature)
+
+
+def out_of_order(look: Look) -> Iterator[Finding]:
+    """TPL006 as a warning: the template takes an order of roles that a server never sees."""
+    if not look.chat or look.inspection.stopped_at is not None:
+        return
+    number = look.context.once(("order", look.roles), lambda: _out_of_turn(look.roles))
+    if number is None or look.roles[number] == "system" or not KNOWN_ROLES.issuperset(look.roles) or any(message.data.get("tool_calls") for message in look.messages[:number + 1]):
+        return
+    if number == 0:
+        what = f"the row begins with the {shown(look.roles[0], 40)}"
+    else:
+        what = f"messages {number - 1} and {number} are both from the {shown(look.roles[number], 40)}"
+    yield look.finding("TPL006", what, message=number, evidence=shown(look.text_of(look.messages[number])), severity=Severity.WARNING)
 
 
 def _cause(look: Look) -> str:
@@ -140,7 +158,7 @@ def _cause(look: Look) -> str:
         return "order" if draw([*first, {"role": "user", "content": "text"}]) is not None else "system"
     if any(role not in KNOWN_ROLES for role in look.roles):
         return ""
-    return "order" if _out_of_turn(look.roles) is not None else ""
+    return "order"
 
 
 def _out_of_turn(roles: Sequence[str]) -> int | None:
@@ -183,5 +201,5 @@ def system_lost(look: Look) -> Iterator[Finding]:
 
 
 CHECKS = Checks(
-    conversation=(strange_roles, system_place, ends_elsewhere), stopped=(roleless, refused_roles), labelled=(system_lost,),
+    conversation=(strange_roles, system_place, ends_elsewhere, out_of_order), stopped=(roleless, refused_roles), labelled=(system_lost,),
 )

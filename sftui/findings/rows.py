@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import isfinite
 
 from sftui.findings.checks import Checks
+from sftui.findings.content import no_plain_text, stale_content
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding
 from sftui.findings.roles import refused_roles, roleless
@@ -24,6 +26,8 @@ def no_conversation(look: Look) -> Iterator[Finding]:
     if inspection.stopped_at is not Stage.CONVERSATION or inspection.conversation is not None or inspection.problem is None:
         return
     if look.context.detected.refused is not None or any(True for _ in roleless(look)) or _mismatch(look):
+        return
+    if any(True for _ in stale_content(look)):
         return
     yield look.finding("ROW002", inspection.problem.sentence(), evidence=shown(inspection.row.raw))
 
@@ -48,13 +52,22 @@ def _mismatch(look: Look) -> str:
     return ""
 
 
+def not_strict(look: Look) -> Iterator[Finding]:
+    """ROW005: NaN or infinity somewhere in the columns beside the conversation."""
+    data = look.inspection.row.data
+    for column, value in data.items() if data is not None else ():
+        if type(value) is float and not isfinite(value):
+            yield look.finding("ROW005", f"`{shown(str(column), 40)}` is {value}, which is not JSON", evidence=shown(f"{column}: {value}"))
+            return
+
+
 def refused_by_template(look: Look) -> Iterator[Finding]:
     inspection = look.inspection
     if inspection.stopped_at is not Stage.RENDERED or inspection.problem is None:
         return
     if look.context.template is None and not look.context.tools.templates:
         return  # TPL001 says it once
-    if any(True for _ in refused_roles(look)) or any(True for _ in several_calls(look)):
+    if any(True for _ in refused_roles(look)) or any(True for _ in several_calls(look)) or (look.chat and no_plain_text(look)):
         return
     yield look.finding("ROW003", inspection.problem.sentence(), evidence="")
 
@@ -72,5 +85,5 @@ def refused_by_trainer(look: Look) -> Iterator[Finding]:
 
 
 CHECKS = Checks(
-    data=(length_mismatch,), stopped=(unreadable, no_conversation, refused_by_template, refused_by_trainer),
+    data=(length_mismatch, not_strict), stopped=(unreadable, no_conversation, refused_by_template, refused_by_trainer),
 )

@@ -4,14 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sftui.findings import bos, content, eos, labels, roles, rows, tools
+from sftui.findings import (
+    bos,
+    boundary,
+    content,
+    eos,
+    generation,
+    injection,
+    labels,
+    packing,
+    padding,
+    reasoning,
+    roles,
+    rows,
+    stops_setup,
+    stored,
+    template,
+    template_setup,
+    tokenizer,
+    tools,
+    truncation,
+)
 from sftui.findings.checks import Checks
 from sftui.findings.context import Context
 from sftui.findings.look import Look
 from sftui.findings.model import Finding
 from sftui.model import Inspection
 
-SECTIONS: tuple[Checks, ...] = tuple(module.CHECKS for module in (rows, roles, content, bos, eos, labels, tools))
+SECTIONS: tuple[Checks, ...] = tuple(module.CHECKS for module in (
+    rows, roles, content, template, template_setup, bos, boundary, generation, eos, stops_setup, labels, stored, truncation, padding,
+    packing, tools, reasoning, injection, tokenizer,
+))
 _DATA = tuple(check for section in SECTIONS for check in section.data)
 _CONVERSATION = tuple(check for section in SECTIONS for check in section.conversation)
 _STOPPED = tuple(check for section in SECTIONS for check in section.stopped)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -47,7 +48,7 @@ def dropped(look: Look) -> Iterator[Finding]:
     if rendered is None:
         return
     for number, message in enumerate(look.messages):
-        lost = [name for name, _, _ in calls_of(message) if name not in rendered.text]
+        lost = [name for name, _, _ in calls_of(message) if not _named(name, rendered.text)]
         if lost:
             yield look.finding("TOO002", f"the tool call {shown(lost[0], 40)} of message {number} does not appear in the rendered text",
                                message=number, evidence=shown(lost[0]))
@@ -58,6 +59,11 @@ def dropped(look: Look) -> Iterator[Finding]:
                 yield look.finding("TOO002", f"the tool result of message {number} does not appear in the rendered text",
                                    message=number, evidence=shown(text))
                 return
+
+
+def _named(name: str, text: str) -> bool:
+    """Whether a tool is named as a whole word: short names stand inside many words."""
+    return name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
 def _bare(text: str) -> str:
@@ -72,8 +78,15 @@ def tools_missing(look: Look) -> Iterator[Finding]:
     if rendered is None or not tools or not isinstance(tools, (list, tuple)):
         return
     names = [name for tool in tools if isinstance(tool, Mapping) for name in [_tool_name(tool)] if name]
-    if names and not any(name in rendered.text for name in names):
+    template = look.context.template
+    unread = look.chat and template is not None and rendered.pieces is None and "tools" not in template.source
+    if names and (unread or not any(name in rendered.text for name in names)) and not all(_schema_stands(name, rendered.text) for name in names):
         yield look.finding("TOO003", f"none of the row's {len(names)} tools appears in the rendered text", evidence=shown(", ".join(names)))
+
+
+def _schema_stands(name: str, text: str) -> bool:
+    """Whether the text describes the tool and does not only call it: its name stands as a JSON value beside a description."""
+    return re.search(rf'"name":\s*"{re.escape(name)}",\s*"(?:description|parameters)"', text) is not None
 
 
 def _tool_name(tool: Mapping[str, Any]) -> str:
@@ -135,7 +148,7 @@ def _parses(text: str) -> bool:
 def _calls_in_text(look: Look, number: int) -> bool:
     """Whether an earlier answer writes its call as text, as ShareGPT sets and ReAct prompts do."""
     return any(
-        message.role == "assistant" and any(mark in look.text_of(message) for mark in ("{", "<tool_call", "Action:", "<function", "<|python_tag|>", "("))
+        message.role == "assistant" and any(mark in str(message.content) for mark in ("{", "<tool_call", "Action:", "<function", "<|python_tag|>", "("))
         for message in look.messages[:number]
     )
 

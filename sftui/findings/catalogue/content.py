@@ -16,6 +16,9 @@ ENTRIES = (
     entry("ROW004", "trainer-refuses-row", "LOUD", "row", "the trainer stops the whole run at this row",
           "A rule of the trainer, or the tokenizer, raises on the row, which ends the run.",
           data="remove the row or change the setting that the finding names"),
+    entry("ROW005", "not-strict-json", "MINOR", "row", "the row holds NaN or Infinity, which is not JSON",
+          "Python's json module reads it, stricter readers (orjson, Arrow, other languages) refuse the file.",
+          data="store null or a number"),
     entry("ROL001", "sharegpt-role-alias", "FATAL", "row", "a role alias reaches the template untranslated",
           "ShareGPT names (human, gpt, bot, model …) are no roles that chat templates know. Strict templates raise; permissive ones print the "
           "name into the header, and no assistant turn is found, so the mask is empty.",
@@ -67,6 +70,9 @@ ENTRIES = (
           axolotl="datasets[].message_property_mappings", data="nothing to do, unless you expected the key to count"),
     entry("CON012", "escaped-line-breaks", "MINOR", "row", "the text has the two characters \\n where a line break was meant",
           "An escape that was escaped twice: the model learns to print a backslash and an n.", data="replace the two characters with a line break"),
+    entry("CON013", "column-only-in-few-rows", "MINOR", "dataset", "a few rows have columns that the others do not have",
+          "Arrow wants the same columns and types in every row; load_dataset may stop with a cast error, or fill the rest with null.",
+          data="remove the column, or give it to every row with one type"),
     entry("TOO001", "tool-arguments-double-encoded", "MAJOR", "row", "tool arguments are JSON text and get encoded again",
           "OpenAI stores arguments as JSON text, templates of Hugging Face expect a mapping: they escape the text once more and the model learns "
           "arguments full of backslashes.", axolotl="nothing: Axolotl parses the arguments itself", data="json.loads the arguments of every tool call"),

@@ -57,7 +57,7 @@ ENTRIES = (
           "Packed without a block mask or position ids that start anew, each document attends to the ones before it.",
           trl="packing_strategy: bfd with attn_implementation: flash_attention_2", axolotl="sample_packing: true with flash attention", llamafactory="neat_packing: true",
           torchtune="packed: true", hf="use position ids and flash attention"),
-    entry("PAC002", "positions-not-reset", "MAJOR", "setup", "position ids do not start anew at each document",
+    entry("PAC002", "positions-not-reset", "MAJOR", "row", "position ids do not start anew at each document",
           "The pack keeps documents apart, but a document after the first starts at a high position.", data="reset position ids at each document"),
     entry("PAC003", "pack-fragments", "MAJOR", "setup", "packing cuts documents in two",
           "Samples then begin in the middle of an answer, without header or BOS, or end without a stop token.",

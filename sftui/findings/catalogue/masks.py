@@ -28,8 +28,8 @@ ENTRIES = (
           "The tokenizer adds EOS, so the prompt is one token too long and the first answer token is masked.",
           hf="tokenize the prompt with add_special_tokens=False", trl="add_eos_token=False in the tokenizer", data="tokenize the prompt without EOS"),
     entry("BND009", "axolotl-dummy-edge", "MAJOR", "row", "Axolotl masks the edge of this answer",
-          "Its turn locator compares the turn with `[[dummy_message]]`; tokens that both share at an edge are taken for template. Answers that begin with [[ "
-          "or end with ]] lose them.", axolotl="no key repairs it: give per-part train content, or mark the row"),
+          "Before 0.19 its turn locator compares the tokens of the turn with `[[dummy_message]]`; tokens that both share at an edge are taken for template. Answers that begin with [[ "
+          "or end with ]] lose them.", axolotl="upgrade to 0.19, which compares text with two dummies"),
     entry("BND010", "axolotl-legacy-splice", "MAJOR", "setup", "Axolotl splices prompt and answer by length",
           "With no roles_to_train the ids are prompt_ids + full_ids[len(prompt_ids):]; where the prompt is no prefix tokens are lost or doubled, and tools are "
           "not passed.", axolotl="roles_to_train: [\"assistant\"]"),

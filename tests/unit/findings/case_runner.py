@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from sftui import pipeline, trainers
@@ -13,11 +16,15 @@ from sftui.model import Inspection, Row
 from sftui.recipe import changed
 from sftui.templates import builtin_template, compile_template
 from sftui.tokens import LoadedTokenizer, load_tokenizer
+from sftui.tokens.builtin import folder
 
 
 @dataclass(frozen=True)
 class Case:
-    """`template` is a source, or the name of a built-in one; `changes` are knobs by their dotted path."""
+    """`template` is a source, the name of a built-in one, or "" for none; `changes` are knobs by their dotted path.
+
+    `facts` replaces facts of the tokenizer, `edit` changes each inspection: for what no bundled tokenizer does.
+    """
 
     rows: Sequence[Any]
     tokenizer: str = "chatml"
@@ -27,6 +34,8 @@ class Case:
     generation_config: Mapping[str, Any] | None = None
     model_config: Mapping[str, Any] | None = None
     evaluation: Sequence[Any] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    edit: Callable[[Inspection], Inspection] | None = None
 
 
 @dataclass(frozen=True)
@@ -45,7 +54,19 @@ class Outcome:
 
 @cache
 def tokenizer_of(name: str) -> LoadedTokenizer:
-    return load_tokenizer(f"builtin:{name}" if "/" not in name else name)
+    """A bundled tokenizer, or `media`: the bundled ChatML one with a token for images."""
+    if name != "media":
+        return load_tokenizer(f"builtin:{name}")
+    with TemporaryDirectory() as made:
+        place = Path(made)
+        for file in folder("chatml").glob("*.json"):
+            (place / file.name).write_bytes(file.read_bytes())
+        backend = json.loads((place / "tokenizer.json").read_text(encoding="utf-8"))
+        last = max(token["id"] for token in backend["added_tokens"])
+        size = max(last, max(backend["model"]["vocab"].values())) + 1
+        backend["added_tokens"].append({**backend["added_tokens"][-1], "id": size, "content": "<image>"})
+        (place / "tokenizer.json").write_text(json.dumps(backend), encoding="utf-8")
+        return load_tokenizer(made, mode="provisional")
 
 
 def row(index: int, data: Any) -> Row:
@@ -60,15 +81,17 @@ def open_case(case: Case, data: Sequence[Any]) -> tuple[Context, tuple[Inspectio
         recipe = changed(recipe, path, value)
     tools = pipeline.make_toolbox(recipe, tokenizer_of(case.tokenizer))
     if case.template is not None:
-        made = builtin_template(case.template) if case.template.isalnum() else compile_template(case.template, "the case's own")
-        tools = trainers.Toolbox(tools.tokenizer, {"default": made}, made.name)
+        made = None if not case.template else builtin_template(case.template) if " " not in case.template else compile_template(case.template, "the case's own")
+        tools = trainers.Toolbox(tools.tokenizer, {"default": made} if made else {}, made.name if made else "")
     rows = [row(index, one) for index, one in enumerate(data)]
     detected = pipeline.detect(rows, recipe)
     tools = pipeline.survey(rows[0] if rows else None, detected, recipe, tools)
+    facts = replace(tools.tokenizer.facts, **case.facts)
     context = Context(
-        recipe, tools.tokenizer.facts, tools.templates.get("default"), detected, tools, case.generation_config, case.model_config,
+        recipe, facts, tools.templates.get("default"), detected, tools, case.generation_config, case.model_config,
     )
-    return context, tuple(pipeline.inspect(one, detected, recipe, tools) for one in rows)
+    found = tuple(pipeline.inspect(one, detected, recipe, tools) for one in rows)
+    return context, tuple(map(case.edit, found)) if case.edit is not None else found
 
 
 def run(case: Case) -> Outcome:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from case_runner import Case
+from case_runner import Case, tokenizer_of
+
+from sftui.model import IGNORE_INDEX, Inspection
 
 
 def chat(*turns: Any, **columns: Any) -> dict[str, Any]:
@@ -23,6 +26,25 @@ def chat(*turns: Any, **columns: Any) -> dict[str, Any]:
 GOOD = chat("What is the capital of France?", "Paris is the capital of France.")
 FINE = Case([GOOD])
 TEXT = {"text": "Paris is the capital of France."}
+
+
+def tagged(end: str = "<|im_end|>", inside: bool = True, lead: str = "") -> str:
+    """ChatML with generation tags around the answer, its turn end inside them or not."""
+    tail = "{{ '" + end + "' }}"
+    return (
+        "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' }}{% if m.role == 'assistant' %}{% generation %}" + lead + "{{ m.content }}"
+        + (tail + "{% endgeneration %}" if inside else "{% endgeneration %}" + tail)
+        + "{% else %}{{ m.content }}" + tail + "{% endif %}{{ '\n' }}{% endfor %}"
+        "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+    )
+
+
+def plain(answer: str = "{{ m.content }}<|im_end|>", prompt: str = "", before: str = "") -> str:
+    """ChatML with something else for the answer, behind the generation prompt or before everything."""
+    return (
+        before + "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' }}{% if m.role == 'assistant' %}" + answer
+        + "{% else %}{{ m.content }}<|im_end|>{% endif %}{{ '\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}" + prompt + "{% endif %}"
+    )
 
 
 def rows(*data: Any, **more: Any) -> Case:
@@ -58,7 +80,7 @@ EXAMPLES: dict[str, tuple[Case, Case]] = {
     "EOS004": (rows(GOOD, changes={"mask.rule": "assistant", "mask.terminator": "mask"}), FINE),
     "EOS007": (rows(chat("hi", "Hello.<|im_end|>")), FINE),
     "EOS012": (rows(chat("hi", "Hello.</s>")), FINE),
-    "LAB001": (rows(GOOD, changes={"mask.rule": "assistant", "mask.roles": ("tool",)}), FINE),
+    "LAB001": (rows({"input_ids": [300, 301, 302], "labels": [-100] * 3}, changes={"mask.rule": "given"}), FINE),
     "LAB002": (rows(GOOD, preset="trl@1.16"), FINE),
     "LAB006": (rows({"input_ids": [1, 2, 3], "labels": [1, 2]}), rows({"input_ids": [1, 2, 3], "labels": [1, 2, 3]})),
     "LAB009": (rows(chat("hi", "Hello.", "Bye.", "Bye!")), rows(chat("hi", "Hello.", "Bye.", "Bye!"), changes={"mask.rule": "assistant"})),
@@ -68,4 +90,148 @@ EXAMPLES: dict[str, tuple[Case, Case]] = {
     "DUP001": (rows(GOOD, GOOD), rows(GOOD, chat("hi", "Hello."))),
     "DUP002": (rows(GOOD, evaluation=[GOOD]), rows(GOOD, evaluation=[chat("hi", "Hello.")])),
     "DUP003": (rows(chat("hi", "Hello."), chat("hi", "Good day.")), rows(GOOD, chat("hi", "Hello."))),
+}
+
+THINKING = "{% set last = messages | length - 1 %}" + plain(
+    "{% if '</think>' in m.content and loop.index0 < last %}{{ m.content.split('</think>')[1] }}{% else %}{{ m.content }}{% endif %}<|im_end|>")
+CALL = {"role": "assistant", "content": "", "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Paris"}'}}]}
+CALLING = plain("{% for c in m.tool_calls %}{{ {'name': c.function.name, 'arguments': c.function.arguments} | tojson }}{% endfor %}{{ m.content }}<|im_end|>",
+                before="{% if tools %}{{ tools | tojson }}{% endif %}")
+TOOL = {"type": "function", "function": {"name": "get_weather", "description": "The weather.", "parameters": {}}}
+WEATHER = chat("Weather?", CALL, ("tool", "sunny and warm"), ("assistant", "It is sunny."))
+LONG = chat("Say it. " * 30, "It is said. " * 30)
+IDS = list(range(300, 340))
+STORED = {"input_ids": IDS, "labels": [-100] * 4 + IDS[4:]}
+SHIFTED = {"input_ids": IDS, "labels": [-100] * 3 + IDS[4:] + [-100]}
+GENERATION = {"mask.rule": "generation_tag"}
+SYSTEM = chat(("system", "Be kind."), ("user", "hi"), ("assistant", "Hello."))
+ROUNDS = chat("hi", "Hello.", "Bye.", "Bye!")
+
+
+def offsets_lost(inspection: Inspection) -> Inspection:
+    assert inspection.tokens is not None
+    n = len(inspection.tokens)
+    return replace(inspection, tokens=replace(inspection.tokens, starts=(0,) * n, ends=(0,) * n))
+
+
+def with_prompt_eos(inspection: Inspection) -> Inspection:
+    """The prompt as a tokenizer with add_eos_token=True would give it."""
+    assert inspection.tokens is not None and inspection.tokens.prompt_ids is not None and inspection.boundary is not None
+    prompt = (*inspection.tokens.prompt_ids, tokenizer_of("chatml").facts.eos_id or 0)
+    return replace(inspection, tokens=replace(inspection.tokens, prompt_ids=prompt), boundary=replace(inspection.boundary, prompt_length=len(prompt)))
+
+
+def without_spaces(inspection: Inspection) -> Inspection:
+    """Labels as transformers makes them where the first span begins with a space that has no token."""
+    assert inspection.labels is not None
+    return masked(inspection)
+
+
+def masked(inspection: Inspection) -> Inspection:
+    assert inspection.labels is not None and inspection.example is not None
+    n = len(inspection.labels.labels)
+    labels = (IGNORE_INDEX,) * n
+    return replace(inspection, labels=replace(inspection.labels, labels=labels), example=replace(inspection.example, labels=labels[:len(inspection.example.labels)]))
+
+
+def stored_case(row: dict[str, Any], **more: Any) -> Case:
+    return Case([row], changes={"data.given_labels": "unshifted", "mask.rule": "given", **more.pop("changes", {})}, **more)
+
+
+EXAMPLES |= {
+    "ROW005": (rows({**GOOD, "score": float("nan")}), rows({**GOOD, "score": 1.0})),
+    "CON010": (rows(chat("hi", ("assistant", None)), tokenizer="llama3", preset="torchtune@0.6"), FINE),
+    "CON013": (rows(*[GOOD] * 24, {**GOOD, "meta": {"a": 1}}), rows(*[GOOD] * 24)),
+    "TPL001": (rows(GOOD, facts={"chat_templates": {}}, template=""), FINE),
+    "TPL003": (rows(SYSTEM, template="{% for m in messages if m.role != 'system' %}{{ '<|im_start|>' + m.role + '\\n' + m.content }}<|im_end|>{% endfor %}"), rows(SYSTEM)),
+    "TPL004": (rows(GOOD, template="qwen2.5"), FINE),
+    "TPL005": (rows(GOOD, template="{{ strftime_now('%d %b %Y') }}" + plain()), rows(GOOD, template=plain())),
+    "TPL007": (rows(GOOD, template=plain(prompt="<think>")), rows(GOOD, template=plain())),
+    "TPL008": (rows(ROUNDS, template="{% set n = messages | length %}" + plain("{% if loop.index0 < n - 1 %}{{ m.content | upper }}{% else %}{{ m.content }}{% endif %}<|im_end|>")), rows(ROUNDS)),
+    "TPL009": (rows(chat("hi", "Hello.\n\n"), tokenizer="llama3"), rows(chat("hi", "Hello."), tokenizer="llama3")),
+    "TPL011": (rows(GOOD, changes={"render.template": "builtin:zephyr"}), FINE),
+    "TPL012": (rows({"text": "\nuser: hi\n\nassistant: Hello.\n", **chat("hi", "Hello.")}, changes={"data.format": "text"}, template=plain()),
+               rows({"text": "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\nHello.<|im_end|>\n", **chat("hi", "Hello.")}, changes={"data.format": "text"})),
+    "TPL013": (rows(GOOD, tokenizer="gemma", template="{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>{% endfor %}"), rows(GOOD, template=plain())),
+    "TPL014": (rows(GOOD, template=plain(prompt="{% if enable_thinking %}<think>{% endif %}")),
+               rows(GOOD, template=plain(prompt="{% if enable_thinking %}<think>{% endif %}"), changes={"render.kwargs": {"enable_thinking": False}})),
+    "BOS003": (rows({"text": "<bos>Paris."}, {"text": "Rome."}, tokenizer="gemma", preset="unsloth@2026.10"), rows({"text": "Paris."}, {"text": "Rome."}, tokenizer="gemma", preset="unsloth@2026.10", facts={"chat_templates": {}})),
+    "EOS002": (stored_case({"input_ids": [300, 301, 302, 2], "labels": [300, 301, 302, -100], "attention_mask": [1, 1, 1, 1]}, tokenizer="llama3", facts={"eos_id": 2, "pad_id": 2}),
+               stored_case({"input_ids": [300, 301, 302, 2], "labels": [300, 301, 302, 2], "attention_mask": [1, 1, 1, 1]}, tokenizer="llama3", facts={"eos_id": 2, "pad_id": 2})),
+    "EOS003": (rows(GOOD, tokenizer="gemma", generation_config={"eos_token_id": 1}), rows(GOOD)),
+    "EOS008": (FINE, rows(GOOD, tokenizer="llama3")),
+    "EOS009": (rows({"body": "Q: hi\nA: Hello."}, preset="trl@1.14", changes={"mask.options": {"dataset_text_field": "body"}}),
+               rows({"body": "Q: hi\nA: Hello."}, preset="trl@1.16", changes={"mask.options": {"dataset_text_field": "body"}})),
+    "EOS010": (rows(GOOD, template=plain(), facts={"chat_templates": {}}), FINE),
+    "EOS011": (rows(GOOD, template=plain("{{ m.content }}")[:-0 or None].replace("{{ '\\n' }}{% endfor %}", "{% endfor %}")), FINE),
+    "BND001": (rows(chat("hi", "\nHello.")), FINE),
+    "BND002": (rows(GOOD, template="{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}\n{% else %}{{ '\\n\\n' + m.content }}<|im_end|>{% endif %}{% endfor %}"), FINE),
+    "BND003": (rows({"instruction": "Say a", "output": "nswer"}, preset="llamafactory@0.9", changes={"render.template": "llamafactory/empty"}), FINE),
+    "BND004": (rows(chat("hi", "Hello."), tokenizer="gemma", preset="unsloth@2026.10", changes={
+        "mask.rule": "markers", "mask.instruction_marker": "<start_of_turn>user\n", "mask.response_marker": "el\nHel", "mask.options": {"force_match": True}}), FINE),
+    "BND005": (rows(chat("say <|im_start|>assistant\nnow", "Hello."), preset="unsloth@2026.10", changes={
+        "mask.rule": "markers", "mask.instruction_marker": "<|im_start|>user\n", "mask.response_marker": "<|im_start|>assistant\n"}),
+        rows(GOOD, preset="unsloth@2026.10", changes={
+            "mask.rule": "markers", "mask.instruction_marker": "<|im_start|>user\n", "mask.response_marker": "<|im_start|>assistant\n"})),
+    "BND007": (Case([{"input_ids": IDS * 2, "labels": [-100] * 2 + (IDS * 2)[2:]}] * 24, changes={"mask.rule": "given"}),
+               Case([{"input_ids": IDS * 2, "labels": [-100] * 30 + (IDS * 2)[30:]}] * 24, changes={"mask.rule": "given"})),
+    "BND008": (rows({"prompt": "Say a", "completion": " word."}, changes={"data.strings": "plain"}, edit=with_prompt_eos), rows({"prompt": "Say a", "completion": " word."}, changes={"data.strings": "plain"})),
+    "BND009": (rows(chat("list?", "[[1, 2], [3, 4]]"), preset="axolotl@0.18"), rows(chat("list?", "[[1, 2], [3, 4]]"), preset="axolotl@0.19")),
+    "BND010": (rows(GOOD, preset="axolotl@0.19", changes={"mask.roles": ()}), rows(GOOD, preset="axolotl@0.19")),
+    "GEN000": (rows(ROUNDS, template=tagged().replace("{% generation %}{{ m.content }}", "{{ m.content }}{% generation %}"), changes=GENERATION), rows(ROUNDS, template=tagged(), changes=GENERATION)),
+    "GEN001": (rows(GOOD, changes=GENERATION), rows(GOOD, template=tagged(), changes=GENERATION)),
+    "GEN002": (rows(GOOD, changes={"mask.rule": "turn_full"}), FINE),
+    "GEN003": (rows(GOOD, template=tagged(inside=False), changes=GENERATION), rows(GOOD, template=tagged(), changes=GENERATION)),
+    "GEN004": (rows(chat("hi", " Paris", "and?", "Rome"), template=tagged(), changes=GENERATION, edit=without_spaces), rows(ROUNDS, template=tagged(), changes=GENERATION)),
+    "GEN005": (rows(ROUNDS, template=tagged().replace("{% else %}{{ m.content }}", "{% else %}{% generation %}{{ m.content }}{% endgeneration %}"), changes=GENERATION), rows(ROUNDS, template=tagged(), changes=GENERATION)),
+    "GEN006": (rows(chat("hi", "Hello \U0001f98a"), template=tagged(inside=False), changes=GENERATION), rows(chat("hi", "Hello \U0001f98a"), template=tagged(), changes=GENERATION)),
+    "GEN007": (rows(GOOD, edit=offsets_lost), FINE),
+    "GEN009": (rows(GOOD, template=tagged(), changes=GENERATION, facts={"is_fast": False}), rows(GOOD, template=tagged(), changes=GENERATION)),
+    "GEN011": (rows(GOOD, template=plain("<think>\n\n</think>\n\n{{ m.content }}<|im_end|>")), FINE),
+    "LAB003": (stored_case(SHIFTED), stored_case(STORED)),
+    "LAB004": (stored_case(STORED, changes={"loss.shift": "preshifted", "data.given_labels": "auto"}), stored_case(STORED)),
+    "LAB005": (stored_case({"input_ids": IDS, "labels": [-1] * 4 + IDS[4:]}), stored_case(STORED)),
+    "LAB007": (stored_case({"input_ids": [*IDS, 2, 2], "labels": [*IDS, 2, 2], "attention_mask": [1] * 40 + [0, 0]}),
+               stored_case({"input_ids": [*IDS, 2, 2], "labels": [*IDS, -100, -100], "attention_mask": [1] * 40 + [0, 0]})),
+    "LAB008": (stored_case({"input_ids": IDS, "labels": [i + 500 for i in IDS]}), stored_case(STORED)),
+    "LAB011": (rows({"input_ids": IDS, "completion_mask": [0] * 10 + [1] * 30}, changes={"mask.rule": "all"}), rows({"input_ids": IDS}, changes={"mask.rule": "all"})),
+    "LAB013": (rows(chat("hi " * 400, "Yes."), LONG), rows(LONG)),
+    "LAB014": (rows({"prompt": [*ROUNDS["messages"], {"role": "user", "content": "So?"}], "completion": [{"role": "assistant", "content": "So."}]}, preset="trl@1.16", template=tagged(), changes=GENERATION),
+               rows({"prompt": [{"role": "user", "content": "So?"}], "completion": [{"role": "assistant", "content": "So."}]}, preset="trl@1.16", template=tagged(), changes=GENERATION)),
+    "TRU001": (rows(LONG, changes={"length.max": 20}), rows(LONG, changes={"length.max": 4000})),
+    "TRU002": (rows(LONG, changes={"length.max": 150}), rows(LONG, changes={"length.max": 4000})),
+    "TRU003": (rows(LONG, preset="llamafactory@0.9", changes={"length.max": 100, "render.template": "llamafactory/qwen"}), rows(LONG, preset="llamafactory@0.9", changes={"render.template": "llamafactory/qwen"})),
+    "TRU004": (rows(LONG, changes={"length.max": 150, "length.over": "cut_left"}), rows(LONG, changes={"length.max": 4000, "length.over": "cut_left"})),
+    "TRU005": (rows(chat("hi", "so it goes " * 900), preset="trl@1.16"), rows(GOOD, preset="trl@1.16")),
+    "TRU006": (rows(LONG, preset="axolotl@0.19", changes={"length.max": 50}), rows(GOOD, preset="axolotl@0.19")),
+    "TRU007": (rows(chat("what? " * 20 + "<image>" * 5 , "A cat."), tokenizer="media", changes={"length.max": 20}), rows(chat("<image> what?", "A cat."), tokenizer="media")),
+    "TRU009": (rows(LONG, facts={"model_max_length": 50}), rows(LONG)),
+    "PAD001": (rows(GOOD, tokenizer="llama3"), FINE),
+    "PAD002": (stored_case({"input_ids": [300, 2, 301, 302], "labels": [300, 2, 301, 302], "attention_mask": [1, 0, 1, 1]}), stored_case({"input_ids": [300, 2, 301, 302], "labels": [300, 2, 301, 302], "attention_mask": [1, 1, 1, 1]})),
+    "PAD003": (rows(GOOD, facts={"padding_side": "left"}), FINE),
+    "PAD004": (rows(chat("hi", "so <|endoftext|> it goes")), FINE),
+    "PAD005": (rows(GOOD, model_config={"vocab_size": 100}), rows(GOOD, model_config={"vocab_size": 100_000})),
+    "PAC001": (rows(GOOD, ROUNDS, preset="trl@1.16", changes={"pack.strategy": "wrapped"}), rows(GOOD, ROUNDS, preset="trl@1.16")),
+    "PAC002": (stored_case({**STORED, "seq_lengths": [20, 20], "position_ids": list(range(40))}), stored_case({**STORED, "seq_lengths": [20, 20], "position_ids": [*range(20), *range(20)]})),
+    "PAC003": (rows(LONG, LONG, preset="trl@1.16", changes={"pack.strategy": "wrapped", "length.max": 100}), rows(GOOD, GOOD, preset="trl@1.16", changes={"pack.strategy": "bfd"})),
+    "PAC004": (rows(GOOD, GOOD, preset="trl@1.16", changes={"pack.strategy": "wrapped"}), rows(GOOD, GOOD, preset="axolotl@0.19", changes={"pack.strategy": "multipack"})),
+    "PAC006": (rows(TEXT, TEXT, preset="trl@1.16", changes={"pack.strategy": "wrapped", "tokenize.append_eos": "never"}), rows(TEXT, TEXT, preset="trl@1.16", changes={"pack.strategy": "wrapped"})),
+    "PAC007": (rows(GOOD, GOOD, preset="trl@1.16", changes={"pack.strategy": "bfd"}, edit=masked), rows(GOOD, GOOD, preset="trl@1.16", changes={"pack.strategy": "bfd"})),
+    "TOO001": (rows(WEATHER, template=CALLING), rows(chat("Weather?", {**CALL, "tool_calls": [{"function": {"name": "get_weather", "arguments": {"city": "Paris"}}}]}, ("tool", "sunny and warm"), ("assistant", "It is sunny.")), template=CALLING)),
+    "TOO002": (rows(WEATHER), rows(WEATHER, template=CALLING)),
+    "TOO003": (rows(chat("Weather?", "Sunny.", tools=[TOOL])), rows(chat("Weather?", "Sunny.", tools=[TOOL]), template=CALLING)),
+    "TOO004": (rows(chat("Weather?", "Sunny.", tools=[]), template="{% if tools is not none %}You have tools.{% endif %}" + plain()), rows(chat("Weather?", "Sunny."), template="{% if tools is not none %}You have tools.{% endif %}" + plain())),
+    "TOO005": (rows(chat("Weather?", {**CALL, "tool_calls": CALL["tool_calls"] * 2}), template="{% for m in messages if m.tool_calls and m.tool_calls | length > 1 %}{{ raise_exception('This model only supports single tool-calls at once!') }}{% endfor %}" + CALLING), rows(WEATHER, template=CALLING)),
+    "THK001": (rows(chat("hi", "<think>They greet me.</think>Hello.", "Bye.", "Bye!"), template=THINKING), rows(chat("hi", "<think>They greet me.</think>Hello."), template=THINKING)),
+    "THK003": (rows(chat("hi", {"role": "assistant", "content": "Hello.", "reasoning_content": "They greet me."})), FINE),
+    "THK004": (rows(chat("hi", "<think>They greet me.</think>Hello."), template=plain("{{ m.content.split('</think>')[-1] }}<|im_end|>")), rows(chat("hi", "<think>They greet me.</think>Hello."))),
+    "THK005": (rows(chat("hi", "They greet me.</think>\nHello.")), rows(chat("hi", "<think>They greet me.</think>\nHello."))),
+    "THK006": (rows(chat("hi", "<think>They greet me.</think>Hello.")), FINE),
+    "INJ001": (rows(chat("hi<|im_end|>\n<|im_start|>assistant", "Hello.")), FINE),
+    "INJ002": (rows(chat("what is <image>?", "A cat."), tokenizer="media"), FINE),
+    "TOK001": (rows(chat("hi", "ﷺ 𓂀𓃀𓄿𓅓𓆑𓇋𓈖𓉔" * 3)), FINE),
+    "TOK002": (rows(chat("hi", "e\u0301te\u0301")), rows(chat("hi", "\u00e9t\u00e9"))),
+    "TOK003": (rows(GOOD, model_config={"vocab_size": 100}), rows(GOOD, model_config={"vocab_size": 100_000})),
+    "TOK004": (stored_case({"input_ids": [(i * 7919) % 256 + 3 for i in range(60)], "labels": [(i * 7919) % 256 + 3 for i in range(60)]}), rows(GOOD)),
+    "CFG001": (rows({**GOOD, "input_ids": IDS}, changes={"mask.rule": "all"}), FINE),
 }

@@ -1,0 +1,109 @@
+"""Where the prompt ends and the answer begins, in tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sftui.findings.checks import Checks
+from sftui.findings.context import Context
+from sftui.findings.look import Look, shown
+from sftui.findings.model import Finding
+from sftui.findings.template_setup import about, boundary_merges
+from sftui.model import Inspection, Kind, Part, common_prefix
+from sftui.text import visible_token
+
+
+def merged(look: Look) -> Iterator[Finding]:
+    """BND001 and BND008: the prompt's tokens are no prefix though its text is."""
+    boundary, prompt_ids = look.inspection.boundary, look.tokens.prompt_ids
+    if boundary is None or prompt_ids is None or look.recipe.mask.rule not in ("auto", "completion"):
+        return
+    if boundary.clean:
+        return
+    at = boundary.common
+    eos = look.facts.eos_id
+    if eos is not None and prompt_ids[-1] == eos and at == len(prompt_ids) - 1:
+        yield look.finding("BND008", "the prompt tokenized alone ends with EOS, so the mask is one token too long", tokens=(max(0, at - 2), min(at + 2, len(look.tokens))),
+                           change=("tokenize.add_special_tokens", False) if look.recipe.tokenize.add_special_tokens else None)
+        return
+    if look.rendered.prompt is None or not look.rendered.text.startswith(look.rendered.prompt):
+        return  # TPL007
+    if look.chat and boundary_merges(look.context):
+        return  # BND002 tells it once
+    alone = "".join(f"[{visible_token(s, p)}]" for s, p in zip(look.tokens.prompt_surfaces[at:at + 4], look.tokens.prompt_pieces[at:at + 4]))
+    change = ("mask.boundary", "common_prefix") if look.recipe.mask.boundary == "prompt_length" else None
+    yield look.finding("BND001", f"prompt and answer merge at token {at}: the prompt alone has {boundary.prompt_length} tokens, {at} of them shared",
+                       tokens=(max(0, at - 1), min(at + 3, len(look.tokens))), evidence=f"{alone} ≠ {look.quote(at, at + 4)}", change=change)
+
+
+def markers(look: Look) -> Iterator[Finding]:
+    """BND004 and BND005, for masks that scan for a response marker."""
+    if look.recipe.mask.rule != "markers":
+        return
+    found = getattr(look.context.tools.survey, "markers", None)
+    response = str(look.recipe.mask.response_marker or getattr(found, "response_text", ""))
+    instruction = str(look.recipe.mask.instruction_marker or getattr(found, "instruction_text", ""))
+    text = look.rendered.text
+    if response and not look.any_drawn and response in text:
+        at = text.index(response)
+        where = [i for i, (start, end) in enumerate(zip(look.tokens.starts, look.tokens.ends)) if start < at + len(response) and end > at]
+        ids = look.tokens.input_ids[where[0]:where[-1] + 1] if where else ()
+        yield look.finding("BND004", f"the response marker stands in the text but its ids do not; here they are {list(ids)}",
+                           tokens=(where[0], where[-1] + 1) if where else None)
+        return
+    if not look.known or not look.chat:
+        return
+    for marker in (response, instruction):
+        bare = marker.strip()
+        if not bare:
+            continue
+        for span in look.rendered.spans:
+            if span.part is Part.CONTENT and span.message >= 0:
+                at = text.find(bare, span.start, span.end)
+                if at >= 0:
+                    yield look.finding("BND005", f"message {span.message} holds the marker {shown(bare, 40)}, which the mask takes for a turn",
+                                       message=span.message, span=(at, at + len(bare)))
+                    return
+
+
+def axolotl_edges(look: Look) -> Iterator[Finding]:
+    """BND009: Axolotl's locator took brackets of the answer for its dummy's."""
+    if look.context.trainer != "axolotl" or look.recipe.mask.rule != "turn_content":
+        return
+    for turn in look.answers:
+        content = look.text_of(look.messages[turn.message])
+        if not (content.startswith("[") or content.endswith("]")):
+            continue
+        first, last = turn.content[0], turn.content[1] - 1
+        lost = [i for i in (first, last) if first <= last and not look.drawn[i]]
+        if lost and any(look.drawn[first:last + 1]):
+            yield look.finding("BND009", f"the {'first' if lost[0] == first else 'last'} token of message {turn.message} is masked: Axolotl takes it for its own mark",
+                               message=turn.message, tokens=(max(lost[0] - 2, 0), lost[0] + 3), change=("preset", "axolotl@0.19"))
+            return
+
+
+def pieces(look: Look) -> Iterator[Finding]:
+    """BND003: the row's pieces, encoded alone, differ from the text encoded as a whole."""
+    parts = look.rendered.pieces
+    if not parts or look.stored or any(piece.ids is not None and not piece.text for piece in parts):
+        return
+    whole = look.context.tools.tokenizer.encode(look.rendered.text).ids
+    ids = look.tokens.input_ids
+    shift = 1 if ids and ids[0] == look.facts.bos_id and whole[:1] != ids[:1] else 0
+    ids = ids[shift:]
+    at = common_prefix(ids, whole)
+    if at < min(len(ids), len(whole)):
+        show = look.context.tools.tokenizer.piece
+        yield look.finding("BND003", f"encoded as a whole the text has {len(whole)} tokens, in parts {len(ids)}; they part at token {at + shift}",
+                           tokens=(max(0, at + shift - 2), at + shift + 3), evidence=f"{look.quote(at + shift, at + shift + 3)} ≠ " + "".join(f"[{shown(show(i), 20)}]" for i in whole[at:at + 3]))
+
+
+def legacy_splice(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+    if context.trainer == "axolotl" and context.recipe.mask.rule == "turn_content" and not context.recipe.mask.roles and any(
+        one.conversation is not None and one.conversation.kind is Kind.CHAT for one in sample
+    ):
+        yield about(context, "BND010", "roles_to_train is empty, so Axolotl splices prompt and answer by length", "roles_to_train: []",
+                    changes=[("mask.roles", ("assistant",))])
+
+
+CHECKS = Checks(labelled=(merged, markers, axolotl_edges), slow=(pieces,), setup=(legacy_splice,))

@@ -1,0 +1,147 @@
+"""Masks by `{% generation %}` tags, headers that are trained, and whether independent span methods agree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sftui.findings.checks import Checks
+from sftui.findings.context import Context
+from sftui.findings.look import Look
+from sftui.findings.model import GENERATION_TAGS, Finding
+from sftui.findings.spans import by_prefix, by_sentinels, by_tags, disagreement
+from sftui.findings.template_setup import about
+from sftui.model import NOWHERE, Inspection
+
+_EMPTY_THINK = re.compile(r"<think>\s*</think>")
+_MOST_MESSAGES = 24
+
+
+def no_tags(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+    if context.recipe.mask.rule != "generation_tag":
+        return
+    without = [one for one in sample if one.rendered is not None and not one.rendered.has_generation_tag]
+    if without:
+        yield about(context, "GEN001", "the mask is drawn from {% generation %} tags and the chat template has none",
+                    context.tools.template_name, template=GENERATION_TAGS, title="add generation tags to the chat template",
+                    rows=tuple(one.row.index for one in without), count=len(without))
+
+
+def slow_tokenizer(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+    if context.recipe.mask.rule == "generation_tag" and not context.facts.is_fast:
+        yield about(context, "GEN009", f"{context.facts.class_name or 'the tokenizer'} is slow and has no char_to_token, which the generation mask needs",
+                    context.facts.class_name, changes=[("mask.rule", "assistant")])
+
+
+def lost_or_spilled(look: Look) -> Iterator[Finding]:
+    """GEN004 and GEN005: what transformers' own search makes of a span without a token at its edge."""
+    if look.recipe.mask.rule != "generation_tag" or not look.answers:
+        return
+    drawn = look.drawn
+    for turn in look.turns:
+        if turn.role in ("user", "system", "tool") and any(drawn[turn.content[0]:turn.content[1]]):
+            first = next(i for i in range(*turn.content) if drawn[i])
+            yield look.finding("GEN005", f"the generation mask also trains message {turn.message} of the {turn.role}", message=turn.message,
+                               tokens=(max(0, first - 2), min(first + 4, len(drawn))))
+            return
+    if not any(drawn):
+        return
+    generation = look.rendered.generation
+    lost = [turn for turn in look.answers if turn.content[1] > turn.content[0] and not any(drawn[turn.content[0]:turn.content[1]]) and _tagged(look, turn.content, generation)]
+    if lost:
+        yield look.finding("GEN004", f"{len(lost)} of {len(look.answers)} answers have a generation span and no trained token", message=lost[0].message, tokens=lost[0].content)
+
+
+def all_lost(look: Look) -> Iterator[Finding]:
+    """GEN004 where not one token is left: a trainer that stops at such rows, or LAB001's cause."""
+    rendered = look.inspection.rendered
+    if look.recipe.mask.rule != "generation_tag" or rendered is None or not rendered.generation:
+        return
+    if look.inspection.labels is not None and look.any_drawn:
+        return
+    start, end = rendered.generation[0]
+    if rendered.text[start:start + 1].isspace():
+        number = next((i for i, role in enumerate(look.roles) if role == "assistant"), None)
+        yield look.finding("GEN004", "no token of the row is trained: the first generation span begins with white space that has no token", message=number, span=(start, min(end, start + 40)))
+
+
+def _tagged(look: Look, content: tuple[int, int], generation: Sequence[tuple[int, int]]) -> bool:
+    start, end = look.tokens.starts[content[0]], look.tokens.ends[content[1] - 1]
+    return any(a <= start and end <= b + 1 for a, b in generation) if start != NOWHERE else False
+
+
+def header_trained(look: Look) -> Iterator[Finding]:
+    """GEN002: header tokens of answers carry loss, where the rest of the prompt does not."""
+    touched = [turn for turn in look.answers if any(look.drawn[turn.header[0]:turn.header[1]])]
+    if not touched or all(look.drawn):
+        return
+    if any(any(look.drawn[turn.content[0]:turn.content[1]]) for turn in look.turns if turn.role == "user"):
+        return  # LAB002
+    turn = touched[0]
+    where = [i for i in range(*turn.header) if look.drawn[i]]
+    yield look.finding("GEN002", f"{len(where)} header tokens of message {turn.message} are trained", message=turn.message, tokens=(where[0], where[-1] + 1))
+
+
+def empty_think(look: Look) -> Iterator[Finding]:
+    """GEN011: an empty think block that the data does not have, and that is trained."""
+    text = look.rendered.text
+    if "</think>" not in text:
+        return
+    for match in _EMPTY_THINK.finditer(text):
+        if any(match.group() in look.text_of(message) for message in look.messages):
+            continue
+        where = [i for i, (start, end) in enumerate(zip(look.tokens.starts, look.tokens.ends)) if start != NOWHERE and start < match.end() and end > match.start()]
+        if where and all(look.drawn[i] for i in where[1:-1] or where):
+            change = None
+            if look.context.trainer == "llamafactory":
+                change = ("render.empty_think", "prompt")
+            yield look.finding("GEN011", "the template writes an empty think block and it is trained", tokens=(where[0], where[-1] + 1), change=change)
+            return
+
+
+def methods_disagree(look: Look) -> Iterator[Finding]:
+    """GEN000: once for each order of roles, on the first row that has it."""
+    if not look.chat or look.context.template is None or not 1 < len(look.messages) <= _MOST_MESSAGES or look.rendered.pieces is not None:
+        return
+    if look.recipe.render.inject_system is not None or "assistant" not in look.roles:
+        return
+    if look.context.once(("spans", look.roles), lambda: look.inspection.row.index) != look.inspection.row.index:
+        return
+    template, conversation = look.context.template, look.conversation
+    variables = {**look.context.variables, **conversation.template_kwargs}
+
+    def draw(messages: Sequence[Mapping[str, Any]], prompt: bool) -> str | None:
+        return look.context.render(messages, prompt=prompt, tools=conversation.tools, extra=conversation.template_kwargs)
+
+    messages = [message.data for message in look.messages]
+    text = draw(messages, False)
+    if text is None or text not in (look.rendered.text, variables.get("bos_token", "") + look.rendered.text):
+        return  # the trainer renders otherwise, or the text holds the date of the day
+    answers = [number for number, role in enumerate(look.roles) if role == "assistant"]
+    methods = [by_prefix(text, messages, answers, draw), by_sentinels(text, messages, answers, draw)]
+    if template.has_generation_tag and look.rendered.has_generation_tag and text == look.rendered.text:
+        methods.append(by_tags(look.rendered.generation, answers))
+    found = disagreement(methods, text)
+    if found is not None:
+        number, sentence, span = found
+        shift = len(text) - len(look.rendered.text)
+        yield look.finding("GEN000", sentence, message=number, span=(max(0, span[0] - shift), max(0, span[1] - shift)))
+
+
+def offsets(look: Look) -> Iterator[Finding]:
+    """GEN007: offsets that cannot be right; a normalizer may move some, so only gross errors count."""
+    if look.stored or not look.tokens.input_ids:
+        return
+    starts, ends, text = look.tokens.starts, look.tokens.ends, look.rendered.text
+    if len(text.strip()) < 8:
+        return
+    reach = max(ends)
+    empty = sum(map(int.__eq__, starts, ends)) - starts.count(NOWHERE)
+    if reach < len(text) * 0.5 or empty > len(starts) * 0.5:
+        yield look.finding("GEN007", f"the offsets reach character {max(reach, 0)} of {len(text)}, and {empty} of {len(starts)} are empty", tokens=(0, len(starts)))
+
+
+CHECKS = Checks(
+    labelled=(lost_or_spilled, header_trained, empty_think, offsets), conversation=(all_lost,), slow=(methods_disagree,), setup=(no_tags, slow_tokenizer),
+)

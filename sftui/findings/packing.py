@@ -1,0 +1,116 @@
+"""Packs, looked at on a sample: what documents see of each other, and where they begin and end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sftui.errors import SftuiError
+from sftui.findings.checks import Checks
+from sftui.findings.context import Context
+from sftui.findings.model import Finding
+from sftui.findings.template_setup import about
+from sftui.model import IGNORE_INDEX, Example, Inspection, Pack
+from sftui.text import visible_token
+from sftui.trainers import trainer_named
+
+_APART = {"trl": ("bfd", "bfd_split"), "axolotl": ("multipack",), "llamafactory": ("neat",), "torchtune": ("bfd", "sequential")}
+
+
+def packs_of(context: Context, sample: Sequence[Inspection]) -> tuple[tuple[Pack, ...], tuple[Inspection, ...], tuple[Example, ...]]:
+    """The packs of the sample, and for each document its row and example; empty where nothing is packed."""
+    if context.recipe.pack.strategy == "none":
+        return (), (), ()
+    rows, examples = [], []
+    for one in sample:
+        for example in (one.example, *one.more) if one.example is not None else ():
+            rows.append(one)
+            examples.append(example)
+    try:
+        packs = trainer_named(context.recipe.preset).pack(examples, context.recipe, context.tools) if examples else ()
+    except SftuiError:
+        return (), (), ()
+    return packs, tuple(rows), tuple(examples)
+
+
+def contamination(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+    """PAC001: the strategy keeps documents apart by no mask and no position ids."""
+    strategy = context.recipe.pack.strategy
+    if strategy == "none" or context.recipe.pack.isolate:
+        return
+    apart = strategy in _APART.get(context.trainer, ())
+    attention = context.recipe.batch.attention
+    if context.trainer == "axolotl" and attention == "doc_ids":
+        return
+    if apart:
+        # Position ids keep documents apart only under FlashAttention; TRL warns and goes on without it.
+        kind = str(context.recipe.mask.options.get("attn_implementation") or (context.recipe.pack.strategy and ""))
+        if context.trainer != "trl" or "flash" in kind or context.recipe.batch.flatten:
+            return
+    better = {"trl": "bfd", "llamafactory": "neat", "axolotl": "multipack"}.get(context.trainer)
+    changes = [("pack.strategy", better)] if better and better != strategy else [("pack.isolate", True)]
+    yield about(context, "PAC001", f"documents packed with `{strategy}` attend to the ones before them" + (", unless FlashAttention is used" if apart else ""),
+                f"packing_strategy: {strategy}", changes=changes)
+
+
+def documents(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+    """PAC003, PAC004, PAC006 and PAC007, each counted over the documents of the sample's packs."""
+    packs, rows, examples = packs_of(context, sample)
+    if not packs:
+        return
+    parts: list[int] = []
+    first: list[int] = []
+    open_ends: list[tuple[int, int]] = []
+    masked: list[int] = []
+    count = 0
+    for pack in packs:
+        several, at = len(pack.documents) > 1, 0
+        for index, start, end in pack.documents:
+            if end <= start:
+                continue
+            count += 1
+            row, example = rows[index].row.index, examples[index]
+            place, at = at, at + end - start
+            whole = start == 0 and end == len(example.input_ids)
+            if not whole:
+                parts.append(row)
+            elif place > 0 and pack.labels[place] != IGNORE_INDEX:
+                first.append(row)
+            if whole and several and at < len(pack.input_ids) and not _ends(context, example.input_ids):
+                open_ends.append((row, example.input_ids[-1]))
+            if all(label == IGNORE_INDEX for label in pack.labels[place:at]):
+                masked.append(row)
+    strategy = context.recipe.pack.strategy
+    if parts:
+        changes = [("pack.strategy", "bfd")] if context.trainer == "trl" and strategy != "bfd" else []
+        yield _told(context, "PAC003", f"{len(parts)} of {count} packed documents are only a part of their row", parts, changes)
+    if first:
+        yield _told(context, "PAC004", f"the first token of {len(first)} of {count} packed documents is trained", first)
+    if open_ends:
+        token = open_ends[0][1]
+        tokenizer = context.tools.tokenizer
+        shown = visible_token(tokenizer.surface(token), tokenizer.piece(token))
+        changes = [("tokenize.append_eos", "if_missing_ids")] if context.trainer == "hf-trainer" else []
+        yield _told(context, "PAC006", f"{len(open_ends)} of {count} packed documents end with {shown} or the like, no stop token, and another follows",
+                    [row for row, _ in open_ends], changes)
+    if masked:
+        yield _told(context, "PAC007", f"{len(masked)} of {count} packed documents have no trained token", masked)
+
+
+def _ends(context: Context, ids: Sequence[int]) -> bool:
+    """Whether a document ends in a stop token, white space behind it aside."""
+    tokenizer = context.tools.tokenizer
+    for one in reversed(ids[-3:]):
+        if one in context.stops:
+            return True
+        surface = tokenizer.surface(one)
+        if not surface or surface.strip():
+            return False
+    return False
+
+
+def _told(context: Context, code: str, sentence: str, rows: Sequence[int], changes: Sequence[tuple[str, object]] = ()) -> Finding:
+    places = tuple(dict.fromkeys(rows))
+    return about(context, code, sentence, "rows " + ", ".join(map(str, places[:5])), changes=changes, rows=places, count=len(rows))
+
+
+CHECKS = Checks(setup=(contamination, documents))

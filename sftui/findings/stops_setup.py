@@ -1,0 +1,93 @@
+"""Stop tokens of template, tokenizer, model and trainer together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from sftui.findings.checks import Checks
+from sftui.findings.context import FIRST_ANSWER, Context
+from sftui.findings.look import Look, shown
+from sftui.findings.model import Finding, Severity
+from sftui.findings.template_setup import about, chats
+from sftui.model import Inspection, Kind
+from sftui.trainers import versions
+
+_CONTROL = re.compile(r"<\|[^|<>\s]{1,40}\|>|<(?:start_of_turn|end_of_turn)>")
+_RESERVED = re.compile(r"reserved|<unused\d|<extra_id_|placeholder_\d|<\|dummy")
+
+
+def wrong_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+    """EOS003: the token that ends answers is none that generation stops on."""
+    end = context.turn_end
+    if end is None or not chats(sample):
+        return
+    piece = context.tools.tokenizer.piece(end)
+    if context.generation_stops:
+        if end not in context.generation_stops:
+            names = ", ".join(context.tools.tokenizer.piece(i) for i in sorted(context.generation_stops))
+            yield about(context, "EOS003", f"answers end with {piece} and generation_config.json stops on {names}", f"{piece} {end}",
+                        changes=[("tokenizer.eos_token", piece)])
+    elif context.facts.eos_id is not None and end != context.facts.eos_id:
+        # Without generation_config.json the model may well stop on both: seen with every Gemma.
+        yield about(context, "EOS003", f"answers end with {piece} but the tokenizer's EOS is {context.facts.eos_token}; make sure that generation stops on {piece}",
+                    f"{piece} {end}", Severity.INFO, changes=[("tokenizer.eos_token", piece)])
+
+
+def behind_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+    """EOS008: white space that is trained behind an answer's stop token."""
+    found: list[tuple[Look, int]] = []
+    for one in sample:
+        if one.tokens is None or one.labels is None:
+            continue
+        look = Look(one, context)
+        for turn in look.answers:
+            start, end = turn.separator
+            if end > start and look.drawn[start] and look.blank(start) and turn.terminator[1] == start:
+                found.append((look, start))
+                break
+    if found:
+        look, at = found[0]
+        yield about(context, "EOS008", f"in {len(found)} of {len(sample)} sampled rows {look.token(at)} behind the stop token is trained", look.quote(at - 2, at + 1),
+                    changes=[("mask.trailing", "mask")], rows=tuple(one.inspection.row.index for one, _ in found), count=len(found))
+
+
+def literal_text_column(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+    """EOS009: TRL before 1.15 with another text column."""
+    if context.trainer != "trl":
+        return
+    column = str(context.recipe.mask.options.get("dataset_text_field") or context.recipe.data.fields.get("text") or "text")
+    texts = [one for one in sample if one.conversation is not None and one.conversation.kind is Kind.TEXT]
+    if column == "text" or not texts or versions.at_least(versions.of_preset(context.recipe.preset, ("1.16",), "trl"), (1, 15)):
+        return
+    yield about(context, "EOS009", f"this TRL appends EOS to the column `text` only, and the text is in `{shown(column, 40)}`", column,
+                changes=[("preset", "trl@1.16")], title="use TRL 1.15 or later, or rename the column to text", rows=tuple(one.row.index for one in texts), count=len(texts))
+
+
+def new_tokens(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+    """EOS010: control tokens of a template that the tokenizer does not bring, and reserved tokens that are trained."""
+    tokenizer, plain = context.tools.tokenizer, context.plain
+    if plain is not None and not context.facts.chat_templates and chats(sample):
+        used = [one for one in dict.fromkeys(_CONTROL.findall(plain)) if (i := tokenizer.token_id(one)) is not None and tokenizer.is_special(i)]
+        if used:
+            yield about(context, "EOS010", f"the tokenizer brings no chat template, so {', '.join(used[:4])} are probably untrained in this model", " ".join(used))
+            return
+    for one in sample:
+        if one.tokens is None or one.labels is None:
+            continue
+        for i, (special, label) in enumerate(zip(one.tokens.special, one.labels.labels)):
+            if special and label >= 0 and _RESERVED.search(one.tokens.pieces[i]):
+                yield about(context, "EOS010", f"{shown(one.tokens.pieces[i], 40)} is trained, a reserved token that the model has never seen",
+                            shown(one.tokens.pieces[i], 40), rows=(one.row.index,))
+                return
+
+
+def no_end(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+    plain = context.plain
+    if plain is not None and FIRST_ANSWER in plain and chats(sample) and not plain.rpartition(FIRST_ANSWER)[2].strip() and not context.facts.adds_eos:
+        if context.recipe.tokenize.append_eos != "never" and context.trainer != "trl":
+            return
+        yield about(context, "EOS011", "the template writes nothing after the last answer, so nothing ends it", shown(plain[-60:], 60))
+
+
+CHECKS = Checks(setup=(wrong_stop, behind_stop, literal_text_column, new_tokens, no_end))

@@ -1,0 +1,175 @@
+"""Rows that bring their own ids, labels and masks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from sftui.conversations.tokenized import ENOUGH_POSITIONS, alignment
+from sftui.findings.checks import Checks
+from sftui.findings.context import Context
+from sftui.findings.look import Look
+from sftui.findings.model import Finding, Severity
+from sftui.findings.template_setup import about
+from sftui.model import IGNORE_INDEX, Inspection, Kind, Stage, common_prefix
+
+_LOW, _KEPT = 0.5, 0.8
+
+
+def shifted(look: Look) -> Iterator[Finding]:
+    """LAB003 and LAB008 by the alignment score (P6): as stored, before sftui moved anything back."""
+    conversation = look.conversation
+    if not look.stored or conversation.labels is None or look.recipe.loss.shift != "internal":
+        return
+    if conversation.extra.get("given_labels") == "shifted":
+        yield look.finding("LAB003", "the stored labels are shifted by one, and the model shifts them again", tokens=(0, min(8, len(look.tokens))))
+        return
+    ids, labels = conversation.input_ids, conversation.labels
+    found = alignment([(ids, labels)])
+    if found.convention == "shifted":
+        yield look.finding("LAB003", "the stored labels are shifted by one, and the model shifts them again", tokens=(0, min(8, len(look.tokens))),
+                           change=("data.given_labels", "shifted"))
+    elif found.positions >= ENOUGH_POSITIONS and max(found.unshifted, found.shifted) < _LOW:
+        before = sum(1 for i in range(1, len(ids)) if labels[i] != IGNORE_INDEX and labels[i] == ids[i - 1])
+        if before < _LOW * found.positions:
+            first = next(i for i, label in enumerate(labels) if label != IGNORE_INDEX and label != ids[i])
+            yield look.finding("LAB008", f"{found.unshifted:.0%} of the trained labels are the id at their place and {found.shifted:.0%} the next one",
+                               tokens=(first, min(first + 6, len(ids))))
+
+
+def out_of_range(look: Look) -> Iterator[Finding]:
+    labels = look.conversation.labels
+    if labels is None or not look.stored:
+        return
+    size = max(look.facts.vocab_size, look.context.model_rows or 0)
+    wrong = next((i for i, label in enumerate(labels) if label != IGNORE_INDEX and not 0 <= label < size), None)
+    if wrong is not None and labels[wrong] != look.recipe.mask.ignore_index:
+        yield look.finding("LAB005", f"label {labels[wrong]} at position {wrong} is no token id", tokens=(wrong, wrong + 1))
+
+
+def attention(look: Look) -> Iterator[Finding]:
+    """LAB007 and PAD002."""
+    mask, labels = look.conversation.attention_mask, look.conversation.labels
+    if not look.stored or mask is None or 0 not in mask or len(mask) != len(look.tokens):
+        return
+    ids = look.conversation.input_ids
+    if labels is not None and len(labels) == len(mask):
+        wrong = [i for i, (on, label) in enumerate(zip(mask, labels)) if not on and label != IGNORE_INDEX]
+        if wrong:
+            yield look.finding("LAB007", f"{len(wrong)} padded positions are trained", tokens=(wrong[0], min(wrong[-1] + 1, wrong[0] + 6)))
+    first, last = mask.index(1) if 1 in mask else 0, len(mask) - 1 - mask[::-1].index(1) if 1 in mask else 0
+    holes = [i for i in range(first, last) if not mask[i]]
+    if holes and len({ids[i] for i in holes}) == 1 and all(not mask[i] for i, one in enumerate(ids) if one == ids[holes[0]]):
+        yield look.finding("PAD002", f"{len(holes)} real {look.token(holes[0])} inside the row have attention 0", tokens=(holes[0], holes[0] + 1))
+
+
+def positions(look: Look) -> Iterator[Finding]:
+    """PAC002: a packed row whose position ids do not start anew where its `seq_lengths` say a document begins."""
+    lengths, places = look.conversation.extra.get("seq_lengths"), look.conversation.extra.get("position_ids")
+    if not look.stored or not isinstance(lengths, (list, tuple)) or not isinstance(places, (list, tuple)) or len(lengths) < 2:
+        return
+    if not all(type(one) is int and one > 0 for one in lengths) or sum(lengths) != len(places):
+        return
+    at, wrong = 0, []
+    for one in lengths:
+        if places[at] != 0:
+            wrong.append(at)
+        at += one
+    if wrong:
+        yield look.finding("PAC002", f"{len(wrong)} of {len(lengths)} packed documents do not start at position 0", tokens=(wrong[0], min(wrong[0] + 4, len(look.tokens))))
+
+
+def mask_column(look: Look) -> Iterator[Finding]:
+    """LAB011: a mask without labels, in a trainer that reads labels only."""
+    if not look.stored or look.conversation.labels is not None or look.context.trainer == "trl":
+        return
+    name = next((name for name in ("completion_mask", "assistant_masks", "loss_mask") if name in look.conversation.extra), None)
+    if name is not None:
+        yield look.finding("LAB011", f"the row has `{name}` and no labels, and this trainer does not read it", evidence=name)
+
+
+def mask_column_refused(look: Look) -> Iterator[Finding]:
+    if look.inspection.stopped_at is Stage.LABELS:
+        yield from mask_column(look)
+
+
+def other_tokenizer(look: Look) -> Iterator[Finding]:
+    """TOK004: the ids spell a text that this tokenizer cuts at other places."""
+    ids = look.conversation.input_ids
+    if not look.stored or len(ids) < 24:
+        return
+    surfaces = look.tokens.surfaces
+    again = look.context.tools.tokenizer.encode(look.rendered.text)
+    if again.ids == ids:
+        return
+    text = b"".join(surfaces)
+    if "\ufffd" in look.rendered.text:
+        borders_kept = 0.0
+        try:
+            text.decode("utf-8")
+        except UnicodeDecodeError:
+            broken = look.rendered.text.count("\ufffd")
+            if broken > len(ids) * 0.05:
+                yield look.finding("TOK004", f"the {len(ids)} ids spell {broken} broken characters: another tokenizer made them", tokens=(0, 8))
+            return
+    mine, at = set(), 0
+    for surface in surfaces:
+        at += len(surface.decode("utf-8", "replace"))
+        mine.add(at)
+    theirs = set(again.ends)
+    borders_kept = len(mine & theirs) / max(1, len(mine))
+    # The same text cut elsewhere now and then is a joint between pieces; cut elsewhere everywhere it is another vocabulary.
+    if borders_kept < _KEPT and len(again.ids) != len(ids):
+        yield look.finding("TOK004", f"encoded again the {len(ids)} ids become {len(again.ids)}, and only {borders_kept:.0%} of the borders stay", tokens=(0, min(8, len(ids))))
+
+
+def foreign_id(look: Look) -> Iterator[Finding]:
+    """TOK004 where an id is beyond the vocabulary."""
+    conversation = look.inspection.conversation
+    if look.inspection.stopped_at in (Stage.TOKENS, Stage.RENDERED) and conversation is not None and conversation.kind is Kind.TOKENS:
+        size = look.facts.vocab_size
+        beyond = next((one for one in conversation.input_ids if one >= size), None)
+        if beyond is not None:
+            yield look.finding("TOK004", f"id {beyond} is beyond this tokenizer's {size} tokens", evidence=str(beyond))
+
+
+def stale(look: Look) -> Iterator[Finding]:
+    """CFG001: the row holds messages and ids, and they do not fit."""
+    data = look.inspection.row.data
+    if data is None or look.context.template is None:
+        return
+    if look.stored:
+        messages = next((data[name] for name in ("messages", "conversations") if isinstance(data.get(name), list)), None)
+        if not messages or not all(isinstance(one, Mapping) and isinstance(one.get("role"), str) for one in messages):
+            return
+        text = look.context.render(messages, tools=data.get("tools") if isinstance(data.get("tools"), list) else None)
+        if text is None:
+            return
+        fresh: Sequence[int] = look.context.ids(text)
+        held: Sequence[int] = look.conversation.input_ids
+    else:
+        ids = data.get("input_ids")
+        if not look.chat or not isinstance(ids, (list, tuple)) or not ids:
+            return
+        fresh, held = look.tokens.input_ids, ids
+    at = common_prefix(fresh, held)
+    # A cut or padded row is no other row; one more BOS or EOS at an edge is a setting, and told by its own code.
+    if at >= min(len(fresh), len(held)) - 1:
+        return
+    yield look.finding("CFG001", f"the stored ids part from what the recipe gives after {at} of {len(held)} tokens",
+                       tokens=(max(0, at - 2), min(at + 4, len(look.tokens))))
+
+
+def convention(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+    """LAB004: the loop does not shift, and the stored labels are not shifted either."""
+    if context.recipe.loss.shift != "preshifted" or context.detected.given_labels != "unshifted":
+        return
+    stored = [one for one in sample if one.conversation is not None and one.conversation.kind is Kind.TOKENS]
+    if stored:
+        yield about(context, "LAB004", "the stored labels are not shifted, and this trainer's loss does not shift them", "labels[i] == input_ids[i]",
+                    Severity.ERROR, rows=tuple(one.row.index for one in stored), count=len(stored), changes=[("loss.shift", "internal")])
+
+
+CHECKS = Checks(
+    conversation=(mask_column_refused,), labelled=(shifted, out_of_range, attention, positions, mask_column), stopped=(foreign_id,), slow=(other_tokenizer, stale),
+    setup=(convention,),
+)

@@ -1,0 +1,217 @@
+"""Template and tokenizer together, found by rendering small conversations of our own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from sftui.findings.checks import Checks
+from sftui.findings.context import FIRST_ANSWER, FIRST_USER, Context
+from sftui.findings.look import fix_of, shown
+from sftui.findings.model import Finding, Severity
+from sftui.model import Inspection, Kind
+from sftui.templates import compile_template, features
+
+_CONTROL = re.compile(r"<\|[^|<>\s]{1,40}\|>|<｜[^｜<>]{1,40}｜>|<(?:start_of_turn|end_of_turn|bos|eos|s|/s|turn\||\|turn)>")
+_SYSTEM, _SECOND_USER, _SECOND_ANSWER, _REASON = "sftuiSystem7", "sftuiQuestion8", "sftuiAnswer8", "sftuiReason7"
+
+
+def about(context: Context, code: str, sentence: str, evidence: str = "", severity: Severity | None = None,
+          changes: Sequence[tuple[str, Any]] = (), title: str = "", template: str | None = None, rows: tuple[int, ...] = (), count: int = 1) -> Finding:
+    """A finding on the set-up."""
+    from sftui.findings.catalogue import CODES
+
+    return Finding(code, severity or CODES[code].severity, sentence, evidence=evidence,
+                   fix=fix_of(context, code, changes, title, template), rows=rows[:5], count=count)
+
+
+def chats(sample: Sequence[Inspection]) -> list[Inspection]:
+    """The rows that are conversations of messages."""
+    return [one for one in sample if one.conversation is not None and one.conversation.kind is Kind.CHAT]
+
+
+def user(text: str = FIRST_USER) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def answer(text: str = FIRST_ANSWER, **more: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": text, **more}
+
+
+def no_template(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+    found = chats(sample)
+    if found and not context.tools.templates and context.template is None and not any(one.rendered for one in found):
+        yield about(context, "TPL001", "the rows are chats and there is no chat template", context.facts.name,
+                    changes=[("render.template", f"builtin:{_family(context)}")], count=len(found), rows=tuple(one.row.index for one in found))
+
+
+def _family(context: Context) -> str:
+    from sftui.templates import family_of
+
+    return family_of(context.facts.name, context.facts)[0]
+
+
+def system_merged(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+    """TPL003 as an information: the system text is inside the user's turn."""
+    with_system = [one for one in chats(sample) if one.conversation and any(message.role == "system" for message in one.conversation.messages)]
+    if not with_system:
+        return
+    whole = context.render([{"role": "system", "content": _SYSTEM}, user(), answer()])
+    alone = context.render([user(), answer()])
+    if whole is None or alone is None or whole.count(_SYSTEM) != 1 or whole.index(_SYSTEM) > whole.find(FIRST_USER):
+        return
+    before, between = whole.partition(_SYSTEM)[0], whole.partition(_SYSTEM)[2].partition(FIRST_USER)[0]
+    if before == alone.partition(FIRST_USER)[0] and not between.strip():
+        yield about(context, "TPL003", "the template writes the system message into the user's turn", shown(whole[: whole.index(FIRST_USER)]),
+                    Severity.INFO, rows=tuple(one.row.index for one in with_system), count=len(with_system))
+
+
+def injected_text(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+    without = [one for one in chats(sample) if one.conversation and not any(message.role in ("system", "developer") for message in one.conversation.messages)]
+    two = context.render([user(), answer(), user(_SECOND_USER), answer(_SECOND_ANSWER)])
+    if not without or two is None or FIRST_USER not in two or _SECOND_USER not in two:
+        return
+    first, second = two.partition(FIRST_USER)[0].removeprefix(context.facts.bos_token or "\0"), two.partition(_SECOND_USER)[0]
+    shared = 0
+    while shared < len(first) and first[-1 - shared] == second[-1 - shared]:
+        shared += 1
+    text = first[: len(first) - shared]
+    said = _CONTROL.sub("", text).strip()
+    if said and not (context.recipe.render.inject_system and context.recipe.render.inject_system in said):
+        count = len(context.tools.tokenizer.encode(text).ids)
+        yield about(context, "TPL004", f"without a system message the template adds {len(text)} characters ({count} tokens) of its own", shown(text, 160),
+                    rows=tuple(one.row.index for one in without), count=len(without))
+
+
+def date(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+    if context.template is None or "date_string" in context.recipe.render.kwargs:
+        return
+    one = context.render([user()], now=datetime(2026, 1, 2, 12))
+    other = context.render([user()], now=datetime(2031, 11, 23, 12))
+    if one and other and one != other:
+        at = next((i for i, (a, b) in enumerate(zip(one, other)) if a != b), 0)
+        yield about(context, "TPL005", "the template writes the date of the day into every row", shown(one[max(0, at - 20): at + 20]),
+                    changes=[("render.kwargs", {**context.recipe.render.kwargs, "date_string": "01 Jan 2026"})] if "date_string" in context.template.source else [])
+
+
+def history(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+    """TPL008, for plain answers and for answers with reasoning; only told for sets that have several answers."""
+    several = [one for one in chats(sample) if one.conversation and sum(message.role == "assistant" for message in one.conversation.messages) > 1]
+    if not several:
+        return
+    reasons = any("</think>" in str(message.content) or message.data.get("reasoning_content") for one in several if one.conversation for message in one.conversation.messages)
+    kinds = [("plain answers", answer())]
+    if reasons:
+        kinds += [("answers with <think>", answer(f"<think>{_REASON}</think>{FIRST_ANSWER}")), ("answers with reasoning_content", answer(reasoning_content=_REASON))]
+    for name, first in kinds:
+        part, whole = context.render([user(), first]), context.render([user(), first, user(_SECOND_USER), answer(_SECOND_ANSWER)])
+        if part is None or whole is None or whole.startswith(part):
+            continue
+        at = next((i for i, (a, b) in enumerate(zip(part, whole)) if a != b), min(len(part), len(whole)))
+        severity = Severity.WARNING if context.recipe.mask.rule in ("completion", "auto", "turn_content", "turn_full") and at <= part.find(FIRST_ANSWER) else Severity.INFO
+        yield about(context, "TPL008", f"an earlier turn changes when later turns follow ({name})",
+                    f"{shown(part[at - 10 if at > 10 else 0: at + 25], 40)} ≠ {shown(whole[at - 10 if at > 10 else 0: at + 25], 40)}", severity,
+                    rows=tuple(one.row.index for one in several), count=len(several))
+        return
+
+
+def drift(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+    """TPL011: the tokenizer brings a template, and the recipe trains with one that renders something else."""
+    own = context.facts.chat_templates.get("default")
+    if context.recipe.render.template == "tokenizer" or own is None or context.template is None or not chats(sample):
+        return
+    theirs = Context(context.recipe, context.facts, compile_template(own, "the tokenizer's own"), context.detected, context.tools)
+    for what, messages, prompt in (("a conversation", [user(), answer()], False), ("a prompt", [user()], True)):
+        a, b = context.render(messages, prompt=prompt), theirs.render(messages, prompt=prompt)
+        if a is not None and b is not None and a != b:
+            yield about(context, "TPL011", f"the tokenizer's own template renders {what} differently from the one that is trained with",
+                        f"{shown(a, 60)} ≠ {shown(b, 60)}", changes=[("render.template", "tokenizer")])
+            return
+
+
+def atomic(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+    """TPL013: what the template writes like a control token, and the vocabulary does not have."""
+    plain = context.plain
+    if plain is None or not chats(sample):
+        return
+    prompt = context.render([user()], prompt=True) or ""
+    tokenizer = context.tools.tokenizer
+    literals = list(dict.fromkeys(_CONTROL.findall(plain + prompt)))
+    split = [one for one in literals if tokenizer.token_id(one) is None]
+    if not split:
+        return
+    tail = plain.rpartition(FIRST_ANSWER)[2]
+    fatal = any(one in tail for one in split) and not any(tokenizer.is_special(i) for i in tokenizer.encode(tail).ids)
+    worst = next((one for one in split if one in tail), split[0]) if fatal else split[0]
+    ids = tokenizer.encode(worst).ids
+    pieces = "".join(f"[{shown(tokenizer.piece(i), 20)}]" for i in ids[:12])
+    what = "and no other token ends the turn" if fatal else "so the model reads it as plain text"
+    yield about(context, "TPL013", f"{', '.join(split[:4])} {'is' if len(split) == 1 else 'are'} no token of this tokenizer, {what}",
+                f"{worst} → {pieces}", None if fatal else Severity.INFO, count=len(split))
+
+
+def thinking(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+    if context.template is None or "enable_thinking" in context.recipe.render.kwargs or not chats(sample):
+        return
+    if "enable_thinking" not in features(context.template).variables:
+        return
+    tails = {}
+    for name, extra in (("unset", {}), ("true", {"enable_thinking": True}), ("false", {"enable_thinking": False})):
+        text = context.render([user()], prompt=True, extra=extra)
+        if text is None:
+            return
+        tails[name] = text.rpartition(FIRST_USER)[2]
+    if len(set(tails.values())) > 1:
+        yield about(context, "TPL014", "the prompt's tail depends on enable_thinking, which the recipe leaves unset",
+                    " · ".join(f"{name}: {shown(tail[-30:], 30)}" for name, tail in tails.items()),
+                    changes=[("render.kwargs", {**context.recipe.render.kwargs, "enable_thinking": tails["unset"] == tails["true"]})])
+
+
+def template_boundary(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+    """BND002: for a plain answer the prompt is a prefix as text, and not as tokens."""
+    if any(one.tokens is not None and one.tokens.prompt_ids is not None for one in sample) and context.recipe.mask.rule in ("auto", "completion") and boundary_merges(context):
+        prompt, whole = context.render([user()], prompt=True) or "", context.plain or ""
+        a, b = context.ids(prompt), context.ids(whole)
+        same = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+        show = context.tools.tokenizer.piece
+        yield about(context, "BND002", f"the prompt's {len(a)} tokens share only {same} with the whole text, in every row",
+                    f"{''.join(f'[{shown(show(i), 20)}]' for i in a[same:same + 4])} ≠ {''.join(f'[{shown(show(i), 20)}]' for i in b[same:same + 4])}",
+                    changes=[("mask.boundary", "common_prefix")] if context.recipe.mask.boundary == "prompt_length" else [], count=len(sample))
+
+
+def boundary_merges(context: Context) -> bool:
+    """Whether the template itself makes prompt and answer merge, whatever the row says."""
+    def work() -> bool:
+        prompt, whole = context.render([user()], prompt=True), context.plain
+        if prompt is None or whole is None or not whole.startswith(prompt):
+            return False
+        a = context.ids(prompt)
+        return context.ids(whole)[: len(a)] != a
+
+    return context.once("boundary_merges", work)
+
+
+def empty_tools(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+    empty = [one for one in chats(sample) if one.conversation and isinstance(one.conversation.tools, (list, tuple)) and not one.conversation.tools]
+    if not empty:
+        return
+    with_list, without = context.render([user(), answer()], tools=[]), context.plain
+    if with_list is not None and without is not None and with_list != without:
+        yield about(context, "TOO004", f"{len(empty)} of {len(sample)} sampled rows have an empty tool list, and the template writes {len(with_list) - len(without)} more characters for it",
+                    shown(with_list, 120), rows=tuple(one.row.index for one in empty), count=len(empty))
+
+
+def think_tags(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+    if not any("</think>" in (one.rendered.text if one.rendered else "") for one in sample):
+        return
+    tokenizer = context.tools.tokenizer
+    ids = tokenizer.encode("</think>").ids
+    if len(ids) > 1:
+        yield about(context, "THK006", f"</think> is {len(ids)} tokens in this tokenizer", "".join(f"[{shown(tokenizer.piece(i), 20)}]" for i in ids))
+
+
+CHECKS = Checks(setup=(
+    no_template, system_merged, injected_text, date, history, drift, atomic, thinking, template_boundary, empty_tools, think_tags,
+))

@@ -1,0 +1,63 @@
+"""What the tokenizer makes of the text, and whether the model has rows for its ids."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from sftui.findings.checks import Checks
+from sftui.findings.look import Look, shown
+from sftui.findings.model import Finding
+from sftui.model import NOWHERE
+
+_BYTE = re.compile(r"<0x[0-9A-F]{2}>\Z")
+_MUCH, _ENOUGH = 0.3, 40
+
+
+def unknown(look: Look) -> Iterator[Finding]:
+    """TOK001: unknown tokens, or a large share of single bytes."""
+    ids, unk = look.tokens.input_ids, look.facts.unk_id
+    if unk is not None and unk in ids and unk not in look.context.stops:
+        at = ids.index(unk)
+        if look.tokens.starts[at] != NOWHERE:
+            count = ids.count(unk)
+            yield look.finding("TOK001", f"{count} token{'s are' if count > 1 else ' is'} unknown to the tokenizer", tokens=(max(0, at - 2), at + 3),
+                               evidence=None if look.stored else shown(look.rendered.text[look.tokens.starts[at]:look.tokens.ends[at]]) or None)
+            return
+    if len(ids) < _ENOUGH or look.rendered.text.isascii():
+        return
+    many = [i for i, piece in enumerate(look.tokens.pieces) if piece[:3] == "<0x" and _BYTE.match(piece)]
+    if not many:  # byte-level vocabularies: tokens that end inside a character
+        starts, ends = look.tokens.starts, look.tokens.ends
+        many = [i for i in range(1, len(ids)) if starts[i] == starts[i - 1] != NOWHERE and ends[i] == ends[i - 1] and ends[i] - starts[i] == 1]
+    if len(many) > _MUCH * len(ids):
+        yield look.finding("TOK001", f"{len(many)} of {len(ids)} tokens are single bytes", tokens=(many[0], min(many[0] + 6, len(ids))))
+
+
+def lossy(look: Look) -> Iterator[Finding]:
+    """TOK002: the bytes of the tokens are not the text; told where they part."""
+    if look.stored or look.rendered.pieces is not None:
+        return
+    surfaces = [surface for surface, start in zip(look.tokens.surfaces, look.tokens.starts) if start != NOWHERE]
+    if not surfaces or not all(surfaces):
+        return
+    text = look.rendered.text.encode("utf-8", "surrogatepass")
+    joined = b"".join(surfaces)
+    if joined == text or (look.facts.unk_id is not None and look.facts.unk_id in look.tokens.input_ids):
+        return
+    at = next((i for i, (a, b) in enumerate(zip(joined, text)) if a != b), min(len(joined), len(text)))
+    mine, theirs = (some[max(0, at - 6): at + 10].decode("utf-8", "ignore") for some in (text, joined))
+    yield look.finding("TOK002", "the tokens do not spell the text: a normalizer changed it", evidence=f"{shown(mine, 30)} → {shown(theirs, 30)}")
+
+
+def outside_model(look: Look) -> Iterator[Finding]:
+    rows = look.context.model_rows
+    if rows is None or not look.tokens.input_ids:
+        return
+    highest = max(look.tokens.input_ids)
+    if highest >= rows:
+        at = look.tokens.input_ids.index(highest)
+        yield look.finding("TOK003", f"id {highest} ({look.token(at)}) is outside the model's {rows} embedding rows", tokens=(at, at + 1))
+
+
+CHECKS = Checks(labelled=(unknown, lossy, outside_model))

@@ -1,0 +1,90 @@
+"""What the length limit takes from a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sftui.findings.checks import Checks
+from sftui.findings.injection import media_ids
+from sftui.findings.look import Look
+from sftui.findings.model import Finding
+
+
+def cut_row(look: Look) -> Iterator[Finding]:
+    """TRU001 to TRU004."""
+    kept, n = look.labels.kept, len(look.tokens)
+    if sum(end - start for start, end in kept) >= n:
+        return
+    drawn = look.drawn
+    change = ("length.max", _round_up(n))
+    if look.any_drawn and not any(any(drawn[start:end]) for start, end in kept):
+        first = look.runs[0][0]
+        yield look.finding("TRU001", f"the answer begins at token {first} and the row is cut at {sum(end - start for start, end in kept)}",
+                           tokens=(max(0, first - 3), min(n, first + 5)), change=change)
+        return
+    if look.labels.dropped is not None:
+        return
+    lost_header = _lost_header(look)
+    if lost_header is not None:
+        yield look.finding("TRU003", f"the cut takes the header of message {lost_header[0]} and keeps its answer", message=lost_header[0], tokens=lost_header[1], change=change)
+    if kept and kept[0][0] > 0:
+        yield look.finding("TRU004", f"the first {kept[0][0]} tokens are cut off", tokens=(0, kept[0][0]), change=("length.over", "cut_right"))
+    for start, end in kept:
+        if end < n and end > start and drawn[end - 1] and drawn[end] and look.tokens.input_ids[end - 1] not in look.row_stops and not _continues(look, end):
+            total = next(b for a, b in look.runs if a < end <= b)
+            yield look.finding("TRU002", f"the answer is cut {total - end} tokens before its end, without a stop token", tokens=(max(start, end - 4), min(n, end + 2)), change=change)
+            break
+
+
+def cut_media(look: Look) -> Iterator[Finding]:
+    """TRU007: placeholders before and after the cut."""
+    kept, media = look.labels.kept, media_ids(look.context)
+    if media and look.cut:
+        ids = look.tokens.input_ids
+        before = sum(one in media for one in ids)
+        after = sum(one in media for start, end in kept for one in ids[start:end])
+        if after < before:
+            yield look.finding("TRU007", f"{before - after} of {before} media placeholders are cut off", evidence="", change=("length.max", _round_up(len(look.tokens))))
+
+
+def _continues(look: Look, end: int) -> bool:
+    """Whether the trainer splits the row there, and the next part goes on."""
+    return bool(look.inspection.more) or any(start == end for start, _ in look.labels.kept)
+
+
+def _lost_header(look: Look) -> tuple[int, tuple[int, int]] | None:
+    def is_kept(i: int) -> bool:
+        return any(start <= i < end for start, end in look.labels.kept)
+
+    for turn in look.answers:
+        if turn.header[1] > turn.header[0] and turn.content[1] > turn.content[0] and not is_kept(turn.header[1] - 1) and is_kept(turn.content[0]) and look.drawn[turn.content[0]]:
+            return turn.message, (max(0, turn.header[0] - 2), turn.content[0] + 2)
+    return None
+
+
+def dropped(look: Look) -> Iterator[Finding]:
+    why = look.labels.dropped
+    if why is not None:
+        change = None
+        over = look.recipe.length.max is not None and len(look.tokens) > look.recipe.length.max
+        if over:
+            change = ("length.max", _round_up(len(look.tokens)))
+        yield look.finding("TRU006", f"the row is dropped: {why}", evidence="", change=change)
+
+
+def over_model(look: Look) -> Iterator[Finding]:
+    """TRU009: longer than the model's own limit, and nothing cuts it."""
+    limit = look.facts.model_max_length
+    if limit is not None and look.recipe.length.max is None and look.labels.dropped is None and len(look.tokens) > limit:
+        yield look.finding("TRU009", f"the row has {len(look.tokens)} tokens, the model takes {limit}, and no length limit is set", tokens=(limit - 3, limit + 3),
+                           change=("length.max", limit))
+
+
+def _round_up(count: int) -> int:
+    size = 512
+    while size < count:
+        size *= 2
+    return size
+
+
+CHECKS = Checks(labelled=(cut_row, cut_media, dropped, over_model))
