@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sftui.conversations import Detected
@@ -109,9 +110,7 @@ def convert(row: Row, detected: Detected, *, openai: bool) -> Conversation:
     if not isinstance(turns, (list, tuple)) or not all(isinstance(turn, Mapping) for turn in turns):
         raise ConversationError(f"`{fields['messages']}` is no list of messages", where=row.where,
                                 why="LLaMA-Factory stops the whole run at such a row", fix="mend or remove the row")
-    roles = {theirs: "observation" if ours == "tool" else ours for theirs, ours in detected.role_map.items()}
-    tags = {ours: next((theirs for theirs, name in roles.items() if name == ours), None)
-            for pair in (*TURNS, ("system",)) for ours in pair}
+    tags = _tags(detected)
     role_key, content_key = detected.message_keys.get("role"), detected.message_keys.get("content")
     if role_key is None or content_key is None:
         raise ConversationError("the tags of the dataset_info.json entry name no role_tag or no content_tag",
@@ -120,18 +119,37 @@ def convert(row: Row, detected: Detected, *, openai: bool) -> Conversation:
     first = 0
     if tags["system"] and turns and turns[0].get(role_key) == tags["system"]:
         system, origin, first = turns[0].get(content_key), f"{fields['messages']}[0]", 1
-    numbered = [(f"{fields['messages']}[{i}]", turn.get(role_key), turn.get(content_key), turn) for i, turn in enumerate(turns)][first:]
+    numbered = [(f"{fields['messages']}[{i}]", _role(turn.get(role_key)), turn.get(content_key), turn) for i, turn in enumerate(turns)][first:]
     if openai:
         messages, why = _openai(numbered, tags)
-        if isinstance(tools, (dict, list)):
-            tools = json.dumps(tools, ensure_ascii=False)
+        tools = _json(tools, "tools") if isinstance(tools, (dict, list)) else tools
         wanted = _with_thinking(system, tools)
         if wanted != system and not system:
             origin = "formatting: openai"
-        system = wanted
-    else:
-        messages, why = _sharegpt(numbered, tags)
+        notes = ("formatting: openai writes into the system text, whatever the model is",) if wanted != system else ()
+        return replace(_conversation(detected.format, messages, _system(wanted, origin), tools, why), notes=notes)
+    messages, why = _sharegpt(numbered, tags)
     return _conversation(detected.format, messages, _system(system, origin), tools, why)
+
+
+def _tags(detected: Detected) -> dict[str, str | None]:
+    """The data's name of each of LLaMA-Factory's roles, None for the ones without."""
+    roles = {theirs: "observation" if ours == "tool" else ours for theirs, ours in detected.role_map.items()}
+    return {ours: next((theirs for theirs, name in roles.items() if name == ours), None)
+            for pair in (*TURNS, ("system",)) for ours in pair}
+
+
+def _role(value: Any) -> str | None:
+    """A role as it stands; what is no text matches no tag."""
+    return value if value is None or isinstance(value, str) else f"{value!r:.40} (no text)"
+
+
+def _json(value: Any, what: str) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError) as error:
+        raise ConversationError(f"the {what} cannot be written as JSON", why=f"LLaMA-Factory stops the whole run: {error}",
+                                fix="mend or remove the row") from error
 
 
 def _conversation(name: str, messages: list[Message], system: Message | None, tools: Any, why: str | None) -> Conversation:
@@ -189,7 +207,10 @@ def _openai(turns: Numbered, tags: Mapping[str, str | None]) -> tuple[list[Messa
     for origin, role, content, turn in turns:
         calls = turn.get("tool_calls")
         if role in (tags["assistant"], tags["function"]) and calls:
-            content, role = json.dumps([call["function"] for call in calls], ensure_ascii=False), tags["function"]
+            if not isinstance(calls, list) or not all(isinstance(call, Mapping) and "function" in call for call in calls):
+                raise ConversationError(f"the tool_calls of {origin} are no list of functions",
+                                        why="LLaMA-Factory stops the whole run at such a row", fix="mend or remove the row")
+            content, role = _json([call["function"] for call in calls], "tool_calls"), tags["function"]
         if role == tags["observation"]:
             results.append((origin, content))
             continue
@@ -208,9 +229,11 @@ def _openai(turns: Numbered, tags: Mapping[str, str | None]) -> tuple[list[Messa
 
 
 def _with_thinking(system: Any, tools: Any) -> Any:
-    """`formatting: openai` writes into the system text, whatever the model is."""
+    """The system text of `formatting: openai`: without tools it switches thinking off unless it speaks of it."""
     if not system:
         return system if tools else THINKING_OFF
+    if not isinstance(system, str):
+        return system
     if tools:
         return f"{system}\n"
     return system if THINKING_ON in system or THINKING_OFF in system else f"{system}\n{THINKING_OFF}"

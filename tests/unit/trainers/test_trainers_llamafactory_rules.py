@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from golden_records import inspect, with_knobs
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sftui import pipeline
@@ -217,6 +217,38 @@ def test_tools_that_cannot_be_written_stop_the_run(tools: str) -> None:
 def test_the_llama3_tool_text_holds_the_day() -> None:
     assert "Today Date: 05 Mar 2026\n" in describe(TOOLS, "llama3", date(2026, 3, 5))
     assert all(describe("[]", name, date(2026, 3, 5)) == "" for name in FORMATS)
+
+
+values: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.text(max_size=4) | st.sampled_from(["human", "gpt", "user", "assistant", "system", "{{idx}}", "{{content}}"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
+        st.sampled_from(["from", "value", "role", "content", "tool_calls", "function", "name", "arguments"]), inner, max_size=4),
+    max_leaves=8,
+)
+COLUMNS = ("conversations", "messages", "instruction", "input", "output", "system", "tools", "history")
+
+
+@pytest.fixture(scope="module")
+def ways() -> list[tuple[Recipe, Any]]:
+    """Recipes for every format, with their toolboxes."""
+    loaded = load_tokenizer("builtin:chatml")
+    chosen: list[Mapping[str, Any]] = [
+        {"data.format": "alpaca", "data.fields": {name: name for name in COLUMNS[2:]}},
+        {"data.format": "sharegpt", "data.fields": {name: name for name in ("messages", "system", "tools")}},
+        {"data.format": "messages", "mask.options": {"formatting": "openai"}, "data.message_keys": {"role": "role", "content": "content"},
+         "data.fields": {name: name for name in ("messages", "system", "tools")}, "data.role_map": {"user": "user", "assistant": "assistant", "tool": "observation"}},
+        {"data.format": "alpaca", "data.fields": {"instruction": "instruction"}, "mask.options": {"stage": "pt"}},
+    ]
+    recipes = [with_knobs(preset("llamafactory@0.9"), {"render.template": "llamafactory/qwen3", **knobs}) for knobs in chosen]
+    return [(recipe, pipeline.make_toolbox(recipe, loaded)) for recipe in recipes]
+
+
+@given(st.dictionaries(st.sampled_from(COLUMNS), values, max_size=8))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None)
+def test_no_row_whatever_it_holds_raises(ways: list[tuple[Recipe, Any]], row: dict[str, Any]) -> None:
+    for recipe, tools in ways:
+        (one,) = inspect([{**dict.fromkeys(COLUMNS), **row}], recipe, tools)
+        assert one.example is not None or one.problem is not None or one.dropped
 
 
 sizes = st.integers(0, 400)
