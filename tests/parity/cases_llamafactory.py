@@ -33,6 +33,13 @@ CASES = (
         ("default", QWEN), ("alpaca", QWEN), ("chatml", QWEN), ("qwen3", QWEN), ("gemma", QWEN), ("mistral", LLAMA),
         ("phi", LLAMA), ("deepseek3", QWEN), ("llama3", QWEN), ("empty", QWEN),
     )),
+    *(Case(f"template_{name}", "tricky", tokenizer, {"template": name}, dataset=MESSAGES) for name, tokenizer in (
+        ("chatml_de", MINI), ("yi", LLAMA), ("smollm", QWEN), ("smollm2", PHI), ("deepseek", LLAMA), ("deepseekr1", LLAMA), ("falcon", QWEN),
+        ("gemma2", PHI), ("granite3", QWEN), ("llama2", PHI), ("phi4", LLAMA), ("solar", QWEN), ("vicuna", PHI), ("zephyr", PHI), ("mimo", QWEN),
+    )),
+    *(Case(f"tools_{name}", "glaive", tokenizer, {"template": name, "cutoff_len": 4096}, dataset=TOOLS, limit=60) for name, tokenizer in (
+        ("llama2", PHI), ("gemma2", QWEN), ("zephyr", PHI), ("granite3", LLAMA), ("deepseekr1", PHI), ("solar", LLAMA),
+    )),
     Case("template_default_turkish", "turkish.system", LLAMA, {"template": "default"}, dataset=MESSAGES, limit=200),
     Case("template_alpaca_turkish", "turkish.system", LLAMA, {"template": "alpaca"}, dataset=MESSAGES, limit=200),
     Case("template_gemma_turkish", "turkish.system", PHI, {"template": "gemma"}, dataset=MESSAGES, limit=200),

@@ -137,9 +137,10 @@ class _Writer:
         for slot in slots:
             if not isinstance(slot, str):
                 token = self._token(slot)
+                begins = slot is BOS
                 if token is not None:
-                    paper.add([_Run(token[0], owner, Part.TERMINATOR)], trained, (token[1],))
-                seen = True
+                    paper.add([_Run(token[0], owner, Part.BOS if begins else Part.TERMINATOR)], trained, (token[1],))
+                seen = seen or not begins
             elif PLACEHOLDER in slot:
                 head, _, tail = slot.partition(PLACEHOLDER)
                 lead = Part.INJECTED if trained else Part.HEADER

@@ -112,6 +112,19 @@ _QWEN = define(
     stop_words=("<|im_end|>",), replace_eos=True,
 )
 
+_CHATML = define(
+    "chatml", _chatml("user", answered=True), (PLACEHOLDER + "<|im_end|>\n",), _chatml("system"),
+    observation=_chatml("tool", answered=True), stop_words=("<|im_end|>", "<|im_start|>"), replace_eos=True,
+)
+_CHATML_KEEPING_EOS = define(
+    "yi", _chatml("user", answered=True), (PLACEHOLDER + "<|im_end|>\n",), _chatml("system"), stop_words=("<|im_end|>",),
+)
+_GEMMA = define(
+    "gemma", _gemma("user"), (PLACEHOLDER + "<end_of_turn>\n",), (PLACEHOLDER + "\n\n",), observation=_gemma("tool"),
+    prefix=(BOS,), stop_words=("<end_of_turn>",), replace_eos=True, kind=Kind.LLAMA2,
+)
+_DEEPSEEK3 = define("deepseek3", (f"<｜User｜>{PLACEHOLDER}<｜Assistant｜>",), prefix=(BOS,))
+
 _ALL = (
     define("default", ("Human: " + PLACEHOLDER, EOS, "\nAssistant:"), (PLACEHOLDER, EOS, "\n"), ("System: " + PLACEHOLDER, EOS, "\n")),
     define("empty", assistant=(PLACEHOLDER,)),
@@ -121,15 +134,23 @@ _ALL = (
                        "Write a response that appropriately completes the request.\n\n",
     ),
     define("breeze", (f"[INST] {PLACEHOLDER} [/INST] ",), prefix=(BOS,), efficient_eos=True),
+    _CHATML,
+    replace(_CHATML, name="chatml_de", default_system="Du bist ein freundlicher und hilfsbereiter KI-Assistent."),
+    _CHATML_KEEPING_EOS,
+    replace(_CHATML_KEEPING_EOS, name="smollm"),
+    replace(_CHATML_KEEPING_EOS, name="smollm2",
+            default_system="You are a helpful AI assistant named SmolLM, trained by Hugging Face."),
+    define("deepseek", (f"User: {PLACEHOLDER}\n\nAssistant:",), system=(PLACEHOLDER + "\n\n",), prefix=(BOS,)),
+    _DEEPSEEK3,
+    replace(_DEEPSEEK3, name="deepseekr1", kind=Kind.REASONING),
+    define("falcon", (f"User: {PLACEHOLDER}\nFalcon:",), (PLACEHOLDER + "\n",), efficient_eos=True),
+    _GEMMA,
+    replace(_GEMMA, name="gemma2", stop_words=("<eos>", "<end_of_turn>"), efficient_eos=True, replace_eos=False),
     define(
-        "chatml", _chatml("user", answered=True), (PLACEHOLDER + "<|im_end|>\n",), _chatml("system"),
-        observation=_chatml("tool", answered=True), stop_words=("<|im_end|>", "<|im_start|>"), replace_eos=True,
+        "granite3", (f"<|start_of_role|>user<|end_of_role|>{PLACEHOLDER}<|end_of_text|>\n<|start_of_role|>assistant<|end_of_role|>",),
+        (PLACEHOLDER + "<|end_of_text|>\n",), (f"<|start_of_role|>system<|end_of_role|>{PLACEHOLDER}<|end_of_text|>\n",),
     ),
-    define("deepseek3", (f"<｜User｜>{PLACEHOLDER}<｜Assistant｜>",), prefix=(BOS,)),
-    define(
-        "gemma", _gemma("user"), (PLACEHOLDER + "<end_of_turn>\n",), (PLACEHOLDER + "\n\n",), observation=_gemma("tool"),
-        prefix=(BOS,), stop_words=("<end_of_turn>",), replace_eos=True, kind=Kind.LLAMA2,
-    ),
+    define("llama2", (BOS, f"[INST] {PLACEHOLDER} [/INST]"), system=(f"<<SYS>>\n{PLACEHOLDER}\n<</SYS>>\n\n",), kind=Kind.LLAMA2),
     define(
         "llama3", _llama3("user", answered=True), (PLACEHOLDER + "<|eot_id|>",), _llama3("system"),
         observation=_llama3("ipython", answered=True), prefix=(BOS,), tools="llama3",
@@ -145,7 +166,22 @@ _ALL = (
         "phi", (f"<|user|>\n{PLACEHOLDER}<|end|>\n<|assistant|>\n",), (PLACEHOLDER + "<|end|>\n",),
         (f"<|system|>\n{PLACEHOLDER}<|end|>\n",), stop_words=("<|end|>",), replace_eos=True,
     ),
+    define(
+        "phi4", (f"<|im_start|>user<|im_sep|>{PLACEHOLDER}<|im_end|><|im_start|>assistant<|im_sep|>",), (PLACEHOLDER + "<|im_end|>",),
+        (f"<|im_start|>system<|im_sep|>{PLACEHOLDER}<|im_end|>",), stop_words=("<|im_end|>",), replace_eos=True,
+    ),
+    define("solar", (f"### User:\n{PLACEHOLDER}\n\n### Assistant:\n",), system=(f"### System:\n{PLACEHOLDER}\n\n",), efficient_eos=True),
+    define(
+        "vicuna", (f"USER: {PLACEHOLDER} ASSISTANT:",),
+        default_system="A chat between a curious user and an artificial intelligence assistant. "
+                       "The assistant gives helpful, detailed, and polite answers to the user's questions.",
+    ),
+    define(
+        "zephyr", ("<|user|>\n" + PLACEHOLDER, EOS, "<|assistant|>\n"), system=("<|system|>\n" + PLACEHOLDER, EOS),
+        default_system="You are Zephyr, a helpful assistant.",
+    ),
     _QWEN,
+    replace(_QWEN, name="mimo", default_system="You are a helpful assistant.", kind=Kind.REASONING),
     replace(_QWEN, name="qwen3", default_system="", kind=Kind.REASONING),
     replace(_QWEN, name="qwen3_nothink", default_system=""),
 )
