@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from sftui.comparison import Column, ComparisonCount, RowComparison, Side
 from sftui.model import IGNORE_INDEX
 from sftui.text import cell_width, clip, fit, visible, visible_token
-from sftui.views.cells import Line, LineBuilder, Role, crop, line
+from sftui.views.cells import Line, LineBuilder, Role, crop, line, wrap
 from sftui.views.table import CUT, MASKED, TRAINED
 
 LABEL_DIFFERS = "≠"
@@ -25,9 +25,11 @@ ROLES = {TRAINED: Role.TRAINED, MASKED: Role.MASKED, CUT: Role.CUT, " ": Role.PL
 def compare_lines(comparison: RowComparison, names: Sequence[str], width: int, *, differing: bool = False) -> tuple[Line, ...]:
     """Every line of the comparison at `width` cells; `differing` leaves out bands in which nothing differs.
 
-    `names` are the sides' names, e.g. `trl@1.16`; letters A, B, … stand for them where there is no room.
+    `names` are the sides' names, e.g. `trl@1.16`; letters A, B, … stand for them where there is no
+    room. Sides that give the same ids and labels share one line.
     """
-    lines = [crop(head, width) for head in _heads(comparison, names)]
+    groups = _groups(comparison.sides)
+    lines = [head for cells in _heads(comparison, names, groups) for head in wrap(cells, width, "  ")]
     gutter = _gutter(names, width)
     widths = [_width(comparison, column) for column in comparison.columns]
     for start, end in _bands(widths, width - gutter):
@@ -35,7 +37,7 @@ def compare_lines(comparison: RowComparison, names: Sequence[str], width: int, *
         if differing and not any(c.ids_differ or c.labels_differ for c in band):
             continue
         lines.append(())
-        lines += [crop(cells, width) for cells in _band(comparison, names, band, widths[start:end], gutter)]
+        lines += [crop(cells, width) for cells in _band(comparison, names, groups, band, widths[start:end], gutter)]
     return tuple(lines)
 
 
@@ -45,12 +47,16 @@ def difference_words(comparison: RowComparison) -> str:
         return "only some get this row"
     parts = []
     if comparison.labels_differing:
-        parts.append(f"{comparison.labels_differing:,} label{'s' if comparison.labels_differing != 1 else ''} differ")
+        parts.append(_differ(comparison.labels_differing, "label"))
     if comparison.ids_differing:
-        parts.append(f"{comparison.ids_differing:,} token{'s' if comparison.ids_differing != 1 else ''} differ")
+        parts.append(_differ(comparison.ids_differing, "token"))
     if comparison.split_differs:
         parts.append(f"cut into {' or '.join(str(side.pieces) for side in comparison.sides)} examples")
     return ", ".join(parts) or "nothing differs"
+
+
+def _differ(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s differ' if number != 1 else ' differs'}"
 
 
 def count_lines(count: ComparisonCount, names: Sequence[str], width: int) -> tuple[Line, ...]:
@@ -72,7 +78,7 @@ def count_words(count: ComparisonCount) -> str:
     """The count in one sentence."""
     if not count.differing_rows:
         return f"nothing differs in {count.rows:,} row{'s' if count.rows != 1 else ''}"
-    parts = f"{count.differing_rows:,} of {count.rows:,} rows differ"
+    parts = f"{count.differing_rows:,} of {count.rows:,} row{'s differ' if count.rows != 1 else ' differs'}"
     if count.differing_tokens:
         parts += f", in {count.differing_tokens:,} tokens ({count.labels_differing:,} by label, {count.ids_differing:,} by id)"
     if count.one_sided:
@@ -80,13 +86,29 @@ def count_words(count: ComparisonCount) -> str:
     return parts
 
 
-def _heads(comparison: RowComparison, names: Sequence[str]) -> Iterator[Line]:
-    longest = max(cell_width(visible(name)) for name in names)
-    for number, (side, name) in enumerate(zip(comparison.sides, names)):
-        told = visible(side.gone) if side.gone is not None else f"{side.trained:,} of {side.received:,} trained"
+def _groups(sides: Sequence[Side]) -> list[list[int]]:
+    """Sides that give the same, together, in the order of their first one."""
+    groups: list[list[int]] = []
+    for number, side in enumerate(sides):
+        for group in groups:
+            first = sides[group[0]]
+            if (side.gone, side.ids, side.labels, side.pieces) == (first.gone, first.ids, first.labels, first.pieces):
+                group.append(number)
+                break
+        else:
+            groups.append([number])
+    return groups
+
+
+def _heads(comparison: RowComparison, names: Sequence[str], groups: Sequence[Sequence[int]]) -> Iterator[Line]:
+    named = [" = ".join(f"{_letter(k)} {visible(names[k])}" for k in group) for group in groups]
+    longest = max(map(cell_width, named))
+    for group, name in zip(groups, named):
+        side = comparison.sides[group[0]]
+        told = f"{side.trained:,} of {side.received:,} trained"
         if side.gone is not None:
-            told = f"{'stops' if side.stopped else 'dropped'}: {told}"
-        yield line((f"{_letter(number)} ", Role.LABEL), (fit(visible(name), longest), Role.KEY), f"  {told}")
+            told = f"{'stops' if side.stopped else 'dropped'}: {visible(side.gone)}"
+        yield line((fit(name, longest), Role.KEY), f"  {told}")
     yield line((f"{LABEL_DIFFERS} label  {TOKEN_DIFFERS} token  ", Role.DIM), (difference_words(comparison), Role.TITLE))
 
 
@@ -118,14 +140,16 @@ def _bands(widths: Sequence[int], room: int) -> Iterator[tuple[int, int]]:
 
 
 def _band(
-    comparison: RowComparison, names: Sequence[str], band: Sequence[Column], widths: Sequence[int], gutter: int
+    comparison: RowComparison, names: Sequence[str], groups: Sequence[Sequence[int]], band: Sequence[Column],
+    widths: Sequence[int], gutter: int,
 ) -> Iterator[Line]:
     sides = comparison.sides
     texts = [[_token_text(side, column.cells[k]) for column in band] for k, side in enumerate(sides)]
-    shown = [k for k, side in enumerate(sides) if side.tokens is not None]
-    alike = all(texts[k] == texts[shown[0]] for k in shown)
+    shown = [group[0] for group in groups if sides[group[0]].tokens is not None]
+    each = [{texts[k][i] for k in shown if texts[k][i]} for i in range(len(band))]
+    alike = all(len(one) <= 1 for one in each)  # who lacks a token shows below it
     if alike and shown:
-        yield _tokens_line("", texts[shown[0]], widths, gutter)
+        yield _tokens_line("", ["".join(one) for one in each], widths, gutter)
     for k in shown:
         label = f"{_letter(k)} {visible(names[k])}" if gutter > 2 else _letter(k)
         if not alike:
