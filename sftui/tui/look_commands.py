@@ -36,6 +36,11 @@ VIEWS: dict[str, Callable[[Inspection, int], tuple[Line, ...]]] = {
 }
 CYCLE = ("conversation", "rendered text", "raw row", None)
 BATCH = "batch"
+STILL = {
+    Action.NEXT_CHANGE: "the mask does not change after this token", Action.PREVIOUS_CHANGE: "the mask does not change before this token",
+    Action.NEXT_MESSAGE: "no message begins after this token", Action.PREVIOUS_MESSAGE: "no message begins before this token",
+}
+"""What is said where a jump finds nothing, since nothing moves."""
 
 
 class LookCommands:
@@ -76,7 +81,8 @@ class LookCommands:
 
     def _mover(self, action: Action) -> Callable[[int | None], None]:
         def move(count: int | None) -> None:
-            self.screen.tokens.act(action, count or 1)
+            if not self.screen.tokens.act(action, count or 1) and action in STILL:
+                self.screen.say(STILL[action], Role.DIM)
             self.screen.update_detail()
 
         return move
