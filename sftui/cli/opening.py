@@ -32,6 +32,8 @@ OPENING: tuple[Callable[[Any], Any], ...] = (
     click.option("--subset", metavar="NAME", help="the configuration of a Hub dataset"),
     click.option("--data-revision", metavar="REV", help="branch, tag or commit of a Hub dataset"),
     click.option("--tokenizer-revision", metavar="REV", help="branch, tag or commit of a Hub tokenizer"),
+    click.option("--rows-in", metavar="KEY", help="the key whose list holds the rows of a JSON file"),
+    click.option("--row-limit", type=click.IntRange(min=1), metavar="MB", help="longest row that is read, in megabytes; default 16"),
     click.option("--field", "fields", multiple=True, metavar="OUR=THEIRS", help="our name for one of the data's columns"),
     click.option("--set", "knobs", multiple=True, metavar="PATH=VALUE", help="set one knob of the recipe"),
     click.option("--debug", is_flag=True, help="show a full trace when something fails"),
@@ -74,6 +76,7 @@ def open_options(given: Mapping[str, Any], row: int = 0) -> OpenOptions:
     return OpenOptions(
         paths=data_paths(given["data"]), recipe=_corrected(base, given), base=base, split=given["split"],
         subset=given["subset"], data_revision=given["data_revision"], row=row, debug=given["debug"],
+        **_reading(given),
     )
 
 
@@ -91,8 +94,14 @@ def _from_config(path: str, given: Mapping[str, Any], row: int) -> OpenOptions:
         paths=reference.paths, recipe=_corrected(_set_up(reference.recipe, given), given), base=reference.recipe,
         split=given["split"] or reference.split, subset=given["subset"] or reference.subset,
         data_revision=given["data_revision"] or reference.revision, row=row, debug=given["debug"],
-        config=chosen.opened, dataset=chosen.dataset, notes=chosen.notes,
+        config=chosen.opened, dataset=chosen.dataset, notes=chosen.notes, **_reading(given),
     )
+
+
+def _reading(given: Mapping[str, Any]) -> dict[str, Any]:
+    """How the file is read, whatever names it."""
+    limit = given["row_limit"]
+    return {"rows_in": given["rows_in"], "row_limit": limit * 2**20 if limit is not None else None}
 
 
 def starting_recipe(file: str | None, trainer: str | None) -> Recipe:

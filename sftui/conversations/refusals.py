@@ -58,7 +58,7 @@ def unreadable_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str])
         if name.lower() in {"instances", "examples", "tasks", "samples", "data", "rows"} and _nested(value):
             return Problem(
                 "this is no set of one example a row", f"its examples are nested in `{name}`",
-                f"write each entry of `{name}` as a row of its own",
+                f"write each entry of `{name}` as a row of its own, or for one JSON object say --rows-in {name}",
             )
     text = [name for name in columns if isinstance(_first(samples, name), str)]
     media = find_column(columns, MEDIA_COLUMNS)

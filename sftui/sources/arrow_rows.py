@@ -26,7 +26,7 @@ class ArrowDecoder:
         size = one.nbytes
         if size > self._row_limit:
             problem = (
-                f"{where} is {size:,} bytes, over the limit of {self._row_limit:,} a row; raise row_limit to read it"
+                f"{where} is {size:,} bytes, over the limit of {self._row_limit:,} a row; --row-limit MB reads it"
             )
             return Row(index, None, "", where, size, problem)
         try:

@@ -37,7 +37,7 @@ def parse_record(data: bytes, index: int, where: str, *, offset: int, column: st
 
 def oversized(head: bytes, size: int, limit: int, index: int, where: str) -> Row:
     """The Row for a record that is too large to parse; `head` are its first bytes."""
-    problem = f"{where} is {size:,} bytes, over the limit of {limit:,} a row; raise row_limit to read it"
+    problem = f"{where} is {size:,} bytes, over the limit of {limit:,} a row; --row-limit MB reads it"
     return Row(index, None, _text(head), where, size, problem)
 
 

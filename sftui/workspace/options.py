@@ -18,7 +18,8 @@ class OpenOptions:
     `paths` are files, folders, globs or one Hub dataset name. `tokenizer`, `revision` and
     `template` are shortcuts for the recipe's own fields and win over them (`full_recipe`).
     `base` is the recipe that "corrected" is measured against: None means `full_recipe()`.
-    `row` is the row to show first; `debug` keeps traces for the terminal. `config` is the trainer's
+    `rows_in` is the key whose list holds the rows of a JSON file; `row_limit` the longest row in
+    bytes that is read (None: the default of `sources`). `row` is the row to show first; `debug` keeps traces for the terminal. `config` is the trainer's
     own config file where one was opened, `dataset` the number of its dataset that is open, and
     `notes` what there is to say about it.
     """
@@ -32,6 +33,8 @@ class OpenOptions:
     split: str | None = None
     subset: str | None = None
     data_revision: str | None = None
+    rows_in: str | None = None
+    row_limit: int | None = None
     row: int = 0
     cache_dir: str | None = None
     debug: bool = False

@@ -47,9 +47,10 @@ class Session:
         from sftui.sources import SourceSpec, open_source
 
         options = self.options
-        self.source = open_source(SourceSpec(
-            paths=options.paths, split=options.split, revision=options.data_revision, subset=options.subset,
-        ))
+        spec = SourceSpec(
+            paths=options.paths, split=options.split, revision=options.data_revision, subset=options.subset, field=options.rows_in,
+        )
+        self.source = open_source(spec if options.row_limit is None else replace(spec, row_limit=options.row_limit))
         self._sample = tuple(self._sample_rows())
         self._plainly = _with_roles_seen(detect(self._sample, Data()), self._sample)
         self.detect()
