@@ -11,10 +11,11 @@ from sftui.trainers.axolotl import Axolotl
 from sftui.trainers.base import Shaped, Toolbox, Trainer
 from sftui.trainers.classic import HfTrainer, ManualShift
 from sftui.trainers.llamafactory import LlamaFactory
+from sftui.trainers.torchtune import Torchtune
 from sftui.trainers.trl import Trl
 from sftui.trainers.unsloth import Unsloth
 
-TRAINERS: tuple[Trainer, ...] = (HfTrainer(), ManualShift(), Trl(), Axolotl(), LlamaFactory(), Unsloth())
+TRAINERS: tuple[Trainer, ...] = (HfTrainer(), ManualShift(), Trl(), Axolotl(), LlamaFactory(), Unsloth(), Torchtune())
 
 
 def trainer_named(name: str) -> Trainer:

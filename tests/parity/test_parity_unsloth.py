@@ -30,6 +30,7 @@ from sftui.trainers.verify.session import read_result
 
 pytestmark = [pytest.mark.parity]
 VERSIONS = ("2026.10.7", "2026.8.13")
+# unsloth's own loader gives every tokenizer a pad token; without it DataCollatorForSeq2Seq stops after the rows were made.
 EVERYTHING_MASKED = ("masked every label", "masked all/most labels")
 
 
@@ -52,7 +53,7 @@ def emulated(version: str, case: Case, trl: str, tmp_path: Path) -> Emulated:
 
 def differences(head: Mapping[str, Any], records: Sequence[Mapping[str, Any]], ours: Emulated) -> tuple[int, int, list[str]]:
     """(rows equal, rows in all, what differs)."""
-    if head["error"] is not None:
+    if head["error"] is not None and not ("Asking to pad" in head["error"]["message"] and head.get("kept")):
         masked = any(words in head["error"]["message"] for words in EVERYTHING_MASKED)
         refused = (not ours.rows and not ours.problems) if masked else bool(ours.refused or ours.problems)
         return int(refused), 1, [] if refused else [f"Unsloth stops with {head['error']['message'][:120]}; sftui does not"]

@@ -1,0 +1,272 @@
+"""torchtune's OmegaConf YAML: components read into recipes, and written back with the changed keys only.
+
+Source: torchtune 0.6.1, recipes/configs/**, torchtune/config/_instantiate.py, torchtune/datasets/*.
+`${key.sub}` stands for another value of the file. Paths are relative to the working folder.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sftui.errors import RecipeError
+from sftui.recipe import Recipe, changed, diff
+from sftui.recipe_io import parse_yaml
+from sftui.trainers import versions
+from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenConfig, WrittenFile
+from sftui.trainers.torchtune.messages import COLUMNS
+from sftui.trainers.torchtune.models import JINJA, MODELS
+from sftui.trainers.yaml_edit import REMOVE, edit
+
+# Recorded from the recipes' configs of torchtune 0.6.1: top-level keys that have nothing to do with ids and labels.
+PASSED = frozenset([
+    "ac_mode", "ac_option", "activation_offloading_use_streams", "base_model_path", "checkpointer", "clip_grad_norm", "compile",
+    "cudnn_deterministic_mode", "custom_sharded_layers", "device", "dtype", "enable_activation_checkpointing", "enable_activation_offloading",
+    "enable_async_checkpointing", "enable_kv_cache", "epochs", "expert_parallel_dim", "fsdp_cpu_offload", "fsdp_reshard_after_forward", "gradient_accumulation_steps",
+    "keep_last_n_checkpoints", "log_every_n_steps", "log_level", "log_peak_memory_stats", "loss", "lr_scheduler", "lr_warmup_steps",
+    "max_steps_per_epoch", "memory_efficient_fsdp_wrap", "metric_logger", "model", "optimizer", "optimizer_in_bwd", "output_dir", "profiler", "quantizer",
+    "quantizer_mode", "resume_from_checkpoint", "run_val_every_n_steps", "save_adapter_weights_only", "save_every_n_steps", "seed", "tensor_parallel_dim",
+    "tensor_parallel_plan", "context_parallel_dim", "context_parallel_rotate_method", "data_parallel_shard_dim", "data_parallel_replicate_dim",
+])
+BESIDE = frozenset(["shuffle", "dataset_val", "batch_size_val"])
+TOKENIZER = {"_component_", "path", "merges_file", "special_tokens_path", "max_seq_len", "prompt_template", "truncation_type", "tokenizer_json_path", "tokenizer_config_json_path"}
+DATASET = {
+    "_component_", "source", "data_files", "data_dir", "split", "name", "subset", "revision", "column_map", "conversation_column", "conversation_style", "train_on_input",
+    "masking_strategy", "new_system_prompt", "packed", "split_across_pack", "column", "add_eos",
+}
+BUILDERS: Mapping[str, tuple[str, str | None, Mapping[str, str]]] = {
+    "chat_dataset": ("messages", None, {}), "instruct_dataset": ("columns", None, {}), "text_completion_dataset": ("text", None, {}),
+    "alpaca_dataset": ("alpaca", "tatsu-lab/alpaca", {}), "alpaca_cleaned_dataset": ("alpaca", "yahma/alpaca-cleaned", {}),
+    "slimorca_dataset": ("sharegpt", "Open-Orca/SlimOrca-Dedup", {}),
+    "samsum_dataset": ("columns", "Samsung/samsum", {"input": "dialogue", "output": "summary"}),
+    "grammar_dataset": ("columns", "liweili/c4_200m", {}),
+}
+STRATEGIES = {"train_on_all": ("all", "all"), "train_on_assistant": ("turn_full", "all"), "train_on_last": ("turn_full", "last")}
+_REFERENCE = re.compile(r"\$\{([\w.]+)\}")
+
+
+def read(path: str, text: str, preset: Recipe) -> OpenedConfig:
+    """The components of a torchtune config as recipes; RecipeError for what torchtune or sftui cannot do."""
+    config = {str(key): value for key, value in parse_yaml(text, path).items()}
+    config = {key: _resolved(value, config, path) for key, value in config.items()}
+    notes: list[KeyNote] = []
+    recipe = _tokenizer(preset, config.get("tokenizer"), notes, path)
+    if isinstance(config.get("batch_size"), int):
+        recipe = changed(recipe, "batch.size", config["batch_size"])
+    multiple = config.get("pad_to_multiple_of")
+    if multiple is not None:
+        if not newest(preset):
+            raise RecipeError("torchtune 0.6.1 cannot pad to a multiple", where=path, why="padded_collate_sft has no pad_to_multiple_of before 0.7")
+        recipe = changed(recipe, "batch.multiple", multiple)
+    for key, value in config.items():
+        if key in ("tokenizer", "dataset"):
+            continue
+        if key in ("batch_size", "pad_to_multiple_of"):
+            notes.append(KeyNote(key, value, KeyUse.USED))
+        elif key == "packed":  # stands at the top in some configs and is referred to from the dataset
+            notes.append(KeyNote(key, value, KeyUse.PASSED))
+        elif key == "collate_fn":
+            usual = str(value).endswith(("padded_collate_sft", "padded_collate_packed"))
+            notes.append(KeyNote(key, value, KeyUse.USED if usual else KeyUse.UNSUPPORTED, "" if usual else "another collator than padded_collate_sft"))
+        elif key in PASSED or key in BESIDE or key.startswith(("lora_", "val_", "profile_")):
+            notes.append(KeyNote(key, value, KeyUse.PASSED))
+        else:
+            used = f"${{{key}" in text
+            notes.append(KeyNote(key, value, KeyUse.PASSED if used else KeyUse.UNKNOWN, "" if used else "none of the recipes' keys; torchtune passes it by"))
+    entries = config.get("dataset")
+    listed = entries if isinstance(entries, list) else [entries]
+    if not entries or not all(isinstance(entry, Mapping) for entry in listed):
+        raise RecipeError("the config names no dataset", where=path, fix="add a dataset block with a _component_")
+    references = tuple(_dataset(entry, recipe, notes, "dataset" if len(listed) == 1 else f"dataset.{i}", path) for i, entry in enumerate(listed))
+    return OpenedConfig(preset.preset, path, text, references, tuple(notes))
+
+
+def newest(recipe: Recipe) -> bool:
+    return versions.at_least(versions.of_preset(recipe.preset, ("0.7", "0.6.1"), "torchtune"), (0, 7))
+
+
+def _resolved(value: Any, config: Mapping[str, Any], path: str, depth: int = 0) -> Any:
+    """The value with every `${…}` replaced; a value that is one reference alone keeps its type."""
+    if depth > 20:
+        raise RecipeError("the config's references go in a circle", where=path)
+    if isinstance(value, Mapping):
+        return {str(key): _resolved(one, config, path, depth) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_resolved(one, config, path, depth) for one in value]
+    if not isinstance(value, str):
+        return value
+    whole = _REFERENCE.fullmatch(value)
+    if whole:
+        return _resolved(_looked_up(whole.group(1), config, path), config, path, depth + 1)
+    return _REFERENCE.sub(lambda found: str(_resolved(_looked_up(found.group(1), config, path), config, path, depth + 1)), value)
+
+
+def _looked_up(name: str, config: Mapping[str, Any], path: str) -> Any:
+    found: Any = config
+    for step in name.split("."):
+        if not isinstance(found, Mapping) or step not in found:
+            raise RecipeError(f"the config refers to ${{{name}}}, which it does not hold", where=path)
+        found = found[step]
+    return found
+
+
+def _tokenizer(recipe: Recipe, block: Any, notes: list[KeyNote], path: str) -> Recipe:
+    if not isinstance(block, Mapping) or not block.get("_component_"):
+        raise RecipeError("the config has no tokenizer component", where=path, fix="add a tokenizer block with a _component_")
+    component = str(block["_component_"]).rpartition(".")[2]
+    model = component.removesuffix("_tokenizer").removesuffix("_transform")
+    model = JINJA if model == "HuggingFaceModelTokenizer" else model
+    recipe = changed(recipe, "render.template", f"torchtune/{model}")
+    for key, value in block.items():
+        known = key in TOKENIZER
+        late = key == "truncation_type" and not newest(recipe)
+        use = KeyUse.UNKNOWN if late else KeyUse.USED if known else KeyUse.UNSUPPORTED
+        note = "came with torchtune 0.7" if late else "" if known else "sftui does not model it"
+        if key == "_component_" and model not in MODELS:
+            use, note = KeyUse.UNSUPPORTED, f"sftui models the tokenizers {', '.join(MODELS)}"
+        notes.append(KeyNote(f"tokenizer.{key}", value, use, note))
+    folder = _folder(block.get("path") or block.get("tokenizer_json_path"))
+    if folder:
+        recipe = changed(recipe, "tokenizer.name", folder)
+    if block.get("max_seq_len") is not None:
+        recipe = changed(recipe, "length.max", block["max_seq_len"])
+    if block.get("truncation_type") == "left" and newest(recipe):
+        recipe = changed(recipe, "length.over", "cut_left")
+    if block.get("prompt_template") is not None:
+        recipe = changed(recipe, "mask.options", {**recipe.mask.options, "prompt_template": block["prompt_template"]})
+    return recipe
+
+
+def _folder(path: Any) -> str | None:
+    """The folder of the Hugging Face files beside vocab.json or original/tokenizer.model."""
+    if not path:
+        return None
+    folder = Path(str(path)).parent
+    return str(folder.parent if folder.name == "original" else folder)
+
+
+def _dataset(entry: Mapping[str, Any], recipe: Recipe, notes: list[KeyNote], where: str, path: str) -> DatasetRef:
+    component = str(entry.get("_component_") or "").rpartition(".")[2]
+    if component not in BUILDERS:
+        raise RecipeError(f"sftui does not model torchtune's dataset `{component or 'without _component_'}`", where=path, fix=f"it knows {', '.join(BUILDERS)}")
+    kind, source, columns = BUILDERS[component]
+    for key, value in entry.items():
+        known = key in DATASET
+        late = key == "masking_strategy" and not newest(recipe)
+        note = "came with torchtune 0.7" if late else "" if known else "passed to load_dataset; sftui reads rows without it"
+        notes.append(KeyNote(f"{where}.{key}", value, KeyUse.UNKNOWN if late else KeyUse.USED if known else KeyUse.UNSUPPORTED, note))
+    if component == "chat_dataset":
+        style = entry.get("conversation_style")
+        if style not in ("openai", "sharegpt") or not entry.get("conversation_column"):
+            raise RecipeError("chat_dataset needs conversation_column, and conversation_style openai or sharegpt", where=path)
+        kind = "messages" if style == "openai" else "sharegpt"
+        columns = {"messages": str(entry["conversation_column"])}
+    elif kind == "text":
+        columns = {"text": str(entry.get("column") or "text")}
+        if entry.get("add_eos") is False:
+            recipe = changed(recipe, "tokenize.append_eos", "never")
+    else:
+        columns = {**COLUMNS[kind], **columns, **(entry.get("column_map") or {})}
+    recipe = changed(changed(recipe, "data.format", kind), "data.fields", columns)
+    chosen = entry.get("masking_strategy") if newest(recipe) else None
+    if entry.get("train_on_input") is not None:
+        chosen = "train_on_all" if entry["train_on_input"] else "train_on_assistant"
+    if chosen is not None:
+        if chosen not in STRATEGIES:
+            raise RecipeError(f"torchtune has no masking_strategy `{chosen}`", where=path, fix=f"choose one of {', '.join(STRATEGIES)}")
+        recipe = changed(changed(recipe, "mask.rule", STRATEGIES[chosen][0]), "mask.turns", STRATEGIES[chosen][1])
+    if entry.get("new_system_prompt") is not None:
+        recipe = changed(recipe, "render.inject_system", entry["new_system_prompt"])
+    if entry.get("packed"):
+        recipe = changed(changed(recipe, "pack.strategy", "sequential"), "pack.isolate", True)
+        if entry.get("split_across_pack", True) and kind == "text":
+            recipe = changed(recipe, "mask.options", {**recipe.mask.options, "split_across_pack": True})
+    return _reference(entry, recipe, str(entry.get("source") or source or ""), path)
+
+
+def _reference(entry: Mapping[str, Any], recipe: Recipe, source: str, path: str) -> DatasetRef:
+    if not source:
+        raise RecipeError("the dataset has no source", where=path)
+    files = entry.get("data_files")
+    split = str(entry.get("split") or "train")
+    revision, subset = entry.get("revision"), entry.get("name") or entry.get("subset")
+    if files:
+        listed = [files] if isinstance(files, str) else list(files.values()) if isinstance(files, Mapping) else list(files)
+        root = Path(str(entry.get("data_dir") or "")) if source in ("json", "csv", "parquet", "text", "arrow") else Path(source)
+        paths = tuple(str(root / str(one)) for one in listed)
+        return DatasetRef(", ".join(paths), paths, recipe, None if split == "train" else split)
+    return DatasetRef(source, (source,), recipe, split, str(subset) if subset else None, str(revision) if revision else None)
+
+
+def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
+    """The config that makes torchtune do what the recipe says: the user's with changed keys, or a small one."""
+    wanted, losses = keys_of(recipe, preset)
+    if opened is not None:
+        before, _ = keys_of(opened.recipe, preset)
+        changes = {key: wanted.get(key, REMOVE) for key in {**before, **wanted} if before.get(key) != wanted.get(key)}
+        if ("dataset", "masking_strategy") in changes:  # the older key would win over it
+            changes["dataset", "train_on_input"] = REMOVE
+        if isinstance(parse_yaml(opened.text, opened.path).get("dataset"), list):
+            changes = {(("dataset", 0, *key[1:]) if key[0] == "dataset" else key): value for key, value in changes.items()}
+        return WrittenConfig((WrittenFile(Path(opened.path).name, edit(opened.text, changes, opened.path)),), tuple(losses))
+    kind = recipe.data.format if recipe.data.format in COLUMNS else str(facts.get("format") or "messages")
+    builder = {"columns": "instruct_dataset", "prompt_completion": "instruct_dataset", "alpaca": "alpaca_dataset", "text": "text_completion_dataset"}.get(kind, "chat_dataset")
+    model = recipe.render.template.partition("/")[2] or "qwen2_5"
+    folder = facts.get("tokenizer") or recipe.tokenizer.name or "TOKENIZER_FOLDER"
+    base: dict[tuple[str | int, ...], Any] = {("tokenizer", "_component_"): f"torchtune.models.{model}.{model}_tokenizer"}
+    if model == JINJA:
+        base["tokenizer", "_component_"] = "torchtune.modules.transforms.tokenizers.HuggingFaceModelTokenizer"
+        base["tokenizer", "tokenizer_json_path"], base["tokenizer", "tokenizer_config_json_path"] = f"{folder}/tokenizer.json", f"{folder}/tokenizer_config.json"
+    elif model == "llama3":
+        base["tokenizer", "path"] = f"{folder}/original/tokenizer.model"
+    else:
+        base["tokenizer", "path"], base["tokenizer", "merges_file"] = f"{folder}/vocab.json", f"{folder}/merges.txt"
+    base["dataset", "_component_"] = f"torchtune.datasets.{builder}"
+    data = str(facts.get("data") or "DATASET")
+    suffix = Path(data.removesuffix(".gz").removesuffix(".zst")).suffix.lstrip(".")
+    base["dataset", "source"] = {"jsonl": "json", "ndjson": "json", "tsv": "csv"}.get(suffix, suffix) if suffix else data
+    if suffix:
+        base["dataset", "data_files"] = data
+    if builder == "chat_dataset":
+        base["dataset", "conversation_column"] = recipe.data.fields.get("messages") or COLUMNS.get(kind, COLUMNS["messages"])["messages"]
+        base["dataset", "conversation_style"] = "sharegpt" if kind == "sharegpt" else "openai"
+    base["dataset", "split"] = "train"
+    return WrittenConfig((WrittenFile("torchtune.yaml", edit("", {**base, **wanted})),), tuple(losses))
+
+
+def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[tuple[str | int, ...], Any], list[str]]:
+    """The config's keys that differ from torchtune's defaults, and the knobs it has no key for."""
+    keys: dict[tuple[str | int, ...], Any] = {("batch_size",): recipe.batch.size}  # the recipes have no default for it
+    losses: list[str] = []
+    for change in diff(preset, recipe):
+        path, value = change.path, change.after
+        if path == "length.max":
+            keys["tokenizer", "max_seq_len"] = value
+        elif path == "length.over" and value == "cut_left" and newest(preset):
+            keys["tokenizer", "truncation_type"] = "left"
+        elif path == "render.inject_system" and recipe.data.format != "alpaca":
+            keys["dataset", "new_system_prompt"] = value
+        elif path == "pack.strategy" and value == "sequential":
+            keys["dataset", "packed"] = True
+        elif path == "tokenize.append_eos" and value == "never" and recipe.data.format == "text":
+            keys["dataset", "add_eos"] = False
+        elif path == "data.fields" and recipe.data.format in ("columns", "alpaca"):
+            if dict(value) != dict(COLUMNS[recipe.data.format]):
+                keys["dataset", "column_map"] = dict(value)
+        elif path == "mask.options":
+            losses.extend(f"mask.options.{name} has no key in torchtune's config" for name in value if name not in ("prompt_template", "split_across_pack"))
+            if "prompt_template" in value:
+                keys["tokenizer", "prompt_template"] = value["prompt_template"]
+        elif path not in ("preset", "mask.rule", "mask.turns", "data.format", "data.fields", "pack.isolate", "tokenizer.name", "render.template", "batch.multiple", "batch.size"):
+            losses.append(f"{path} = {value!r} has no key in torchtune's config")
+    if recipe.mask.rule in ("all", "turn_full", "assistant"):
+        last = recipe.mask.turns == "last" and recipe.mask.rule != "all"
+        if newest(preset):
+            keys["dataset", "masking_strategy"] = "train_on_all" if recipe.mask.rule == "all" else "train_on_last" if last else "train_on_assistant"
+        elif last:
+            losses.append("mask.turns = 'last' has no key in torchtune's config before 0.7")
+        else:
+            keys["dataset", "train_on_input"] = recipe.mask.rule == "all"
+    return keys, losses

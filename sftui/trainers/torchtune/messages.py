@@ -1,0 +1,161 @@
+"""How torchtune's dataset builders make messages of a row, and which conversations they refuse.
+
+Source: torchtune 0.6.1, torchtune/data/_messages.py (OpenAIToMessages, ShareGPTToMessages,
+InputOutputToMessages, AlpacaToMessages, validate_messages). torchtune is told the builder by its
+config; data.format stands for it: messages and sharegpt are chat_dataset, columns instruct_dataset,
+alpaca alpaca_dataset, text text_completion_dataset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sftui.conversations import Detected, detect
+from sftui.errors import ConversationError
+from sftui.model import Conversation, Kind, Message, Problem, Row
+from sftui.recipe import Data
+
+BUILDERS = {
+    "messages": "chat_dataset (openai)", "sharegpt": "chat_dataset (sharegpt)", "columns": "instruct_dataset",
+    "alpaca": "alpaca_dataset", "text": "text_completion_dataset",
+}
+COLUMNS: Mapping[str, Mapping[str, str]] = {
+    "messages": {"messages": "messages"}, "sharegpt": {"messages": "conversations"}, "columns": {"input": "input", "output": "output"},
+    "alpaca": {"instruction": "instruction", "input": "input", "output": "output"}, "text": {"text": "text"},
+}
+SHAREGPT_ROLES = {"system": "system", "human": "user", "gpt": "assistant"}
+_BEGIN = "Below is an instruction that describes a task"
+_REQUEST = "Write a response that appropriately completes the request.\n\n### Instruction:\n"
+
+
+def detect_builder(rows: Sequence[Row], data: Data) -> Detected:
+    """The builder that the recipe names; where it names none, the one that fits the columns."""
+    chosen, fields, reason = data.format, dict(data.fields), "torchtune is told so by its config"
+    if chosen == "prompt_completion":
+        chosen = "columns"
+    if chosen == "auto":
+        found = detect(rows, data)
+        if found.refused is not None:
+            return found
+        chosen = "columns" if found.format == "prompt_completion" else found.format
+        fields = {**found.fields, **fields}
+        reason = f"it fits the columns ({found.reason}); torchtune itself goes by its config"
+    if chosen not in BUILDERS:
+        return Detected("auto", refused=Problem(f"torchtune has no dataset builder for {chosen} rows", fix="give messages, columns or text"))
+    if chosen == "columns":
+        given = {"input": fields.get("input") or fields.get("prompt"), "output": fields.get("output") or fields.get("completion")}
+        fields = {name: column for name, column in given.items() if column}
+    wanted = {**COLUMNS[chosen], **{name: column for name, column in fields.items() if name in COLUMNS[chosen]}}
+    columns = {key for row in rows if isinstance(row.data, Mapping) for key in row.data}
+    missing = [column for name, column in wanted.items() if column not in columns and not (chosen == "alpaca" and name == "input")]
+    if missing and columns:
+        return Detected("auto", refused=Problem(f"torchtune's {BUILDERS[chosen]} stops: there is no column `{missing[0]}`", fix="set column_map in its config"))
+    if "image" in columns and chosen != "text":
+        return Detected("auto", refused=Problem("the dataset has images", why="sftui does not model torchtune's multimodal datasets"))
+    return Detected(chosen, wanted, {}, dict(data.role_map), f"torchtune: {BUILDERS[chosen]}; {reason}")
+
+
+def convert(row: Row, detected: Detected, new_system: str | None) -> Conversation:
+    """One row as torchtune's messages; ConversationError where its transform would raise."""
+    if detected.refused is not None:
+        raise ConversationError(detected.refused.what, why=detected.refused.why, fix=detected.refused.fix)
+    where, fields, kind = row.where or f"row {row.index}", detected.fields, detected.format
+    data = row.data
+    if not isinstance(data, Mapping):
+        raise ConversationError(row.problem or "the row is not a mapping of columns", where=where)
+    if kind == "text":
+        return Conversation(Kind.TEXT, kind, text=_text(data, fields["text"], where))
+    if kind == "alpaca":
+        messages = _alpaca(data, fields, where)
+    elif kind == "columns":
+        messages = [Message({"role": role, "content": _text(data, fields[name], where)}, fields[name]) for role, name in (("user", "input"), ("assistant", "output"))]
+    else:
+        messages = _turns(data, fields["messages"], where, kind == "sharegpt", detected.role_map, drop_system=new_system is not None)
+    if new_system is not None and kind != "alpaca":
+        messages.insert(0, Message({"role": "system", "content": new_system}, "new_system_prompt", trained=False))
+    return Conversation(Kind.CHAT, kind, messages=tuple(messages))
+
+
+def _turns(
+    data: Mapping[str, Any], column: str, where: str, sharegpt: bool, role_map: Mapping[str, str], *, drop_system: bool
+) -> list[Message]:
+    turns = data.get(column)
+    if not isinstance(turns, list) or not all(isinstance(turn, Mapping) for turn in turns):
+        raise ConversationError(f"`{column}` is no list of messages", where=where)
+    role_key, content_key = ("from", "value") if sharegpt else ("role", "content")
+    messages = []
+    for number, turn in enumerate(turns):
+        origin = f"{column}[{number}]"
+        for key in (role_key, content_key):
+            if key not in turn:
+                raise ConversationError(f"the message has no `{key}`", where=f"{where}, {origin}", why=f"torchtune raises KeyError '{key}'")
+        role = str(role_map.get(str(turn[role_key]), turn[role_key]))
+        if sharegpt and role not in SHAREGPT_ROLES.values():
+            if role not in SHAREGPT_ROLES:
+                raise ConversationError(f"torchtune's ShareGPT knows no role {role!r}", where=f"{where}, {origin}", why="it has system, human and gpt")
+            role = SHAREGPT_ROLES[role]
+        if drop_system and role == "system":
+            continue
+        messages.append(Message({"role": role, "content": _content(turn[content_key], f"{where}, {origin}", sharegpt)}, origin))
+    return messages
+
+
+def _content(value: Any, where: str, sharegpt: bool) -> Any:
+    """A text, or the texts of content parts (each is encoded alone)."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and not sharegpt:
+        if all(isinstance(part, Mapping) and part.get("type") == "text" and isinstance(part.get("text"), str) for part in value):
+            return [{"type": "text", "text": part["text"]} for part in value]
+        raise ConversationError("a content part is no text", where=where, why="sftui does not model torchtune's multimodal messages")
+    raise ConversationError("the content is neither text nor a list of parts", where=where,
+                            why="torchtune stops there, or takes over the content of the message before", fix="mend the row")
+
+
+def _alpaca(data: Mapping[str, Any], fields: Mapping[str, str], where: str) -> list[Message]:
+    instruction, output = _text(data, fields["instruction"], where), _text(data, fields["output"], where)
+    given = data.get(fields["input"])
+    if given:
+        prompt = f"{_BEGIN}, paired with an input that provides further context. {_REQUEST}{instruction}\n\n### Input:\n{given}\n\n### Response:\n"
+    else:
+        prompt = f"{_BEGIN}. {_REQUEST}{instruction}\n\n### Response:\n"
+    return [Message({"role": "user", "content": prompt}, fields["instruction"]), Message({"role": "assistant", "content": output}, fields["output"])]
+
+
+def _text(data: Mapping[str, Any], column: str, where: str) -> str:
+    value = data.get(column)
+    if not isinstance(value, str):
+        raise ConversationError(f"`{column}` is no text", where=where, why="torchtune cannot tokenize it", fix="mend the row")
+    return value
+
+
+def invalid(messages: Sequence[Message]) -> str | None:
+    """What `validate_messages` raises for a conversation, or None."""
+    if len(messages) < 2:
+        return f"a conversation needs at least two messages and this one has {len(messages)}"
+    last = "assistant"
+    for number, message in enumerate(messages):
+        if message.role == "assistant" and last != "user":
+            return f"message {number} is the assistant's but no user message stands before it"
+        if message.role == "user" and last == "user":
+            return f"messages {number - 1} and {number} are both the user's"
+        if message.role == "system" and number:
+            return f"message {number} is a system message, which must come first"
+        last = message.role
+    return None
+
+
+def flagged(messages: Sequence[Message], strategy: str, *, mask_system: bool) -> tuple[Message, ...]:
+    """The messages with `trained` set: strategy all, assistant or last; a flag already set stays."""
+    last = max((i for i, message in enumerate(messages) if message.role == "assistant"), default=-1)
+    found = []
+    for number, message in enumerate(messages):
+        trained = strategy == "all" or (message.role == "assistant" and (strategy == "assistant" or number == last))
+        if message.trained is not None:
+            trained = message.trained
+        if mask_system and message.role == "system":
+            trained = False
+        found.append(replace(message, trained=trained))
+    return tuple(found)

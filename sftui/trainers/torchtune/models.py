@@ -1,0 +1,262 @@
+"""torchtune's model tokenizers: which pieces a conversation is encoded in, without any jinja.
+
+Source: torchtune 0.6.1, torchtune/models/{qwen2,qwen2_5,llama3}/_tokenizer.py `tokenize_messages`,
+modules/transforms/tokenizers/_tiktoken.py, data/_prompt_templates.py. The SentencePiece models
+(gemma, llama2, mistral, phi3, t5) strip and prefix white space in ways of their own and are not modelled.
+"""
+
+from __future__ import annotations
+
+import threading
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sftui.errors import RecipeError
+from sftui.model import NOWHERE, Message, Part, Piece
+from sftui.templates import ChatTemplate
+from sftui.tokens import LoadedTokenizer
+from sftui.tokens.loaded import FastEngine
+
+JINJA = "hf"
+"""HuggingFaceModelTokenizer: tokenizer.json as it is, and its chat template."""
+MODELS = ("qwen2_5", "qwen2", "llama3", JINJA)
+UNMODELLED = ("gemma", "gemma2", "llama2", "code_llama2", "mistral", "phi3", "phi4", "t5", "clip", "qwen3")
+LONGEST_TEXT, LONGEST_RUN = 400_000, 25_000
+"""Characters that tiktoken is given at once, and of one kind (blank or not) in a row."""
+_WORDS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}%s| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+SPLITS = {"qwen2_5": _WORDS % "", "qwen2": _WORDS % "", "llama3": _WORDS % "{1,3}"}
+"""How each tokenizer cuts text before BPE, whatever tokenizer.json says: torchtune reads vocabulary and merges alone."""
+CANONICAL_PAD = 128004
+"""Llama 3's pad id in torchtune's table, where the loaded tokenizer names that token otherwise."""
+
+TEMPLATES: Mapping[str, Mapping[str, Sequence[str]]] = {
+    "ChatMLTemplate": {role: (f"<|im_start|>{role}\n", "<|im_end|>\n") for role in ("system", "user", "assistant")},
+    "GrammarErrorCorrectionTemplate": {"user": ("Correct this to standard English: ", "\n---\nCorrected: ")},
+    "SummarizeTemplate": {"user": ("Summarize this dialogue:\n", "\n---\nSummary:\n")},
+    "QuestionAnswerTemplate": {"user": ("Question: ", "\n\nAnswer: ")},
+}
+_LOCK = threading.Lock()
+
+
+def model_of(template: str, tokenizer: LoadedTokenizer) -> str:
+    """The model tokenizer that render.template names, or the one whose special tokens the tokenizer has."""
+    kind, _, name = template.partition("/")
+    if kind == "torchtune" and name in MODELS:
+        return name
+    if kind == "torchtune":
+        why = "its SentencePiece encoding has rules of its own" if name in UNMODELLED else "torchtune has no such tokenizer that sftui knows"
+        raise RecipeError(f"sftui does not model torchtune's {name} tokenizer", why=why, fix=f"choose one of {', '.join(MODELS)}")
+    if template != "tokenizer":
+        raise RecipeError("torchtune renders with its own code, not with a chat template", fix=f"set render.template to torchtune/{MODELS[0]}")
+    if tokenizer.token_id("<|start_header_id|>") is not None:
+        return "llama3"
+    if tokenizer.token_id("<|im_start|>") is not None:
+        return "qwen2_5" if tokenizer.token_id("<tool_call>") is not None else "qwen2"
+    raise RecipeError("sftui does not know which of torchtune's tokenizers this is", why="it has the special tokens of none that sftui models",
+                      fix=f"set render.template to one of {', '.join('torchtune/' + name for name in MODELS)}")
+
+
+def reading_files(model: str, tokenizer: LoadedTokenizer) -> LoadedTokenizer:
+    """The tokenizer as torchtune makes it of vocabulary and merges: with the model's own cutting of text.
+
+    The same one where tokenizer.json cuts so already; RecipeError where it is no byte-level BPE.
+    """
+    import json
+
+    from tokenizers import Regex, Tokenizer, models, pre_tokenizers
+
+    if model == JINJA:
+        return tokenizer
+    engine = tokenizer.engine
+    if not isinstance(engine, FastEngine) or not isinstance(engine.backend.model, models.BPE):
+        raise RecipeError(f"torchtune's {model} tokenizer cannot read this one", why="it needs a byte-level BPE with vocabulary and merges",
+                          fix="choose another with render.template")
+    cut = json.loads(engine.backend.pre_tokenizer.__getstate__()) if engine.backend.pre_tokenizer is not None else {}
+    first = cut.get("pretokenizers", [{}])[0]
+    if first.get("pattern") == {"Regex": SPLITS[model]} and engine.backend.model.ignore_merges == (model == "llama3"):
+        return tokenizer
+    backend = Tokenizer.from_str(engine.backend.to_str())
+    backend.pre_tokenizer = pre_tokenizers.Sequence([
+        pre_tokenizers.Split(Regex(SPLITS[model]), "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+    ])
+    backend.normalizer = None
+    backend.model.ignore_merges = model == "llama3"
+    return LoadedTokenizer(tokenizer.facts, FastEngine(backend))
+
+
+def special_id(tokenizer: LoadedTokenizer, text: str) -> int:
+    """The id of a special token that torchtune inserts; RecipeError where the tokenizer has none."""
+    found = tokenizer.token_id(text)
+    if found is None:
+        raise RecipeError(f"the tokenizer has no {text}", why="torchtune's tokenizer puts it into every row", fix="choose another with render.template")
+    return found
+
+
+def eos_id(model: str, tokenizer: LoadedTokenizer) -> int:
+    """The id that ends every row."""
+    if model == JINJA:
+        return special_id(tokenizer, tokenizer.facts.eos_token or "EOS")
+    return special_id(tokenizer, "<|end_of_text|>" if model == "llama3" else "<|im_end|>")
+
+
+def pad_id(model: str, tokenizer: LoadedTokenizer) -> int:
+    """What padded_collate_sft pads with: the model tokenizer's pad_id."""
+    if model == JINJA:
+        return special_id(tokenizer, tokenizer.facts.pad_token or "pad token")
+    if model != "llama3":
+        return special_id(tokenizer, "<|endoftext|>")
+    named = tokenizer.token_id("<|finetune_right_pad_id|>")
+    if named is not None:
+        return named
+    if tokenizer.token_id("<|begin_of_text|>") == 128000:
+        return CANONICAL_PAD
+    return special_id(tokenizer, "<|finetune_right_pad_id|>")
+
+
+def chat_pieces(model: str, messages: Sequence[Message], tokenizer: LoadedTokenizer, template: Any) -> tuple[Piece, ...]:
+    """A conversation as the pieces that `tokenize_messages` encodes one by one, EOS last."""
+    return _llama3(messages, tokenizer, template) if model == "llama3" else _qwen(model, messages, tokenizer, template)
+
+
+def text_pieces(model: str, text: str, tokenizer: LoadedTokenizer, *, add_eos: bool) -> tuple[Piece, ...]:
+    """Plain text as `encode(text, add_bos=True, add_eos=…)`; Llama 3 makes nothing at all of an empty text."""
+    if model == JINJA:
+        raise RecipeError("sftui does not model text_completion_dataset with HuggingFaceModelTokenizer", fix="choose another with render.template")
+    if model != "llama3":
+        body = [Piece(unicodedata.normalize("NFC", text), NOWHERE, Part.CONTENT)]
+    elif not text:
+        return ()
+    else:
+        body = [_inserted("<|begin_of_text|>", NOWHERE, Part.BOS, tokenizer), *_plain(text, NOWHERE, Part.CONTENT, tokenizer)]
+    if add_eos:
+        body.append(_inserted("<|end_of_text|>" if model == "llama3" else "<|im_end|>", NOWHERE, Part.TERMINATOR, tokenizer))
+    return tuple(body)
+
+
+def _qwen(model: str, messages: Sequence[Message], tokenizer: LoadedTokenizer, template: Any) -> tuple[Piece, ...]:
+    """Header, content and footer of each message; the last assistant message has EOS for its footer."""
+    if isinstance(template, str) and template.endswith("ChatMLTemplate"):
+        raise RecipeError("torchtune refuses ChatMLTemplate with the Qwen tokenizers", why="they write <|im_start|> themselves", fix="remove prompt_template")
+    pieces: list[Piece] = []
+    for number, message in enumerate(messages):
+        role = message.role
+        if role != "ipython":
+            pieces += [_inserted("<|im_start|>", number, Part.HEADER, tokenizer), Piece(f"{role}\n", number, Part.HEADER)]
+        elif model == "qwen2_5":
+            raise RecipeError("sftui does not model torchtune's ipython messages", fix="remove them")
+        pieces += [Piece(unicodedata.normalize("NFC", text), number, part) for text, part in _items(messages, number, template)]
+        if role != "ipython" and (role != "assistant" or number < len(messages) - 1):
+            pieces += [_inserted("<|im_end|>", number, Part.TERMINATOR, tokenizer), Piece("\n", number, Part.SEPARATOR)]
+    pieces.append(_inserted("<|im_end|>", len(messages) - 1, Part.TERMINATOR, tokenizer))
+    return tuple(pieces)
+
+
+def _llama3(messages: Sequence[Message], tokenizer: LoadedTokenizer, template: Any) -> tuple[Piece, ...]:
+    """BOS, then header, stripped content and <|eot_id|> of each message, then EOS; special tokens in texts stay text."""
+    pieces = [_inserted("<|begin_of_text|>", NOWHERE, Part.BOS, tokenizer)]
+    for number, message in enumerate(messages):
+        pieces.append(_inserted("<|start_header_id|>", number, Part.HEADER, tokenizer))
+        pieces += _plain(message.role.strip(), number, Part.HEADER, tokenizer)
+        pieces.append(_inserted("<|end_header_id|>", number, Part.HEADER, tokenizer))
+        pieces.append(Piece("\n\n", number, Part.HEADER))
+        for text, part in _items(messages, number, template):
+            pieces += _plain(text.strip(), number, part, tokenizer)
+        pieces.append(_inserted("<|eot_id|>", number, Part.TERMINATOR, tokenizer))
+    pieces.append(_inserted("<|end_of_text|>", NOWHERE, Part.INJECTED, tokenizer))
+    return tuple(pieces)
+
+
+def jinja_pieces(messages: Sequence[Message], tokenizer: LoadedTokenizer, template: ChatTemplate) -> tuple[Piece, ...]:
+    """What each message adds to the ids of the conversation rendered up to it; the last one with the generation prompt."""
+    pieces: list[Piece] = []
+    ids_before, text_before = 0, ""
+    turns = [{"role": message.role, "content": message.content if isinstance(message.content, str) else message.content[0]["text"]} for message in messages]
+    facts = tokenizer.facts
+    for number in range(len(turns)):
+        text = template.text(turns[: number + 1], add_generation_prompt=number == len(turns) - 1, variables=facts.special_tokens)[0]
+        ids = tokenizer.encode(text, add_special_tokens=facts.adds_bos).ids
+        if facts.bos_id is not None and not facts.adds_bos:
+            ids = (facts.bos_id, *ids)
+        added = text.removeprefix(text_before) if text.startswith(text_before) else ""
+        pieces.append(Piece(added, number, Part.CONTENT, ids=ids[ids_before:]))
+        ids_before, text_before = len(ids), text
+    if facts.eos_token is not None:
+        pieces.append(_inserted(facts.eos_token, NOWHERE, Part.INJECTED, tokenizer))
+    return tuple(pieces)
+
+
+def _items(messages: Sequence[Message], number: int, template: Any) -> list[tuple[str, Part]]:
+    """The texts of a message, each encoded alone: what the prompt template puts before and after, and the content."""
+    message = messages[number]
+    content = message.content
+    texts = [content] if isinstance(content, str) else [part["text"] for part in content]
+    before, after = _around(template, message.role)
+    named = template if isinstance(template, str) else ""
+    if named.endswith("ChatMLTemplate") and message.role == "assistant" and number == len(messages) - 1 and not "".join(texts):
+        after = ""
+    found = [(text, Part.CONTENT) for text in texts]
+    return [*([(before, Part.HEADER)] if before else []), *found, *([(after, Part.SEPARATOR)] if after else [])]
+
+
+def _around(template: Any, role: str) -> tuple[str, str]:
+    if template is None:
+        return "", ""
+    if isinstance(template, str):
+        name = template.rpartition(".")[2]
+        known = TEMPLATES.get(name)
+        if known is None:
+            raise RecipeError(f"sftui does not know torchtune's prompt template {template}", fix=f"choose one of {', '.join(TEMPLATES)}, or write it as a mapping")
+        if name == "ChatMLTemplate" and role not in (*known, "ipython"):
+            raise RecipeError(f"torchtune's ChatMLTemplate knows no role {role!r}", fix="rename the role")
+    elif isinstance(template, Mapping):
+        known = template
+    else:
+        raise RecipeError("prompt_template is neither a name nor a mapping of roles", fix="write {role: [before, after]}")
+    pair = known.get(role) or ("", "")
+    if isinstance(pair, str) or len(pair) != 2:
+        raise RecipeError(f"prompt_template of `{role}` is no pair of texts", fix="write [before, after]")
+    return str(pair[0] or ""), str(pair[1] or "")
+
+
+def _inserted(text: str, message: int, part: Part, tokenizer: LoadedTokenizer) -> Piece:
+    return Piece(text, message, part, ids=(special_id(tokenizer, text),))
+
+
+def _plain(text: str, message: int, part: Part, tokenizer: LoadedTokenizer) -> list[Piece]:
+    """Text that tiktoken encodes: cut where a run is too long, and the texts of special tokens taken as plain text."""
+    pieces = []
+    for at in range(0, len(text), LONGEST_TEXT):
+        for piece in _short_runs(text[at : at + LONGEST_TEXT]):
+            special = any(content and content in piece for content, _ in tokenizer.engine.added().values()) if "<" in piece else False
+            pieces.append(Piece(piece, message, part, ids=_unspecial(piece, tokenizer) if special else None))
+    return pieces
+
+
+def _short_runs(text: str) -> list[str]:
+    if len(text) <= LONGEST_RUN:
+        return [text]
+    found, start, run, blank = [], 0, 0, text[0].isspace()
+    for at, char in enumerate(text):
+        if char.isspace() != blank:
+            run, blank = 1, not blank
+            continue
+        run += 1
+        if run > LONGEST_RUN:
+            found.append(text[start:at])
+            start, run = at, 1
+    return [*found, text[start:]]
+
+
+def _unspecial(text: str, tokenizer: LoadedTokenizer) -> tuple[int, ...]:
+    """The ids of a text in which special tokens are ordinary text, as tiktoken encodes it here."""
+    engine = tokenizer.engine
+    if not isinstance(engine, FastEngine):
+        raise RecipeError("the text holds a special token", why="torchtune encodes it as plain text, which this slow tokenizer cannot", fix="use a fast tokenizer")
+    with _LOCK:
+        before = engine.backend.encode_special_tokens
+        engine.backend.encode_special_tokens = True
+        try:
+            return tokenizer.encode(text).ids
+        finally:
+            engine.backend.encode_special_tokens = before

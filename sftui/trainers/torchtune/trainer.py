@@ -1,0 +1,306 @@
+"""torchtune 0.6.1 and 0.7: per-message tokenization and a mask by message, header included.
+
+Source: torchtune 0.6.1 (torchtune/models/*/_tokenizer.py, data/_messages.py, datasets/_sft.py,
+_text_completion.py, data/_collate.py) and 0.7.0 as recorded in the goldens (masking strategies,
+truncation_type, labels stored shifted). The recipe stands for the config so: data.format the
+dataset builder (see `messages`), render.template `torchtune/MODEL` the model tokenizer (`tokenizer`:
+by its special tokens), length.max max_seq_len, length.over truncation_type, mask.rule `all` and
+`turn_full` with mask.turns the masking strategy (`auto`: the builder's own), render.inject_system
+new_system_prompt, tokenize.append_eos add_eos of text, mask.options `prompt_template` and
+`split_across_pack`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sftui.conversations import Detected
+from sftui.errors import RecipeError
+from sftui.labels import within
+from sftui.model import (
+    IGNORE_INDEX,
+    Batch,
+    Conversation,
+    Example,
+    Kind,
+    Labels,
+    Pack,
+    Part,
+    Piece,
+    Reason,
+    Rendered,
+    Row,
+    Span,
+    Tokens,
+)
+from sftui.recipe import Batch as BatchOptions
+from sftui.recipe import Data, Length, Loss, Mask, Recipe, Tokenize
+from sftui.recipe import Pack as PackOptions
+from sftui.templates import ChatTemplate, choose_template, compile_template
+from sftui.tokens import LoadedTokenizer, tokenize
+from sftui.trainers import versions
+from sftui.trainers.base import Shaped, Toolbox, Trainer, pick_template
+from sftui.trainers.config import OpenedConfig, WrittenConfig
+from sftui.trainers.torchtune import messages as message_rules
+from sftui.trainers.torchtune.models import (
+    JINJA,
+    chat_pieces,
+    eos_id,
+    jinja_pieces,
+    model_of,
+    pad_id,
+    reading_files,
+    text_pieces,
+)
+from sftui.trainers.torchtune.packing import pack_sequential
+
+WHOLE_DATASET = 1_000_000_000
+"""torchtune packs all rows together, in order."""
+
+
+class Torchtune(Trainer):
+    """Chat, instruct, Alpaca and text datasets with the Qwen and Llama 3 tokenizers."""
+
+    name = "torchtune"
+    versions = ("0.7", "0.6.1")
+
+    def preset(self, version: str | None = None) -> Recipe:
+        name = f"{self.name}@{version or self.versions[0]}"
+        number = versions.of_preset(name, self.versions, self.name)
+        if not versions.at_least(number, (0, 6)):
+            raise RecipeError(f"sftui knows no rules of torchtune {version}", fix="say torchtune@0.7 or torchtune@0.6.1")
+        return Recipe(
+            preset=name,
+            data=Data(role_map={}, strict_turns="error"),
+            tokenize=Tokenize(mode="per_part", append_eos="always"),
+            mask=Mask(rule="auto"),
+            length=Length(coerce_last_to_eos=True),
+            pack=PackOptions(group=WHOLE_DATASET),
+            batch=BatchOptions(size=2, pad_side="right", attention="none"),
+            loss=Loss(shift="preshifted" if versions.at_least(number, (0, 7)) else "internal"),
+        )
+
+    def notes(self, recipe: Recipe) -> tuple[str, ...]:
+        newer = versions.unknown_newer(versions.of_preset(recipe.preset, self.versions, self.name), self.versions, "torchtune")
+        found = [newer] if newer else []
+        if shifts(recipe):
+            found.append("torchtune 0.7 stores each label one place earlier, with -100 at the end; labels are shown un-shifted here, and shifted in a batch")
+        if recipe.length.max is not None:
+            found.append("with max_seq_len set torchtune masks the last token of every row, even where nothing is cut")
+        if recipe.render.template == f"torchtune/{JINJA}":
+            found.append("no dataset of torchtune 0.7.0 can call HuggingFaceModelTokenizer; shown is what its tokenize_messages makes")
+        return tuple(found)
+
+    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
+        return message_rules.detect_builder(rows, recipe.data)
+
+    def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
+        return message_rules.convert(row, detected, recipe.render.inject_system)
+
+    def tokenizer_of(self, tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
+        """torchtune cuts text by the model's own rule; special tokens of the recipe do not reach it."""
+        tokenizer = super().tokenizer_of(tokenizer, recipe)
+        return reading_files(model_of(recipe.render.template, tokenizer), tokenizer)
+
+    def own_template(self, name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> ChatTemplate:
+        """The tokenizer's own for the jinja tokenizer; else a stand-in, as rows are rendered from pieces."""
+        if model_of(f"torchtune/{name}", tokenizer) == JINJA:
+            return compile_template(choose_template(tokenizer.facts.chat_templates)[1], f"{tokenizer.facts.name} (torchtune/{name})")
+        return compile_template("{# torchtune renders messages in its own code, not with a chat template #}", f"torchtune/{name}")
+
+    def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
+        if conversation.kind is not Kind.CHAT:
+            return Shaped(conversation)
+        wrong = message_rules.invalid(conversation.messages)
+        if wrong is not None:
+            raise RecipeError(f"torchtune stops the run at this row: {wrong}", fix="remove the row or mend its turns")
+        marked = message_rules.flagged(conversation.messages, strategy(conversation, recipe), mask_system=shifts(recipe))
+        return Shaped(replace(conversation, messages=marked))
+
+    def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
+        conversation = shaped.conversation
+        model = model_of(recipe.render.template, tools.tokenizer)
+        if conversation.kind is Kind.TEXT:
+            pieces = text_pieces(model, conversation.text or "", tools.tokenizer, add_eos=recipe.tokenize.append_eos != "never")
+        elif model == JINJA:
+            if not shifts(recipe):
+                raise RecipeError("torchtune 0.6.1 has no HuggingFaceModelTokenizer", why="it came with 0.7", fix="choose another with render.template")
+            pieces = jinja_pieces(conversation.messages, tools.tokenizer, pick_template(conversation, tools))
+        else:
+            pieces = chat_pieces(model, conversation.messages, tools.tokenizer, recipe.mask.options.get("prompt_template"))
+        return Rendered("".join(piece.text for piece in pieces), spans_of(pieces), pieces=pieces)
+
+    def tokenize(self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> Tokens:
+        return tokenize(rendered, tools.tokenizer, Tokenize(mode="per_part"))
+
+    def label(
+        self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
+    ) -> tuple[Tokens, Labels]:
+        conversation, n = shaped.conversation, len(tokens)
+        if conversation.kind is Kind.TEXT:
+            flags, reasons = [True] * n, [Reason.WHOLE] * n
+            # The text's own cut leaves room for one token that never comes, and puts no EOS there.
+            limit = recipe.length.max
+            kept = list(range(n if limit is None else min(n, limit - 1)))
+        else:
+            flags, reasons = message_mask(tokens, conversation, strategy(conversation, recipe))
+            kept = self._kept(tokens, conversation, recipe)
+            model = model_of(recipe.render.template, tools.tokenizer)
+            if (recipe.length.max is not None or model == JINJA) and kept:
+                last, eos = kept[-1], eos_id(model, tools.tokenizer)
+                tokens = with_id(tokens, last, eos, tools.tokenizer)
+                flags[last], reasons[last] = False, Reason.FORCED
+        inside = set(kept)
+        for i in range(n):
+            if i not in inside:
+                flags[i], reasons[i] = False, Reason.TRUNCATED
+        if shifts(recipe) and kept and flags[kept[0]]:
+            flags[kept[0]], reasons[kept[0]] = False, Reason.FIRST_OF_DOCUMENT
+        labels = tuple(i if on else IGNORE_INDEX for i, on in zip(tokens.input_ids, flags))
+        return tokens, Labels(labels, tuple(reasons), ranges(kept))
+
+    def _kept(self, tokens: Tokens, conversation: Conversation, recipe: Recipe) -> list[int]:
+        """The positions that stay: no message is added after the one that reaches max_seq_len, EOS always is, then the cut."""
+        n, limit = len(tokens), recipe.length.max
+        if limit is None:
+            return list(range(n))
+        left = recipe.length.over == "cut_left"
+        if left and not shifts(recipe):
+            raise RecipeError("torchtune 0.6.1 cuts on the right only", why="truncation_type came with 0.7", fix="set length.over to cut_right")
+        if recipe.length.over not in ("cut_right", "cut_left"):
+            raise RecipeError(f"torchtune has no length.over {recipe.length.over}", fix="set it to cut_right or cut_left")
+        owners = tokens.messages[: n - 1]
+        end = n - 1
+        stops = recipe.render.template != f"torchtune/{JINJA}"
+        for number in range(len(conversation.messages) if stops else 0):
+            upto = max((i + 1 for i, owner in enumerate(owners) if owner == number), default=0)
+            if upto >= limit:
+                end = upto
+                break
+        places = [*range(end), n - 1]
+        return places[-limit:] if left else places[:limit]
+
+    def examples(
+        self, tokens: Tokens, labels: Labels, shaped: Shaped, recipe: Recipe, tools: Toolbox
+    ) -> tuple[Example, ...]:
+        """The row un-shifted: since 0.7 it is stored with as many ids, each label one place earlier (see `stored`)."""
+        ids, kept = within(labels.kept, tokens.input_ids), within(labels.kept, labels.labels)
+        return (Example(ids, kept, (1,) * len(ids)),)
+
+    def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
+        """padded_collate_sft: to the right, no attention mask; 0.7 pads a full block more where the width fits already."""
+        pad = pad_id(model_of(recipe.render.template, tools.tokenizer), tools.tokenizer)
+        lengths = tuple(len(example.input_ids) for example in examples)
+        width, multiple = max(lengths), recipe.batch.multiple or 1
+        if multiple > 1 and not shifts(recipe):
+            raise RecipeError("torchtune 0.6.1 cannot pad to a multiple", why="pad_to_multiple_of came with 0.7", fix="set batch.multiple to null")
+        if multiple > 1:
+            width += multiple - width % multiple
+
+        def padded(values: Sequence[int], filler: int) -> tuple[int, ...]:
+            return (*values, *[filler] * (width - len(values)))
+
+        return Batch(
+            rows=tuple(rows), lengths=lengths, input_ids=tuple(padded(one.input_ids, pad) for one in examples),
+            labels=tuple(stored(padded(one.labels, recipe.batch.labels_pad), recipe) for one in examples), attention_mask=None,
+        )
+
+    def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> tuple[Pack, ...]:
+        if recipe.length.max is None:
+            raise RecipeError("torchtune cannot pack without max_seq_len", fix="set length.max")
+        return pack_sequential(examples, recipe.length.max, split=bool(recipe.mask.options.get("split_across_pack")))
+
+    def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
+        """padded_collate_packed: the packs stacked; documents are kept apart by a block-causal mask that is made on the way."""
+        return Batch(
+            rows=tuple(range(len(packs))), lengths=tuple(sum(end - start for _, start, end in pack.documents) for pack in packs),
+            input_ids=tuple(pack.input_ids for pack in packs), labels=tuple(stored(pack.labels, recipe) for pack in packs),
+            attention_mask=None, position_ids=tuple(pack.position_ids or () for pack in packs),
+            notes=("the attention mask is block-causal: documents of a pack do not see each other",),
+        )
+
+    def read_config(self, path: str, text: str, version: str | None = None) -> OpenedConfig:
+        from sftui.trainers.torchtune.config import read
+
+        return read(path, text, self.preset(version))
+
+    def write_config(self, recipe: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
+        from sftui.trainers.torchtune.config import write
+
+        return write(recipe, self.preset(recipe.preset.partition("@")[2] or None), opened, facts)
+
+
+def shifts(recipe: Recipe) -> bool:
+    """Whether the rules of 0.7 hold: labels stored shifted, system always masked, truncation_type."""
+    return versions.at_least(versions.of_preset(recipe.preset, Torchtune.versions, Torchtune.name), (0, 7))
+
+
+def strategy(conversation: Conversation, recipe: Recipe) -> str:
+    """all, assistant or last; RecipeError for a mask rule that torchtune does not have."""
+    rule = recipe.mask.rule
+    if rule == "auto":
+        return "all" if conversation.format == "alpaca" else "assistant"
+    if rule == "all":
+        return "all"
+    if rule in ("turn_full", "assistant"):
+        return "last" if recipe.mask.turns == "last" else "assistant"
+    raise RecipeError(f"torchtune has no mask.rule {rule}", why="it trains whole messages", fix="set it to auto, all or turn_full")
+
+
+def message_mask(tokens: Tokens, conversation: Conversation, chosen: str) -> tuple[list[bool], list[Reason]]:
+    """Trained by message, header and footer included; what belongs to no message (BOS, Llama's EOS) is masked."""
+    flags, reasons = [], []
+    for owner, part in zip(tokens.messages, tokens.parts):
+        trained = owner >= 0 and bool(conversation.messages[owner].trained)
+        if trained:
+            reason = Reason.WHOLE if chosen == "all" else Reason.TERMINATOR if part is Part.TERMINATOR else Reason.ASSISTANT
+        elif owner < 0:
+            reason = Reason.FORCED
+        else:
+            reason = Reason.EARLIER if chosen == "last" and conversation.messages[owner].role == "assistant" else Reason.ROLE
+        flags.append(trained)
+        reasons.append(reason)
+    return flags, reasons
+
+
+def with_id(tokens: Tokens, place: int, token: int, tokenizer: LoadedTokenizer) -> Tokens:
+    """The tokens with another id at one place: EOS takes the place of the last token of a cut row."""
+    if tokens.input_ids[place] == token:
+        return tokens
+
+    def put(values: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
+        return (*values[:place], value, *values[place + 1 :])
+
+    return replace(
+        tokens, input_ids=put(tokens.input_ids, token), pieces=put(tokens.pieces, tokenizer.piece(token)),
+        surfaces=put(tokens.surfaces, tokenizer.surface(token)), special=put(tokens.special, tokenizer.is_special(token)),
+        parts=put(tokens.parts, Part.INJECTED),
+    )
+
+
+def ranges(places: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """Ascending positions as half-open ranges; one empty range where there are none."""
+    found: list[tuple[int, int]] = []
+    for place in places:
+        if found and found[-1][1] == place:
+            found[-1] = (found[-1][0], place + 1)
+        else:
+            found.append((place, place + 1))
+    return tuple(found) or ((0, 0),)
+
+
+def stored(labels: tuple[int, ...], recipe: Recipe) -> tuple[int, ...]:
+    """Labels as the trainer's batch holds them: one place earlier since 0.7."""
+    return (*labels[1:], IGNORE_INDEX) if shifts(recipe) else labels
+
+
+def spans_of(pieces: Sequence[Piece]) -> tuple[Span, ...]:
+    """The pieces' places in their joined text."""
+    spans, at = [], 0
+    for piece in pieces:
+        if piece.text:
+            spans.append(Span(at, at + len(piece.text), piece.message, piece.part))
+        at += len(piece.text)
+    return tuple(spans)

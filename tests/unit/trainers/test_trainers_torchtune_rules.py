@@ -1,0 +1,116 @@
+"""torchtune's tricky rules: packing, truncation, Llama's plain special tokens, what its messages refuse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sftui import pipeline
+from sftui.errors import RecipeError
+from sftui.model import Example, Inspection, Reason, Row
+from sftui.recipe import changed
+from sftui.tokens import load_tokenizer
+from sftui.trainers import preset
+from sftui.trainers.torchtune.models import LONGEST_RUN, _short_runs
+from sftui.trainers.torchtune.packing import pack_sequential
+
+LENGTHS = st.lists(st.integers(1, 9), min_size=1, max_size=12)
+CHAT = {"messages": [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Say <|eot_id|> now"}]}
+
+
+def examples(lengths: list[int]) -> list[Example]:
+    return [Example(tuple(range(10 * i, 10 * i + n)), tuple(range(10 * i, 10 * i + n)), (1,) * n) for i, n in enumerate(lengths)]
+
+
+@given(LENGTHS, st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_packs_hold_every_token_once_in_order(lengths: list[int], split: bool) -> None:
+    rows = examples(lengths)
+    packs = pack_sequential(rows, 10, split=split)
+    inside = [i for pack in packs for i in pack.input_ids[: sum(end - start for _, start, end in pack.documents)]]
+    assert inside == [i for row in rows for i in row.input_ids]
+    assert all(len(pack.input_ids) == len(pack.labels) == len(pack.position_ids or ()) == 10 for pack in packs)
+    if split:
+        assert all(sum(end - start for _, start, end in pack.documents) == 10 for pack in packs[:-1])
+    else:
+        assert all(start == 0 for pack in packs for _, start, _ in pack.documents)
+
+
+def test_a_row_longer_than_a_pack_stops_torchtune_unless_it_is_split() -> None:
+    with pytest.raises(RecipeError, match="torchtune stops"):
+        pack_sequential(examples([9, 4]), 5, split=False)
+    assert [pack.documents for pack in pack_sequential(examples([9, 4]), 5, split=True)] == [((0, 0, 5),), ((0, 5, 9), (1, 0, 1)), ((1, 1, 4),)]
+
+
+def inspected(row: dict[str, Any], version: str = "0.6.1", tokenizer: str = "builtin:llama3", **knobs: Any) -> Inspection:
+    recipe = preset(f"torchtune@{version}")
+    for path, value in knobs.items():
+        recipe = changed(recipe, path.replace("__", "."), value)
+    tools = pipeline.make_toolbox(recipe, load_tokenizer(tokenizer, mode="provisional"))
+    rows = [Row(0, row, "", "row 0")]
+    detected = pipeline.detect(rows, recipe)
+    return pipeline.inspect(rows[0], detected, recipe, tools)
+
+
+def test_llama_takes_special_tokens_in_texts_as_plain_text() -> None:
+    one = inspected(CHAT)
+    assert one.tokens is not None and one.problem is None, one.problem
+    assert one.tokens.pieces.count("<|eot_id|>") == 2  # the two that end the messages
+    assert one.rendered is not None and "Say <|eot_id|> now" in one.rendered.text
+
+
+def test_bos_and_eos_of_llama_are_never_trained() -> None:
+    one = inspected(CHAT, mask__rule="all")
+    assert one.labels is not None
+    assert one.labels.reasons[0] is Reason.FORCED and one.labels.reasons[-1] is Reason.FORCED
+    assert all(label != -100 for label in one.labels.labels[1:-1])
+
+
+@pytest.mark.parametrize("version", ["0.6.1", "0.7"])
+def test_a_set_length_masks_the_last_token_though_nothing_is_cut(version: str) -> None:
+    free, bound = inspected(CHAT, version, "builtin:chatml"), inspected(CHAT, version, "builtin:chatml", length__max=4096)
+    assert free.example is not None and bound.example is not None
+    assert bound.example.input_ids == free.example.input_ids
+    assert (free.example.labels[-1] != -100, bound.example.labels[-1]) == (True, -100)
+
+
+def test_cut_left_needs_0_7() -> None:
+    refused = inspected(CHAT, length__over="cut_left", length__max=5)
+    assert refused.problem is not None and "0.6.1" in refused.problem.what
+    cut = inspected(CHAT, "0.7", length__over="cut_left", length__max=5)
+    assert cut.example is not None and len(cut.example.input_ids) == 5
+
+
+@pytest.mark.parametrize(("messages", "words"), [
+    ([{"role": "user", "content": "a"}], "at least two"),
+    ([{"role": "assistant", "content": "a"}, {"role": "user", "content": "b"}], "no user message"),
+    ([{"role": "user", "content": "a"}, {"role": "system", "content": "b"}], "must come first"),
+    ([{"role": "user", "content": "a"}, {"role": "user", "content": "b"}], "both the user's"),
+    ([{"role": "user", "content": "a"}, {"role": "assistant", "content": None}], "neither text"),
+])
+def test_what_stops_torchtune(messages: list[dict[str, Any]], words: str) -> None:
+    one = inspected({"messages": messages})
+    assert one.example is None and one.problem is not None and words in one.problem.sentence()
+
+
+def test_a_tokenizer_that_is_not_modelled_is_said() -> None:
+    with pytest.raises(RecipeError, match="gemma"):
+        inspected(CHAT, render__template="torchtune/gemma")
+    with pytest.raises(RecipeError, match="not with a chat template"):
+        inspected(CHAT, render__template="builtin:chatml")
+
+
+def test_a_system_message_is_trained_by_0_6_and_not_by_0_7() -> None:
+    row = {"messages": [{"role": "system", "content": "Be brief"}, *CHAT["messages"]]}
+    trained = [inspected(row, version, mask__rule="all").trained for version in ("0.6.1", "0.7")]
+    assert trained[0] > trained[1]
+
+
+@given(st.text(alphabet="ab \n", max_size=60))
+def test_long_runs_are_cut_and_nothing_is_lost(text: str) -> None:
+    whole = text + "x" * (LONGEST_RUN + 10) + text
+    parts = _short_runs(whole)
+    assert "".join(parts) == whole and len(parts) == 2
