@@ -118,7 +118,7 @@ def test_a_line_over_the_limit_is_clipped_and_never_read_whole(tmp_path: Path) -
     row = source.row(1)
     assert row.data is None and len(row.raw) == RAW_LIMIT and row.raw.startswith('{"a": "xxx')
     assert row.problem is not None
-    assert "20,000,010 bytes" in row.problem and "5,000,000" in row.problem and "row_limit" in row.problem
+    assert "20,000,010 bytes" in row.problem and "5,000,000" in row.problem and "--row-limit" in row.problem
     assert source.row(2).data == {"a": 3}
     assert finish(source) == 3
 
