@@ -1,0 +1,162 @@
+"""`sftui verify` with stub runners: what it asks, what it prints, and what it says where it cannot.
+
+The stub answers with what sftui itself would say, so that a fault put into a rule shows; the real
+trainers are asked in tests/parity.
+"""
+
+from __future__ import annotations
+
+import json
+import stat
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sftui.cli.loading import loaded_session
+from sftui.recipe import changed
+from sftui.trainers import preset
+from sftui.trainers.verify import installed, session
+from sftui.workspace.options import OpenOptions
+
+TURNS = [("user", "Hello?"), ("assistant", "Hi."), ("user", "And?"), ("assistant", "Well.")]
+GOOD = [{"messages": [{"role": role, "content": text} for role, text in TURNS[:n]]} for n in (2, 4, 2)]
+
+
+class Stub:
+    """A trainer that does what sftui's rules say at the time it is made."""
+
+    def __init__(self, path: Path, monkeypatch: pytest.MonkeyPatch, version: str = "0.19.0") -> None:
+        recipe = changed(preset("axolotl@0.19"), "tokenizer.name", "builtin:chatml")
+        opened = loaded_session(OpenOptions((str(path),), recipe=recipe))
+        self.rows = [(one.row.index, one.example) for one in opened.all_rows()]
+        opened.close()
+        self.asked: list[dict[str, Any]] = []
+        self.error: dict[str, str] | None = None
+        monkeypatch.setattr(installed, "installed_version", lambda python, trainer: version)
+        monkeypatch.setattr(session, "ask", self.answer)
+
+    def answer(self, python: Path, trainer: str, requests: list[Mapping[str, Any]], errors: Any) -> Any:
+        [request] = requests
+        held = {**request, "files": {p.name: p.read_text() for p in Path(request["output"]).parent.glob("*.yml")},
+                "tokenizer_files": sorted(p.name for p in Path(request["tokenizer"]).iterdir())}
+        self.asked.append(held)
+        records: list[dict[str, Any]] = [{"kind": "head", "rows_in": len(request["rows"]), "error": self.error, "trainer": trainer}]
+        for row, example in self.rows if self.error is None else []:
+            if example is not None:
+                records.append({"kind": "row", "row": row, "input_ids": list(example.input_ids), "labels": list(example.labels)})
+        Path(request["output"]).write_text("".join(json.dumps(record) + "\n" for record in records))
+        yield {"error": self.error}
+
+
+@pytest.fixture
+def chats(tmp_path: Path) -> Path:
+    path = tmp_path / "chats.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in GOOD))
+    return path
+
+
+@pytest.fixture
+def stub(chats: Path, monkeypatch: pytest.MonkeyPatch) -> Stub:
+    return Stub(chats, monkeypatch)
+
+
+WORDS = ("-t", "builtin:chatml", "--trainer", "axolotl", "--python", sys.executable)
+
+
+def test_equal_rows_are_told(sftui, chats: Path, stub: Stub) -> None:
+    done = sftui("verify", chats, *WORDS)
+    assert (done.code, done.out) == (0, "3 of 3 rows equal to axolotl 0.19.0\n")
+
+
+def test_the_trainer_is_asked_with_the_recipes_own_keys(sftui, chats: Path, stub: Stub) -> None:
+    sftui("verify", chats, *WORDS, "--set", "mask.options.train_on_eos=last", "--max-length", "64")
+    [asked] = stub.asked
+    assert asked["rows"] == GOOD and "tokenizer.json" in asked["tokenizer_files"]
+    config = asked["files"][Path(asked["config_file"]).name]
+    assert "sequence_len: 64" in config and "train_on_eos: last" in config
+
+
+def test_a_fault_in_a_rule_is_found_and_named_by_row_and_token(sftui, chats: Path, stub: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A deliberately broken rule: the last trained token of every row loses its label."""
+    from dataclasses import replace
+
+    from sftui.trainers.axolotl import Axolotl
+
+    right = Axolotl.label
+
+    def broken(self: Any, *given: Any) -> Any:
+        tokens, labels = right(self, *given)
+        values = list(labels.labels)
+        values[max(i for i, v in enumerate(values) if v != -100)] = -100
+        return tokens, replace(labels, labels=tuple(values))
+
+    monkeypatch.setattr(Axolotl, "label", broken)
+    done = sftui("verify", chats, *WORDS)
+    assert done.code == 1 and "0 of 3 rows equal" in done.out
+    first = done.out.splitlines()[0]
+    assert first.startswith("row 0, token ") and "`<|im_end|>`: the trainer trains it (label " in first and first.endswith("sftui masks it (-100)")
+    assert len(done.out.splitlines()) == 4
+
+
+def test_the_first_rows_number_is_the_datasets_own(sftui, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sample leaves rows out, and a row that cannot be read is left out: numbers stay those of the data."""
+    path = tmp_path / "gaps.jsonl"
+    path.write_text("".join(f"{line}\n" for line in (json.dumps(GOOD[0]), '{"messages": [', json.dumps(GOOD[1]))))
+    stub = Stub(path, monkeypatch)
+    stub.rows = [(0, stub.rows[0][1]), (1, stub.rows[0][1])]
+    done = sftui("verify", path, *WORDS)
+    assert done.code == 1 and done.out.startswith("row 2, token ") and "1 of 2 rows equal" in done.out
+    assert "1 rows cannot be read and are left out" in done.err
+
+
+def test_a_row_that_the_trainer_drops_is_told(sftui, chats: Path, stub: Stub) -> None:
+    del stub.rows[1]
+    done = sftui("verify", chats, *WORDS)
+    assert done.code == 1 and done.out.startswith("row 1: dropped by the trainer, kept by sftui")
+
+
+def test_the_rules_of_the_installed_version_are_taken(sftui, chats: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Stub(chats, monkeypatch, "0.18.0")
+    done = sftui("verify", chats, *WORDS)
+    assert "axolotl 0.18.0" in done.out and "rows may differ for that" not in done.err
+    done = sftui("verify", chats, *WORDS[:2], "--trainer", "axolotl@0.19", *WORDS[4:])
+    assert "axolotl 0.18.0 is installed there, and the rules are those of 0.19" in done.err
+
+
+@pytest.mark.parametrize(("error", "told"), [
+    ({"type": "ValueError", "message": "too\nlong"}, "stops with ValueError: too long, because the run raised an error that sftui did not expect"),
+    ({"type": "ModuleNotFoundError", "message": "No module named 'torch'"}, "No module named 'torch', because its environment is not complete"),
+])
+def test_a_run_that_raises_is_told(sftui, chats: Path, stub: Stub, error: dict[str, str], told: str) -> None:
+    stub.error = error
+    done = sftui("verify", chats, *WORDS)
+    assert (done.code, done.out) == (2, "") and told in done.err
+
+
+def test_both_stopping_is_agreement(sftui, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_text(json.dumps(GOOD[0]) + "\n" + json.dumps({"messages": "nothing"}) + "\n")
+    stub = Stub(path, monkeypatch)
+    stub.error = {"type": "ValueError", "message": "no list"}
+    done = sftui("verify", path, *WORDS)
+    assert done.code == 0 and done.out.startswith("both stop: axolotl stops with ValueError: no list; sftui says of row 1")
+
+
+def test_what_cannot_be_run_is_told(sftui, chats: Path, tmp_path: Path) -> None:
+    silent = tmp_path / "python"
+    silent.write_text("#!/bin/sh\necho broken >&2\nexit 1\n")
+    silent.chmod(silent.stat().st_mode | stat.S_IEXEC)
+    base = ("verify", chats, "-t", "builtin:chatml")
+    for words, told in (
+        (("--trainer", "axolotl", "--python", tmp_path / "none"), "cannot be run, because no such file"),
+        (("--trainer", "axolotl", "--python", sys.executable), f"axolotl is not installed for {sys.executable}"),
+        (("--trainer", "unsloth", "--python", sys.executable), "unsloth_zoo is not installed"),
+        (("--trainer", "axolotl", "--python", silent), "because broken"),
+        (("--trainer", "hf-trainer", "--python", sys.executable), "hf-trainer cannot be verified"),
+        (("--python", sys.executable), "--trainer trl"),
+    ):
+        done = sftui(*base, *words)
+        assert (done.code, done.out) == (2, "") and told in done.err
