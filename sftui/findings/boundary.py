@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from sftui.findings.checks import Checks
 from sftui.findings.context import Context
 from sftui.findings.look import Look, shown
-from sftui.findings.model import Finding
+from sftui.findings.model import Finding, Severity
 from sftui.findings.template_setup import about, boundary_merges
 from sftui.model import Inspection, Kind, Part, common_prefix
 from sftui.text import visible_token
@@ -31,9 +31,11 @@ def merged(look: Look) -> Iterator[Finding]:
     if look.chat and boundary_merges(look.context):
         return  # BND002 tells it once
     alone = "".join(f"[{visible_token(s, p)}]" for s, p in zip(look.tokens.prompt_surfaces[at:at + 4], look.tokens.prompt_pieces[at:at + 4]))
+    # A mask by common prefix loses no token; what a server gives the model as prompt still differs.
     change = ("mask.boundary", "common_prefix") if look.recipe.mask.boundary == "prompt_length" else None
     yield look.finding("BND001", f"prompt and answer merge at token {at}: the prompt alone has {boundary.prompt_length} tokens, {at} of them shared",
-                       tokens=(max(0, at - 1), min(at + 3, len(look.tokens))), evidence=f"{alone} ≠ {look.quote(at, at + 4)}", change=change)
+                       tokens=(max(0, at - 1), min(at + 3, len(look.tokens))), evidence=f"{alone} ≠ {look.quote(at, at + 4)}", change=change,
+                       severity=None if change else Severity.INFO)
 
 
 def markers(look: Look) -> Iterator[Finding]:

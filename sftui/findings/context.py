@@ -62,9 +62,9 @@ class Context:
     ) -> str | None:
         """A synthetic conversation through the template; None without a template or where it refuses.
 
-        LLaMA-Factory fills slots of its own and never runs a chat template, so it gives None too.
+        LLaMA-Factory and torchtune fill slots of their own and never run a chat template: they give None too.
         """
-        if self.template is None or self.trainer == "llamafactory":
+        if self.template is None or self.trainer in ("llamafactory", "torchtune"):
             return None
         try:
             return self.template.text(

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from sftui.findings.checks import Checks
-from sftui.findings.look import Look, Turn
-from sftui.findings.model import Finding, Severity
+from sftui.findings.look import Look, Turn, fix_of
+from sftui.findings.model import GENERATION_TAGS, Finding, Severity
 from sftui.model import Kind, Reason
 
 _OTHERS = ("user", "system", "tool", "developer")
@@ -60,11 +60,13 @@ def others_trained(look: Look) -> Iterator[Finding]:
     if count < 2 or not touched or count < total * 0.02:
         return
     roles = ", ".join(dict.fromkeys(turn.role for turn in touched))
-    change = None
-    if look.recipe.mask.rule in ("auto", "all"):
-        change = ("mask.rule", {"axolotl": "turn_content", "trl": "generation_tag"}.get(look.context.trainer, "completion"))
+    rule = {"axolotl": "turn_content", "trl": "generation_tag", "unsloth": "markers", "torchtune": "turn_full", "llamafactory": "parts"}.get(look.context.trainer, "completion")
+    changes = [("mask.rule", rule)] if look.recipe.mask.rule in ("auto", "all") else []
+    surgery = GENERATION_TAGS if rule == "generation_tag" and changes and not look.rendered.has_generation_tag else None
+    title = "train only what the assistant says: set mask.rule to generation_tag, with generation tags in the template" if surgery else ""
     first = touched[0]
-    yield look.finding("LAB002", f"{count} of {total} trained tokens are text of {roles}", message=first.message, tokens=first.content, change=change)
+    yield look.finding("LAB002", f"{count} of {total} trained tokens are text of {roles}", message=first.message, tokens=first.content,
+                       fix=fix_of(look.context, "LAB002", changes, title, surgery))
 
 
 def flags_ignored(look: Look) -> Iterator[Finding]:

@@ -24,7 +24,8 @@ def wrong_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Findi
         return
     piece = context.tools.tokenizer.piece(end)
     if context.generation_stops:
-        if end not in context.generation_stops:
+        # Trainer copies the tokenizer's EOS into generation_config, so an EOS that was chosen is one that stops.
+        if end not in context.generation_stops and not (context.recipe.tokenizer.eos_token and end == context.facts.eos_id):
             names = ", ".join(context.tools.tokenizer.piece(i) for i in sorted(context.generation_stops))
             yield about(context, "EOS003", f"answers end with {piece} and generation_config.json stops on {names}", f"{piece} {end}",
                         changes=[("tokenizer.eos_token", piece)])

@@ -18,10 +18,11 @@ _LOW, _KEPT = 0.5, 0.8
 def shifted(look: Look) -> Iterator[Finding]:
     """LAB003 and LAB008 by the alignment score (P6): as stored, before sftui moved anything back."""
     conversation = look.conversation
-    if not look.stored or conversation.labels is None or look.recipe.loss.shift != "internal":
+    if not look.stored or conversation.labels is None or look.recipe.loss.shift != "internal" or look.recipe.data.given_labels == "shifted":
         return
     if conversation.extra.get("given_labels") == "shifted":
-        yield look.finding("LAB003", "the stored labels are shifted by one, and the model shifts them again", tokens=(0, min(8, len(look.tokens))))
+        yield look.finding("LAB003", "the stored labels are shifted by one, and the model shifts them again", tokens=(0, min(8, len(look.tokens))),
+                           change=("data.given_labels", "shifted"))
         return
     ids, labels = conversation.input_ids, conversation.labels
     found = alignment([(ids, labels)])

@@ -50,7 +50,8 @@ def prompt_no_prefix(look: Look) -> Iterator[Finding]:
     if look.recipe.mask.boundary == "prompt_length":
         change = ("mask.boundary", "common_prefix")
     yield look.finding("TPL007", f"after {shared} characters the prompt goes on with `{shown(prompt[shared:], 30)}`, the whole text with "
-                       f"`{shown(look.rendered.text[shared:shared + 30], 30)}`", tokens=(max(0, at - 3), min(at + 4, len(look.tokens))), change=change)
+                       f"`{shown(look.rendered.text[shared:shared + 30], 30)}`", tokens=(max(0, at - 3), min(at + 4, len(look.tokens))), change=change,
+                       severity=None if change else Severity.INFO)
 
 
 def _shared(a: str, b: str) -> int:

@@ -178,6 +178,7 @@ def template_boundary(context: Context, sample: Sequence[Inspection]) -> Iterato
         show = context.tools.tokenizer.piece
         yield about(context, "BND002", f"the prompt's {len(a)} tokens share only {same} with the whole text, in every row",
                     f"{''.join(f'[{shown(show(i), 20)}]' for i in a[same:same + 4])} ≠ {''.join(f'[{shown(show(i), 20)}]' for i in b[same:same + 4])}",
+                    None if context.recipe.mask.boundary == "prompt_length" else Severity.INFO,
                     changes=[("mask.boundary", "common_prefix")] if context.recipe.mask.boundary == "prompt_length" else [], count=len(sample))
 
 

@@ -100,7 +100,7 @@ CALLING = plain("{% for c in m.tool_calls %}{{ {'name': c.function.name, 'argume
 TOOL = {"type": "function", "function": {"name": "get_weather", "description": "The weather.", "parameters": {}}}
 WEATHER = chat("Weather?", CALL, ("tool", "sunny and warm"), ("assistant", "It is sunny."))
 LONG = chat("Say it. " * 30, "It is said. " * 30)
-IDS = list(range(300, 340))
+IDS = [*range(300, 339), tokenizer_of("chatml").facts.eos_id or 0]
 STORED = {"input_ids": IDS, "labels": [-100] * 4 + IDS[4:]}
 SHIFTED = {"input_ids": IDS, "labels": [-100] * 3 + IDS[4:] + [-100]}
 GENERATION = {"mask.rule": "generation_tag"}
@@ -205,7 +205,7 @@ EXAMPLES |= {
     "TRU005": (rows(chat("hi", "so it goes " * 900), preset="trl@1.16"), rows(GOOD, preset="trl@1.16")),
     "TRU006": (rows(LONG, preset="axolotl@0.19", changes={"length.max": 50}), rows(GOOD, preset="axolotl@0.19")),
     "TRU007": (rows(chat("what? " * 20 + "<image>" * 5 , "A cat."), tokenizer="media", changes={"length.max": 20}), rows(chat("<image> what?", "A cat."), tokenizer="media")),
-    "TRU009": (rows(LONG, facts={"model_max_length": 50}), rows(LONG)),
+    "TRU009": (rows(LONG, facts={"model_max_length": 150}), rows(LONG)),
     "PAD001": (rows(GOOD, tokenizer="llama3"), FINE),
     "PAD002": (stored_case({"input_ids": [300, 2, 301, 302], "labels": [300, 2, 301, 302], "attention_mask": [1, 0, 1, 1]}), stored_case({"input_ids": [300, 2, 301, 302], "labels": [300, 2, 301, 302], "attention_mask": [1, 1, 1, 1]})),
     "PAD003": (rows(GOOD, facts={"padding_side": "left"}), FINE),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from case_runner import run
 from examples import EXAMPLES
 
-from sftui.findings import CODES, explain
+from sftui.findings import CODES, Severity, explain
+from sftui.recipe import get
 
 
 @pytest.mark.parametrize("code", sorted(EXAMPLES))
@@ -26,3 +29,31 @@ def test_code_is_raised_by_bad_only(code: str) -> None:
 def test_every_code_is_explained(code: str) -> None:
     text = explain(code)
     assert code in text and "What repairs it:" in text
+
+
+def test_every_code_has_both_examples() -> None:
+    assert set(EXAMPLES) == set(CODES)
+    assert len(CODES) >= 60
+
+
+@pytest.mark.parametrize("code", sorted(EXAMPLES))
+def test_recipe_change_removes_the_finding(code: str) -> None:
+    """Applied to the recipe, the changes of a finding's fix make it go away, and bring no error of another code."""
+    bad = EXAMPLES[code][0]
+    raised = run(bad)
+    finding = raised.of(code)[0]
+    if finding.fix is None or not finding.fix.changes or finding.fix.template is not None:
+        return
+    changes = {**bad.changes}
+    for change in finding.fix.changes:
+        assert get(raised.context.recipe, change.path) == change.before
+        if change.path == "preset":
+            bad = replace(bad, preset=change.after)
+        else:
+            changes[change.path] = change.after
+    template = None if any(change.path == "render.template" for change in finding.fix.changes) else bad.template
+    repaired = run(replace(bad, changes=changes, template=template))
+    stays = [one for one in repaired.of(code) if one.sentence == finding.sentence]
+    assert not stays or stays[0].severity.rank > finding.severity.rank, stays[0].sentence
+    new = {one.code for one in repaired.findings if one.severity is Severity.ERROR} - {one.code for one in raised.findings}
+    assert not new, [(one.code, one.sentence) for one in repaired.findings]
