@@ -150,8 +150,8 @@ def _cause(look: Look) -> str:
     """`system` or `order` where a plain conversation with these roles is refused too and without them is not."""
     draw = look.context.render
     plain = [{"role": role, "content": f"text {number}"} for number, role in enumerate(look.roles[:200])]
-    if draw(plain) is not None:
-        return ""
+    if draw(plain) is not None or look.context.plain is None:
+        return ""  # it is not the roles, or the template refuses everything
     if "system" in look.roles and draw([one for one in plain if one["role"] != "system"]) is not None:
         first = [one for one in plain if one["role"] == "system"][:1]
         # A system message that is welcome at the start is only out of place here.

@@ -15,6 +15,7 @@ from sftui.model import Inspection, Kind
 from sftui.templates import compile_template, features
 
 _CONTROL = re.compile(r"<\|[^|<>\s]{1,40}\|>|<｜[^｜<>]{1,40}｜>|<(?:start_of_turn|end_of_turn|bos|eos|s|/s|turn\||\|turn)>")
+_DATE = re.compile(r"\b\d{1,2} [A-Z][a-z]{2} 20\d\d\b")
 _SYSTEM, _SECOND_USER, _SECOND_ANSWER, _REASON = "sftuiSystem7", "sftuiQuestion8", "sftuiAnswer8", "sftuiReason7"
 
 
@@ -90,6 +91,9 @@ def date(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
         return
     one = context.render([user()], now=datetime(2026, 1, 2, 12))
     other = context.render([user()], now=datetime(2031, 11, 23, 12))
+    if one and one == other and "date_string" in context.template.source and _DATE.search(one):
+        yield about(context, "TPL005", "the template writes a frozen date where no date_string is given", shown(_DATE.search(one)[0], 40), Severity.INFO,  # type: ignore[index]
+                    changes=[("render.kwargs", {**context.recipe.render.kwargs, "date_string": "01 Jan 2026"})])
     if one and other and one != other:
         at = next((i for i, (a, b) in enumerate(zip(one, other)) if a != b), 0)
         yield about(context, "TPL005", "the template writes the date of the day into every row", shown(one[max(0, at - 20): at + 20]),
