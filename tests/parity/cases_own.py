@@ -46,7 +46,8 @@ def unsloth(
     name: str, data: str, tokenizer: str = CHATML, dataset: Any = None, template: str | None = None,
     only: tuple[str, ...] = (), **config: Any,
 ) -> Case:
-    return Case(name, data, tokenizer, {"max_length": 1024, **config}, template, dataset=dataset or {}, only=only)
+    tokens = {"pad_token": "<|end_of_text|>"} if tokenizer == LLAMA3 else {}  # unsloth gives a tokenizer without one its own
+    return Case(name, data, tokenizer, {"max_length": 1024, **config}, template, tokens, dataset or {}, only=only)
 
 
 def masked(responses: Any = None, **more: Any) -> dict[str, Any]:
