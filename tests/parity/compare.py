@@ -54,7 +54,11 @@ def judge(trainer: str, case: Case, head: Mapping[str, Any], records: Sequence[M
     if head["error"] is not None:
         found.refusal, found.total = True, 1
         found.equal = int(ours.refused is not None or bool(ours.problems) or not (ours.rows or ours.packs))
-        if not found.equal:
+        made = [record for record in records if record["kind"] == "row"]
+        if not found.equal and made:  # it stopped in its collator, after the rows were made: those are compared
+            found.refusal = False
+            _rows(head["rows_in"], made, ours, found)
+        elif not found.equal:
             found.differences.append(f"{trainer} stops with {head['error']['type']}: {head['error']['message'][:200]}; sftui does not")
         return found
     if ours.refused is not None:
