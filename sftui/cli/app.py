@@ -21,7 +21,7 @@ sftui shows exactly what your trainer trains on, token for token.
 """
 
 EPILOG = """\
-Commands: demo, show, encode, export, compare, verify; `sftui COMMAND --help` tells each one's options. Data whose
+Commands: demo, show, encode, export, compare, verify, check, explain; `sftui COMMAND --help` tells each one's options. Data whose
 name is that of a command is opened with its path, as in `sftui ./show`.
 """
 
@@ -129,7 +129,41 @@ def verify(python: str, rows: int, **given: Any) -> int:
     return verify_rows(given, python, rows)
 
 
-COMMANDS = {"demo": demo, "show": show, "encode": encode, "export": export, "compare": compare, "verify": verify}
+@click.command("sftui check", context_settings=CONTEXT)
+@opening_options_beside_format
+@click.option("--format", "form", type=click.Choice(["text", "json", "sarif", "junit", "github"]), default="text", help="for reading, or for a machine")
+@click.option("--fail-on", type=click.Choice(["error", "warning", "never"]), default="error", help="exit 1 from this severity on; default: error")
+@click.option("--select", multiple=True, metavar="CODES", help="only these codes, or beginnings of codes, e.g. TRU,LAB001")
+@click.option("--ignore", multiple=True, metavar="CODES", help="all but these codes, or beginnings of codes")
+@click.option("--max-rows", type=click.IntRange(min=1), metavar="N", help="only the first N rows")
+@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="only N rows, at even distances")
+@click.option("--baseline", metavar="FILE", help="findings that FILE knows do not count")
+@click.option("--write-baseline", is_flag=True, help="write what stands now into the file of --baseline")
+@click.option("--eval", "evaluation", metavar="DATA", help="the evaluation set, to find its prompts in the training data")
+@click.option("-o", "--out", metavar="FILE", help="write there instead of to stdout")
+@click.option("--force", is_flag=True, help="overwrite without asking")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="processes; default: one fewer than the machine has cores")
+def check(
+    form: str, fail_on: str, select: tuple[str, ...], ignore: tuple[str, ...], max_rows: int | None, sample: int | None, baseline: str | None,
+    write_baseline: bool, evaluation: str | None, out: str | None, force: bool, jobs: int | None, **given: Any,
+) -> int:
+    """Find what is wrong in the set-up and in every row, and the key that repairs it; exit 1 if there is something."""
+    from sftui.cli.check import check_data
+
+    return check_data(given, form, fail_on, select, ignore, max_rows, sample, baseline, write_baseline, evaluation, out, force, jobs)
+
+
+@click.command("sftui explain", context_settings=CONTEXT)
+@click.argument("code", required=False)
+def explain(code: str | None) -> int:
+    """What CODE means, when it is harmless and what repairs it; without CODE, the list of all."""
+    from sftui.cli.explain import explain_code
+
+    return explain_code(code)
+
+
+COMMANDS = {"demo": demo, "show": show, "encode": encode, "export": export, "compare": compare, "verify": verify,
+            "check": check, "explain": explain}
 
 
 def run(words: list[str]) -> int:

@@ -1,0 +1,21 @@
+"""The whole dataset: what every row adds up to, gathered row by row in bounded memory.
+
+    audit = Audit(context)                      # context: the checks' Context, see `audit_context`
+    for progress in run_audit(audit, rows, inspect, context): …    # in slices; stop by not going on
+    audit.figures()                             # frozen, for views and reports
+    audit.found.ordered()                       # what was found, grouped by code
+
+Audits of disjoint rows under one recipe merge and pickle, so worker processes can share the work.
+"""
+
+from sftui.audit.audit import Audit
+from sftui.audit.context import audit_context
+from sftui.audit.figures import Figures, GroupFigure, LimitFigure, SourceFigure
+from sftui.audit.found import Filter, Found, FoundCode, FoundFinding, fingerprint
+from sftui.audit.run import AuditProgress, run_audit
+from sftui.audit.state import load_state, save_state, state_key
+
+__all__ = [
+    "Audit", "AuditProgress", "Figures", "Filter", "Found", "FoundCode", "FoundFinding", "GroupFigure", "LimitFigure", "SourceFigure",
+    "audit_context", "fingerprint", "load_state", "run_audit", "save_state", "state_key",
+]

@@ -1,0 +1,190 @@
+"""Inspections in, figures and findings out: the accumulators of a whole dataset."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import compress
+
+from sftui.audit.branches import branch_of
+from sftui.audit.figures import LIMITS, QUANTILES, Figures, GroupFigure, LimitFigure, SourceFigure
+from sftui.audit.found import Filter, Found
+from sftui.audit.lengths import best_fit, quantiles
+from sftui.audit.tallies import Tallies
+from sftui.findings import Context, DatasetChecks, Finding, check_row
+from sftui.findings.dataset import Tally
+from sftui.model import IGNORE_INDEX, Inspection, Labels, Tokens
+from sftui.text import visible
+
+LONGEST_NAME = 200
+MOST_SOURCES = 5000
+NO_FINDINGS = "no findings"
+
+
+class Audit:
+    """Takes each row once with `add`, the rows of others with `merge`; in which order does not change the figures.
+
+    `evaluation` are the `prompts` of an audit of the evaluation set (`Audit.prompts`). `rows` is also the number
+    of rows taken in so far, so an audit that reads in order can be resumed there.
+    """
+
+    def __init__(self, context: Context, wanted: Filter | None = None, evaluation: frozenset[int] = frozenset()) -> None:
+        self.found = Found(wanted)
+        self.checks = DatasetChecks(context, evaluation)
+        self.rows = self.tokenized = self.tokens = self.trained = 0
+        self.received_rows = self.received_tokens = self.received_trained = 0
+        self.lengths: Counter[int] = Counter()
+        self.shares: Counter[int] = Counter()
+        self.over: Counter[int] = Counter()
+        self.cut: Counter[int] = Counter()
+        self.trained_cut: Counter[int] = Counter()
+        self.unlabelled: Counter[int] = Counter()
+        self.dropped_tokens: Counter[int] = Counter()
+        self.dropped_trained: Counter[int] = Counter()
+        self.by_role: Counter[str] = Counter()
+        self.by_message: Counter[int] = Counter()
+        self.by_special: Counter[str] = Counter()
+        self.by_part: Counter[str] = Counter()
+        self.sources: dict[str, list[int]] = {}
+        self.drops, self.stops, self.signatures, self.branches, self.finding_sets = Tallies(), Tallies(), Tallies(), Tallies(), Tallies()
+        self.finished = self.setup_checked = False
+
+    @property
+    def prompts(self) -> frozenset[int]:
+        """The hashes of the prompts seen, for the audit of another set."""
+        return self.checks.prompts
+
+    def check(self, inspection: Inspection, context: Context) -> None:
+        """Check a row and take it in with what was found."""
+        self.add(inspection, check_row(inspection, context))
+
+    def add_setup(self, findings: tuple[Finding, ...]) -> None:
+        """What was found wrong with the recipe, the template and the tokenizer."""
+        self.setup_checked = True
+        self.found.add(findings)
+
+    def add(self, inspection: Inspection, findings: tuple[Finding, ...] = ()) -> None:
+        """One more row, inspected with spans; one that stopped early counts with what it has."""
+        row = inspection.row
+        self.rows += 1
+        self.checks.add(inspection)
+        codes = self.found.add(findings, row)
+        self.finding_sets.add(" ".join(sorted(set(codes))) or NO_FINDINGS, row.index)
+        figures = self._source(row.where)
+        figures[0] += 1
+        if inspection.stopped_at is not None:
+            self.stops.add(inspection.stopped_at.value, row.index)
+        conversation = inspection.conversation
+        if conversation is not None and conversation.messages:
+            roles = [message.role for message in conversation.messages]
+            self.signatures.add(visible(" ".join(roles[:12]) + (" …" if len(roles) > 12 else ""))[:LONGEST_NAME], row.index)
+        if inspection.rendered is not None:
+            self.branches.add(branch_of(inspection.rendered), row.index)
+        tokens, labels = inspection.tokens, inspection.labels
+        if tokens is None or labels is None:
+            return
+        if labels.dropped is not None:
+            self.drops.add(visible(labels.dropped)[:LONGEST_NAME], row.index)
+            figures[3] += 1
+        figures[1] += len(tokens)
+        figures[2] += self._measure(labels)
+        for example in (() if inspection.example is None else (inspection.example, *inspection.more)):
+            self.received_tokens += len(example.input_ids)
+            self.received_trained += example.trained
+        if inspection.example is not None:
+            self.received_rows += 1
+        if labels.dropped is None:
+            self._budget(inspection, tokens, labels)
+
+    def _source(self, where: str) -> list[int]:
+        name = where.rpartition(" ")[0].rpartition(" ")[0] or where
+        if name not in self.sources and len(self.sources) >= MOST_SOURCES:
+            name = "others"
+        return self.sources.setdefault(name, [0, 0, 0, 0])
+
+    def _measure(self, labels: Labels) -> int:
+        n = len(labels.labels)
+        trained = n - labels.labels.count(IGNORE_INDEX)
+        self.tokenized += 1
+        self.tokens += n
+        self.trained += trained
+        self.lengths[n] += 1
+        if n:
+            self.shares[trained * 100 // n] += 1
+        for limit in LIMITS:
+            if n <= limit:
+                break
+            lost = n - limit - labels.labels[limit:].count(IGNORE_INDEX)
+            self.over[limit] += 1
+            self.cut[limit] += n - limit
+            self.trained_cut[limit] += lost
+            self.dropped_tokens[limit] += n
+            self.dropped_trained[limit] += trained
+            if trained and lost == trained:
+                self.unlabelled[limit] += 1
+        return trained
+
+    def _budget(self, inspection: Inspection, tokens: Tokens, labels: Labels) -> None:
+        """Where the loss goes: trained tokens that are not cut, by who wrote them."""
+        n = len(labels.labels)
+        on = [label != IGNORE_INDEX for label in labels.labels]
+        if labels.kept != ((0, n),):
+            kept = [False] * n
+            for start, end in labels.kept:
+                kept[start:end] = on[start:end]
+            on = kept
+        messages = inspection.conversation.messages if inspection.conversation is not None else ()
+        for (message, part), count in Counter(compress(zip(tokens.messages, tokens.parts), on)).items():
+            self.by_message[message] += count
+            self.by_part[part.value] += count
+            role = visible(messages[message].role)[:LONGEST_NAME] if 0 <= message < len(messages) else ""
+            self.by_role[role] += count
+        special = [a and b for a, b in zip(on, tokens.special)]
+        if any(special):
+            self.by_special.update(compress(tokens.pieces, special))
+
+    def merge(self, other: Audit) -> None:
+        """Take in an audit of other rows under the same recipe; `other` must not be used afterwards."""
+        for name in ("rows", "tokenized", "tokens", "trained", "received_rows", "received_tokens", "received_trained"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name in ("lengths", "shares", "over", "cut", "trained_cut", "unlabelled", "dropped_tokens", "dropped_trained",
+                     "by_role", "by_message", "by_special", "by_part"):
+            getattr(self, name).update(getattr(other, name))
+        for name in ("drops", "stops", "signatures", "branches", "finding_sets", "found", "checks"):
+            getattr(self, name).merge(getattr(other, name))
+        for source, theirs in other.sources.items():
+            mine = self.sources.setdefault(source, [0, 0, 0, 0])
+            for i, value in enumerate(theirs):
+                mine[i] += value
+
+    def finish(self) -> None:
+        """Every row is in: add what only the whole dataset can tell. May be called again, and then does nothing."""
+        if not self.finished:
+            self.finished = True
+            self.found.add(self.checks.finish())
+
+    def figures(self) -> Figures:
+        """What is counted so far."""
+        return Figures(
+            self.rows, self.tokenized, self.tokens, self.trained, self.received_rows, self.received_tokens, self.received_trained,
+            dict(sorted(self.lengths.items())), quantiles(self.lengths, QUANTILES), dict(sorted(self.shares.items())),
+            tuple(self._limit(limit) for limit in LIMITS),
+            _largest(self.by_role), dict(sorted(self.by_message.items())), _largest(self.by_special), _largest(self.by_part),
+            self.drops.figures(), self.stops.figures(),
+            _group("the same as an earlier row", self.checks.same), _group("an earlier prompt answered differently", self.checks.again),
+            _group("asked in the evaluation set", self.checks.leaked),
+            tuple(SourceFigure(visible(name), *values) for name, values in self.sources.items()),
+            self.signatures.figures(), self.branches.figures(), self.finding_sets.figures(),
+        )
+
+    def _limit(self, limit: int) -> LimitFigure:
+        packs, waste = best_fit(self.lengths, limit)
+        return LimitFigure(limit, self.over[limit], self.cut[limit], self.trained_cut[limit], self.unlabelled[limit],
+                           self.dropped_tokens[limit], self.dropped_trained[limit], packs, waste)
+
+
+def _group(name: str, tally: Tally) -> GroupFigure:
+    return GroupFigure(name, tally.count, tuple(tally.rows))
+
+
+def _largest(counts: Counter[str]) -> dict[str, int]:
+    return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))

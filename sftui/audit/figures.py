@@ -1,0 +1,90 @@
+"""What an audit tells in numbers: frozen, plain, the same whoever gathered it in whatever order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+LIMITS = (512, 1024, 2048, 4096, 8192, 16384, 32768)
+"""The lengths in tokens for which is told what cutting, dropping and packing there would take."""
+
+QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class LimitFigure:
+    """One length limit: what rows longer than it lose when cut on the right, or when dropped whole.
+
+    `unlabelled` rows have trained tokens, but none before the limit. `packs` are the sequences of `limit` tokens
+    that best-fit-decreasing packing of the cut rows needs, `waste` the padding in them.
+    """
+
+    limit: int
+    over: int
+    tokens_cut: int
+    trained_cut: int
+    unlabelled: int
+    tokens_dropped: int
+    trained_dropped: int
+    packs: int
+    waste: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFigure:
+    """Rows that have something in common: how many, and the first of them."""
+
+    name: str
+    count: int
+    rows: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFigure:
+    """One file of several."""
+
+    name: str
+    rows: int
+    tokens: int
+    trained: int
+    dropped: int
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Everything counted. Token figures are before anything is cut, but those named `received`.
+
+    `lengths` maps a length in tokens to how many rows have it; `shares` maps a whole per cent (rounded down) to
+    how many rows have that part of their tokens trained. The loss budgets count trained tokens that reach the
+    trainer: by role (`""`: no message), by message index (-1: none), by special token, by part.
+    """
+
+    rows: int
+    tokenized: int
+    tokens: int
+    trained: int
+    received_rows: int
+    received_tokens: int
+    received_trained: int
+    lengths: Mapping[int, int]
+    quantiles: Mapping[float, int]
+    shares: Mapping[int, int]
+    limits: tuple[LimitFigure, ...]
+    by_role: Mapping[str, int]
+    by_message: Mapping[int, int]
+    by_special: Mapping[str, int]
+    by_part: Mapping[str, int]
+    drops: tuple[GroupFigure, ...]
+    stops: tuple[GroupFigure, ...]
+    repeated: GroupFigure
+    answered_again: GroupFigure
+    leaked: GroupFigure
+    sources: tuple[SourceFigure, ...]
+    signatures: tuple[GroupFigure, ...]
+    branches: tuple[GroupFigure, ...]
+    finding_sets: tuple[GroupFigure, ...]
+
+    @property
+    def trained_share(self) -> float:
+        """The part of all tokens that carries loss, 0 to 1, before anything is cut."""
+        return self.trained / self.tokens if self.tokens else 0.0

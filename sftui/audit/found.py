@@ -1,0 +1,139 @@
+"""Findings gathered over the dataset: counts by code, the first of each in full, and who is new."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from sftui.findings import CODES, Finding, Severity, Waiver
+
+if TYPE_CHECKING:
+    from sftui.model import Row
+
+KEPT = 100
+"""Findings of one code that are kept in full; of the others the row and the fingerprint."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which findings count: codes or their beginnings (`TRU`), waivers, and what a baseline knows already."""
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    waivers: tuple[Waiver, ...] = ()
+    known: frozenset[str] = frozenset()
+
+    def wants(self, code: str) -> bool:
+        return (not self.select or code.startswith(self.select)) and not (self.ignore and code.startswith(self.ignore))
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFinding:
+    """A finding, where its row stands in the source, and what recognises it in another run."""
+
+    finding: Finding
+    where: str
+    fingerprint: str
+
+
+@dataclass(slots=True)
+class FoundCode:
+    """What was found of one code: how often, in which rows (in order of coming), and the first in full."""
+
+    code: str
+    severity: Severity
+    count: int = 0
+    rows: array[int] = field(default_factory=lambda: array("L"))
+    kept: list[FoundFinding] = field(default_factory=list)
+
+
+class Found:
+    """Counts findings with `add`; plain data, so it pickles and merges."""
+
+    def __init__(self, wanted: Filter | None = None, kept: int = KEPT) -> None:
+        self.wanted = wanted or Filter()
+        self.kept_each = kept
+        self.codes: dict[str, FoundCode] = {}
+        self.fingerprints: dict[str, set[str]] = {}
+        self.severities: Counter[Severity] = Counter()
+        self.waived = self.known = 0
+
+    def add(self, findings: Iterable[Finding], row: Row | None = None) -> tuple[str, ...]:
+        """Take in what was found in a row, or in the set-up and the dataset (row None); the codes that stand."""
+        stand: list[str] = []
+        for finding in findings:
+            if not self.wanted.wants(finding.code):
+                continue
+            if any(waiver.covers(finding) for waiver in self.wanted.waivers):
+                self.waived += 1
+                continue
+            mark = fingerprint(finding, row)
+            self.fingerprints.setdefault(finding.code, set()).add(mark)
+            if mark in self.wanted.known:
+                self.known += 1
+                continue
+            stand.append(finding.code)
+            self._keep(FoundFinding(finding, row.where if row is not None else "", mark))
+        return tuple(stand)
+
+    def _keep(self, found: FoundFinding) -> None:
+        finding = found.finding
+        one = self.codes.get(finding.code)
+        if one is None:
+            one = self.codes[finding.code] = FoundCode(finding.code, finding.severity)
+        if finding.severity.rank < one.severity.rank:
+            one.severity = finding.severity
+        one.count += 1
+        self.severities[finding.severity] += 1
+        if finding.row is not None:
+            one.rows.append(finding.row)
+        if len(one.kept) < self.kept_each:
+            one.kept.append(found)
+
+    def merge(self, other: Found) -> None:
+        """Take in what was found in other rows."""
+        self.waived += other.waived
+        self.known += other.known
+        self.severities.update(other.severities)
+        for code, marks in other.fingerprints.items():
+            self.fingerprints.setdefault(code, set()).update(marks)
+        for code, theirs in other.codes.items():
+            mine = self.codes.get(code)
+            if mine is None:
+                self.codes[code] = theirs
+                continue
+            mine.severity = min(mine.severity, theirs.severity, key=lambda one: one.rank)
+            mine.count += theirs.count
+            mine.rows = array("L", sorted((*mine.rows, *theirs.rows)))
+            mine.kept = sorted((*mine.kept, *theirs.kept), key=_order)[: self.kept_each]
+
+    def ordered(self) -> tuple[FoundCode, ...]:
+        """Codes of the set-up first, then of the dataset, then of rows; among them the worst first, then by name."""
+        scopes = ("setup", "dataset", "row")
+        return tuple(sorted(self.codes.values(), key=lambda one: (scopes.index(CODES[one.code].scope), one.severity.rank, one.code)))
+
+    def worst(self) -> Severity | None:
+        """The worst severity that stands."""
+        return min(self.severities, key=lambda one: one.rank, default=None)
+
+
+def fingerprint(finding: Finding, row: Row | None) -> str:
+    """What recognises a finding when rows were added, moved or taken away before it: code, row text and message.
+
+    A finding of the set-up is its sentence, one of the dataset its code alone, because its figures always move.
+    """
+    parts = [finding.code]
+    if row is not None:
+        parts += [row.raw, str(finding.message)]
+    elif CODES[finding.code].scope == "setup":
+        parts.append(finding.sentence)
+    return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def _order(found: FoundFinding) -> tuple[int, int, tuple[int, int]]:
+    one = found.finding
+    return (-1 if one.row is None else one.row, -1 if one.message is None else one.message, one.tokens or (-1, -1))

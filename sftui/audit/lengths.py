@@ -1,0 +1,66 @@
+"""Lengths of rows as an exact histogram, and what follows from it alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+
+def quantiles(lengths: Mapping[int, int], shares: Iterable[float]) -> dict[float, int]:
+    """For each share the smallest length that at least this part of the rows does not exceed; {} without rows."""
+    total = sum(lengths.values())
+    if not total:
+        return {}
+    ordered = sorted(lengths.items())
+    found: dict[float, int] = {}
+    for share in sorted(shares):
+        wanted, seen = max(1, -(-int(share * total * 1_000_000) // 1_000_000)), 0
+        for length, count in ordered:
+            seen += count
+            if seen >= wanted:
+                found[share] = length
+                break
+    return found
+
+
+def best_fit(lengths: Mapping[int, int], limit: int) -> tuple[int, int]:
+    """Packs and padding tokens when rows, cut at `limit`, are packed best fit first, the longest first.
+
+    Only the histogram counts, so whole groups of equal rows are placed at once: a pack with `free` tokens takes
+    `free // length` of them before any other pack fits better.
+    """
+    cut: dict[int, int] = {}
+    for length, count in lengths.items():
+        if length > 0:
+            cut[min(length, limit)] = cut.get(min(length, limit), 0) + count
+    free: dict[int, int] = {}
+    packs = 0
+    for length in sorted(cut, reverse=True):
+        left = cut[length]
+        for room in sorted(one for one in free if one >= length):
+            if not left:
+                break
+            each, held = room // length, free[room]
+            full = min(held, left // each)
+            _move(free, room, room - each * length, full)
+            left -= full * each
+            if left and full < held:
+                _move(free, room, room - left * length, 1)
+                left = 0
+        if left:
+            each = limit // length
+            whole, rest = divmod(left, each)
+            packs += whole + (1 if rest else 0)
+            free[limit - each * length] = free.get(limit - each * length, 0) + whole
+            if rest:
+                free[limit - rest * length] = free.get(limit - rest * length, 0) + 1
+    return packs, packs * limit - sum(length * count for length, count in cut.items())
+
+
+def _move(free: dict[int, int], room: int, to: int, packs: int) -> None:
+    """`packs` of the packs with `room` tokens free have `to` free now."""
+    if not packs:
+        return
+    free[room] -= packs
+    if not free[room]:
+        del free[room]
+    free[to] = free.get(to, 0) + packs

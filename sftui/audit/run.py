@@ -1,0 +1,62 @@
+"""Rows through the pipeline and the checks into an audit, in slices."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from sftui.audit.audit import Audit
+from sftui.findings import Context, check_setup
+from sftui.model import Inspection, Row
+
+SAMPLE = 32
+"""Rows that the checks of the set-up look at."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditProgress:
+    """How far an audit is: rows taken in, of how many (None: not known yet), rows a second, seconds left."""
+
+    rows: int
+    total: int | None
+    rate: float
+    left: float | None
+    done: bool = False
+
+
+def run_audit(
+    audit: Audit, rows: Iterable[Row], inspect: Callable[[Row], Inspection], context: Context, *,
+    total: Callable[[], int | None] = lambda: None, budget: float = 0.05, clock: Callable[[], float] = time.monotonic,
+) -> Iterator[AuditProgress]:
+    """Take in `rows`, and tell about every `budget` seconds how far it is; the last one is `done`.
+
+    Whoever runs it stops it by not asking for more: the audit then holds what it has, and goes on where it
+    stopped with the rows from number `audit.rows` on. `inspect` must give spans. The set-up is checked with
+    the first rows, so its findings come early.
+    """
+    begun, before = clock(), audit.rows
+    told = begun
+    head: list[Inspection] = []
+    for row in rows:
+        inspection = inspect(row)
+        if not audit.setup_checked:
+            head.append(inspection)
+            if len(head) == SAMPLE:
+                audit.add_setup(check_setup(context, head))
+        audit.check(inspection, context)
+        now = clock()
+        if now - told >= budget:
+            told = now
+            yield _progress(audit.rows, before, now - begun, total())
+    if not audit.setup_checked:
+        audit.add_setup(check_setup(context, head))
+    audit.finish()
+    progress = _progress(audit.rows, before, clock() - begun, audit.rows)
+    yield AuditProgress(progress.rows, audit.rows, progress.rate, 0.0, True)
+
+
+def _progress(rows: int, before: int, seconds: float, total: int | None) -> AuditProgress:
+    rate = (rows - before) / seconds if seconds > 0 else 0.0
+    left = max(0, total - rows) / rate if total is not None and rate else None
+    return AuditProgress(rows, total, rate, left)

@@ -1,0 +1,101 @@
+"""`sftui check`: what is wrong in the set-up, the dataset and its rows, for people and for machines."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sftui.cli.auditing import audited
+from sftui.cli.opening import open_options
+from sftui.cli.writing import may_write
+from sftui.errors import RecipeError, SftuiError
+
+if TYPE_CHECKING:
+    from sftui.exports.report_model import Checked
+
+FORMATS = ("text", "json", "sarif", "junit", "github")
+DEFAULT_WIDTH = 100
+
+
+def check_data(
+    given: Mapping[str, Any], form: str, fail_on: str, select: tuple[str, ...], ignore: tuple[str, ...], max_rows: int | None,
+    sample: int | None, baseline: str | None, write_baseline: bool, evaluation: str | None, out: str | None, force: bool, jobs: int | None,
+) -> int:
+    """Print or write what was found; 1 where something at or above `fail_on` stands, else 0."""
+    from sftui.audit import Filter
+    from sftui.exports.baseline import read_baseline, write_baseline_file
+    from sftui.findings import Severity
+
+    if write_baseline and baseline is None:
+        raise RecipeError("--write-baseline does not say where", fix="name the file with --baseline FILE")
+    known: frozenset[str] = frozenset() if baseline is None or write_baseline else read_baseline(Path(baseline))
+    wanted = Filter(codes_of(select, "--select"), codes_of(ignore, "--ignore"), (), known)
+    if out is not None and out != "-":
+        may_write((Path(out),) if Path(out).exists() else (), force)
+    options = open_options(given)
+    found = audited(options, wanted, max_rows=max_rows, sample=sample, evaluation=evaluation, jobs=jobs)
+    _put(_writer(form)(found), out)
+    if write_baseline:
+        assert baseline is not None
+        count = write_baseline_file(Path(baseline), found.audit.found)
+        click.echo(f"sftui: {count:,} findings are known from now on, in {baseline}", err=True)
+        return 0
+    worst = found.audit.found.worst()
+    if fail_on == "never" or worst is None:
+        return 0
+    return 1 if worst.rank <= Severity(fail_on).rank else 0
+
+
+def codes_of(values: tuple[str, ...], option: str) -> tuple[str, ...]:
+    """Codes and beginnings of codes (`TRU`), repeated or with commas; RecipeError for one that no code begins with."""
+    from sftui.findings import CODES
+
+    codes = tuple(code.strip().upper() for value in values for code in value.split(",") if code.strip())
+    for code in codes:
+        if not any(known.startswith(code) for known in CODES):
+            from difflib import get_close_matches
+
+            near = get_close_matches(code, CODES, n=1, cutoff=0.5)
+            raise RecipeError(f"{option}: there is no code `{code}`", fix=f"did you mean {near[0]}?" if near else "`sftui explain` lists them")
+    return codes
+
+
+def _writer(form: str) -> Callable[[Checked], str]:
+    if form == "json":
+        from sftui.exports.formats_json import as_json_text
+
+        return as_json_text
+    if form == "sarif":
+        from sftui.exports.formats_sarif import as_sarif
+
+        return as_sarif
+    if form == "junit":
+        from sftui.exports.formats_junit import as_junit
+
+        return as_junit
+    if form == "github":
+        from sftui.exports.formats_github import as_github
+
+        return as_github
+    from sftui.exports.formats_text import as_text
+
+    width = shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns if sys.stdout.isatty() else DEFAULT_WIDTH
+    return lambda found: as_text(found, width)
+
+
+def _put(text: str, out: str | None) -> None:
+    if out is None or out == "-":
+        click.echo(text, nl=False)
+        return
+    from sftui.exports.files import write_atomically
+
+    try:
+        write_atomically(Path(out), text.encode("utf-8"))
+    except UnicodeEncodeError as error:
+        raise SftuiError(f"{out} could not be written", why="a finding holds half a character") from error
+    click.echo(f"sftui: written to {out}", err=True)

@@ -1,0 +1,61 @@
+"""The audit as one JSON object."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from sftui.exports.report_model import Checked, findings_in_order
+from sftui.findings import CODES, Severity
+
+if TYPE_CHECKING:
+    from sftui.audit import Figures, FoundFinding
+
+
+def as_json_text(checked: Checked) -> str:
+    """One object, plain ASCII: no byte of the data can act on a terminal."""
+    return json.dumps(as_object(checked), ensure_ascii=True, indent=1) + "\n"
+
+
+def as_object(checked: Checked) -> dict[str, Any]:
+    """`findings` holds the first hundred of each code in full; `codes` counts all, with every row number."""
+    found = checked.audit.found
+    return {
+        "version": 1,
+        "data": list(checked.paths), "preset": checked.recipe.preset, "tokenizer": checked.tokenizer.name,
+        "rows": checked.audit.rows, "complete": checked.complete,
+        "counts": {severity.value: found.severities[severity] for severity in Severity} | {"waived": found.waived, "known": found.known},
+        "codes": [
+            {"code": one.code, "name": CODES[one.code].name, "title": CODES[one.code].title, "severity": one.severity.value,
+             "scope": CODES[one.code].scope, "count": one.count, "rows": list(one.rows)}
+            for one in found.ordered()
+        ],
+        "findings": [finding_record(checked, one) for one in findings_in_order(checked)],
+        "figures": figures_record(checked.audit.figures()),
+    }
+
+
+def finding_record(checked: Checked, one: FoundFinding) -> dict[str, Any]:
+    """One finding with its place, its evidence and what repairs it; null where it has none."""
+    finding, (file, line) = one.finding, checked.place(one)
+    return {
+        "code": finding.code, "severity": finding.severity.value, "sentence": finding.sentence,
+        "file": file, "line": line, "row": finding.row, "message": finding.message,
+        "tokens": list(finding.tokens) if finding.tokens is not None else None,
+        "span": list(finding.span) if finding.span is not None else None,
+        "evidence": finding.evidence, "rows": list(finding.rows), "count": finding.count,
+        "key": checked.key(finding),
+        "changes": [{"path": one.path, "before": _plain(one.before), "after": _plain(one.after)} for one in (finding.fix.changes if finding.fix else ())],
+        "fingerprint": one.fingerprint,
+    }
+
+
+def figures_record(figures: Figures) -> dict[str, Any]:
+    """The figures by their own names."""
+    from dataclasses import asdict
+
+    return asdict(figures)
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, (str, int, float, bool, list, tuple, type(None))) else dict(value)

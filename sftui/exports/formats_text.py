@@ -1,0 +1,85 @@
+"""The audit for reading: set-up first, then rows by code with their count and first rows."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from sftui.exports.report_model import Checked
+from sftui.findings import CODES, Severity
+from sftui.text import visible
+
+if TYPE_CHECKING:
+    from sftui.audit import FoundCode, FoundFinding
+
+SHOWN = 3
+"""Findings of one code that are printed in full."""
+MARKS = {Severity.ERROR: "✗ error", Severity.WARNING: "! warning", Severity.INFO: "· info"}
+SCOPES = {"setup": "Set-up", "dataset": "Dataset", "row": "Rows"}
+
+
+def as_text(checked: Checked, width: int = 100) -> str:
+    """Lines for people; safe to print, whatever the data holds."""
+    return "\n".join(line.rstrip() for line in _lines(checked, width)) + "\n"
+
+
+def _lines(checked: Checked, width: int) -> Iterator[str]:
+    scope = ""
+    for one in checked.audit.found.ordered():
+        if CODES[one.code].scope != scope:
+            scope = CODES[one.code].scope
+            yield SCOPES[scope]
+            yield ""
+        yield from _code(checked, one, width)
+        yield ""
+    yield summary(checked)
+
+
+def _code(checked: Checked, one: FoundCode, width: int) -> Iterator[str]:
+    many = f", {one.count:,} times" if one.count > 1 else ""
+    yield from _wrapped(f"{MARKS[one.severity]} {one.code} {CODES[one.code].title}{many}", width, "  ")
+    before = ""
+    for found in one.kept[:SHOWN]:
+        yield from _finding(checked, found, width)
+        key = checked.key(found.finding)
+        if key and key != before:
+            before = key
+            yield from _wrapped(f"fix: {key}", width - 2, "       ", "  ")
+    left = one.count - min(len(one.kept), SHOWN)
+    if left > 0:
+        rows = ", ".join(str(row) for row in list(one.rows)[SHOWN : SHOWN + 12])
+        yield from _wrapped(f"and {left:,} more" + (f": rows {rows}" if rows else "") + (", …" if left > 12 else ""), width - 2, "  ", "  ")
+
+
+def _finding(checked: Checked, found: FoundFinding, width: int) -> Iterator[str]:
+    finding = found.finding
+    place = ""
+    if finding.row is not None:
+        file, line = checked.place(found)
+        place = f"{visible(file)}:{line}" if line is not None else visible(file)
+        place += f" row {finding.row}"
+        if finding.message is not None:
+            place += f" message {finding.message}"
+        if finding.tokens is not None:
+            place += f" tokens {finding.tokens[0]}–{finding.tokens[1] - 1}"
+        place += ": "
+    yield from _wrapped(place + visible(finding.sentence), width - 2, "    ", "  ")
+    if finding.evidence:
+        yield from _wrapped(visible(finding.evidence), width - 4, "      ", "    ")
+
+
+def summary(checked: Checked) -> str:
+    """The last line: how many findings of each severity, over how many rows."""
+    found = checked.audit.found
+    parts = [f"{found.severities[severity]:,} {word}" for severity, word in (
+        (Severity.ERROR, "errors"), (Severity.WARNING, "warnings"), (Severity.INFO, "infos"))]
+    for count, word in ((found.waived, "waived"), (found.known, "known from the baseline")):
+        if count:
+            parts.append(f"{count:,} {word}")
+    some = "" if checked.complete else " looked at"
+    return f"{', '.join(parts)} in {checked.audit.rows:,} rows{some} · {checked.recipe.preset} · {visible(checked.tokenizer.name)}"
+
+
+def _wrapped(text: str, width: int, later: str, first: str = "") -> list[str]:
+    return textwrap.wrap(text, max(20, width), initial_indent=first, subsequent_indent=later, break_on_hyphens=False) or [first]

@@ -1,0 +1,74 @@
+"""What a finished audit hands to the writers of reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sftui.findings import CODES, Finding
+
+if TYPE_CHECKING:
+    from sftui.audit import Audit, FoundFinding
+    from sftui.model import Inspection
+    from sftui.recipe import Recipe
+    from sftui.tokens.facts import TokenizerFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A finding with its row inspected once more, so that its tokens can be drawn."""
+
+    found: FoundFinding
+    inspection: Inspection
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """An audit with what was audited. `complete` is False where only some rows were looked at."""
+
+    audit: Audit
+    recipe: Recipe
+    title: str
+    paths: tuple[str, ...]
+    kind: str
+    tokenizer: TokenizerFacts
+    template: str
+    complete: bool = True
+    notes: tuple[str, ...] = ()
+    looks: tuple[Look, ...] = ()
+
+    @property
+    def trainer(self) -> str:
+        return self.recipe.preset.partition("@")[0]
+
+    def key(self, finding: Finding) -> str:
+        """The key to set for the recipe's own trainer, in words that can be pasted; "" where there is none."""
+        keys: Mapping[str, str] = finding.fix.trainer_keys if finding.fix is not None else CODES[finding.code].fixes
+        return keys.get(self.trainer) or (keys.get("hf-trainer", "") if self.trainer not in CODES[finding.code].fixes else "")
+
+    def place(self, found: FoundFinding) -> tuple[str, int | None]:
+        """The file and line that a finding stands in; the line is None where rows have no lines."""
+        title, word, number = _split(found.where)
+        file = title or self.title
+        # A source calls itself by its file's name; the path as given is what an editor or a review can open.
+        matching = [path for path in self.paths if Path(path).name == Path(file).name]
+        if len(matching) == 1:
+            file = matching[0]
+        elif len(self.paths) == 1 and (not title or Path(self.paths[0]).is_file()):
+            file = self.paths[0]
+        return file, number if word == "line" else None
+
+
+def _split(where: str) -> tuple[str, str, int | None]:
+    """`data.jsonl line 17` as its three parts."""
+    head, _, number = where.rpartition(" ")
+    title, _, word = head.rpartition(" ")
+    return (title, word, int(number)) if number.isdigit() else (where, "", None)
+
+
+def findings_in_order(found: Checked) -> Iterator[FoundFinding]:
+    """Every finding kept in full, by code in the order of the audit, then by row."""
+    for one in found.audit.found.ordered():
+        yield from one.kept
