@@ -3,30 +3,51 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from functools import lru_cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from sftui import recipe_io
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe
-from sftui.trainers.axolotl import Axolotl
-from sftui.trainers.base import Shaped, Toolbox, Trainer
-from sftui.trainers.classic import HfTrainer, ManualShift
-from sftui.trainers.llamafactory import LlamaFactory
-from sftui.trainers.torchtune import Torchtune
-from sftui.trainers.trl import Trl
-from sftui.trainers.unsloth import Unsloth
+if TYPE_CHECKING:
+    from sftui.trainers.base import Shaped, Toolbox, Trainer
 
-TRAINERS: tuple[Trainer, ...] = (HfTrainer(), ManualShift(), Trl(), Axolotl(), LlamaFactory(), Unsloth(), Torchtune())
+# A trainer is loaded when it is named: opening the screen needs one preset, not seven emulators.
+_HOMES = {
+    "hf-trainer": ("sftui.trainers.classic", "HfTrainer"),
+    "manual-shift": ("sftui.trainers.classic", "ManualShift"),
+    "trl": ("sftui.trainers.trl", "Trl"),
+    "axolotl": ("sftui.trainers.axolotl", "Axolotl"),
+    "llamafactory": ("sftui.trainers.llamafactory", "LlamaFactory"),
+    "unsloth": ("sftui.trainers.unsloth", "Unsloth"),
+    "torchtune": ("sftui.trainers.torchtune", "Torchtune"),
+}
+TRAINER_NAMES = tuple(_HOMES)
 
 
 def trainer_named(name: str) -> Trainer:
     """The trainer of a preset name such as `trl@1.16`; RecipeError with the nearest name."""
     wanted = name.partition("@")[0]
-    for trainer in TRAINERS:
-        if trainer.name == wanted:
-            return trainer
-    close = get_close_matches(wanted, [trainer.name for trainer in TRAINERS], n=1, cutoff=0.5)
+    if wanted in _HOMES:
+        return _loaded(wanted)
+    close = get_close_matches(wanted, TRAINER_NAMES, n=1, cutoff=0.5)
     hint = f"did you mean `{close[0]}`?" if close else f"choose one of {', '.join(preset_names())}"
     raise RecipeError(f"no trainer `{name}`", fix=hint)
+
+
+@lru_cache(maxsize=None)
+def _loaded(name: str) -> Trainer:
+    module, kind = _HOMES[name]
+    trainer: Trainer = getattr(import_module(module), kind)()
+    return trainer
+
+
+def __getattr__(name: str) -> Any:
+    """`Shaped`, `Toolbox` and `Trainer` of `base`, loaded when asked for."""
+    if name in ("Shaped", "Toolbox", "Trainer"):
+        return getattr(import_module("sftui.trainers.base"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def preset(name: str) -> Recipe:
@@ -38,7 +59,7 @@ def preset(name: str) -> Recipe:
 def preset_names() -> tuple[str, ...]:
     """Every preset, newest version of a trainer first."""
     names: list[str] = []
-    for trainer in TRAINERS:
+    for trainer in map(_loaded, TRAINER_NAMES):
         names.extend(f"{trainer.name}@{version}" for version in trainer.versions)
         if not trainer.versions:
             names.append(trainer.name)
@@ -55,4 +76,4 @@ def dump_recipe(recipe: Recipe, comment: str = "") -> str:
     return recipe_io.dump(recipe, preset, comment=comment)
 
 
-__all__ = ["TRAINERS", "Shaped", "Toolbox", "Trainer", "dump_recipe", "load_recipe", "preset", "preset_names", "trainer_named"]
+__all__ = ["TRAINER_NAMES", "Shaped", "Toolbox", "Trainer", "dump_recipe", "load_recipe", "preset", "preset_names", "trainer_named"]

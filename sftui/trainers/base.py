@@ -28,7 +28,6 @@ from sftui.model import (
 )
 from sftui.model import Part as PartOf
 from sftui.recipe import Recipe
-from sftui.tokens import tokenize
 from sftui.trainers.config import OpenedConfig, WrittenConfig
 
 if TYPE_CHECKING:
@@ -133,6 +132,8 @@ class Trainer:
         """The tokens of the rendered text, and of the prompt alone where one was rendered."""
         if shaped.conversation.kind is Kind.TOKENS:
             return stored_tokens(shaped.conversation, rendered, tools)
+        from sftui.tokens import tokenize
+
         return tokenize(rendered, tools.tokenizer, recipe.tokenize)
 
     def label(

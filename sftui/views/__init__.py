@@ -19,24 +19,13 @@ Around it, each `…_lines(…, width) -> tuple[Line, ...]`: `conversation_lines
 tests: `plain(lines)`, `role_map(lines)`.
 """
 
-from sftui.views.batch import batch_lines, pack_lines
-from sftui.views.boundary import boundary_lines, boundary_words, straddler
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from sftui.views.cells import Line, LineBuilder, Over, Role, Segment, crop, line, plain, role_map, wrap
-from sftui.views.compare import compare_lines, count_lines, difference_words
 from sftui.views.draw import draw, draw_lines
 from sftui.views.grid import Action, GridState, Layout, Zoom, apply, settle
-from sftui.views.knobs import (
-    KnobLine,
-    change_lines,
-    diff_lines,
-    diff_text_lines,
-    knob_lines,
-    recipe_lines,
-    value_text,
-)
 from sftui.views.layout import lay_out
-from sftui.views.panes import conversation_lines, raw_lines, rendered_lines
-from sftui.views.search import check_query, find
 from sftui.views.status import (
     Summary,
     count_words,
@@ -51,6 +40,40 @@ from sftui.views.status import (
 )
 from sftui.views.table import TokenTable, make_table
 from sftui.views.words import convention, explain, shift_warning, what_is_learnt, why_stopped
+
+if TYPE_CHECKING:
+    from sftui.views.batch import batch_lines, pack_lines
+    from sftui.views.boundary import boundary_lines, boundary_words, straddler
+    from sftui.views.compare import compare_lines, count_lines, difference_words
+    from sftui.views.knobs import (
+        KnobLine,
+        change_lines,
+        diff_lines,
+        diff_text_lines,
+        knob_lines,
+        recipe_lines,
+        value_text,
+    )
+    from sftui.views.panes import conversation_lines, raw_lines, rendered_lines
+    from sftui.views.search import check_query, find
+
+# Panes that first paint does not need are loaded when they are asked for.
+_LATER = {
+    "batch": ("batch_lines", "pack_lines"),
+    "boundary": ("boundary_lines", "boundary_words", "straddler"),
+    "compare": ("compare_lines", "count_lines", "difference_words"),
+    "knobs": ("KnobLine", "change_lines", "diff_lines", "diff_text_lines", "knob_lines", "recipe_lines", "value_text"),
+    "panes": ("conversation_lines", "raw_lines", "rendered_lines"),
+    "search": ("check_query", "find"),
+}
+_HOMES = {name: module for module, names in _LATER.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"sftui.views.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "Action",

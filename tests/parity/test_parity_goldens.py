@@ -15,7 +15,7 @@ from compare import judge
 from emulate import emulate
 from goldens import FOLDER
 
-from sftui.trainers import TRAINERS, trainer_named
+from sftui.trainers import TRAINER_NAMES, trainer_named
 from sftui.trainers.llamafactory import LlamaFactory
 
 
@@ -29,7 +29,7 @@ class Recorded(Case):
 
 def recorded() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """Every golden case of the trainers that sftui has."""
-    known = {trainer.name for trainer in TRAINERS}
+    known = set(TRAINER_NAMES)
     for path in sorted(FOLDER.glob("*.jsonl")):
         trainer, _, version = path.stem.partition("-")
         if trainer in known:
