@@ -38,7 +38,8 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
         text, name = edit("", _whole(top, dataset, recipe, facts)), "axolotl.yml"
     else:
         text, name = _edited(opened, int(facts.get("dataset") or 0), top, dataset, recipe, preset, template), Path(opened.path).name
-    return WrittenConfig((WrittenFile(name, text), *files), tuple(losses))
+    notes = (f"start Axolotl in the folder of {TEMPLATE_FILE}: elsewhere it takes the file's name for the template itself",) if own_file else ()
+    return WrittenConfig((WrittenFile(name, text), *files), tuple(losses), notes)
 
 
 def keys_of(recipe: Recipe, preset: Recipe, template_file: str | None = None) -> tuple[Keys, Keys, list[str]]:

@@ -201,6 +201,7 @@ def test_a_template_file_travels_with_the_config() -> None:
     recipe = changed(preset("axolotl@0.19"), "render.template", "builtin:chatml")
     written = trainer_named("axolotl").write_config(recipe, None, {"template_source": "{{ messages }}", "data": "d.jsonl"})
     assert [file.name for file in written.files] == ["axolotl.yml", "chat_template.jinja"]
+    assert "start Axolotl in the folder" in written.notes[0]
     assert read(written.files[0].content).recipe.render.template == "file:chat_template.jinja"
 
 
@@ -231,3 +232,12 @@ def test_a_newer_version_uses_the_newest_rules_and_says_so() -> None:
     assert any("newer than the rules" in note for note in trainer_named("axolotl").notes(recipe))
     with pytest.raises(RecipeError):
         preset("axolotl@0.9")
+
+
+def test_options_survive_a_saved_recipe() -> None:
+    from sftui.trainers import dump_recipe, load_recipe
+
+    options = {"type": {"field_instruction": "q", "format": "{instruction}\n"}, "added_tokens_overrides": {128011: "<|im_start|>"},
+               "eot_tokens": ["<|im_end|>"], "tokens": ["a b"], "special_tokens": {"unk_token": "<unk>"}}
+    recipe = changed(preset("axolotl@0.18"), "mask.options", options)
+    assert load_recipe(dump_recipe(recipe), "saved") == recipe
