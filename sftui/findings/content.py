@@ -11,6 +11,7 @@ from sftui.findings.context import Context
 from sftui.findings.look import Look, fix_of, shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.roles import raw_messages
+from sftui.findings.tools import calls_of
 from sftui.model import Inspection, Message, Stage
 
 # Control characters but tab, line feed and carriage return; NUL; U+FFFD; lone surrogates; BOM.
@@ -201,9 +202,7 @@ def json_text(look: Look) -> Iterator[Finding]:
 def null_keys(look: Look) -> Iterator[Finding]:
     """CON009: keys that are null in tool arguments or schemas; one null may be meant, several beside others are Arrow's."""
     for number, message in enumerate(look.messages):
-        for call in message.data.get("tool_calls") or ():
-            function = call.get("function", call) if isinstance(call, Mapping) else None
-            arguments = function.get("arguments") if isinstance(function, Mapping) else None
+        for _, arguments, _ in calls_of(message):
             if isinstance(arguments, Mapping):
                 empty = [str(key) for key, value in arguments.items() if value is None]
                 if len(empty) > 1 and len(empty) >= len(arguments) / 2:

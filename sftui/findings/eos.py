@@ -15,7 +15,7 @@ from sftui.model import NOWHERE, Kind, Part
 # Stop tokens of published families, as they are seen typed into data of another one.
 _FOREIGN = re.compile(r"</s>|<\|endoftext\|>|<\|eot_id\|>|<\|end_of_text\|>|<eos>|<\|im_end\|>|<end_of_turn>|<\|end\|>|<｜end▁of▁sentence｜>")
 
-_DIALOGUE = re.compile(r"###\s*(?:Response|Assistant|Answer|Output)|\[/INST\]|<\|?(?:assistant|im_start)|^(?:A|Assistant|ASSISTANT|Answer|AI|GPT|Bot|Response|Output):", re.MULTILINE)
+_DIALOGUE = re.compile(r"^### ?(?:Response|Assistant|Answer|Output)|\[/INST\]|<\|?(?:assistant|im_start)", re.MULTILINE)
 
 
 def no_stop(look: Look) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -240,8 +240,8 @@ def fix_of(context: Context, code: str, changes: Iterable[tuple[str, Any]], titl
     made = tuple(RecipeChange(path, get(context.recipe, path), value) for path, value in changes)
     keys = CODES[code].fixes
     if not title:
-        title = ", ".join(f"set {one.path} to {_value(one.after)}" for one in made) or keys.get(context.trainer) or keys.get("hf-trainer") or ""
-    return Fix(title, made, template, keys) if title or template else None
+        title = ", ".join(map(_told, made)) or keys.get(context.trainer) or keys.get("hf-trainer") or ""
+    return Fix(visible(title), made, template, keys) if title or template else None
 
 
 def shown(text: str, width: int = SHOWN_TEXT) -> str:
@@ -249,5 +249,15 @@ def shown(text: str, width: int = SHOWN_TEXT) -> str:
     return visible(text if len(text) <= width else text[: width - 1] + "…")
 
 
+def _told(change: RecipeChange) -> str:
+    """A change in words; of a mapping only the entries that are new."""
+    if isinstance(change.after, Mapping) and isinstance(change.before, Mapping):
+        new = [f"{key}: {_value(value)}" for key, value in change.after.items() if change.before.get(key) != value]
+        return f"add {', '.join(new)} to {change.path}"
+    return f"set {change.path} to {_value(change.after)}"
+
+
 def _value(value: Any) -> str:
-    return {None: "null", True: "true", False: "false"}.get(value, str(value)) if value.__hash__ else str(value)
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, (list, tuple)) else str(value)

@@ -147,7 +147,7 @@ def out_of_order(look: Look) -> Iterator[Finding]:
 
 
 def _cause(look: Look) -> str:
-    """`system` or `order` where a plain conversation with these roles is refused too and without them is not."""
+    """`system`, `order` or `names` where a plain conversation with these roles is refused too and without them is not."""
     draw = look.context.render
     plain = [{"role": role, "content": f"text {number}"} for number, role in enumerate(look.roles[:200])]
     if draw(plain) is not None or look.context.plain is None:
@@ -157,8 +157,13 @@ def _cause(look: Look) -> str:
         # A system message that is welcome at the start is only out of place here.
         return "order" if draw([*first, {"role": "user", "content": "text"}]) is not None else "system"
     if any(role not in KNOWN_ROLES for role in look.roles):
-        return ""
+        return "names"
     return "order"
+
+
+def refused_names(look: Look) -> bool:
+    """Whether the template refuses the row for a role it does not know: the finding on that role says so."""
+    return look.chat and look.context.template is not None and look.context.memo.get(("refused", look.roles[:200])) == "names"
 
 
 def _out_of_turn(roles: Sequence[str]) -> int | None:

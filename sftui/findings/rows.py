@@ -9,7 +9,7 @@ from sftui.findings.checks import Checks
 from sftui.findings.content import no_plain_text, stale_content
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding
-from sftui.findings.roles import refused_roles, roleless
+from sftui.findings.roles import refused_names, refused_roles, roleless
 from sftui.findings.tools import several_calls
 from sftui.model import Stage
 
@@ -68,6 +68,8 @@ def refused_by_template(look: Look) -> Iterator[Finding]:
     if look.context.template is None and not look.context.tools.templates:
         return  # TPL001 says it once
     if any(True for _ in refused_roles(look)) or any(True for _ in several_calls(look)) or (look.chat and no_plain_text(look)):
+        return
+    if refused_names(look):
         return
     yield look.finding("ROW003", inspection.problem.sentence(), evidence="")
 
