@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from zlib import crc32
 
 import pytest
@@ -11,7 +12,20 @@ from hypothesis import strategies as st
 
 from sftui.comparison import ComparisonCount, compare_row
 from sftui.comparison.alignment import Placed, align
-from sftui.model import IGNORE_INDEX, Example, Inspection, Labels, Part, Problem, Reason, Rendered, Row, Span, Stage, Tokens
+from sftui.model import (
+    IGNORE_INDEX,
+    Example,
+    Inspection,
+    Labels,
+    Part,
+    Problem,
+    Reason,
+    Rendered,
+    Row,
+    Span,
+    Stage,
+    Tokens,
+)
 
 
 def placed(pieces: list[str], contents: tuple[tuple[int, int], ...] = (), ids: dict[str, int] | None = None) -> Placed:
@@ -63,7 +77,7 @@ def tokenizations(draw: st.DrawFn) -> list[Placed]:
         at = draw(st.integers(0, len(base)))
         text = base[:at] + draw(st.text("abx ", max_size=5)) + base[draw(st.integers(at, len(base))):]
         cuts = sorted({0, len(text), *draw(st.lists(st.integers(0, len(text)), max_size=8))})
-        pieces = [text[a:b] for a, b in zip(cuts, cuts[1:])]
+        pieces = [text[a:b] for a, b in pairwise(cuts)]
         if draw(st.booleans()):
             pieces.insert(draw(st.integers(0, len(pieces))), "^none")
         start = draw(st.integers(0, len(text)))
