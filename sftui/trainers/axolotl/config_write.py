@@ -192,7 +192,12 @@ def _whole(top: Keys, dataset: Keys, recipe: Recipe, facts: Mapping[str, Any]) -
     entry: dict[str, Any] = {"path": data}
     if suffix in LOADERS:
         entry["ds_type"] = LOADERS[suffix]
-    kind = TYPE_OF_FORMAT.get(str(facts.get("format")), CHAT)
+    kind: Any = TYPE_OF_FORMAT.get(str(facts.get("format")), CHAT)
+    named = facts.get("fields") or {}
+    if facts.get("format") in ("prompt_completion", "columns") and {"prompt", "completion"} <= set(named):
+        # A pair of texts has no type of its own: the prompt as it stands, the completion and EOS behind it.
+        plain = {"format": "{instruction}", "no_input_format": "{instruction}"}
+        kind = {"field_instruction": named["prompt"], "field_output": named["completion"], **plain}
     if ("type",) not in dataset and kind != "tokenized" and recipe.data.format != "tokenized":
         entry["type"] = kind
     found = facts.get("fields") or ({"messages": "conversations"} if facts.get("format") == "sharegpt" else {})

@@ -241,3 +241,10 @@ def test_options_survive_a_saved_recipe() -> None:
                "eot_tokens": ["<|im_end|>"], "tokens": ["a b"], "special_tokens": {"unk_token": "<unk>"}}
     recipe = changed(preset("axolotl@0.18"), "mask.options", options)
     assert load_recipe(dump_recipe(recipe), "saved") == recipe
+
+
+def test_a_prompt_and_a_completion_become_a_user_defined_type() -> None:
+    facts = {"data": "d.jsonl", "format": "prompt_completion", "fields": {"prompt": "ask", "completion": "reply"}}
+    written = trainer_named("axolotl").write_config(preset("axolotl@0.19"), None, facts)
+    assert read(written.files[0].content).recipe.mask.options["type"] == {
+        "field_instruction": "ask", "field_output": "reply", "format": "{instruction}", "no_input_format": "{instruction}"}
