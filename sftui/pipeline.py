@@ -16,6 +16,7 @@ from sftui.model import (
     Boundary,
     Example,
     Inspection,
+    Pack,
     Problem,
     Row,
     Stage,
@@ -24,7 +25,7 @@ from sftui.model import (
 from sftui.recipe import Recipe
 from sftui.trainers import Toolbox, trainer_named
 
-__all__ = ["Toolbox", "detect", "inspect", "inspect_all", "inspect_early", "make_batch", "make_toolbox", "survey"]
+__all__ = ["Toolbox", "detect", "inspect", "inspect_all", "inspect_early", "make_batch", "make_packs", "make_toolbox", "survey"]
 
 
 def make_toolbox(recipe: Recipe, tokenizer: object) -> Toolbox:
@@ -143,6 +144,23 @@ def make_batch(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox
     if left_out:
         batch = replace(batch, notes=(*batch.notes, f"{left_out} of {len(inspections)} rows never reach the trainer"))
     return batch
+
+
+def make_packs(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox) -> tuple[tuple[Pack, ...], Batch]:
+    """The packed sequences of one packing group, documents named by row, and the rectangle made of them.
+
+    RecipeError where the recipe does not pack, or no row reaches the trainer.
+    """
+    examples = [(one, inspection.row.index) for inspection in inspections if inspection.example is not None
+                for one in (inspection.example, *inspection.more)]
+    if recipe.pack.strategy == "none":
+        raise RecipeError("the recipe does not pack", fix="set pack.strategy")
+    if not examples:
+        raise RecipeError("there is no row to pack", why="none of the rows reaches the trainer")
+    trainer = trainer_named(recipe.preset)
+    packs = trainer.pack([example for example, _ in examples], recipe, tools)
+    batch = trainer.collate_packs(packs, recipe, tools)
+    return tuple(replace(pack, documents=tuple((examples[i][1], a, b) for i, a, b in pack.documents)) for pack in packs), batch
 
 
 def as_problem(error: SftuiError) -> Problem:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sftui.model import Batch, Inspection, Problem
+from sftui.model import Batch, Inspection, Pack, Problem
 from sftui.recipe import Recipe
+
+if TYPE_CHECKING:
+    from sftui.audit import Figures
+    from sftui.comparison import ComparisonCount, RowComparison
+    from sftui.findings import Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +70,11 @@ class RowReady:
 
 @dataclass(frozen=True, slots=True)
 class RowSummary:
-    """One line of the row list; token figures are None while not known."""
+    """One line of the row list; figures are None while not known.
+
+    `tokens` and `trained` are what the trainer receives (of a row that it never gets: what there
+    is of it); `cut` tokens were there before. `errors` and `warnings` count findings.
+    """
 
     index: int
     preview: str
@@ -74,6 +83,8 @@ class RowSummary:
     cut: int = 0
     dropped: str | None = None
     problem: str | None = None
+    errors: int | None = None
+    warnings: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +115,81 @@ class SearchFound:
 
 
 @dataclass(frozen=True, slots=True)
+class FindingsReady:
+    """Findings of row `index`, the worst first; `setup` is None until the set-up has been checked too."""
+
+    ticket: int
+    version: int
+    index: int
+    findings: tuple[Finding, ...] = ()
+    setup: tuple[Finding, ...] | None = None
+    problem: Problem | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonReady:
+    """A row under the recipe in force and under `recipe`; `other` is the row as that one makes it."""
+
+    ticket: int
+    version: int
+    recipe: Recipe
+    comparison: RowComparison | None = None
+    other: Inspection | None = None
+    problem: Problem | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CountReady:
+    """The differences counted so far; `total` rows are to be counted, None while not known."""
+
+    ticket: int
+    version: int
+    count: ComparisonCount | None = None
+    total: int | None = None
+    done: bool = False
+    problem: Problem | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PacksReady:
+    """Packed sequences, their documents named by row, and the rectangle the collator makes of them."""
+
+    ticket: int
+    version: int
+    packs: tuple[Pack, ...] = ()
+    batch: Batch | None = None
+    rows: int = 0
+    problem: Problem | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CodeCount:
+    """One code of the audit: how often it was found, and the first row that has it (None: no single row)."""
+
+    code: str
+    severity: str
+    count: int
+    first: int | None
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReady:
+    """The audit so far: rows taken in, of how many (None: not known), rows a second, seconds left."""
+
+    ticket: int
+    version: int
+    rows: int
+    total: int | None = None
+    rate: float = 0.0
+    left: float | None = None
+    done: bool = False
+    figures: Figures | None = None
+    codes: tuple[CodeCount, ...] = ()
+    problem: Problem | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class WorkerFailed:
     """The worker died or a request raised; the sentence is for the screen, `trace` for --debug."""
 
@@ -113,5 +199,5 @@ class WorkerFailed:
 
 Event = (
     SourceOpened | CountChanged | TokenizerChanged | RecipeChanged | RowReady | SummariesReady
-    | BatchReady | SearchFound | WorkerFailed
+    | BatchReady | SearchFound | FindingsReady | ComparisonReady | CountReady | PacksReady | AuditReady | WorkerFailed
 )

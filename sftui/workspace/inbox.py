@@ -6,16 +6,25 @@ import threading
 from typing import Any
 
 from sftui.workspace.requests import (
+    AuditRequest,
     BatchRequest,
     Cancel,
+    CompareRequest,
+    CountRequest,
+    FindingsRequest,
     Open,
+    PacksRequest,
     RowRequest,
     SearchRequest,
     SetRecipe,
     SummariesRequest,
 )
 
-URGENCY: tuple[type, ...] = (Open, SetRecipe, RowRequest, BatchRequest, SummariesRequest, SearchRequest)
+URGENCY: tuple[type, ...] = (
+    Open, SetRecipe, RowRequest, BatchRequest, FindingsRequest, CompareRequest, PacksRequest, SummariesRequest, SearchRequest,
+    CountRequest, AuditRequest,
+)
+"""What is asked, in the order in which it is answered; jobs in slices keep the same order."""
 
 
 class Inbox:

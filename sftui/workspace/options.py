@@ -55,7 +55,7 @@ class OpenOptions:
         return recipe
 
 
-SEARCH_KINDS = ("text", "regex", "token", "id")
+SEARCH_KINDS = ("text", "regex", "token", "id", "finding")
 
 
 @dataclass(frozen=True, slots=True)

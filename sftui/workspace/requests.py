@@ -66,8 +66,51 @@ class SearchRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class FindingsRequest:
+    """What is wrong with a row, and with the set-up."""
+
+    ticket: int
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class CompareRequest:
+    """A row under the recipe in force and under `recipe`."""
+
+    ticket: int
+    index: int
+    recipe: Recipe
+
+
+@dataclass(frozen=True, slots=True)
+class CountRequest:
+    """How often the recipe in force and `recipe` differ over the dataset."""
+
+    ticket: int
+    recipe: Recipe
+
+
+@dataclass(frozen=True, slots=True)
+class PacksRequest:
+    """The packed sequences that rows from `start` on fill."""
+
+    ticket: int
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRequest:
+    """The figures and findings of the whole dataset."""
+
+    ticket: int
+
+
+@dataclass(frozen=True, slots=True)
 class Cancel:
     ticket: int
 
 
-Request = Open | SetRecipe | RowRequest | BatchRequest | SummariesRequest | SearchRequest | Cancel
+Request = (
+    Open | SetRecipe | RowRequest | BatchRequest | SummariesRequest | SearchRequest | FindingsRequest | CompareRequest
+    | CountRequest | PacksRequest | AuditRequest | Cancel
+)

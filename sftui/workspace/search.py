@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 
+from sftui.errors import SftuiError
 from sftui.model import RAW_LIMIT, Inspection, Problem
 from sftui.workspace.events import SearchFound
 from sftui.workspace.requests import SearchRequest
@@ -70,6 +71,8 @@ def matcher(session: Session, asked: SearchRequest) -> Matcher:
                 raise ValueError("it is not one token of this tokenizer")
             found = ids[0]
         wanted = found
+    elif kind == "finding":
+        return _finding_matcher(session, needle)
     else:
         raise ValueError(f"{kind} is no kind of search")
     return lambda inspection: _id_hits(inspection, wanted)
@@ -98,7 +101,31 @@ def _candidate(session: Session, index: int, asked: SearchRequest) -> Inspection
         folded = row.raw if query.text.lower() != query.text else row.raw.lower()
         if query.text not in folded and not _in_template(session, query.text):
             return None
-    return session.inspect_row(row, spans=False)
+    return session.inspect_row(row, spans=query.kind == "finding")
+
+
+def _finding_matcher(session: Session, needle: str) -> Matcher:
+    """Rows with a finding: of a severity, of a code or the beginning of one, or `any` but informations."""
+    from sftui.findings import CODES, check_row
+
+    wanted = needle.strip()
+    if wanted not in ("any", "error", "warning", "info") and not any(code.startswith(wanted.upper()) for code in CODES):
+        raise ValueError("say any, error, warning, info, or a code such as TRU002")
+    try:
+        context = session.checks()
+    except SftuiError as error:
+        raise ValueError(error.what) from error
+
+    def match(inspection: Inspection) -> Positions | None:
+        found = [
+            one for one in check_row(inspection, context)
+            if (wanted == "any" and one.severity.value != "info") or one.severity.value == wanted or one.code.startswith(wanted.upper())
+        ]
+        if not found:
+            return None
+        return tuple(sorted({i for one in found if one.tokens is not None for i in range(*one.tokens)}))
+
+    return match
 
 
 def _in_template(session: Session, needle: str) -> bool:

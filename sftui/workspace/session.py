@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
 from sftui.exports.plan import Prepared
-from sftui.model import Batch, Inspection, Problem, Row, Stage
+from sftui.model import Batch, Inspection, Pack, Problem, Row, Stage
 from sftui.recipe import Data, Recipe
 from sftui.workspace.options import OpenOptions
 
 if TYPE_CHECKING:
     from sftui.conversations import Detected
+    from sftui.findings import Context
     from sftui.pipeline import Toolbox
     from sftui.sources import Source
     from sftui.tokens import LoadedTokenizer
@@ -40,6 +41,7 @@ class Session:
         self.tools_problem: Problem | None = None
         self._sample: tuple[Row, ...] = ()
         self._plainly: Detected | None = None
+        self._context: Context | None = None
 
     def open(self) -> None:
         """Open the source and find out how its rows are read; SourceError, ConversationError."""
@@ -121,6 +123,38 @@ class Session:
             self._survey()
         return other
 
+    def beside(self, recipe: Recipe) -> Session:
+        """The same data under another recipe; the tokenizer too, where it is the same one."""
+        other = Session(self.options, recipe)
+        other.source, other._sample, other._plainly = self.source, self._sample, self._plainly
+        other.detect()
+        if (recipe.tokenizer.name, recipe.tokenizer.revision) == (self.recipe.tokenizer.name, self.recipe.tokenizer.revision):
+            other.set_tokenizer(self.tokenizer, self.tokenizer_problem)
+        return other
+
+    @property
+    def sample(self) -> tuple[Row, ...]:
+        """The first rows, few and not large."""
+        return self._sample
+
+    def checks(self) -> Context:
+        """What the checks of rows and of the set-up need; SftuiError while there is no tokenizer or template."""
+        tools = self._tools_or_fail()
+        assert self.detected is not None
+        now = self._context
+        if now is None or now.tools is not tools or now.recipe is not self.recipe or now.detected is not self.detected:
+            from sftui.audit import audit_context
+
+            self._context = audit_context(self.recipe, self.detected, tools)
+        assert self._context is not None
+        return self._context
+
+    def _tools_or_fail(self) -> Toolbox:
+        if self.tools is None:
+            problem = self.tools_problem or self.tokenizer_problem or Problem("the tokenizer is not loaded yet")
+            raise SftuiError(problem.what, why=problem.why, fix=problem.fix)
+        return self.tools
+
     def row(self, index: int) -> Row:
         """A row of the source; one past the end is a row with its problem."""
         assert self.source is not None
@@ -180,12 +214,16 @@ class Session:
         """The padded batch of the next `rows` rows; SftuiError where there is none."""
         from sftui.pipeline import make_batch
 
-        if self.tools is None:
-            problem = self.tools_problem or self.tokenizer_problem or Problem("the tokenizer is not loaded yet")
-            raise SftuiError(problem.what, why=problem.why, fix=problem.fix)
+        tools = self._tools_or_fail()
         assert self.source is not None
         stop = min(start + rows, self.source.count().rows) if self.source.count().exact else start + rows
-        return make_batch([self.inspect_row(self.row(index), spans=False) for index in range(start, stop)], self.recipe, self.tools)
+        return make_batch([self.inspect_row(self.row(index), spans=False) for index in range(start, stop)], self.recipe, tools)
+
+    def packs(self, inspections: Sequence[Inspection]) -> tuple[tuple[Pack, ...], Batch]:
+        """Inspected rows packed and collated; SftuiError where they cannot be."""
+        from sftui.pipeline import make_packs
+
+        return make_packs(inspections, self.recipe, self._tools_or_fail())
 
     def prepared(self) -> Prepared:
         """What exports need to know."""

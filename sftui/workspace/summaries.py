@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
+from sftui.errors import SftuiError
 from sftui.model import Conversation, Inspection, Kind
 from sftui.workspace.events import RowSummary, SummariesReady
 from sftui.workspace.requests import SummariesRequest
@@ -19,9 +22,10 @@ SEND_EVERY = 0.05
 
 
 def summaries(session: Session, asked: SummariesRequest, version: int) -> Iterator[SummariesReady | None]:
-    """Lines in parts, light rows first; None where nothing is to be told yet."""
+    """Lines in parts, light rows first, then light rows again with their findings; None where nothing is to be told yet."""
     ready: list[RowSummary] = []
     heavy: list[int] = []
+    light: list[int] = []
     told = time.monotonic()
     stop = asked.stop
     for index in range(max(0, asked.start), stop):
@@ -32,6 +36,7 @@ def summaries(session: Session, asked: SummariesRequest, version: int) -> Iterat
             heavy.append(index)
             ready.append(RowSummary(index, _clip(row.raw)))
         else:
+            light.append(index)
             ready.append(summary(session.inspect_row(row, spans=False)))
         if time.monotonic() - told > SEND_EVERY:
             yield SummariesReady(asked.ticket, version, tuple(ready))
@@ -43,6 +48,29 @@ def summaries(session: Session, asked: SummariesRequest, version: int) -> Iterat
         row = session.row(index)
         if row.size <= TOO_HEAVY:
             yield SummariesReady(asked.ticket, version, (summary(session.inspect_row(row, spans=False)),))
+    yield from _checked(session, asked, version, light)
+
+
+def _checked(session: Session, asked: SummariesRequest, version: int, indices: list[int]) -> Iterator[SummariesReady | None]:
+    """The same lines again with their findings counted, once all are there."""
+    try:
+        context = session.checks()
+    except SftuiError:
+        return
+    from sftui.findings import check_row
+
+    ready: list[RowSummary] = []
+    told = time.monotonic()
+    for index in indices:
+        inspection = session.inspect(index)
+        grades = Counter(finding.severity.value for finding in check_row(inspection, context))
+        ready.append(replace(summary(inspection), errors=grades["error"], warnings=grades["warning"]))
+        if time.monotonic() - told > SEND_EVERY:
+            yield SummariesReady(asked.ticket, version, tuple(ready))
+            ready, told = [], time.monotonic()
+        else:
+            yield None
+    yield SummariesReady(asked.ticket, version, tuple(ready))
 
 
 def summary(inspection: Inspection) -> RowSummary:
@@ -55,6 +83,8 @@ def summary(inspection: Inspection) -> RowSummary:
         trained = inspection.trained
         if inspection.labels.dropped is None and tokens is not None:
             cut = tokens - sum(end - start for start, end in inspection.labels.kept)
+    if inspection.example is not None:
+        tokens = len(inspection.example.input_ids)  # as the status line counts: cut, and shifted where it is stored so
     return RowSummary(
         inspection.row.index, preview(inspection), tokens, trained, cut, inspection.dropped,
         inspection.problem.sentence() if inspection.problem is not None else None,

@@ -18,17 +18,21 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
 from sftui.model import Inspection, Problem, Row, Stage
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
-from sftui.workspace.inbox import Inbox
+from sftui.workspace.auditing import audit
+from sftui.workspace.checking import findings
+from sftui.workspace.inbox import URGENCY, Inbox
 from sftui.workspace.loader import Loaded, Loader
 from sftui.workspace.memory import trim
+from sftui.workspace.packing import packs
 from sftui.workspace.search import search
+from sftui.workspace.second import Second
 from sftui.workspace.session import Session
 from sftui.workspace.summaries import TOO_HEAVY, summaries, summary
 
@@ -38,6 +42,7 @@ if TYPE_CHECKING:
 SLICE = 0.01
 SWITCH = 0.001
 """Seconds a thread may keep the interpreter lock while another wants it: the indexer must not hold up a row."""
+BESIDE = (rq.FindingsRequest, rq.CompareRequest, rq.CountRequest, rq.PacksRequest, rq.AuditRequest)
 INDEX_SLICE = 0.02
 REPORT_EVERY = 0.25
 LOOK_EVERY = 2.0
@@ -58,6 +63,8 @@ class Worker:
         self._row: rq.RowRequest | None = None
         self._batch: rq.BatchRequest | None = None
         self._list: rq.SummariesRequest | None = None
+        self._beside: dict[type, Any] = {}
+        self._second = Second()
         self._jobs: dict[type, tuple[int, Iterator[Any]]] = {}
 
     def send(self, event: Any) -> None:
@@ -105,6 +112,9 @@ class Worker:
         elif isinstance(item, rq.SearchRequest) and self._ready():
             assert self._session is not None
             self._jobs[rq.SearchRequest] = (item.ticket, search(self._session, item))
+        elif isinstance(item, BESIDE):
+            self._beside[type(item)] = item
+            self._start_beside(item)
 
     # --- opening ----------------------------------------------------------------------------
 
@@ -119,6 +129,7 @@ class Worker:
             from sftui.pipeline import as_problem
 
             self._refused = as_problem(error)
+            self.send(ev.CountChanged(0, True, 1.0))
             self.send(ev.SourceOpened(" ".join(request.options.paths), "", (), "", "", refused=self._refused))
             self._row = rq.RowRequest(request.ticket, request.row or 0)
             self._answer_row()
@@ -214,6 +225,9 @@ class Worker:
             self._answer_batch()
         if self._list is not None:
             self._start_list()
+        for item in self._beside.values():
+            if not self._inbox.cancelled(item.ticket):
+                self._start_beside(item)
 
     # --- answers ----------------------------------------------------------------------------
 
@@ -249,9 +263,24 @@ class Worker:
             self._jobs[rq.SummariesRequest] = (
                 self._list.ticket, summaries(self._session, self._list, self._version))
 
+    def _start_beside(self, item: Any) -> None:
+        """What stands beside the row: answered in slices, and again under every new recipe or tokenizer."""
+        self._jobs.pop(type(item), None)
+        session, version = self._session, self._version
+        if not self._ready() or session is None:
+            return
+        jobs: dict[type, Callable[[], Iterator[Any]]] = {
+            rq.FindingsRequest: lambda: findings(session, item, version),
+            rq.CompareRequest: lambda: self._second.compare(session, item, version),
+            rq.CountRequest: lambda: self._second.count(session, item, version),
+            rq.PacksRequest: lambda: packs(session, item, version),
+            rq.AuditRequest: lambda: audit(session, item, version),
+        }
+        self._jobs[type(item)] = (item.ticket, jobs[type(item)]())
+
     def _step(self) -> None:
         """Run the most urgent job for a slice, or until something is asked."""
-        kind = next(k for k in (rq.SummariesRequest, rq.SearchRequest) if k in self._jobs)
+        kind = next(k for k in URGENCY if k in self._jobs)
         ticket, job = self._jobs[kind]
         until = time.monotonic() + SLICE
         while time.monotonic() < until and not self._inbox.busy():

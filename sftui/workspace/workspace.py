@@ -137,6 +137,41 @@ class Workspace:
             self._send(rq.SearchRequest(ticket, query, start, forward))
             return ticket
 
+    def request_findings(self, index: int) -> int:
+        """Ask what is wrong with a row and with the set-up; `FindingsReady` answers, again under every new recipe."""
+        with self._lock:
+            ticket = self._ticket(ev.FindingsReady)
+            self._send(rq.FindingsRequest(ticket, index))
+            return ticket
+
+    def request_comparison(self, index: int, recipe: Recipe) -> int:
+        """Ask for a row under the recipe in force and under `recipe`; `ComparisonReady` answers."""
+        with self._lock:
+            ticket = self._ticket(ev.ComparisonReady)
+            self._send(rq.CompareRequest(ticket, index, recipe))
+            return ticket
+
+    def request_count(self, recipe: Recipe) -> int:
+        """Ask how often `recipe` and the one in force differ over the dataset; several `CountReady` answer."""
+        with self._lock:
+            ticket = self._ticket(ev.CountReady)
+            self._send(rq.CountRequest(ticket, recipe))
+            return ticket
+
+    def request_packs(self, start: int) -> int:
+        """Ask for the packed sequences that the rows from `start` on fill; `PacksReady` answers."""
+        with self._lock:
+            ticket = self._ticket(ev.PacksReady)
+            self._send(rq.PacksRequest(ticket, start))
+            return ticket
+
+    def request_audit(self) -> int:
+        """Ask for the figures of the whole dataset; several `AuditReady` answer, anew under every new recipe."""
+        with self._lock:
+            ticket = self._ticket(ev.AuditReady)
+            self._send(rq.AuditRequest(ticket))
+            return ticket
+
     def cancel(self, ticket: int) -> None:
         """No answer to `ticket` is wanted any more."""
         with self._lock:

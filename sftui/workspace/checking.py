@@ -1,0 +1,48 @@
+"""What is wrong with a row and with the set-up, for the findings pane."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from sftui.errors import SftuiError
+from sftui.model import Problem
+from sftui.workspace.events import FindingsReady
+from sftui.workspace.requests import FindingsRequest
+from sftui.workspace.session import Session
+from sftui.workspace.summaries import HEAVY
+
+if TYPE_CHECKING:
+    from sftui.findings import Context, Finding
+
+SETUP = "the set-up's findings"
+
+
+def findings(session: Session, asked: FindingsRequest, version: int) -> Iterator[FindingsReady | None]:
+    """The row's findings at once, then with those of the set-up, which are worked out once a recipe."""
+    try:
+        context = session.checks()
+    except SftuiError as error:
+        yield FindingsReady(asked.ticket, version, asked.index, problem=Problem(error.what, error.why, error.fix))
+        return
+    from sftui.findings import check_row
+
+    inspection = session.inspect(asked.index)
+    found = check_row(inspection, context)
+    known: tuple[Finding, ...] | None = context.memo.get(SETUP)
+    yield FindingsReady(asked.ticket, version, asked.index, found, known)
+    if known is None:
+        yield from (None for _ in _setup(session, context))
+        yield FindingsReady(asked.ticket, version, asked.index, found, context.memo[SETUP])
+
+
+def _setup(session: Session, context: Context) -> Iterator[None]:
+    """Check the set-up with the first rows, a row at a time, and keep what was found in the context."""
+    from sftui.findings import check_setup
+
+    sample = []
+    for row in session.sample:
+        if row.size <= HEAVY:
+            sample.append(session.inspect_row(row))
+            yield None
+    context.memo[SETUP] = check_setup(context, sample)

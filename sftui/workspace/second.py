@@ -1,0 +1,91 @@
+"""The rows on screen under a second recipe, and how often the two differ over the dataset."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Generator, Iterator
+
+from sftui.comparison import ComparisonCount, RowComparison, compare_row, needs_spans
+from sftui.errors import SftuiError
+from sftui.model import Problem, Row
+from sftui.recipe import Recipe
+from sftui.workspace.events import ComparisonReady, CountReady
+from sftui.workspace.requests import CompareRequest, CountRequest
+from sftui.workspace.session import Session
+
+REPORT_EVERY = 0.25
+WAIT = 0.005
+"""Seconds a slice waits for the second tokenizer: a row that is asked for meanwhile waits no longer."""
+
+
+class Second:
+    """Keeps the session of the second recipe while the first one's data and tokenizer stay the same."""
+
+    def __init__(self) -> None:
+        self._session: Session | None = None
+        self._made_for: tuple[object, ...] = ()
+
+    def compare(self, first: Session, asked: CompareRequest, version: int) -> Iterator[ComparisonReady | None]:
+        """One row, aligned, with the second recipe's inspection."""
+        try:
+            other = yield from self._beside(first, asked.recipe)
+        except SftuiError as error:
+            yield ComparisonReady(asked.ticket, version, asked.recipe, problem=Problem(error.what, error.why, error.fix))
+            return
+        made = [first.inspect(asked.index), other.inspect(asked.index)]
+        yield ComparisonReady(asked.ticket, version, asked.recipe, compare_row(made), made[1])
+
+    def count(self, first: Session, asked: CountRequest, version: int) -> Iterator[CountReady | None]:
+        """The count over every row, told as it grows."""
+        try:
+            first.checks()
+            other = yield from self._beside(first, asked.recipe)
+        except SftuiError as error:
+            yield CountReady(asked.ticket, version, problem=Problem(error.what, error.why, error.fix))
+            return
+        counted, told = ComparisonCount(keep=1), time.monotonic()
+        assert first.source is not None
+        for row in first.source.rows():
+            counted = counted.plus(_compared(first, other, row))
+            if time.monotonic() - told > REPORT_EVERY:
+                told = time.monotonic()
+                yield CountReady(asked.ticket, version, counted, first.count_now())
+            else:
+                yield None
+        yield CountReady(asked.ticket, version, counted, counted.rows, True)
+
+    def _beside(self, first: Session, recipe: Recipe) -> Generator[None, None, Session]:
+        """The second session; its tokenizer is loaded on a thread where it is another one."""
+        key = (recipe, first.source, first.tokenizer, first.recipe.tokenizer)
+        if self._session is None or self._made_for != key:
+            session = first.beside(recipe)
+            if recipe.tokenizer.name is not None and session.tokenizer is None and session.tokenizer_problem is None:
+                yield from _loaded(session)
+            self._session, self._made_for = session, key
+        return self._session
+
+
+def _compared(first: Session, other: Session, row: Row) -> RowComparison:
+    made = [first.inspect_row(row, spans=False), other.inspect_row(row, spans=False)]
+    if needs_spans(made):
+        made = [first.inspect_row(row), other.inspect_row(row)]
+    return compare_row(made, align_equal=False)
+
+
+def _loaded(session: Session) -> Iterator[None]:
+    failed: list[SftuiError] = []
+
+    def load() -> None:
+        try:
+            session.load_tokenizer("proven")
+        except SftuiError as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=load, name="sftui-second-tokenizer", daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(WAIT)
+        yield None
+    if failed:
+        raise failed[0]

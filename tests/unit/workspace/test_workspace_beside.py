@@ -1,0 +1,129 @@
+"""What stands beside the row: findings, a second recipe, packs, the audit; asked of the real worker."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from sftui.recipe import changed
+from sftui.trainers import preset
+from sftui.workspace import SearchQuery
+from sftui.workspace import events as ev
+
+
+def proven(heard: Any) -> None:
+    heard.wait(ev.TokenizerChanged, lambda event: event.state in ("proven", "provisional"))
+
+
+def add_row(data: Path, row: Any) -> None:
+    with data.open("a") as file:
+        file.write(json.dumps(row) + "\n")
+
+
+NO_ANSWER = {"messages": [{"role": "user", "content": "hello"}]}
+
+
+def test_findings_of_a_row_and_then_of_the_set_up(data: Path, open_workspace: Callable[..., Any]) -> None:
+    add_row(data, NO_ANSWER)
+    workspace, heard = open_workspace()
+    proven(heard)
+    workspace.request_findings(40)
+    event = heard.wait(ev.FindingsReady, lambda event: event.setup is not None)
+    assert event.index == 40 and event.findings[0].severity.value == "error"
+    workspace.request_findings(0)
+    first = heard.wait(ev.FindingsReady)
+    assert first.index == 0 and first.setup is not None, "the set-up is checked once a recipe"
+
+
+def test_findings_answer_again_under_another_recipe(open_workspace: Callable[..., Any]) -> None:
+    workspace, heard = open_workspace()
+    proven(heard)
+    workspace.request_findings(3)
+    heard.wait(ev.FindingsReady)
+    workspace.change("length.max", 4)
+    event = heard.wait(ev.FindingsReady, lambda event: event.version == workspace.version)
+    assert any(finding.code.startswith("TRU") for finding in event.findings)
+
+
+def test_the_row_list_counts_findings(data: Path, open_workspace: Callable[..., Any]) -> None:
+    add_row(data, NO_ANSWER)
+    workspace, heard = open_workspace()
+    proven(heard)
+    workspace.request_summaries(0, 41)
+    event = heard.wait(ev.SummariesReady, lambda event: event.rows and event.rows[-1].index == 40 and event.rows[-1].errors is not None)
+    assert event.rows[-1].errors > 0
+
+
+def test_a_search_finds_rows_with_findings(data: Path, open_workspace: Callable[..., Any]) -> None:
+    add_row(data, NO_ANSWER)
+    workspace, heard = open_workspace()
+    proven(heard)
+    workspace.request_search(SearchQuery("finding", "error"), 0)
+    assert heard.wait(ev.SearchFound, lambda event: event.finished).row == 40
+    workspace.request_search(SearchQuery("finding", "XYZ"), 0)
+    assert heard.wait(ev.SearchFound).problem is not None
+
+
+def test_a_row_under_a_second_recipe_and_the_count(open_workspace: Callable[..., Any]) -> None:
+    workspace, heard = open_workspace()
+    proven(heard)
+    other = changed(workspace.recipe, "mask.rule", "all")
+    workspace.request_comparison(2, other)
+    event = heard.wait(ev.ComparisonReady)
+    assert event.comparison.row == 2 and event.comparison.labels_differing > 0 and event.other.row.index == 2
+    workspace.request_count(other)
+    count = heard.wait(ev.CountReady, lambda event: event.done)
+    assert count.count.rows == count.count.differing_rows == count.total == 40
+
+
+def test_a_second_recipe_that_cannot_be_followed_says_why(open_workspace: Callable[..., Any]) -> None:
+    workspace, heard = open_workspace()
+    proven(heard)
+    workspace.request_comparison(0, changed(workspace.recipe, "tokenizer.name", "/nowhere/at/all"))
+    assert heard.wait(ev.ComparisonReady).problem is not None
+
+
+def test_packs_name_rows(open_workspace: Callable[..., Any]) -> None:
+    recipe = changed(changed(changed(preset("trl@1.16"), "pack.strategy", "bfd"), "length.max", 64), "batch.flatten", True)
+    workspace, heard = open_workspace(recipe=recipe)
+    proven(heard)
+    workspace.request_packs(5)
+    event = heard.wait(ev.PacksReady, lambda event: event.packs)
+    rows = {index for pack in event.packs for index, _, _ in pack.documents}
+    assert min(rows) == 5 and max(rows) == 5 + event.rows - 1 and event.batch is not None
+
+
+def test_packs_of_a_recipe_that_does_not_pack(open_workspace: Callable[..., Any]) -> None:
+    workspace, heard = open_workspace()
+    proven(heard)
+    workspace.request_packs(0)
+    assert "does not pack" in heard.wait(ev.PacksReady).problem.what
+
+
+def test_the_audit_counts_every_row_and_is_cancelled(open_workspace: Callable[..., Any]) -> None:
+    workspace, heard = open_workspace()
+    proven(heard)
+    workspace.request_audit()
+    event = heard.wait(ev.AuditReady, lambda event: event.done)
+    assert event.rows == event.total == event.figures.rows == 40
+    workspace.cancel(workspace.request_audit())
+    assert not [event for event in heard.rest() if isinstance(event, ev.AuditReady)]
+
+
+def test_the_list_and_the_status_line_count_alike_where_labels_are_stored_shifted(open_workspace: Callable[..., Any]) -> None:
+    workspace, heard = open_workspace(recipe=preset("manual-shift"))
+    proven(heard)
+    workspace.request_row(1)
+    row = heard.wait(ev.RowReady, lambda event: event.inspection.example is not None).inspection
+    workspace.request_summaries(1, 2)
+    summary = heard.wait(ev.SummariesReady, lambda event: event.rows).rows[0]
+    assert (summary.tokens, summary.trained) == (len(row.example.input_ids), row.trained)
+
+
+def test_an_empty_file_has_exactly_no_rows(data: Path, open_workspace: Callable[..., Any]) -> None:
+    data.write_text("")
+    _, heard = open_workspace()
+    count = heard.wait(ev.CountChanged)
+    assert (count.rows, count.exact) == (0, True)
