@@ -1,113 +1,122 @@
-"""Unsloth: every recorded case, every row; `pytest -m parity -s tests/parity/test_parity_unsloth.py`.
+"""The Python that sftui writes for Unsloth, run: it must make the ids and labels that sftui showed (marker parity).
 
-train_on_responses_only removes the column that numbers the rows, so its rows are compared in order,
-dropped rows left out on both sides. Where the real trainer stops because every row is fully masked,
-sftui must drop every row.
+`unsloth` itself needs a GPU to import, so the names a script takes from it are put in place over
+unsloth_zoo, whose preparation and masking do the work. Rows and settings are compared in
+test_parity_trainers.py, as every trainer's are.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping, Sequence
+import json
+import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-import emulate as emulator
-from case import Case, cases_of, result_path
-from emulate import Emulated, folder_of, short, through
+from case import REPO, environment, python_of, shared_folder
+from emulate import through
 
 from sftui import pipeline
-from sftui.errors import SftuiError
 from sftui.recipe import changed
 from sftui.sources import SourceSpec, open_source
 from sftui.tokens import load_tokenizer
-from sftui.trainers import trainer_named
-from sftui.trainers.verify.session import read_result
+from sftui.trainers import preset, trainer_named
 
-pytestmark = [pytest.mark.parity]
-VERSIONS = ("2026.10.7", "2026.8.13")
-# unsloth's own loader gives every tokenizer a pad token; without it DataCollatorForSeq2Seq stops after the rows were made.
-EVERYTHING_MASKED = ("masked every label", "masked all/most labels")
+pytestmark = [pytest.mark.parity, pytest.mark.shared]
+VERSION = "2026.10.7"
+TURNS = [{"role": "user", "content": "What is 2+2?"}, {"role": "assistant", "content": "The answer is 4."},
+         {"role": "user", "content": "Add 3, please."}, {"role": "assistant", "content": "Seven 🙂."}]
+SHAREGPT = [{"from": {"user": "human", "assistant": "gpt"}[turn["role"]], "value": turn["content"]} for turn in TURNS]
+ROWS: Mapping[str, list[dict[str, Any]]] = {
+    "chat": [{"messages": TURNS}, {"messages": [{"role": "system", "content": "Be brief."}, *TURNS]}, {"messages": TURNS[:3]}],
+    "sharegpt": [{"conversations": SHAREGPT}, {"conversations": SHAREGPT[:2]}],
+    "strings": [{"prompt": "Say ", "completion": "hello"}, {"prompt": "Kaç?", "completion": " Üç."}],
+    "text": [{"body": "Once upon a time " * n} for n in (1, 3, 9)],
+}
+MARKERS = {"mask.rule": "markers", "mask.instruction_marker": "<|im_start|>user\n", "mask.response_marker": "<|im_start|>assistant\n"}
+SCRIPTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "messages": ("chat", {}),
+    "markers_found": ("chat", {"mask.rule": "markers", "mask.turns": "last"}),
+    "rendered": ("chat", {**MARKERS, "mask.options": {"text_from": "messages", "mask_out_tokens": ["4"]}, "length.max": 40}),
+    "standardized": ("sharegpt", {**MARKERS, "mask.options": {"standardize": True, "text_from": "conversations"}}),
+    "everything": ("strings", {"mask.rule": "all"}),
+    "completion": ("strings", {}),
+    "assistants": ("chat", {"mask.rule": "generation_tag"}),
+    "text": ("text", {"mask.options": {"dataset_text_field": "body"}, "length.max": 12}),
+    "packed": ("chat", {**MARKERS, "length.max": 96, "pack.strategy": "bfd", "pack.isolate": True, "batch.flatten": True}),
+}
+RUNNER = """
+import functools, json, os, runpy, sys, types
+sys.path.insert(0, sys.argv[1])
+from exchange import quiet_environment, tiny_model
+quiet_environment(UNSLOTH_ZOO_DISABLE_GPU_INIT="1", UNSLOTH_ALLOW_CPU="1")
+import run_unsloth, trl
+run_unsloth.setup()
+from transformers import AutoTokenizer
+from unsloth_zoo import dataset_utils
+
+class FastLanguageModel:
+    @staticmethod
+    def from_pretrained(name, max_seq_length):
+        tokenizer = AutoTokenizer.from_pretrained(name)
+        return tiny_model(len(tokenizer)), tokenizer
+
+def train(self):
+    with open("made.jsonl", "w") as out:
+        for record in self.train_dataset:
+            feature = {k: record[k] for k in run_unsloth.COLLATED if k in record}
+            labels = feature["labels"] if "labels" in feature else run_unsloth.collated_labels(self.data_collator, feature)
+            out.write(json.dumps([record["input_ids"], labels]) + "\\n")
+
+unsloth, templates = types.ModuleType("unsloth"), types.ModuleType("unsloth.chat_templates")
+unsloth.FastLanguageModel, unsloth.chat_templates = FastLanguageModel, templates
+templates.standardize_data_formats = dataset_utils.standardize_data_formats
+templates.train_on_responses_only = dataset_utils.train_on_responses_only
+sys.modules.update({"unsloth": unsloth, "unsloth.chat_templates": templates})
+trl.SFTTrainer._prepare_dataset, trl.SFTTrainer.train = dataset_utils.sft_prepare_dataset, train
+trl.SFTConfig = functools.partial(trl.SFTConfig, report_to="none", bf16=False, use_cpu=True, dataset_num_proc=1)
+for folder in sys.argv[2:]:
+    os.chdir(folder)
+    runpy.run_path("train_unsloth.py", run_name="__main__")
+"""
 
 
-def emulated(version: str, case: Case, trl: str, tmp_path: Path) -> Emulated:
-    """sftui's reading; the environment's TRL is told, and padding as unsloth_zoo alone does it, by the tokenizer's side."""
-    text, path = emulator.config_text("unsloth", case, tmp_path)
-    trainer = trainer_named("unsloth")
-    try:
-        opened = trainer.read_config(str(path), f"{text}\ntrl_version: '{trl}'\n", short(version))
-        recipe = changed(opened.recipe, "batch.pad_side", "tokenizer") if opened.recipe.mask.rule == "markers" else opened.recipe
-        source = open_source(SourceSpec(opened.datasets[0].paths))
+def test_written_scripts_do_what_was_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    if not environment("unsloth", VERSION).exists():
+        pytest.skip(f"unsloth_zoo {VERSION} has no environment: run tests/parity/environments.py unsloth@{VERSION}")
+    tokenizer = shared_folder() / "testdata" / "tokenizers" / "qwen2.5"
+    if not tokenizer.is_dir():
+        pytest.skip(f"the shared test data is not at {shared_folder()}")
+    trainer, expected = trainer_named("unsloth"), {}
+    for name, (kind, knobs) in SCRIPTS.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        data = folder / f"{kind}.jsonl"
+        data.write_text("".join(json.dumps(row) + "\n" for row in ROWS[kind]), encoding="utf-8")
+        recipe = preset("unsloth@2026.10")
+        for path, value in knobs.items():
+            recipe = changed(recipe, path, value)
+        written = trainer.write_config(recipe, None, {"data": str(data), "tokenizer": str(tokenizer)})
+        assert not written.losses
+        for file in written.files:
+            (folder / file.name).write_text(file.content, encoding="utf-8")
+        source = open_source(SourceSpec((str(data),)))
         rows = list(source.rows())
         source.close()
-        tools = pipeline.make_toolbox(recipe, load_tokenizer(str(folder_of(case))))
-        detected = pipeline.detect(rows[:200], recipe)
-        return through("unsloth", rows, detected, recipe, pipeline.survey(rows[0], detected, recipe, tools))
-    except SftuiError as error:
-        return Emulated(refused=str(error))
-
-
-def differences(head: Mapping[str, Any], records: Sequence[Mapping[str, Any]], ours: Emulated) -> tuple[int, int, list[str]]:
-    """(rows equal, rows in all, what differs)."""
-    if head["error"] is not None and not ("Asking to pad" in head["error"]["message"] and head.get("kept")):
-        masked = any(words in head["error"]["message"] for words in EVERYTHING_MASKED)
-        refused = (not ours.rows and not ours.problems) if masked else bool(ours.refused or ours.problems)
-        return int(refused), 1, [] if refused else [f"Unsloth stops with {head['error']['message'][:120]}; sftui does not"]
-    if ours.refused is not None:
-        return 0, head["rows_in"], [f"sftui refuses: {ours.refused}"]
-    wrong = [f"row {row}: sftui stops: {problem}" for row, problem in ours.problems.items()]
-    rows = [record for record in records if record["kind"] in ("row", "pack")]
-    packed = ours.recipe is not None and ours.recipe.pack.strategy != "none"
-    mine = [(list(pack.input_ids), list(pack.labels)) for pack in ours.packs]
-    if not packed:
-        mine = [(list(one.input_ids), list(one.labels)) for made in ours.rows.values() for one in made]
-        numbers = [record["row"] for record in rows]
-        if None not in numbers and numbers != list(ours.rows):
-            wrong.append("other rows are kept")
-    equal = sum((record["input_ids"], record["labels"]) == pair for record, pair in zip(rows, mine))
-    wrong += [f"record {i} differs" for i, (record, pair) in enumerate(zip(rows, mine)) if (record["input_ids"], record["labels"]) != pair][:5]
-    if len(rows) != len(mine):
-        wrong.append(f"{len(rows)} kept by Unsloth, {len(mine)} by sftui")
-    wrong += batches([record for record in records if record["kind"] == "batch"], ours, packed)
-    dropped = 0 if packed else max(0, head["rows_in"] - len(rows)) if len(rows) == len(mine) else 0
-    return equal + dropped, (len(rows) if packed else head["rows_in"]), wrong
-
-
-def batches(found: Sequence[Mapping[str, Any]], ours: Emulated, packed: bool) -> list[str]:
-    """Differences of the first batches, tensor by tensor."""
-    assert ours.recipe is not None and ours.tools is not None
-    trainer, done, wrong = trainer_named("unsloth"), 0, []
-    examples = [one for made in ours.rows.values() for one in made]
-    for number, batch in enumerate(found):
-        size = len(batch["rows"])
-        chosen: Any = (ours.packs if packed else examples)[done : done + size]
-        made = trainer.collate_packs(chosen, ours.recipe, ours.tools) if packed else trainer.collate(chosen, range(size), ours.recipe, ours.tools)
-        done += size
-        for name in ("input_ids", "labels", "attention_mask", "position_ids"):
-            if name in batch and [list(row) for row in getattr(made, name) or ()] != batch[name]:
-                wrong.append(f"batch {number}: {name} differ")
-    return wrong
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_every_recorded_case(version: str, tmp_path: Path) -> None:
-    wanted = [case for case in cases_of("unsloth") if not case.only or version in case.only]
-    recorded = [case for case in wanted if result_path("unsloth", version, case).exists()]
-    if not recorded:
-        pytest.skip(f"no references of unsloth {version}: run `python tests/parity/record.py unsloth@{version}`")
-    equal = total = 0
-    wrong: list[str] = []
-    for case in recorded:
-        head, records = read_result(result_path("unsloth", version, case))
-        ours = emulated(version, case, head["versions"]["trl"], tmp_path)
-        same, rows, found = differences(head, records, ours)
-        print(f"{'ok  ' if not found else 'DIFF'} {case.name:40} {same} of {rows}{' (refused by both)' if head['error'] and same else ''}", flush=True)
-        if head["error"] is None:
-            equal, total = equal + same, total + rows
-        wrong += [f"{case.name}: {one}" for one in found]
-    print(f"unsloth {version}: {equal} of {total} rows equal in {len(recorded)} of {len(wanted)} cases")
-    assert not wrong, "\n".join(wrong)
+        detected = pipeline.detect(rows, recipe)
+        tools = pipeline.survey(rows[0], detected, recipe, pipeline.make_toolbox(recipe, load_tokenizer(str(tokenizer))))
+        ours = through("unsloth", rows, detected, recipe, tools)
+        assert not ours.problems, ours.problems
+        made = ours.packs or [example for row in ours.rows.values() for example in row]
+        expected[name] = [[list(one.input_ids), list(one.labels)] for one in made]
+    runner = tmp_path / "runner.py"
+    runner.write_text(RUNNER, encoding="utf-8")
+    command = [str(python_of("unsloth", VERSION)), str(runner), str(REPO / "sftui" / "trainers" / "verify"), *(str(tmp_path / name) for name in SCRIPTS)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    for name, ours_made in expected.items():
+        theirs = [json.loads(line) for line in (tmp_path / name / "made.jsonl").read_text(encoding="utf-8").splitlines()]
+        assert theirs and theirs == ours_made, name
+    with capsys.disabled():
+        print(f"\n{len(expected)} written scripts give Unsloth {sum(map(len, expected.values()))} rows and packs, all as shown")
