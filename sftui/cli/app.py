@@ -21,7 +21,7 @@ sftui shows exactly what your trainer trains on, token for token.
 """
 
 EPILOG = """\
-Commands: demo, show, encode, export, compare, verify, check, explain; `sftui COMMAND --help` tells each one's options. Data whose
+Commands: demo, show, encode, export, compare, verify, check, report, explain; `sftui COMMAND --help` tells each one's options. Data whose
 name is that of a command is opened with its path, as in `sftui ./show`.
 """
 
@@ -153,6 +153,26 @@ def check(
     return check_data(given, form, fail_on, select, ignore, max_rows, sample, baseline, write_baseline, evaluation, out, force, jobs)
 
 
+@click.command("sftui report", context_settings=CONTEXT)
+@opening_options
+@click.option("-o", "--out", required=True, metavar="FILE", help="the page to write, e.g. report.html")
+@click.option("--select", multiple=True, metavar="CODES", help="only these codes, or beginnings of codes, e.g. TRU,LAB001")
+@click.option("--ignore", multiple=True, metavar="CODES", help="all but these codes, or beginnings of codes")
+@click.option("--max-rows", type=click.IntRange(min=1), metavar="N", help="only the first N rows")
+@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="only N rows, at even distances")
+@click.option("--eval", "evaluation", metavar="DATA", help="the evaluation set, to find its prompts in the training data")
+@click.option("--force", is_flag=True, help="overwrite without asking")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="processes; default: one fewer than the machine has cores")
+def report(
+    out: str, select: tuple[str, ...], ignore: tuple[str, ...], max_rows: int | None, sample: int | None, evaluation: str | None,
+    force: bool, jobs: int | None, **given: Any,
+) -> int:
+    """Write the figures, plots and findings of the whole dataset as one HTML page that needs nothing else."""
+    from sftui.cli.report import write_report
+
+    return write_report(given, out, select, ignore, max_rows, sample, evaluation, force, jobs)
+
+
 @click.command("sftui explain", context_settings=CONTEXT)
 @click.argument("code", required=False)
 def explain(code: str | None) -> int:
@@ -163,7 +183,7 @@ def explain(code: str | None) -> int:
 
 
 COMMANDS = {"demo": demo, "show": show, "encode": encode, "export": export, "compare": compare, "verify": verify,
-            "check": check, "explain": explain}
+            "check": check, "report": report, "explain": explain}
 
 
 def run(words: list[str]) -> int:

@@ -118,13 +118,14 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Pr
         return ExportPlan(tuple(_planned(Path(folder) / name, text) for name, text in contents.items()), line)
     made = _config_of(to, recipe, prepared)
     opened = prepared.config
-    before = {Path(opened.path).name: opened.text} if opened is not None and made.converted is None else {}
+    before = {Path(opened.path).name: opened.text} if opened is not None and _same_trainer(opened.trainer, to) else {}
     if made.converted is not None:
         line = f"{line}; converted from {recipe.preset} to {made.recipe.preset}"
         contents = {RECIPE_FILE: recipe_text(made.converted, made.converted)}
     contents = {**_told(made.written, line), **contents}
     files = tuple(_planned(Path(folder) / name, text, before.get(name)) for name, text in contents.items())
-    return ExportPlan(files, line, (*made.losses, *made.written.losses, *made.written.notes), made.converted)
+    several = (f"the config names {prepared.paths[0]} only: add the other data files to it by hand",) if len(prepared.paths) > 1 and not before else ()
+    return ExportPlan(files, line, (*made.losses, *made.written.losses, *made.written.notes, *several), made.converted)
 
 
 HAND_WRITTEN = ("hf-trainer", "manual-shift")
@@ -174,9 +175,11 @@ def _config_of(to: str, recipe: Recipe, prepared: Prepared) -> _Made:
     from sftui.trainers import preset, trainer_named
 
     trainer = trainer_named(to)
-    if to in (recipe.preset, recipe.preset.partition("@")[0]):
+    if _same_trainer(recipe.preset, to):
         opened = prepared.config if prepared.config is not None and _same_trainer(prepared.config.trainer, to) else None
-        return _Made(trainer.write_config(recipe, opened, facts_of(recipe, prepared)), recipe)
+        other = replace(recipe, preset=recipe.preset if "@" not in to else preset(to).preset)
+        written = trainer.write_config(other, opened, facts_of(recipe, prepared))
+        return _Made(written, other, other if other != recipe else None)
     from sftui.exports.conversion import convert, reread
 
     if prepared.plainly is not None and prepared.plainly.refused is None:

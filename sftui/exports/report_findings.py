@@ -1,0 +1,63 @@
+"""The findings of the report, each with its tokens coloured by label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from sftui.exports.report_markup import safe, table
+from sftui.exports.report_model import Checked, Look
+from sftui.exports.report_tokens import LEGEND, token_box
+from sftui.findings import CODES, Severity
+
+if TYPE_CHECKING:
+    from sftui.audit import FoundCode, FoundFinding
+
+MARKS = {Severity.ERROR: "✗ error", Severity.WARNING: "! warning", Severity.INFO: "· info"}
+SHOWN = 3
+"""Findings of one code that are shown in full."""
+
+
+def finding_sections(checked: Checked) -> Iterator[tuple[str, str, str]]:
+    """The section of the findings: a table of codes, then each code with its first findings."""
+    codes = checked.audit.found.ordered()
+    if not codes:
+        yield "findings", "Findings", "<p>Nothing was found.</p>\n"
+        return
+    overview = table("What was found", ("Code", "Severity", "What", "Times"), (
+        (one.code, one.severity.value, CODES[one.code].title, f"{one.count:,}") for one in codes), plain=3)
+    looks = {(look.found.fingerprint, look.found.finding.tokens): look for look in checked.looks}
+    yield "findings", "Findings", overview + (LEGEND if looks else "") + "".join(_code(checked, one, looks) for one in codes)
+
+
+def _code(checked: Checked, one: FoundCode, looks: dict[tuple[str, tuple[int, int] | None], Look]) -> str:
+    entry = CODES[one.code]
+    head = (f'<h3 id="{one.code}"><span class="sev {one.severity.value}">{MARKS[one.severity]}</span> '
+            f"{one.code}: {safe(entry.title)}</h3>\n<p>{safe(entry.explanation)}</p>\n")
+    body = "".join(_finding(checked, found, looks.get((found.fingerprint, found.finding.tokens))) for found in one.kept[:SHOWN])
+    left = one.count - min(SHOWN, len(one.kept))
+    if left:
+        rows = ", ".join(map(str, one.rows[SHOWN : SHOWN + 20]))
+        body += f"<p>{safe(f'and {left:,} more' + (f': rows {rows}' if rows else '') + (', …' if left > 20 else ''))}</p>\n"
+    return head + body
+
+
+def _finding(checked: Checked, found: FoundFinding, look: Look | None) -> str:
+    finding = found.finding
+    parts = []
+    if finding.row is not None:
+        file, line = checked.place(found)
+        place = f"row {finding.row}" + (f", message {finding.message}" if finding.message is not None else "")
+        if finding.tokens is not None:
+            place += f", tokens {finding.tokens[0]} to {finding.tokens[1] - 1}"
+        parts.append(f'<p class="place">{safe(place)}, {safe(file)}{f":{line}" if line is not None else ""}</p>\n')
+    parts.append(f"<p>{safe(finding.sentence)}</p>\n")
+    box = token_box(look.inspection, finding, checked.recipe.mask.ignore_index) if look is not None else ""
+    if box:
+        parts.append(box)
+    elif finding.evidence:
+        parts.append(f"<pre>{safe(finding.evidence)}</pre>\n")
+    key = checked.key(finding)
+    if key:
+        parts.append(f"<p>Fix for {safe(checked.trainer)}: <code>{safe(key)}</code></p>\n")
+    return f'<div class="finding">\n{"".join(parts)}</div>\n'
