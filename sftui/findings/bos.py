@@ -13,7 +13,7 @@ from sftui.model import Kind
 def bos_count(look: Look) -> Iterator[Finding]:
     """BOS001, BOS002 and BOS003."""
     bos, ids = look.facts.bos_id, look.tokens.input_ids
-    if bos is None or not ids:
+    if bos is None or not ids or look.labels.dropped is not None:
         return
     found = (ids[0] == bos) + (ids[0] == bos and len(ids) > 1 and ids[1] == bos)
     if found == 1:

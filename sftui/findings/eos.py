@@ -26,6 +26,8 @@ def no_stop(look: Look) -> Iterator[Finding]:
     last = look.last_solid(n)
     if last < 0 or look.tokens.input_ids[last] in look.row_stops:
         return
+    if look.tokens.special[last] and look.tokens.parts[last] is Part.INJECTED:
+        return  # the trainer's own EOS; whether generation stops on it is EOS003's
     if look.chat and look.roles and look.roles[-1] != "assistant":
         return  # LAB012: the row does not end with an answer
     if look.stored and look.conversation.labels is not None and look.drawn[-1] is False:
@@ -35,10 +37,14 @@ def no_stop(look: Look) -> Iterator[Finding]:
     change = ("tokenize.append_eos", "if_missing_ids") if look.facts.eos_id is not None and not look.stored else None
     if look.context.trainer in ("trl", "axolotl", "llamafactory", "torchtune", "unsloth"):
         change = None
-    # Plain text without a sign of a dialogue may be meant for continued pre-training, where ends matter less.
-    prose = look.conversation.kind is Kind.TEXT and "segments" not in look.conversation.extra and not _DIALOGUE.search(look.conversation.text or "")
     yield look.finding("EOS001", f"the row ends with {look.token(last)}, which is no stop token", tokens=(max(0, last - 5), n), change=change,
-                       severity=Severity.WARNING if prose else None)
+                       severity=Severity.WARNING if is_prose(look) else None)
+
+
+def is_prose(look: Look) -> bool:
+    """Plain text without a sign of a dialogue, which may be meant for continued pre-training, where ends matter less."""
+    conversation = look.conversation
+    return conversation.kind is Kind.TEXT and "segments" not in conversation.extra and not _DIALOGUE.search(conversation.text or "")
 
 
 def masked_stop(look: Look) -> Iterator[Finding]:

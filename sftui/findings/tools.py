@@ -81,7 +81,7 @@ def tools_missing(look: Look) -> Iterator[Finding]:
     template = look.context.template
     unread = look.chat and template is not None and rendered.pieces is None and "tools" not in template.source
     if names and (unread or not any(name in rendered.text for name in names)) and not all(_schema_stands(name, rendered.text) for name in names):
-        yield look.finding("TOO003", f"none of the row's {len(names)} tools appears in the rendered text", evidence=shown(", ".join(names)))
+        yield look.finding("TOO003", f"the rendered text does not describe the row's {len(names)} tool{'s' if len(names) > 1 else ''}", evidence=shown(", ".join(names)))
 
 
 def _schema_stands(name: str, text: str) -> bool:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sftui.findings.checks import Checks
+from sftui.findings.eos import is_prose
 from sftui.findings.injection import media_ids
 from sftui.findings.look import Look
-from sftui.findings.model import Finding
+from sftui.findings.model import Finding, Severity
 
 
 def cut_row(look: Look) -> Iterator[Finding]:
@@ -32,7 +33,8 @@ def cut_row(look: Look) -> Iterator[Finding]:
     for start, end in kept:
         if end < n and end > start and drawn[end - 1] and drawn[end] and look.tokens.input_ids[end - 1] not in look.row_stops and not _continues(look, end):
             total = next(b for a, b in look.runs if a < end <= b)
-            yield look.finding("TRU002", f"the answer is cut {total - end} tokens before its end, without a stop token", tokens=(max(start, end - 4), min(n, end + 2)), change=change)
+            what, severity = ("text", Severity.INFO) if is_prose(look) else ("answer", None)
+            yield look.finding("TRU002", f"the {what} is cut {total - end} tokens before its end, without a stop token", tokens=(max(start, end - 4), min(n, end + 2)), change=change, severity=severity)
             break
 
 

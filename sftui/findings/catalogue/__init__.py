@@ -17,12 +17,15 @@ CODES: Mapping[str, Code] = {
     for module in (content, rendering, masks, stops, labels, length, dataset)
     for one in module.ENTRIES
 }
+ALIASES: Mapping[str, str] = {"THK002": "GEN011", "EOS005": "TRU002", "GEN010": "TRU002"}
+"""Codes of the project's reference that are told under another one."""
 _SCOPES = {"row": "found in a row", "setup": "found once for recipe, template and tokenizer", "dataset": "found over the whole dataset"}
 
 
 def explain(code: str) -> str:
     """The page of one code for `sftui explain`; RecipeError with the nearest code for an unknown one."""
     wanted = code.strip().upper()
+    wanted = ALIASES.get(wanted, wanted)
     if wanted not in CODES:
         near = get_close_matches(wanted, CODES, n=3, cutoff=0.5)
         raise RecipeError(f"there is no code `{code}`", fix=f"did you mean {' or '.join(near)}?" if near else "see the list in the docs")
