@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +66,7 @@ def open_config(path: str, trainer: str | None, dataset: str | None) -> ChosenCo
     passed = sum(key.use is KeyUse.PASSED for key in opened.keys)
     if passed:
         told.append(f"{passed} of its {len(opened.keys)} keys are not about data and are passed through")
-    chosen = ChosenConfig(opened, number, (*told, *opened.notes, *notes), (*opened.notes, *notes))
+    chosen = ChosenConfig(replace(opened, chosen=number), number, (*told, *opened.notes, *notes), (*opened.notes, *notes))
     _look_beside(chosen)
     return chosen
 

@@ -47,7 +47,10 @@ class DatasetRef:
 
 @dataclass(frozen=True, slots=True)
 class OpenedConfig:
-    """A config file as read: its text as it stands, its datasets, and a note for every key."""
+    """A config file as read: its text as it stands, its datasets, and a note for every key.
+
+    `chosen` is the number of the dataset that is open; a corrected config changes what holds for it.
+    """
 
     trainer: str
     path: str
@@ -55,11 +58,12 @@ class OpenedConfig:
     datasets: tuple[DatasetRef, ...]
     keys: tuple[KeyNote, ...] = ()
     notes: tuple[str, ...] = ()
+    chosen: int = 0
 
     @property
     def recipe(self) -> Recipe:
-        """The recipe of the first dataset."""
-        return self.datasets[0].recipe
+        """The recipe of the dataset that is open."""
+        return self.datasets[self.chosen].recipe
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,7 +143,7 @@ def _changed_info(recipe: Recipe, opened: OpenedConfig) -> WrittenFile:
     """The user's dataset_info.json with the first dataset's entry changed."""
     config = parse_yaml(opened.text, opened.path)
     info = dict(read_info(config.get("dataset_dir", "data"), opened.path))
-    name = opened.datasets[0].name
+    name = opened.datasets[opened.chosen].name
     kept = {key: value for key, value in info[name].items() if key not in ("formatting", "columns", "tags")}
     media = {key: value for key, value in (info[name].get("columns") or {}).items() if key not in COLUMNS}
     entry = entry_of(recipe, {})

@@ -1,0 +1,77 @@
+"""From one trainer's recipe to another's: what is carried, what is translated, what is told to be lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sftui.exports.conversion import convert
+from sftui.exports.plan import ExportPlan
+from sftui.recipe import Recipe, changed, get
+from sftui.trainers import preset
+
+
+def recipe(name: str, **knobs: Any) -> Recipe:
+    made = preset(name)
+    for knob, value in knobs.items():
+        made = changed(made, knob.replace("__", "."), value)
+    return made
+
+
+@pytest.mark.parametrize(("start", "knobs", "to", "expected"), [
+    ("axolotl@0.19", {}, "trl@1.16", {"mask.rule": "generation_tag"}),
+    ("axolotl@0.19", {}, "llamafactory@0.9.5", {"mask.rule": "parts", "mask.turns": "all"}),
+    ("axolotl@0.19", {"mask__rule": "all"}, "trl@1.16", {"mask.rule": "all"}),
+    ("trl@1.16", {}, "axolotl@0.19", {"mask.rule": "all"}),
+    ("trl@1.16", {"mask__rule": "generation_tag"}, "unsloth@2026.10", {"mask.rule": "markers"}),
+    ("hf-trainer", {}, "llamafactory@0.9.5", {"mask.rule": "parts", "mask.turns": "last"}),
+    ("hf-trainer", {}, "unsloth@2026.10", {"mask.rule": "markers", "mask.turns": "last"}),
+    ("hf-trainer", {"length__max": 77}, "axolotl@0.19", {"length.max": 77, "length.over": "cut_right"}),
+    ("axolotl@0.19", {"pack__strategy": "multipack"}, "trl@1.16", {"pack.strategy": "bfd"}),
+    ("trl@1.16", {"pack__strategy": "bfd"}, "llamafactory@0.9.5", {"pack.strategy": "knapsack"}),
+    ("trl@1.16", {"render__template": "builtin:chatml"}, "axolotl@0.19", {"render.template": "builtin:chatml"}),
+])
+def test_what_is_meant_is_carried_over(start: str, knobs: dict[str, Any], to: str, expected: dict[str, Any]) -> None:
+    found = convert(recipe(start, tokenizer__name="x", **knobs), to, "messages").recipe
+    assert found.preset == to and found.tokenizer.name == "x"
+    assert {path: get(found, path) for path in expected} == expected
+
+
+@pytest.mark.parametrize(("start", "knobs", "to", "told"), [
+    ("axolotl@0.19", {"mask__options": {"train_on_eos": "last"}}, "trl@1.16", "mask.options.train_on_eos = 'last' is axolotl@0.19's own"),
+    ("llamafactory@0.9.5", {"render__template": "llamafactory/qwen"}, "trl@1.16", "render.template llamafactory/qwen is llamafactory@0.9.5's own"),
+    ("hf-trainer", {}, "axolotl@0.19", "trains the last assistant message only: axolotl@0.19 has no key for it"),
+    ("trl@1.16", {"pack__strategy": "bfd_split"}, "axolotl@0.19", "pack.strategy bfd_split becomes multipack"),
+])
+def test_what_has_no_equal_is_told(start: str, knobs: dict[str, Any], to: str, told: str) -> None:
+    assert any(told in loss for loss in convert(recipe(start, **knobs), to, "messages").losses)
+
+
+def test_a_pair_is_no_conversation() -> None:
+    assert convert(recipe("hf-trainer"), "trl@1.16", "prompt_completion").recipe.mask.rule == "completion"
+    assert convert(recipe("trl@1.16"), "unsloth@2026.10", "prompt_completion").recipe.mask.rule == "completion"
+
+
+@pytest.mark.parametrize("to", ["trl@1.16", "axolotl@0.19", "llamafactory@0.9.5", "unsloth@2026.10", "torchtune@0.6.1"])
+@pytest.mark.parametrize("start", ["hf-trainer", "trl@1.16", "axolotl@0.19", "llamafactory@0.9.5", "unsloth@2026.10", "torchtune@0.6.1"])
+def test_every_trainers_recipe_becomes_every_others_config(
+    start: str, to: str, tmp_path: Path, plan_for: Callable[..., ExportPlan]
+) -> None:
+    path = tmp_path / "chats.jsonl"
+    row = {"messages": [{"role": "user", "content": "Hello?"}, {"role": "assistant", "content": "Hi."}]}
+    path.write_text(json.dumps(row) + "\n")
+    plan = plan_for(path, recipe(start, tokenizer__name="builtin:chatml"), to=to)
+    assert plan.files and (plan.converted is None) == (start == to)
+    if plan.converted is not None:
+        assert plan.converted.preset == to and f"converted from {start} to {to}" in plan.first_line
+
+
+def test_another_version_of_the_same_trainer_is_told_as_a_conversion(tmp_path: Path, plan_for: Callable[..., ExportPlan]) -> None:
+    path = tmp_path / "chats.jsonl"
+    path.write_text(json.dumps({"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}) + "\n")
+    plan = plan_for(path, recipe("trl@1.16", tokenizer__name="builtin:chatml"), to="trl@1.8")
+    assert plan.converted is not None and plan.converted.preset == "trl@1.8"
