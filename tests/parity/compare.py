@@ -20,11 +20,11 @@ from case import Case, cases_of, result_path
 from emulate import Emulated, emulate
 
 from sftui.errors import SftuiError
-from sftui.model import Example, Pack
 from sftui.trainers import trainer_named
 from sftui.trainers.llamafactory import LlamaFactory
-from sftui.trainers.verify.difference import Piece, pack_differences, row_differences
+from sftui.trainers.verify.difference import pack_differences, row_differences
 from sftui.trainers.verify.session import read_result
+from sftui.workspace.verifying import piece
 
 
 @dataclass
@@ -91,10 +91,6 @@ def _packs(packs: Sequence[Mapping[str, Any]], ours: Emulated, found: Comparison
             if name in theirs and values is not None and list(values) != theirs[name]:
                 found.differences.append(f"pack {number}: {name} differ")
     found.differences += [f"row {row}: sftui stops: {problem}" for row, problem in ours.problems.items()]
-
-
-def piece(made: Example | Pack) -> Piece:
-    return list(made.input_ids), list(made.labels)
 
 
 def _batches(trainer: str, batches: Sequence[Mapping[str, Any]], packs: Sequence[Any], ours: Emulated) -> Iterator[str]:

@@ -24,6 +24,7 @@ from sftui.sources import SourceSpec, open_source
 from sftui.tokens import load_tokenizer
 from sftui.trainers import Toolbox, trainer_named
 from sftui.trainers.verify.exchange import tokenizer_folder
+from sftui.workspace import verifying
 
 
 @dataclass(frozen=True)
@@ -59,20 +60,12 @@ def emulate(trainer: str, version: str, case: Case, *, mode: str = "proven") -> 
 
 
 def through(trainer: str, rows: Sequence[Row], detected: Any, recipe: Recipe, tools: Toolbox) -> Emulated:
-    examples: dict[int, tuple[Example, ...]] = {}
-    problems: dict[int, str] = {}
-    for one in pipeline.inspect_all(rows, detected, recipe, tools):
-        if one.problem is not None:
-            problems[one.row.index] = one.problem.sentence()
-        elif one.example is not None:
-            examples[one.row.index] = (one.example, *one.more)
-    packs: tuple[Pack, ...] = ()
-    if recipe.pack.strategy not in ("none", "multipack"):
-        flat = [example for made in examples.values() for example in made]
-        group = recipe.pack.group
-        behind = trainer_named(trainer)
-        packs = tuple(pack for i in range(0, len(flat), group) for pack in behind.pack(flat[i : i + group], recipe, tools))
-    return Emulated(examples, packs, problems, None, recipe, tools)
+    """Rows through the pipeline, as `sftui verify` sends them through it."""
+    found = verifying.through(pipeline.inspect_all(rows, detected, recipe, tools), recipe, tools)
+    numbers = [row.index for row in rows]
+    examples = {numbers[place]: made for place, made in found.examples.items()}
+    problems = {numbers[place]: problem for place, problem in found.problems.items()}
+    return Emulated(examples, found.packs, problems, None, recipe, tools)
 
 
 def short(version: str) -> str:
