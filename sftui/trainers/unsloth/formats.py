@@ -50,7 +50,7 @@ def detect(rows: Sequence[Row], options: Mapping[str, Any], *, assistant_only: b
         return Detected("text", {"text": text_field}, reason=f"Unsloth: the text column `{text_field}`; no EOS is appended")
     return _refuse(f"Unsloth stops: there is no column `{text_field}` and no formatting_func",
                    "it reads ids, prompt and completion, " + ("messages " if newest else "") + f"or `{text_field}`",
-                   "set text_from to the column of messages that your script renders with the chat template")
+                   "if your script renders messages with the chat template, set mask.options to {text_from: COLUMN}")
 
 
 def column_of_messages(value: Any, key: str | None = None) -> bool:

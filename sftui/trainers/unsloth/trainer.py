@@ -64,7 +64,8 @@ class Unsloth(Trainer):
     def notes(self, recipe: Recipe) -> tuple[str, ...]:
         newer = versions.unknown_newer(versions.of_preset(recipe.preset, self.versions, self.name), self.versions, "Unsloth")
         length = "length.max is the model's max_seq_length (2048 unless FastLanguageModel was given another)"
-        return (newer, length) if newer else (length,)
+        pad = "unsloth gives a tokenizer without a pad token one of its own choice, which sftui does not know; labels do not depend on it"
+        return (newer, length, pad) if newer else (length, pad)
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
         if recipe.data.format != "auto" or recipe.data.fields:

@@ -1,0 +1,112 @@
+"""Unsloth's tricky rules: where a span ends, what the first row decides, what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sftui import pipeline
+from sftui.model import Inspection, Reason, Row
+from sftui.recipe import changed
+from sftui.tokens import load_tokenizer
+from sftui.trainers import preset
+from sftui.trainers.unsloth.markers import Marker, Markers, hidden_places, spans_of
+
+ASK, ANSWER, EOS, BOS = (1, 2), (1, 3), 8, 9
+TURNS = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi."}]
+
+
+def markers(*, eager: bool = True, opener: tuple[int, ...] = (1,), **more: Any) -> Markers:
+    return Markers("ask", "answer", Marker(ASK), Marker(ANSWER), opener, BOS, EOS, eager=eager, **more)
+
+
+@pytest.mark.parametrize(("ids", "eager", "plain"), [
+    ([1, 2, 5, 1, 3, 6, 8, 7], ((5, 7),), ((5, 8),)),  # EOS ends a span, what follows is not trained
+    ([1, 3, 6, 1, 4, 7, 1, 2, 5], ((2, 3),), ((2, 6),)),  # a tool's turn after an answer
+    ([1, 3, 6, 1, 3, 7, 8], ((2, 3), (5, 7)), ((2, 7),)),  # two answers in a row
+    ([1, 3, 6, 9, 5], ((2, 3),), ((2, 5),)),  # BOS of the next sample
+    ([1, 3], (), ()),  # cut right behind the marker
+    ([1, 3, 6], ((2, 3),), ((2, 3),)),
+    ([1, 3, 1, 2, 5], ((2, 2),), ((2, 2),)),  # an empty answer
+])
+def test_where_a_span_ends(ids: list[int], eager: tuple[Any, ...], plain: tuple[Any, ...]) -> None:
+    assert spans_of(ids, markers()) == eager
+    assert spans_of(ids, markers(eager=False)) == plain
+
+
+@given(st.lists(st.sampled_from([1, 2, 3, 4, 5, EOS, BOS]), max_size=40), st.booleans(), st.booleans())
+@settings(max_examples=300, deadline=None)
+def test_spans_stand_behind_a_response_marker_in_order(ids: list[int], eager: bool, opened: bool) -> None:
+    spans = spans_of(ids, markers(eager=eager, opener=(1,) if opened else ()))
+    last = 0
+    for start, end in spans:
+        assert last <= start <= end <= len(ids)
+        assert tuple(ids[start - 2 : start]) == ANSWER
+        last = end
+        if eager:
+            assert BOS not in ids[start:end] and EOS not in ids[start : end - 1]
+
+
+def test_hidden_tokens_are_found_everywhere() -> None:
+    assert hidden_places([1, 5, 6, 5, 5, 6], markers(hidden=((5, 6), (1,)))) == {0, 1, 2, 4, 5}
+
+
+def inspected(rows: list[dict[str, Any]], version: str = "2026.10", tokenizer: str = "builtin:chatml", **knobs: Any) -> list[Inspection]:
+    recipe = preset(f"unsloth@{version}")
+    for path, value in knobs.items():
+        recipe = changed(recipe, path.replace("__", "."), value)
+    source = [Row(i, row, "", f"row {i}") for i, row in enumerate(rows)]
+    detected = pipeline.detect(source, recipe)
+    assert detected.refused is None, detected.refused
+    tools = pipeline.survey(source[0], detected, recipe, pipeline.make_toolbox(recipe, load_tokenizer(tokenizer, mode="provisional")))
+    return [pipeline.inspect(row, detected, recipe, tools) for row in source]
+
+
+def test_a_row_without_a_response_is_removed_and_says_so() -> None:
+    kept, gone = inspected([{"messages": TURNS}, {"messages": TURNS[:1]}], mask__rule="markers")
+    assert kept.dropped is None and gone.dropped is not None and "removes the row" in gone.dropped
+
+
+def test_only_the_last_answer_and_the_reason_of_the_others() -> None:
+    one = inspected([{"messages": TURNS * 2}], mask__rule="markers", mask__turns="last")[0]
+    assert one.labels is not None and Reason.EARLIER in one.labels.reasons
+    assert 0 < one.trained < inspected([{"messages": TURNS * 2}], mask__rule="markers")[0].trained
+
+
+def test_the_first_row_decides_on_the_bos_of_all() -> None:
+    plain, marked = {"text": "Hello there"}, {"text": "<|begin_of_text|>Hello there"}
+    bos = "<|begin_of_text|>"
+
+    def begins(rows: list[dict[str, Any]]) -> list[int]:
+        found = inspected(rows, tokenizer="builtin:llama3")
+        return [one.tokens.pieces[:2].count(bos) for one in found if one.tokens is not None]
+
+    assert begins([marked, plain]) == [1, 0]  # none is added to any row
+    assert begins([plain, marked]) == [1, 2]  # one is added to every row
+
+
+@pytest.mark.parametrize(("rows", "options", "words"), [
+    ([{"messages": TURNS}], {"formatting_func": True}, "formatting_func"),
+    ([{"body": "a"}], {}, "formatting_func"),
+    ([{"text": "a"}], {"text_from": "text"}, "no list of messages"),
+    ([{"image": "x", "text": "a"}], {}, "images"),
+])
+def test_what_cannot_be_known_is_refused(rows: list[dict[str, Any]], options: dict[str, Any], words: str) -> None:
+    recipe = changed(preset("unsloth@2026.10"), "mask.options", options)
+    refused = pipeline.detect([Row(0, rows[0], "", "row 0")], recipe).refused
+    assert refused is not None and words in refused.sentence()
+
+
+def test_one_marker_alone_is_refused() -> None:
+    one = inspected([{"messages": TURNS}], mask__rule="markers", mask__response_marker="A:")[0]
+    assert one.problem is not None and "both markers" in one.problem.what
+
+
+def test_assistant_only_needs_what_unsloth_renders() -> None:
+    old = inspected([{"messages": TURNS}], "2026.8", mask__rule="generation_tag", mask__options={"text_from": "messages"})[0]
+    assert old.problem is not None and "no assistant mask" in old.problem.what
+    new = inspected([{"messages": TURNS}], mask__rule="generation_tag")[0]
+    assert new.problem is None and new.trained
