@@ -48,6 +48,7 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     from unsloth_zoo import dataset_utils
 
     tokenizer = AutoTokenizer.from_pretrained(tokenizer_folder(request, work))
+    tokenizer.padding_side = "right"  # as unsloth's compiled trainer sets it (unsloth, models/rl.py)
     dataset = load_dataset("json", data_files=str(data_file(request, work, numbered=True)), split="train")
     yield {"kind": "head", "rows_in": len(dataset)}
     script = request.get("dataset") or {}
