@@ -32,10 +32,12 @@ class Tallies:
         held = self.rows.setdefault(name, [])
         if len(held) < FIRST_ROWS:
             held.extend(rows)
-        elif any(row < held[-1] for row in rows):
-            held.extend(row for row in rows if row < held[-1])
         else:
-            return
+            last = held[-1]
+            earlier = [row for row in rows if row < last]
+            if not earlier:
+                return
+            held.extend(earlier)
         held.sort()
         del held[FIRST_ROWS:]
 

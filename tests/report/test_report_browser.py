@@ -5,6 +5,7 @@ axe-core comes from npm into a temporary folder, or from the file that SFTUI_AXE
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -107,7 +108,7 @@ def test_landmarks_headings_and_tables(browser: chromium.Chromium, page: Path) -
     browser.open(page, 1280, 800, "light")
     assert browser.run("['header', 'nav', 'main', 'footer'].every(n => document.querySelectorAll('body > ' + n).length === 1)")
     levels = browser.run("[...document.querySelectorAll('h1,h2,h3,h4')].map(e => +e.tagName[1])")
-    assert levels[0] == 1 and levels.count(1) == 1 and all(b - a <= 1 for a, b in zip(levels, levels[1:]))
+    assert levels[0] == 1 and levels.count(1) == 1 and all(b - a <= 1 for a, b in itertools.pairwise(levels))
     assert browser.run("[...document.querySelectorAll('table')].every(t => t.caption && [...t.rows].every(r => r.querySelector('th[scope]')))")
     assert browser.run("[...document.querySelectorAll('svg')].every(s => s.getAttribute('role') === 'img' && s.querySelector('title').textContent)")
 
