@@ -24,7 +24,7 @@ OWN_KEYS: Mapping[str, frozenset[str]] = {
     "trl": frozenset({
         "dataset_name", "dataset_config", "dataset_train_split", "dataset_test_split", "dataset_text_field",
         "dataset_kwargs", "assistant_only_loss", "completion_only_loss", "packing_strategy", "truncation_mode", "chat_template_path",
-        "eval_packing", "padding_free", "use_peft", "lora_r", "lora_target_modules", "max_length",
+        "eval_packing", "padding_free", "use_peft", "max_length",
     }),
     "unsloth": frozenset({"responses", "standardize", "text_from", "formatting", "formatting_func", "max_seq_length", "data"}),
 }
