@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 FIRST_USER, FIRST_ANSWER = "sftuiQuestion7", "sftuiAnswer7"
+MOST_REMEMBERED = 5_000
+"""Results kept at a time: a hostile set has a new order of roles in every row."""
 NOON = datetime(2026, 1, 2, 12)
 
 
@@ -40,11 +42,15 @@ class Context:
     memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def once(self, key: Any, work: Callable[[], T]) -> T:
-        """The result of `work`, done the first time `key` is asked for."""
+        """The result of `work`, done the first time `key` is asked for; old results are forgotten when there are many."""
         if key not in self.memo:
-            self.memo[key] = work()
-        found: T = self.memo[key]
-        return found
+            found = work()
+            if len(self.memo) >= MOST_REMEMBERED:
+                self.memo.clear()
+            self.memo[key] = found
+            return found
+        known: T = self.memo[key]
+        return known
 
     @property
     def trainer(self) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from sftui.findings.catalogue import CODES
+from sftui.findings.catalogue import CODES, REPAIR_OF
 from sftui.findings.context import Context
 from sftui.findings.look import shown
 from sftui.findings.model import Finding, Fix, Severity
@@ -249,7 +249,7 @@ class DatasetChecks:
         title = ", ".join(f"set {one.path} to {one.after}" for one in changes) or keys.get(self.trainer) or keys.get("hf-trainer", "")
         severity: Severity = CODES[code].severity
         return Finding(code, severity, sentence, evidence=evidence or "rows " + ", ".join(map(str, tally.rows)),
-                       fix=Fix(title, changes, None, keys) if title else None, rows=tuple(tally.rows), count=tally.count)
+                       fix=Fix(title, changes, None, REPAIR_OF.get(code), keys) if title else None, rows=tuple(tally.rows), count=tally.count)
 
 
 def _hashes(inspection: Inspection) -> tuple[int, int | None, int] | None:

@@ -101,32 +101,40 @@ def empty_think(look: Look) -> Iterator[Finding]:
 
 
 def methods_disagree(look: Look) -> Iterator[Finding]:
-    """GEN000: once for each order of roles, on the first row that has it."""
+    """GEN000: decided once for each order of roles, and then told at every row that has it."""
     if not look.chat or look.context.template is None or not 1 < len(look.messages) <= _MOST_MESSAGES or look.rendered.pieces is not None:
         return
     if look.recipe.render.inject_system is not None or "assistant" not in look.roles:
         return
-    if look.context.once(("spans", look.roles), lambda: look.inspection.row.index) != look.inspection.row.index:
+    if not look.context.once(("spans", look.roles), lambda: _disagreement(look) is not None):
         return
-    template, conversation = look.context.template, look.conversation
-    variables = {**look.context.variables, **conversation.template_kwargs}
+    found = _disagreement(look)
+    if found is not None:
+        number, sentence, span = found
+        yield look.finding("GEN000", sentence, message=number, span=span)
+
+
+def _disagreement(look: Look) -> tuple[int, str, tuple[int, int]] | None:
+    """Where two span methods part in this row, in characters of its rendered text; None where they agree or cannot tell."""
+    conversation = look.conversation
 
     def draw(messages: Sequence[Mapping[str, Any]], prompt: bool) -> str | None:
         return look.context.render(messages, prompt=prompt, tools=conversation.tools, extra=conversation.template_kwargs)
 
     messages = [message.data for message in look.messages]
     text = draw(messages, False)
-    if text is None or text not in (look.rendered.text, variables.get("bos_token", "") + look.rendered.text):
-        return  # the trainer renders otherwise, or the text holds the date of the day
+    bos = look.facts.bos_token or ""
+    if text is None or look.rendered.text not in (text, text.removeprefix(bos)):
+        return None  # the trainer renders otherwise, or the text holds the date of the day
     answers = [number for number, role in enumerate(look.roles) if role == "assistant"]
     methods = [by_prefix(text, messages, answers, draw), by_sentinels(text, messages, answers, draw)]
-    if template.has_generation_tag and look.rendered.has_generation_tag and text == look.rendered.text:
+    if look.rendered.has_generation_tag and text == look.rendered.text:
         methods.append(by_tags(look.rendered.generation, answers))
     found = disagreement(methods, text)
-    if found is not None:
-        number, sentence, span = found
-        shift = len(text) - len(look.rendered.text)
-        yield look.finding("GEN000", sentence, message=number, span=(max(0, span[0] - shift), max(0, span[1] - shift)))
+    if found is None:
+        return None
+    shift = len(text) - len(look.rendered.text)
+    return found[0], found[1], (max(0, found[2][0] - shift), max(0, found[2][1] - shift))
 
 
 def offsets(look: Look) -> Iterator[Finding]:

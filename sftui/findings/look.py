@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from sftui.findings.catalogue import CODES
+from sftui.findings.catalogue import CODES, REPAIR_OF
 from sftui.findings.context import Context
 from sftui.findings.model import Finding, Fix, Severity
 from sftui.model import (
@@ -241,7 +241,7 @@ def fix_of(context: Context, code: str, changes: Iterable[tuple[str, Any]], titl
     keys = CODES[code].fixes
     if not title:
         title = ", ".join(map(_told, made)) or keys.get(context.trainer) or keys.get("hf-trainer") or ""
-    return Fix(visible(title), made, template, keys) if title or template else None
+    return Fix(visible(title), made, template, REPAIR_OF.get(code), keys) if title or template else None
 
 
 def shown(text: str, width: int = SHOWN_TEXT) -> str:

@@ -14,6 +14,9 @@ TRAINERS = ("trl", "axolotl", "llamafactory", "unsloth", "torchtune", "hf-traine
 GENERATION_TAGS = "generation_tags"
 """`Fix.template`: the chat template needs `{% generation %}` tags around what the assistant says."""
 
+REPAIRS = ("drop", "merge_neighbours", "fold_system", "map_roles", "parse_json", "strip_controls", "deduplicate")
+"""`Fix.repair`: what can be done to the data, always into a new file."""
+
 
 class Severity(str, Enum):
     """How bad a finding is: training is wrong, training is worse, or worth knowing."""
@@ -50,13 +53,15 @@ GRADES: Mapping[str, Grade] = {
 class Fix:
     """What repairs a finding.
 
-    `changes` are applied to the recipe. `template` names a template surgery (`generation_tags`), or is None.
+    `changes` are applied to the recipe. `template` names a template surgery (`generation_tags`), or is None;
+    `repair` a repair of the data (one of `REPAIRS`), or is None.
     `trainer_keys` gives, for each trainer, the key to set in words that can be pasted.
     """
 
     title: str
     changes: tuple[RecipeChange, ...] = ()
     template: str | None = None
+    repair: str | None = None
     trainer_keys: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -19,6 +19,15 @@ CODES: Mapping[str, Code] = {
 }
 ALIASES: Mapping[str, str] = {"THK002": "GEN011", "EOS005": "TRU002", "GEN010": "TRU002"}
 """Codes of the project's reference that are told under another one."""
+REPAIR_OF: Mapping[str, str] = {
+    **dict.fromkeys(("ROW001", "ROW002", "ROL003", "CON003", "LAB001", "LAB012", "TRU001", "TOO006", "THK005", "TRU006"), "drop"),
+    **dict.fromkeys(("TPL002", "TPL003", "ROL004"), "fold_system"),
+    **dict.fromkeys(("ROL001", "ROL002", "TPL010"), "map_roles"),
+    **dict.fromkeys(("CON007", "TOO001"), "parse_json"),
+    **dict.fromkeys(("INJ001", "INJ002", "EOS012", "CON008"), "strip_controls"),
+    "TPL006": "merge_neighbours", "DUP001": "deduplicate",
+}
+"""The repair of the data that makes findings of a code go away."""
 _SCOPES = {"row": "found in a row", "setup": "found once for recipe, template and tokenizer", "dataset": "found over the whole dataset"}
 
 

@@ -13,6 +13,8 @@ from examples import EXAMPLES, GOOD, ROUNDS, chat, plain, tagged
 
 from sftui.errors import RecipeError
 from sftui.findings import CODES, DatasetChecks, Waiver, apply_waivers, check_row, explain, read_waivers
+from sftui.findings.catalogue import REPAIR_OF
+from sftui.findings.model import REPAIRS
 from sftui.findings.spans import by_prefix, by_sentinels, by_tags, disagreement
 from sftui.templates import compile_template
 from sftui.text import visible
@@ -91,6 +93,15 @@ def test_checks_abstain_where_spans_are_not_proven() -> None:
     assert rendered is not None
     after = {one.code for one in check_row(replace(inspections[0], rendered=replace(rendered, exact=False)), context)}
     assert not {"INJ001", "LAB002", "EOS001"} & after
+
+
+def test_repairs_are_named_for_codes_that_exist() -> None:
+    assert set(REPAIR_OF) <= set(CODES) and set(REPAIR_OF.values()) == set(REPAIRS)
+    assert run(EXAMPLES["DUP001"][0]).of("DUP001")[0].fix.repair == "deduplicate"  # type: ignore[union-attr]
+
+
+def test_code_under_another_name_is_explained() -> None:
+    assert explain("thk002") == explain("GEN011")
 
 
 MESSAGES = ROUNDS["messages"]
