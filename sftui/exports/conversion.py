@@ -93,6 +93,8 @@ def _meant(recipe: Recipe, data_format: str | None) -> str:
     """What a recipe trains: all, completion, assistant (every turn), last (assistant turn), or other."""
     mask = recipe.mask
     pairs = data_format in ("prompt_completion", "alpaca", "columns")
+    if mask.rule == "auto" and recipe.preset.startswith("torchtune@"):  # the default of its dataset builders
+        return "all" if data_format in ("alpaca", "text") else "assistant"
     if mask.rule == "all" or (mask.rule == "auto" and not pairs and data_format != "tokenized"):
         return "all"
     if mask.rule in ("completion", "auto"):

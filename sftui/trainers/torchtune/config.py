@@ -173,10 +173,11 @@ def _dataset(entry: Mapping[str, Any], recipe: Recipe, notes: list[KeyNote], whe
     chosen = entry.get("masking_strategy") if newest(recipe) else None
     if entry.get("train_on_input") is not None:
         chosen = "train_on_all" if entry["train_on_input"] else "train_on_assistant"
-    if chosen is not None:
-        if chosen not in STRATEGIES:
-            raise RecipeError(f"torchtune has no masking_strategy `{chosen}`", where=path, fix=f"choose one of {', '.join(STRATEGIES)}")
-        recipe = changed(changed(recipe, "mask.rule", STRATEGIES[chosen][0]), "mask.turns", STRATEGIES[chosen][1])
+    if chosen is None:  # the builder's own default, said outright: a conversion to another trainer needs to know it
+        chosen = "train_on_all" if kind in ("alpaca", "text") else "train_on_assistant"
+    if chosen not in STRATEGIES:
+        raise RecipeError(f"torchtune has no masking_strategy `{chosen}`", where=path, fix=f"choose one of {', '.join(STRATEGIES)}")
+    recipe = changed(changed(recipe, "mask.rule", STRATEGIES[chosen][0]), "mask.turns", STRATEGIES[chosen][1])
     if entry.get("new_system_prompt") is not None:
         recipe = changed(recipe, "render.inject_system", entry["new_system_prompt"])
     if entry.get("packed"):
@@ -261,7 +262,7 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[tuple[str | int, ...],
                 keys["tokenizer", "prompt_template"] = value["prompt_template"]
         elif path not in ("preset", "mask.rule", "mask.turns", "data.format", "data.fields", "pack.isolate", "tokenizer.name", "render.template", "batch.multiple", "batch.size"):
             losses.append(f"{path} = {value!r} has no key in torchtune's config")
-    if recipe.mask.rule in ("all", "turn_full", "assistant"):
+    if recipe.mask.rule in ("all", "turn_full", "assistant") and recipe.data.format != "text":  # text has no such key: all is trained
         last = recipe.mask.turns == "last" and recipe.mask.rule != "all"
         if newest(preset):
             keys["dataset", "masking_strategy"] = "train_on_all" if recipe.mask.rule == "all" else "train_on_last" if last else "train_on_assistant"

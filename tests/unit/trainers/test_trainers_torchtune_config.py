@@ -72,6 +72,8 @@ def test_references_and_components() -> None:
         (small(dataset=CHAT + "  new_system_prompt: Be brief\n"), "0.7", "render.inject_system", "Be brief"),
         (small(dataset=CHAT + "  packed: true\n"), "0.7", "pack.strategy", "sequential"),
         (small(dataset="  _component_: torchtune.datasets.alpaca_cleaned_dataset\n"), "0.7", "data.format", "alpaca"),
+        (small(dataset="  _component_: torchtune.datasets.alpaca_dataset\n"), "0.7", "mask.rule", "all"),
+        (small(), "0.7", "mask.rule", "turn_full"),
         (small(dataset="  _component_: torchtune.datasets.samsum_dataset\n"), "0.7", "data.fields", {"input": "dialogue", "output": "summary"}),
         (small(dataset="  _component_: torchtune.datasets.text_completion_dataset\n  source: x\n  add_eos: false\n"), "0.7", "tokenize.append_eos", "never"),
     ],
@@ -83,7 +85,7 @@ def test_each_key_sets_its_knob(text: str, version: str, path: str, value: Any) 
 def test_a_key_of_a_newer_version_is_unknown() -> None:
     opened = read(small(dataset=CHAT + "  masking_strategy: train_on_last\n"))
     assert next(note.use for note in opened.keys if note.path == "dataset.masking_strategy") is KeyUse.UNKNOWN
-    assert opened.recipe.mask.rule == "auto"
+    assert (opened.recipe.mask.rule, opened.recipe.mask.turns) == ("turn_full", "all")
 
 
 @pytest.mark.parametrize("text", [
@@ -116,7 +118,7 @@ def test_a_changed_knob_changes_one_line(path: str, value: Any, lines: list[str]
 
 @pytest.mark.parametrize("knobs", [
     {"mask.rule": "all", "length.max": 512}, {"mask.rule": "turn_full", "mask.turns": "last", "length.over": "cut_left"},
-    {"render.inject_system": "Be brief", "pack.strategy": "sequential", "pack.isolate": True},
+    {"mask.rule": "turn_full", "render.inject_system": "Be brief", "pack.strategy": "sequential", "pack.isolate": True},
 ])
 def test_a_fresh_config_reads_back(knobs: dict[str, Any]) -> None:
     recipe = preset("torchtune@0.7")
