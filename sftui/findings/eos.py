@@ -10,7 +10,7 @@ from sftui.findings.checks import Checks
 from sftui.findings.content import texts
 from sftui.findings.look import Look, Turn
 from sftui.findings.model import Finding, Severity
-from sftui.model import NOWHERE, Kind, Part
+from sftui.model import NOWHERE, Kind, Part, Reason
 
 # Stop tokens of published families, as they are seen typed into data of another one.
 _FOREIGN = re.compile(r"</s>|<\|endoftext\|>|<\|eot_id\|>|<\|end_of_text\|>|<eos>|<\|im_end\|>|<end_of_turn>|<\|end\|>|<｜end▁of▁sentence｜>")
@@ -48,7 +48,7 @@ def is_prose(look: Look) -> bool:
 
 
 def masked_stop(look: Look) -> Iterator[Finding]:
-    """EOS004 and GEN003: an answer is trained to its last content token, but its stop token is not."""
+    """EOS004, EOS006 and GEN003: an answer is trained to its last content token, but its stop token is not."""
     found: list[tuple[Turn, int]] = []
     drawn, ids = look.drawn, look.tokens.input_ids
     for turn in look.answers:
@@ -61,6 +61,10 @@ def masked_stop(look: Look) -> Iterator[Finding]:
         return
     turn, stop = found[0]
     code = "GEN003" if look.recipe.mask.rule == "generation_tag" else "EOS004"
+    if look.labels.reasons[stop] is Reason.FORCED and look.context.trainer == "torchtune":
+        yield look.finding("EOS006", f"{look.token(stop)} at the end is masked because max_seq_len is set, though nothing is cut", message=turn.message,
+                           tokens=(max(turn.content[0], stop - 4), stop + 1), change=None if look.cut else ("length.max", None))
+        return
     some = f"in {len(found)} of {len(look.answers)} answers" if len(found) > 1 else f"in message {turn.message}"
     change: tuple[str, Any] | None = ("mask.terminator", "train") if look.recipe.mask.terminator == "mask" else None
     if change is None and look.context.trainer == "axolotl":

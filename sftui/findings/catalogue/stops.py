@@ -23,6 +23,9 @@ ENTRIES = (
           "the tokenizer's EOS, which Gemma's template never prints.",
           axolotl="eot_tokens: [\"<the turn end>\"], train_on_eot: turn", trl="move the generation tag behind the turn end",
           hf="include the terminator in the trained span", unsloth="set no instruction_part that begins before the turn end"),
+    entry("EOS006", "stop-masked-by-max-length", "FATAL", "row", "torchtune masks the last token as soon as max_seq_len is set",
+          "Its Qwen tokenizers replace the last value of the mask even where nothing was cut, so the stop token of the last answer is never learnt. "
+          "Llama 3 is spared: its turn end stands before that token.", torchtune="leave max_seq_len unset and drop long rows beforehand"),
     entry("EOS007", "doubled-stop-token", "MINOR", "row", "two stop tokens follow each other",
           "Data and template, or template and trainer, both add one. Some families do it on purpose.",
           axolotl="remove one of eot_tokens and special_tokens.eos_token", data="remove the stop token from the data"),

@@ -159,6 +159,7 @@ EXAMPLES |= {
     "EOS002": (stored_case({"input_ids": [300, 301, 302, 2], "labels": [300, 301, 302, -100], "attention_mask": [1, 1, 1, 1]}, tokenizer="llama3", facts={"eos_id": 2, "pad_id": 2}),
                stored_case({"input_ids": [300, 301, 302, 2], "labels": [300, 301, 302, 2], "attention_mask": [1, 1, 1, 1]}, tokenizer="llama3", facts={"eos_id": 2, "pad_id": 2})),
     "EOS003": (rows(GOOD, tokenizer="gemma", generation_config={"eos_token_id": 1}), rows(GOOD)),
+    "EOS006": (rows(GOOD, preset="torchtune@0.7", changes={"length.max": 100}), rows(GOOD, preset="torchtune@0.7")),
     "EOS008": (FINE, rows(GOOD, tokenizer="llama3")),
     "EOS009": (rows({"body": "Q: hi\nA: Hello."}, preset="trl@1.14", changes={"mask.options": {"dataset_text_field": "body"}}),
                rows({"body": "Q: hi\nA: Hello."}, preset="trl@1.16", changes={"mask.options": {"dataset_text_field": "body"}})),
