@@ -1,0 +1,39 @@
+"""Draw the README's picture anew: `python tests/tui/screenshot.py [OUT.svg] [KEYS…]`.
+
+The real app on the bundled data at 110×30; KEYS are pressed first (as Textual names them).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from sftui.cli.demo import demo_options
+from sftui.settings import Settings
+from sftui.tui.app import SftuiApp
+from sftui.workspace import Workspace
+
+OUT = Path(__file__).resolve().parents[2] / ".github" / "screenshot.svg"
+
+
+async def draw(out: Path, keys: list[str]) -> None:
+    workspace = Workspace(demo_options("chat_messages", None))
+    workspace.start()
+    app = SftuiApp(workspace, Settings(), theme="dark")
+    try:
+        async with app.run_test(size=(110, 30)) as pilot:
+            for _ in range(200):
+                await pilot.pause(0.05)
+                if workspace.tokenizer is not None and workspace.tokenizer.state == "proven" and workspace.cached(0) is not None:
+                    break
+            await pilot.pause(0.5)
+            await pilot.press(*keys)
+            await pilot.pause(0.3)
+            out.write_text(app.export_screenshot(title="sftui"), encoding="utf-8")
+    finally:
+        workspace.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(draw(Path(sys.argv[1]) if len(sys.argv) > 1 else OUT, sys.argv[2:]))
