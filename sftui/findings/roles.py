@@ -123,7 +123,7 @@ def refused_roles(look: Look) -> Iterator[Finding]:
     cause = look.context.once(("refused", look.roles[:200]), lambda: _cause(look))
     if cause == "system":
         yield look.finding("TPL002", "the chat template refuses the system message of this row", message=look.roles.index("system"),
-                           evidence=shown(look.text_of(look.messages[look.roles.index("system")])))
+                           evidence=shown(str(look.messages[look.roles.index("system")].content)))
     elif cause == "order":
         number = _out_of_turn(look.roles)
         if number is None:

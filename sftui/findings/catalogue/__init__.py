@@ -28,7 +28,7 @@ REPAIR_OF: Mapping[str, str] = {
     "TPL006": "merge_neighbours", "DUP001": "deduplicate",
 }
 """The repair of the data that makes findings of a code go away."""
-_SCOPES = {"row": "found in a row", "setup": "found once for recipe, template and tokenizer", "dataset": "found over the whole dataset"}
+_SCOPES = {"row": "each row on its own", "setup": "once, for recipe, template and tokenizer together", "dataset": "the whole dataset"}
 
 
 def explain(code: str) -> str:
@@ -42,9 +42,11 @@ def explain(code: str) -> str:
     lines = [
         f"{one.code} {one.name}: {one.title}", "", one.explanation, "",
         f"Severity: {one.severity.value} ({one.grade.name.lower()}: {one.grade.reason}).",
-        f"Scope: {one.scope}, {_SCOPES[one.scope]}.",
+        f"Scope: {_SCOPES[one.scope]}.",
     ]
-    if one.fixes:
+    if len(set(one.fixes.values())) == 1 and len(one.fixes) == len(TRAINERS):
+        lines += ["", "What repairs it:", f"  {one.fixes[TRAINERS[0]]}"]
+    elif one.fixes:
         width = max(len(name) for name in one.fixes)
         lines += ["", "What repairs it:", *(f"  {name:<{width}}  {one.fixes[name]}" for name in TRAINERS if name in one.fixes)]
     return "\n".join(lines) + "\n"
