@@ -81,12 +81,15 @@ def before_markers(
 
 
 def _masks_hold(recipe: Recipe, newest: bool) -> bool:
-    """Before 2026.10 only the collator of an older TRL reads completion_mask, and not if responses only follows."""
-    if newest:
-        return True
-    stated = str(recipe.mask.options.get("trl_version") or "0.24")
+    """Whether completion_mask still stands when the labels are made.
+
+    Since 2026.10, and with a TRL since 1.7, Unsloth makes labels of it. Else the collator of TRL
+    reads it, unless it is newer or responses only has put another collator in its place.
+    """
+    stated = str(recipe.mask.options.get("trl_version") or ("1.15" if newest else "0.24"))
     numbers = tuple(int(part) for part in stated.split(".")[:2] if part.isdigit())
-    return recipe.mask.rule != "markers" and numbers < MASKS_READ
+    collator_reads = numbers < MASKS_READ
+    return (newest and not collator_reads) or (collator_reads and recipe.mask.rule != "markers")
 
 
 def _stored(conversation: Conversation, count: int, recipe: Recipe) -> list[label_rules.Drawn]:

@@ -110,3 +110,17 @@ def test_assistant_only_needs_what_unsloth_renders() -> None:
     assert old.problem is not None and "no assistant mask" in old.problem.what
     new = inspected([{"messages": TURNS}], mask__rule="generation_tag")[0]
     assert new.problem is None and new.trained
+
+
+@pytest.mark.parametrize(("version", "trl", "rule", "masked"), [
+    ("2026.10", None, "auto", True), ("2026.10", "0.24", "auto", True), ("2026.10", "0.24", "markers", False), ("2026.10", None, "markers", True),
+    ("2026.8", None, "auto", True), ("2026.8", "1.15", "auto", False), ("2026.8", None, "markers", False),
+])
+def test_the_completion_mask_depends_on_trl(version: str, trl: str | None, rule: str, masked: bool) -> None:
+    # The prompt holds an answer of its own, which only the completion mask takes out.
+    row = {"prompt": [*TURNS, TURNS[0]], "completion": TURNS[1:]}
+    options = {"trl_version": trl} if trl else {}
+    one = inspected([row], version, mask__rule=rule, mask__options=options)[0]
+    assert one.problem is None and one.labels is not None and one.tokens is not None
+    first = next(i for i, owner in enumerate(one.tokens.messages) if owner == 1 and one.tokens.parts[i].value == "content")
+    assert (one.labels.labels[first] == -100) is masked
