@@ -8,6 +8,7 @@ its words. Tokens that overlap on the axis share a column.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -16,8 +17,11 @@ Range = tuple[int, int]
 """Half open: characters of a text, or tokens of a side."""
 
 _CHUNK = re.compile(r"<[^<>\s]{1,40}>|\w+|\s|.", re.DOTALL)
-_LONG = 2000
-"""From so many words on, the diff passes over words that are everywhere, or it would take minutes."""
+_SMALL = 250_000
+"""So many pairs of words are compared each with each; longer stretches are first pinned down by runs of words."""
+
+_RUNS = (8, 3)
+"""Lengths of the runs of words that pin: those that stand exactly once in both texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +111,8 @@ def _diff(axis: str, start: int, end: int, text: str) -> list[int | None]:
     tail = 0
     while tail < min(len(ours), len(theirs)) - head and ours[-1 - tail] == theirs[-1 - tail]:
         tail += 1
-    inner, outer = ours[head:len(ours) - tail], theirs[head:len(theirs) - tail]
     blocks = [(0, 0, head)]
-    if inner and outer:
-        matcher = SequenceMatcher(None, inner, outer, autojunk=max(len(inner), len(outer)) > _LONG)
-        blocks += [(head + b.a, head + b.b, b.size) for b in matcher.get_matching_blocks()]
+    blocks += [(head + a, head + b, size) for a, b, size in _blocks(ours[head:len(ours) - tail], theirs[head:len(theirs) - tail], _RUNS)]
     blocks.append((len(ours) - tail, len(theirs) - tail, tail))
     partner = {b + i: a + i for a, b, size in blocks for i in range(size)}
     places, at = [], start
@@ -123,6 +124,60 @@ def _diff(axis: str, start: int, end: int, text: str) -> list[int | None]:
         twin = partner.get(number)
         found += [None] * len(chunk) if twin is None else range(places[twin], places[twin] + len(chunk))
     return found
+
+
+def _blocks(ours: Sequence[str], theirs: Sequence[str], runs: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """Stretches of equal words as (start, start, size), in order; a long stretch that nothing pins down has none."""
+    if len(ours) * len(theirs) <= _SMALL:
+        if ours and theirs:
+            for block in SequenceMatcher(None, ours, theirs, autojunk=False).get_matching_blocks():
+                yield block.a, block.b, block.size
+        return
+    if not runs:
+        return
+    a = b = 0
+    for pin_a, pin_b in (*_pins(ours, theirs, runs[0]), (len(ours), len(theirs))):
+        if pin_a < a or pin_b < b:  # inside the last stretch
+            continue
+        size = 0
+        while pin_a + size < len(ours) and pin_b + size < len(theirs) and ours[pin_a + size] == theirs[pin_b + size]:
+            size += 1
+        for x, y, inner in _blocks(ours[a:pin_a], theirs[b:pin_b], runs[1:]):
+            yield a + x, b + y, inner
+        yield pin_a, pin_b, size
+        a, b = pin_a + size, pin_b + size
+
+
+def _pins(ours: Sequence[str], theirs: Sequence[str], length: int) -> list[tuple[int, int]]:
+    """Where the runs of words stand that occur once in both, the longest rising sequence of them."""
+    first, second = _once(ours, length), _once(theirs, length)
+    pairs = sorted((at, second[run]) for run, at in first.items() if run in second)
+    tails: list[int] = []  # of rising sequences, by their length: the least last place, and which pair that is
+    last: list[int] = []
+    before: list[int | None] = []
+    for number, (_, place) in enumerate(pairs):
+        at = bisect_left(tails, place)
+        before.append(last[at - 1] if at else None)
+        tails[at:at + 1] = [place]
+        last[at:at + 1] = [number]
+    found: list[tuple[int, int]] = []
+    step = last[-1] if last else None
+    while step is not None:
+        found.append(pairs[step])
+        step = before[step]
+    return found[::-1]
+
+
+def _once(words: Sequence[str], length: int) -> dict[tuple[str, ...], int]:
+    """Where each run of `length` words stands that occurs once."""
+    places: dict[tuple[str, ...], int] = {}
+    twice = set()
+    for at in range(len(words) - length + 1):
+        run = tuple(words[at:at + length])
+        if run in places:
+            twice.add(run)
+        places[run] = at
+    return {run: at for run, at in places.items() if run not in twice}
 
 
 def _spans(side: Placed, places: list[int]) -> list[Range | None]:

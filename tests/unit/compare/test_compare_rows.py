@@ -167,3 +167,17 @@ def test_counts_of_parts_merge_to_the_count_of_all(masks: list[list[int]], at: i
     assert counts[1].merged(counts[2]) == counts[0]
     assert counts[0].rows == len(rows) and counts[0].differing_rows == sum(one.differs for one in rows)
     assert [one.row for one in counts[0].first] == [one.row for one in rows if one.differs][:3]
+
+
+def test_long_rows_are_aligned_in_no_time_and_lose_little() -> None:
+    """Diffs of every word with every word would take minutes here."""
+    import random
+    import time
+
+    chance = random.Random(1)
+    words = [f"w{chance.randrange(300)} " for _ in range(20_000)]
+    other = [word for word in words if word != "w7 "]
+    started = time.process_time()
+    columns = align([placed(words), placed(other)])
+    assert time.process_time() - started < 5
+    assert sum(a < b and c < d for (a, b), (c, d) in columns) > 0.99 * len(other)
