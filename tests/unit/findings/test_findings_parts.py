@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from time import process_time
 from typing import Any
 
 import pytest
@@ -16,8 +17,10 @@ from sftui.findings import CODES, DatasetChecks, Waiver, apply_waivers, check_ro
 from sftui.findings.catalogue import REPAIR_OF
 from sftui.findings.model import REPAIRS
 from sftui.findings.spans import by_prefix, by_sentinels, by_tags, disagreement
+from sftui.recipe import changed
 from sftui.templates import compile_template
 from sftui.text import visible
+from sftui.trainers import dump_recipe, load_recipe
 
 
 def test_waivers_by_code_rows_and_signature() -> None:
@@ -139,3 +142,32 @@ def test_a_method_that_cannot_tell_says_nothing() -> None:
     assert by_prefix(text, MESSAGES, [1, 3], draw).found == {}
     assert by_tags((), [1, 3]).found == {}
     assert by_sentinels(text, MESSAGES, [1, 3], draw).found == {}
+
+
+@pytest.mark.parametrize("code", sorted(EXAMPLES))
+def test_changes_are_values_that_the_recipe_takes(code: str) -> None:
+    """A fix applied to the recipe can be saved and opened again."""
+    outcome = run(EXAMPLES[code][0])
+    for finding in outcome.findings:
+        recipe = outcome.context.recipe
+        for change in finding.fix.changes if finding.fix is not None else ():
+            if change.path != "preset":
+                recipe = changed(recipe, change.path, change.after)
+        if finding.fix is not None and finding.fix.changes:
+            assert load_recipe(dump_recipe(recipe), finding.code) == recipe
+
+
+def test_checks_are_pure_and_fast_enough(capsys: pytest.CaptureFixture[str]) -> None:
+    """The same row gives the same findings in any order; the time is printed, and bounded far above what it takes."""
+    words = "the answer to the question of the day is that it goes on "
+    rows = [chat(f"Question {i}? " + words * 3, words * 4, "And then?", words * 4) for i in range(100)]
+    context, inspections = open_case(Case(rows), rows)
+    first = [check_row(one, context) for one in inspections]
+    begun = process_time()
+    again = [check_row(one, context) for one in reversed(inspections)]
+    each = (process_time() - begun) / len(rows)
+    assert again[::-1] == first
+    tokens = sum(len(one.tokens) for one in inspections if one.tokens is not None) / len(rows)
+    with capsys.disabled():
+        print(f"\ncheck_row: {each * 1e6:.0f} µs for a row of {tokens:.0f} tokens")
+    assert each < 0.003
