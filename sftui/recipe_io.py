@@ -103,7 +103,7 @@ def dump(recipe: Recipe, preset: PresetLookup, *, comment: str = "") -> str:
         stream.write(f"# {line}\n")
     writer = YAML(typ="safe", pure=True)
     writer.default_flow_style = False
-    writer.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
+    writer.sort_base_mapping_type_on_output = False
     writer.allow_unicode = True
     writer.width = 100
     writer.dump(tree, stream)

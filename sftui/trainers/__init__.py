@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from sftui import recipe_io
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe
+
 if TYPE_CHECKING:
     from sftui.trainers.base import Shaped, Toolbox, Trainer
 
@@ -36,7 +37,7 @@ def trainer_named(name: str) -> Trainer:
     raise RecipeError(f"no trainer `{name}`", fix=hint)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _loaded(name: str) -> Trainer:
     module, kind = _HOMES[name]
     trainer: Trainer = getattr(import_module(module), kind)()

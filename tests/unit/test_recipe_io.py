@@ -13,6 +13,7 @@ from sftui.errors import RecipeError
 from sftui.recipe import KnobInfo, Recipe, changed, diff, get, knobs
 from sftui.trainers import dump_recipe, load_recipe, preset, preset_names
 
+
 @pytest.mark.parametrize("name", preset_names())
 def test_a_preset_saves_as_its_name_alone(name: str) -> None:
     assert dump_recipe(preset(name)).strip() == f"preset: {name}"
@@ -42,7 +43,7 @@ def test_a_preset_saves_as_its_name_alone(name: str) -> None:
 def test_bad_recipes_say_what_is_wrong(text: str, says: str) -> None:
     with pytest.raises(RecipeError) as error:
         load_recipe(text, "r.yaml")
-    assert says in str(error.value) and "r.yaml" in str(error.value) or "hf-trainer" in says
+    assert (says in str(error.value) and "r.yaml" in str(error.value)) or "hf-trainer" in says
     assert "\n" not in str(error.value)
 
 

@@ -106,7 +106,7 @@ def _datasets(config: Mapping[str, Any], recipe: Recipe, path: str) -> tuple[Dat
 def _mixture_entry(item: Mapping[str, Any], recipe: Recipe) -> DatasetRef:
     files = item.get("data_files")
     name = str(item["path"])
-    paths = (name,)
+    paths: tuple[str, ...] = (name,)
     if files:
         listed = [files] if isinstance(files, str) else list(files.values()) if isinstance(files, Mapping) else list(files)
         root = Path(str(item.get("data_dir") or "")) if name in ("json", "csv", "parquet", "text", "arrow") else Path(name)
@@ -124,7 +124,7 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
         wanted["chat_template_path"] = "chat_template.jinja"
     if opened is not None:
         before, _ = keys_of(opened.recipe, preset)
-        changes = {(key,): wanted.get(key, REMOVE) for key in {**before, **wanted} if before.get(key) != wanted.get(key)}
+        changes: dict[tuple[str | int, ...], Any] = {(key,): wanted.get(key, REMOVE) for key in {**before, **wanted} if before.get(key) != wanted.get(key)}
         text = edit(opened.text, changes, opened.path)
         name = Path(opened.path).name
     else:

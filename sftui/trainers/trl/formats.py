@@ -25,7 +25,7 @@ def detect(rows: Sequence[Row], text_field: str) -> Detected:
     if "image" in columns or "images" in columns:
         return _refuse("the dataset has images", "TRL prepares vision rows in its collator with a processor, which sftui does not model")
     if "input_ids" in columns:
-        fields = {name: name for name in ("input_ids", "labels", "attention_mask") if name in columns}
+        fields: dict[str, str] = {name: name for name in ("input_ids", "labels", "attention_mask") if name in columns}
         return Detected("tokenized", fields, reason="TRL: a column `input_ids` is taken as prepared", given_labels="unshifted")
     if "chat_template_kwargs" in columns and any(isinstance(row.data, Mapping) and row.data.get("chat_template_kwargs") is None for row in rows):
         return _refuse("some rows have chat_template_kwargs and others do not", "datasets fills the gaps with null and TRL stops there with a TypeError",

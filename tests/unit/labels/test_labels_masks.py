@@ -44,7 +44,7 @@ def draw(mask: Mask, prompt: tuple[int, ...] | None = None, rendered: Rendered =
         (Mask(rule="all"), None, "████████████"),
         (Mask(rule="completion"), IDS[:10], "░░░░░░░░░░██"),
         (Mask(rule="completion"), IDS[:9], "░░░░░░░░░███"),
-        (Mask(rule="completion"), IDS + (1, 2, 3), "░░░░░░░░░░░░"),
+        (Mask(rule="completion"), (*IDS, 1, 2, 3), "░░░░░░░░░░░░"),
         (Mask(rule="completion"), (100, 101, 7, 7), "░░░░████████"),
         (Mask(rule="completion", boundary="common_prefix"), (100, 101, 7, 7), "░░██████████"),
         (Mask(rule="completion", terminator="mask"), IDS[:10], "░░░░░░░░░░█░"),
