@@ -12,7 +12,7 @@ from sftui.findings.look import Look
 from sftui.findings.model import GENERATION_TAGS, Finding
 from sftui.findings.spans import by_prefix, by_sentinels, by_tags, disagreement
 from sftui.findings.template_setup import about
-from sftui.model import NOWHERE, Inspection
+from sftui.model import NOWHERE, Inspection, Stage
 
 _EMPTY_THINK = re.compile(r"<think>\s*</think>")
 _MOST_MESSAGES = 24
@@ -21,11 +21,18 @@ _MOST_MESSAGES = 24
 def no_tags(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     if context.recipe.mask.rule != "generation_tag":
         return
-    without = [one for one in sample if one.rendered is not None and not one.rendered.has_generation_tag]
+    without = [one for one in sample if (one.rendered is not None and not one.rendered.has_generation_tag) or refused_untagged(context, one)]
     if without:
         yield about(context, "GEN001", "the mask is drawn from {% generation %} tags and the chat template has none",
                     context.tools.template_name, template=GENERATION_TAGS, title="add generation tags to the chat template",
                     rows=tuple(one.row.index for one in without), count=len(without))
+
+
+def refused_untagged(context: Context, inspection: Inspection) -> bool:
+    """Whether the trainer refused to render because the template has no tags, as TRL does before it begins."""
+    if context.recipe.mask.rule != "generation_tag" or context.template is None or context.template.has_generation_tag:
+        return False
+    return inspection.stopped_at is Stage.RENDERED and inspection.problem is not None and "generation" in inspection.problem.sentence()
 
 
 def slow_tokenizer(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from math import isfinite
 
 from sftui.findings.checks import Checks
 from sftui.findings.content import no_plain_text, stale_content
+from sftui.findings.generation import refused_untagged
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding
 from sftui.findings.roles import refused_names, refused_roles, roleless
@@ -69,7 +70,7 @@ def refused_by_template(look: Look) -> Iterator[Finding]:
         return  # TPL001 says it once
     if any(True for _ in refused_roles(look)) or any(True for _ in several_calls(look)) or (look.chat and no_plain_text(look)):
         return
-    if refused_names(look):
+    if refused_names(look) or refused_untagged(look.context, inspection):
         return
     yield look.finding("ROW003", inspection.problem.sentence(), evidence="")
 

@@ -103,6 +103,13 @@ def test_repairs_are_named_for_codes_that_exist() -> None:
     assert run(EXAMPLES["DUP001"][0]).of("DUP001")[0].fix.repair == "deduplicate"  # type: ignore[union-attr]
 
 
+def test_missing_tags_are_told_once_also_where_the_trainer_refuses() -> None:
+    outcome = run(Case([GOOD, ROUNDS], preset="trl@1.16", changes={"mask.rule": "generation_tag"}))
+    assert [one.code for one in outcome.findings if one.severity.value == "error"] == ["GEN001"]
+    fix = outcome.of("GEN001")[0].fix
+    assert fix is not None and fix.template == "generation_tags"
+
+
 def test_code_under_another_name_is_explained() -> None:
     assert explain("thk002") == explain("GEN011")
 
