@@ -57,3 +57,20 @@ def test_recipe_change_removes_the_finding(code: str) -> None:
     assert not stays or stays[0].severity.rank > finding.severity.rank, stays[0].sentence
     new = {one.code for one in repaired.findings if one.severity is Severity.ERROR} - {one.code for one in raised.findings}
     assert not new, [(one.code, one.sentence) for one in repaired.findings]
+
+
+@pytest.mark.parametrize("code", ["BND001", "BND009", "EOS004", "EOS006", "TPL007"])
+def test_fix_changes_labels_only_at_its_place(code: str) -> None:
+    bad = EXAMPLES[code][0]
+    raised = run(bad)
+    finding = raised.of(code)[0]
+    assert finding.fix is not None and finding.tokens is not None
+    presets = [change.after for change in finding.fix.changes if change.path == "preset"]
+    changes = {change.path: change.after for change in finding.fix.changes if change.path != "preset"}
+    after = run(replace(bad, preset=presets[0] if presets else bad.preset, changes={**bad.changes, **changes})).inspections[0]
+    before = raised.inspections[0]
+    assert before.labels is not None and after.labels is not None and before.tokens is not None and after.tokens is not None
+    assert before.tokens.input_ids == after.tokens.input_ids
+    places = [i for i, pair in enumerate(zip(before.labels.labels, after.labels.labels)) if pair[0] != pair[1]]
+    # White space behind a terminator goes with it; BND009 shows one edge of the answer and mends both.
+    assert places and (finding.tokens[0] <= min(places) <= max(places) <= finding.tokens[1] or code == "BND009"), (places, finding.tokens)
