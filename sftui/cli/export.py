@@ -77,4 +77,6 @@ def tell_changes(options: OpenOptions, recipe: Recipe, converted: Recipe, limit:
     if count is not None:
         click.echo(plain(count_lines(count, (recipe.preset, converted.preset), 200)), err=True, nl=False)
         if count.first:
-            click.echo(f"the first of them is row {count.first[0].row}: `sftui compare` shows where", err=True)
+            first = count.first[0]
+            why = next((f": {side.gone}" for side in first.sides if side.gone is not None), "; `sftui compare` shows where")
+            click.echo(visible(f"the first of them is row {first.row}{why}"), err=True)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 RECIPE_FILE = "recipe.yaml"
 SCRIPT_FILE = "preprocess.py"
+TEMPLATE_FILE = "chat_template.jinja"
 TARGETS = ("recipe", "preprocess")
 
 
@@ -122,7 +123,7 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Pr
     if made.converted is not None:
         line = f"{line}; converted from {recipe.preset} to {made.recipe.preset}"
         contents = {RECIPE_FILE: recipe_text(made.converted, made.converted)}
-    contents = {**_told(made.written, line), **contents}
+    contents = {**_placed(_told(made.written, line), Path(folder)), **contents}
     files = tuple(_planned(Path(folder) / name, text, before.get(name)) for name, text in contents.items())
     several = (f"the config names {prepared.paths[0]} only: add the other data files to it by hand",) if len(prepared.paths) > 1 and not before else ()
     return ExportPlan(files, line, (*made.losses, *made.written.losses, *made.written.notes, *several), made.converted)
@@ -178,7 +179,7 @@ def _config_of(to: str, recipe: Recipe, prepared: Prepared) -> _Made:
     if _same_trainer(recipe.preset, to):
         opened = prepared.config if prepared.config is not None and _same_trainer(prepared.config.trainer, to) else None
         other = replace(recipe, preset=recipe.preset if "@" not in to else preset(to).preset)
-        written = trainer.write_config(other, opened, facts_of(recipe, prepared))
+        written = trainer.write_config(other, opened, facts_of(recipe, prepared, opened))
         return _Made(written, other, other if other != recipe else None)
     from sftui.exports.conversion import convert, reread
 
@@ -193,19 +194,32 @@ def _same_trainer(one: str, other: str) -> bool:
     return one.partition("@")[0] == other.partition("@")[0]
 
 
-def facts_of(recipe: Recipe, prepared: Prepared) -> dict[str, Any]:
-    """What a config needs to know beside the recipe (see `Trainer.write_config`)."""
+def facts_of(recipe: Recipe, prepared: Prepared, opened: OpenedConfig | None = None) -> dict[str, Any]:
+    """What a config needs to know beside the recipe (see `Trainer.write_config`); `opened` names its own template file."""
     found = prepared.detected
+    named_there = opened is not None and opened.recipe.render.template == recipe.render.template
     return {
         "data": prepared.paths[0] if prepared.paths else None,
         "tokenizer": recipe.tokenizer.name,
-        "template_source": prepared.template_source,
+        "template_source": None if named_there else prepared.template_source,
         "dataset": prepared.dataset,
         "format": found.format if found is not None else None,
         "fields": found.fields if found is not None else {},
         "message_keys": found.message_keys if found is not None else {},
         "role_map": found.role_map if found is not None else {},
     }
+
+
+def _placed(contents: dict[str, str], folder: Path) -> dict[str, str]:
+    """The files with the template's own path in them: trainers take it from where they are started, not from the config."""
+    if TEMPLATE_FILE not in contents:
+        return contents
+    from sftui.trainers.yaml_edit import scalar
+
+    path = str(folder / TEMPLATE_FILE)
+    forms = {".yaml": scalar(path), ".yml": scalar(path), ".py": path.replace("\\", "\\\\").replace('"', '\\"')}
+    return {name: text.replace(TEMPLATE_FILE, forms.get(Path(name).suffix, TEMPLATE_FILE)) if name != TEMPLATE_FILE else text
+            for name, text in contents.items()}
 
 
 def _told(config: WrittenConfig, line: str) -> dict[str, str]:

@@ -111,15 +111,17 @@ def _request(session: Session, rows: Sequence[Mapping[str, Any]], work: Path) ->
     from sftui.trainers.verify.request import INFO, make_request
 
     recipe, prepared = session.recipe, session.prepared()
-    trainer, facts, opened = trainer_named(recipe.preset), facts_of(recipe, prepared), session.options.config
+    trainer, opened = trainer_named(recipe.preset), session.options.config
     if opened is not None and opened.trainer.partition("@")[0] != trainer.name:
         opened = None
+    facts = facts_of(recipe, prepared, opened)
     written = trainer.write_config(recipe, opened, facts)
     if opened is not None and trainer.name == "llamafactory":  # how rows are read stands beside its config
         info = [file for file in trainer.write_config(recipe, None, facts).files if file.name == INFO]
         written = WrittenConfig((*(file for file in written.files if file.name != INFO), *info), written.losses, written.notes)
     own = recipe.render.template.startswith((f"{trainer.name}/", "tokenizer"))
-    request = make_request(recipe, written, rows, work, template=None if own else prepared.template_source,
+    source = prepared.template_source if trainer.name == "unsloth" else facts["template_source"]
+    request = make_request(recipe, written, rows, work, template=None if own else source,
                            dataset=session.options.dataset, here=Path.cwd())
     return request, [f"the config cannot say: {loss}" for loss in written.losses]
 

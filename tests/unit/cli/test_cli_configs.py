@@ -142,3 +142,18 @@ def test_converting_says_what_is_lost_and_counts_the_labels(sftui, work: Path) -
     assert "1 of 1 row differs" in done.err or "nothing differs in 1 row" in done.err or "cannot be counted" in done.err
     assert "assistant_only_loss: true" in (work / "out" / "trl_sft.yaml").read_text()
     assert not (work / "out" / "axolotl.yml").exists()
+
+
+@pytest.mark.parametrize(("name", "key"), [("axolotl.yml", "chat_template_jinja"), ("trl.yaml", "chat_template_path")])
+def test_a_template_file_of_the_config_is_left_alone_and_a_new_one_is_found(sftui, work: Path, name: str, key: str) -> None:
+    from sftui.templates import builtin_template
+
+    trainer = name.partition(".")[0]
+    extra = "chat_template: jinja\n" if trainer == "axolotl" else ""
+    (work / "mine.jinja").write_text(builtin_template("chatml").source)
+    (work / name).write_text((work / name).read_text() + f"{extra}{key}: mine.jinja\n")
+    done = sftui("export", name, "--to", trainer, "-o", "out", "--max-length", "99")
+    assert done.code == 0 and f"{key}: mine.jinja" in (work / "out" / name).read_text() and not (work / "out" / "chat_template.jinja").exists()
+    done = sftui("export", name, "--to", trainer, "-o", "two", "--template", "zephyr")
+    assert done.code == 0 and f"{key}: two/chat_template.jinja" in (work / "two" / name).read_text()
+    assert sftui("show", f"two/{name}", "--format", "json").code == 0
