@@ -8,6 +8,17 @@ from sftui.findings.run import check_row, check_setup
 from sftui.findings.waivers import Waiver, apply_waivers, read_waivers
 
 __all__ = [
-    "CODES", "Code", "Context", "DatasetChecks", "Finding", "Fix", "Severity", "Waiver", "apply_waivers", "check_row",
-    "check_setup", "explain", "read_waivers",
+    "CODES",
+    "Code",
+    "Context",
+    "DatasetChecks",
+    "Finding",
+    "Fix",
+    "Severity",
+    "Waiver",
+    "apply_waivers",
+    "check_row",
+    "check_setup",
+    "explain",
+    "read_waivers",
 ]

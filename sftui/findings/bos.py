@@ -35,8 +35,13 @@ def bos_count(look: Look) -> Iterator[Finding]:
         return
     stripped = look.recipe.tokenize.bos == "strip_text"
     change = ("tokenize.bos", "keep") if stripped else ("tokenize.add_special_tokens", True)
-    yield look.finding("BOS002", sentence, tokens=(0, min(4, len(ids))), change=None if look.stored else change,
-                       severity=Severity.ERROR if gemma_like(look) else None)
+    yield look.finding(
+        "BOS002",
+        sentence,
+        tokens=(0, min(4, len(ids))),
+        change=None if look.stored else change,
+        severity=Severity.ERROR if gemma_like(look) else None,
+    )
 
 
 def expected_bos(look: Look) -> str:

@@ -23,19 +23,30 @@ def merged(look: Look) -> Iterator[Finding]:
     at = boundary.common
     eos = look.facts.eos_id
     if eos is not None and prompt_ids[-1] == eos and at == len(prompt_ids) - 1:
-        yield look.finding("BND008", "the prompt tokenized alone ends with EOS, so the mask is one token too long", tokens=(max(0, at - 2), min(at + 2, len(look.tokens))),
-                           change=("tokenize.add_special_tokens", False) if look.recipe.tokenize.add_special_tokens else None)
+        yield look.finding(
+            "BND008",
+            "the prompt tokenized alone ends with EOS, so the mask is one token too long",
+            tokens=(max(0, at - 2), min(at + 2, len(look.tokens))),
+            change=("tokenize.add_special_tokens", False) if look.recipe.tokenize.add_special_tokens else None,
+        )
         return
     if look.rendered.prompt is None or not look.rendered.text.startswith(look.rendered.prompt):
         return  # TPL007
     if look.chat and boundary_merges(look.context):
         return  # BND002 tells it once
-    alone = "".join(f"[{visible_token(s, p)}]" for s, p in zip(look.tokens.prompt_surfaces[at:at + 4], look.tokens.prompt_pieces[at:at + 4]))
+    alone = "".join(
+        f"[{visible_token(s, p)}]" for s, p in zip(look.tokens.prompt_surfaces[at : at + 4], look.tokens.prompt_pieces[at : at + 4])
+    )
     # A mask by common prefix loses no token; what a server gives the model as prompt still differs.
     change = ("mask.boundary", "common_prefix") if look.recipe.mask.boundary == "prompt_length" else None
-    yield look.finding("BND001", f"prompt and answer merge at token {at}: the prompt alone has {boundary.prompt_length} tokens, {at} of them shared",
-                       tokens=(max(0, at - 1), min(at + 3, len(look.tokens))), evidence=f"{alone} ≠ {look.quote(at, at + 4)}", change=change,
-                       severity=None if change else Severity.INFO)
+    yield look.finding(
+        "BND001",
+        f"prompt and answer merge at token {at}: the prompt alone has {boundary.prompt_length} tokens, {at} of them shared",
+        tokens=(max(0, at - 1), min(at + 3, len(look.tokens))),
+        evidence=f"{alone} ≠ {look.quote(at, at + 4)}",
+        change=change,
+        severity=None if change else Severity.INFO,
+    )
 
 
 def markers(look: Look) -> Iterator[Finding]:
@@ -49,9 +60,12 @@ def markers(look: Look) -> Iterator[Finding]:
     if response and not look.any_drawn and response in text:
         at = text.index(response)
         where = [i for i, (start, end) in enumerate(zip(look.tokens.starts, look.tokens.ends)) if start < at + len(response) and end > at]
-        ids = look.tokens.input_ids[where[0]:where[-1] + 1] if where else ()
-        yield look.finding("BND004", f"the response marker stands in the text but its ids do not; here they are {list(ids)}",
-                           tokens=(where[0], where[-1] + 1) if where else None)
+        ids = look.tokens.input_ids[where[0] : where[-1] + 1] if where else ()
+        yield look.finding(
+            "BND004",
+            f"the response marker stands in the text but its ids do not; here they are {list(ids)}",
+            tokens=(where[0], where[-1] + 1) if where else None,
+        )
         return
     if not look.known or not look.chat:
         return
@@ -63,8 +77,12 @@ def markers(look: Look) -> Iterator[Finding]:
             if span.part is Part.CONTENT and span.message >= 0:
                 at = text.find(bare, span.start, span.end)
                 if at >= 0:
-                    yield look.finding("BND005", f"message {span.message} holds the marker {shown(bare, 40)}, which the mask takes for a turn",
-                                       message=span.message, span=(at, at + len(bare)))
+                    yield look.finding(
+                        "BND005",
+                        f"message {span.message} holds the marker {shown(bare, 40)}, which the mask takes for a turn",
+                        message=span.message,
+                        span=(at, at + len(bare)),
+                    )
                     return
 
 
@@ -78,9 +96,14 @@ def axolotl_edges(look: Look) -> Iterator[Finding]:
             continue
         first, last = turn.content[0], turn.content[1] - 1
         lost = [i for i in (first, last) if first <= last and not look.drawn[i]]
-        if lost and any(look.drawn[first:last + 1]):
-            yield look.finding("BND009", f"the {'first' if lost[0] == first else 'last'} token of message {turn.message} is masked: Axolotl takes it for its own mark",
-                               message=turn.message, tokens=(max(lost[0] - 2, 0), lost[0] + 3), change=("preset", "axolotl@0.19"))
+        if lost and any(look.drawn[first : last + 1]):
+            yield look.finding(
+                "BND009",
+                f"the {'first' if lost[0] == first else 'last'} token of message {turn.message} is masked: Axolotl takes it for its own mark",
+                message=turn.message,
+                tokens=(max(lost[0] - 2, 0), lost[0] + 3),
+                change=("preset", "axolotl@0.19"),
+            )
             return
 
 
@@ -96,16 +119,28 @@ def pieces(look: Look) -> Iterator[Finding]:
     at = common_prefix(ids, whole)
     if at < min(len(ids), len(whole)):
         show = look.context.tools.tokenizer.piece
-        yield look.finding("BND003", f"encoded as a whole the text has {len(whole)} tokens, in parts {len(ids)}; they part at token {at + shift}",
-                           tokens=(max(0, at + shift - 2), at + shift + 3), evidence=f"{look.quote(at + shift, at + shift + 3)} ≠ " + "".join(f"[{shown(show(i), 20)}]" for i in whole[at:at + 3]))
+        yield look.finding(
+            "BND003",
+            f"encoded as a whole the text has {len(whole)} tokens, in parts {len(ids)}; they part at token {at + shift}",
+            tokens=(max(0, at + shift - 2), at + shift + 3),
+            evidence=f"{look.quote(at + shift, at + shift + 3)} ≠ " + "".join(f"[{shown(show(i), 20)}]" for i in whole[at : at + 3]),
+        )
 
 
 def legacy_splice(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
-    if context.trainer == "axolotl" and context.recipe.mask.rule == "turn_content" and not context.recipe.mask.roles and any(
-        one.conversation is not None and one.conversation.kind is Kind.CHAT for one in sample
+    if (
+        context.trainer == "axolotl"
+        and context.recipe.mask.rule == "turn_content"
+        and not context.recipe.mask.roles
+        and any(one.conversation is not None and one.conversation.kind is Kind.CHAT for one in sample)
     ):
-        yield about(context, "BND010", "roles_to_train is empty, so Axolotl splices prompt and answer by length", "roles_to_train: []",
-                    changes=[("mask.roles", ("assistant",))])
+        yield about(
+            context,
+            "BND010",
+            "roles_to_train is empty, so Axolotl splices prompt and answer by length",
+            "roles_to_train: []",
+            changes=[("mask.roles", ("assistant",))],
+        )
 
 
 CHECKS = Checks(labelled=(merged, markers, axolotl_edges), slow=(pieces,), setup=(legacy_splice,))

@@ -19,9 +19,17 @@ _BROKEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd\ud800-\udfff\uf
 # Bidi overrides and isolates, zero-width characters (the joiners of scripts and emoji aside), line separators.
 _INVISIBLE = re.compile("[\u202a-\u202e\u2066-\u2069\u200b\u2060\u2028\u2029\u00ad]")
 # UTF-8 read as Latin-1 or cp1252: a lead byte's letter, then the letters of continuation bytes.
-_MOJIBAKE = re.compile("[\u00c2-\u00c5\u00d0\u00d1][\u0080-\u00bf\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u02c6\u02dc\u2013\u2014\u2018-\u201e\u2020-\u2022\u2026\u2030\u2039\u203a\u20ac\u2122]|\u00e2[\u0080\u20ac][\u0080-\u00bf\u2010-\u203a\u0152\u0153\u02dc\u2122]")
-_FORMATS = {"messages": "messages", "conversations": "messages", "prompt": "prompt_completion", "text": "text",
-            "instruction": "alpaca", "input_ids": "tokenized"}
+_MOJIBAKE = re.compile(
+    "[\u00c2-\u00c5\u00d0\u00d1][\u0080-\u00bf\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u02c6\u02dc\u2013\u2014\u2018-\u201e\u2020-\u2022\u2026\u2030\u2039\u203a\u20ac\u2122]|\u00e2[\u0080\u20ac][\u0080-\u00bf\u2010-\u203a\u0152\u0153\u02dc\u2122]"
+)
+_FORMATS = {
+    "messages": "messages",
+    "conversations": "messages",
+    "prompt": "prompt_completion",
+    "text": "text",
+    "instruction": "alpaca",
+    "input_ids": "tokenized",
+}
 
 
 def nothing_said(look: Look) -> Iterator[Finding]:
@@ -41,12 +49,20 @@ def _no_text(look: Look, number: int, message: Message, content: Any) -> Iterato
         if message.data.get("tool_calls") or _reasoning(message):
             return
         what = "has no key `content`" if "content" not in message.data else "has null as content"
-        yield look.finding("CON001", f"message {number} ({role}) {what}", message=number, tokens=_place(look, number), evidence="", severity=_worse(look))
+        yield look.finding(
+            "CON001", f"message {number} ({role}) {what}", message=number, tokens=_place(look, number), evidence="", severity=_worse(look)
+        )
     elif isinstance(content, (list, tuple)):
         yield from _parts(look, number, content)
     else:
-        yield look.finding("CON005", f"message {number} ({role}) has {type(content).__name__} {shown(str(content), 30)} as content, not text",
-                           message=number, tokens=_place(look, number), evidence=shown(str(content)), severity=_worse(look))
+        yield look.finding(
+            "CON005",
+            f"message {number} ({role}) has {type(content).__name__} {shown(str(content), 30)} as content, not text",
+            message=number,
+            tokens=_place(look, number),
+            evidence=shown(str(content)),
+            severity=_worse(look),
+        )
 
 
 def stale_content(look: Look) -> Iterator[Finding]:
@@ -56,7 +72,12 @@ def stale_content(look: Look) -> Iterator[Finding]:
     key = look.context.detected.message_keys.get("content", "content")
     for number, item in enumerate(raw_messages(look) or ()):
         if isinstance(item, Mapping) and item.get(key) is None:
-            yield look.finding("CON010", f"message {number} has no content: torchtune trains the text of the message before it", message=number, evidence="")
+            yield look.finding(
+                "CON010",
+                f"message {number} has no content: torchtune trains the text of the message before it",
+                message=number,
+                evidence="",
+            )
             return
 
 
@@ -69,7 +90,8 @@ def no_plain_text(look: Look) -> bool:
     """Whether some message has content that many templates cannot print."""
     return any(
         isinstance(content, (list, tuple, int, float)) or (content is None and not message.data.get("tool_calls"))
-        for message in look.messages for content in [message.data.get("content")]
+        for message in look.messages
+        for content in [message.data.get("content")]
     )
 
 
@@ -77,14 +99,24 @@ def _parts(look: Look, number: int, content: Sequence[Any]) -> Iterator[Finding]
     """A list of parts is meant for vision models; it is wrong where its Python text reaches the rendering."""
     rendered = look.inspection.rendered
     if look.inspection.stopped_at is Stage.RENDERED and content:
-        yield look.finding("CON002", f"message {number} has a list of parts as content, and the template fails on it", message=number, evidence=shown(str(content)))
+        yield look.finding(
+            "CON002",
+            f"message {number} has a list of parts as content, and the template fails on it",
+            message=number,
+            evidence=shown(str(content)),
+        )
     if rendered is None or not content:
         return
     for printed in (repr(list(content)), str(content)):
         at = rendered.text.find(printed)
         if at >= 0:
-            yield look.finding("CON002", f"the template prints the content parts of message {number} as Python text", message=number,
-                               span=(at, at + len(printed)), evidence=shown(printed))
+            yield look.finding(
+                "CON002",
+                f"the template prints the content parts of message {number} as Python text",
+                message=number,
+                span=(at, at + len(printed)),
+                evidence=shown(printed),
+            )
             return
 
 
@@ -93,18 +125,33 @@ def _edges(look: Look, number: int, message: Message, content: str) -> Iterator[
         if message.data.get("tool_calls") or _reasoning(message):
             return
         if not content:
-            yield look.finding("CON003", f"message {number} of the assistant is empty", message=number, tokens=_place(look, number), evidence="")
+            yield look.finding(
+                "CON003", f"message {number} of the assistant is empty", message=number, tokens=_place(look, number), evidence=""
+            )
             return
-        yield look.finding("CON004", f"message {number} of the assistant is white space only", message=number, tokens=_place(look, number),
-                           evidence=shown(content))
+        yield look.finding(
+            "CON004",
+            f"message {number} of the assistant is white space only",
+            message=number,
+            tokens=_place(look, number),
+            evidence=shown(content),
+        )
         return
     head, tail = len(content) - len(content.lstrip()), len(content) - len(content.rstrip())
     where = " and ".join([*([f"begins with {head}"] if head else []), *([f"ends with {tail}"] if tail else [])])
     # One blank or line break at the end harms nothing by itself; the checks of its consequences tell where it does.
     severity = None if head or tail > 1 else Severity.INFO
-    edge = content[: head + 12] + (" … " if len(content) > head + tail + 24 else "") + content[-tail - 12:] if tail else content[: head + 24]
-    yield look.finding("CON004", f"message {number} of the assistant {where} character{'s' if head + tail > 1 else ''} of white space",
-                       message=number, tokens=_place(look, number), evidence=shown(edge), severity=severity)
+    edge = (
+        content[: head + 12] + (" … " if len(content) > head + tail + 24 else "") + content[-tail - 12 :] if tail else content[: head + 24]
+    )
+    yield look.finding(
+        "CON004",
+        f"message {number} of the assistant {where} character{'s' if head + tail > 1 else ''} of white space",
+        message=number,
+        tokens=_place(look, number),
+        evidence=shown(edge),
+        severity=severity,
+    )
 
 
 def _reasoning(message: Message) -> bool:
@@ -128,14 +175,31 @@ def broken_characters(look: Look) -> Iterator[Finding]:
             if match and not broken:
                 broken = True
                 serious = match.re is not _INVISIBLE
-                around = text[max(0, match.start() - 20): match.end() + 20]
-                yield look.finding("CON008", f"{_name(look, number)} holds {_what(match)} at character {match.start()}", message=number,
-                                   evidence=shown(around), severity=Severity.WARNING if serious or match.group() in "\u202e\u202d" else None)
-        if not escaped and "\\n" in text and "\n" not in text and text.count("\\n") > 1 and "\\\\" not in text and "\\t" not in text and "`" not in text:
+                around = text[max(0, match.start() - 20) : match.end() + 20]
+                yield look.finding(
+                    "CON008",
+                    f"{_name(look, number)} holds {_what(match)} at character {match.start()}",
+                    message=number,
+                    evidence=shown(around),
+                    severity=Severity.WARNING if serious or match.group() in "\u202e\u202d" else None,
+                )
+        if (
+            not escaped
+            and "\\n" in text
+            and "\n" not in text
+            and text.count("\\n") > 1
+            and "\\\\" not in text
+            and "\\t" not in text
+            and "`" not in text
+        ):
             escaped = True
             at = text.index("\\n")
-            yield look.finding("CON012", f"{_name(look, number)} holds the characters \\n {text.count(chr(92) + 'n')} times and no line break",
-                               message=number, evidence=shown(text[max(0, at - 20): at + 30]))
+            yield look.finding(
+                "CON012",
+                f"{_name(look, number)} holds the characters \\n {text.count(chr(92) + 'n')} times and no line break",
+                message=number,
+                evidence=shown(text[max(0, at - 20) : at + 30]),
+            )
 
 
 def _mojibake(text: str) -> re.Match[str] | None:
@@ -206,8 +270,12 @@ def null_keys(look: Look) -> Iterator[Finding]:
             if isinstance(arguments, Mapping):
                 empty = [str(key) for key, value in arguments.items() if value is None]
                 if len(empty) > 1 and len(empty) >= len(arguments) / 2:
-                    yield look.finding("CON009", f"the arguments of a call in message {number} have {len(empty)} null keys of {len(arguments)}",
-                                       message=number, evidence=shown(", ".join(empty)))
+                    yield look.finding(
+                        "CON009",
+                        f"the arguments of a call in message {number} have {len(empty)} null keys of {len(arguments)}",
+                        message=number,
+                        evidence=shown(", ".join(empty)),
+                    )
                     return
 
 
@@ -227,8 +295,14 @@ def two_formats(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
     used = set(context.detected.fields.values())
     names = ", ".join(f"`{column}`" for column in common)
     others = [column for column in common if column not in used]
-    yield Finding("CON006", Severity.WARNING, f"the rows have {names}, which are formats of their own; sftui reads {context.detected.format}",
-                  evidence=names, count=len(read), fix=fix_of(context, "CON006", (), f"remove {', '.join(f'`{one}`' for one in others)}"))
+    yield Finding(
+        "CON006",
+        Severity.WARNING,
+        f"the rows have {names}, which are formats of their own; sftui reads {context.detected.format}",
+        evidence=names,
+        count=len(read),
+        fix=fix_of(context, "CON006", (), f"remove {', '.join(f'`{one}`' for one in others)}"),
+    )
 
 
 def _fits(column: str, value: Any, data: Mapping[str, Any]) -> bool:
@@ -249,14 +323,33 @@ def unread_keys(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
             for key, value in message.data.items():
                 if value is not None and key not in ("role", "content") and key not in source:
                     counts[key] = counts.get(key, 0) + 1
-    flags = {"weight", "train", "training", "trainable", "loss", "loss_mask", "loss_weight", "reasoning_content", "thinking", "reasoning", "tool_calls"}
+    flags = {
+        "weight",
+        "train",
+        "training",
+        "trainable",
+        "loss",
+        "loss_mask",
+        "loss_weight",
+        "reasoning_content",
+        "thinking",
+        "reasoning",
+        "tool_calls",
+    }
     names = sorted(key for key in counts if key not in flags)
     if names:
         told = ", ".join(f"`{shown(key, 30)}`" for key in names[:6])
-        yield Finding("CON011", Severity.INFO, f"messages have {told}, which the chat template never reads", evidence=told,
-                      fix=fix_of(context, "CON011", ()))
+        yield Finding(
+            "CON011",
+            Severity.INFO,
+            f"messages have {told}, which the chat template never reads",
+            evidence=told,
+            fix=fix_of(context, "CON011", ()),
+        )
 
 
 CHECKS = Checks(
-    data=(stale_content,), conversation=(nothing_said, broken_characters, json_text, null_keys), setup=(two_formats, unread_keys),
+    data=(stale_content,),
+    conversation=(nothing_said, broken_characters, json_text, null_keys),
+    setup=(two_formats, unread_keys),
 )

@@ -63,8 +63,13 @@ class Context:
         return {**self.tools.special_tokens, **self.recipe.render.kwargs}
 
     def render(
-        self, messages: Sequence[Mapping[str, Any]], *, prompt: bool = False, tools: Any = None,
-        extra: Mapping[str, Any] | None = None, now: datetime = NOON,
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        prompt: bool = False,
+        tools: Any = None,
+        extra: Mapping[str, Any] | None = None,
+        now: datetime = NOON,
     ) -> str | None:
         """A synthetic conversation through the template; None without a template or where it refuses.
 
@@ -74,7 +79,11 @@ class Context:
             return None
         try:
             return self.template.text(
-                messages, tools=tools, add_generation_prompt=prompt, variables={**self.variables, **(extra or {})}, now=now,
+                messages,
+                tools=tools,
+                add_generation_prompt=prompt,
+                variables={**self.variables, **(extra or {})},
+                now=now,
             )[0]
         except SftuiError:
             return None
@@ -89,8 +98,9 @@ class Context:
     @property
     def plain(self) -> str | None:
         """A two-message conversation rendered, from which tails and headers are read."""
-        return self.once("plain", lambda: self.render(
-            [{"role": "user", "content": FIRST_USER}, {"role": "assistant", "content": FIRST_ANSWER}]))
+        return self.once(
+            "plain", lambda: self.render([{"role": "user", "content": FIRST_USER}, {"role": "assistant", "content": FIRST_ANSWER}])
+        )
 
     @property
     def turn_end(self) -> int | None:
@@ -114,8 +124,9 @@ class Context:
     @property
     def stops(self) -> frozenset[int]:
         """P5 of the catalogue: the tokenizer's EOS, generation_config's, and the template's turn end."""
-        return self.once("stops", lambda: frozenset(
-            one for one in (self.facts.eos_id, self.turn_end, *self.generation_stops) if one is not None))
+        return self.once(
+            "stops", lambda: frozenset(one for one in (self.facts.eos_id, self.turn_end, *self.generation_stops) if one is not None)
+        )
 
     @property
     def model_rows(self) -> int | None:

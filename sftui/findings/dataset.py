@@ -132,7 +132,9 @@ class DatasetChecks:
                 break
             self.over[limit] += 1
             self.lost[limit] += n - limit - labels.labels[limit:].count(IGNORE_INDEX)
-        if (labels.dropped is None and sum(end - start for start, end in labels.kept) < n) or (self.max_length is not None and n > self.max_length):
+        if (labels.dropped is None and sum(end - start for start, end in labels.kept) < n) or (
+            self.max_length is not None and n > self.max_length
+        ):
             self.cut.add(row)
         if not trained:
             return
@@ -159,7 +161,9 @@ class DatasetChecks:
             return
         self.many_turns += 1
         trained = {
-            owner for owner, part, label in zip(tokens.messages, tokens.parts, labels.labels) if label != IGNORE_INDEX and part is Part.CONTENT
+            owner
+            for owner, part, label in zip(tokens.messages, tokens.parts, labels.labels)
+            if label != IGNORE_INDEX and part is Part.CONTENT
         }
         if trained and not answers <= trained:
             self.some_turns.add(inspection.row.index)
@@ -212,16 +216,24 @@ class DatasetChecks:
             for tally in rare.values():
                 together.merge(tally)
             names = ", ".join(f"`{shown(str(column), 30)}`" for column in list(rare)[:6])
-            yield self._finding("CON013", f"{names} {'is' if len(rare) == 1 else 'are'} in at most {max(tally.count for tally in rare.values())} of {self.read} rows", together)
+            yield self._finding(
+                "CON013",
+                f"{names} {'is' if len(rare) == 1 else 'are'} in at most {max(tally.count for tally in rare.values())} of {self.read} rows",
+                together,
+            )
 
     def _lengths(self) -> Iterator[Finding]:
         default = _DEFAULTS.get(self.trainer)
         if not self.cut.count or self.max_length is None or self.max_length != default or self.trained == 0:
             return
-        table = " · ".join(f"{limit}: {self.over[limit]} rows, {100 * self.lost[limit] / self.trained:.1f} %" for limit in LIMITS if self.over[limit])
+        table = " · ".join(
+            f"{limit}: {self.over[limit]} rows, {100 * self.lost[limit] / self.trained:.1f} %" for limit in LIMITS if self.over[limit]
+        )
         better = next((limit for limit in LIMITS if limit > self.max_length and self.over[limit] * 100 < self.rows), None)
         yield self._finding(
-            "TRU005", f"{self.cut.count} of {self.rows} rows are longer than {self.max_length}, which is only {self.trainer}'s default", self.cut,
+            "TRU005",
+            f"{self.cut.count} of {self.rows} rows are longer than {self.max_length}, which is only {self.trainer}'s default",
+            self.cut,
             evidence=f"rows over a length, and the share of trained tokens behind it: {table}",
             changes=(RecipeChange("length.max", self.max_length, better),) if better else (),
         )
@@ -229,15 +241,23 @@ class DatasetChecks:
     def _masks(self) -> Iterator[Finding]:
         by_length = self.rule == "given" or (self.rule in ("auto", "completion") and self.boundary == "prompt_length") or self.rule == "all"
         if by_length and self.long_prompt.count >= 20 and self.early.count >= 0.95 * self.long_prompt.count:
-            yield self._finding("BND007", f"in {self.early.count} of {self.long_prompt.count} longer rows the mask begins after at most {EARLY} tokens", self.early)
+            yield self._finding(
+                "BND007",
+                f"in {self.early.count} of {self.long_prompt.count} longer rows the mask begins after at most {EARLY} tokens",
+                self.early,
+            )
         if self.some_turns.count:
             changes: tuple[RecipeChange, ...] = ()
             if self.turns == "last":
                 changes = (RecipeChange("mask.turns", "last", "all"),)
             elif self.rule == "completion" and self.trainer in ("hf-trainer", "manual-shift"):
                 changes = (RecipeChange("mask.rule", self.rule, "assistant"),)
-            yield self._finding("LAB009", f"in {self.some_turns.count} of {self.many_turns} rows with several answers not every answer is trained",
-                                self.some_turns, changes=changes)
+            yield self._finding(
+                "LAB009",
+                f"in {self.some_turns.count} of {self.many_turns} rows with several answers not every answer is trained",
+                self.some_turns,
+                changes=changes,
+            )
         if self.few_trained.count or 0 < self.all_trained.count < self.read:
             parts = [f"{self.few_trained.count} rows train less than 1 % of their tokens"] if self.few_trained.count else []
             if 0 < self.all_trained.count < self.read:
@@ -248,8 +268,15 @@ class DatasetChecks:
         keys = CODES[code].fixes
         title = ", ".join(f"set {one.path} to {one.after}" for one in changes) or keys.get(self.trainer) or keys.get("hf-trainer", "")
         severity: Severity = CODES[code].severity
-        return Finding(code, severity, sentence, evidence=evidence or "rows " + ", ".join(map(str, tally.rows)),
-                       fix=Fix(title, changes, None, REPAIR_OF.get(code), keys) if title else None, rows=tuple(tally.rows), count=tally.count)
+        return Finding(
+            code,
+            severity,
+            sentence,
+            evidence=evidence or "rows " + ", ".join(map(str, tally.rows)),
+            fix=Fix(title, changes, None, REPAIR_OF.get(code), keys) if title else None,
+            rows=tuple(tally.rows),
+            count=tally.count,
+        )
 
 
 def _hashes(inspection: Inspection) -> tuple[int, int | None, int] | None:
@@ -264,12 +291,19 @@ def _hashes(inspection: Inspection) -> tuple[int, int | None, int] | None:
     if conversation.kind is Kind.STRINGS:
         prompt, answer = " ".join((conversation.prompt or "").split()), " ".join((conversation.completion or "").split())
         return _hash(f"user:{prompt}\0assistant:{answer}\0"), _hash(f"user:{prompt}\0"), _hash(answer)
-    parts = [f"{message.role}:{' '.join(str(message.content).split())}{message.data.get('tool_calls') or ''}\0" for message in conversation.messages]
+    parts = [
+        f"{message.role}:{' '.join(str(message.content).split())}{message.data.get('tool_calls') or ''}\0"
+        for message in conversation.messages
+    ]
     first = next((i for i, message in enumerate(conversation.messages) if message.role == "assistant"), len(parts))
     prompt = "".join(parts[:first])
     if not parts:
         return None
-    return _hash("".join(parts)), _hash(prompt) if first and any(one.role == "user" for one in conversation.messages[:first]) else None, _hash("".join(parts[first:]))
+    return (
+        _hash("".join(parts)),
+        _hash(prompt) if first and any(one.role == "user" for one in conversation.messages[:first]) else None,
+        _hash("".join(parts[first:])),
+    )
 
 
 def _hash(text: str) -> int:

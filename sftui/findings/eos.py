@@ -13,7 +13,9 @@ from sftui.findings.model import Finding, Severity
 from sftui.model import NOWHERE, Kind, Part, Reason
 
 # Stop tokens of published families, as they are seen typed into data of another one.
-_FOREIGN = re.compile(r"</s>|<\|endoftext\|>|<\|eot_id\|>|<\|end_of_text\|>|<eos>|<\|im_end\|>|<end_of_turn>|<\|end\|>|<｜end▁of▁sentence｜>")
+_FOREIGN = re.compile(
+    r"</s>|<\|endoftext\|>|<\|eot_id\|>|<\|end_of_text\|>|<eos>|<\|im_end\|>|<end_of_turn>|<\|end\|>|<｜end▁of▁sentence｜>"
+)
 
 _DIALOGUE = re.compile(r"^### ?(?:Response|Assistant|Answer|Output)|\[/INST\]|<\|?(?:assistant|im_start)", re.MULTILINE)
 
@@ -37,8 +39,13 @@ def no_stop(look: Look) -> Iterator[Finding]:
     change = ("tokenize.append_eos", "if_missing_ids") if look.facts.eos_id is not None and not look.stored else None
     if look.context.trainer in ("trl", "axolotl", "llamafactory", "torchtune", "unsloth"):
         change = None
-    yield look.finding("EOS001", f"the row ends with {look.token(last)}, which is no stop token", tokens=(max(0, last - 5), n), change=change,
-                       severity=Severity.WARNING if is_prose(look) else None)
+    yield look.finding(
+        "EOS001",
+        f"the row ends with {look.token(last)}, which is no stop token",
+        tokens=(max(0, last - 5), n),
+        change=change,
+        severity=Severity.WARNING if is_prose(look) else None,
+    )
 
 
 def is_prose(look: Look) -> bool:
@@ -62,15 +69,25 @@ def masked_stop(look: Look) -> Iterator[Finding]:
     turn, stop = found[0]
     code = "GEN003" if look.recipe.mask.rule == "generation_tag" else "EOS004"
     if look.labels.reasons[stop] is Reason.FORCED and look.context.trainer == "torchtune":
-        yield look.finding("EOS006", f"{look.token(stop)} at the end is masked because max_seq_len is set, though nothing is cut", message=turn.message,
-                           tokens=(max(turn.content[0], stop - 4), stop + 1), change=None if look.cut else ("length.max", None))
+        yield look.finding(
+            "EOS006",
+            f"{look.token(stop)} at the end is masked because max_seq_len is set, though nothing is cut",
+            message=turn.message,
+            tokens=(max(turn.content[0], stop - 4), stop + 1),
+            change=None if look.cut else ("length.max", None),
+        )
         return
     some = f"in {len(found)} of {len(look.answers)} answers" if len(found) > 1 else f"in message {turn.message}"
     change: tuple[str, Any] | None = ("mask.terminator", "train") if look.recipe.mask.terminator == "mask" else None
     if change is None and look.context.trainer == "axolotl":
         change = ("mask.options", {**look.recipe.mask.options, "eot_tokens": [look.tokens.pieces[stop]]})
-    yield look.finding(code, f"the answer is trained but its {look.token(stop)} is not, {some}", message=turn.message,
-                       tokens=(max(turn.content[0], stop - 4), stop + 1), change=change)
+    yield look.finding(
+        code,
+        f"the answer is trained but its {look.token(stop)} is not, {some}",
+        message=turn.message,
+        tokens=(max(turn.content[0], stop - 4), stop + 1),
+        change=change,
+    )
 
 
 def stop_as_pad(look: Look) -> Iterator[Finding]:
@@ -79,12 +96,19 @@ def stop_as_pad(look: Look) -> Iterator[Finding]:
     if not look.stored or conversation.labels is None or facts.eos_id is None or facts.pad_id not in (None, facts.eos_id):
         return
     attention = conversation.attention_mask
-    places = [i for i, one in enumerate(look.tokens.input_ids) if one == facts.eos_id and (attention is None or i >= len(attention) or attention[i])]
+    places = [
+        i
+        for i, one in enumerate(look.tokens.input_ids)
+        if one == facts.eos_id and (attention is None or i >= len(attention) or attention[i])
+    ]
     drawn = look.drawn
     behind = [i for i in places if i > 0 and drawn[i - 1] and not drawn[i]]
     if behind and not any(drawn[i] for i in places):
-        yield look.finding("EOS002", f"the label of {look.token(behind[0])} is masked behind a trained token; pad and EOS are the same token",
-                           tokens=(max(0, behind[0] - 3), behind[0] + 1))
+        yield look.finding(
+            "EOS002",
+            f"the label of {look.token(behind[0])} is masked behind a trained token; pad and EOS are the same token",
+            tokens=(max(0, behind[0] - 3), behind[0] + 1),
+        )
 
 
 def doubled_stop(look: Look) -> Iterator[Finding]:
@@ -94,8 +118,9 @@ def doubled_stop(look: Look) -> Iterator[Finding]:
     for i, one in enumerate(ids):
         if one in stops:
             if before >= 0 and look.drawn[i] and look.drawn[before] and all(look.blank(j) for j in range(before + 1, i)):
-                yield look.finding("EOS007", f"{look.token(before)} and {look.token(i)} follow each other and both are trained",
-                                   tokens=(before, i + 1))
+                yield look.finding(
+                    "EOS007", f"{look.token(before)} and {look.token(i)} follow each other and both are trained", tokens=(before, i + 1)
+                )
                 return
             before = i
 
@@ -112,8 +137,14 @@ def foreign_stop(look: Look) -> Iterator[Finding]:
             trained, place = _at(look, number, literal)
             ends = text.rstrip().endswith(literal)
             answer = number is None or not look.messages or look.roles[number] == "assistant"
-            yield look.finding("EOS012", f"{literal} is plain text for this tokenizer, not a stop token", message=number, tokens=place,
-                               evidence=None if place else literal, severity=None if answer and ends and trained is not False else Severity.WARNING)
+            yield look.finding(
+                "EOS012",
+                f"{literal} is plain text for this tokenizer, not a stop token",
+                message=number,
+                tokens=place,
+                evidence=None if place else literal,
+                severity=None if answer and ends and trained is not False else Severity.WARNING,
+            )
             return
 
 
@@ -126,7 +157,11 @@ def _at(look: Look, number: int | None, literal: str) -> tuple[bool | None, tupl
         if span.part is Part.CONTENT and (number is None or span.message == number):
             at = look.rendered.text.find(literal, span.start, span.end)
             if at >= 0:
-                where = [i for i, (start, end) in enumerate(zip(look.tokens.starts, look.tokens.ends)) if start != NOWHERE and start < at + len(literal) and end > at]
+                where = [
+                    i
+                    for i, (start, end) in enumerate(zip(look.tokens.starts, look.tokens.ends))
+                    if start != NOWHERE and start < at + len(literal) and end > at
+                ]
                 if where:
                     return look.drawn[where[0]], (where[0], where[-1] + 1)
     return None, None

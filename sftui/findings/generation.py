@@ -21,11 +21,20 @@ _MOST_MESSAGES = 24
 def no_tags(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     if context.recipe.mask.rule != "generation_tag":
         return
-    without = [one for one in sample if (one.rendered is not None and not one.rendered.has_generation_tag) or refused_untagged(context, one)]
+    without = [
+        one for one in sample if (one.rendered is not None and not one.rendered.has_generation_tag) or refused_untagged(context, one)
+    ]
     if without:
-        yield about(context, "GEN001", "the mask is drawn from {% generation %} tags and the chat template has none",
-                    context.tools.template_name, template=GENERATION_TAGS, title="add generation tags to the chat template",
-                    rows=tuple(one.row.index for one in without), count=len(without))
+        yield about(
+            context,
+            "GEN001",
+            "the mask is drawn from {% generation %} tags and the chat template has none",
+            context.tools.template_name,
+            template=GENERATION_TAGS,
+            title="add generation tags to the chat template",
+            rows=tuple(one.row.index for one in without),
+            count=len(without),
+        )
 
 
 def refused_untagged(context: Context, inspection: Inspection) -> bool:
@@ -37,8 +46,13 @@ def refused_untagged(context: Context, inspection: Inspection) -> bool:
 
 def slow_tokenizer(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     if context.recipe.mask.rule == "generation_tag" and not context.facts.is_fast:
-        yield about(context, "GEN009", f"{context.facts.class_name or 'the tokenizer'} is slow and has no char_to_token, which the generation mask needs",
-                    context.facts.class_name, changes=[("mask.rule", "assistant")])
+        yield about(
+            context,
+            "GEN009",
+            f"{context.facts.class_name or 'the tokenizer'} is slow and has no char_to_token, which the generation mask needs",
+            context.facts.class_name,
+            changes=[("mask.rule", "assistant")],
+        )
 
 
 def lost_or_spilled(look: Look) -> Iterator[Finding]:
@@ -47,17 +61,32 @@ def lost_or_spilled(look: Look) -> Iterator[Finding]:
         return
     drawn = look.drawn
     for turn in look.turns:
-        if turn.role in ("user", "system", "tool") and any(drawn[turn.content[0]:turn.content[1]]):
+        if turn.role in ("user", "system", "tool") and any(drawn[turn.content[0] : turn.content[1]]):
             first = next(i for i in range(*turn.content) if drawn[i])
-            yield look.finding("GEN005", f"the generation mask also trains message {turn.message} of the {turn.role}", message=turn.message,
-                               tokens=(max(0, first - 2), min(first + 4, len(drawn))))
+            yield look.finding(
+                "GEN005",
+                f"the generation mask also trains message {turn.message} of the {turn.role}",
+                message=turn.message,
+                tokens=(max(0, first - 2), min(first + 4, len(drawn))),
+            )
             return
     if not any(drawn):
         return
     generation = look.rendered.generation
-    lost = [turn for turn in look.answers if turn.content[1] > turn.content[0] and not any(drawn[turn.content[0]:turn.content[1]]) and _tagged(look, turn.content, generation)]
+    lost = [
+        turn
+        for turn in look.answers
+        if turn.content[1] > turn.content[0]
+        and not any(drawn[turn.content[0] : turn.content[1]])
+        and _tagged(look, turn.content, generation)
+    ]
     if lost:
-        yield look.finding("GEN004", f"{len(lost)} of {len(look.answers)} answers have a generation span and no trained token", message=lost[0].message, tokens=lost[0].content)
+        yield look.finding(
+            "GEN004",
+            f"{len(lost)} of {len(look.answers)} answers have a generation span and no trained token",
+            message=lost[0].message,
+            tokens=lost[0].content,
+        )
 
 
 def all_lost(look: Look) -> Iterator[Finding]:
@@ -68,9 +97,14 @@ def all_lost(look: Look) -> Iterator[Finding]:
     if look.inspection.labels is not None and look.any_drawn:
         return
     start, end = rendered.generation[0]
-    if rendered.text[start:start + 1].isspace():
+    if rendered.text[start : start + 1].isspace():
         number = next((i for i, role in enumerate(look.roles) if role == "assistant"), None)
-        yield look.finding("GEN004", "no token of the row is trained: the first generation span begins with white space that has no token", message=number, span=(start, min(end, start + 40)))
+        yield look.finding(
+            "GEN004",
+            "no token of the row is trained: the first generation span begins with white space that has no token",
+            message=number,
+            span=(start, min(end, start + 40)),
+        )
 
 
 def _tagged(look: Look, content: tuple[int, int], generation: Sequence[tuple[int, int]]) -> bool:
@@ -80,14 +114,19 @@ def _tagged(look: Look, content: tuple[int, int], generation: Sequence[tuple[int
 
 def header_trained(look: Look) -> Iterator[Finding]:
     """GEN002: header tokens of answers carry loss, where the rest of the prompt does not."""
-    touched = [turn for turn in look.answers if any(look.drawn[turn.header[0]:turn.header[1]])]
+    touched = [turn for turn in look.answers if any(look.drawn[turn.header[0] : turn.header[1]])]
     if not touched or all(look.drawn):
         return
-    if any(any(look.drawn[turn.content[0]:turn.content[1]]) for turn in look.turns if turn.role == "user"):
+    if any(any(look.drawn[turn.content[0] : turn.content[1]]) for turn in look.turns if turn.role == "user"):
         return  # LAB002
     turn = touched[0]
     where = [i for i in range(*turn.header) if look.drawn[i]]
-    yield look.finding("GEN002", f"{len(where)} header tokens of message {turn.message} are trained", message=turn.message, tokens=(where[0], where[-1] + 1))
+    yield look.finding(
+        "GEN002",
+        f"{len(where)} header tokens of message {turn.message} are trained",
+        message=turn.message,
+        tokens=(where[0], where[-1] + 1),
+    )
 
 
 def empty_think(look: Look) -> Iterator[Finding]:
@@ -98,12 +137,18 @@ def empty_think(look: Look) -> Iterator[Finding]:
     for match in _EMPTY_THINK.finditer(text):
         if any(match.group() in look.text_of(message) for message in look.messages):
             continue
-        where = [i for i, (start, end) in enumerate(zip(look.tokens.starts, look.tokens.ends)) if start != NOWHERE and start < match.end() and end > match.start()]
+        where = [
+            i
+            for i, (start, end) in enumerate(zip(look.tokens.starts, look.tokens.ends))
+            if start != NOWHERE and start < match.end() and end > match.start()
+        ]
         if where and all(look.drawn[i] for i in where[1:-1] or where):
             change = None
             if look.context.trainer == "llamafactory":
                 change = ("render.empty_think", "prompt")
-            yield look.finding("GEN011", "the template writes an empty think block and it is trained", tokens=(where[0], where[-1] + 1), change=change)
+            yield look.finding(
+                "GEN011", "the template writes an empty think block and it is trained", tokens=(where[0], where[-1] + 1), change=change
+            )
             return
 
 
@@ -154,9 +199,16 @@ def offsets(look: Look) -> Iterator[Finding]:
     reach = max(ends)
     empty = sum(map(int.__eq__, starts, ends)) - starts.count(NOWHERE)
     if reach < len(text) * 0.5 or empty > len(starts) * 0.5:
-        yield look.finding("GEN007", f"the offsets reach character {max(reach, 0)} of {len(text)}, and {empty} of {len(starts)} are empty", tokens=(0, len(starts)))
+        yield look.finding(
+            "GEN007",
+            f"the offsets reach character {max(reach, 0)} of {len(text)}, and {empty} of {len(starts)} are empty",
+            tokens=(0, len(starts)),
+        )
 
 
 CHECKS = Checks(
-    labelled=(lost_or_spilled, header_trained, empty_think, offsets), conversation=(all_lost,), slow=(methods_disagree,), setup=(no_tags, slow_tokenizer),
+    labelled=(lost_or_spilled, header_trained, empty_think, offsets),
+    conversation=(all_lost,),
+    slow=(methods_disagree,),
+    setup=(no_tags, slow_tokenizer),
 )

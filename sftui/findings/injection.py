@@ -11,11 +11,40 @@ from sftui.findings.model import Finding
 from sftui.model import Part
 
 MEDIA = (
-    "<image>", "<|image|>", "<|image_pad|>", "<|video_pad|>", "<|audio_pad|>", "<image_soft_token>", "<audio_soft_token>", "<|vision_start|>",
-    "<|vision_end|>", "<video>", "<audio>", "[IMG]", "<|AUDIO|>", "<fake_token_around_image>", "<start_of_image>",
+    "<image>",
+    "<|image|>",
+    "<|image_pad|>",
+    "<|video_pad|>",
+    "<|audio_pad|>",
+    "<image_soft_token>",
+    "<audio_soft_token>",
+    "<|vision_start|>",
+    "<|vision_end|>",
+    "<video>",
+    "<audio>",
+    "[IMG]",
+    "<|AUDIO|>",
+    "<fake_token_around_image>",
+    "<start_of_image>",
 )
 # Marks that data is meant to hold: reasoning, tools, code, and fill-in-the-middle.
-_WANTED = ("think", "tool", "function", "python", "code", "fim", "reason", "thought", "ref", "box", "quad", "object", "repo", "file", "channel")
+_WANTED = (
+    "think",
+    "tool",
+    "function",
+    "python",
+    "code",
+    "fim",
+    "reason",
+    "thought",
+    "ref",
+    "box",
+    "quad",
+    "object",
+    "repo",
+    "file",
+    "channel",
+)
 _MEDIA_COLUMNS = ("images", "image", "videos", "video", "audios", "audio")
 
 
@@ -33,8 +62,18 @@ def typed(look: Look) -> Iterator[Finding]:
     media = media_ids(look.context)
     if media and not media.isdisjoint(ids) and not _has_media(look):
         for i, one in enumerate(ids):
-            if one in media and parts[i] is Part.CONTENT and owners[i] >= 0 and look.tokens.pieces[i] in look.text_of(look.messages[owners[i]]):
-                yield look.finding("INJ002", f"{look.token(i)} is typed in message {owners[i]}, and the row has no media", message=owners[i], tokens=(max(0, i - 2), i + 3))
+            if (
+                one in media
+                and parts[i] is Part.CONTENT
+                and owners[i] >= 0
+                and look.tokens.pieces[i] in look.text_of(look.messages[owners[i]])
+            ):
+                yield look.finding(
+                    "INJ002",
+                    f"{look.token(i)} is typed in message {owners[i]}, and the row has no media",
+                    message=owners[i],
+                    tokens=(max(0, i - 2), i + 3),
+                )
                 return
     if True not in special:
         return
@@ -52,8 +91,12 @@ def typed(look: Look) -> Iterator[Finding]:
             continue
         count = sum(1 for j in range(i, len(ids)) if special[j] and parts[j] is Part.CONTENT and owners[j] == owners[i])
         more = f" ({count} control tokens in this message)" if count > 1 else ""
-        yield look.finding("INJ001", f"{look.token(i)} is typed in message {owners[i]} of the {look.roles[owners[i]]} and becomes a control token{more}",
-                           message=owners[i], tokens=(max(0, i - 2), min(len(ids), i + 4)))
+        yield look.finding(
+            "INJ001",
+            f"{look.token(i)} is typed in message {owners[i]} of the {look.roles[owners[i]]} and becomes a control token{more}",
+            message=owners[i],
+            tokens=(max(0, i - 2), min(len(ids), i + 4)),
+        )
         return
 
 
@@ -63,7 +106,9 @@ def _has_media(look: Look) -> bool:
         return True
     return any(
         isinstance(part, Mapping) and part.get("type") not in (None, "text")
-        for message in look.messages if isinstance(message.content, (list, tuple)) for part in message.content
+        for message in look.messages
+        if isinstance(message.content, (list, tuple))
+        for part in message.content
     )
 
 

@@ -46,12 +46,14 @@ def others_trained(look: Look) -> Iterator[Finding]:
     """LAB002: content of other roles that carries loss, as a share of what is trained."""
     if not look.turns or not look.any_drawn or look.recipe.mask.rule == "generation_tag":
         return
-    wanted = {role for role in look.recipe.mask.roles} if look.recipe.mask.rule in ("assistant", "turn_content", "turn_full") else {"assistant"}
+    wanted = (
+        {role for role in look.recipe.mask.roles} if look.recipe.mask.rule in ("assistant", "turn_content", "turn_full") else {"assistant"}
+    )
     touched: list[Turn] = []
     count = 0
     for turn in look.turns:
         if turn.role in _OTHERS and turn.role not in wanted:
-            some = sum(look.drawn[turn.content[0]:turn.content[1]])
+            some = sum(look.drawn[turn.content[0] : turn.content[1]])
             if some:
                 touched.append(turn)
                 count += some
@@ -60,13 +62,24 @@ def others_trained(look: Look) -> Iterator[Finding]:
     if count < 2 or not touched or count < total * 0.02:
         return
     roles = ", ".join(dict.fromkeys(turn.role for turn in touched))
-    rule = {"axolotl": "turn_content", "trl": "generation_tag", "unsloth": "markers", "torchtune": "turn_full", "llamafactory": "parts"}.get(look.context.trainer, "completion")
+    rule = {
+        "axolotl": "turn_content",
+        "trl": "generation_tag",
+        "unsloth": "markers",
+        "torchtune": "turn_full",
+        "llamafactory": "parts",
+    }.get(look.context.trainer, "completion")
     changes = [("mask.rule", rule)] if look.recipe.mask.rule in ("auto", "all") else []
     surgery = GENERATION_TAGS if rule == "generation_tag" and changes and not look.rendered.has_generation_tag else None
     title = "train only what the assistant says: set mask.rule to generation_tag, with generation tags in the template" if surgery else ""
     first = touched[0]
-    yield look.finding("LAB002", f"{count} of {total} trained tokens are text of {roles}", message=first.message, tokens=first.content,
-                       fix=fix_of(look.context, "LAB002", changes, title, surgery))
+    yield look.finding(
+        "LAB002",
+        f"{count} of {total} trained tokens are text of {roles}",
+        message=first.message,
+        tokens=first.content,
+        fix=fix_of(look.context, "LAB002", changes, title, surgery),
+    )
 
 
 def flags_ignored(look: Look) -> Iterator[Finding]:
@@ -76,14 +89,26 @@ def flags_ignored(look: Look) -> Iterator[Finding]:
         return
     for turn in look.turns:
         number, message = turn.message, look.messages[turn.message]
-        if number not in flagged or turn.content[1] <= turn.content[0] or any(look.drawn[turn.content[0]:turn.content[1]]) is message.trained:
+        if (
+            number not in flagged
+            or turn.content[1] <= turn.content[0]
+            or any(look.drawn[turn.content[0] : turn.content[1]]) is message.trained
+        ):
             continue
-        key = next((key for key in ("train", "training", "trainable", "loss_mask", "loss", "weight", "loss_weight") if key in message.data), "a flag")
+        key = next(
+            (key for key in ("train", "training", "trainable", "loss_mask", "loss", "weight", "loss_weight") if key in message.data),
+            "a flag",
+        )
         keys = dict(look.recipe.data.message_keys)
         change = ("data.message_keys", {**keys, "train_flag": key}) if look.context.trainer == "axolotl" else None
         outcome = "is trained all the same" if not message.trained else "is not trained"
-        yield look.finding("LAB010", f"message {number} says `{key}: {message.data.get(key)}`, and {outcome}", message=number,
-                           tokens=turn.content, change=change)
+        yield look.finding(
+            "LAB010",
+            f"message {number} says `{key}: {message.data.get(key)}`, and {outcome}",
+            message=number,
+            tokens=turn.content,
+            change=change,
+        )
         return
 
 
@@ -93,7 +118,9 @@ def weights_ignored(look: Look) -> Iterator[Finding]:
         return
     for number, message in enumerate(look.messages):
         if message.weight is not None and message.weight not in (0.0, 1.0):
-            yield look.finding("LAB010", f"message {number} has weight {message.weight:g}, which this trainer does not use", message=number, evidence="")
+            yield look.finding(
+                "LAB010", f"message {number} has weight {message.weight:g}, which this trainer does not use", message=number, evidence=""
+            )
             return
 
 
@@ -106,17 +133,29 @@ def both_masks(look: Look) -> Iterator[Finding]:
         return
     number = look.roles.index("assistant")
     turn = next((turn for turn in look.answers if turn.message == number), None)
-    if turn is not None and not any(look.drawn[turn.content[0]:turn.content[1]]):
-        yield look.finding("LAB014", f"message {number} is an answer inside the prompt and is not trained", message=number, tokens=turn.content)
+    if turn is not None and not any(look.drawn[turn.content[0] : turn.content[1]]):
+        yield look.finding(
+            "LAB014", f"message {number} is an answer inside the prompt and is not trained", message=number, tokens=turn.content
+        )
 
 
 def half_characters(look: Look) -> Iterator[Finding]:
     """GEN006: a trained run ends inside a character, or begins inside one."""
     starts, ends = look.tokens.starts, look.tokens.ends
     for first, last in look.runs:
-        if last < len(starts) and starts[last] >= 0 and (starts[last], ends[last]) == (starts[last - 1], ends[last - 1]) and ends[last] - starts[last] == 1:
+        if (
+            last < len(starts)
+            and starts[last] >= 0
+            and (starts[last], ends[last]) == (starts[last - 1], ends[last - 1])
+            and ends[last] - starts[last] == 1
+        ):
             severity = Severity.WARNING if look.labels.reasons[last] is Reason.BOUNDARY else None
-            yield look.finding("GEN006", "the trained span ends inside a character of several tokens", tokens=(max(first, last - 2), last + 1), severity=severity)
+            yield look.finding(
+                "GEN006",
+                "the trained span ends inside a character of several tokens",
+                tokens=(max(first, last - 2), last + 1),
+                severity=severity,
+            )
             return
 
 

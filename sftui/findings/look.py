@@ -213,20 +213,37 @@ class Look:
         return "".join(f"[{self.token(i)}]" for i in where)
 
     def finding(
-        self, code: str, sentence: str, *, message: int | None = None, tokens: tuple[int, int] | None = None,
-        span: tuple[int, int] | None = None, evidence: str | None = None, severity: Severity | None = None,
-        change: tuple[str, Any] | None = None, fix: Fix | None = None, title: str = "",
+        self,
+        code: str,
+        sentence: str,
+        *,
+        message: int | None = None,
+        tokens: tuple[int, int] | None = None,
+        span: tuple[int, int] | None = None,
+        evidence: str | None = None,
+        severity: Severity | None = None,
+        change: tuple[str, Any] | None = None,
+        fix: Fix | None = None,
+        title: str = "",
     ) -> Finding:
         """A finding of this row; `change` is a knob and the value that repairs it."""
         if tokens is not None and span is None and self.inspection.tokens is not None:
             span = self._span(*tokens)
         if evidence is None:
-            evidence = self.quote(*tokens) if tokens is not None else shown(self.rendered.text[span[0]:span[1]]) if span else ""
+            evidence = self.quote(*tokens) if tokens is not None else shown(self.rendered.text[span[0] : span[1]]) if span else ""
         if fix is None:
             fix = fix_of(self.context, code, [change] if change is not None else [], title)
         return Finding(
-            code, severity or CODES[code].severity, visible(sentence), self.inspection.row.index, message, tokens, span, evidence,
-            fix, signature=self.signature,
+            code,
+            severity or CODES[code].severity,
+            visible(sentence),
+            self.inspection.row.index,
+            message,
+            tokens,
+            span,
+            evidence,
+            fix,
+            signature=self.signature,
         )
 
     def _span(self, start: int, end: int) -> tuple[int, int] | None:

@@ -48,8 +48,13 @@ def contamination(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
             return
     better = {"trl": "bfd", "llamafactory": "neat", "axolotl": "multipack"}.get(context.trainer)
     changes = [("pack.strategy", better)] if better and better != strategy else [("pack.isolate", True)]
-    yield about(context, "PAC001", f"documents packed with `{strategy}` attend to the ones before them" + (", unless FlashAttention is used" if apart else ""),
-                f"packing_strategy: {strategy}", changes=changes)
+    yield about(
+        context,
+        "PAC001",
+        f"documents packed with `{strategy}` attend to the ones before them" + (", unless FlashAttention is used" if apart else ""),
+        f"packing_strategy: {strategy}",
+        changes=changes,
+    )
 
 
 def documents(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
@@ -90,8 +95,13 @@ def documents(context: Context, sample: Sequence[Inspection]) -> Iterator[Findin
         tokenizer = context.tools.tokenizer
         shown = visible_token(tokenizer.surface(token), tokenizer.piece(token))
         changes = [("tokenize.append_eos", "if_missing_ids")] if context.trainer == "hf-trainer" else []
-        yield _told(context, "PAC006", f"{len(open_ends)} of {count} packed documents end with {shown} or the like, no stop token, and another follows",
-                    [row for row, _ in open_ends], changes)
+        yield _told(
+            context,
+            "PAC006",
+            f"{len(open_ends)} of {count} packed documents end with {shown} or the like, no stop token, and another follows",
+            [row for row, _ in open_ends],
+            changes,
+        )
     if masked:
         yield _told(context, "PAC007", f"{len(masked)} of {count} packed documents have no trained token", masked)
 

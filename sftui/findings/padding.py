@@ -30,7 +30,12 @@ def pad_in_text(look: Look) -> Iterator[Finding]:
     for i, one in enumerate(look.tokens.input_ids):
         if one == pad and look.tokens.parts[i] is Part.CONTENT and look.tokens.starts[i] != NOWHERE:
             number = look.tokens.messages[i]
-            yield look.finding("PAD004", f"the pad token {look.token(i)} stands inside the text", message=number if number >= 0 else None, tokens=(max(0, i - 2), i + 3))
+            yield look.finding(
+                "PAD004",
+                f"the pad token {look.token(i)} stands inside the text",
+                message=number if number >= 0 else None,
+                tokens=(max(0, i - 2), i + 3),
+            )
             return
 
 
@@ -43,21 +48,37 @@ def pad_token(context: Context, sample: Sequence[Inspection]) -> Iterator[Findin
         yield about(context, "PAD001", f"the pad token is the EOS token {context.facts.eos_token}", str(context.facts.eos_token))
     rows = context.model_rows
     if rows is not None and pad >= rows:
-        yield about(context, "PAD005", f"the pad id {pad} is outside the model's {rows} embedding rows", f"{context.tools.tokenizer.piece(pad)} {pad}")
+        yield about(
+            context,
+            "PAD005",
+            f"the pad id {pad} is outside the model's {rows} embedding rows",
+            f"{context.tools.tokenizer.piece(pad)} {pad}",
+        )
 
 
 def left_side(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     side = context.recipe.batch.pad_side
     if (context.facts.padding_side if side == "tokenizer" else side) == "left" and not context.recipe.batch.flatten:
-        yield about(context, "PAD003", "rows are padded on the left", f"padding_side: {context.facts.padding_side}", changes=[("batch.pad_side", "right")])
+        yield about(
+            context,
+            "PAD003",
+            "rows are padded on the left",
+            f"padding_side: {context.facts.padding_side}",
+            changes=[("batch.pad_side", "right")],
+        )
 
 
 def pad_labels(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """LAB007 for the collator: padding gets a label that carries loss."""
     value = context.recipe.batch.labels_pad
     if value not in (IGNORE_INDEX, context.recipe.mask.ignore_index):
-        yield about(context, "LAB007", f"padding gets the label {value}, which is not the ignored value {context.recipe.mask.ignore_index}", f"labels_pad: {value}",
-                    changes=[("batch.labels_pad", context.recipe.mask.ignore_index)])
+        yield about(
+            context,
+            "LAB007",
+            f"padding gets the label {value}, which is not the ignored value {context.recipe.mask.ignore_index}",
+            f"labels_pad: {value}",
+            changes=[("batch.labels_pad", context.recipe.mask.ignore_index)],
+        )
 
 
 CHECKS = Checks(labelled=(pad_in_text,), setup=(pad_token, left_side, pad_labels))

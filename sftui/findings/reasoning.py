@@ -27,7 +27,12 @@ def lost(look: Look) -> Iterator[Finding]:
         if key is not None and not _stands(message.data[key], rendered.text):
             source = look.context.template.source if look.context.template is not None else ""
             if not any(name in source for name in _KEYS):
-                yield look.finding("THK003", f"the `{key}` of message {number} does not appear in the rendered text", message=number, evidence=shown(message.data[key]))
+                yield look.finding(
+                    "THK003",
+                    f"the `{key}` of message {number} does not appear in the rendered text",
+                    message=number,
+                    evidence=shown(message.data[key]),
+                )
                 return
             stripped.append(number)
         match = _THINK.search(look.text_of(message))
@@ -37,7 +42,9 @@ def lost(look: Look) -> Iterator[Finding]:
         return
     number = stripped[0]
     if last in stripped:
-        yield look.finding("THK004", f"the template removes the reasoning of message {last}, the last answer", message=last, evidence=_reason(look, last))
+        yield look.finding(
+            "THK004", f"the template removes the reasoning of message {last}, the last answer", message=last, evidence=_reason(look, last)
+        )
     elif stripped:
         some = f"{len(stripped)} earlier answers" if len(stripped) > 1 else f"message {number}"
         yield look.finding("THK001", f"the template strips the reasoning of {some}", message=number, evidence=_reason(look, number))
@@ -71,7 +78,7 @@ def unbalanced(look: Look) -> Iterator[Finding]:
             continue
         what = "opens a think block and never closes it" if opened > closed else "closes a think block that it never opened"
         at = text.find("<think>" if opened > closed else "</think>")
-        yield look.finding("THK005", f"message {number} {what}", message=number, evidence=shown(text[max(0, at - 20): at + 40]))
+        yield look.finding("THK005", f"message {number} {what}", message=number, evidence=shown(text[max(0, at - 20) : at + 40]))
         return
 
 

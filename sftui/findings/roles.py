@@ -31,14 +31,31 @@ def strange_roles(look: Look) -> Iterator[Finding]:
         alias, near = _ALIASES.get(role), _near(role)
         change = ("data.role_map", {**look.recipe.data.role_map, role: alias or near})
         if alias:
-            yield look.finding("ROL001", f"message {number} has the role `{name}` ({count} in this row), which templates know as `{alias}`",
-                               message=number, tokens=at, evidence=name, change=change)
+            yield look.finding(
+                "ROL001",
+                f"message {number} has the role `{name}` ({count} in this row), which templates know as `{alias}`",
+                message=number,
+                tokens=at,
+                evidence=name,
+                change=change,
+            )
         elif near:
-            yield look.finding("ROL002", f"message {number} has the role `{name}`, which is nearly `{near}`",
-                               message=number, tokens=at, evidence=name, change=change)
+            yield look.finding(
+                "ROL002",
+                f"message {number} has the role `{name}`, which is nearly `{near}`",
+                message=number,
+                tokens=at,
+                evidence=name,
+                change=change,
+            )
         elif not _template_names(look, role):
-            yield look.finding("TPL010", f"message {number} has the role `{name}`, which the chat template does not name",
-                               message=number, tokens=at, evidence=name)
+            yield look.finding(
+                "TPL010",
+                f"message {number} has the role `{name}`, which the chat template does not name",
+                message=number,
+                tokens=at,
+                evidence=name,
+            )
 
 
 def _header(look: Look, number: int) -> tuple[int, int] | None:
@@ -57,8 +74,14 @@ def _near(role: str) -> str:
     if len(plain) < 4 or len(plain) > 14:
         return ""
     allowed = 1 if len(plain) < 7 else 2
-    return next((known for known in ("system", "user", "assistant", "tool") if abs(len(known) - len(plain)) <= allowed
-                 and _distance(plain, known) <= allowed), "")
+    return next(
+        (
+            known
+            for known in ("system", "user", "assistant", "tool")
+            if abs(len(known) - len(plain)) <= allowed and _distance(plain, known) <= allowed
+        ),
+        "",
+    )
 
 
 def _distance(a: str, b: str) -> int:
@@ -122,14 +145,22 @@ def refused_roles(look: Look) -> Iterator[Finding]:
     # With tool calls and other keys the template reads more than roles; those rows are judged by their own data.
     cause = look.context.once(("refused", look.roles[:200]), lambda: _cause(look))
     if cause == "system":
-        yield look.finding("TPL002", "the chat template refuses the system message of this row", message=look.roles.index("system"),
-                           evidence=shown(str(look.messages[look.roles.index("system")].content)))
+        yield look.finding(
+            "TPL002",
+            "the chat template refuses the system message of this row",
+            message=look.roles.index("system"),
+            evidence=shown(str(look.messages[look.roles.index("system")].content)),
+        )
     elif cause == "order":
         number = _out_of_turn(look.roles)
         if number is None:
             number = next((at for at, role in enumerate(look.roles) if role not in _TURNS), None)
-        yield look.finding("TPL006", f"the chat template refuses this order of roles: {shown(' '.join(look.roles), 100)}",
-                           message=number, evidence=look.signature)
+        yield look.finding(
+            "TPL006",
+            f"the chat template refuses this order of roles: {shown(' '.join(look.roles), 100)}",
+            message=number,
+            evidence=look.signature,
+        )
 
 
 def out_of_order(look: Look) -> Iterator[Finding]:
@@ -137,7 +168,12 @@ def out_of_order(look: Look) -> Iterator[Finding]:
     if not look.chat or look.inspection.stopped_at is not None:
         return
     number = look.context.once(("order", look.roles), lambda: _out_of_turn(look.roles))
-    if number is None or look.roles[number] == "system" or not KNOWN_ROLES.issuperset(look.roles) or any(message.data.get("tool_calls") for message in look.messages[:number + 1]):
+    if (
+        number is None
+        or look.roles[number] == "system"
+        or not KNOWN_ROLES.issuperset(look.roles)
+        or any(message.data.get("tool_calls") for message in look.messages[: number + 1])
+    ):
         return
     if number == 0:
         what = f"the row begins with the {shown(look.roles[0], 40)}"
@@ -184,11 +220,20 @@ def _out_of_turn(roles: Sequence[str]) -> int | None:
 
 def ends_elsewhere(look: Look) -> Iterator[Finding]:
     """LAB012: nothing to learn at the end of the row."""
-    if not look.chat or not look.roles or look.roles[-1] == "assistant" or "assistant" in (_near(look.roles[-1]), _ALIASES.get(look.roles[-1])):
+    if (
+        not look.chat
+        or not look.roles
+        or look.roles[-1] == "assistant"
+        or "assistant" in (_near(look.roles[-1]), _ALIASES.get(look.roles[-1]))
+    ):
         return
     number = len(look.roles) - 1
-    yield look.finding("LAB012", f"the last message is from `{shown(look.roles[-1], 40)}`, not from the assistant", message=number,
-                       evidence=shown(look.text_of(look.messages[-1])))
+    yield look.finding(
+        "LAB012",
+        f"the last message is from `{shown(look.roles[-1], 40)}`, not from the assistant",
+        message=number,
+        evidence=shown(look.text_of(look.messages[-1])),
+    )
 
 
 def system_lost(look: Look) -> Iterator[Finding]:
@@ -201,10 +246,13 @@ def system_lost(look: Look) -> Iterator[Finding]:
         return
     if any(span.message == NOWHERE and span.part is Part.CONTENT for span in look.rendered.spans):
         return
-    yield look.finding("TPL003", "the system message does not appear in the rendered text", message=0,
-                       evidence=shown(look.text_of(look.messages[0])))
+    yield look.finding(
+        "TPL003", "the system message does not appear in the rendered text", message=0, evidence=shown(look.text_of(look.messages[0]))
+    )
 
 
 CHECKS = Checks(
-    conversation=(strange_roles, system_place, ends_elsewhere, out_of_order), stopped=(roleless, refused_roles), labelled=(system_lost,),
+    conversation=(strange_roles, system_place, ends_elsewhere, out_of_order),
+    stopped=(roleless, refused_roles),
+    labelled=(system_lost,),
 )

@@ -88,5 +88,6 @@ def refused_by_trainer(look: Look) -> Iterator[Finding]:
 
 
 CHECKS = Checks(
-    data=(length_mismatch, not_strict), stopped=(unreadable, no_conversation, refused_by_template, refused_by_trainer),
+    data=(length_mismatch, not_strict),
+    stopped=(unreadable, no_conversation, refused_by_template, refused_by_trainer),
 )

@@ -31,10 +31,30 @@ from sftui.findings.look import Look
 from sftui.findings.model import Finding
 from sftui.model import Inspection
 
-SECTIONS: tuple[Checks, ...] = tuple(module.CHECKS for module in (
-    rows, roles, content, template, template_setup, bos, boundary, generation, eos, stops_setup, labels, stored, truncation, padding,
-    packing, tools, reasoning, injection, tokenizer,
-))
+SECTIONS: tuple[Checks, ...] = tuple(
+    module.CHECKS
+    for module in (
+        rows,
+        roles,
+        content,
+        template,
+        template_setup,
+        bos,
+        boundary,
+        generation,
+        eos,
+        stops_setup,
+        labels,
+        stored,
+        truncation,
+        padding,
+        packing,
+        tools,
+        reasoning,
+        injection,
+        tokenizer,
+    )
+)
 _DATA = tuple(check for section in SECTIONS for check in section.data)
 _CONVERSATION = tuple(check for section in SECTIONS for check in section.conversation)
 _STOPPED = tuple(check for section in SECTIONS for check in section.stopped)

@@ -58,7 +58,7 @@ def by_sentinels(text: str, messages: Sequence[Mapping[str, Any]], answers: Sequ
 
 
 def _replaced(text: str, messages: Sequence[Mapping[str, Any]], number: int, sentinel: str, draw: Draw) -> Range | None:
-    other = draw([*messages[:number], {**messages[number], "content": sentinel}, *messages[number + 1:]], False)
+    other = draw([*messages[:number], {**messages[number], "content": sentinel}, *messages[number + 1 :]], False)
     if other is None or other.count(sentinel) != 1:
         return None
     before, after = other.split(sentinel)
@@ -78,11 +78,15 @@ def disagreement(methods: Sequence[AnswerSpans], text: str) -> tuple[int, str, R
             continue
         for number, (start, end) in one.found.items():
             inner = contents.get(number)
-            if inner is not None and text[inner[0]:inner[1]].strip():
-                first = inner[0] + len(text[inner[0]:inner[1]]) - len(text[inner[0]:inner[1]].lstrip())
-                last = inner[0] + len(text[inner[0]:inner[1]].rstrip())
+            if inner is not None and text[inner[0] : inner[1]].strip():
+                first = inner[0] + len(text[inner[0] : inner[1]]) - len(text[inner[0] : inner[1]].lstrip())
+                last = inner[0] + len(text[inner[0] : inner[1]].rstrip())
                 if first < start or last > end:
-                    return number, f"by {one.method} message {number} is characters {start}–{end}, by two sentinels its content is {inner[0]}–{inner[1]}", (min(start, inner[0]), max(end, inner[1]))
+                    return (
+                        number,
+                        f"by {one.method} message {number} is characters {start}–{end}, by two sentinels its content is {inner[0]}–{inner[1]}",
+                        (min(start, inner[0]), max(end, inner[1])),
+                    )
             for other, place in contents.items():
                 if other != number and place[0] < end and start < place[1]:
                     return number, f"by {one.method} the span of message {number} reaches into message {other}", (start, end)

@@ -27,12 +27,23 @@ def wrong_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Findi
         # Trainer copies the tokenizer's EOS into generation_config, so an EOS that was chosen is one that stops.
         if end not in context.generation_stops and not (context.recipe.tokenizer.eos_token and end == context.facts.eos_id):
             names = ", ".join(context.tools.tokenizer.piece(i) for i in sorted(context.generation_stops))
-            yield about(context, "EOS003", f"answers end with {piece} and generation_config.json stops on {names}", f"{piece} {end}",
-                        changes=[("tokenizer.eos_token", piece)])
+            yield about(
+                context,
+                "EOS003",
+                f"answers end with {piece} and generation_config.json stops on {names}",
+                f"{piece} {end}",
+                changes=[("tokenizer.eos_token", piece)],
+            )
     elif context.facts.eos_id is not None and end != context.facts.eos_id:
         # Without generation_config.json the model may well stop on both: seen with every Gemma.
-        yield about(context, "EOS003", f"answers end with {piece} but the tokenizer's EOS is {context.facts.eos_token}; make sure that generation stops on {piece}",
-                    f"{piece} {end}", Severity.INFO, changes=[("tokenizer.eos_token", piece)])
+        yield about(
+            context,
+            "EOS003",
+            f"answers end with {piece} but the tokenizer's EOS is {context.facts.eos_token}; make sure that generation stops on {piece}",
+            f"{piece} {end}",
+            Severity.INFO,
+            changes=[("tokenizer.eos_token", piece)],
+        )
 
 
 def behind_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
@@ -49,8 +60,15 @@ def behind_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
                 break
     if found:
         look, at = found[0]
-        yield about(context, "EOS008", f"in {len(found)} of {len(sample)} sampled rows {look.token(at)} behind the stop token is trained", look.quote(at - 2, at + 1),
-                    changes=[("mask.trailing", "mask")], rows=tuple(one.inspection.row.index for one, _ in found), count=len(found))
+        yield about(
+            context,
+            "EOS008",
+            f"in {len(found)} of {len(sample)} sampled rows {look.token(at)} behind the stop token is trained",
+            look.quote(at - 2, at + 1),
+            changes=[("mask.trailing", "mask")],
+            rows=tuple(one.inspection.row.index for one, _ in found),
+            count=len(found),
+        )
 
 
 def literal_text_column(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
@@ -61,31 +79,57 @@ def literal_text_column(context: Context, sample: Sequence[Inspection]) -> Itera
     texts = [one for one in sample if one.conversation is not None and one.conversation.kind is Kind.TEXT]
     if column == "text" or not texts or versions.at_least(versions.of_preset(context.recipe.preset, ("1.16",), "trl"), (1, 15)):
         return
-    yield about(context, "EOS009", f"this TRL appends EOS to the column `text` only, and the text is in `{shown(column, 40)}`", column,
-                changes=[("preset", "trl@1.16")], title="use TRL 1.15 or later, or rename the column to text", rows=tuple(one.row.index for one in texts), count=len(texts))
+    yield about(
+        context,
+        "EOS009",
+        f"this TRL appends EOS to the column `text` only, and the text is in `{shown(column, 40)}`",
+        column,
+        changes=[("preset", "trl@1.16")],
+        title="use TRL 1.15 or later, or rename the column to text",
+        rows=tuple(one.row.index for one in texts),
+        count=len(texts),
+    )
 
 
 def new_tokens(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """EOS010: control tokens of a template that the tokenizer does not bring, and reserved tokens that are trained."""
     tokenizer, plain = context.tools.tokenizer, context.plain
     if plain is not None and not context.facts.chat_templates and chats(sample):
-        used = [one for one in dict.fromkeys(_CONTROL.findall(plain)) if (i := tokenizer.token_id(one)) is not None and tokenizer.is_special(i)]
+        used = [
+            one for one in dict.fromkeys(_CONTROL.findall(plain)) if (i := tokenizer.token_id(one)) is not None and tokenizer.is_special(i)
+        ]
         if used:
-            yield about(context, "EOS010", f"the tokenizer brings no chat template, so {', '.join(used[:4])} are probably untrained in this model", " ".join(used))
+            yield about(
+                context,
+                "EOS010",
+                f"the tokenizer brings no chat template, so {', '.join(used[:4])} are probably untrained in this model",
+                " ".join(used),
+            )
             return
     for one in sample:
         if one.tokens is None or one.labels is None:
             continue
         for i, (special, label) in enumerate(zip(one.tokens.special, one.labels.labels)):
             if special and label >= 0 and _RESERVED.search(one.tokens.pieces[i]):
-                yield about(context, "EOS010", f"{shown(one.tokens.pieces[i], 40)} is trained, a reserved token that the model has never seen",
-                            shown(one.tokens.pieces[i], 40), rows=(one.row.index,))
+                yield about(
+                    context,
+                    "EOS010",
+                    f"{shown(one.tokens.pieces[i], 40)} is trained, a reserved token that the model has never seen",
+                    shown(one.tokens.pieces[i], 40),
+                    rows=(one.row.index,),
+                )
                 return
 
 
 def no_end(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     plain = context.plain
-    if plain is not None and FIRST_ANSWER in plain and chats(sample) and not plain.rpartition(FIRST_ANSWER)[2].strip() and not context.facts.adds_eos:
+    if (
+        plain is not None
+        and FIRST_ANSWER in plain
+        and chats(sample)
+        and not plain.rpartition(FIRST_ANSWER)[2].strip()
+        and not context.facts.adds_eos
+    ):
         if context.recipe.tokenize.append_eos != "never" and context.trainer != "trl":
             return
         yield about(context, "EOS011", "the template writes nothing after the last answer, so nothing ends it", shown(plain[-60:], 60))

@@ -21,20 +21,31 @@ def shifted(look: Look) -> Iterator[Finding]:
     if not look.stored or conversation.labels is None or look.recipe.loss.shift != "internal" or look.recipe.data.given_labels == "shifted":
         return
     if conversation.extra.get("given_labels") == "shifted":
-        yield look.finding("LAB003", "the stored labels are shifted by one, and the model shifts them again", tokens=(0, min(8, len(look.tokens))),
-                           change=("data.given_labels", "shifted"))
+        yield look.finding(
+            "LAB003",
+            "the stored labels are shifted by one, and the model shifts them again",
+            tokens=(0, min(8, len(look.tokens))),
+            change=("data.given_labels", "shifted"),
+        )
         return
     ids, labels = conversation.input_ids, conversation.labels
     found = alignment([(ids, labels)])
     if found.convention == "shifted":
-        yield look.finding("LAB003", "the stored labels are shifted by one, and the model shifts them again", tokens=(0, min(8, len(look.tokens))),
-                           change=("data.given_labels", "shifted"))
+        yield look.finding(
+            "LAB003",
+            "the stored labels are shifted by one, and the model shifts them again",
+            tokens=(0, min(8, len(look.tokens))),
+            change=("data.given_labels", "shifted"),
+        )
     elif found.positions >= ENOUGH_POSITIONS and max(found.unshifted, found.shifted) < _LOW:
         before = sum(1 for i in range(1, len(ids)) if labels[i] != IGNORE_INDEX and labels[i] == ids[i - 1])
         if before < _LOW * found.positions:
             first = next(i for i, label in enumerate(labels) if label != IGNORE_INDEX and label != ids[i])
-            yield look.finding("LAB008", f"{found.unshifted:.0%} of the trained labels are the id at their place and {found.shifted:.0%} the next one",
-                               tokens=(first, min(first + 6, len(ids))))
+            yield look.finding(
+                "LAB008",
+                f"{found.unshifted:.0%} of the trained labels are the id at their place and {found.shifted:.0%} the next one",
+                tokens=(first, min(first + 6, len(ids))),
+            )
 
 
 def out_of_range(look: Look) -> Iterator[Finding]:
@@ -60,7 +71,9 @@ def attention(look: Look) -> Iterator[Finding]:
     first, last = mask.index(1) if 1 in mask else 0, len(mask) - 1 - mask[::-1].index(1) if 1 in mask else 0
     holes = [i for i in range(first, last) if not mask[i]]
     if holes and len({ids[i] for i in holes}) == 1 and all(not mask[i] for i, one in enumerate(ids) if one == ids[holes[0]]):
-        yield look.finding("PAD002", f"{len(holes)} real {look.token(holes[0])} inside the row have attention 0", tokens=(holes[0], holes[0] + 1))
+        yield look.finding(
+            "PAD002", f"{len(holes)} real {look.token(holes[0])} inside the row have attention 0", tokens=(holes[0], holes[0] + 1)
+        )
 
 
 def positions(look: Look) -> Iterator[Finding]:
@@ -76,7 +89,11 @@ def positions(look: Look) -> Iterator[Finding]:
             wrong.append(at)
         at += one
     if wrong:
-        yield look.finding("PAC002", f"{len(wrong)} of {len(lengths)} packed documents do not start at position 0", tokens=(wrong[0], min(wrong[0] + 4, len(look.tokens))))
+        yield look.finding(
+            "PAC002",
+            f"{len(wrong)} of {len(lengths)} packed documents do not start at position 0",
+            tokens=(wrong[0], min(wrong[0] + 4, len(look.tokens))),
+        )
 
 
 def mask_column(look: Look) -> Iterator[Finding]:
@@ -110,7 +127,9 @@ def other_tokenizer(look: Look) -> Iterator[Finding]:
         except UnicodeDecodeError:
             broken = look.rendered.text.count("\ufffd")
             if broken > len(ids) * 0.05:
-                yield look.finding("TOK004", f"the {len(ids)} ids spell {broken} broken characters: another tokenizer made them", tokens=(0, 8))
+                yield look.finding(
+                    "TOK004", f"the {len(ids)} ids spell {broken} broken characters: another tokenizer made them", tokens=(0, 8)
+                )
             return
     mine, at = set(), 0
     for surface in surfaces:
@@ -120,7 +139,11 @@ def other_tokenizer(look: Look) -> Iterator[Finding]:
     borders_kept = len(mine & theirs) / max(1, len(mine))
     # The same text cut elsewhere now and then is a joint between pieces; cut elsewhere everywhere it is another vocabulary.
     if borders_kept < _KEPT and len(again.ids) != len(ids):
-        yield look.finding("TOK004", f"encoded again the {len(ids)} ids become {len(again.ids)}, and only {borders_kept:.0%} of the borders stay", tokens=(0, min(8, len(ids))))
+        yield look.finding(
+            "TOK004",
+            f"encoded again the {len(ids)} ids become {len(again.ids)}, and only {borders_kept:.0%} of the borders stay",
+            tokens=(0, min(8, len(ids))),
+        )
 
 
 def foreign_id(look: Look) -> Iterator[Finding]:
@@ -156,8 +179,11 @@ def stale(look: Look) -> Iterator[Finding]:
     # A cut or padded row is no other row; one more BOS or EOS at an edge is a setting, and told by its own code.
     if at >= min(len(fresh), len(held)) - 1:
         return
-    yield look.finding("CFG001", f"the stored ids part from what the recipe gives after {at} of {len(held)} tokens",
-                       tokens=(max(0, at - 2), min(at + 4, len(look.tokens))))
+    yield look.finding(
+        "CFG001",
+        f"the stored ids part from what the recipe gives after {at} of {len(held)} tokens",
+        tokens=(max(0, at - 2), min(at + 4, len(look.tokens))),
+    )
 
 
 def convention(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
@@ -166,11 +192,22 @@ def convention(context: Context, sample: Sequence[Inspection]) -> Iterator[Findi
         return
     stored = [one for one in sample if one.conversation is not None and one.conversation.kind is Kind.TOKENS]
     if stored:
-        yield about(context, "LAB004", "the stored labels are not shifted, and this trainer's loss does not shift them", "labels[i] == input_ids[i]",
-                    Severity.ERROR, rows=tuple(one.row.index for one in stored), count=len(stored), changes=[("loss.shift", "internal")])
+        yield about(
+            context,
+            "LAB004",
+            "the stored labels are not shifted, and this trainer's loss does not shift them",
+            "labels[i] == input_ids[i]",
+            Severity.ERROR,
+            rows=tuple(one.row.index for one in stored),
+            count=len(stored),
+            changes=[("loss.shift", "internal")],
+        )
 
 
 CHECKS = Checks(
-    conversation=(mask_column_refused,), labelled=(shifted, out_of_range, attention, positions, mask_column), stopped=(foreign_id,), slow=(other_tokenizer, stale),
+    conversation=(mask_column_refused,),
+    labelled=(shifted, out_of_range, attention, positions, mask_column),
+    stopped=(foreign_id,),
+    slow=(other_tokenizer, stale),
     setup=(convention,),
 )

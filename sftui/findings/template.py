@@ -31,9 +31,14 @@ def stripped(look: Look) -> Iterator[Finding]:
             continue
         head = content[: len(content) - len(content.lstrip())]
         indented = "\n" in content and head.strip("\n") != ""
-        yield look.finding("TPL009", f"the template strips {len(content) - len(bare)} white space characters from message {number}",
-                           message=number, span=(start, end), evidence=shown(content[:20] + " … " + content[-20:] if len(content) > 44 else content),
-                           severity=Severity.WARNING if indented and "    " in content.strip() else None)
+        yield look.finding(
+            "TPL009",
+            f"the template strips {len(content) - len(bare)} white space characters from message {number}",
+            message=number,
+            span=(start, end),
+            evidence=shown(content[:20] + " … " + content[-20:] if len(content) > 44 else content),
+            severity=Severity.WARNING if indented and "    " in content.strip() else None,
+        )
         return
 
 
@@ -49,9 +54,14 @@ def prompt_no_prefix(look: Look) -> Iterator[Finding]:
     change = None
     if look.recipe.mask.boundary == "prompt_length":
         change = ("mask.boundary", "common_prefix")
-    yield look.finding("TPL007", f"after {shared} characters the prompt goes on with `{shown(prompt[shared:], 30)}`, the whole text with "
-                       f"`{shown(look.rendered.text[shared:shared + 30], 30)}`", tokens=(max(0, at - 3), min(at + 4, len(look.tokens))), change=change,
-                       severity=None if change else Severity.INFO)
+    yield look.finding(
+        "TPL007",
+        f"after {shared} characters the prompt goes on with `{shown(prompt[shared:], 30)}`, the whole text with "
+        f"`{shown(look.rendered.text[shared : shared + 30], 30)}`",
+        tokens=(max(0, at - 3), min(at + 4, len(look.tokens))),
+        change=change,
+        severity=None if change else Severity.INFO,
+    )
 
 
 def _shared(a: str, b: str) -> int:
@@ -75,8 +85,12 @@ def text_differs(look: Look) -> Iterator[Finding]:
     if ours is None or ours.strip() == theirs.strip() or ours.strip().removeprefix(look.facts.bos_token or "\0") == theirs.strip():
         return
     at = _shared(ours, theirs)
-    yield look.finding("TPL012", f"the text differs from what the template renders from the messages after {at} characters", span=(max(0, at - 10), at + 30),
-                       evidence=f"{shown(theirs[at:at + 30], 30)} ≠ {shown(ours[at:at + 30], 30)}")
+    yield look.finding(
+        "TPL012",
+        f"the text differs from what the template renders from the messages after {at} characters",
+        span=(max(0, at - 10), at + 30),
+        evidence=f"{shown(theirs[at : at + 30], 30)} ≠ {shown(ours[at : at + 30], 30)}",
+    )
 
 
 CHECKS = Checks(labelled=(stripped, prompt_no_prefix), slow=(text_differs,))

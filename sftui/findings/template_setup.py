@@ -19,13 +19,30 @@ _DATE = re.compile(r"\b\d{1,2} [A-Z][a-z]{2} 20\d\d\b")
 _SYSTEM, _SECOND_USER, _SECOND_ANSWER, _REASON = "sftuiSystem7", "sftuiQuestion8", "sftuiAnswer8", "sftuiReason7"
 
 
-def about(context: Context, code: str, sentence: str, evidence: str = "", severity: Severity | None = None,
-          changes: Sequence[tuple[str, Any]] = (), title: str = "", template: str | None = None, rows: tuple[int, ...] = (), count: int = 1) -> Finding:
+def about(
+    context: Context,
+    code: str,
+    sentence: str,
+    evidence: str = "",
+    severity: Severity | None = None,
+    changes: Sequence[tuple[str, Any]] = (),
+    title: str = "",
+    template: str | None = None,
+    rows: tuple[int, ...] = (),
+    count: int = 1,
+) -> Finding:
     """A finding on the set-up."""
     from sftui.findings.catalogue import CODES
 
-    return Finding(code, severity or CODES[code].severity, sentence, evidence=evidence,
-                   fix=fix_of(context, code, changes, title, template), rows=rows[:5], count=count)
+    return Finding(
+        code,
+        severity or CODES[code].severity,
+        sentence,
+        evidence=evidence,
+        fix=fix_of(context, code, changes, title, template),
+        rows=rows[:5],
+        count=count,
+    )
 
 
 def chats(sample: Sequence[Inspection]) -> list[Inspection]:
@@ -44,8 +61,15 @@ def answer(text: str = FIRST_ANSWER, **more: Any) -> dict[str, Any]:
 def no_template(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     found = chats(sample)
     if found and not context.tools.templates and context.template is None and not any(one.rendered for one in found):
-        yield about(context, "TPL001", "the rows are chats and there is no chat template", context.facts.name,
-                    changes=[("render.template", f"builtin:{_family(context)}")], count=len(found), rows=tuple(one.row.index for one in found))
+        yield about(
+            context,
+            "TPL001",
+            "the rows are chats and there is no chat template",
+            context.facts.name,
+            changes=[("render.template", f"builtin:{_family(context)}")],
+            count=len(found),
+            rows=tuple(one.row.index for one in found),
+        )
 
 
 def _family(context: Context) -> str:
@@ -56,7 +80,9 @@ def _family(context: Context) -> str:
 
 def system_merged(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """TPL003 as an information: the system text is inside the user's turn."""
-    with_system = [one for one in chats(sample) if one.conversation and any(message.role == "system" for message in one.conversation.messages)]
+    with_system = [
+        one for one in chats(sample) if one.conversation and any(message.role == "system" for message in one.conversation.messages)
+    ]
     if not with_system:
         return
     whole = context.render([{"role": "system", "content": _SYSTEM}, user(), answer()])
@@ -65,12 +91,23 @@ def system_merged(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
         return
     before, between = whole.partition(_SYSTEM)[0], whole.partition(_SYSTEM)[2].partition(FIRST_USER)[0]
     if before == alone.partition(FIRST_USER)[0] and not between.strip():
-        yield about(context, "TPL003", "the template writes the system message into the user's turn", shown(whole[: whole.index(FIRST_USER)]),
-                    Severity.INFO, rows=tuple(one.row.index for one in with_system), count=len(with_system))
+        yield about(
+            context,
+            "TPL003",
+            "the template writes the system message into the user's turn",
+            shown(whole[: whole.index(FIRST_USER)]),
+            Severity.INFO,
+            rows=tuple(one.row.index for one in with_system),
+            count=len(with_system),
+        )
 
 
 def injected_text(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
-    without = [one for one in chats(sample) if one.conversation and not any(message.role in ("system", "developer") for message in one.conversation.messages)]
+    without = [
+        one
+        for one in chats(sample)
+        if one.conversation and not any(message.role in ("system", "developer") for message in one.conversation.messages)
+    ]
     two = context.render([user(), answer(), user(_SECOND_USER), answer(_SECOND_ANSWER)])
     if not without or two is None or FIRST_USER not in two or _SECOND_USER not in two:
         return
@@ -82,8 +119,14 @@ def injected_text(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
     said = _CONTROL.sub("", text).strip()
     if said and not (context.recipe.render.inject_system and context.recipe.render.inject_system in said):
         count = len(context.tools.tokenizer.encode(text).ids)
-        yield about(context, "TPL004", f"without a system message the template adds {len(text)} characters ({count} tokens) of its own", shown(text, 160),
-                    rows=tuple(one.row.index for one in without), count=len(without))
+        yield about(
+            context,
+            "TPL004",
+            f"without a system message the template adds {len(text)} characters ({count} tokens) of its own",
+            shown(text, 160),
+            rows=tuple(one.row.index for one in without),
+            count=len(without),
+        )
 
 
 def date(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
@@ -92,32 +135,65 @@ def date(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     one = context.render([user()], now=datetime(2026, 1, 2, 12))
     other = context.render([user()], now=datetime(2031, 11, 23, 12))
     if one and one == other and "date_string" in context.template.source and _DATE.search(one):
-        yield about(context, "TPL005", "the template writes a frozen date where no date_string is given", shown(_DATE.search(one)[0], 40), Severity.INFO,  # type: ignore[index]
-                    changes=[("render.kwargs", {**context.recipe.render.kwargs, "date_string": "01 Jan 2026"})])
+        yield about(
+            context,
+            "TPL005",
+            "the template writes a frozen date where no date_string is given",
+            shown(_DATE.search(one)[0], 40),
+            Severity.INFO,  # type: ignore[index]
+            changes=[("render.kwargs", {**context.recipe.render.kwargs, "date_string": "01 Jan 2026"})],
+        )
     if one and other and one != other:
         at = next((i for i, (a, b) in enumerate(zip(one, other)) if a != b), 0)
-        yield about(context, "TPL005", "the template writes the date of the day into every row", shown(one[max(0, at - 20): at + 20]),
-                    changes=[("render.kwargs", {**context.recipe.render.kwargs, "date_string": "01 Jan 2026"})] if "date_string" in context.template.source else [])
+        yield about(
+            context,
+            "TPL005",
+            "the template writes the date of the day into every row",
+            shown(one[max(0, at - 20) : at + 20]),
+            changes=[("render.kwargs", {**context.recipe.render.kwargs, "date_string": "01 Jan 2026"})]
+            if "date_string" in context.template.source
+            else [],
+        )
 
 
 def history(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """TPL008, for plain answers and for answers with reasoning; only told for sets that have several answers."""
-    several = [one for one in chats(sample) if one.conversation and sum(message.role == "assistant" for message in one.conversation.messages) > 1]
+    several = [
+        one for one in chats(sample) if one.conversation and sum(message.role == "assistant" for message in one.conversation.messages) > 1
+    ]
     if not several:
         return
-    reasons = any("</think>" in str(message.content) or message.data.get("reasoning_content") for one in several if one.conversation for message in one.conversation.messages)
+    reasons = any(
+        "</think>" in str(message.content) or message.data.get("reasoning_content")
+        for one in several
+        if one.conversation
+        for message in one.conversation.messages
+    )
     kinds = [("plain answers", answer())]
     if reasons:
-        kinds += [("answers with <think>", answer(f"<think>{_REASON}</think>{FIRST_ANSWER}")), ("answers with reasoning_content", answer(reasoning_content=_REASON))]
+        kinds += [
+            ("answers with <think>", answer(f"<think>{_REASON}</think>{FIRST_ANSWER}")),
+            ("answers with reasoning_content", answer(reasoning_content=_REASON)),
+        ]
     for name, first in kinds:
         part, whole = context.render([user(), first]), context.render([user(), first, user(_SECOND_USER), answer(_SECOND_ANSWER)])
         if part is None or whole is None or whole.startswith(part):
             continue
         at = next((i for i, (a, b) in enumerate(zip(part, whole)) if a != b), min(len(part), len(whole)))
-        severity = Severity.WARNING if context.recipe.mask.rule in ("completion", "auto", "turn_content", "turn_full") and at <= part.find(FIRST_ANSWER) else Severity.INFO
-        yield about(context, "TPL008", f"an earlier turn changes when later turns follow ({name})",
-                    f"{shown(part[at - 10 if at > 10 else 0: at + 25], 40)} ≠ {shown(whole[at - 10 if at > 10 else 0: at + 25], 40)}", severity,
-                    rows=tuple(one.row.index for one in several), count=len(several))
+        severity = (
+            Severity.WARNING
+            if context.recipe.mask.rule in ("completion", "auto", "turn_content", "turn_full") and at <= part.find(FIRST_ANSWER)
+            else Severity.INFO
+        )
+        yield about(
+            context,
+            "TPL008",
+            f"an earlier turn changes when later turns follow ({name})",
+            f"{shown(part[at - 10 if at > 10 else 0 : at + 25], 40)} ≠ {shown(whole[at - 10 if at > 10 else 0 : at + 25], 40)}",
+            severity,
+            rows=tuple(one.row.index for one in several),
+            count=len(several),
+        )
         return
 
 
@@ -130,8 +206,13 @@ def drift(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     for what, messages, prompt in (("a conversation", [user(), answer()], False), ("a prompt", [user()], True)):
         a, b = context.render(messages, prompt=prompt), theirs.render(messages, prompt=prompt)
         if a is not None and b is not None and a != b:
-            yield about(context, "TPL011", f"the tokenizer's own template renders {what} differently from the one that is trained with",
-                        f"{shown(a, 60)} ≠ {shown(b, 60)}", changes=[("render.template", "tokenizer")])
+            yield about(
+                context,
+                "TPL011",
+                f"the tokenizer's own template renders {what} differently from the one that is trained with",
+                f"{shown(a, 60)} ≠ {shown(b, 60)}",
+                changes=[("render.template", "tokenizer")],
+            )
             return
 
 
@@ -152,8 +233,14 @@ def atomic(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     ids = tokenizer.encode(worst).ids
     pieces = "".join(f"[{shown(tokenizer.piece(i), 20)}]" for i in ids[:12])
     what = "and no other token ends the turn" if fatal else "so the model reads it as plain text"
-    yield about(context, "TPL013", f"{', '.join(split[:4])} {'is' if len(split) == 1 else 'are'} no token of this tokenizer, {what}",
-                f"{worst} → {pieces}", None if fatal else Severity.INFO, count=len(split))
+    yield about(
+        context,
+        "TPL013",
+        f"{', '.join(split[:4])} {'is' if len(split) == 1 else 'are'} no token of this tokenizer, {what}",
+        f"{worst} → {pieces}",
+        None if fatal else Severity.INFO,
+        count=len(split),
+    )
 
 
 def thinking(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
@@ -168,26 +255,40 @@ def thinking(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding
             return
         tails[name] = text.rpartition(FIRST_USER)[2]
     if len(set(tails.values())) > 1:
-        yield about(context, "TPL014", "the prompt's tail depends on enable_thinking, which the recipe leaves unset",
-                    " · ".join(f"{name}: {shown(tail[-30:], 30)}" for name, tail in tails.items()),
-                    changes=[("render.kwargs", {**context.recipe.render.kwargs, "enable_thinking": tails["unset"] == tails["true"]})])
+        yield about(
+            context,
+            "TPL014",
+            "the prompt's tail depends on enable_thinking, which the recipe leaves unset",
+            " · ".join(f"{name}: {shown(tail[-30:], 30)}" for name, tail in tails.items()),
+            changes=[("render.kwargs", {**context.recipe.render.kwargs, "enable_thinking": tails["unset"] == tails["true"]})],
+        )
 
 
 def template_boundary(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """BND002: for a plain answer the prompt is a prefix as text, and not as tokens."""
-    if any(one.tokens is not None and one.tokens.prompt_ids is not None for one in sample) and context.recipe.mask.rule in ("auto", "completion") and boundary_merges(context):
+    if (
+        any(one.tokens is not None and one.tokens.prompt_ids is not None for one in sample)
+        and context.recipe.mask.rule in ("auto", "completion")
+        and boundary_merges(context)
+    ):
         prompt, whole = context.render([user()], prompt=True) or "", context.plain or ""
         a, b = context.ids(prompt), context.ids(whole)
         same = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
         show = context.tools.tokenizer.piece
-        yield about(context, "BND002", f"the prompt's {len(a)} tokens share only {same} with the whole text, in every row",
-                    f"{''.join(f'[{shown(show(i), 20)}]' for i in a[same:same + 4])} ≠ {''.join(f'[{shown(show(i), 20)}]' for i in b[same:same + 4])}",
-                    None if context.recipe.mask.boundary == "prompt_length" else Severity.INFO,
-                    changes=[("mask.boundary", "common_prefix")] if context.recipe.mask.boundary == "prompt_length" else [], count=len(sample))
+        yield about(
+            context,
+            "BND002",
+            f"the prompt's {len(a)} tokens share only {same} with the whole text, in every row",
+            f"{''.join(f'[{shown(show(i), 20)}]' for i in a[same : same + 4])} ≠ {''.join(f'[{shown(show(i), 20)}]' for i in b[same : same + 4])}",
+            None if context.recipe.mask.boundary == "prompt_length" else Severity.INFO,
+            changes=[("mask.boundary", "common_prefix")] if context.recipe.mask.boundary == "prompt_length" else [],
+            count=len(sample),
+        )
 
 
 def boundary_merges(context: Context) -> bool:
     """Whether the template itself makes prompt and answer merge, whatever the row says."""
+
     def work() -> bool:
         prompt, whole = context.render([user()], prompt=True), context.plain
         if prompt is None or whole is None or not whole.startswith(prompt):
@@ -199,13 +300,23 @@ def boundary_merges(context: Context) -> bool:
 
 
 def empty_tools(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
-    empty = [one for one in chats(sample) if one.conversation and isinstance(one.conversation.tools, (list, tuple)) and not one.conversation.tools]
+    empty = [
+        one
+        for one in chats(sample)
+        if one.conversation and isinstance(one.conversation.tools, (list, tuple)) and not one.conversation.tools
+    ]
     if not empty:
         return
     with_list, without = context.render([user(), answer()], tools=[]), context.plain
     if with_list is not None and without is not None and with_list != without:
-        yield about(context, "TOO004", f"{len(empty)} of {len(sample)} sampled rows have an empty tool list, and the template writes {len(with_list) - len(without)} more characters for it",
-                    shown(with_list, 120), rows=tuple(one.row.index for one in empty), count=len(empty))
+        yield about(
+            context,
+            "TOO004",
+            f"{len(empty)} of {len(sample)} sampled rows have an empty tool list, and the template writes {len(with_list) - len(without)} more characters for it",
+            shown(with_list, 120),
+            rows=tuple(one.row.index for one in empty),
+            count=len(empty),
+        )
 
 
 def think_tags(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
@@ -214,9 +325,26 @@ def think_tags(context: Context, sample: Sequence[Inspection]) -> Iterator[Findi
     tokenizer = context.tools.tokenizer
     ids = tokenizer.encode("</think>").ids
     if len(ids) > 1:
-        yield about(context, "THK006", f"</think> is {len(ids)} tokens in this tokenizer", "".join(f"[{shown(tokenizer.piece(i), 20)}]" for i in ids))
+        yield about(
+            context,
+            "THK006",
+            f"</think> is {len(ids)} tokens in this tokenizer",
+            "".join(f"[{shown(tokenizer.piece(i), 20)}]" for i in ids),
+        )
 
 
-CHECKS = Checks(setup=(
-    no_template, system_merged, injected_text, date, history, drift, atomic, thinking, template_boundary, empty_tools, think_tags,
-))
+CHECKS = Checks(
+    setup=(
+        no_template,
+        system_merged,
+        injected_text,
+        date,
+        history,
+        drift,
+        atomic,
+        thinking,
+        template_boundary,
+        empty_tools,
+        think_tags,
+    )
+)

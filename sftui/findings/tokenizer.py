@@ -21,15 +21,21 @@ def unknown(look: Look) -> Iterator[Finding]:
         at = ids.index(unk)
         if look.tokens.starts[at] != NOWHERE:
             count = ids.count(unk)
-            yield look.finding("TOK001", f"{count} token{'s are' if count > 1 else ' is'} unknown to the tokenizer", tokens=(max(0, at - 2), at + 3),
-                               evidence=None if look.stored else shown(look.rendered.text[look.tokens.starts[at]:look.tokens.ends[at]]) or None)
+            yield look.finding(
+                "TOK001",
+                f"{count} token{'s are' if count > 1 else ' is'} unknown to the tokenizer",
+                tokens=(max(0, at - 2), at + 3),
+                evidence=None if look.stored else shown(look.rendered.text[look.tokens.starts[at] : look.tokens.ends[at]]) or None,
+            )
             return
     if len(ids) < _ENOUGH or look.rendered.text.isascii():
         return
     many = [i for i, piece in enumerate(look.tokens.pieces) if piece[:3] == "<0x" and _BYTE.match(piece)]
     if not many:  # byte-level vocabularies: tokens that end inside a character
         starts, ends = look.tokens.starts, look.tokens.ends
-        many = [i for i in range(1, len(ids)) if starts[i] == starts[i - 1] != NOWHERE and ends[i] == ends[i - 1] and ends[i] - starts[i] == 1]
+        many = [
+            i for i in range(1, len(ids)) if starts[i] == starts[i - 1] != NOWHERE and ends[i] == ends[i - 1] and ends[i] - starts[i] == 1
+        ]
     if len(many) > _MUCH * len(ids):
         yield look.finding("TOK001", f"{len(many)} of {len(ids)} tokens are single bytes", tokens=(many[0], min(many[0] + 6, len(ids))))
 
@@ -46,8 +52,10 @@ def lossy(look: Look) -> Iterator[Finding]:
     if joined == text or (look.facts.unk_id is not None and look.facts.unk_id in look.tokens.input_ids):
         return
     at = next((i for i, (a, b) in enumerate(zip(joined, text)) if a != b), min(len(joined), len(text)))
-    mine, theirs = (some[max(0, at - 6): at + 10].decode("utf-8", "ignore") for some in (text, joined))
-    yield look.finding("TOK002", "the tokens do not spell the text: a normalizer changed it", evidence=f"{shown(mine, 30)} → {shown(theirs, 30)}")
+    mine, theirs = (some[max(0, at - 6) : at + 10].decode("utf-8", "ignore") for some in (text, joined))
+    yield look.finding(
+        "TOK002", "the tokens do not spell the text: a normalizer changed it", evidence=f"{shown(mine, 30)} → {shown(theirs, 30)}"
+    )
 
 
 def outside_model(look: Look) -> Iterator[Finding]:

@@ -37,8 +37,12 @@ def double_encoded(look: Look) -> Iterator[Finding]:
             escaped = json.dumps(arguments, ensure_ascii=False)[1:-1]
             at = rendered.text.find(escaped)
             if at >= 0 and arguments not in rendered.text:
-                yield look.finding("TOO001", f"the arguments of {shown(name, 40)} in message {number} are JSON text and were encoded once more",
-                                   message=number, span=(at, at + len(escaped)))
+                yield look.finding(
+                    "TOO001",
+                    f"the arguments of {shown(name, 40)} in message {number} are JSON text and were encoded once more",
+                    message=number,
+                    span=(at, at + len(escaped)),
+                )
                 return
 
 
@@ -50,14 +54,22 @@ def dropped(look: Look) -> Iterator[Finding]:
     for number, message in enumerate(look.messages):
         lost = [name for name, _, _ in calls_of(message) if not _named(name, rendered.text)]
         if lost:
-            yield look.finding("TOO002", f"the tool call {shown(lost[0], 40)} of message {number} does not appear in the rendered text",
-                               message=number, evidence=shown(lost[0]))
+            yield look.finding(
+                "TOO002",
+                f"the tool call {shown(lost[0], 40)} of message {number} does not appear in the rendered text",
+                message=number,
+                evidence=shown(lost[0]),
+            )
             return
         if message.role == "tool":
             text = look.text_of(message).strip()
             if text and text not in rendered.text and _bare(text) not in _bare(rendered.text):
-                yield look.finding("TOO002", f"the tool result of message {number} does not appear in the rendered text",
-                                   message=number, evidence=shown(text))
+                yield look.finding(
+                    "TOO002",
+                    f"the tool result of message {number} does not appear in the rendered text",
+                    message=number,
+                    evidence=shown(text),
+                )
                 return
 
 
@@ -80,8 +92,16 @@ def tools_missing(look: Look) -> Iterator[Finding]:
     names = [name for tool in tools if isinstance(tool, Mapping) for name in [_tool_name(tool)] if name]
     template = look.context.template
     unread = look.chat and template is not None and rendered.pieces is None and "tools" not in template.source
-    if names and (unread or not any(name in rendered.text for name in names)) and not all(_schema_stands(name, rendered.text) for name in names):
-        yield look.finding("TOO003", f"the rendered text does not describe the row's {len(names)} tool{'s' if len(names) > 1 else ''}", evidence=shown(", ".join(names)))
+    if (
+        names
+        and (unread or not any(name in rendered.text for name in names))
+        and not all(_schema_stands(name, rendered.text) for name in names)
+    ):
+        yield look.finding(
+            "TOO003",
+            f"the rendered text does not describe the row's {len(names)} tool{'s' if len(names) > 1 else ''}",
+            evidence=shown(", ".join(names)),
+        )
 
 
 def _schema_stands(name: str, text: str) -> bool:
@@ -103,8 +123,12 @@ def several_calls(look: Look) -> Iterator[Finding]:
     number = next((number for number, message in enumerate(look.messages) if len(calls_of(message)) > 1), None)
     said = inspection.problem.sentence().lower()
     if number is not None and "single tool" in said:
-        yield look.finding("TOO005", f"message {number} makes {len(calls_of(look.messages[number]))} tool calls and the template takes one", message=number,
-                           evidence=shown(", ".join(name for name, _, _ in calls_of(look.messages[number]))))
+        yield look.finding(
+            "TOO005",
+            f"message {number} makes {len(calls_of(look.messages[number]))} tool calls and the template takes one",
+            message=number,
+            evidence=shown(", ".join(name for name, _, _ in calls_of(look.messages[number]))),
+        )
 
 
 def graph(look: Look) -> Iterator[Finding]:
@@ -115,23 +139,41 @@ def graph(look: Look) -> Iterator[Finding]:
         calls = calls_of(message)
         for name, arguments, _ in calls:
             if isinstance(arguments, str) and arguments.strip() and not _parses(arguments):
-                yield look.finding("TOO006", f"the arguments of {shown(name, 40)} in message {number} are no JSON", message=number, evidence=shown(arguments))
+                yield look.finding(
+                    "TOO006",
+                    f"the arguments of {shown(name, 40)} in message {number} are no JSON",
+                    message=number,
+                    evidence=shown(arguments),
+                )
                 return
         if message.role == "tool":
             call_id = message.data.get("tool_call_id")
             if not open_calls and called_at < 0 and not _calls_in_text(look, number):
-                yield look.finding("TOO006", f"message {number} is a tool result, but no tool was called before it", message=number,
-                                   evidence=shown(look.text_of(message)))
+                yield look.finding(
+                    "TOO006",
+                    f"message {number} is a tool result, but no tool was called before it",
+                    message=number,
+                    evidence=shown(look.text_of(message)),
+                )
                 return
             known = [one for _, one in open_calls if one is not None]
             if isinstance(call_id, str) and known and call_id not in known:
-                yield look.finding("TOO006", f"the result in message {number} answers the call {shown(call_id, 40)}, which was not made", message=number,
-                                   evidence=shown(call_id))
+                yield look.finding(
+                    "TOO006",
+                    f"the result in message {number} answers the call {shown(call_id, 40)}, which was not made",
+                    message=number,
+                    evidence=shown(call_id),
+                )
                 return
             open_calls = [one for one in open_calls if one[1] != call_id] if known else open_calls[1:]
         elif message.role == "user" and open_calls and called_at >= 0:
-            yield look.finding("TOO006", f"the call of {shown(open_calls[0][0], 40)} in message {called_at} has no result", message=called_at,
-                               evidence=shown(open_calls[0][0]), severity=Severity.INFO)
+            yield look.finding(
+                "TOO006",
+                f"the call of {shown(open_calls[0][0], 40)} in message {called_at} has no result",
+                message=called_at,
+                evidence=shown(open_calls[0][0]),
+                severity=Severity.INFO,
+            )
             return
         if calls:
             open_calls, called_at = [(name, one) for name, _, one in calls], number
@@ -148,7 +190,8 @@ def _parses(text: str) -> bool:
 def _calls_in_text(look: Look, number: int) -> bool:
     """Whether an earlier answer writes its call as text, as ShareGPT sets and ReAct prompts do."""
     return any(
-        message.role == "assistant" and any(mark in str(message.content) for mark in ("{", "<tool_call", "Action:", "<function", "<|python_tag|>", "("))
+        message.role == "assistant"
+        and any(mark in str(message.content) for mark in ("{", "<tool_call", "Action:", "<function", "<|python_tag|>", "("))
         for message in look.messages[:number]
     )
 

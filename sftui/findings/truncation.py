@@ -20,21 +20,46 @@ def cut_row(look: Look) -> Iterator[Finding]:
     change = ("length.max", _round_up(n))
     if look.any_drawn and not any(any(drawn[start:end]) for start, end in kept):
         first = look.runs[0][0]
-        yield look.finding("TRU001", f"the answer begins at token {first} and the row is cut at {sum(end - start for start, end in kept)}",
-                           tokens=(max(0, first - 3), min(n, first + 5)), change=change)
+        yield look.finding(
+            "TRU001",
+            f"the answer begins at token {first} and the row is cut at {sum(end - start for start, end in kept)}",
+            tokens=(max(0, first - 3), min(n, first + 5)),
+            change=change,
+        )
         return
     if look.labels.dropped is not None:
         return
     lost_header = _lost_header(look)
     if lost_header is not None:
-        yield look.finding("TRU003", f"the cut takes the header of message {lost_header[0]} and keeps its answer", message=lost_header[0], tokens=lost_header[1], change=change)
+        yield look.finding(
+            "TRU003",
+            f"the cut takes the header of message {lost_header[0]} and keeps its answer",
+            message=lost_header[0],
+            tokens=lost_header[1],
+            change=change,
+        )
     if kept and kept[0][0] > 0:
-        yield look.finding("TRU004", f"the first {kept[0][0]} tokens are cut off", tokens=(0, kept[0][0]), change=("length.over", "cut_right"))
+        yield look.finding(
+            "TRU004", f"the first {kept[0][0]} tokens are cut off", tokens=(0, kept[0][0]), change=("length.over", "cut_right")
+        )
     for start, end in kept:
-        if end < n and end > start and drawn[end - 1] and drawn[end] and look.tokens.input_ids[end - 1] not in look.row_stops and not _continues(look, end):
+        if (
+            end < n
+            and end > start
+            and drawn[end - 1]
+            and drawn[end]
+            and look.tokens.input_ids[end - 1] not in look.row_stops
+            and not _continues(look, end)
+        ):
             total = next(b for a, b in look.runs if a < end <= b)
             what, severity = ("text", Severity.INFO) if is_prose(look) else ("answer", None)
-            yield look.finding("TRU002", f"the {what} is cut {total - end} tokens before its end, without a stop token", tokens=(max(start, end - 4), min(n, end + 2)), change=change, severity=severity)
+            yield look.finding(
+                "TRU002",
+                f"the {what} is cut {total - end} tokens before its end, without a stop token",
+                tokens=(max(start, end - 4), min(n, end + 2)),
+                change=change,
+                severity=severity,
+            )
             break
 
 
@@ -46,7 +71,12 @@ def cut_media(look: Look) -> Iterator[Finding]:
         before = sum(one in media for one in ids)
         after = sum(one in media for start, end in kept for one in ids[start:end])
         if after < before:
-            yield look.finding("TRU007", f"{before - after} of {before} media placeholders are cut off", evidence="", change=("length.max", _round_up(len(look.tokens))))
+            yield look.finding(
+                "TRU007",
+                f"{before - after} of {before} media placeholders are cut off",
+                evidence="",
+                change=("length.max", _round_up(len(look.tokens))),
+            )
 
 
 def _continues(look: Look, end: int) -> bool:
@@ -59,7 +89,13 @@ def _lost_header(look: Look) -> tuple[int, tuple[int, int]] | None:
         return any(start <= i < end for start, end in look.labels.kept)
 
     for turn in look.answers:
-        if turn.header[1] > turn.header[0] and turn.content[1] > turn.content[0] and not is_kept(turn.header[1] - 1) and is_kept(turn.content[0]) and look.drawn[turn.content[0]]:
+        if (
+            turn.header[1] > turn.header[0]
+            and turn.content[1] > turn.content[0]
+            and not is_kept(turn.header[1] - 1)
+            and is_kept(turn.content[0])
+            and look.drawn[turn.content[0]]
+        ):
             return turn.message, (max(0, turn.header[0] - 2), turn.content[0] + 2)
     return None
 
@@ -78,8 +114,12 @@ def over_model(look: Look) -> Iterator[Finding]:
     """TRU009: longer than the model's own limit, and nothing cuts it."""
     limit = look.facts.model_max_length
     if limit is not None and look.recipe.length.max is None and look.labels.dropped is None and len(look.tokens) > limit:
-        yield look.finding("TRU009", f"the row has {len(look.tokens)} tokens, the model takes {limit}, and no length limit is set", tokens=(limit - 3, limit + 3),
-                           change=("length.max", limit))
+        yield look.finding(
+            "TRU009",
+            f"the row has {len(look.tokens)} tokens, the model takes {limit}, and no length limit is set",
+            tokens=(limit - 3, limit + 3),
+            change=("length.max", limit),
+        )
 
 
 def _round_up(count: int) -> int:
