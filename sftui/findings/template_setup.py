@@ -134,13 +134,14 @@ def date(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
         return
     one = context.render([user()], now=datetime(2026, 1, 2, 12))
     other = context.render([user()], now=datetime(2031, 11, 23, 12))
-    if one and one == other and "date_string" in context.template.source and _DATE.search(one):
+    frozen = _DATE.search(one) if one and one == other and "date_string" in context.template.source else None
+    if frozen is not None:
         yield about(
             context,
             "TPL005",
             "the template writes a frozen date where no date_string is given",
-            shown(_DATE.search(one)[0], 40),
-            Severity.INFO,  # type: ignore[index]
+            shown(frozen.group(), 40),
+            Severity.INFO,
             changes=[("render.kwargs", {**context.recipe.render.kwargs, "date_string": "01 Jan 2026"})],
         )
     if one and other and one != other:
