@@ -1,7 +1,7 @@
 """The whole dataset: what every row adds up to, gathered row by row in bounded memory.
 
     audit = Audit(context)                      # context: the checks' Context, see `audit_context`
-    for progress in run_audit(audit, rows, inspect, context): …    # in slices; stop by not going on
+    for progress in run_audit(audit, rows, inspect, context, head=first): …    # in slices; stop by not going on
     audit.figures()                             # frozen, for views and reports
     audit.found.ordered()                       # what was found, grouped by code
 
@@ -12,10 +12,10 @@ from sftui.audit.audit import Audit
 from sftui.audit.context import audit_context
 from sftui.audit.figures import Figures, GroupFigure, LimitFigure, SourceFigure
 from sftui.audit.found import Filter, Found, FoundCode, FoundFinding, fingerprint
-from sftui.audit.run import AuditProgress, run_audit
-from sftui.audit.state import load_state, save_state, state_key
+from sftui.audit.run import AuditProgress, check_head, run_audit
+from sftui.audit.state import drop_state, load_state, save_state, state_key
 
 __all__ = [
     "Audit", "AuditProgress", "Figures", "Filter", "Found", "FoundCode", "FoundFinding", "GroupFigure", "LimitFigure", "SourceFigure",
-    "audit_context", "fingerprint", "load_state", "run_audit", "save_state", "state_key",
+    "audit_context", "check_head", "drop_state", "fingerprint", "load_state", "run_audit", "save_state", "state_key",
 ]

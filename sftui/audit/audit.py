@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import compress
+from operator import and_
 
 from sftui.audit.branches import branch_of
 from sftui.audit.figures import LIMITS, QUANTILES, Figures, GroupFigure, LimitFigure, SourceFigure
@@ -138,9 +139,7 @@ class Audit:
             self.by_part[part.value] += count
             role = visible(messages[message].role)[:LONGEST_NAME] if 0 <= message < len(messages) else ""
             self.by_role[role] += count
-        special = [a and b for a, b in zip(on, tokens.special)]
-        if any(special):
-            self.by_special.update(compress(tokens.pieces, special))
+        self.by_special.update(compress(tokens.pieces, map(and_, on, tokens.special)))
 
     def merge(self, other: Audit) -> None:
         """Take in an audit of other rows under the same recipe; `other` must not be used afterwards."""
@@ -155,6 +154,11 @@ class Audit:
             mine = self.sources.setdefault(source, [0, 0, 0, 0])
             for i, value in enumerate(theirs):
                 mine[i] += value
+
+    def lighten(self) -> None:
+        """Leave out what whoever merges this has already: it then travels between processes faster."""
+        self.checks.evaluation = frozenset()
+        self.found.wanted = Filter()
 
     def finish(self) -> None:
         """Every row is in: add what only the whole dataset can tell. May be called again, and then does nothing."""

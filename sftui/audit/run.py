@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from sftui.audit.audit import Audit
 from sftui.findings import Context, check_setup
@@ -26,34 +27,33 @@ class AuditProgress:
 
 
 def run_audit(
-    audit: Audit, rows: Iterable[Row], inspect: Callable[[Row], Inspection], context: Context, *,
+    audit: Audit, rows: Iterable[Row], inspect: Callable[[Row], Inspection], context: Context, *, head: Iterable[Row] = (),
     total: Callable[[], int | None] = lambda: None, budget: float = 0.05, clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[AuditProgress]:
     """Take in `rows`, and tell about every `budget` seconds how far it is; the last one is `done`.
 
     Whoever runs it stops it by not asking for more: the audit then holds what it has, and goes on where it
-    stopped with the rows from number `audit.rows` on. `inspect` must give spans. The set-up is checked with
-    the first rows, so its findings come early.
+    stopped with the rows from number `audit.rows` on. `inspect` must give spans. `head` are the first rows of the
+    data, with which the set-up is checked before all else, unless it is already.
     """
     begun, before = clock(), audit.rows
     told = begun
-    head: list[Inspection] = []
+    check_head(audit, head, inspect, context)
     for row in rows:
-        inspection = inspect(row)
-        if not audit.setup_checked:
-            head.append(inspection)
-            if len(head) == SAMPLE:
-                audit.add_setup(check_setup(context, head))
-        audit.check(inspection, context)
+        audit.check(inspect(row), context)
         now = clock()
         if now - told >= budget:
             told = now
             yield _progress(audit.rows, before, now - begun, total())
-    if not audit.setup_checked:
-        audit.add_setup(check_setup(context, head))
     audit.finish()
     progress = _progress(audit.rows, before, clock() - begun, audit.rows)
     yield AuditProgress(progress.rows, audit.rows, progress.rate, 0.0, True)
+
+
+def check_head(audit: Audit, head: Iterable[Row], inspect: Callable[[Row], Inspection], context: Context) -> None:
+    """Check the set-up with the first rows of the data, once for an audit."""
+    if not audit.setup_checked:
+        audit.add_setup(check_setup(context, [inspect(row) for row in islice(head, SAMPLE)]))
 
 
 def _progress(rows: int, before: int, seconds: float, total: int | None) -> AuditProgress:

@@ -56,6 +56,12 @@ def load_state(key: str, folder: Path) -> Audit | None:
     return audit if made == FORMAT and isinstance(audit, Audit) else None
 
 
+def drop_state(key: str, folder: Path) -> None:
+    """Forget an audit that is finished."""
+    with contextlib.suppress(OSError):
+        (folder / f"{key}.audit").unlink(missing_ok=True)
+
+
 def _marks(path: Path) -> list[str]:
     """Size and time of change of a file, or of the files of a folder; nothing for a name of the Hub."""
     try:

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+
+import click
 
 from sftui.cli.loading import loaded_session
 from sftui.cli.writing import Progress
 from sftui.exports.report_model import Checked, Look
 
 if TYPE_CHECKING:
-    from sftui.audit import Audit, Filter
+    from sftui.audit import Audit, AuditProgress, Filter
     from sftui.findings import Context
+    from sftui.model import Row
     from sftui.workspace.options import OpenOptions
     from sftui.workspace.session import Session
 
+WORTH_IT = 1000
+"""Rows from which more processes pay for loading the tokenizer again."""
 SAVE_EVERY = 20.0
 """Seconds between two savings of an audit that can be resumed."""
 
@@ -25,7 +32,7 @@ def audited(
     jobs: int | None = None, looks: int = 0,
 ) -> Checked:
     """The audit of the options' data under their recipe; `looks`: so many rows of each code are inspected again, for drawing."""
-    from sftui.audit import Audit, audit_context
+    from sftui.audit import audit_context
 
     session = loaded_session(options)
     try:
@@ -33,30 +40,85 @@ def audited(
         assert tools is not None and detected is not None
         context = audit_context(session.recipe, detected, tools)
         prompts = _prompts(options, evaluation, session) if evaluation is not None else frozenset()
-        audit = Audit(context, wanted, prompts)
-        _run(audit, session, context, max_rows, sample)
+        running = _Running(session, context, wanted, prompts, max_rows, sample, jobs or max(1, (os.cpu_count() or 1) - 1))
+        running.run((evaluation,) if evaluation is not None else ())
         source = session.source
         assert source is not None
         return Checked(
-            audit, session.recipe, source.title, options.paths, source.kind, tools.tokenizer.facts, tools.template_name,
+            running.audit, session.recipe, source.title, options.paths, source.kind, tools.tokenizer.facts, tools.template_name,
             complete=max_rows is None and sample is None, notes=(*options.notes, *source.notes, *detected.notes),
-            looks=tuple(_looks(audit, session, looks)),
+            looks=tuple(_looks(running.audit, session, looks)),
         )
     finally:
         session.close()
 
 
-def _run(audit: Audit, session: Session, context: Context, max_rows: int | None, sample: int | None) -> None:
-    from sftui.audit import run_audit
-    from sftui.workspace.comparing import chosen_rows
+class _Running:
+    """One audit: picked up where it was left, in this process or in several, saved now and then."""
 
-    assert session.source is not None
-    figures = [figure for figure in (session.count_now(), max_rows, sample) if figure is not None]
-    total = min(figures) if figures else None
-    progress = Progress(total)
-    for told in run_audit(audit, chosen_rows(session.source, max_rows, sample), session.inspect_row, context, total=lambda: total):
-        progress.at(told.rows)
-    progress.end()
+    def __init__(
+        self, session: Session, context: Context, wanted: Filter, prompts: frozenset[int], max_rows: int | None, sample: int | None, jobs: int,
+    ) -> None:
+        from sftui.audit import Audit
+
+        self.session, self.context, self.jobs = session, context, jobs
+        self.max_rows, self.sample = max_rows, sample
+        self.prompts, self.wanted = prompts, wanted
+        self.audit = Audit(context, wanted, prompts)
+        figures = [figure for figure in (session.count_now(), max_rows, sample) if figure is not None]
+        self.total = min(figures) if figures else None
+
+    def run(self, others: tuple[str, ...]) -> None:
+        """Take in every row; an audit that was interrupted before is resumed where all rows are wanted."""
+        from sftui.audit import drop_state, load_state, save_state, state_key
+        from sftui.tokens.cache import cache_root
+
+        folder = cache_root(self.session.options.cache_dir).parent / "audits"
+        whole = self.max_rows is None and self.sample is None
+        key = state_key(self.context, (*self.session.options.paths, *others), self.wanted, self.session.options.split,
+                        self.session.options.subset, self.session.options.data_revision) if whole else ""
+        held = load_state(key, folder) if whole else None
+        if held is not None:
+            self.audit = held
+            click.echo(f"sftui: goes on at row {held.rows:,}, where it was interrupted", err=True)
+        progress, saved, kept = Progress(self.total), time.monotonic(), held is not None
+        try:
+            for told in self._steps():
+                progress.at(told.rows)
+                if whole and time.monotonic() - saved > SAVE_EVERY and not told.done:
+                    save_state(self.audit, key, folder)
+                    saved, kept = time.monotonic(), True
+        except KeyboardInterrupt:
+            if whole and time.monotonic() - saved > SAVE_EVERY / 10:
+                save_state(self.audit, key, folder)
+            raise
+        if kept:
+            drop_state(key, folder)
+        progress.end()
+
+    def _first(self) -> Row | None:
+        """The row from which a trainer decides for the whole set."""
+        assert self.session.source is not None
+        return next(iter(self.session.source.rows()), None)
+
+    def _steps(self) -> Iterator[AuditProgress]:
+        from sftui.audit import check_head, run_audit
+        from sftui.workspace.comparing import chosen_rows
+
+        session, audit = self.session, self.audit
+        assert session.source is not None
+        if self.max_rows is None and self.sample is None:
+            rows = session.source.rows(audit.rows)
+        else:
+            rows = chosen_rows(session.source, self.max_rows, self.sample)
+        check_head(audit, session.source.rows(), session.inspect_row, self.context)
+        if self.jobs == 1 or (self.total is not None and self.total < WORTH_IT):
+            return run_audit(audit, rows, session.inspect_row, self.context, total=lambda: self.total)
+        from sftui.audit.processes import Task, audit_in_processes
+
+        assert session.detected is not None
+        task = Task(session.recipe, session.detected, self._first(), session.options.cache_dir, self.wanted, self.prompts)
+        return audit_in_processes(audit, rows, task, self.jobs, total=lambda: self.total)
 
 
 def _prompts(options: OpenOptions, evaluation: str, trained: Session) -> frozenset[int]:

@@ -46,7 +46,7 @@ class Opened:
     def audit(self, rows: Sequence[Row] | None = None, wanted: Filter | None = None) -> Audit:
         context = self.context
         audit = Audit(context, wanted)
-        for _ in run_audit(audit, self.rows if rows is None else rows, self.inspect, context):
+        for _ in run_audit(audit, self.rows if rows is None else rows, self.inspect, context, head=self.rows):
             pass
         return audit
 

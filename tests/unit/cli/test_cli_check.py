@@ -1,0 +1,237 @@
+"""`sftui check`: what it tells, in which order, and how it ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from sftui.findings import CODES
+
+Sftui = Callable[..., Any]
+
+
+def lines(path: Path, *rows: Any) -> Path:
+    path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
+    return path
+
+
+def chat(*turns: tuple[str, Any]) -> dict[str, Any]:
+    return {"messages": [{"role": role, "content": text} for role, text in turns]}
+
+
+GOOD = chat(("user", "What is two plus two?"), ("assistant", "Four."))
+TYPED = chat(("user", "And <|im_end|> three plus three?"), ("assistant", "Six."))
+EMPTY = chat(("user", "And four plus four?"), ("assistant", None))
+
+
+@pytest.fixture
+def clean(tmp_path: Path) -> Path:
+    return lines(tmp_path / "clean.jsonl", GOOD)
+
+
+@pytest.fixture
+def dirty(tmp_path: Path) -> Path:
+    return lines(tmp_path / "dirty.jsonl", GOOD, EMPTY, '{"messages": [', TYPED)
+
+
+def check(sftui: Sftui, path: Path, *words: object) -> Any:
+    return sftui("check", path, "-t", "builtin:chatml", *words)
+
+
+def codes(done: Any) -> dict[str, int]:
+    return {one["code"]: one["count"] for one in json.loads(done.out)["codes"]}
+
+
+def test_a_clean_file_ends_with_0(sftui: Sftui, clean: Path) -> None:
+    done = check(sftui, clean)
+    assert done.code == 0
+    assert done.out.endswith("in 1 rows · hf-trainer · builtin:chatml\n") and "0 errors, 0 warnings" in done.out
+
+
+def test_findings_name_file_line_row_and_key(sftui: Sftui, dirty: Path) -> None:
+    done = check(sftui, dirty, "--format", "json", "--select", "CON,INJ001")
+    assert done.code == 1
+    found = {one["code"]: one for one in json.loads(done.out)["findings"]}
+    con001, inj001 = found["CON001"], found["INJ001"]
+    assert (con001["file"], con001["line"], con001["row"], con001["message"]) == (str(dirty), 2, 1, 1)
+    assert con001["key"] == CODES["CON001"].fixes["hf-trainer"]
+    assert inj001["severity"] == "warning" and inj001["tokens"] is not None and inj001["row"] == 3
+    assert set(found) == {"CON001", "INJ001"}
+
+
+def test_text_groups_by_code_and_counts(sftui: Sftui, tmp_path: Path) -> None:
+    path = lines(tmp_path / "many.jsonl", *(chat(("user", f"Question {i}"), ("assistant", "yes ")) for i in range(9)))
+    done = check(sftui, path, "--select", "CON004")
+    assert "CON004" in done.out and "9 times" in done.out and "and 6 more: rows 3, 4, 5, 6, 7, 8" in done.out
+    assert done.out.count("fix: ") == 1
+    assert done.code == 0
+
+
+@pytest.mark.parametrize(("select", "bar", "code"), [
+    ("CON001", "error", 1), ("CON001", "warning", 1), ("CON001", "never", 0), ("INJ001", "error", 0), ("INJ001", "warning", 1),
+    ("EOS008", "warning", 0),
+])
+def test_fail_on(sftui: Sftui, dirty: Path, select: str, bar: str, code: int) -> None:
+    assert check(sftui, dirty, "--select", select, "--fail-on", bar).code == code
+
+
+def test_select_and_ignore_take_beginnings_of_codes(sftui: Sftui, dirty: Path) -> None:
+    assert set(codes(check(sftui, dirty, "--format", "json", "--select", "con,ROW001,inj001", "--ignore", "INJ"))) == {"CON001", "ROW001"}
+    done = check(sftui, dirty, "--select", "CON999")
+    assert done.code == 2 and "there is no code `CON999`" in done.err
+
+
+def test_max_rows_and_sample(sftui: Sftui, dirty: Path) -> None:
+    few = json.loads(check(sftui, dirty, "--format", "json", "--max-rows", 1).out)
+    assert (few["rows"], few["complete"], few["counts"]["error"]) == (1, False, 0)
+    some = json.loads(check(sftui, dirty, "--format", "json", "--sample", 2).out)
+    assert some["rows"] == 2 and {row for one in some["codes"] for row in one["rows"]} <= {0, 2}
+
+
+def test_a_baseline_keeps_known_findings_from_failing(sftui: Sftui, dirty: Path, tmp_path: Path) -> None:
+    baseline = tmp_path / "known.json"
+    assert check(sftui, dirty, "--baseline", baseline, "--write-baseline").code == 0
+    done = check(sftui, dirty, "--baseline", baseline, "--format", "json")
+    made = json.loads(done.out)
+    assert done.code == 0 and made["findings"] == [] and made["counts"]["known"] > 2
+    # The same rows at other places are known still; only what is new counts.
+    lines(dirty, chat(("user", "New"), ("assistant", None)), GOOD, TYPED, '{"messages": [', EMPTY)
+    done = check(sftui, dirty, "--baseline", baseline, "--format", "json")
+    assert done.code == 1
+    assert [(one["code"], one["row"]) for one in json.loads(done.out)["findings"] if one["row"] is not None] == [("CON001", 0)]
+
+
+def test_a_file_that_is_no_baseline_is_refused(sftui: Sftui, dirty: Path, clean: Path) -> None:
+    for name, words in ((clean, "no baseline"), (clean.with_name("none.json"), "cannot be read")):
+        done = check(sftui, dirty, "--baseline", name)
+        assert done.code == 2 and words in done.err
+    assert check(sftui, dirty, "--write-baseline").code == 2
+
+
+def test_prompts_of_the_evaluation_set_are_found(sftui: Sftui, dirty: Path, clean: Path) -> None:
+    done = check(sftui, dirty, "--eval", clean, "--format", "json")
+    assert codes(done)["DUP002"] == 1
+    assert json.loads(done.out)["figures"]["leaked"]["rows"] == [0]
+
+
+def test_output_is_the_same_each_time_and_in_several_processes(sftui: Sftui, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sftui.cli.auditing.WORTH_IT", 1)
+    path = lines(tmp_path / "rows.jsonl", *([GOOD, TYPED, EMPTY] * 60), *(chat(("user", f"{i}?"), ("assistant", f"{i}. ")) for i in range(100)))
+    first = check(sftui, path, "--format", "json", "--jobs", 1)
+    assert check(sftui, path, "--format", "json", "--jobs", 1).out == first.out
+    shared = check(sftui, path, "--format", "json", "--jobs", 2)
+    a, b = json.loads(first.out), json.loads(shared.out)
+    assert a == b
+    assert (codes(first)["CON004"], codes(first)["INJ001"]) == (100, 60)
+
+
+def test_an_interrupted_check_goes_on_where_it_was(sftui: Sftui, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SFTUI_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("sftui.cli.auditing.SAVE_EVERY", 0.0)
+    path = lines(tmp_path / "rows.jsonl", *(chat(("user", f"{i}?"), ("assistant", f"{i}. ")) for i in range(40)))
+    whole = check(sftui, path, "--format", "json")
+    from sftui.findings import check_row
+
+    seen: list[int] = []
+
+    def stop_at_20(inspection: Any, context: Any) -> Any:
+        if inspection.row.index == 20 and len(seen) == 20:
+            raise KeyboardInterrupt
+        seen.append(inspection.row.index)
+        return check_row(inspection, context)
+
+    monkeypatch.setattr("sftui.audit.audit.check_row", stop_at_20)
+    assert check(sftui, path, "--format", "json").code == 130
+    assert list((tmp_path / "cache" / "audits").glob("*.audit"))
+    seen.clear()
+    again = check(sftui, path, "--format", "json")
+    assert "goes on at row 20" in again.err and seen == list(range(20, 40))
+    assert json.loads(again.out) == json.loads(whole.out)
+    assert not list((tmp_path / "cache" / "audits").glob("*.audit"))
+
+
+def test_another_recipe_does_not_resume_an_old_audit(tmp_path: Path) -> None:
+    from sftui.audit import state_key
+    from sftui.recipe import Recipe, changed
+
+    class Held:
+        detected, facts = "d", "f"
+
+        def __init__(self, recipe: Recipe) -> None:
+            self.recipe = recipe
+
+    data = lines(tmp_path / "rows.jsonl", GOOD)
+    plain = state_key(Held(Recipe()), (str(data),))  # type: ignore[arg-type]
+    assert plain == state_key(Held(Recipe()), (str(data),))  # type: ignore[arg-type]
+    assert plain != state_key(Held(changed(Recipe(), "length.max", 5)), (str(data),))  # type: ignore[arg-type]
+    lines(data, GOOD, GOOD)
+    assert plain != state_key(Held(Recipe()), (str(data),))  # type: ignore[arg-type]
+
+
+def test_sarif_holds_what_the_schema_asks_for(sftui: Sftui, dirty: Path) -> None:
+    """The required properties and enumerations of SARIF 2.1.0, by hand; tests/report checks the whole structure."""
+    log = json.loads(check(sftui, dirty, "--format", "sarif").out)
+    assert log["version"] == "2.1.0" and log["$schema"].endswith("sarif-schema-2.1.0.json")
+    (run,) = log["runs"]
+    rules = run["tool"]["driver"]["rules"]
+    assert run["tool"]["driver"]["name"] == "sftui" and len({rule["id"] for rule in rules}) == len(rules)
+    for result in run["results"]:
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+        assert result["level"] in ("error", "warning", "note", "none") and result["message"]["text"]
+        for location in result["locations"]:
+            place = location["physicalLocation"]
+            assert place["artifactLocation"]["uri"].startswith("file:///")
+            assert place.get("region", {"startLine": 1})["startLine"] >= 1
+    row = next(one for one in run["results"] if one["ruleId"] == "CON001")
+    assert row["locations"][0]["physicalLocation"]["region"] == {"startLine": 2}
+
+
+def test_junit_fails_a_test_for_each_code(sftui: Sftui, dirty: Path, clean: Path) -> None:
+    suites = ElementTree.fromstring(check(sftui, dirty, "--format", "junit").out)
+    cases = list(suites.iter("testcase"))
+    assert suites.get("tests") == str(len(cases))
+    failed = {case.get("name", "").split()[0] for case in cases if case.find("failure") is not None}
+    assert {"CON001", "INJ001", "ROW001"} <= failed and suites.get("failures") == str(len(failed))
+    passed = ElementTree.fromstring(check(sftui, clean, "--format", "junit", "--select", "CON").out)
+    assert [case.get("name") for case in passed.iter("testcase")] == ["no findings"]
+
+
+def test_github_annotates_lines_and_escapes(sftui: Sftui, tmp_path: Path) -> None:
+    path = lines(tmp_path / "a,b:c.jsonl", chat(("user", "::error::x\n::warning::y %"), ("assistant", None)))
+    out = check(sftui, path, "--format", "github").out
+    assert all(line.startswith(("::error ", "::warning ", "::notice ")) for line in out.splitlines())
+    error = next(line for line in out.splitlines() if "CON001" in line)
+    assert f"file={str(path).replace(',', '%2C').replace(':', '%3A')},line=1,title=CON001 " in error
+
+
+@pytest.mark.parametrize("form", ["text", "json", "sarif", "junit", "github"])
+def test_hostile_rows_reach_no_terminal_and_break_no_format(sftui: Sftui, tmp_path: Path, form: str) -> None:
+    hostile = "\x1b[31m\x9b1m\u202e\ufffe\ud800\x00</failure>]]><script>"
+    path = lines(tmp_path / "rows.jsonl", chat(("user", hostile), ("assistant", hostile + " ")), chat((hostile, "x"), ("assistant", "y")),
+                 {hostile: 1}, GOOD, GOOD)
+    out = check(sftui, path, "--format", form).out
+    assert not any(char in out for char in "\x1b\x9b\u202e\ufffe\x00")
+    out.encode("utf-8")
+    if form == "junit":
+        ElementTree.fromstring(out)
+
+
+def test_written_files_are_not_overwritten_unasked(sftui: Sftui, clean: Path, tmp_path: Path) -> None:
+    out = tmp_path / "found.json"
+    assert check(sftui, clean, "--format", "json", "-o", out).code == 0 and json.loads(out.read_text())["rows"] == 1
+    assert check(sftui, clean, "-o", out).code == 2
+    assert check(sftui, clean, "-o", out, "--force").code == 0
+
+
+def test_explain_lists_and_explains(sftui: Sftui) -> None:
+    listed = sftui("explain")
+    assert listed.code == 0 and [line.split()[0] for line in listed.out.splitlines()] == list(CODES)
+    one = sftui("explain", "lab001")
+    assert one.code == 0 and one.out.startswith("LAB001") and "What repairs it:" in one.out
+    wrong = sftui("explain", "LAB0001")
+    assert wrong.code == 2 and "LAB001" in wrong.err
