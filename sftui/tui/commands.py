@@ -15,9 +15,10 @@ ANY = "anywhere"
 TOKENS = "tokens"
 LIST = "row list"
 RECIPE = "recipe"
+FINDINGS = "findings"
 DOCUMENT = "other panes"
 DIALOG = "dialog"
-CONTEXTS = (ANY, TOKENS, LIST, RECIPE, DOCUMENT, DIALOG)
+CONTEXTS = (ANY, TOKENS, LIST, RECIPE, FINDINGS, DOCUMENT, DIALOG)
 """Where a command's keys work. A pane's own commands win over those that work anywhere; a dialog knows only its own."""
 
 START_MARK, END_MARK = "<!-- keys:start -->", "<!-- keys:end -->"
@@ -92,6 +93,13 @@ COMMANDS: tuple[Command, ...] = (
     Command("recipe.previous", ("h", "left"), "previous choice", "Changes the knob to its previous choice.", "Recipe", RECIPE),
     Command("recipe.edit", ("enter",), "edit the knob", "Types a value, or takes the next choice where there are choices.", "Recipe", RECIPE),
     Command("recipe.reset", ("backspace", "d"), "reset the knob", "Sets the knob back to what the recipe was opened with.", "Recipe", RECIPE),
+    *_moves(FINDINGS, "finding"),
+    Command("findings.tokens", ("enter", "l", "right"), "to its tokens", "Goes to the tokens of the finding.", "Findings", FINDINGS),
+    Command("findings.explain", ("?",), "why it matters", "Explains the finding, with what repairs it in every trainer (F1 is the help).", "Findings", FINDINGS),
+    Command("findings.preview", ("d",), "what the fix changes", "Shows the labels before and after the fix, and counts rows that change.", "Findings", FINDINGS),
+    Command("findings.apply", ("a",), "apply the fix", "Puts the fix into the recipe; undo takes it back, export writes it.", "Findings", FINDINGS),
+    Command("findings.next", ("n",), "next row with findings", "Goes to the next row with an error or a warning.", "Findings", FINDINGS),
+    Command("findings.previous", ("N",), "previous row with findings", "Goes to the previous row with an error or a warning.", "Findings", FINDINGS),
     *_moves(DIALOG, "line"),
     Command("dialog.accept", ("enter",), "take it", "Takes what is marked.", "Move", DIALOG),
     Command("dialog.yes", ("y",), "yes", "Does what the dialog offers.", "Move", DIALOG),
@@ -104,7 +112,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("pane.previous", ("shift+tab",), "previous pane", "Moves the keys to the previous pane.", "Move"),
     Command("close", ("escape",), "close or cancel", "Cancels what is typed or searched, then closes the side pane.", "Move"),
     # — search —
-    Command("search", ("/",), "search", "Searches text, or re:PATTERN, token:TEXT, id:NUMBER; Esc cancels.", "Search"),
+    Command("search", ("/",), "search", "Searches text, or re:PATTERN, token:TEXT, id:NUMBER, finding:CODE; Esc cancels.", "Search"),
     Command("search.next", ("n",), "next hit", "Goes to the next hit, across rows.", "Search", counted=True),
     Command("search.previous", ("N",), "previous hit", "Goes to the previous hit, across rows.", "Search", counted=True),
     # — what is shown —
@@ -118,6 +126,12 @@ COMMANDS: tuple[Command, ...] = (
     Command("pane.raw", ("O r",), "raw row", "Shows the row as it is stored.", "Look"),
     Command("boundary", ("b",), "prompt boundary", "The prompt tokenized alone against the whole, where they part.", "Look"),
     Command("batch", ("B",), "batch", "The next rows as the collator pads them; 8B for eight.", "Look", counted=True),
+    Command("findings", ("f",), "findings", "What is wrong with this row and with the set-up.", "Look"),
+    Command("compare", ("C",), "compare", "The row under a second recipe, preset or template, and what differs over the dataset.", "Look"),
+    Command("compare.pick", ("=",), "compare with another", "Picks another second recipe.", "Look"),
+    Command("compare.toggle", ("a",), "A/B", "The tokens under the second recipe, and back.", "Look"),
+    Command("compare.differing", ("-",), "only what differs", "Hides the bands of the comparison in which nothing differs.", "Look"),
+    Command("compare.take", ("+",), "take the second recipe", "Puts the second recipe in force; undo takes it back.", "Recipe"),
     # — the recipe —
     Command("recipe", ("c",), "recipe", "Every knob that decides labels, edited live.", "Recipe"),
     Command("undo", ("u",), "undo", "Takes back the last change of the recipe.", "Recipe", counted=True),
@@ -165,6 +179,10 @@ _FOOTERS: dict[str, tuple[tuple[tuple[str, ...], str], ...]] = {
     RECIPE: (
         (("recipe.previous", "recipe.next"), "change"), (("recipe.edit",), "edit"), (("recipe.reset",), "reset"),
         (("undo", "redo"), "undo/redo"), (("recipe",), "close"), (("help",), "help"),
+    ),
+    FINDINGS: (
+        (("findings.tokens",), "tokens"), (("findings.preview",), "diff"), (("findings.apply",), "apply"),
+        (("findings.explain",), "why"), (("findings.next",), "next row"), (("close",), "close"),
     ),
     DOCUMENT: (
         (("document.down", "document.up"), "scroll"), (("pane.cycle",), "next pane"), (("close",), "close"),

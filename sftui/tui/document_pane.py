@@ -8,6 +8,7 @@ from sftui.tui.line_view import LineView
 from sftui.views import Line, Role
 from sftui.views.cells import line
 
+HINT = "o next pane · Esc closes"
 Maker = Callable[[int], tuple[Line, ...]]
 """Lines for a width in cells."""
 
@@ -19,13 +20,14 @@ class DocumentPane(LineView):
         super().__init__(ident)
         self.name_of_view = ""
         self.lines: tuple[Line, ...] = ()
+        self.hint = HINT
         self._make: Maker = lambda width: ()
 
-    def show(self, name: str, make: Maker, *, keep: bool = False) -> None:
-        """Another document; `keep` stays where the reader is (the same view of a changed row)."""
+    def show(self, name: str, make: Maker, *, keep: bool = False, hint: str = HINT) -> None:
+        """Another document, with what its keys do beside the title; `keep` stays where the reader is (the same view of a changed row)."""
         if not (keep and name == self.name_of_view):
             self.top = self.left = 0
-        self.name_of_view, self._make = name, make
+        self.name_of_view, self._make, self.hint = name, make, hint
         self.resized()
         self.repaint()
 
@@ -42,5 +44,5 @@ class DocumentPane(LineView):
 
     def line_cells(self, number: int) -> Line:
         if number == 0:
-            return line((f" {self.name_of_view} ", Role.TITLE), ("  o next pane · Esc closes", Role.DIM))
+            return line((f" {self.name_of_view} ", Role.TITLE), (f"  {self.hint}", Role.DIM))
         return line((" ", Role.PLAIN)) + self.lines[number - 1]

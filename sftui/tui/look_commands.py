@@ -6,34 +6,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sftui.model import Batch, Inspection, Problem
-from sftui.tui.commands import DOCUMENT, LIST, RECIPE, TOKENS
+from sftui.tui.commands import DOCUMENT, FINDINGS, LIST, RECIPE, TOKENS
+from sftui.tui.compare_commands import VIEW as COMPARE
 from sftui.tui.dialogs import Dialog
 from sftui.tui.line_view import LineView
 from sftui.tui.row_commands import MOVES
-from sftui.views import (
-    Action,
-    Line,
-    Role,
-    batch_lines,
-    boundary_lines,
-    conversation_lines,
-    line,
-    raw_lines,
-    rendered_lines,
-    token_lines,
-    wrap,
-)
+from sftui.views import Action, Line, Role, line, token_lines, wrap
 from sftui.workspace import events as ev
 
 if TYPE_CHECKING:
     from sftui.tui.main_screen import MainScreen
 
-VIEWS: dict[str, Callable[[Inspection, int], tuple[Line, ...]]] = {
-    "conversation": conversation_lines,
-    "rendered text": rendered_lines,
-    "raw row": lambda inspection, width: raw_lines(inspection.row, width),
-    "prompt boundary": boundary_lines,
-}
 CYCLE = ("conversation", "rendered text", "raw row", None)
 BATCH = "batch"
 STILL = {
@@ -115,6 +98,9 @@ class LookCommands:
         elif pane is screen.recipe:
             screen.recipe.pick(number)
             screen.hold_keys(RECIPE)
+        elif pane is screen.findings:
+            screen.findings.pick(number)
+            screen.hold_keys(FINDINGS)
         elif pane is screen.document:
             screen.hold_keys(DOCUMENT)
         else:
@@ -125,7 +111,10 @@ class LookCommands:
 
     def sentence(self) -> Line:
         """The line under the panes: the knob or the token that is marked."""
-        return self.screen.recipe.sentence() if self.screen.context == RECIPE else self.screen.tokens.sentence()
+        screen = self.screen
+        if screen.context == FINDINGS:
+            return screen.findings.sentence()
+        return screen.recipe.sentence() if screen.context == RECIPE else screen.tokens.sentence()
 
     # — panes —
 
@@ -146,10 +135,15 @@ class LookCommands:
         self.open_view = name
         self.screen.set_panes()
         self.show_view()
-        self.screen.hold_keys(DOCUMENT)
+        self.screen.hold_keys(FINDINGS if name == FINDINGS else DOCUMENT)
 
     def close_view(self) -> None:
-        self.open_view = None
+        closed, self.open_view = self.open_view, None
+        if closed == COMPARE:
+            self.screen.compare_commands.closed()
+            if self.screen.findings_commands.previewed():
+                self.open(FINDINGS)
+                return
         self.screen.set_panes()
         self.screen.hold_keys(TOKENS)
 
@@ -159,14 +153,16 @@ class LookCommands:
             return
         inspection = self.screen.tokens.inspection
         name = self.open_view
-        if name == BATCH:
+        if name in (FINDINGS, COMPARE):
+            (self.screen.findings_commands if name == FINDINGS else self.screen.compare_commands).show(keep)
+        elif name == BATCH:
             if self.batch is None or self.batch.rows[:1] != (self.screen.status.row,):
                 self._ask_batch()
             self.screen.document.show(BATCH, self._batch_lines, keep=keep)
         elif inspection is None:
             self.screen.document.show(name, lambda width: (line(("the row is not here yet", Role.DIM)),), keep=keep)
         else:
-            self.screen.document.show(name, lambda width: VIEWS[name](inspection, width), keep=keep)
+            self.screen.document.show(name, lambda width: view_lines(name, inspection, width), keep=keep)
 
     def open_batch(self, rows: int | None) -> None:
         """The next rows as one padded rectangle; a count says how many."""
@@ -190,6 +186,8 @@ class LookCommands:
             return wrap(line((f"✗ {self.batch_problem.sentence()}", Role.ERROR)), width)
         if self.batch is None:
             return (line((f"collating {self.batch_rows} rows …", Role.DIM)),)
+        from sftui.views import batch_lines
+
         ignore = self.screen.workspace.recipe.mask.ignore_index
         return (*batch_lines(self.batch, width, ignore_index=ignore), (), line((" 8B shows eight rows; ] and [ move on", Role.DIM)))
 
@@ -231,3 +229,14 @@ class LookCommands:
             self.screen.hold_keys(TOKENS)
         else:
             self.screen.hold_keys(TOKENS)
+
+
+def view_lines(name: str, inspection: Inspection, width: int) -> tuple[Line, ...]:
+    """The lines of a view of one row."""
+    from sftui.views import boundary_lines, conversation_lines, raw_lines, rendered_lines
+
+    views: dict[str, Callable[[Inspection, int], tuple[Line, ...]]] = {
+        "conversation": conversation_lines, "rendered text": rendered_lines, "prompt boundary": boundary_lines,
+        "raw row": lambda inspection, width: raw_lines(inspection.row, width),
+    }
+    return views[name](inspection, width)

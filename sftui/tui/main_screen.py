@@ -17,9 +17,12 @@ from textual.message import Message
 from textual.screen import Screen
 
 from sftui.tui.bars import Bar, Status, footer_cells, message_cells, status_cells
-from sftui.tui.commands import DOCUMENT, LIST, RECIPE, TOKENS
+from sftui.tui.commands import DOCUMENT, FINDINGS, LIST, RECIPE, TOKENS
+from sftui.tui.compare_commands import CompareCommands
 from sftui.tui.copy_commands import CopyCommands
 from sftui.tui.document_pane import DocumentPane
+from sftui.tui.findings_commands import FindingsCommands
+from sftui.tui.findings_pane import FindingsPane
 from sftui.tui.keys import Keymap, KeyReader
 from sftui.tui.line_view import LineView
 from sftui.tui.look_commands import LookCommands
@@ -60,10 +63,10 @@ class MainScreen(Screen[None], inherit_bindings=False):
     #list { width: 24; border-right: solid $rule; }
     #recipe { width: 40; border-right: solid $rule; display: none; }
     MainScreen.-wide #recipe { width: 52; }
-    #tokens, #document { width: 1fr; height: 1fr; }
-    #document { display: none; }
-    #work.-beside #document { border-left: solid $rule; }
-    #work.-below #document { border-top: solid $rule; }
+    #tokens, #document, #findings { width: 1fr; height: 1fr; }
+    #document, #findings { display: none; }
+    #work.-beside #document, #work.-beside #findings { border-left: solid $rule; }
+    #work.-below #document, #work.-below #findings { border-top: solid $rule; }
     #detail { height: 1; }
     MainScreen.-narrow #body { layout: vertical; }
     MainScreen.-narrow #list { width: 1fr; height: 1; border: none; }
@@ -89,21 +92,25 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.recipe = RecipePane(workspace, "recipe")
         self.tokens = TokenPane("tokens")
         self.document = DocumentPane("document")
+        self.findings = FindingsPane("findings")
         self.detail = Bar("detail", ground="back")
         self.prompt = Prompt(self)
         self.footer = Bar("footer")
         self.work = Container(id="work")
-        self.panes = (self.rows, self.recipe, self.tokens, self.document, self.status_bar, self.detail, self.footer, self.prompt)
+        self.panes = (self.rows, self.recipe, self.tokens, self.document, self.findings, self.status_bar, self.detail, self.footer, self.prompt)
         for pane in self.panes:
             pane.look = look
         self.row_commands = RowCommands(self)
         self.search_commands = SearchCommands(self)
         self.look_commands = LookCommands(self)
+        self.findings_commands = FindingsCommands(self)
+        self.compare_commands = CompareCommands(self)
         self.recipe_commands = RecipeCommands(self)
         self.copy_commands = CopyCommands(self)
         self.own_commands = OwnCommands(self)
         self.handlers: dict[str, Callable[[int | None], None]] = {
             **self.row_commands.handlers(), **self.search_commands.handlers(), **self.look_commands.handlers(),
+            **self.findings_commands.handlers(), **self.compare_commands.handlers(),
             **self.recipe_commands.handlers(), **self.copy_commands.handlers(), **self.own_commands.handlers(),
         }
 
@@ -117,6 +124,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
             with self.work:
                 yield self.tokens
                 yield self.document
+                yield self.findings
         yield self.detail
         yield self.footer
         yield self.prompt
@@ -153,7 +161,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.recipe.display = recipe_open
         self.rows.styles.width = self.rows.digits + (39 if wide else 21) if not narrow else "1fr"
         self.rows.display = self.list_wanted and (not recipe_open or (wide and width >= 160))
-        self.document.display = document_open
+        self.document.display = document_open and self.look_commands.open_view != FINDINGS
+        self.findings.display = document_open and self.look_commands.open_view == FINDINGS
         self.tokens.display = not document_open or beside or height >= TALL
         self.hold_keys(self.context)
         self.update_bars()
@@ -161,19 +170,20 @@ class MainScreen(Screen[None], inherit_bindings=False):
     # — who holds the keys —
 
     def contexts(self) -> list[str]:
-        panes = ((LIST, self.rows), (RECIPE, self.recipe), (TOKENS, self.tokens), (DOCUMENT, self.document))
+        panes = ((LIST, self.rows), (RECIPE, self.recipe), (TOKENS, self.tokens), (DOCUMENT, self.document), (FINDINGS, self.findings))
         return [context for context, pane in panes if pane.display]
 
     def hold_keys(self, context: str) -> None:
         """Gives the keys to a pane; to the nearest one where that pane is hidden."""
         there = self.contexts()
-        self.context = context if context in there else DOCUMENT if DOCUMENT in there else TOKENS
+        self.context = context if context in there else next((c for c in (DOCUMENT, FINDINGS) if c in there), TOKENS)
         self.rows.set_current(self.status.row, self.context == LIST)
         self.recipe.set_active(self.context == RECIPE)
+        self.findings.set_active(self.context == FINDINGS)
         self.update_bars()
 
     def pane(self) -> LineView:
-        panes: dict[str, LineView] = {LIST: self.rows, RECIPE: self.recipe, DOCUMENT: self.document}
+        panes: dict[str, LineView] = {LIST: self.rows, RECIPE: self.recipe, DOCUMENT: self.document, FINDINGS: self.findings}
         return panes.get(self.context, self.tokens)
 
     # — keys —
@@ -220,6 +230,12 @@ class MainScreen(Screen[None], inherit_bindings=False):
             self.look_commands.on_batch(event)
         elif isinstance(event, ev.SearchFound):
             self.search_commands.on_found(event)
+        elif isinstance(event, ev.FindingsReady):
+            self.findings_commands.on_findings(event)
+        elif isinstance(event, ev.ComparisonReady):
+            self.compare_commands.on_compared(event)
+        elif isinstance(event, ev.CountReady):
+            self.compare_commands.on_count(event)
         elif isinstance(event, ev.WorkerFailed):
             self.tokens.fail(event.problem)
             self.say(event.problem.sentence(), Role.ERROR)

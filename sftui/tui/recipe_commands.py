@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
 from sftui.tui.commands import RECIPE
+from sftui.tui.compare_commands import preset_like
 from sftui.tui.dialogs import Dialog, options
 from sftui.tui.recipe_pane import PRESET
 from sftui.views import Role, value_text
@@ -94,12 +94,7 @@ class RecipeCommands:
 
     def _preset(self, name: str) -> bool:
         """Another preset fills every knob but what says which data and tokenizer are read."""
-        from sftui.trainers import preset
-
-        now = self.screen.workspace.recipe
-        filled = preset(name)
-        render = replace(filled.render, template=now.render.template)
-        return self.screen.workspace.set_recipe(replace(filled, data=now.data, tokenizer=now.tokenizer, render=render))
+        return self.screen.workspace.set_recipe(preset_like(self.screen.workspace.recipe, name))
 
     def reset(self) -> None:
         from sftui.recipe import get

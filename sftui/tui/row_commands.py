@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sftui.model import Inspection
+from sftui.recipe import Recipe
 from sftui.tui.commands import TOKENS
 from sftui.tui.token_pane import changed_tokens
 from sftui.views import Action, Role
@@ -142,7 +143,9 @@ class RowCommands:
         elif screen.tokens.inspection is None or screen.tokens.inspection.row.index != row:
             hits = ()
         screen.tokens.show(inspection, screen.workspace.recipe, hits=hits, cursor=cursor)
+        screen.compare_commands.on_b = False
         screen.look_commands.show_view(keep=True)
+        screen.findings_commands.on_row()
         self._announce(inspection)
         self.update_status(inspection)
         screen.update_detail()
@@ -156,9 +159,10 @@ class RowCommands:
         what = f"{n:,} token{'s' if n != 1 else ''} of this row changed" if n else "nothing changed in this row"
         self.screen.say(f"corrected: {what}", Role.WARNING)
 
-    def update_status(self, inspection: Inspection) -> None:
+    def update_status(self, inspection: Inspection, recipe: Recipe | None = None, mark: str = "") -> None:
+        """Figures of a row under a recipe, the one in force unless another is named."""
         screen = self.screen
-        recipe = screen.workspace.recipe
+        recipe = recipe or screen.workspace.recipe
         table = screen.tokens.table
         stopped = ""
         if inspection.dropped is not None:
@@ -167,7 +171,7 @@ class RowCommands:
             stopped = f"✗ stopped at {inspection.stopped_at.value}"
         total = len(inspection.example.input_ids) if inspection.example is not None else len(table) if table else None
         screen.set_status(
-            rule=f"{recipe.preset} {recipe.mask.rule}", trained=inspection.trained, total=total, stopped=stopped,
+            rule=f"{mark}{recipe.preset} {recipe.mask.rule}", trained=inspection.trained, total=total, stopped=stopped,
         )
 
 

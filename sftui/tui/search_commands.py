@@ -6,18 +6,19 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
-from sftui.views import Action, Role, check_query
+from sftui.views import Action, Role
 from sftui.workspace import SearchQuery
 from sftui.workspace import events as ev
 
 if TYPE_CHECKING:
     from sftui.tui.main_screen import MainScreen
 
-PREFIXES = {"re:": "regex", "token:": "token", "id:": "id", "text:": "text"}
+PREFIXES = {"re:": "regex", "token:": "token", "id:": "id", "text:": "text", "finding:": "finding"}
+FINDING = "finding"
 
 
 def parse_query(text: str) -> SearchQuery:
-    """`re:`, `token:`, `id:` and `text:` choose what is looked for; anything else is text."""
+    """`re:`, `token:`, `id:`, `finding:` and `text:` choose what is looked for; anything else is text."""
     for prefix, kind in PREFIXES.items():
         if text.startswith(prefix) and len(text) > len(prefix):
             return SearchQuery(kind, text[len(prefix):])
@@ -37,7 +38,7 @@ class SearchCommands:
 
     def handlers(self) -> dict[str, Callable[[int | None], None]]:
         return {
-            "search": lambda n: self.screen.prompt.ask("search: text, re:PATTERN, token:TEXT, id:NUMBER", self._answer),
+            "search": lambda n: self.screen.prompt.ask("search: text, re:PATTERN, token:TEXT, id:NUMBER, finding:CODE", self._answer),
             "search.next": lambda n: self.step(True, n or 1),
             "search.previous": lambda n: self.step(False, n or 1),
         }
@@ -45,14 +46,22 @@ class SearchCommands:
     def _answer(self, text: str) -> str | None:
         if not text:
             return None
+        from sftui.views import check_query
+
         query = parse_query(text)
         try:
-            check_query(query.kind, query.text)
+            if query.kind != FINDING:
+                check_query(query.kind, query.text)
         except SftuiError as error:
             return str(error)
         self.query = query
         self._search(self.screen.status.row, forward=True)
         return None
+
+    def start(self, query: SearchQuery, forward: bool) -> None:
+        """Look for something from the next row on (before); `n` and `N` go on."""
+        self.query = query
+        self._search(self.screen.status.row + (1 if forward else -1), forward)
 
     def step(self, forward: bool, count: int) -> None:
         """The next or previous hit; in this row while it has more."""
@@ -96,6 +105,8 @@ class SearchCommands:
             self.ticket = None
             n = len(event.positions)
             words = f"{n} hit{'s' if n != 1 else ''} in row {event.row:,}" if n else f"row {event.row:,} has it, outside its tokens"
+            if self.query is not None and self.query.kind == FINDING:
+                words = f"row {event.row:,} has findings" + ("" if screen.look_commands.open_view == "findings" else ": f shows them")
             screen.row_commands.go(event.row, hits=event.positions, backwards=not self._forward)
             screen.say(words + (", search began again at the other end" if self._wrapped else "") + " · n N", Role.PLAIN)
         elif not event.finished:
@@ -111,4 +122,5 @@ class SearchCommands:
             self._search(0 if self._forward else screen.status.rows - 1, self._forward, wrapped=True)
         else:
             assert self.query is not None
-            screen.say(f"no row has {self.query.kind} {self.query.text}", Role.WARNING)
+            what = "an error or a warning" if self.query == SearchQuery(FINDING, "any") else f"{self.query.kind} {self.query.text}"
+            screen.say(f"no {'other ' if self.query.kind == FINDING else ''}row has {what}", Role.WARNING)

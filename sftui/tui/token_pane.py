@@ -109,6 +109,11 @@ class TokenPane(LineView):
         self.repaint()
         return self.state != before
 
+    def mark(self, tokens: tuple[int, ...]) -> None:
+        """Marks tokens as hits, in place of those marked before."""
+        self.state = replace(self.state, hits=tokens)
+        self.repaint()
+
     def token_at(self, x: int, y: int) -> int | None:
         """The token drawn at a cell, None where there is none."""
         bands, row = self.bands, y - len(self.heading) - self.bands.header

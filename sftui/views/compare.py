@@ -71,7 +71,7 @@ def count_lines(count: ComparisonCount, names: Sequence[str], width: int) -> tup
             if figure and figure[number]:
                 told += f", {figure[number]:,} {words}"
         lines.append(line((f"{_letter(number)} ", Role.LABEL), (fit(visible(name), longest), Role.KEY), f"  {told}"))
-    return tuple(crop(cells, width) for cells in lines)
+    return tuple(row for cells in lines for row in wrap(cells, width, "  "))
 
 
 def count_words(count: ComparisonCount) -> str:

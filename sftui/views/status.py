@@ -29,6 +29,10 @@ class Summary(Protocol):
     def dropped(self) -> str | None: ...
     @property
     def problem(self) -> str | None: ...
+    @property
+    def errors(self) -> int | None: ...
+    @property
+    def warnings(self) -> int | None: ...
 
 
 def count_words(rows: int, *, exact: bool) -> str:
@@ -146,9 +150,13 @@ def row_line(summary: Summary, width: int, *, current: bool = False, digits: int
 
 def _flag(summary: Summary) -> tuple[str, Role]:
     if summary.problem is not None or summary.dropped is not None:
-        return "✗", Role.ERROR
+        return f"✗{summary.errors or ''}", Role.ERROR
+    if summary.errors:
+        return f"✗{summary.errors}" + (f" !{summary.warnings}" if summary.warnings else ""), Role.ERROR
     if summary.cut:
         return f"✂{summary.cut}", Role.CUT
+    if summary.warnings:
+        return f"!{summary.warnings}", Role.WARNING
     if summary.trained == 0:
         return "░", Role.WARNING
     return "", Role.DIM

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from sftui.comparison import ComparisonCount, compare_row
+from sftui.findings import Finding, Fix, Severity
 from sftui.model import (
     NOWHERE,
     Batch,
@@ -19,6 +21,7 @@ from sftui.model import (
     Message,
     Part,
     Reason,
+    RecipeChange,
     Rendered,
     Row,
     Span,
@@ -203,6 +206,11 @@ class FakeWorkspace:
         order = range(start, self.rows) if forward else range(start, -1, -1)
         for index in order:
             made = self.make(index)
+            if query.kind == "finding":
+                if self.findings(index):
+                    self.send(ev.SearchFound(ticket, index, (), abs(index - start) + 1, True))
+                    return ticket
+                continue
             assert made.rendered is not None and made.tokens is not None
             at = made.rendered.text.find(query.text)
             if at >= 0:
@@ -210,6 +218,45 @@ class FakeWorkspace:
                 self.send(ev.SearchFound(ticket, index, hits, abs(index - start) + 1, True))
                 return ticket
         self.send(ev.SearchFound(ticket, None, (), self.rows, True))
+        return ticket
+
+    def findings(self, index: int) -> tuple[Finding, ...]:
+        """Every third row has an error; all have a warning while everything is trained."""
+        found = []
+        if index % 3 == 1:
+            found.append(Finding("CON008", Severity.ERROR, "message 1 holds a control character U+001B at character 0", index, 1, (6, 9), evidence="␛[31mRED"))
+        if self.recipe.mask.rule != "completion":
+            fix = Fix("train the answer alone: set mask.rule to completion", (RecipeChange("mask.rule", self.recipe.mask.rule, "completion"),),
+                      trainer_keys={"hf-trainer": "mask the prompt's labels with -100"})
+            found.append(Finding("LAB002", Severity.WARNING, "6 of 14 trained tokens are text of user", index, 0, (1, 6), evidence="[What][␣is]", fix=fix))
+        return tuple(found)
+
+    def request_findings(self, index: int) -> int:
+        ticket = self.ticket(ev.FindingsReady)
+        self.asked.append(("findings", index))
+        self.last["findings"] = (ticket, index)
+        self.send(self.findings_event())
+        return ticket
+
+    def findings_event(self) -> ev.FindingsReady:
+        ticket, index = self.last["findings"]
+        setup = (Finding("EOS008", Severity.INFO, "⏎ behind the stop token is trained", rows=(4,)),)
+        return ev.FindingsReady(ticket, self.version, index, self.findings(index), setup)
+
+    def request_comparison(self, index: int, recipe: Recipe) -> int:
+        ticket = self.ticket(ev.ComparisonReady)
+        self.asked.append(("comparison", index))
+        made = [self.make(index), inspection(index, recipe, self.data)]
+        self.send(ev.ComparisonReady(ticket, self.version, recipe, compare_row(made), made[1]))
+        return ticket
+
+    def request_count(self, recipe: Recipe) -> int:
+        ticket = self.ticket(ev.CountReady)
+        self.asked.append(("count", recipe))
+        counted = ComparisonCount()
+        for index in range(self.rows):
+            counted = counted.plus(compare_row([self.make(index), inspection(index, recipe, self.data)]))
+        self.send(ev.CountReady(ticket, self.version, counted, self.rows, True))
         return ticket
 
     def cancel(self, ticket: int) -> None:
@@ -231,6 +278,8 @@ class FakeWorkspace:
         self.send(ev.RecipeChanged(recipe, self.version))
         ticket, index = self.last["row"]
         self.send(ev.RowReady(ticket, self.version, self.make(index)))
+        if "findings" in self.last:
+            self.send(self.findings_event())
         if "summaries" in self.last:
             ticket, (start, stop) = self.last["summaries"]
             self.send(ev.SummariesReady(ticket, self.version, tuple(self.summary(i) for i in range(start, min(stop, self.rows)))))

@@ -1,0 +1,247 @@
+"""Compare: the row on screen under the recipe in force (A) and a second one (B), and the count over the dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sftui.errors import SftuiError
+from sftui.recipe import Recipe, changed
+from sftui.tui.dialogs import Dialog, options
+from sftui.views import Line, Role, line, wrap
+from sftui.workspace import events as ev
+
+if TYPE_CHECKING:
+    from sftui.tui.main_screen import MainScreen
+
+VIEW = "compare"
+HINT = "a A/B · - differing · = other · + takes B"
+
+
+class CompareCommands:
+    """The second recipe stays chosen until another is; A and B can also be looked at in turn in the token pane."""
+
+    def __init__(self, screen: MainScreen) -> None:
+        self.screen = screen
+        self.other: Recipe | None = None
+        self.name = ""
+        self.answer: ev.ComparisonReady | None = None
+        self.count: ev.CountReady | None = None
+        self.differing = False
+        self.on_b = False
+        self._counting: int | None = None
+
+    def handlers(self) -> dict[str, Callable[[int | None], None]]:
+        return {
+            "compare": lambda n: self.open(), "compare.pick": lambda n: self.pick(), "compare.toggle": lambda n: self.toggle(),
+            "compare.take": lambda n: self.take(), "compare.differing": lambda n: self.hide_equal(),
+        }
+
+    # — choosing —
+
+    def open(self) -> None:
+        """Opens the comparison, or closes it; asks with what where nothing is chosen yet."""
+        look = self.screen.look_commands
+        if look.open_view == VIEW:
+            look.close_view()
+        elif self.other is None:
+            self.pick()
+        else:
+            self.start(self.other, self.name)
+
+    def pick(self) -> None:
+        """A preset, the recipe as opened, a chat template, or a recipe file."""
+        from sftui.templates import builtin_names
+        from sftui.trainers import preset_names
+
+        workspace = self.screen.workspace
+        now = workspace.recipe
+        entries: list[tuple[str, str]] = []
+        if workspace.base_recipe != now:
+            entries.append(("as opened", "the recipe before your changes"))
+        entries += [(name, "with its defaults; data, tokenizer and template as here") for name in preset_names() if name != now.preset]
+        if now.preset in preset_names() and preset_like(now, now.preset) != now:
+            entries.append((now.preset, "this trainer with its defaults"))
+        entries += [(f"template builtin:{name}", "this recipe with another chat template") for name in builtin_names()]
+        entries.append(("file:", "a recipe file you name"))
+        screen = self.screen
+        dialog = Dialog("compare with", options(entries), screen.keymap, screen.look, picking=True)
+        screen.app.push_screen(dialog, lambda number: None if number is None else self._picked(entries[number][0]))
+
+    def _picked(self, name: str) -> None:
+        workspace = self.screen.workspace
+        try:
+            if name == "file:":
+                self.screen.prompt.ask("recipe file to compare with", self._file)
+            elif name == "as opened":
+                self.start(workspace.base_recipe, name)
+            elif name.startswith("template "):
+                template = name.removeprefix("template ")
+                self.start(changed(workspace.recipe, "render.template", template), template)
+            else:
+                self.start(preset_like(workspace.recipe, name), name)
+        except SftuiError as error:
+            self.screen.say(str(error), Role.ERROR)
+
+    def _file(self, text: str) -> str | None:
+        from pathlib import Path
+
+        from sftui.trainers import load_recipe
+
+        path = Path(text.strip()).expanduser()
+        if not text.strip():
+            return None
+        try:
+            other = load_recipe(path.read_text(encoding="utf-8"), str(path))
+        except (SftuiError, OSError, ValueError) as error:
+            return str(error)
+        if other.tokenizer.name is None:
+            other = replace(other, tokenizer=self.screen.workspace.recipe.tokenizer)
+        self.start(other, path.name)
+        return None
+
+    # — the comparison —
+
+    def start(self, other: Recipe, name: str) -> None:
+        """Compare with `other` from here on, and count over the dataset in the background."""
+        self.screen.findings_commands.previewed()
+        self.other, self.name = other, name
+        self.answer = self.count = None
+        self.on_b = False
+        look = self.screen.look_commands
+        if look.open_view == VIEW:
+            self.closed()
+            look.show_view()
+        else:
+            look.open(VIEW)
+        self._counting = self.screen.workspace.request_count(other)
+
+    def show(self, keep: bool) -> None:
+        if self.other is None:
+            return
+        row = self.screen.status.row
+        if self.answer is not None and (self.answer.comparison is None or self.answer.comparison.row != row):
+            self.answer = None
+        self.screen.workspace.request_comparison(row, self.other)
+        self.screen.document.show(VIEW, self.lines, keep=keep, hint=HINT)
+
+    def lines(self, width: int) -> tuple[Line, ...]:
+        """The row under both, then the count."""
+        from sftui.views import compare_lines, count_lines
+
+        names = (f"{self.screen.workspace.recipe.preset}", self.name)
+        answer = self.answer
+        if answer is None:
+            return (line(("comparing …", Role.DIM)),)
+        if answer.problem is not None:
+            return wrap(line((f"✗ {answer.problem.sentence()}", Role.ERROR)), width)
+        assert answer.comparison is not None
+        lines = self._counted(width, names, count_lines)
+        lines.append(())
+        lines += compare_lines(answer.comparison, names, width, differing=self.differing)
+        return tuple(lines)
+
+    def _counted(self, width: int, names: tuple[str, str], count_lines: Callable[..., tuple[Line, ...]]) -> list[Line]:
+        count = self.count
+        if count is None or count.count is None:
+            told = "over the dataset: counting …" if count is None or count.problem is None else f"✗ {count.problem.sentence()}"
+            return list(wrap(line((told, Role.DIM)), width))
+        found = list(count_lines(count.count, names, width))
+        if not count.done:
+            of = f" of {count.total:,}" if count.total is not None else ""
+            found.append(line((f"so far: {count.count.rows:,}{of} rows, Esc stops", Role.DIM)))
+        return found
+
+    def on_compared(self, event: ev.ComparisonReady) -> None:
+        if event.recipe != self.other:
+            return
+        self.answer = event
+        if self.screen.look_commands.open_view == VIEW:
+            self.screen.document.show(VIEW, self.lines, keep=True, hint=HINT)
+        if self.on_b:
+            self._show_b()
+
+    def on_count(self, event: ev.CountReady) -> None:
+        self.count = event
+        if self.screen.look_commands.open_view == VIEW:
+            self.screen.document.show(VIEW, self.lines, keep=True, hint=HINT)
+
+    def closed(self) -> None:
+        """The view was closed: nothing is counted any more."""
+        if self._counting is not None:
+            self.screen.workspace.cancel(self._counting)
+            self._counting = None
+
+    def hide_equal(self) -> None:
+        """Only the bands in which something differs, or all again."""
+        self.differing = not self.differing
+        if self.screen.look_commands.open_view == VIEW:
+            self.screen.document.show(VIEW, self.lines, keep=True, hint=HINT)
+        self.screen.say("only bands that differ" if self.differing else "every band", Role.DIM)
+
+    # — A/B —
+
+    def toggle(self) -> None:
+        """The tokens under the second recipe, and back; the cursor stays where it is."""
+        screen = self.screen
+        if self.other is None:
+            screen.say("nothing to compare with yet: C picks a second recipe", Role.DIM)
+            return
+        if not screen.tokens.display:
+            screen.findings_commands.previewed()
+            screen.look_commands.close_view()
+        self.on_b = not self.on_b
+        if self.on_b:
+            if self.answer is None or self.answer.comparison is None or self.answer.comparison.row != screen.status.row:
+                screen.workspace.request_comparison(screen.status.row, self.other)
+                screen.say(f"B: {self.name} …", Role.DIM)
+            else:
+                self._show_b()
+        else:
+            self.back_to_a()
+
+    def _show_b(self) -> None:
+        screen, answer = self.screen, self.answer
+        if answer is None or self.other is None:
+            return
+        if answer.other is None:
+            self.on_b = False
+            screen.say(answer.problem.sentence() if answer.problem is not None else "B is not here", Role.ERROR)
+            return
+        if answer.other.row.index == screen.status.row:
+            screen.tokens.show(answer.other, self.other)
+            screen.row_commands.update_status(answer.other, self.other, mark="B ")
+            screen.say(f"B: {self.name} · a goes back to A: {screen.workspace.recipe.preset}")
+
+    def back_to_a(self) -> None:
+        self.on_b = False
+        screen = self.screen
+        screen.workspace.request_row(screen.status.row)
+        screen.say(f"A: {screen.workspace.recipe.preset}")
+
+    def take(self) -> None:
+        """Put the second recipe in force; undo takes it back."""
+        screen = self.screen
+        if self.other is None:
+            screen.say("nothing is compared: C picks a second recipe", Role.DIM)
+            return
+        if screen.workspace.set_recipe(self.other):
+            screen.say(f"{self.name} is in force now; u takes it back")
+        else:
+            screen.say("that is the recipe in force already", Role.DIM)
+
+
+def preset_like(now: Recipe, name: str) -> Recipe:
+    """A preset with the data, tokenizer and chat template of `now`.
+
+    A template of one trainer's own registry is nothing to another one, which then keeps its own.
+    """
+    from sftui.trainers import preset
+
+    filled = preset(name)
+    template = now.render.template
+    kind = template.partition(":")[0]
+    own = "/" in kind and kind.partition("/")[0] != name.partition("@")[0]
+    render = filled.render if own else replace(filled.render, template=template)
+    return replace(filled, data=now.data, tokenizer=now.tokenizer, render=render)

@@ -1,0 +1,187 @@
+"""Findings: to their tokens, why they matter, what a fix changes, and applying it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from sftui.errors import SftuiError
+from sftui.tui.commands import TOKENS
+from sftui.tui.dialogs import Dialog
+from sftui.views import Action, Role, line, wrap
+from sftui.workspace import SearchQuery
+from sftui.workspace import events as ev
+
+if TYPE_CHECKING:
+    from sftui.findings import Finding
+    from sftui.recipe import Recipe
+    from sftui.tui.main_screen import MainScreen
+
+VIEW = "findings"
+TAGS = "it also needs {% generation %} tags in the chat template"
+
+
+class FindingsCommands:
+    """The findings pane follows the row on screen; the worker checks only while it is open."""
+
+    def __init__(self, screen: MainScreen) -> None:
+        self.screen = screen
+        self._waiting: Finding | None = None
+        self._previewing = False
+
+    def handlers(self) -> dict[str, Callable[[int | None], None]]:
+        pane = self.screen.findings
+        return {
+            "findings": lambda n: self.screen.look_commands.open(VIEW),
+            "findings.down": lambda n: self.move(n or 1), "findings.up": lambda n: self.move(-(n or 1)),
+            "findings.page_down": lambda n: pane.scroll_lines((n or 1) * pane.page),
+            "findings.page_up": lambda n: pane.scroll_lines(-(n or 1) * pane.page),
+            "findings.home": lambda n: self.move(-len(pane.findings)), "findings.end": lambda n: self.move(len(pane.findings)),
+            "findings.tokens": lambda n: self.to_tokens(), "findings.explain": lambda n: self.explain(),
+            "findings.preview": lambda n: self.preview(), "findings.apply": lambda n: self.apply(),
+            "findings.next": lambda n: self.other_row(True), "findings.previous": lambda n: self.other_row(False),
+        }
+
+    # — what is shown —
+
+    def show(self, keep: bool) -> None:
+        """Ask for the row on screen, unless its findings are there."""
+        pane, row = self.screen.findings, self.screen.status.row
+        held = pane.answer if keep and pane.answer is not None and pane.answer.index == row else None
+        pane.show(row, held, self._trainer)
+        self.screen.workspace.request_findings(row)
+
+    def on_findings(self, event: ev.FindingsReady) -> None:
+        if self.screen.look_commands.open_view == VIEW and event.index == self.screen.status.row:
+            self.screen.findings.show(event.index, event, self._trainer)
+            self.screen.update_detail()
+
+    @property
+    def _trainer(self) -> str:
+        return self.screen.workspace.recipe.preset.partition("@")[0]
+
+    def move(self, steps: int) -> None:
+        self.screen.findings.move(steps)
+        self.screen.update_detail()
+
+    def _marked(self) -> Finding | None:
+        finding = self.screen.findings.finding
+        if finding is None:
+            self.screen.say("there is no finding here", Role.DIM)
+        return finding
+
+    # — to the tokens —
+
+    def to_tokens(self) -> None:
+        """The cursor on the first token, all of them marked; a finding of the set-up leads to a row that shows it."""
+        finding = self._marked()
+        if finding is None:
+            return
+        screen = self.screen
+        if finding.row is None and finding.rows and screen.status.row not in finding.rows:
+            self._waiting = finding
+            screen.row_commands.go(finding.rows[0])
+            screen.say(f"{finding.code}: row {finding.rows[0]:,} shows it")
+        else:
+            self._mark(finding)
+        if not screen.tokens.display:
+            screen.look_commands.close_view()
+        screen.hold_keys(TOKENS)
+
+    def on_row(self) -> None:
+        """The row that a finding of the set-up led to is here."""
+        finding, self._waiting = self._waiting, None
+        if finding is not None:
+            self._mark(finding)
+
+    def _mark(self, finding: Finding) -> None:
+        tokens = self.screen.tokens
+        inspection, table = tokens.inspection, tokens.table
+        if inspection is None or table is None:
+            self.screen.say(f"{finding.code}: this row has no tokens to show", Role.DIM)
+            return
+        start, end = finding.tokens or (0, 0)
+        if start == end and finding.message is not None and inspection.tokens is not None:
+            owners = inspection.tokens.messages
+            start = owners.index(finding.message) if finding.message in owners else 0
+        if finding.tokens is None and finding.message is None:
+            self.screen.say(f"{finding.code} is about the whole row, not about single tokens", Role.DIM)
+            return
+        tokens.mark(tuple(range(start, end)))
+        tokens.act(Action.GOTO, start)
+
+    # — why —
+
+    def explain(self) -> None:
+        """The page of the code, with what repairs it in every trainer."""
+        from sftui.findings import explain
+
+        finding = self._marked()
+        if finding is None:
+            return
+        text = explain(finding.code)
+        title, _, rest = text.partition("\n")
+
+        def page(width: int) -> list[tuple[object, ...]]:
+            return [cells for part in rest.strip("\n").split("\n") for cells in wrap(line((part, Role.PLAIN)), width, "    ")]
+
+        self.screen.app.push_screen(Dialog(title, page, self.screen.keymap, self.screen.look))  # type: ignore[arg-type]
+
+    # — fixes —
+
+    def _fixed(self) -> Recipe | None:
+        """The recipe with the marked finding's fix; None, said aloud, where no knob repairs it."""
+        from sftui.recipe import changed
+
+        finding = self._marked()
+        if finding is None:
+            return None
+        fix = finding.fix
+        if fix is None or not fix.changes:
+            told = "" if fix is None else f": {fix.trainer_keys.get(self._trainer) or fix.title}"
+            self.screen.say(f"no knob of the recipe repairs {finding.code}{told}", Role.WARNING)
+            return None
+        recipe = self.screen.workspace.recipe
+        try:
+            for change in fix.changes:
+                recipe = changed(recipe, change.path, change.after)
+        except SftuiError as error:
+            self.screen.say(str(error), Role.ERROR)
+            return None
+        return recipe
+
+    def preview(self) -> None:
+        """The row as it is and with the fix, aligned, and what changes over the dataset."""
+        finding = self.screen.findings.finding
+        recipe = self._fixed()
+        if recipe is not None and finding is not None:
+            self.screen.compare_commands.start(recipe, "with the fix")
+            self._previewing = True
+            self.screen.say(f"{finding.code}: + applies this, Esc closes" + self._tags(finding))
+
+    def previewed(self) -> bool:
+        """Whether the comparison that closes was a fix's, so that its finding is shown again."""
+        was, self._previewing = self._previewing, False
+        return was
+
+    def apply(self) -> None:
+        """Put the fix into the recipe; the row, the list and the findings answer again."""
+        finding = self.screen.findings.finding
+        recipe = self._fixed()
+        if recipe is None or finding is None or finding.fix is None:
+            return
+        if self.screen.workspace.set_recipe(recipe):
+            told = ", ".join(f"{change.path} → {change.after}" for change in finding.fix.changes)
+            self.screen.say(f"applied: {told} · u takes it back, x exports" + self._tags(finding))
+        else:
+            self.screen.say("the recipe says so already" + self._tags(finding), Role.DIM)
+
+    def _tags(self, finding: Finding) -> str:
+        tagged = finding.fix is not None and finding.fix.template is not None
+        return f" · {TAGS}" if tagged else ""
+
+    # — other rows —
+
+    def other_row(self, forward: bool) -> None:
+        """The next row with an error or a warning; the worker looks, Esc cancels."""
+        self.screen.search_commands.start(SearchQuery("finding", "any"), forward)

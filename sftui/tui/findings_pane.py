@@ -1,0 +1,120 @@
+"""The findings of the row and of the set-up, one of them marked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sftui.tui.line_view import LineView
+from sftui.views import Line, Role, line, wrap
+
+if TYPE_CHECKING:
+    from sftui.findings import Finding
+    from sftui.workspace.events import FindingsReady
+
+
+class FindingsPane(LineView):
+    """Blocks of lines, a block a finding; moves go from finding to finding."""
+
+    def __init__(self, ident: str) -> None:
+        super().__init__(ident)
+        self.answer: FindingsReady | None = None
+        self.row = 0
+        self.trainer = ""
+        self.marked = 0
+        self.active = False
+        self.lines: tuple[Line, ...] = ()
+        self._owner: tuple[int, ...] = ()
+
+    # — content —
+
+    def show(self, row: int, answer: FindingsReady | None, trainer: str) -> None:
+        """The findings of a row, or that they are on their way; the mark stays where the row is the same."""
+        if row != self.row:
+            self.marked = self.top = 0
+        self.row, self.answer, self.trainer = row, answer, trainer
+        self.resized()
+        self.repaint()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        if self.answer is None:
+            return ()
+        return (*self.answer.findings, *(self.answer.setup or ()))
+
+    @property
+    def finding(self) -> Finding | None:
+        """The marked one."""
+        found = self.findings
+        return found[self.marked] if self.marked < len(found) else None
+
+    def resized(self) -> None:
+        if not self.display or not self.size.width:
+            return
+        self.marked = max(0, min(self.marked, len(self.findings) - 1))
+        made = self._made(max(self.size.width, 20))
+        self.lines = tuple(cells for cells, _ in made)
+        self._owner = tuple(owner for _, owner in made)
+        own = [i for i, owner in enumerate(self._owner) if owner == self.marked]
+        if own and self.size.height:
+            self.keep_in_view(own[-1])
+            self.keep_in_view(own[0])
+        super().resized()
+
+    def _made(self, width: int) -> list[tuple[Line, int]]:
+        from sftui.views.findings import finding_block, finding_counts
+
+        answer = self.answer
+        if answer is None:
+            return [(line((f" row {self.row:,}", Role.TITLE), ("  checking …", Role.DIM)), -1)]
+        if answer.problem is not None:
+            return [(cells, -1) for cells in wrap(line((f"✗ {answer.problem.sentence()}", Role.ERROR)), width)]
+        made: list[tuple[Line, int]] = []
+        number = 0
+        for title, group in ((f"row {self.row:,}", answer.findings), ("the set-up", answer.setup)):
+            if made:
+                made.append(((), -1))
+            told = "checking …" if group is None else finding_counts(group) or "nothing found"
+            made.append((line((f" {title}  ", Role.TITLE), (told, Role.DIM)), -1))
+            for finding in group or ():
+                block = finding_block(finding, width, marked=number == self.marked, active=self.active, trainer=self.trainer)
+                made += [(cells, number) for cells in block]
+                number += 1
+        return made
+
+    # — moving —
+
+    def move(self, steps: int) -> None:
+        self.marked = max(0, min(self.marked + steps, len(self.findings) - 1))
+        self.resized()
+        self.repaint()
+
+    def pick(self, number: int) -> bool:
+        """Marks the finding on a clicked line; False where there is none."""
+        owner = self._owner[number] if 0 <= number < len(self._owner) else -1
+        if owner >= 0:
+            self.move(owner - self.marked)
+        return owner >= 0
+
+    def set_active(self, active: bool) -> None:
+        if active != self.active:
+            self.active = active
+            self.resized()
+            self.repaint()
+
+    def line_count(self) -> int:
+        return len(self.lines)
+
+    def line_cells(self, number: int) -> Line:
+        return self.lines[number]
+
+    def sentence(self) -> Line:
+        """What the keys do with the marked finding."""
+        finding = self.finding
+        if finding is None:
+            return line((" nothing found here; n goes to the next row with findings", Role.DIM))
+        fixable = finding.fix is not None and bool(finding.fix.changes)
+        keys = (("Enter", "its tokens"), *((("d", "what the fix changes"), ("a", "apply it")) if fixable else ()), ("?", "why"), ("n", "next row"))
+        parts: list[tuple[str, Role]] = [(" ", Role.PLAIN)]
+        for key, word in keys:
+            parts += [(key, Role.KEY), (f" {word}  ", Role.DIM)]
+        return line(*parts)

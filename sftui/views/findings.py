@@ -1,0 +1,78 @@
+"""Findings as lines: a glyph for how bad it is, the code, the sentence, evidence, and what repairs it.
+
+Meaning never hangs on colour: ✗ an error, ! a warning, i worth knowing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sftui.text import clip, visible
+from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, wrap
+
+if TYPE_CHECKING:
+    from sftui.findings import Finding
+
+GLYPHS = {"error": "✗", "warning": "!", "info": "i"}
+ROLES = {"error": Role.ERROR, "warning": Role.WARNING, "info": Role.DIM}
+INDENT = "    "
+
+Block = tuple[Line, ...]
+
+
+def finding_block(finding: Finding, width: int, *, marked: bool = False, active: bool = True, trainer: str = "") -> Block:
+    """One finding; the marked one shows its evidence whole, and the fix with `trainer`'s own key."""
+    over = Over.CURSOR if marked and active else Over.NONE
+    severity = finding.severity.value
+    head = LineBuilder().add("▸" if marked else " ", Role.PLAIN, over).add(GLYPHS[severity] + " ", ROLES[severity], over)
+    head.add(finding.code, Role.TITLE if severity != "info" else Role.DIM, over)
+    lines = list(wrap((*head.line(), *line((f"  {visible(finding.sentence)}", Role.PLAIN))), width, INDENT))
+    place = _place(finding)
+    if finding.evidence:
+        evidence = line((visible(finding.evidence), Role.SPECIAL))
+        lines += wrap((*line(INDENT), *evidence), width, INDENT) if marked else (crop((*line(INDENT), *evidence), width),)
+    if marked:
+        if place:
+            lines += wrap(line((f"{INDENT}{place}", Role.DIM)), width, INDENT)
+        lines += _fix(finding, width, trainer)
+    return tuple(lines)
+
+
+def _fix(finding: Finding, width: int, trainer: str) -> list[Line]:
+    fix = finding.fix
+    if fix is None:
+        return []
+    lines = list(wrap(line((f"{INDENT}fix  ", Role.KEY), (visible(fix.title), Role.PLAIN)), width, INDENT + "     "))
+    for change in fix.changes:
+        told = f"{change.path}: {visible(str(change.before))} → {visible(str(change.after))}"
+        lines.append(crop(line((f"{INDENT}     ", Role.PLAIN), (told, Role.CHANGED)), width))
+    own = fix.trainer_keys.get(trainer, "")
+    if own and own != fix.title:
+        lines += wrap(line((f"{INDENT}{trainer}  ", Role.KEY), (visible(own), Role.PLAIN)), width, INDENT + "     ")
+    return lines
+
+
+def _place(finding: Finding) -> str:
+    """Where it stands, in words."""
+    parts = []
+    if finding.message is not None:
+        parts.append(f"message {finding.message:,}")
+    if finding.tokens is not None and finding.tokens[0] < finding.tokens[1]:
+        first, last = finding.tokens[0], finding.tokens[1] - 1
+        parts.append(f"token {first:,}" if first == last else f"tokens {first:,}…{last:,}")
+    if finding.row is None and finding.rows:
+        shown = ", ".join(f"{row:,}" for row in finding.rows[:5])
+        parts.append(f"rows {shown}" + (" …" if finding.count > 5 else ""))
+    return " · ".join(parts)
+
+
+def finding_counts(findings: Sequence[Finding]) -> str:
+    """`✗2 !1 i3`; empty where nothing was found."""
+    counts = [(glyph, sum(one.severity.value == name for one in findings)) for name, glyph in GLYPHS.items()]
+    return " ".join(f"{glyph}{count}" for glyph, count in counts if count)
+
+
+def finding_sentence(finding: Finding, width: int) -> str:
+    """A finding in one line."""
+    return clip(f"{GLYPHS[finding.severity.value]} {finding.code} {visible(finding.sentence)}", width)

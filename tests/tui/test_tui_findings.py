@@ -1,0 +1,140 @@
+"""Findings and comparisons in the inspector: to their tokens, why, the fix before and after, undo."""
+
+from __future__ import annotations
+
+import pytest
+from fake_workspace import FakeWorkspace
+from tui_driver import SIZES, check_golden, running
+
+from sftui.recipe import Recipe, changed
+
+ALL = changed(Recipe(), "mask.rule", "all")
+
+
+def all_trained() -> FakeWorkspace:
+    return FakeWorkspace(recipe=ALL)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_findings_screens(size: tuple[int, int]) -> None:
+    async with running(size, all_trained()) as driven:
+        for name, keys in (("findings", ("]", "f")), ("finding-fix", ("j",)), ("finding-why", ("?",)), ("fix-preview", ("escape", "d"))):
+            text = await driven.press(*keys)
+            assert all(len(line) <= size[0] for line in text.splitlines())
+            check_golden(f"{size[0]}x{size[1]}-{name}", text)
+
+
+async def test_a_finding_leads_to_its_tokens() -> None:
+    async with running((80, 24), all_trained()) as driven:
+        await driven.press("]", "f", "enter")
+        tokens = driven.main.tokens
+        assert driven.main.context == "tokens" and tokens.state.cursor == 6 and tokens.state.hits == (6, 7, 8)
+        await driven.press("f")
+        assert driven.main.context == "findings" and driven.main.findings.finding.code == "CON008"
+
+
+async def test_a_finding_of_the_set_up_leads_to_a_row_that_shows_it() -> None:
+    async with running((80, 24), all_trained()) as driven:
+        await driven.press("f", "end", "enter")
+        assert driven.main.status.row == 4 and "EOS008" in driven.said
+
+
+async def test_the_fix_is_applied_and_taken_back() -> None:
+    async with running((140, 45), all_trained()) as driven:
+        before = driven.main.status.trained
+        text = await driven.press("f", "a")
+        assert driven.workspace.recipe.mask.rule == "completion" and "u takes it back" in driven.said
+        assert "LAB002" not in text and driven.main.status.trained < before
+        assert "LAB002" in await driven.press("u")
+        assert driven.workspace.recipe == ALL and driven.main.status.trained == before
+
+
+async def test_a_finding_without_a_knob_says_so() -> None:
+    async with running((80, 24)) as driven:
+        await driven.press("]", "f", "a")
+        assert "no knob of the recipe repairs CON008" in driven.said
+        await driven.press("d")
+        assert driven.main.look_commands.open_view == "findings"
+
+
+async def test_n_goes_to_the_next_row_with_findings() -> None:
+    async with running((80, 24)) as driven:
+        text = await driven.press("f", "n")
+        assert driven.main.status.row == 1 and "CON008" in text and driven.main.context == "findings"
+        await driven.press("n")
+        assert driven.main.status.row == 4
+        await driven.press("N")
+        assert driven.main.status.row == 1
+        await driven.press("escape", "n")
+        assert driven.main.status.row == 4, "n goes on with it in the tokens too"
+
+
+async def test_findings_follow_the_row_and_old_ones_are_not_shown() -> None:
+    async with running((140, 45)) as driven:
+        assert "CON008" not in await driven.press("f")
+        driven.workspace.hold = True
+        await driven.press("]", "]")
+        driven.workspace.release()
+        await driven.settle()
+        assert "row 2" in driven.text and "CON008" not in driven.text
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_compare_screens(size: tuple[int, int]) -> None:
+    async with running(size) as driven:
+        check_golden(f"{size[0]}x{size[1]}-compare-pick", await driven.press("C"))
+        driven.main.compare_commands.other = ALL
+        driven.main.compare_commands.name = "everything"
+        text = await driven.press("escape", "C")
+        assert all(len(line) <= size[0] for line in text.splitlines())
+        check_golden(f"{size[0]}x{size[1]}-compare", text)
+        assert len(driven.main.document.lines) > 12
+        await driven.press("-")
+        assert driven.said == "only bands that differ"
+
+
+async def test_a_preset_is_picked_and_compared() -> None:
+    async with running((140, 45)) as driven:
+        await driven.press("C", "j", "j", "enter")
+        commands = driven.main.compare_commands
+        assert commands.other is not None and commands.other.preset == commands.name != driven.workspace.recipe.preset
+        assert "rows differ" in driven.text or "nothing differs" in driven.text or "differ" in driven.text
+
+
+async def test_a_and_b_in_turn_keep_the_cursor() -> None:
+    async with running((80, 24)) as driven:
+        driven.main.compare_commands.start(ALL, "everything")
+        await driven.press("escape", "h", "h")
+        cursor, trained = driven.main.tokens.state.cursor, driven.main.status.trained
+        await driven.press("a")
+        assert driven.main.tokens.state.cursor == cursor and driven.main.status.trained > trained
+        assert driven.main.status.rule.startswith("B ")
+        await driven.press("a")
+        assert driven.main.status.trained == trained and not driven.main.status.rule.startswith("B ")
+
+
+async def test_the_second_recipe_is_taken_and_undone() -> None:
+    async with running((80, 24)) as driven:
+        first = driven.workspace.recipe
+        driven.main.compare_commands.start(ALL, "everything")
+        await driven.press("+")
+        assert driven.workspace.recipe == ALL
+        await driven.press("u")
+        assert driven.workspace.recipe == first
+
+
+async def test_closing_the_comparison_stops_the_count() -> None:
+    async with running((80, 24)) as driven:
+        driven.main.compare_commands.start(ALL, "everything")
+        await driven.press("escape")
+        assert driven.workspace.asked[-1][0] == "cancel" and driven.main.look_commands.open_view is None
+
+
+async def test_closing_a_fixs_preview_goes_back_to_its_finding() -> None:
+    async with running((80, 24), all_trained()) as driven:
+        await driven.press("]", "f", "j", "d")
+        assert driven.main.look_commands.open_view == "compare"
+        await driven.press("escape")
+        assert driven.main.context == "findings" and driven.main.findings.finding.code == "LAB002"
+        await driven.press("escape")
+        assert driven.main.look_commands.open_view is None
