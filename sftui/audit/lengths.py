@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping
 
 
@@ -33,34 +34,45 @@ def best_fit(lengths: Mapping[int, int], limit: int) -> tuple[int, int]:
         if length > 0:
             cut[min(length, limit)] = cut.get(min(length, limit), 0) + count
     free: dict[int, int] = {}
+    rooms: list[int] = []
     packs = 0
     for length in sorted(cut, reverse=True):
         left = cut[length]
-        for room in sorted(one for one in free if one >= length):
-            if not left:
-                break
+        at = bisect_left(rooms, length)
+        while left and at < len(rooms):
+            room = rooms[at]
             each, held = room // length, free[room]
             full = min(held, left // each)
-            _move(free, room, room - each * length, full)
+            _move(free, rooms, room, room - each * length, full)
             left -= full * each
             if left and full < held:
-                _move(free, room, room - left * length, 1)
+                _move(free, rooms, room, room - left * length, 1)
                 left = 0
+            at = bisect_left(rooms, room + 1)
         if left:
             each = limit // length
             whole, rest = divmod(left, each)
             packs += whole + (1 if rest else 0)
-            free[limit - each * length] = free.get(limit - each * length, 0) + whole
-            if rest:
-                free[limit - rest * length] = free.get(limit - rest * length, 0) + 1
+            _put(free, rooms, limit - each * length, whole)
+            _put(free, rooms, limit - rest * length, 1 if rest else 0)
     return packs, packs * limit - sum(length * count for length, count in cut.items())
 
 
-def _move(free: dict[int, int], room: int, to: int, packs: int) -> None:
+def _put(free: dict[int, int], rooms: list[int], room: int, packs: int) -> None:
+    """`packs` more packs have `room` tokens free; `rooms` stays sorted."""
+    if packs and room not in free:
+        insort(rooms, room)
+        free[room] = 0
+    if packs:
+        free[room] += packs
+
+
+def _move(free: dict[int, int], rooms: list[int], room: int, to: int, packs: int) -> None:
     """`packs` of the packs with `room` tokens free have `to` free now."""
     if not packs:
         return
     free[room] -= packs
     if not free[room]:
         del free[room]
-    free[to] = free.get(to, 0) + packs
+        del rooms[bisect_left(rooms, room)]
+    _put(free, rooms, to, packs)

@@ -38,7 +38,14 @@ def run_audit(
     """
     begun, before = clock(), audit.rows
     told = begun
-    check_head(audit, head, inspect, context)
+    sample: list[Inspection] = []
+    for row in () if audit.setup_checked else islice(head, SAMPLE):
+        sample.append(inspect(row))
+        if clock() - told >= budget:
+            told = clock()
+            yield _progress(audit.rows, before, told - begun, total())
+    if sample:
+        audit.add_setup(check_setup(context, sample))
     for row in rows:
         audit.check(inspect(row), context)
         now = clock()

@@ -111,9 +111,9 @@ class _Running:
             rows = session.source.rows(audit.rows)
         else:
             rows = chosen_rows(session.source, self.max_rows, self.sample)
-        check_head(audit, session.source.rows(), session.inspect_row, self.context)
         if self.jobs == 1 or (self.total is not None and self.total < WORTH_IT):
-            return run_audit(audit, rows, session.inspect_row, self.context, total=lambda: self.total)
+            return run_audit(audit, rows, session.inspect_row, self.context, head=session.source.rows(), total=lambda: self.total)
+        check_head(audit, session.source.rows(), session.inspect_row, self.context)
         from sftui.audit.processes import Task, audit_in_processes
 
         assert session.detected is not None
