@@ -50,7 +50,7 @@ def open_config(path: str, trainer: str | None, dataset: str | None) -> ChosenCo
     from sftui.trainers import trainer_named
     from sftui.trainers.config import KeyUse
 
-    text = _text(path)
+    text = config_text(path)
     told: list[str] = []
     if trainer is None:
         trainer, reason = _recognised(path, text)
@@ -73,7 +73,7 @@ def open_config(path: str, trainer: str | None, dataset: str | None) -> ChosenCo
 
 def recognised(path: str) -> str:
     """The trainer that a config file is for; RecipeError where its keys do not tell."""
-    return _recognised(path, _text(path))[0]
+    return _recognised(path, config_text(path))[0]
 
 
 def _recognised(path: str, text: str) -> tuple[str, str]:
@@ -87,7 +87,8 @@ def _recognised(path: str, text: str) -> tuple[str, str]:
     return found.trainer, found.reason
 
 
-def _text(path: str) -> str:
+def config_text(path: str) -> str:
+    """The text of a config or recipe file; RecipeError where it cannot be read."""
     try:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -7,7 +7,7 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sftui.cli.configs import SUFFIXES, open_config
+from sftui.cli.configs import SUFFIXES, config_text, open_config
 from sftui.cli.opening import set_knob, starting_recipe, template_of
 from sftui.errors import RecipeError
 
@@ -60,27 +60,16 @@ def other_side(text: str, base: Recipe) -> SideRecipe:
 def _start(word: str, base: Recipe) -> Recipe:
     """A recipe file, a trainer's config, or a preset on the tokenizer and the data of `base`."""
     if word.lower().endswith(SUFFIXES):
+        from sftui.recipe_io import parse_yaml
         from sftui.trainers.recognise import recognise
 
-        mapping = _mapping(word)
+        mapping = parse_yaml(config_text(word), word)
         if "preset" not in mapping and recognise(mapping).trainer is not None:
             return _onto(open_config(word, None, None).reference.recipe, base, data=False)
         return _onto(starting_recipe(word, None), base, data=False)
     from sftui.trainers import preset
 
     return _onto(preset(word), base, data=True)
-
-
-def _mapping(path: str) -> dict[str, object]:
-    from pathlib import Path
-
-    from sftui.recipe_io import parse_yaml
-
-    try:
-        return dict(parse_yaml(Path(path).read_text(encoding="utf-8"), path))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise RecipeError("the recipe cannot be read", where=path, why=(reason or "").lower()) from error
 
 
 def _onto(recipe: Recipe, base: Recipe, *, data: bool) -> Recipe:
