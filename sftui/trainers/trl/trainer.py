@@ -125,7 +125,7 @@ class Trl(Trainer):
         conversation, n = subject.conversation, len(subject.tokens)
         masks: list[label_rules.Drawn] = []
         if conversation.kind is Kind.TOKENS:
-            masks.extend(_stored_masks(conversation, n, recipe))
+            masks.extend(stored_masks(conversation, n, recipe))
         else:
             if subject.tokens.prompt_ids is not None and completion_only(recipe) is not False:
                 masks.append(label_rules.completion(subject, recipe.mask))
@@ -161,9 +161,7 @@ class Trl(Trainer):
     def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
         if recipe.pack.strategy == "wrapped" and not recipe.batch.flatten:
             return super().collate_packs(packs, recipe, tools)
-        examples = [Example(pack.input_ids, pack.labels, (1,) * len(pack.input_ids)) for pack in packs]
-        positions = [pack.position_ids or range(len(pack.input_ids)) for pack in packs]
-        return flat_batch(examples, range(len(packs)), positions, recipe, pad_token_id(recipe, tools)[0])
+        return flat_packs(packs, recipe, pad_token_id(recipe, tools)[0])
 
     def read_config(self, path: str, text: str, version: str | None = None) -> OpenedConfig:
         from sftui.trainers.trl.config import read
@@ -214,7 +212,14 @@ def flat_batch(
     )
 
 
-def _stored_masks(conversation: Conversation, count: int, recipe: Recipe) -> list[label_rules.Drawn]:
+def flat_packs(packs: Sequence[Pack], recipe: Recipe, pad_id: int | None) -> Batch:
+    """Packed sequences joined into one row, position ids anew at each document."""
+    examples = [Example(pack.input_ids, pack.labels, (1,) * len(pack.input_ids)) for pack in packs]
+    positions = [pack.position_ids or range(len(pack.input_ids)) for pack in packs]
+    return flat_batch(examples, range(len(packs)), positions, recipe, pad_id)
+
+
+def stored_masks(conversation: Conversation, count: int, recipe: Recipe) -> list[label_rules.Drawn]:
     """Mask columns beside input_ids: assistant_masks always, completion_mask only if asked for by name."""
     found: list[label_rules.Drawn] = []
     wanted = ["assistant_masks"]

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sftui import labels as label_rules
-from sftui.errors import RecipeError, TemplateError
+from sftui.errors import TemplateError
 from sftui.model import IGNORE_INDEX, Conversation, Kind, Pack, Part, Reason, Rendered, Tokens
 from sftui.recipe import Recipe
 from sftui.trainers.base import Toolbox
-from sftui.trainers.trl.trainer import completion_only
+from sftui.trainers.trl.trainer import completion_only, stored_masks
 from sftui.trainers.trl.training_templates import training_toolbox, training_twin
 from sftui.trainers.unsloth.markers import Markers, hidden_places, spans_of
 
@@ -56,7 +56,7 @@ def before_markers(
         if conversation.labels is not None:
             return label_rules.draw(subject, replace(recipe.mask, rule="given"))
         if newest:
-            drawn = _stored(conversation, len(tokens), recipe)
+            drawn = stored_masks(conversation, len(tokens), recipe)
     else:
         if tokens.prompt_ids is not None and completion_only(recipe) is not False and _masks_hold(recipe, newest):
             drawn.append(label_rules.completion(subject, recipe.mask))
@@ -90,23 +90,6 @@ def _masks_hold(recipe: Recipe, newest: bool) -> bool:
     numbers = tuple(int(part) for part in stated.split(".")[:2] if part.isdigit())
     collator_reads = numbers < MASKS_READ
     return (newest and not collator_reads) or (collator_reads and recipe.mask.rule != "markers")
-
-
-def _stored(conversation: Conversation, count: int, recipe: Recipe) -> list[label_rules.Drawn]:
-    """Mask columns beside ready ids; `completion_mask` only if completion_only_loss is set to true."""
-    found: list[label_rules.Drawn] = []
-    names = ["assistant_masks"]
-    if completion_only(recipe) is True:
-        names.insert(0, "completion_mask")
-    for name in names:
-        mask = conversation.extra.get(name)
-        if mask is None:
-            continue
-        if len(mask) != count:
-            raise RecipeError(f"`{name}` has {len(mask)} entries for {count} ids", fix="mend the column")
-        flags = [bool(bit) for bit in mask]
-        found.append((flags, [Reason.GIVEN if on else Reason.GIVEN_MASKED for on in flags]))
-    return found
 
 
 def without_pad(values: Sequence[int], conversation: Conversation, recipe: Recipe, pad_id: int | None) -> Sequence[int]:

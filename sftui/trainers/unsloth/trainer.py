@@ -25,7 +25,7 @@ from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox, Trainer, pad_token_id, stored_tokens
 from sftui.trainers.config import OpenedConfig, WrittenConfig
 from sftui.trainers.trl.packing import pack_bfd, pack_wrapped
-from sftui.trainers.trl.trainer import flat_batch
+from sftui.trainers.trl.trainer import flat_batch, flat_packs
 from sftui.trainers.unsloth import formats, masks
 from sftui.trainers.unsloth.markers import Markers, resolve
 
@@ -230,9 +230,7 @@ class Unsloth(Trainer):
     def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
         if recipe.pack.strategy == "wrapped" and not recipe.batch.flatten:
             return super().collate_packs(packs, recipe, tools)
-        examples = [Example(pack.input_ids, pack.labels, (1,) * len(pack.input_ids)) for pack in packs]
-        positions = [pack.position_ids or range(len(pack.input_ids)) for pack in packs]
-        return flat_batch(examples, range(len(packs)), positions, recipe, pad_token_id(recipe, tools)[0])
+        return flat_packs(packs, recipe, pad_token_id(recipe, tools)[0])
 
     def read_config(self, path: str, text: str, version: str | None = None) -> OpenedConfig:
         from sftui.trainers.unsloth.options import read
