@@ -130,6 +130,8 @@ class Recipe:
     pack: Pack = field(default_factory=Pack)
     batch: Batch = field(default_factory=Batch)
     loss: Loss = field(default_factory=Loss)
+    waivers: tuple[Mapping[str, Any], ...] = ()
+    """Findings that someone accepts, each with a code and a reason (see `findings.waivers`); they change no label."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,10 +58,16 @@ def from_mapping(value: Mapping[str, Any], where: str, preset: PresetLookup) -> 
         raise RecipeError("`preset` must be a name", where=where, why=f"it is {name!r}")
     recipe = preset(name)
     problems: list[str] = []
-    section_names = [section for section, _ in sections(recipe)]
+    section_names = [*(section for section, _ in sections(recipe)), "waivers"]
     by_path = {info.path: info for info in knobs()}
     for section, group in value.items():
         if section == "preset":
+            continue
+        if section == "waivers":
+            if isinstance(group, list) and all(isinstance(item, Mapping) for item in group):
+                recipe = changed(recipe, "waivers", tuple(dict(item) for item in group))
+            else:
+                problems.append("`waivers` must be a list of mappings, each with a `code` and a `reason`")
             continue
         if section not in section_names:
             problems.append(f"no section `{section}`{_did_you_mean(str(section), section_names)}")
@@ -98,6 +104,8 @@ def dump(recipe: Recipe, preset: PresetLookup, *, comment: str = "") -> str:
             continue
         section, _, name = change.path.partition(".")
         tree.setdefault(section, {})[name] = _plain(change.after)
+    if recipe.waivers:
+        tree["waivers"] = [_plain(waiver) for waiver in recipe.waivers]
     stream = io.StringIO()
     for line in comment.splitlines():
         stream.write(f"# {line}\n")

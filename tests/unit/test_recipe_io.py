@@ -47,6 +47,15 @@ def test_bad_recipes_say_what_is_wrong(text: str, says: str) -> None:
     assert "\n" not in str(error.value)
 
 
+def test_waivers_are_kept_with_the_recipe() -> None:
+    text = "preset: hf-trainer\nwaivers:\n- code: EOS001\n  reason: pre-training text\n  rows: [0, 9]\n"
+    recipe = load_recipe(text, "r.yaml")
+    assert recipe.waivers == ({"code": "EOS001", "reason": "pre-training text", "rows": [0, 9]},)
+    assert load_recipe(dump_recipe(recipe), "r.yaml") == recipe
+    with pytest.raises(RecipeError, match="list of mappings"):
+        load_recipe("waivers: EOS001", "r.yaml")
+
+
 def values(info: KnobInfo) -> st.SearchStrategy[Any]:
     text = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), max_size=12)
     if info.choices:
