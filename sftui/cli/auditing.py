@@ -33,12 +33,14 @@ def audited(
 ) -> Checked:
     """The audit of the options' data under their recipe; `looks`: so many rows of each code are inspected again, for drawing."""
     from sftui.audit import audit_context
+    from sftui.findings import read_waivers
 
     session = loaded_session(options)
     try:
         tools, detected = session.tools, session.detected
         assert tools is not None and detected is not None
         context = audit_context(session.recipe, detected, tools)
+        wanted = dataclasses.replace(wanted, waivers=tuple(read_waivers(session.recipe.waivers)))
         prompts = _prompts(options, evaluation, session) if evaluation is not None else frozenset()
         running = _Running(session, context, wanted, prompts, max_rows, sample, jobs or max(1, (os.cpu_count() or 1) - 1))
         running.run((evaluation,) if evaluation is not None else ())
