@@ -31,6 +31,7 @@ class CompareCommands:
         self.differing = False
         self.on_b = False
         self._counting: int | None = None
+        self._drawn: tuple[tuple[object, ...], tuple[Line, ...]] = ((), ())
 
     def handlers(self) -> dict[str, Callable[[int | None], None]]:
         return {
@@ -128,19 +129,29 @@ class CompareCommands:
 
     def lines(self, width: int) -> tuple[Line, ...]:
         """The row under both, then the count."""
-        from sftui.views import compare_lines, count_lines
+        from sftui.views import count_lines
 
-        names = (f"{self.screen.workspace.recipe.preset}", self.name)
+        names = (self.screen.workspace.recipe.preset, self.name)
         answer = self.answer
         if answer is None:
             return (line(("comparing …", Role.DIM)),)
         if answer.problem is not None:
             return wrap(line((f"✗ {answer.problem.sentence()}", Role.ERROR)), width)
-        assert answer.comparison is not None
-        lines = self._counted(width, names, count_lines)
-        lines.append(())
-        lines += compare_lines(answer.comparison, names, width, differing=self.differing)
-        return tuple(lines)
+        return (*self._counted(width, names, count_lines), (), *self._row(answer, names, width))
+
+    def _row(self, answer: ev.ComparisonReady, names: tuple[str, str], width: int) -> tuple[Line, ...]:
+        """The row's own lines, kept while the count below it grows."""
+        from sftui.views import compare_lines
+
+        key = (id(answer), answer.ticket, answer.version, names, width, self.differing)
+        if self._drawn[0] != key and answer.comparison is not None:
+            lines = compare_lines(answer.comparison, names, width, differing=self.differing)
+            if answer.left_out:
+                told = (f"a long row: {len(answer.comparison.columns):,} tokens from the first difference on are shown, "
+                        f"{answer.left_out:,} are not; {answer.differing:,} differ in all")
+                lines = (*wrap(line((told, Role.WARNING)), width), *lines)
+            self._drawn = (key, lines)
+        return self._drawn[1]
 
     def _counted(self, width: int, names: tuple[str, str], count_lines: Callable[..., tuple[Line, ...]]) -> list[Line]:
         count = self.count

@@ -154,7 +154,7 @@ def _flag(summary: Summary) -> tuple[str, Role]:
     if summary.errors:
         return f"✗{summary.errors}" + (f" !{summary.warnings}" if summary.warnings else ""), Role.ERROR
     if summary.cut:
-        return f"✂{summary.cut}", Role.CUT
+        return f"✂{summary.cut}" if summary.cut < 10_000 else f"✂{summary.cut // 1000}k", Role.CUT
     if summary.warnings:
         return f"!{summary.warnings}", Role.WARNING
     if summary.trained == 0:

@@ -128,13 +128,19 @@ class FindingsReady:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonReady:
-    """A row under the recipe in force and under `recipe`; `other` is the row as that one makes it."""
+    """A row under the recipe in force and under `recipe`; `other` is the row as that one makes it.
+
+    Of a very long row `comparison` holds only columns from shortly before the first difference on;
+    then `left_out` are the others, and `differing` the tokens that differ in all of them.
+    """
 
     ticket: int
     version: int
     recipe: Recipe
     comparison: RowComparison | None = None
     other: Inspection | None = None
+    left_out: int = 0
+    differing: int = 0
     problem: Problem | None = None
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Generator, Iterator
+from dataclasses import replace
 
-from sftui.comparison import ComparisonCount, RowComparison, compare_row, needs_spans
+from typing import TYPE_CHECKING
+
 from sftui.errors import SftuiError
 from sftui.model import Problem, Row
 from sftui.recipe import Recipe
@@ -14,7 +16,12 @@ from sftui.workspace.events import ComparisonReady, CountReady
 from sftui.workspace.requests import CompareRequest, CountRequest
 from sftui.workspace.session import Session
 
+if TYPE_CHECKING:
+    from sftui.comparison import RowComparison
+
 REPORT_EVERY = 0.25
+MOST_COLUMNS = 1500
+BEFORE = 20
 WAIT = 0.005
 """Seconds a slice waits for the second tokenizer: a row that is asked for meanwhile waits no longer."""
 
@@ -33,8 +40,13 @@ class Second:
         except SftuiError as error:
             yield ComparisonReady(asked.ticket, version, asked.recipe, problem=Problem(error.what, error.why, error.fix))
             return
+        from sftui.comparison import compare_row
+
         made = [first.inspect(asked.index), other.inspect(asked.index)]
-        yield ComparisonReady(asked.ticket, version, asked.recipe, compare_row(made), made[1])
+        found = compare_row(made)
+        shown = _shown(found)
+        yield ComparisonReady(asked.ticket, version, asked.recipe, shown, made[1], len(found.columns) - len(shown.columns),
+                              found.differing_tokens)
 
     def count(self, first: Session, asked: CountRequest, version: int) -> Iterator[CountReady | None]:
         """The count over every row, told as it grows."""
@@ -44,6 +56,8 @@ class Second:
         except SftuiError as error:
             yield CountReady(asked.ticket, version, problem=Problem(error.what, error.why, error.fix))
             return
+        from sftui.comparison import ComparisonCount
+
         counted, told = ComparisonCount(keep=1), time.monotonic()
         assert first.source is not None
         for row in first.source.rows():
@@ -66,7 +80,18 @@ class Second:
         return self._session
 
 
+def _shown(found: RowComparison) -> RowComparison:
+    """At most MOST_COLUMNS columns, from shortly before the first difference on: more takes seconds to draw."""
+    if len(found.columns) <= MOST_COLUMNS:
+        return found
+    first = next((i for i, column in enumerate(found.columns) if column.ids_differ or column.labels_differ), 0)
+    start = max(0, min(first - BEFORE, len(found.columns) - MOST_COLUMNS))
+    return replace(found, columns=found.columns[start:start + MOST_COLUMNS])
+
+
 def _compared(first: Session, other: Session, row: Row) -> RowComparison:
+    from sftui.comparison import compare_row, needs_spans
+
     made = [first.inspect_row(row, spans=False), other.inspect_row(row, spans=False)]
     if needs_spans(made):
         made = [first.inspect_row(row), other.inspect_row(row)]

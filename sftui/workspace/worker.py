@@ -25,12 +25,9 @@ from sftui.errors import SftuiError
 from sftui.model import Inspection, Problem, Row, Stage
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
-from sftui.workspace.auditing import audit
-from sftui.workspace.checking import findings
 from sftui.workspace.inbox import URGENCY, Inbox
 from sftui.workspace.loader import Loaded, Loader
 from sftui.workspace.memory import trim
-from sftui.workspace.packing import packs
 from sftui.workspace.search import search
 from sftui.workspace.second import Second
 from sftui.workspace.session import Session
@@ -269,6 +266,10 @@ class Worker:
         session, version = self._session, self._version
         if not self._ready() or session is None:
             return
+        from sftui.workspace.auditing import audit
+        from sftui.workspace.checking import findings
+        from sftui.workspace.packing import packs
+
         jobs: dict[type, Callable[[], Iterator[Any]]] = {
             rq.FindingsRequest: lambda: findings(session, item, version),
             rq.CompareRequest: lambda: self._second.compare(session, item, version),

@@ -127,3 +127,13 @@ def test_an_empty_file_has_exactly_no_rows(data: Path, open_workspace: Callable[
     _, heard = open_workspace()
     count = heard.wait(ev.CountChanged)
     assert (count.rows, count.exact) == (0, True)
+
+
+def test_of_a_very_long_row_only_the_columns_near_the_difference_travel(data: Path, open_workspace: Callable[..., Any]) -> None:
+    add_row(data, {"messages": [{"role": "user", "content": "word " * 4000}, {"role": "assistant", "content": "yes"}]})
+    workspace, heard = open_workspace()
+    proven(heard)
+    workspace.request_comparison(40, changed(workspace.recipe, "length.max", 3000))
+    event = heard.wait(ev.ComparisonReady)
+    assert len(event.comparison.columns) == 1500 and event.left_out > 1000 and event.differing > 1000
+    assert any(column.ids_differ or column.labels_differ for column in event.comparison.columns)
