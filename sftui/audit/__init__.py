@@ -6,14 +6,33 @@
     audit.found.ordered()                       # what was found, grouped by code
 
 Audits of disjoint rows under one recipe merge and pickle, so worker processes can share the work.
+Only the figures are loaded at once: the process of the screen receives them and needs nothing else.
 """
 
-from sftui.audit.audit import Audit
-from sftui.audit.context import audit_context
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from sftui.audit.figures import Figures, GroupFigure, LimitFigure, SourceFigure
-from sftui.audit.found import Filter, Found, FoundCode, FoundFinding, fingerprint
-from sftui.audit.run import AuditProgress, check_head, run_audit
-from sftui.audit.state import drop_state, load_state, save_state, state_key
+
+if TYPE_CHECKING:
+    from sftui.audit.audit import Audit
+    from sftui.audit.context import audit_context
+    from sftui.audit.found import Filter, Found, FoundCode, FoundFinding, fingerprint
+    from sftui.audit.run import AuditProgress, check_head, run_audit
+    from sftui.audit.state import drop_state, load_state, save_state, state_key
+
+_WHERE = {
+    "Audit": "audit", "audit_context": "context", "Filter": "found", "Found": "found", "FoundCode": "found", "FoundFinding": "found",
+    "fingerprint": "found", "AuditProgress": "run", "check_head": "run", "run_audit": "run", "drop_state": "state", "load_state": "state",
+    "save_state": "state", "state_key": "state",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+
 
 __all__ = [
     "Audit", "AuditProgress", "Figures", "Filter", "Found", "FoundCode", "FoundFinding", "GroupFigure", "LimitFigure", "SourceFigure",

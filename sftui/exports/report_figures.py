@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from sftui.audit.bars import length_bars, share_bars
 from sftui.exports.report_markup import safe, table
-from sftui.exports.report_plots import columns_svg, length_bars, rows_svg, share_bars
+from sftui.exports.report_plots import columns_svg, rows_svg
 
 if TYPE_CHECKING:
     from sftui.audit import Figures, GroupFigure

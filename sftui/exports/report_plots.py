@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from sftui.audit.bars import short
 from sftui.exports.report_markup import safe
 
 WIDTH = 360
 """Units of the drawing; at phone width one is about a pixel."""
 HEIGHT, FOOT, TOP = 170, 18, 14
-BARS = 16
 
 
 def columns_svg(name: str, title: str, bars: Sequence[tuple[str, int]]) -> str:
@@ -23,7 +23,7 @@ def columns_svg(name: str, title: str, bars: Sequence[tuple[str, int]]) -> str:
         x, y = i * step, TOP + room - height
         parts.append(f'<rect class="bar" x="{x + 1:.1f}" y="{y:.1f}" width="{step - 2:.1f}" height="{height:.1f}"/>')
         if count:
-            parts.append(f'<text x="{x + step / 2:.1f}" y="{y - 3:.1f}" text-anchor="middle" style="font-size:{_size(step)}px">{_short(count)}</text>')
+            parts.append(f'<text x="{x + step / 2:.1f}" y="{y - 3:.1f}" text-anchor="middle" style="font-size:{_size(step)}px">{short(count)}</text>')
         parts.append(f'<text x="{x + step / 2:.1f}" y="{HEIGHT - 5}" text-anchor="middle" style="font-size:{_size(step)}px">{safe(label)}</text>')
     parts.append(f'<line class="axis" x1="0" x2="{WIDTH}" y1="{TOP + room}" y2="{TOP + room}"/>')
     return _svg(name, title, "; ".join(f"{label}: {count:,}" for label, count in bars), HEIGHT, "".join(parts))
@@ -40,33 +40,6 @@ def rows_svg(name: str, title: str, bars: Sequence[tuple[str, int]]) -> str:
         parts.append(f'<rect class="bar" x="0" y="{y + 16}" width="{max(1.0, 230 * count / most):.1f}" height="12"/>')
         parts.append(f'<text x="{max(1.0, 230 * count / most) + 6:.1f}" y="{y + 26}">{count:,} ({100 * count / total:.1f} %)</text>')
     return _svg(name, title, "; ".join(f"{label}: {count:,}" for label, count in bars), 34 * max(1, len(bars)) + 4, "".join(parts))
-
-
-def length_bars(lengths: Mapping[int, int]) -> list[tuple[str, int]]:
-    """Rows by length, in steps that double: below 16 tokens, below 32, …"""
-    counts: dict[int, int] = {}
-    for length, count in lengths.items():
-        step = max(4, length.bit_length())
-        counts[step] = counts.get(step, 0) + count
-    if not counts:
-        return []
-    return [(f"<{_short(1 << step)}", counts.get(step, 0)) for step in range(min(counts), max(counts) + 1)][:BARS]
-
-
-def share_bars(shares: Mapping[int, int]) -> list[tuple[str, int]]:
-    """Rows by the part of their tokens that is trained, in tenths, none and all apart."""
-    bars = {"0": shares.get(0, 0)} | {f"{low}": 0 for low in range(10, 101, 10)}
-    for share, count in shares.items():
-        if share > 0:
-            bars[str(share // 10 * 10 if share >= 10 else 0)] += count
-    return list(bars.items())
-
-
-def _short(number: int) -> str:
-    for size, letter in ((1_000_000, "M"), (1_000, "k")):
-        if number >= size:
-            return f"{number / size:.1f}".rstrip("0").rstrip(".") + letter if number < 10 * size else f"{number // size}{letter}"
-    return str(number)
 
 
 def _size(step: float) -> int:

@@ -1,0 +1,33 @@
+"""Histograms in steps that a plot has room for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+def length_bars(lengths: Mapping[int, int]) -> list[tuple[str, int]]:
+    """Rows by length, in steps that double: below 16 tokens, below 32, …"""
+    counts: dict[int, int] = {}
+    for length, count in lengths.items():
+        step = max(4, length.bit_length())
+        counts[step] = counts.get(step, 0) + count
+    if not counts:
+        return []
+    return [(f"<{1 << step}" if step < 10 else f"<{1 << step - 10}k", counts.get(step, 0)) for step in range(min(counts), max(counts) + 1)]
+
+
+def share_bars(shares: Mapping[int, int]) -> list[tuple[str, int]]:
+    """Rows by the per cent of their tokens that is trained, in tenths; none (0) and all (100) stand apart."""
+    bars = {"0": shares.get(0, 0), ">0": 0, **{f"≥{low}": 0 for low in range(10, 100, 10)}, "100": shares.get(100, 0)}
+    for share, count in shares.items():
+        if 0 < share < 100:
+            bars[f"≥{share // 10 * 10}" if share >= 10 else ">0"] += count
+    return list(bars.items())
+
+
+def short(number: int) -> str:
+    """A count in few characters: 999, 1.2k, 12k, 3M."""
+    for size, letter in ((1_000_000, "M"), (1_000, "k")):
+        if number >= size:
+            return f"{number / size:.1f}".rstrip("0").rstrip(".") + letter if number < 10 * size else f"{number // size}{letter}"
+    return str(number)

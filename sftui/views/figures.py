@@ -1,0 +1,128 @@
+"""The figures of the whole dataset as lines: plots and tables that need neither colour nor a wide screen.
+
+The upright bars are drawn by plotext, as text without styles; every number also stands beside its bar or in a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from sftui.audit.bars import length_bars, share_bars, short
+from sftui.text import cell_width, fit, visible
+from sftui.views.cells import Line, Role, crop, line, wrap
+
+if TYPE_CHECKING:
+    from sftui.audit.figures import Figures, GroupFigure
+
+SHOWN = 8
+"""Names of a list; more are counted together."""
+PLOT_HEIGHT = 9
+WIDEST_PLOT = 100
+BAR, HALF = "█", "▌"
+
+
+def figure_lines(figures: Figures, width: int) -> tuple[Line, ...]:
+    """Every figure, one block below the other, at most `width` cells wide."""
+    return tuple(crop(cells, width) for cells in _blocks(figures, max(width, 20)))
+
+
+def _blocks(figures: Figures, width: int) -> Iterator[Line]:
+    share = f" ({100 * figures.trained_share:.1f} %)" if figures.tokens else ""
+    yield from wrap(line((f"{figures.rows:,} rows", Role.TITLE), f" · {figures.tokens:,} tokens · {figures.trained:,} trained{share}"), width)
+    yield from wrap(line((f"{figures.received_rows:,} rows, {figures.received_tokens:,} tokens, {figures.received_trained:,} trained reach the trainer",
+                          Role.DIM)), width)
+    if figures.tokenized:
+        yield from _titled("Rows by length in tokens", column_lines(length_bars(figures.lengths), width))
+        yield from wrap(line((_quantiles(figures.quantiles), Role.DIM)), width)
+        yield from _titled("Rows by per cent of tokens trained", column_lines(share_bars(figures.shares), width))
+        yield from _titled("What a limit takes", _limits(figures))
+    if figures.by_role:
+        roles = {name or "no message": count for name, count in figures.by_role.items()}
+        messages = {f"message {index}" if index >= 0 else "no message": count for index, count in figures.by_message.items()}
+        for title, counts in (("Trained tokens by role", roles), ("Trained tokens by part", figures.by_part),
+                              ("Trained tokens by message", messages), ("Trained special tokens", figures.by_special)):
+            if counts:
+                yield from _titled(title, bar_lines(counts, width))
+    repeats = (figures.repeated, figures.answered_again, figures.leaked)
+    yield from _titled("Duplicates and overlap", _groups(repeats))
+    for title, groups in (("Dropped by the trainer", figures.drops), ("Stopped at", figures.stops), ("Roles in order", figures.signatures),
+                          ("Way through the template", figures.branches), ("Findings together", figures.finding_sets)):
+        if groups:
+            yield from _titled(title, _groups(groups))
+    if len(figures.sources) > 1:
+        yield from _titled("Sources", (
+            line(f"{one.rows:>9,} rows {one.tokens:>12,} tokens {one.trained:>12,} trained  ", (one.name, Role.VALUE)) for one in figures.sources))
+
+
+def column_lines(bars: Sequence[tuple[str, int]], width: int, height: int = PLOT_HEIGHT) -> tuple[Line, ...]:
+    """Upright bars with their labels below and their counts above; lying ones where there is no room."""
+    room = min(width, WIDEST_PLOT) - 1
+    step = room // max(1, len(bars))
+    if not bars or step < 5:
+        return bar_lines(dict(bars), width, shown=len(bars))
+    import plotext
+
+    plotext.clear_figure()
+    plotext.theme("clear")
+    plotext.frame(False)
+    plotext.plotsize(step * len(bars), height)
+    plotext.bar([str(i) for i in range(len(bars))], [count for _, count in bars], width=0.5, marker=BAR)
+    plotext.yticks([])
+    plotext.xticks([])
+    drawn = plotext.uncolorize(plotext.build()).splitlines()
+    plotext.clear_figure()
+    counts = "".join((short(count) if count else "·").center(step) for _, count in bars)
+    labels = "".join(visible(label).center(step) for label, _ in bars)
+    return (
+        line((counts, Role.NUMBER)), *(line((text.rstrip(), Role.TRAINED)) for text in drawn if text.strip()), line((labels, Role.LABEL)),
+    )
+
+
+def bar_lines(counts: Mapping[str, int], width: int, shown: int = SHOWN) -> tuple[Line, ...]:
+    """Lying bars: the name, the count, its part of the whole, and a bar as long as that part."""
+    total, most = sum(counts.values()) or 1, max(counts.values(), default=0) or 1
+    items = list(counts.items())
+    rest = sum(count for _, count in items[shown:])
+    items = items[:shown] + ([("all others", rest)] if rest else [])
+    names = max((cell_width(visible(name)) for name, _ in items), default=0)
+    names = min(names, max(8, width // 3))
+    room = max(4, min(40, width - names - 22))
+    return tuple(
+        line((fit(visible(name), names), Role.KEY), (f" {count:>11,} {100 * count / total:>5.1f} % ", Role.NUMBER), (_bar(count, most, room), Role.TRAINED))
+        for name, count in items
+    )
+
+
+def _bar(count: int, most: int, room: int) -> str:
+    halves = round(2 * room * count / most)
+    return BAR * (halves // 2) + (HALF if halves % 2 or (count and not halves) else "")
+
+
+def _titled(title: str, lines: Iterator[Line] | tuple[Line, ...]) -> Iterator[Line]:
+    yield ()
+    yield line((title, Role.TITLE))
+    yield from lines
+
+
+def _quantiles(quantiles: Mapping[float, int]) -> str:
+    names = {0.0: "shortest", 0.5: "half", 1.0: "longest"}
+    return " · ".join(f"{names.get(share, f'{100 * share:.0f} %')} {'≤ ' if 0 < share < 1 else ''}{length:,}" for share, length in quantiles.items())
+
+
+def _limits(figures: Figures) -> Iterator[Line]:
+    yield line(("  limit  rows over   cut: trained lost  no label  dropped: lost     packs", Role.LABEL))
+    trained = figures.trained or 1
+    for one in figures.limits:
+        yield line(
+            (f"{one.limit:>7,}", Role.KEY), f" {one.over:>10,}", f" {short(one.trained_cut):>10} {100 * one.trained_cut / trained:>5.1f} %",
+            f" {one.unlabelled:>9,}", f" {100 * one.trained_dropped / trained:>11.1f} %", f" {one.packs:>9,}")
+
+
+def _groups(groups: Sequence[GroupFigure]) -> Iterator[Line]:
+    for one in groups[:SHOWN]:
+        rows = f"  rows {', '.join(map(str, one.rows[:4]))}{', …' if one.count > 4 else ''}" if one.rows else ""
+        yield line((f"{one.count:>9,} ", Role.NUMBER), (visible(one.name)[:60], Role.VALUE), (rows, Role.DIM))
+    left = groups[SHOWN:]
+    if left:
+        yield line((f"{sum(one.count for one in left):>9,} ", Role.NUMBER), (f"in {len(left):,} more groups", Role.DIM))

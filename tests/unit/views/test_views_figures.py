@@ -1,0 +1,67 @@
+"""The figures of a dataset as plots in the terminal, compared exactly, without colour.
+
+`SFTUI_GOLDEN=write pytest tests/unit/views/test_views_figures.py` writes the goldens anew; read the diff.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from sftui.audit import Figures, GroupFigure, LimitFigure, SourceFigure
+from sftui.text import cell_width
+from sftui.views.cells import plain
+from sftui.views.figures import bar_lines, column_lines, figure_lines
+
+FOLDER = Path(__file__).parents[2] / "golden" / "figures"
+
+
+def figures() -> Figures:
+    dice = random.Random(4)
+    lengths = Counter(int(dice.lognormvariate(5.5, 1.1)) + 3 for _ in range(4000))
+    shares = Counter(min(100, max(0, int(dice.gauss(31, 14)))) for _ in range(4000))
+    none = GroupFigure("asked in the evaluation set", 0, ())
+    return Figures(
+        4012, 4000, 1_612_044, 493_120, 3970, 1_400_211, 480_900, lengths, {0.0: 4, 0.5: 245, 0.95: 1490, 1.0: 11_733}, shares,
+        tuple(LimitFigure(limit, 4000 >> i, 300_000 >> i, 90_000 >> i, 60 >> i, 500_000 >> i, 120_000 >> i, 4000 >> i, 9_000) for i, limit in
+              enumerate((512, 1024, 2048, 4096, 8192, 16384, 32768))),
+        {"assistant": 470_000, "": 8_000, "tool\x1b[31m": 2_900}, {1: 400_000, 3: 80_900}, {"<|im_end|>": 7_970},
+        {"content": 465_000, "terminator": 7_970, "separator": 7_930},
+        (GroupFigure("no assistant message to train on", 30, (4, 17, 1022, 3000)),), (GroupFigure("row", 12, (9,)),),
+        GroupFigure("the same as an earlier row", 17, (88, 90, 91, 400, 401)), GroupFigure("an earlier prompt answered differently", 3, (5, 6, 7)), none,
+        (SourceFigure("part-0.jsonl", 2000, 800_000, 240_000, 10), SourceFigure("part-1.jsonl", 2012, 812_044, 253_120, 20)),
+        (GroupFigure("user assistant", 3900, (0, 1, 2, 3, 4)), GroupFigure("system user assistant", 112, (40,))),
+        tuple(GroupFigure(f"branch {i}", 400 - i, (i,)) for i in range(11)), (GroupFigure("no findings", 3990, (0, 1)), GroupFigure("CON004", 22, (3,))),
+    )
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_figures_look_as_before(width: int) -> None:
+    lines = figure_lines(figures(), width)
+    assert max(cell_width("".join(s.text for s in cells)) for cells in lines) <= width
+    text = plain(lines)
+    assert "\x1b" not in text
+    file = FOLDER / f"figures.{width}.txt"
+    if os.environ.get("SFTUI_GOLDEN") == "write":
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    assert text == file.read_text(encoding="utf-8"), f"{file.name} differs"
+
+
+def test_the_tallest_column_has_the_highest_count() -> None:
+    drawn = plain(column_lines([("a", 1), ("b", 9), ("c", 0)], 40)).splitlines()
+    step = 39 // 3
+    heights = [sum("█" in text[i * step : (i + 1) * step] for text in drawn) for i in range(3)]
+    assert heights[1] > heights[0] > heights[2] == 0
+
+
+def test_no_figures_and_small_counts_are_drawn() -> None:
+    empty = Figures(0, 0, 0, 0, 0, 0, 0, {}, {}, {}, (), {}, {}, {}, {}, (), (), GroupFigure("a", 0, ()), GroupFigure("b", 0, ()),
+                    GroupFigure("c", 0, ()), (), (), (), ())
+    assert plain(figure_lines(empty, 80)).startswith("0 rows")
+    assert "▌" in plain(bar_lines({"much": 10_000, "little": 1}, 80))
+    assert column_lines([], 80) == ()
