@@ -1,0 +1,254 @@
+"""Template surgery: `{% generation %}` tags tight around what the assistant says, proven to change nothing else.
+
+Nothing is guessed from the source. The template is rendered with marks on conversations whose answers are known
+(see `surgery_target`), so that every character names the place that wrote it; tags go around the places that
+wrote answers, and an expression that writes header, answer and more is split. Then the result is held against
+the original: the same text, the same refusals and a mask equal to the spans, on the probes and on every row.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from sftui.errors import SftuiError, TemplateError
+from sftui.model import Conversation, Kind
+from sftui.recipe import Render
+from sftui.templates import surgery_plan, surgery_write
+from sftui.templates.render import render
+from sftui.templates.surgery_target import Range, joined, probes, targets
+from sftui.templates.surgery_trace import read_back, with_marks
+from sftui.templates.surgery_tree import Tree, read_tree
+from sftui.templates.template import ChatTemplate, compile_template
+
+_NOON = datetime(2026, 1, 2, 12)
+_ROUNDS = 6
+_LEARN = 24
+"""Rows of the data to learn from at first, one for each order of roles; others are learnt from where a proof fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surgery:
+    """A template with generation tags, or why there is none.
+
+    `source` is the original's where `refused` says why. `proven` conversations render byte for byte the same with a mask
+    equal to the independent spans; `unproven` render the same but their spans are not known for sure; `raised` are
+    refused by both templates. `diff` is a unified diff.
+    """
+
+    source: str
+    proven: int
+    refused: str | None
+    diff: str
+    unproven: int = 0
+    raised: int = 0
+
+
+def add_generation_tags(
+    source: str, name: str, special_tokens: Mapping[str, str | list[str]], rows: Iterable[Conversation], *,
+    special_literals: Sequence[str] = (), options: Render | None = None,
+) -> Surgery:
+    """A template without generation tags → the same with tags around the assistant's answers and what ends them.
+
+    `rows` are gone through once, all of them; rows that are no chat are left out. `options` are the recipe's, for its
+    template arguments. TemplateError where the source itself cannot be parsed.
+    """
+    original = compile_template(source, name)
+    if original.has_generation_tag:
+        return _refused(source, "the template has generation tags already")
+    bench = _Bench(original, special_tokens, special_literals, options or Render())
+    chats = [one for one in rows if one.kind is Kind.CHAT and one.messages]
+    learn = [*probes(), *_one_of_each(chats)]
+    text = source.replace("\r\n", "\n").replace("\r", "\n")
+    end = "\n" if text.endswith("\n") else ""
+    try:
+        tree = read_tree(text.removesuffix("\n"))
+    except (ValueError, IndexError) as error:
+        return _refused(source, f"its source could not be taken apart: {error}")
+    reason = "no answer was found in any conversation"
+    for _ in range(_ROUNDS):
+        try:
+            made = bench.operate(tree, learn) + end
+        except surgery_plan.CannotTell as error:
+            return _refused(source, str(error))
+        try:
+            tagged = compile_template(made, name)
+        except TemplateError as error:
+            return _refused(source, f"with tags it is no valid template: {error.why or error.what}")
+        if not tagged.has_generation_tag:
+            return _refused(source, reason)
+        proof = bench.prove(tagged, [*probes(), *chats])
+        if proof.failed is None:
+            if not proof.proven:
+                return _refused(source, "for no conversation is it known for sure where the answers are")
+            return Surgery(made, proof.proven, None, _diff(source, made, name), proof.unproven, proof.raised)
+        reason = proof.reason
+        if any(one is proof.failed for one in learn):
+            break
+        learn.append(proof.failed)
+    return _refused(source, reason)
+
+
+def _refused(source: str, why: str) -> Surgery:
+    return Surgery(source, 0, why, "")
+
+
+def _one_of_each(chats: Sequence[Conversation]) -> list[Conversation]:
+    seen: dict[tuple[Any, ...], Conversation] = {}
+    for chat in chats:
+        seen.setdefault(tuple((one.role, bool(one.data.get("tool_calls"))) for one in chat.messages), chat)
+        if len(seen) >= _LEARN:
+            break
+    return list(seen.values())
+
+
+@dataclass(slots=True)
+class _Proof:
+    proven: int = 0
+    unproven: int = 0
+    raised: int = 0
+    failed: Conversation | None = None
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class _Bench:
+    """The original, and what is known about texts it rendered."""
+
+    original: ChatTemplate
+    special: Mapping[str, str | list[str]]
+    literals: Sequence[str]
+    options: Render
+    known: dict[int, tuple[str, tuple[Range, ...] | None] | str] = field(default_factory=dict)
+    kept: list[Conversation] = field(default_factory=list)
+
+    def operate(self, tree: Tree, learn: Sequence[Conversation]) -> str:
+        """The source with tags, as far as `learn` teaches where; CannotTell."""
+        sets: dict[int, int] = {}
+        conditions: dict[int, list[str]] = {}
+        for _ in range(3):
+            evidence = self._evidence(with_marks(tree, set(sets.values()), conditions), tree, learn)
+            if not sets:
+                sets = surgery_plan.split_sets(tree, evidence)
+                if sets:
+                    continue
+            plans, conflicts = surgery_plan.plan(tree, evidence, sets, conditions)
+            if not conflicts:
+                return surgery_write.written(tree, plans, sets)
+            if conditions:
+                leaf = tree.leaves[min(conflicts)]
+                line = tree.source.count("\n", 0, leaf.start) + 1
+                raise surgery_plan.CannotTell(f"line {line} writes now an answer, now something else, and no condition tells when")
+            conditions = self._harmless(tree, learn, set(sets.values()), conflicts, len(evidence))
+        raise surgery_plan.CannotTell("where it writes answers could not be told")
+
+    def _harmless(self, tree: Tree, learn: Sequence[Conversation], sets: set[int], leaves: set[int], wanted: int) -> dict[int, list[str]]:
+        """For each place the conditions that can be asked there: some raise for some conversations."""
+        every = {number: surgery_plan.wanted_conditions(tree, tree.leaves[number]) for number in leaves}
+        if len(self._evidence(with_marks(tree, sets, every), tree, learn)) == wanted:
+            return every
+        return {
+            number: [one for one in some if len(self._evidence(with_marks(tree, sets, {number: [one]}), tree, learn)) == wanted]
+            for number, some in every.items()
+        }
+
+    def _evidence(self, source: str, tree: Tree, learn: Sequence[Conversation]) -> list[surgery_plan.Evidence]:
+        marked = compile_template(source, self.original.name)
+        out = []
+        for chat in learn:
+            known = self.look(chat)
+            if isinstance(known, str) or known[1] is None:
+                continue
+            try:
+                text = self.text(marked, chat)[0]
+            except TemplateError:
+                continue
+            written = read_back(tree, text, known[0])
+            if written is not None:
+                out.append(surgery_plan.Evidence(written, known[1], chat.messages[-1].role == "assistant"))
+        return out
+
+    def text(self, template: ChatTemplate, chat: Conversation, *, prompt: bool = False) -> tuple[str, tuple[Range, ...]]:
+        variables = {**self.special, **self.options.kwargs, **chat.template_kwargs}
+        return template.text(
+            [one.data for one in chat.messages], tools=chat.tools, add_generation_prompt=prompt, variables=variables, now=_NOON)
+
+    def look(self, chat: Conversation) -> tuple[str, tuple[Range, ...] | None] | str:
+        """Text and answers of a conversation by the original, or its refusal in words."""
+        key = id(chat)
+        if key not in self.known:
+            self.kept.append(chat)
+            self.known[key] = self._look(chat)
+        return self.known[key]
+
+    def _look(self, chat: Conversation) -> tuple[str, tuple[Range, ...] | None] | str:
+        messages = [one.data for one in chat.messages]
+        try:
+            rendered = render(
+                chat, self.original, special_tokens=self.special, options=Render(kwargs=self.options.kwargs), prompt_messages=None,
+                special_literals=self.literals, now=_NOON)
+        except SftuiError as error:
+            return str(error)
+        variables = {**self.special, **self.options.kwargs, **chat.template_kwargs}
+
+        def draw(some: Sequence[Mapping[str, Any]]) -> str | None:
+            try:
+                return self.original.text(some, tools=chat.tools, variables=variables, now=_NOON)[0]
+            except TemplateError:
+                return None
+
+        return rendered.text, targets(rendered, messages, draw)
+
+    def prove(self, tagged: ChatTemplate, chats: Iterable[Conversation]) -> _Proof:
+        """Hold the tagged template against the original, until the first conversation where they differ."""
+        proof = _Proof()
+        for chat in chats:
+            known = self.look(chat)
+            try:
+                text, generation = self.text(tagged, chat)
+            except SftuiError as error:
+                if isinstance(known, str):
+                    proof.raised += 1
+                    continue
+                proof.failed, proof.reason = chat, f"with tags a conversation fails that did not: {error}"
+                return proof
+            if isinstance(known, str) or known[0] != text:
+                proof.failed, proof.reason = chat, "with tags a conversation renders to another text"
+            elif known[1] is None:
+                proof.unproven += 1
+            elif joined(generation) != known[1]:
+                proof.failed, proof.reason = chat, f"its mask would differ from the answers: {_apart(text, joined(generation), known[1])}"
+            elif not self._same_prompt(tagged, chat):
+                proof.failed, proof.reason = chat, "with tags the generation prompt renders otherwise"
+            else:
+                proof.proven += 1
+            if proof.failed is not None:
+                return proof
+        return proof
+
+    def _same_prompt(self, tagged: ChatTemplate, chat: Conversation) -> bool:
+        said = []
+        for template in (self.original, tagged):
+            try:
+                said.append(self.text(template, chat, prompt=True)[0])
+            except TemplateError as error:
+                said.append(str(error))
+        return said[0] == said[1]
+
+
+def _apart(text: str, mine: Sequence[Range], wanted: Sequence[Range]) -> str:
+    """The first stretch that only one of two masks covers, quoted."""
+    first = {k for start, end in mine for k in range(start, end)}
+    second = {k for start, end in wanted for k in range(start, end)}
+    odd = sorted(first ^ second)
+    end = next((k for k, at in enumerate(odd) if at != odd[0] + k), len(odd))
+    where = "too much" if odd[0] in first else "left out"
+    return f"{text[odd[0]:odd[0] + min(end, 40)]!r} would be {where}"
+
+
+def _diff(before: str, after: str, name: str) -> str:
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), f"{name} (before)", f"{name} (with generation tags)", lineterm="")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,111 @@
+"""What generation tags must cover, known without any tag: the answers and what ends them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from sftui.model import Conversation, Kind, Message, Part, Rendered
+from sftui.templates.marks import make_mark, slots_of
+
+Range = tuple[int, int]
+Draw = Callable[[Sequence[Mapping[str, Any]]], "str | None"]
+
+_CALL = {"type": "function", "id": "call00001", "function": {"name": "lookup", "arguments": {"city": "Ulm", "days": 2}}}
+_SECOND = {"type": "function", "id": "call00002", "function": {"name": "measure", "arguments": {"depth": "three"}}}
+_TEXT_CALL = {"type": "function", "id": "call00003", "function": {"name": "lookup", "arguments": "{\"city\": \"Bonn\"}"}}
+_TOOLS = [{"type": "function", "function": {
+    "name": "lookup", "description": "finds it", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+}}]
+
+
+def targets(rendered: Rendered, messages: Sequence[Mapping[str, Any]], draw: Draw) -> tuple[Range, ...] | None:
+    """Content and terminator of every assistant message in a rendered text, in order; None where they are not proven.
+
+    What the template writes by itself (an empty think block) is no answer. A turn of tool calls begins where a plain
+    answer in its place would: the spans count the opening of a call as header, but the model has to say it; so it
+    does the line breaks that are left of a thought.
+    """
+    if not rendered.exact:
+        return None
+    found: list[Range] = []
+    for number, message in enumerate(messages):
+        if message.get("role") != "assistant":
+            continue
+        mine = [span for span in rendered.spans if span.message == number and span.part in (Part.CONTENT, Part.TERMINATOR)]
+        if slots_of(message).says_something and not any(span.part is Part.CONTENT for span in mine):
+            return None
+        if len(mine) > 1 and mine[-1].part is Part.TERMINATOR and number + 1 < len(messages):
+            # Where the turn alone has no end, the next turn's header is what ends it (GLM): no tag in this one can hold it.
+            alone, said = draw(messages[: number + 1]), rendered.text[mine[-2].start:mine[-2].end].rstrip()
+            if alone is not None and said and alone.rstrip().endswith(said):
+                mine.pop()
+        if not mine:
+            continue
+        found += [(span.start, span.end) for span in mine]
+        calls = bool(message.get("tool_calls"))
+        if calls or "</think>" in str(message.get("content")):
+            start = _plain_start(rendered.text, messages, number, draw)
+            if start is None:
+                return None
+            if start < mine[0].start and (calls or not rendered.text[start:mine[0].start].strip()):
+                found.append((start, mine[0].start))
+    return joined(found)
+
+
+def _plain_start(text: str, messages: Sequence[Mapping[str, Any]], number: int, draw: Draw) -> int | None:
+    mark = make_mark(text, "s")
+    other = draw([*messages[:number], {"role": "assistant", "content": mark}, *messages[number + 1:]])
+    if other is None or mark not in other:
+        return None
+    before = other.partition(mark)[0]
+    return next((at for at, (a, b) in enumerate(zip(before, text)) if a != b), min(len(before), len(text)))
+
+
+def joined(ranges: Iterable[Range]) -> tuple[Range, ...]:
+    """The same characters in order, neighbours joined, empty ranges left out."""
+    out: list[Range] = []
+    for start, end in sorted(ranges):
+        if start >= end:
+            continue
+        if out and start <= out[-1][1]:
+            out[-1] = (out[-1][0], max(end, out[-1][1]))
+        else:
+            out.append((start, end))
+    return tuple(out)
+
+
+def probes() -> list[Conversation]:
+    """Conversations of every kind that templates tell apart; a template need not take all of them."""
+    user, other = {"role": "user", "content": "What is red?"}, {"role": "user", "content": "And what is blue?"}
+    system = {"role": "system", "content": "Be brief."}
+    first, second = {"role": "assistant", "content": "A rose is."}, {"role": "assistant", "content": "The sea\nis."}
+    result = {"role": "tool", "name": "lookup", "tool_call_id": "call00001", "content": "12 C"}
+    thought = {**first, "reasoning_content": "I think of flowers."}
+    inline = {"role": "assistant", "content": "<think>\nOf flowers.\n</think>\n\nA rose is."}
+
+    def call(*calls: Any, said: str | None = "") -> dict[str, Any]:
+        return {"role": "assistant", "content": said, "tool_calls": list(calls)}
+
+    def parts(role: str, *texts: str) -> dict[str, Any]:
+        return {"role": role, "content": [{"type": "text", "text": text} for text in texts]}
+
+    chats: list[list[dict[str, Any]]] = [
+        [user, first], [system, user, first], [user, first, other, second], [system, user, first, other, second, user, first],
+        [user], [user, first, other], [user, {"role": "assistant", "content": ""}],
+        [user, {"role": "assistant", "content": ""}, other, second], [user, thought], [user, thought, other, {**second, "reasoning_content": "Of water."}],
+        [user, inline], [user, inline, other, {"role": "assistant", "content": "<think>\nOf water.\n</think>\n\nThe sea is."}], [user, inline, other, second],
+        [user, {"role": "assistant", "content": "  A rose \n"}, other, {"role": "assistant", "content": "\n\nThe sea "}],
+        [user, call(_CALL), result, first], [user, call(_CALL), result, first, other, second], [user, call(_CALL)], [user, call(_CALL), result],
+        [user, call(_CALL, said="Let me see."), result, first], [user, call(_CALL, _SECOND), result, {**result, "content": "4 m"}, first],
+        [user, call(_CALL, _SECOND, said="Both."), result, first], [user, call(_CALL, said=None), result, first],
+        [user, call(_TEXT_CALL), result, first], [user, call(_TEXT_CALL, said=None), result, first, other, second],
+        [user, {**call(_CALL), "reasoning_content": "I must look."}, result, thought], [user, first, second], [user, first, other, call(_CALL), result, second],
+        [parts("user", "What is red?"), parts("assistant", "A rose is.")], [user, first, user, first, other],
+        [parts("system", "Be brief."), parts("user", "What", "is red?"), parts("assistant", "A rose", " is."), parts("user", "And blue?"), parts("assistant", "The sea.")],
+    ]
+    return [_chat(one, tools) for one in chats for tools in (None, _TOOLS)]
+
+
+def _chat(messages: Sequence[Mapping[str, Any]], tools: Any) -> Conversation:
+    return Conversation(Kind.CHAT, "messages", messages=tuple(Message(one) for one in messages), tools=tools)
