@@ -166,12 +166,12 @@ class Audit:
             self.finished = True
             self.found.add(self.checks.finish())
 
-    def figures(self) -> Figures:
-        """What is counted so far."""
+    def figures(self, packing: bool = True) -> Figures:
+        """What is counted so far; without packing in a few milliseconds, however many lengths there are."""
         return Figures(
             self.rows, self.tokenized, self.tokens, self.trained, self.received_rows, self.received_tokens, self.received_trained,
             dict(sorted(self.lengths.items())), quantiles(self.lengths, QUANTILES), dict(sorted(self.shares.items())),
-            tuple(self._limit(limit) for limit in LIMITS),
+            tuple(self._limit(limit, packing) for limit in LIMITS),
             _largest(self.by_role), dict(sorted(self.by_message.items())), _largest(self.by_special), _largest(self.by_part),
             self.drops.figures(), self.stops.figures(),
             _group("the same as an earlier row", self.checks.same), _group("an earlier prompt answered differently", self.checks.again),
@@ -180,8 +180,8 @@ class Audit:
             self.signatures.figures(), self.branches.figures(), self.finding_sets.figures(),
         )
 
-    def _limit(self, limit: int) -> LimitFigure:
-        packs, waste = best_fit(self.lengths, limit)
+    def _limit(self, limit: int, packing: bool) -> LimitFigure:
+        packs, waste = best_fit(self.lengths, limit) if packing else (None, None)
         return LimitFigure(limit, self.over[limit], self.cut[limit], self.trained_cut[limit], self.unlabelled[limit],
                            self.dropped_tokens[limit], self.dropped_trained[limit], packs, waste)
 

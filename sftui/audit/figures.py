@@ -16,7 +16,7 @@ class LimitFigure:
     """One length limit: what rows longer than it lose when cut on the right, or when dropped whole.
 
     `unlabelled` rows have trained tokens, but none before the limit. `packs` are the sequences of `limit` tokens
-    that best-fit-decreasing packing of the cut rows needs, `waste` the padding in them.
+    that best-fit-decreasing packing of the cut rows needs, `waste` the padding in them; None where not worked out.
     """
 
     limit: int
@@ -26,8 +26,8 @@ class LimitFigure:
     unlabelled: int
     tokens_dropped: int
     trained_dropped: int
-    packs: int
-    waste: int
+    packs: int | None
+    waste: int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ class _Running:
         progress, saved, kept = Progress(self.total), time.monotonic(), held is not None
         try:
             for told in self._steps():
-                progress.at(told.rows)
+                progress.at(told.rows, _speed(told))
                 if whole and time.monotonic() - saved > SAVE_EVERY and not told.done:
                     save_state(self.audit, key, folder)
                     saved, kept = time.monotonic(), True
@@ -121,6 +121,12 @@ class _Running:
         assert session.detected is not None
         task = Task(session.recipe, session.detected, self._first(), session.options.cache_dir, self.wanted, self.prompts)
         return audit_in_processes(audit, rows, task, self.jobs, total=lambda: self.total)
+
+
+def _speed(told: AuditProgress) -> str:
+    """Rows a second and the time left, as far as they are known."""
+    left = "" if told.left is None else f", {told.left:,.0f} s left" if told.left < 100 else f", {told.left / 60:,.0f} min left"
+    return f", {told.rate:,.0f}/s{left} " if told.rate else ""
 
 
 def _prompts(options: OpenOptions, evaluation: str, trained: Session) -> frozenset[int]:

@@ -29,15 +29,15 @@ class Progress:
         self._told = time.monotonic()
         self._live = sys.stderr.isatty()
 
-    def at(self, done: int) -> None:
-        """Tell, at most four times a second."""
+    def at(self, done: int, more: str = "") -> None:
+        """Tell, at most four times a second; `more` stands behind the count."""
         if not self._live or time.monotonic() - self._told < 0.25:
             return
         self._told = time.monotonic()
         share = f" of {self._total:,} ({done * 100 // self._total} %)" if self._total else ""
-        click.echo(f"\r{done:,} rows{share} ", err=True, nl=False)
+        click.echo(f"\r{done:,} rows{share}{more} ", err=True, nl=False)
 
     def end(self) -> None:
         """Take the line away."""
         if self._live:
-            click.echo("\r" + " " * 60 + "\r", err=True, nl=False)
+            click.echo("\r" + " " * 79 + "\r", err=True, nl=False)

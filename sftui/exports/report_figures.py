@@ -75,7 +75,7 @@ def _limits(figures: Figures) -> str:
         (f"{one.limit:,}", per(one.over, figures.tokenized), per(one.tokens_dropped, figures.tokens), per(one.trained_dropped, figures.trained))
         for one in figures.limits))
     pack = table("Packing rows, cut at the limit, best fit first", ("Limit", "Sequences", "Padding in them"), (
-        (f"{one.limit:,}", f"{one.packs:,}", per(one.waste, one.packs * one.limit)) for one in figures.limits))
+        (f"{one.limit:,}", f"{one.packs:,}", per(one.waste or 0, one.packs * one.limit)) for one in figures.limits if one.packs is not None))
     return cut + drop + pack
 
 

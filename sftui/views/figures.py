@@ -116,7 +116,7 @@ def _limits(figures: Figures) -> Iterator[Line]:
     for one in figures.limits:
         yield line(
             (f"{one.limit:>7,}", Role.KEY), f" {one.over:>10,}", f" {short(one.trained_cut):>10} {100 * one.trained_cut / trained:>5.1f} %",
-            f" {one.unlabelled:>9,}", f" {100 * one.trained_dropped / trained:>11.1f} %", f" {one.packs:>9,}")
+            f" {one.unlabelled:>9,}", f" {100 * one.trained_dropped / trained:>11.1f} %", f" {'…' if one.packs is None else format(one.packs, ','):>9}")
 
 
 def _groups(groups: Sequence[GroupFigure]) -> Iterator[Line]:

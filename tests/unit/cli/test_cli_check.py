@@ -235,3 +235,23 @@ def test_explain_lists_and_explains(sftui: Sftui) -> None:
     assert one.code == 0 and one.out.startswith("LAB001") and "What repairs it:" in one.out
     wrong = sftui("explain", "LAB0001")
     assert wrong.code == 2 and "LAB001" in wrong.err
+
+
+def test_waivers_of_the_recipe_take_findings_away(sftui: Sftui, dirty: Path, tmp_path: Path) -> None:
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text("preset: hf-trainer\nwaivers:\n- {code: CON001, rows: 1, reason: looked at}\n- {code: INJ001, rows: [0, 1], reason: other rows}\n")
+    done = check(sftui, dirty, "--recipe", recipe, "--format", "json", "--select", "CON001,INJ001")
+    assert set(codes(done)) == {"INJ001"} and json.loads(done.out)["counts"]["waived"] == 1
+
+
+def test_a_report_is_one_page_with_every_finding_escaped(sftui: Sftui, tmp_path: Path) -> None:
+    hostile = "<script>alert(1)</script>\x1b[31m\u202e\ud800"
+    path = lines(tmp_path / "rows.jsonl", chat(("user", hostile), ("assistant", " yes ")), chat((hostile, "x"), ("assistant", "y")),
+                 chat(("user", "</div><script>Hello"), ("assistant", " yes </div><script>")))
+    out = tmp_path / "report.html"
+    done = sftui("report", path, "-t", "builtin:chatml", "-o", out)
+    text = out.read_text(encoding="utf-8")
+    assert done.code == 0 and text.startswith("<!DOCTYPE html>")
+    assert "<script" not in text and "&lt;script&gt;" in text and not any(char in text for char in "\x1b\u202e")
+    assert 'class="tokens"' in text and "CON004" in text and "http-equiv" in text and "http://" not in text and "https://" not in text
+    assert sftui("report", path, "-t", "builtin:chatml", "-o", out).code == 2
