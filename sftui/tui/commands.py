@@ -126,6 +126,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("pane.raw", ("O r",), "raw row", "Shows the row as it is stored.", "Look"),
     Command("boundary", ("b",), "prompt boundary", "The prompt tokenized alone against the whole, where they part.", "Look"),
     Command("batch", ("B",), "batch", "The next rows as the collator pads them; 8B for eight.", "Look", counted=True),
+    Command("packs", ("P",), "packs", "The rows from here on as the trainer packs them: documents, borders, waste.", "Look"),
     Command("findings", ("f",), "findings", "What is wrong with this row and with the set-up.", "Look"),
     Command("compare", ("C",), "compare", "The row under a second recipe, preset or template, and what differs over the dataset.", "Look"),
     Command("compare.pick", ("=",), "compare with another", "Picks another second recipe.", "Look"),

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from sftui.model import Batch, Inspection, Problem
+from sftui.model import Inspection
+from sftui.tui.batch_commands import BATCH, PACKS
 from sftui.tui.commands import DOCUMENT, FINDINGS, LIST, RECIPE, TOKENS
 from sftui.tui.compare_commands import VIEW as COMPARE
 from sftui.tui.dialogs import Dialog
 from sftui.tui.line_view import LineView
 from sftui.tui.row_commands import MOVES
-from sftui.views import Action, Line, Role, line, token_lines, wrap
-from sftui.workspace import events as ev
+from sftui.views import Action, Line, Role, line, token_lines
 
 if TYPE_CHECKING:
     from sftui.tui.main_screen import MainScreen
 
 CYCLE = ("conversation", "rendered text", "raw row", None)
-BATCH = "batch"
 STILL = {
     Action.NEXT_CHANGE: "the mask does not change after this token", Action.PREVIOUS_CHANGE: "the mask does not change before this token",
     Action.NEXT_MESSAGE: "no message begins after this token", Action.PREVIOUS_MESSAGE: "no message begins before this token",
@@ -33,9 +32,6 @@ class LookCommands:
         self.screen = screen
         self.recipe_open = False
         self.open_view: str | None = None
-        self.batch: Batch | None = None
-        self.batch_problem: Problem | None = None
-        self.batch_rows = 0
 
     def handlers(self) -> dict[str, Callable[[int | None], None]]:
         pane = self.screen.document
@@ -54,7 +50,7 @@ class LookCommands:
             "pane.cycle": lambda n: self.cycle(),
             "pane.conversation": lambda n: self.open("conversation"), "pane.rendered": lambda n: self.open("rendered text"),
             "pane.raw": lambda n: self.open("raw row"), "boundary": lambda n: self.open("prompt boundary"),
-            "batch": lambda n: self.open_batch(n), "recipe": lambda n: self.toggle_recipe(),
+            "recipe": lambda n: self.toggle_recipe(),
             "list.toggle": lambda n: self.toggle_list(),
             "pane.next": lambda n: self.next_pane(1), "pane.previous": lambda n: self.next_pane(-1),
             "close": lambda n: self.close(),
@@ -155,50 +151,12 @@ class LookCommands:
         name = self.open_view
         if name in (FINDINGS, COMPARE):
             (self.screen.findings_commands if name == FINDINGS else self.screen.compare_commands).show(keep)
-        elif name == BATCH:
-            if self.batch is None or self.batch.rows[:1] != (self.screen.status.row,):
-                self._ask_batch()
-            self.screen.document.show(BATCH, self._batch_lines, keep=keep)
+        elif name in (BATCH, PACKS):
+            self.screen.batch_commands.show(name, keep)
         elif inspection is None:
             self.screen.document.show(name, lambda width: (line(("the row is not here yet", Role.DIM)),), keep=keep)
         else:
             self.screen.document.show(name, lambda width: view_lines(name, inspection, width), keep=keep)
-
-    def open_batch(self, rows: int | None) -> None:
-        """The next rows as one padded rectangle; a count says how many."""
-        size = self.screen.workspace.recipe.batch.size
-        if self.open_view == BATCH and rows is None:
-            self.close_view()
-            return
-        self.batch_rows = min(rows or size, 1024)
-        self.batch = None
-        if self.open_view != BATCH:
-            self.open(BATCH)
-        else:
-            self.show_view()
-
-    def _ask_batch(self) -> None:
-        self.batch, self.batch_problem = None, None
-        self.screen.workspace.request_batch(self.screen.status.row, self.batch_rows)
-
-    def _batch_lines(self, width: int) -> tuple[Line, ...]:
-        if self.batch_problem is not None:
-            return wrap(line((f"✗ {self.batch_problem.sentence()}", Role.ERROR)), width)
-        if self.batch is None:
-            return (line((f"collating {self.batch_rows} rows …", Role.DIM)),)
-        from sftui.views import batch_lines
-
-        ignore = self.screen.workspace.recipe.mask.ignore_index
-        return (*batch_lines(self.batch, width, ignore_index=ignore), (), line((" 8B shows eight rows; ] and [ move on", Role.DIM)))
-
-    def on_batch(self, event: ev.BatchReady) -> None:
-        self.batch, self.batch_problem = event.batch, event.problem
-        if self.open_view == BATCH:
-            self.screen.document.show(BATCH, self._batch_lines, keep=True)
-
-    def on_recipe(self) -> None:
-        """What was made with another recipe is no longer true; the workspace answers again."""
-        self.batch = None if self.open_view != BATCH else self.batch
 
     def toggle_recipe(self) -> None:
         """Opens the recipe and gives it the keys; closes it where it has them."""

@@ -17,6 +17,7 @@ from textual.message import Message
 from textual.screen import Screen
 
 from sftui.tui.bars import Bar, Status, footer_cells, message_cells, status_cells
+from sftui.tui.batch_commands import BatchCommands
 from sftui.tui.commands import DOCUMENT, FINDINGS, LIST, RECIPE, TOKENS
 from sftui.tui.compare_commands import CompareCommands
 from sftui.tui.copy_commands import CopyCommands
@@ -105,12 +106,13 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.look_commands = LookCommands(self)
         self.findings_commands = FindingsCommands(self)
         self.compare_commands = CompareCommands(self)
+        self.batch_commands = BatchCommands(self)
         self.recipe_commands = RecipeCommands(self)
         self.copy_commands = CopyCommands(self)
         self.own_commands = OwnCommands(self)
         self.handlers: dict[str, Callable[[int | None], None]] = {
             **self.row_commands.handlers(), **self.search_commands.handlers(), **self.look_commands.handlers(),
-            **self.findings_commands.handlers(), **self.compare_commands.handlers(),
+            **self.findings_commands.handlers(), **self.compare_commands.handlers(), **self.batch_commands.handlers(),
             **self.recipe_commands.handlers(), **self.copy_commands.handlers(), **self.own_commands.handlers(),
         }
 
@@ -226,8 +228,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
             self.row_commands.on_event(event)
         elif isinstance(event, ev.RecipeChanged):
             self.recipe_commands.on_changed()
-        elif isinstance(event, ev.BatchReady):
-            self.look_commands.on_batch(event)
+        elif isinstance(event, ev.BatchReady | ev.PacksReady):
+            self.batch_commands.on_answer(event)
         elif isinstance(event, ev.SearchFound):
             self.search_commands.on_found(event)
         elif isinstance(event, ev.FindingsReady):

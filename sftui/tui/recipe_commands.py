@@ -128,7 +128,7 @@ class RecipeCommands:
         screen.recipe.repaint()
         screen.rows.forget()
         screen.set_status(rule=f"{recipe.preset} {recipe.mask.rule}")
-        screen.look_commands.on_recipe()
+        screen.batch_commands.on_recipe()
         if screen.context == RECIPE:
             screen.update_detail()
 

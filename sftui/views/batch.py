@@ -150,6 +150,7 @@ def pack_lines(pack: Pack, width: int, *, ignore_index: int = IGNORE_INDEX) -> t
         text = (
             f"document {index:<4} {start:>{digits},}…{end - 1:<{digits},} {end - start:>{digits},} tokens "
             f"{count:>{digits},} trained{_positions(pack, start, end)}"
+            f"  first {TRAINED if _trained(pack.labels[start], ignore_index) else MASKED}"
         )
         lines.append(crop(line((text, Role.PLAIN)), width))
     lines.append(())

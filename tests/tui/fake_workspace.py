@@ -19,7 +19,9 @@ from sftui.model import (
     Kind,
     Labels,
     Message,
+    Pack,
     Part,
+    Problem,
     Reason,
     RecipeChange,
     Rendered,
@@ -242,6 +244,31 @@ class FakeWorkspace:
         ticket, index = self.last["findings"]
         setup = (Finding("EOS008", Severity.INFO, "⏎ behind the stop token is trained", rows=(4,)),)
         return ev.FindingsReady(ticket, self.version, index, self.findings(index), setup)
+
+    def request_packs(self, start: int) -> int:
+        ticket = self.ticket(ev.PacksReady)
+        self.asked.append(("packs", start))
+        if self.recipe.pack.strategy == "none":
+            self.send(ev.PacksReady(ticket, self.version, problem=Problem("the recipe does not pack", "", "set pack.strategy")))
+            return ticket
+        packs = []
+        for first in range(start, min(start + 6, self.rows), 2):
+            ids, labels, documents, positions = (), (), [], ()
+            for index in range(first, min(first + 2, self.rows)):
+                example = self.make(index).example
+                assert example is not None
+                documents.append((index, len(ids), len(ids) + len(example.input_ids)))
+                ids, labels = ids + example.input_ids, labels + example.labels
+                positions += tuple(range(len(example.input_ids)))
+            packs.append(Pack(tuple(documents), ids, labels, positions))
+        longest = max(len(pack.input_ids) for pack in packs)
+        batch = Batch(
+            tuple(range(len(packs))), tuple(len(p.input_ids) for p in packs),
+            tuple(p.input_ids + (0,) * (longest - len(p.input_ids)) for p in packs),
+            tuple(p.labels + (-100,) * (longest - len(p.labels)) for p in packs), None,
+        )
+        self.send(ev.PacksReady(ticket, self.version, tuple(packs), batch, 6))
+        return ticket
 
     def request_comparison(self, index: int, recipe: Recipe) -> int:
         ticket = self.ticket(ev.ComparisonReady)
