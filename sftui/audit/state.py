@@ -32,7 +32,7 @@ def state_key(context: Context, paths: Sequence[str], *more: object) -> str:
 def save_state(audit: Audit, key: str, folder: Path) -> None:
     """Keep an audit, whole or not at all; a cache that cannot be written costs only the resuming."""
     with contextlib.suppress(OSError):
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=folder, suffix=".part")
         try:
             with os.fdopen(handle, "wb") as file:

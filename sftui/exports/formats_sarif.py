@@ -18,7 +18,7 @@ LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "
 
 
 def as_sarif(checked: Checked) -> str:
-    """One run; a result for each finding kept in full, with the fingerprint that a baseline compares."""
+    """One run; a result for each of the first hundred findings of a code, the counts of all in `properties`."""
     return json.dumps(as_log(checked), ensure_ascii=True, indent=1) + "\n"
 
 
@@ -35,7 +35,8 @@ def as_log(checked: Checked) -> dict[str, Any]:
                                 "rules": [_rule(code) for code in codes]}},
             "columnKind": "unicodeCodePoints",
             "results": [_result(checked, one, codes) for one in findings_in_order(checked)],
-            "properties": {"preset": checked.recipe.preset, "tokenizer": checked.tokenizer.name, "rows": checked.audit.rows},
+            "properties": {"preset": checked.recipe.preset, "tokenizer": checked.tokenizer.name, "rows": checked.audit.rows,
+                           "counts": {one.code: one.count for one in checked.audit.found.ordered()}},
         }],
     }
 

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from sftui.exports.report_model import Checked
+from sftui.exports.report_model import Checked, counted, counted_word
 from sftui.findings import CODES, Severity
 from sftui.text import visible
 
@@ -71,14 +71,9 @@ def _finding(checked: Checked, found: FoundFinding, width: int) -> Iterator[str]
 
 def summary(checked: Checked) -> str:
     """The last line: how many findings of each severity, over how many rows."""
-    found = checked.audit.found
-    parts = [f"{found.severities[severity]:,} {word}" for severity, word in (
-        (Severity.ERROR, "errors"), (Severity.WARNING, "warnings"), (Severity.INFO, "infos"))]
-    for count, word in ((found.waived, "waived"), (found.known, "known from the baseline")):
-        if count:
-            parts.append(f"{count:,} {word}")
     some = "" if checked.complete else " looked at"
-    return f"{', '.join(parts)} in {checked.audit.rows:,} rows{some} · {checked.recipe.preset} · {visible(checked.tokenizer.name)}"
+    rows = counted_word(checked.audit.rows, "row")
+    return f"{counted(checked)} in {rows}{some} · {checked.recipe.preset} · {visible(checked.tokenizer.name)}"
 
 
 def _wrapped(text: str, width: int, later: str, first: str = "") -> list[str]:

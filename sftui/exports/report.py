@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from sftui.exports.report_figures import figure_sections
 from sftui.exports.report_findings import finding_sections
 from sftui.exports.report_markup import safe
-from sftui.exports.report_model import Checked
+from sftui.exports.report_model import Checked, counted
 from sftui.exports.report_style import STYLE
-from sftui.findings import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +47,6 @@ def _page(checked: Checked, sections: Sequence[Section]) -> Iterator[str]:
 
 
 def _summary(checked: Checked) -> str:
-    found = checked.audit.found
     figures = checked.audit
     share = f" ({100 * figures.trained / figures.tokens:.1f} %)" if figures.tokens else ""
     facts = [
@@ -58,9 +56,7 @@ def _summary(checked: Checked) -> str:
         ("Template", checked.template or "none"),
         ("Tokens", f"{figures.tokens:,}, {figures.trained:,} trained{share}"),
         ("Reach the trainer", f"{figures.received_rows:,} rows, {figures.received_tokens:,} tokens, {figures.received_trained:,} trained"),
-        ("Findings", f"{found.severities[Severity.ERROR]:,} errors, {found.severities[Severity.WARNING]:,} warnings, "
-                     f"{found.severities[Severity.INFO]:,} infos" + (f", {found.waived:,} waived" if found.waived else "")
-                     + (f", {found.known:,} known from the baseline" if found.known else "")),
+        ("Findings", counted(checked)),
     ]
     rows = "".join(f"<div><dt>{safe(name)}</dt><dd>{safe(value)}</dd></div>" for name, value in facts)
     notes = "".join(f"<li>{safe(note)}</li>" for note in dict.fromkeys(checked.notes))

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from sftui.exports.report_markup import safe, table
 from sftui.exports.report_model import Checked, Look
 from sftui.exports.report_tokens import LEGEND, token_box
-from sftui.findings import CODES, Severity
+from sftui.findings import CODES, Finding, Severity
 
 if TYPE_CHECKING:
     from sftui.audit import FoundCode, FoundFinding
+
+    Place = tuple[str, int | None, int | None, tuple[int, int] | None]
 
 MARKS = {Severity.ERROR: "✗ error", Severity.WARNING: "! warning", Severity.INFO: "· info"}
 SHOWN = 3
@@ -26,15 +28,19 @@ def finding_sections(checked: Checked) -> Iterator[tuple[str, str, str]]:
         return
     overview = table("What was found", ("Code", "Severity", "What", "Times"), (
         (one.code, one.severity.value, CODES[one.code].title, f"{one.count:,}") for one in codes), plain=3)
-    looks = {(look.found.fingerprint, look.found.finding.tokens): look for look in checked.looks}
+    looks = {_place(look.found.finding): look for look in checked.looks}
     yield "findings", "Findings", overview + (LEGEND if looks else "") + "".join(_code(checked, one, looks) for one in codes)
 
 
-def _code(checked: Checked, one: FoundCode, looks: dict[tuple[str, tuple[int, int] | None], Look]) -> str:
+def _place(finding: Finding) -> Place:
+    return finding.code, finding.row, finding.message, finding.tokens
+
+
+def _code(checked: Checked, one: FoundCode, looks: Mapping[Place, Look]) -> str:
     entry = CODES[one.code]
     head = (f'<h3 id="{one.code}"><span class="sev {one.severity.value}">{MARKS[one.severity]}</span> '
             f"{one.code}: {safe(entry.title)}</h3>\n<p>{safe(entry.explanation)}</p>\n")
-    body = "".join(_finding(checked, found, looks.get((found.fingerprint, found.finding.tokens))) for found in one.kept[:SHOWN])
+    body = "".join(_finding(checked, found, looks.get(_place(found.finding))) for found in one.kept[:SHOWN])
     left = one.count - min(SHOWN, len(one.kept))
     if left:
         rows = ", ".join(map(str, one.rows[SHOWN : SHOWN + 20]))

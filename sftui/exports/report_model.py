@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sftui.findings import CODES, Finding
+from sftui.findings import CODES, Finding, Severity
 
 if TYPE_CHECKING:
     from sftui.audit import Audit, FoundFinding
@@ -66,6 +66,21 @@ def _split(where: str) -> tuple[str, str, int | None]:
     head, _, number = where.rpartition(" ")
     title, _, word = head.rpartition(" ")
     return (title, word, int(number)) if number.isdigit() else (where, "", None)
+
+
+def counted(checked: Checked) -> str:
+    """`2 errors, 1 warning, no infos, 3 waived`."""
+    found = checked.audit.found
+    parts = [counted_word(found.severities[severity], severity.value) for severity in Severity]
+    for count, word in ((found.waived, "waived"), (found.known, "known from the baseline")):
+        if count:
+            parts.append(f"{count:,} {word}")
+    return ", ".join(parts)
+
+
+def counted_word(count: int, word: str) -> str:
+    """`no rows`, `1 row`, `1,200 rows`."""
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s" if count else f"no {word}s"
 
 
 def findings_in_order(found: Checked) -> Iterator[FoundFinding]:

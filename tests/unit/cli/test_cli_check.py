@@ -50,7 +50,7 @@ def codes(done: Any) -> dict[str, int]:
 def test_a_clean_file_ends_with_0(sftui: Sftui, clean: Path) -> None:
     done = check(sftui, clean)
     assert done.code == 0
-    assert done.out.endswith("in 1 rows · hf-trainer · builtin:chatml\n") and "0 errors, 0 warnings" in done.out
+    assert done.out.endswith("in 1 row · hf-trainer · builtin:chatml\n") and "no errors, no warnings, " in done.out
 
 
 def test_findings_name_file_line_row_and_key(sftui: Sftui, dirty: Path) -> None:
