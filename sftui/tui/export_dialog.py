@@ -21,11 +21,18 @@ TARGETS = (
 
 
 def targets(preset: str) -> tuple[tuple[str, str], ...]:
-    """What may be written; for a trainer with a config of its own that too."""
+    """What may be written: the recipe, a script, the trainer's own config, and the configs of the others."""
     from sftui.exports.plan import HAND_WRITTEN
+    from sftui.trainers import preset_names
 
     name = preset.partition("@")[0]
-    return TARGETS if name in HAND_WRITTEN else (*TARGETS, (preset, f"the config of {name}, corrected"))
+    own = () if name in HAND_WRITTEN else ((preset, f"the config of {name}, corrected"),)
+    newest = {other.partition("@")[0]: other for other in reversed(preset_names())}
+    others = (
+        (newest[other], f"converted to {other}'s config; says what it cannot express")
+        for other in dict.fromkeys(one.partition("@")[0] for one in preset_names()) if other not in (*HAND_WRITTEN, name)
+    )
+    return (*TARGETS, *own, *others)
 
 
 class ExportDialog:
@@ -56,8 +63,18 @@ class ExportDialog:
             f"export to {folder}: nothing is written yet", lambda width: plan_lines(plan, width),
             screen.keymap, screen.look, offer=f"{verb} · ",
         )
-        screen.app.push_screen(dialog, lambda answer: self._write(plan) if answer is not None else screen.say("nothing was written", Role.DIM))
+        screen.app.push_screen(dialog, lambda answer: self._answered(plan, target, answer is not None))
         return None
+
+    def _answered(self, plan: ExportPlan, target: str, wanted: bool) -> None:
+        screen = self.screen
+        if wanted:
+            self._write(plan)
+        else:
+            screen.say("nothing was written", Role.DIM)
+        if plan.converted is not None:
+            screen.compare_commands.other, screen.compare_commands.name = plan.converted, f"as {target}"
+            screen.say(f"{screen.said} · C compares the labels here with those of {target}", screen.said_role)
 
     def _write(self, plan: ExportPlan) -> None:
         try:

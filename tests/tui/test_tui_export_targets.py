@@ -1,0 +1,33 @@
+"""The export dialog offers every trainer's config, and what was converted can be compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fake_workspace import FakeWorkspace
+from tui_driver import running
+
+from sftui.recipe import changed
+from sftui.trainers import preset
+from sftui.tui.export_dialog import targets
+
+
+def test_every_trainer_with_a_config_is_offered_once() -> None:
+    names = [name for name, _ in targets("trl@1.14")]
+    assert names[:3] == ["recipe", "preprocess", "trl@1.14"]
+    assert [name.partition("@")[0] for name in names[3:]] == ["axolotl", "llamafactory", "unsloth", "torchtune"]
+    assert "trl" in {name.partition("@")[0] for name, _ in targets("hf-trainer")}
+
+
+@pytest.mark.parametrize("down", [2, 3, 4, 5, 6])
+async def test_a_config_is_shown_before_it_is_written(tmp_path: Path, down: int) -> None:
+    recipe = changed(preset("trl@1.16"), "tokenizer.name", "builtin:chatml")
+    async with running((80, 24), FakeWorkspace(recipe=recipe)) as driven:
+        await driven.press("x", *("j" * down), "enter")
+        await driven.press("ctrl+u", "ctrl+k", *str(tmp_path), "enter")
+        assert not list(tmp_path.iterdir()), driven.said
+        await driven.press("y")
+        assert list(tmp_path.iterdir()) and "wrote" in driven.said, driven.said
+        if down > 2:
+            assert driven.main.compare_commands.other is not None and "C compares" in driven.said
