@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -71,6 +72,7 @@ class SftuiApp(App[None], inherit_bindings=False):
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(number, self.exit, None, 128 + number)
         self.app_resume_signal.subscribe(self, lambda app: self._resumed())
+        self.call_after_refresh(collect_again)
 
     def use_theme(self, name: str) -> None:
         self.theme = f"sftui-{name}"
@@ -98,6 +100,12 @@ class SftuiApp(App[None], inherit_bindings=False):
     def _tell_mouse(self) -> None:
         for mode in ("1000", "1003", "1015", "1006"):
             self.write_to_terminal(f"\x1b[?{mode}{'h' if self.mouse_on else 'l'}")
+
+
+def collect_again() -> None:
+    """Garbage is collected from the first paint on; what start-up made stays for good and is not looked through."""
+    gc.freeze()
+    gc.enable()
 
 
 def default_theme(environment: os._Environ[str]) -> str:

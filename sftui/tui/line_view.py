@@ -13,7 +13,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.cache import LRUCache
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
@@ -53,6 +53,7 @@ class LineView(Widget, can_focus=False, inherit_bindings=False):
         self.left = 0
         self.strips: LRUCache[Line, Strip] = LRUCache(STRIPS)
         self._shown: list[Line] = []
+        self._drawn_for = Size(0, 0)
 
     # — what a subclass says —
 
@@ -86,6 +87,12 @@ class LineView(Widget, can_focus=False, inherit_bindings=False):
                     regions.append(Region(start, y, end - start, 1))
         if regions:
             self.refresh(*regions)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Textual paints a new pane before it tells it its size; the first paint shows what is in it all the same."""
+        if not self._drawn_for:
+            self._lay_out()
+        return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
@@ -142,16 +149,23 @@ class LineView(Widget, can_focus=False, inherit_bindings=False):
     # — events —
 
     def on_resize(self, event: events.Resize) -> None:
-        self.draw_anew()
+        if self.size != self._drawn_for:
+            self.draw_anew()
 
     def on_show(self, event: events.Show) -> None:
-        self.draw_anew()
+        """Shown again: what has changed while it was hidden."""
+        self.resized()
+        self.repaint()
 
     def draw_anew(self) -> None:
-        """Lays out and draws everything: another size, or shown again."""
+        """Lays out and draws everything."""
+        self._lay_out()
+        self.refresh()
+
+    def _lay_out(self) -> None:
+        self._drawn_for = self.size
         self.resized()
         self._shown = self.visible_lines()
-        self.refresh()
 
     def resized(self) -> None:
         """The pane has another size: lay out again; the repaint follows."""
