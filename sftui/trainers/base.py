@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sftui import labels as label_rules
 from sftui.errors import RecipeError, TemplateError
 from sftui.model import (
     IGNORE_INDEX,
@@ -28,12 +27,12 @@ from sftui.model import (
 )
 from sftui.model import Part as PartOf
 from sftui.recipe import Recipe
-from sftui.trainers.config import OpenedConfig, WrittenConfig
 
 if TYPE_CHECKING:
     from sftui.conversations import Detected
     from sftui.templates import ChatTemplate
     from sftui.tokens import LoadedTokenizer
+    from sftui.trainers.config import OpenedConfig, WrittenConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +139,8 @@ class Trainer:
         self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
         """Labels with a reason each; tokens come back changed only where the trainer changes ids."""
+        from sftui import labels as label_rules
+
         if shaped.dropped is not None:
             return tokens, dropped_labels(tokens, shaped.dropped)
         return tokens, label_rules.label(tokens, rendered, shaped.conversation, recipe)
@@ -148,11 +149,15 @@ class Trainer:
         self, tokens: Tokens, labels: Labels, shaped: Shaped, recipe: Recipe, tools: Toolbox
     ) -> tuple[Example, ...]:
         """What the trainer stores for the row: none where it is dropped, several where it splits rows."""
+        from sftui import labels as label_rules
+
         made = label_rules.example(tokens, labels, recipe, stored_attention(shaped.conversation, len(tokens)))
         return (made,) if made is not None else ()
 
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
         """The rectangle the trainer's collator makes of examples; RecipeError where it cannot be padded."""
+        from sftui import labels as label_rules
+
         pad_id, note = pad_token_id(recipe, tools)
         return label_rules.collate(
             examples, rows, recipe.batch, pad_id=pad_id, padding_side=tools.tokenizer.facts.padding_side,
