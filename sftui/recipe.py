@@ -30,6 +30,8 @@ FORMATS = (
 
 @dataclass(frozen=True, slots=True)
 class Data:
+    """How a row of the dataset becomes a conversation."""
+
     format: str = knob("auto", "how a row is read", choices=FORMATS)
     fields: Mapping[str, str] = knob({}, "our name → the dataset's column (messages, prompt, completion, text, instruction, input, output, history, system, tools, template_kwargs, input_ids, labels)")
     message_keys: Mapping[str, str] = knob({}, "our name → the message's key (role, content, reasoning, train_flag, train_detail, weight)")
@@ -43,6 +45,8 @@ class Data:
 
 @dataclass(frozen=True, slots=True)
 class Tokenizer:
+    """Which tokenizer, and the special tokens set on it."""
+
     name: str | None = knob(None, "Hub name, folder, tokenizer.json, .gguf or builtin:NAME")
     revision: str | None = knob(None, "branch, tag or commit of a Hub tokenizer")
     eos_token: str | None = knob(None, "replaces the tokenizer's EOS token")
@@ -52,6 +56,8 @@ class Tokenizer:
 
 @dataclass(frozen=True, slots=True)
 class Render:
+    """How a conversation becomes text."""
+
     template: str = knob("tokenizer", "tokenizer, file:PATH, builtin:NAME, or a trainer's own registry as NAME/TEMPLATE")
     mask_template: str = knob("same", "the template that draws the mask", choices=("same", "trl_training"))
     kwargs: Mapping[str, Any] = knob({}, "extra variables for the chat template, e.g. enable_thinking")
@@ -61,6 +67,8 @@ class Render:
 
 @dataclass(frozen=True, slots=True)
 class Tokenize:
+    """How the text becomes ids, and where BOS and EOS come from."""
+
     mode: str = knob("prompt_and_full", "what is tokenized in one go", choices=("whole", "prompt_and_full", "per_part"))
     add_special_tokens: bool = knob(False, "the tokenizer adds its own BOS/EOS to the rendered text")
     bos: str = knob("keep", "what happens to the BOS text of the template", choices=("keep", "strip_text", "drop_second"))
@@ -69,6 +77,8 @@ class Tokenize:
 
 @dataclass(frozen=True, slots=True)
 class Mask:
+    """Which tokens are trained."""
+
     rule: str = knob("completion", "which tokens are trained", choices=("auto", "all", "completion", "assistant", "generation_tag", "turn_content", "turn_full", "parts", "markers", "segments", "given"))
     boundary: str = knob("prompt_length", "where a completion begins", choices=("prompt_length", "common_prefix"))
     prompt: str = knob("last_assistant", "what counts as the prompt of a conversation", choices=("last_assistant", "column"))
@@ -84,6 +94,8 @@ class Mask:
 
 @dataclass(frozen=True, slots=True)
 class Length:
+    """What happens to long, short and unlabelled rows."""
+
     max: int | None = knob(None, "longest row in tokens; null: no limit", minimum=1)
     over: str = knob("cut_right", "what happens to a longer row", choices=("cut_right", "cut_left", "drop", "split", "proportional", "error"))
     coerce_last_to_eos: bool = knob(False, "the last token of a cut row becomes EOS")
@@ -93,6 +105,8 @@ class Length:
 
 @dataclass(frozen=True, slots=True)
 class Pack:
+    """How rows are joined into one sequence."""
+
     strategy: str = knob("none", "how rows are packed into one sequence", choices=("none", "bfd", "bfd_split", "wrapped", "multipack", "knapsack", "neat", "sequential"))
     isolate: bool = knob(False, "documents of a pack do not attend to each other")
     group: int = knob(1000, "rows packed together at a time", minimum=1)
@@ -100,6 +114,8 @@ class Pack:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
+    """How rows become a rectangle."""
+
     size: int = knob(4, "rows in a batch", minimum=1)
     pad_side: str = knob("tokenizer", "where padding goes", choices=("tokenizer", "right", "left"))
     pad_token: str = knob("auto", "auto: the tokenizer's pad token, else EOS as the tutorials set it; or a token")
@@ -112,6 +128,8 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
+    """What the loss is told beside the labels."""
+
     shift: str = knob("internal", "who shifts labels by one: the model, or the stored data", choices=("internal", "preshifted"))
     weights: str = knob("none", "loss weight per token", choices=("none", "float"))
 
