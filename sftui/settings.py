@@ -100,6 +100,8 @@ def check_keymap(keymap: Mapping[str, Sequence[str]], commands: Iterable[BoundCo
     Clashes among the default keys are the table's own business: a pane's command may win over one
     that works everywhere. So only pairs that the keymap touches are told.
     """
+    if not keymap:
+        return ()
     table = list(commands)
     ids = [command.id for command in table]
     problems = [f"there is no command `{name}`{_close(name, ids)}" for name in keymap if name not in ids]

@@ -19,7 +19,7 @@ from sftui.text import visible
 from sftui.tui.dialogs import Dialog
 from sftui.tui.keys import build_keymap
 from sftui.tui.main_screen import MainScreen
-from sftui.tui.themes import DEFAULT, PALETTES, Styles, textual_theme
+from sftui.tui.themes import DEFAULT, Styles, textual_theme
 
 if TYPE_CHECKING:
     from sftui.settings import Settings
@@ -41,8 +41,6 @@ class SftuiApp(App[None], inherit_bindings=False):
         self.animation_level = "none"
         self.workspace = workspace
         self.look = Styles(theme or settings.theme or default_theme(os.environ))
-        for name in PALETTES:
-            self.register_theme(textual_theme(name))
         self.use_theme(self.look.name)
         self.main = MainScreen(workspace, build_keymap(settings.keymap), self.look)
         self.mouse_on = settings.mouse
@@ -75,7 +73,9 @@ class SftuiApp(App[None], inherit_bindings=False):
         self.call_after_refresh(collect_again)
 
     def use_theme(self, name: str) -> None:
-        self.theme = f"sftui-{name}"
+        theme = textual_theme(name)
+        self.register_theme(theme)
+        self.theme = theme.name
 
     # — the terminal —
 
