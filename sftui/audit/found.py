@@ -20,12 +20,16 @@ KEPT = 100
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which findings count: codes or their beginnings (`TRU`), waivers, and what a baseline knows already."""
+    """Which findings count: codes or their beginnings (`TRU`), waivers, and what a baseline knows already.
+
+    `remember` keeps the fingerprint of every finding, some 120 bytes each, for a baseline to be written.
+    """
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     waivers: tuple[Waiver, ...] = ()
     known: frozenset[str] = frozenset()
+    remember: bool = False
 
     def wants(self, code: str) -> bool:
         return (not self.select or code.startswith(self.select)) and not (self.ignore and code.startswith(self.ignore))
@@ -72,7 +76,8 @@ class Found:
                 self.waived += 1
                 continue
             mark = fingerprint(finding, row)
-            self.fingerprints.setdefault(finding.code, set()).add(mark)
+            if self.wanted.remember:
+                self.fingerprints.setdefault(finding.code, set()).add(mark)
             if mark in self.wanted.known:
                 self.known += 1
                 continue

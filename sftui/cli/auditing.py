@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
+import signal
+import threading
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from types import FrameType
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -83,17 +87,20 @@ class _Running:
         if held is not None:
             self.audit = held
             click.echo(f"sftui: goes on at row {held.rows:,}, where it was interrupted", err=True)
-        progress, saved, kept = Progress(self.total), time.monotonic(), held is not None
-        try:
+        progress, begun, kept = Progress(self.total), time.monotonic(), held is not None
+        saved = begun
+        with _signals() as received:
             for told in self._steps():
                 progress.at(told.rows, _speed(told))
-                if whole and time.monotonic() - saved > SAVE_EVERY and not told.done:
+                due = time.monotonic() - saved > SAVE_EVERY or (received and (kept or time.monotonic() - begun > SAVE_EVERY / 10))
+                if whole and due and not told.done:
                     save_state(self.audit, key, folder)
                     saved, kept = time.monotonic(), True
-        except KeyboardInterrupt:
-            if whole and time.monotonic() - saved > SAVE_EVERY / 10:
-                save_state(self.audit, key, folder)
-            raise
+                if received:
+                    progress.end()
+                    if kept:
+                        click.echo(f"sftui: stopped at row {self.audit.rows:,}; the same command goes on there", err=True)
+                    raise KeyboardInterrupt if received[0] == signal.SIGINT else SystemExit(128 + received[0])
         if kept:
             drop_state(key, folder)
         progress.end()
@@ -114,13 +121,33 @@ class _Running:
         else:
             rows = chosen_rows(session.source, self.max_rows, self.sample)
         if self.jobs == 1 or (self.total is not None and self.total < WORTH_IT):
-            return run_audit(audit, rows, session.inspect_row, self.context, head=session.source.rows(), total=lambda: self.total)
+            return run_audit(audit, rows, session.inspect_row, self.context, head=session.source.rows(), total=lambda: self.total, budget=0.0)
         check_head(audit, session.source.rows(), session.inspect_row, self.context)
         from sftui.audit.processes import Task, audit_in_processes
 
         assert session.detected is not None
         task = Task(session.recipe, session.detected, self._first(), session.options.cache_dir, self.wanted, self.prompts)
         return audit_in_processes(audit, rows, task, self.jobs, total=lambda: self.total)
+
+
+@contextlib.contextmanager
+def _signals() -> Iterator[list[int]]:
+    """Signals to stop are collected, so that no row is left half counted; the second one stops at once."""
+    received: list[int] = []
+    before: dict[int, Any] = {}
+
+    def note(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        signal.signal(number, before[number])
+
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            before[int(number)] = signal.signal(number, note)
+    try:
+        yield received
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
 
 
 def _speed(told: AuditProgress) -> str:

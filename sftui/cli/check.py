@@ -34,7 +34,7 @@ def check_data(
     if write_baseline and baseline is None:
         raise RecipeError("--write-baseline does not say where", fix="name the file with --baseline FILE")
     known: frozenset[str] = frozenset() if baseline is None or write_baseline else read_baseline(Path(baseline))
-    wanted = Filter(codes_of(select, "--select"), codes_of(ignore, "--ignore"), (), known)
+    wanted = Filter(codes_of(select, "--select"), codes_of(ignore, "--ignore"), (), known, remember=write_baseline)
     if out is not None and out != "-":
         may_write((Path(out),) if Path(out).exists() else (), force)
     options = open_options(given)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -139,18 +141,19 @@ def test_an_interrupted_check_goes_on_where_it_was(sftui: Sftui, tmp_path: Path,
 
     seen: list[int] = []
 
-    def stop_at_20(inspection: Any, context: Any) -> Any:
-        if inspection.row.index == 20 and len(seen) == 20:
-            raise KeyboardInterrupt
+    def stopped_in_row_20(inspection: Any, context: Any) -> Any:
+        if inspection.row.index == 20 and seen == list(range(20)):
+            os.kill(os.getpid(), signal.SIGINT)
         seen.append(inspection.row.index)
         return check_row(inspection, context)
 
-    monkeypatch.setattr("sftui.audit.audit.check_row", stop_at_20)
-    assert check(sftui, path, "--format", "json").code == 130
+    monkeypatch.setattr("sftui.audit.audit.check_row", stopped_in_row_20)
+    stopped = check(sftui, path, "--format", "json")
+    assert stopped.code == 130 and "stopped at row 21; the same command goes on there" in stopped.err
     assert list((tmp_path / "cache" / "audits").glob("*.audit"))
     seen.clear()
     again = check(sftui, path, "--format", "json")
-    assert "goes on at row 20" in again.err and seen == list(range(20, 40))
+    assert "goes on at row 21" in again.err and seen == list(range(21, 40))
     assert json.loads(again.out) == json.loads(whole.out)
     assert not list((tmp_path / "cache" / "audits").glob("*.audit"))
 
