@@ -113,8 +113,13 @@ class Found:
                 continue
             mine.severity = min(mine.severity, theirs.severity, key=lambda one: one.rank)
             mine.count += theirs.count
-            mine.rows = array("L", sorted((*mine.rows, *theirs.rows)))
-            mine.kept = sorted((*mine.kept, *theirs.kept), key=_order)[: self.kept_each]
+            in_order = not mine.rows or not theirs.rows or mine.rows[-1] <= theirs.rows[0]
+            mine.rows.extend(theirs.rows)
+            mine.kept.extend(theirs.kept)
+            if not in_order:
+                mine.rows = array("L", sorted(mine.rows))
+                mine.kept.sort(key=_order)
+            del mine.kept[self.kept_each :]
 
     def ordered(self) -> tuple[FoundCode, ...]:
         """Codes of the set-up first, then of the dataset, then of rows; among them the worst first, then by name."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sftui.workspace.options import OpenOptions
     from sftui.workspace.session import Session
 
+SPOOLED = "sftui-stdin-"
 WORTH_IT = 1000
 """Rows from which more processes pay for loading the tokenizer again."""
 SAVE_EVERY = 20.0
@@ -51,7 +52,7 @@ def audited(
         source = session.source
         assert source is not None
         return Checked(
-            running.audit, session.recipe, source.title, options.paths, source.kind, tools.tokenizer.facts, tools.template_name,
+            running.audit, session.recipe, source.title, tuple(map(_named, options.paths)), source.kind, tools.tokenizer.facts, tools.template_name,
             complete=max_rows is None and sample is None, notes=(*options.notes, *source.notes, *detected.notes),
             looks=tuple(_looks(running.audit, session, looks)),
         )
@@ -148,6 +149,11 @@ def _signals() -> Iterator[list[int]]:
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
+
+
+def _named(path: str) -> str:
+    """A path as the user gave it: stdin was spooled into a folder with a random name."""
+    return "-" if os.path.basename(os.path.dirname(path)).startswith(SPOOLED) else path
 
 
 def _speed(told: AuditProgress) -> str:

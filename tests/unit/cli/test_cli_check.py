@@ -258,3 +258,18 @@ def test_a_report_is_one_page_with_every_finding_escaped(sftui: Sftui, tmp_path:
     assert "<script" not in text and "&lt;script&gt;" in text and not any(char in text for char in "\x1b\u202e")
     assert 'class="tokens"' in text and "CON004" in text and "http-equiv" in text and "http://" not in text and "https://" not in text
     assert sftui("report", path, "-t", "builtin:chatml", "-o", out).code == 2
+
+
+def test_findings_in_stdin_name_no_temporary_folder(sftui: Sftui, dirty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open(dirty, encoding="utf-8") as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        done = sftui("check", "-", "-t", "builtin:chatml", "--format", "json", "--select", "CON001")
+    made = json.loads(done.out)
+    assert made["data"] == ["-"] and (made["findings"][0]["file"], made["findings"][0]["line"]) == ("stdin.jsonl", 2)
+
+
+def test_a_trainers_config_is_checked_with_its_own_data(sftui: Sftui, dirty: Path, tmp_path: Path) -> None:
+    config = tmp_path / "axolotl.yml"
+    config.write_text(f"base_model: builtin:chatml\nchat_template: tokenizer_default\ndatasets:\n- path: {dirty}\n  type: chat_template\nsequence_len: 64\n")
+    made = json.loads(sftui("check", config, "--format", "json", "--select", "CON001,TRU").out)
+    assert made["preset"].startswith("axolotl") and {one["code"] for one in made["findings"]} >= {"CON001"}
