@@ -1,0 +1,99 @@
+"""What a repair works on, and what it says it did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Data = Mapping[str, Any]
+Item = Mapping[str, Any]
+Controls = Callable[[str], Sequence[str]]
+"""Text → the control tokens typed in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing that a repair did: where in the row, and in words what became of it.
+
+    `place` is a path such as `messages[2].content`, "" for the row; `what` may quote the data, so it is for
+    `text.visible` before it is drawn.
+    """
+
+    repair: str
+    place: str
+    what: str
+
+    def to_json(self) -> dict[str, str]:
+        """The change as one entry of the log."""
+        return {"repair": self.repair, "place": self.place, "what": self.what}
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where a set keeps what repairs touch.
+
+    `columns` hold lists of messages, `texts` plain text; `tools` is the column of the tool list. `roles` maps the
+    data's roles to those that templates see.
+    """
+
+    columns: tuple[str, ...] = ("messages",)
+    texts: tuple[str, ...] = ()
+    tools: str | None = "tools"
+    role: str = "role"
+    content: str = "content"
+    roles: Mapping[str, str] = field(default_factory=dict)
+
+    def role_of(self, item: Any) -> str:
+        """The role of a message as templates see it; "" for what has none."""
+        role = item.get(self.role) if isinstance(item, Mapping) else None
+        return self.roles.get(role, role) if isinstance(role, str) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """One repair: a pure function from a row's data to new data and what changed; the same object where nothing did.
+
+    `codes` are the findings that it takes away.
+    """
+
+    name: str
+    title: str
+    apply: Callable[[Data, Layout], tuple[Data, tuple[Change, ...]]]
+    codes: tuple[str, ...] = ()
+
+
+def with_items(data: Data, layout: Layout, mend: Callable[[str, Sequence[Any]], tuple[Sequence[Any], list[Change]]]) -> tuple[Data, tuple[Change, ...]]:
+    """The row with `mend(column, messages)` in place of every list of messages."""
+    changes: list[Change] = []
+    new: dict[str, Any] = {}
+    for column in layout.columns:
+        items = data.get(column)
+        if isinstance(items, (list, tuple)):
+            mended, some = mend(column, items)
+            if some:
+                new[column] = mended
+                changes += some
+    return ({**data, **new} if changes else data), tuple(changes)
+
+
+def each_item(data: Data, layout: Layout, mend: Callable[[str, Item], tuple[Item, list[Change]]]) -> tuple[Data, tuple[Change, ...]]:
+    """The row with `mend(place, message)` in place of every message that is a mapping."""
+
+    def one_list(column: str, items: Sequence[Any]) -> tuple[Sequence[Any], list[Change]]:
+        changes: list[Change] = []
+        out = []
+        for number, item in enumerate(items):
+            if isinstance(item, Mapping):
+                item, some = mend(f"{column}[{number}]", item)
+                changes += some
+            out.append(item)
+        return out, changes
+
+    return with_items(data, layout, one_list)
+
+
+def quote(value: Any, most: int = 60) -> str:
+    """A value of the data in a log line, cut to a bearable length."""
+    text = value if isinstance(value, str) else repr(value)
+    return repr(text if len(text) <= most else text[:most] + "…")

@@ -1,0 +1,67 @@
+"""Leaving out rows: what nothing can be learnt from, what findings condemn, and what is there already."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping
+from hashlib import blake2b
+from typing import Any
+
+from sftui.repairs.model import Data, Layout
+
+DROP_REASONS: Mapping[str, str] = {
+    "unreadable": "the row cannot be read",
+    "empty": "the row holds no messages and no text",
+    "no-answer": "no message of the assistant says anything",
+}
+
+
+def drop_reason(data: Data | None, layout: Layout, wanted: Collection[str]) -> str | None:
+    """The first of the `wanted` reasons that holds for a row, by its name in `DROP_REASONS`; None where none does."""
+    if data is None:
+        return "unreadable" if "unreadable" in wanted else None
+    lists = [value for column in layout.columns if isinstance(value := data.get(column), (list, tuple))]
+    texts = [value for column in layout.texts if isinstance(value := data.get(column), str)]
+    if "empty" in wanted and not any(lists) and not any(text.strip() for text in texts):
+        return "empty"
+    if "no-answer" in wanted and any(lists) and not any(_answers(item, layout) for items in lists for item in items):
+        return "no-answer"
+    return None
+
+
+def _answers(item: Any, layout: Layout) -> bool:
+    if layout.role_of(item) != "assistant":
+        return False
+    content = item.get(layout.content)
+    said = bool(content.strip()) if isinstance(content, str) else content is not None and content != []
+    return said or any(item.get(key) for key in ("tool_calls", "reasoning_content", "thinking", "reasoning"))
+
+
+def fingerprint(data: Data, layout: Layout) -> bytes:
+    """Equal for two rows whose conversations are the same but for white space; other columns do not count."""
+    kept = {column: data.get(column) for column in (*layout.columns, *layout.texts, *([layout.tools] if layout.tools else []))}
+    if not any(value is not None for value in kept.values()):
+        kept = dict(data)
+    text = json.dumps(_plain(kept), sort_keys=True, ensure_ascii=True, default=str)
+    return blake2b(text.encode(), digest_size=16).digest()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return " ".join(value.split())
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items() if item is not None}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value
+
+
+def unseen() -> Callable[[bytes, int], int | None]:
+    """A memory of fingerprints: the row that had this one first, or None for the first; 16 bytes and a number a row."""
+    first: dict[bytes, int] = {}
+
+    def look(mark: bytes, row: int) -> int | None:
+        before = first.setdefault(mark, row)
+        return None if before == row else before
+
+    return look

@@ -1,0 +1,149 @@
+"""Repairs of what messages say: JSON stored as text, white space at the edges, missing content, control tokens."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sftui.repairs.model import Change, Controls, Data, Item, Layout, Repair, each_item, quote
+
+# Special tokens by their looks; what data is meant to hold (reasoning, tools, code) is none of them.
+_CONTROL = re.compile(
+    r"<\|[^|<>\s]{1,60}\|>|<｜[^｜<>\s]{1,60}｜>|<(?:start|end)_of_turn>|</?s>|<(?:bos|eos|pad|unk)>|\[/?(?:INST|SYSTEM_PROMPT)\]")
+WANTED = ("think", "tool", "function", "python", "code", "fim", "reason", "thought", "ref", "box", "quad", "object", "repo", "file", "channel")
+
+
+def parse_json(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
+    """Messages, the tool list and arguments of tool calls that are stored as JSON text become what the text says."""
+    changes: list[Change] = []
+    new = dict(data)
+    for column in (*layout.columns, *([layout.tools] if layout.tools else [])):
+        found = _loaded(new.get(column), list)
+        if found is not None and all(isinstance(one, Mapping) for one in found):
+            new[column] = found
+            changes.append(Change("parse-json", column, f"JSON text became a list of {len(found)}"))
+
+    def mend(place: str, item: Item) -> tuple[Item, list[Change]]:
+        calls = item.get("tool_calls")
+        whole = _loaded(calls, list)
+        some = [Change("parse-json", f"{place}.tool_calls", "JSON text became a list")] if whole is not None else []
+        calls = calls if whole is None else whole
+        if not isinstance(calls, (list, tuple)):
+            return item, []
+        out = []
+        for number, call in enumerate(calls):
+            made = _call(call)
+            if made is not None:
+                some.append(Change("parse-json", f"{place}.tool_calls[{number}].arguments", "JSON text became a mapping"))
+            out.append(call if made is None else made)
+        return ({**item, "tool_calls": out} if some else item), some
+
+    mended, inner = each_item(new, layout, mend)
+    changes += inner
+    return (mended, tuple(changes)) if changes else (data, ())
+
+
+def _call(call: Any) -> dict[str, Any] | None:
+    """A tool call with its arguments parsed, or None where they are no JSON text of a mapping."""
+    if not isinstance(call, Mapping):
+        return None
+    function = call.get("function")
+    if isinstance(function, Mapping):
+        arguments = _loaded(function.get("arguments"), dict)
+        return None if arguments is None else {**call, "function": {**function, "arguments": arguments}}
+    arguments = _loaded(call.get("arguments"), dict)
+    return None if arguments is None else {**call, "arguments": arguments}
+
+
+def _loaded(value: Any, kind: type) -> Any:
+    if not isinstance(value, str):
+        return None
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, kind) else None
+
+
+def trim(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
+    """White space at the edges of every message goes; a message of white space only stays: emptied it would say nothing."""
+
+    def mend(place: str, item: Item) -> tuple[Item, list[Change]]:
+        content = item.get(layout.content)
+        if not isinstance(content, str) or content.strip() in ("", content):
+            return item, []
+        inner = content.strip()
+        head, tail = content[: content.index(inner)], content[content.index(inner) + len(inner):]
+        cut = " and ".join([*([f"{quote(head)} at the start"] if head else []), *([f"{quote(tail)} at the end"] if tail else [])])
+        return {**item, layout.content: inner}, [Change("trim", f"{place}.{layout.content}", f"cut {cut}")]
+
+    return each_item(data, layout, mend)
+
+
+def fill_content(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
+    """Content that is null or missing becomes "", but for an answer that says nothing else: that is one to drop.
+
+    A number or a truth value becomes its JSON text.
+    """
+
+    def mend(place: str, item: Item) -> tuple[Item, list[Change]]:
+        content = item.get(layout.content)
+        if isinstance(content, (int, float)):
+            text = json.dumps(content)
+            return {**item, layout.content: text}, [Change("fill-content", f"{place}.{layout.content}", f"the value {text} became text")]
+        says = any(item.get(key) for key in ("tool_calls", "reasoning_content", "thinking", "reasoning"))
+        if content is not None or (layout.role_of(item) == "assistant" and not says):
+            return item, []
+        return {**item, layout.content: ""}, [Change("fill-content", f"{place}.{layout.content}", "nothing became empty text")]
+
+    return each_item(data, layout, mend)
+
+
+def looks_like_control(text: str) -> Sequence[str]:
+    """What in a text is a control token of some model family, by its looks alone."""
+    return [found for found in _CONTROL.findall(text) if not any(word in found.lower() for word in WANTED)]
+
+
+def strip_tokens(controls: Controls) -> Repair:
+    """The repair that takes control tokens out of messages and text columns; `controls` finds them in a text."""
+
+    def cleaned(text: str) -> tuple[str, list[str]]:
+        gone: list[str] = []
+        while found := [token for token in dict.fromkeys(controls(text)) if token and token in text]:
+            for token in found:  # taking one out may put another together
+                text = text.replace(token, "")
+            gone += found
+        return text, gone
+
+    def told(place: str, gone: Sequence[str]) -> Change:
+        return Change("strip-tokens", place, "took out " + ", ".join(quote(token) for token in gone))
+
+    def of_content(place: str, content: Any) -> tuple[Any, list[Change]]:
+        if isinstance(content, str):
+            text, gone = cleaned(content)
+            return text, [told(place, gone)] if gone else []
+        if not isinstance(content, list):
+            return content, []
+        parts, some = [], []
+        for number, part in enumerate(content):
+            text, gone = cleaned(part["text"]) if isinstance(part, Mapping) and isinstance(part.get("text"), str) else ("", [])
+            if gone:
+                some.append(told(f"{place}[{number}].text", gone))
+            parts.append({**part, "text": text} if gone else part)
+        return parts, some
+
+    def apply(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
+        def mend(place: str, item: Item) -> tuple[Item, list[Change]]:
+            content, some = of_content(f"{place}.{layout.content}", item.get(layout.content))
+            return ({**item, layout.content: content} if some else item), some
+
+        mended, changes = each_item(data, layout, mend)
+        for column in layout.texts:
+            content, some = of_content(column, mended.get(column))
+            if some:
+                mended, changes = {**mended, column: content}, (*changes, *some)
+        return mended, changes
+
+    return Repair("strip-tokens", "take control tokens out of the text", apply, ("INJ001", "INJ002", "EOS012"))
