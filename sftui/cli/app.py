@@ -21,7 +21,7 @@ sftui shows exactly what your trainer trains on, token for token.
 """
 
 EPILOG = """\
-Commands: demo, show, encode, export, compare, verify, check, report, explain; `sftui COMMAND --help` tells each one's options. Data whose
+Commands: demo, show, encode, export, compare, verify, check, report, repair, template, explain; `sftui COMMAND --help` tells each one's options. Data whose
 name is that of a command is opened with its path, as in `sftui ./show`.
 """
 
@@ -182,8 +182,39 @@ def explain(code: str | None) -> int:
     return explain_code(code)
 
 
+@click.command("sftui repair", context_settings=CONTEXT)
+@opening_options
+@click.option("--apply", multiple=True, metavar="NAMES", help="repairs to make, e.g. map-roles,trim,deduplicate; see --list")
+@click.option("--drop", multiple=True, metavar="WHAT", help="leave out rows: unreadable, empty, no-answer, or codes of findings")
+@click.option("-o", "--out", metavar="FILE", help="OUT.jsonl, a new file")
+@click.option("--log", metavar="FILE", help="LOG.jsonl: every change, row by row")
+@click.option("--dry-run", is_flag=True, help="count what would change, write no data")
+@click.option("--list", "listing", is_flag=True, help="tell what can be repaired")
+@click.option("--force", is_flag=True, help="overwrite without asking")
+def repair(
+    apply: tuple[str, ...], drop: tuple[str, ...], out: str | None, log: str | None, dry_run: bool, listing: bool, force: bool, **given: Any
+) -> int:
+    """Write DATA with repairs to a new file, never in place; rows that need none keep every byte."""
+    from sftui.cli.repair import list_repairs, repair_data
+
+    return list_repairs() if listing else repair_data(given, apply, drop, out, log, dry_run, force)
+
+
+@click.command("sftui template", context_settings=CONTEXT)
+@opening_options
+@click.option("--add-generation-tags", "tags", is_flag=True, help="put {% generation %} tags around the assistant's answers, with proof over DATA")
+@click.option("-o", "--out", metavar="FILE", help="write it, e.g. to chat_template.jinja")
+@click.option("--force", is_flag=True, help="overwrite without asking")
+@click.option("--max-rows", type=click.IntRange(min=1), metavar="N", help="prove over the first N rows only")
+def template(tags: bool, out: str | None, force: bool, max_rows: int | None, **given: Any) -> int:
+    """Print the chat template in use, or what generation tags change in it; exit 1 where they cannot be proven."""
+    from sftui.cli.template import write_template
+
+    return write_template(given, tags, out, force, max_rows)
+
+
 COMMANDS = {"demo": demo, "show": show, "encode": encode, "export": export, "compare": compare, "verify": verify,
-            "check": check, "report": report, "explain": explain}
+            "check": check, "report": report, "repair": repair, "template": template, "explain": explain}
 
 
 def run(words: list[str]) -> int:

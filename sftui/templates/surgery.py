@@ -9,9 +9,10 @@ the original: the same text, the same refusals and a mask equal to the spans, on
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain, islice
 from typing import Any
 
 from sftui.errors import SftuiError, TemplateError
@@ -26,8 +27,14 @@ from sftui.templates.template import ChatTemplate, compile_template
 
 _NOON = datetime(2026, 1, 2, 12)
 _ROUNDS = 6
+_FIRST = 2000
+_KEPT = 1000
+"""Conversations whose text and answers are remembered: those learnt from, which come first."""
 _LEARN = 24
 """Rows of the data to learn from at first, one for each order of roles; others are learnt from where a proof fails."""
+
+Known = tuple[str, "tuple[Range, ...] | None"] | str
+"""Text and answers of a conversation (None: not known for sure), or why the template refuses it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +60,18 @@ def add_generation_tags(
 ) -> Surgery:
     """A template without generation tags → the same with tags around the assistant's answers and what ends them.
 
-    `rows` are gone through once, all of them; rows that are no chat are left out. `options` are the recipe's, for its
-    template arguments. TemplateError where the source itself cannot be parsed.
+    `rows` are gone through once for every attempt, all of them, so an iterator is kept as a list; rows that are no chat
+    are left out. `options` are the recipe's, for its template arguments. TemplateError where the source itself cannot be
+    parsed.
     """
     original = compile_template(source, name)
     if original.has_generation_tag:
         return _refused(source, "the template has generation tags already")
     bench = _Bench(original, special_tokens, special_literals, options or Render())
-    chats = [one for one in rows if one.kind is Kind.CHAT and one.messages]
-    learn = [*probes(), *_one_of_each(chats)]
+    if iter(rows) is rows:
+        rows = list(rows)
+    own = probes()
+    learn = [*own, *_one_of_each(rows)]
     text = source.replace("\r\n", "\n").replace("\r", "\n")
     end = "\n" if text.endswith("\n") else ""
     try:
@@ -80,7 +90,10 @@ def add_generation_tags(
             return _refused(source, f"with tags it is no valid template: {error.why or error.what}")
         if not tagged.has_generation_tag:
             return _refused(source, reason)
-        proof = bench.prove(tagged, [*probes(), *chats])
+        # What is learnt from is proven first, because that is quick; then every row, the learnt ones once more.
+        proof = bench.prove(tagged, learn)
+        if proof.failed is None:
+            proof = bench.prove(tagged, chain(own, _chats(rows)))
         if proof.failed is None:
             if not proof.proven:
                 return _refused(source, "for no conversation is it known for sure where the answers are")
@@ -96,9 +109,14 @@ def _refused(source: str, why: str) -> Surgery:
     return Surgery(source, 0, why, "")
 
 
-def _one_of_each(chats: Sequence[Conversation]) -> list[Conversation]:
+def _chats(rows: Iterable[Conversation]) -> Iterator[Conversation]:
+    return (one for one in rows if one.kind is Kind.CHAT and one.messages)
+
+
+def _one_of_each(rows: Iterable[Conversation]) -> list[Conversation]:
+    """Some of the first rows, each with another order of roles."""
     seen: dict[tuple[Any, ...], Conversation] = {}
-    for chat in chats:
+    for chat in islice(_chats(rows), _FIRST):
         seen.setdefault(tuple((one.role, bool(one.data.get("tool_calls"))) for one in chat.messages), chat)
         if len(seen) >= _LEARN:
             break
@@ -122,8 +140,7 @@ class _Bench:
     special: Mapping[str, str | list[str]]
     literals: Sequence[str]
     options: Render
-    known: dict[int, tuple[str, tuple[Range, ...] | None] | str] = field(default_factory=dict)
-    kept: list[Conversation] = field(default_factory=list)
+    known: dict[int, tuple[Conversation, Known]] = field(default_factory=dict)
 
     def operate(self, tree: Tree, learn: Sequence[Conversation]) -> str:
         """The source with tags, as far as `learn` teaches where; CannotTell."""
@@ -176,15 +193,16 @@ class _Bench:
         return template.text(
             [one.data for one in chat.messages], tools=chat.tools, add_generation_prompt=prompt, variables=variables, now=_NOON)
 
-    def look(self, chat: Conversation) -> tuple[str, tuple[Range, ...] | None] | str:
+    def look(self, chat: Conversation) -> Known:
         """Text and answers of a conversation by the original, or its refusal in words."""
-        key = id(chat)
-        if key not in self.known:
-            self.kept.append(chat)
-            self.known[key] = self._look(chat)
-        return self.known[key]
+        if id(chat) in self.known:
+            return self.known[id(chat)][1]
+        found = self._look(chat)
+        if len(self.known) < _KEPT:
+            self.known[id(chat)] = chat, found
+        return found
 
-    def _look(self, chat: Conversation) -> tuple[str, tuple[Range, ...] | None] | str:
+    def _look(self, chat: Conversation) -> Known:
         messages = [one.data for one in chat.messages]
         try:
             rendered = render(

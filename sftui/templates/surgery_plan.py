@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, product
 
 from sftui.templates.surgery_trace import Written
 from sftui.templates.surgery_tree import Leaf, Operand, Tree, quoted
@@ -96,7 +96,7 @@ def wanted_conditions(tree: Tree, leaf: Leaf) -> list[str]:
     """Tests that may tell two ways of writing at one place apart, plain ones first."""
     own = [f"({operand.source}) | trim" for operand in leaf.operands if operand.literal is None]
     loop = ["loop.first", "loop.last"] if leaf.loops else []
-    return [*own, *leaf.tests, *loop, LAST][:12]
+    return [*own[:3], *loop, *leaf.tests[-8:], LAST]
 
 
 def plan(tree: Tree, evidence: Sequence[Evidence], sets: Mapping[int, int], conditions: Mapping[int, Sequence[str]]) -> tuple[dict[int, LeafPlan], set[int]]:
@@ -149,16 +149,20 @@ def _leaf_plan(leaf: Leaf, vectors: list[tuple[list[Label | None], str]], condit
     whole = _merged([labels for labels, _ in vectors])
     if whole is not None:
         return LeafPlan(_pieces(leaf, whole))
-    tests: list[tuple[str, tuple[tuple[int, str], ...]]] = [(one, ((k, "1"),)) for k, one in enumerate(conditions)]
-    for (a, first), (b, second) in combinations(enumerate(conditions), 2):
-        for x, y in (("1", "1"), ("1", "0"), ("0", "1"), ("0", "0")):
-            tests.append((f"{_test(first, x)} or {_test(second, y)}", ((a, x), (b, y))))
-    for text, bits in tests:
-        holds = [[labels for labels, values in vectors if len(values) > max(k for k, _ in bits) and any(values[k] == bit for k, bit in bits)]]
-        holds.append([labels for labels, values in vectors if len(values) <= max(k for k, _ in bits) or not any(values[k] == bit for k, bit in bits)])
-        yes, no = _merged(holds[0]), _merged(holds[1])
-        if yes is not None and no is not None and holds[0] and holds[1]:
-            return LeafPlan(_pieces(leaf, yes), text, _pieces(leaf, no))
+    known = list({(tuple(labels), values): (labels, values) for labels, values in vectors if len(values) == len(conditions)}.values())
+    if len({tuple(labels) for labels, _ in known}) < len({tuple(labels) for labels, _ in vectors}):
+        return None
+    for size in (1, 2, 3):
+        for chosen in combinations(range(len(conditions)), size):
+            for bits in product("10", repeat=size):
+                holds = [any(values[k] == bit for k, bit in zip(chosen, bits)) for _, values in known]
+                if all(holds) or not any(holds):
+                    continue
+                yes = _merged([labels for (labels, _), one in zip(known, holds) if one])
+                no = _merged([labels for (labels, _), one in zip(known, holds) if not one]) if yes is not None else None
+                if yes is not None and no is not None:
+                    text = " or ".join(_test(conditions[k], bit) for k, bit in zip(chosen, bits))
+                    return LeafPlan(_pieces(leaf, yes), text, _pieces(leaf, no))
     return None
 
 

@@ -276,7 +276,7 @@ class _Reader:
         rest = solid[1:]
         if name in ("if", "elif") and rest:
             text = self.source[rest[0][2]:rest[-1][2] + len(rest[-1][1])]
-            if len(text) <= _SHORT and "(" not in text:
+            if len(text) <= _SHORT and "(" not in text.replace("()", ""):
                 self.tests[-1].append(text)
 
     def _set(self, tag: _Tag, solid: list[Token]) -> None:

@@ -1,0 +1,81 @@
+"""`sftui template`: the chat template in use, and the same with generation tags that are proven to change nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sftui.cli.loading import loaded_session
+from sftui.cli.opening import open_options
+from sftui.cli.writing import may_write
+from sftui.errors import TemplateError
+from sftui.text import visible
+
+if TYPE_CHECKING:
+    from sftui.model import Conversation
+    from sftui.workspace.session import Session
+
+
+class Conversations:
+    """The conversations of a session's rows, as often as they are asked for; rows that hold none are left out."""
+
+    def __init__(self, session: Session, most: int | None) -> None:
+        self._session = session
+        self._most = most
+
+    def __iter__(self) -> Iterator[Conversation]:
+        from sftui.pipeline import inspect_early
+
+        session = self._session
+        assert session.source is not None and session.detected is not None
+        for row in islice(session.source.rows(), self._most):
+            conversation = inspect_early(row, session.detected, session.recipe).conversation
+            if conversation is not None:
+                yield conversation
+
+
+def write_template(given: Mapping[str, Any], tags: bool, out: str | None, force: bool, max_rows: int | None) -> int:
+    """Print the template, or with `tags` what they change; write it where `out` says. 1 where tags cannot be proven."""
+    from sftui.exports.files import write_atomically
+    from sftui.templates.surgery import add_generation_tags
+
+    session = loaded_session(open_options(given))
+    try:
+        assert session.tools is not None
+        template = session.tools.templates.get("default") or next(iter(session.tools.templates.values()), None)
+        if template is None:
+            raise TemplateError("there is no chat template to work on", fix="choose one with --template NAME or --template FILE")
+        source, told = template.source, ""
+        if tags:
+            done = add_generation_tags(
+                source, template.name, dict(session.tools.special_tokens), Conversations(session, max_rows), options=session.recipe.render)
+            if done.refused is not None:
+                click.echo(f"sftui: no tags were added to {visible(template.name)}: {visible(done.refused)}", err=True)
+                return 1
+            click.echo("\n".join(map(visible, done.diff.splitlines())))
+            source, told = done.source, _told(done.proven, done.unproven, done.raised)
+        elif out is None:
+            click.echo(source)
+    finally:
+        session.close()
+    if told:
+        click.echo(f"sftui: {told}", err=True)
+    if out is not None:
+        target = Path(out)
+        may_write((target,) if target.exists() else (), force)
+        write_atomically(target, source.encode("utf-8"))
+        click.echo(f"sftui: written to {target}", err=True)
+    return 0
+
+
+def _told(proven: int, unproven: int, raised: int) -> str:
+    parts = [f"{proven:,} conversations render byte for byte the same, and their mask is the answers and what ends them"]
+    if unproven:
+        parts.append(f"{unproven:,} render the same but where their answers stand is not known for sure")
+    if raised:
+        parts.append(f"{raised:,} are refused by both templates")
+    return "; ".join(parts)
