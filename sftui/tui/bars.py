@@ -47,6 +47,7 @@ class Status:
     stopped: str = ""
     state: str = "loading"
     pending: str = ""
+    order: str = ""
 
 
 def status_cells(status: Status, width: int) -> Line:
@@ -54,7 +55,7 @@ def status_cells(status: Status, width: int) -> Line:
     count = f"{status.rows:,}" if status.exact else f"≥{status.rows:,}"
     if not status.exact and 0 < status.indexing < 1:
         count += f" ({status.indexing:.0%})"
-    place = f"row {status.row:,} of {count}"
+    place = f"row {status.row:,} of {count}" + (f" ({status.order})" if status.order else "")
     trained = _trained(status)
     state, state_role = _STATES.get(status.state, (status.state, Role.DIM))
     rule = status.rule

@@ -128,6 +128,9 @@ COMMANDS: tuple[Command, ...] = (
     Command("batch", ("B",), "batch", "The next rows as the collator pads them; 8B for eight.", "Look", counted=True),
     Command("packs", ("P",), "packs", "The rows from here on as the trainer packs them: documents, borders, waste.", "Look"),
     Command("findings", ("f",), "findings", "What is wrong with this row and with the set-up.", "Look"),
+    Command("figures", ("A",), "figures", "Audits the whole dataset in the background: figures and findings by code.", "Look"),
+    Command("audit.stop", ("X",), "stop the audit", "Stops the audit, or begins it anew.", "Look"),
+    Command("order", ("F",), "filter or sort rows", "Lists the rows of a finding, the longest, the least trained, … (after the audit).", "Rows"),
     Command("compare", ("C",), "compare", "The row under a second recipe, preset or template, and what differs over the dataset.", "Look"),
     Command("compare.pick", ("=",), "compare with another", "Picks another second recipe.", "Look"),
     Command("compare.toggle", ("a",), "A/B", "The tokens under the second recipe, and back.", "Look"),
@@ -162,7 +165,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("mouse", ("m",), "mouse", "Gives the mouse to sftui or back to the terminal.", "Help"),
     Command("suspend", ("ctrl+z",), "suspend", "Goes back to the shell; fg returns.", "Help"),
     Command("quit", ("q",), "quit", "Quits at once.", "Help"),
-    Command("interrupt", ("ctrl+c",), "interrupt", "Cancels a running search, else quits.", "Help"),
+    Command("interrupt", ("ctrl+c",), "interrupt", "Cancels a running search or audit, else quits.", "Help"),
 )
 
 BY_ID = {command.id: command for command in COMMANDS}

@@ -10,6 +10,7 @@ from sftui.tui.batch_commands import BATCH, PACKS
 from sftui.tui.commands import DOCUMENT, FINDINGS, LIST, RECIPE, TOKENS
 from sftui.tui.compare_commands import VIEW as COMPARE
 from sftui.tui.dialogs import Dialog
+from sftui.tui.figures_commands import VIEW as FIGURES
 from sftui.tui.line_view import LineView
 from sftui.tui.row_commands import MOVES
 from sftui.views import Action, Line, Role, line, token_lines
@@ -89,7 +90,7 @@ class LookCommands:
         screen = self.screen
         if pane is screen.rows:
             if number < screen.rows.rows:
-                screen.row_commands.go(number)
+                screen.row_commands.go(screen.rows.row_at(number))
             screen.hold_keys(LIST)
         elif pane is screen.recipe:
             screen.recipe.pick(number)
@@ -153,6 +154,9 @@ class LookCommands:
             (self.screen.findings_commands if name == FINDINGS else self.screen.compare_commands).show(keep)
         elif name in (BATCH, PACKS):
             self.screen.batch_commands.show(name, keep)
+        elif name == FIGURES:
+            if not keep or self.screen.document.name_of_view != FIGURES:
+                self.screen.figures_commands.show(keep)
         elif inspection is None:
             self.screen.document.show(name, lambda width: (line(("the row is not here yet", Role.DIM)),), keep=keep)
         else:

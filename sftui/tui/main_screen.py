@@ -22,6 +22,7 @@ from sftui.tui.commands import DOCUMENT, FINDINGS, LIST, RECIPE, TOKENS
 from sftui.tui.compare_commands import CompareCommands
 from sftui.tui.copy_commands import CopyCommands
 from sftui.tui.document_pane import DocumentPane
+from sftui.tui.figures_commands import FiguresCommands
 from sftui.tui.findings_commands import FindingsCommands
 from sftui.tui.findings_pane import FindingsPane
 from sftui.tui.keys import Keymap, KeyReader
@@ -107,12 +108,14 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.findings_commands = FindingsCommands(self)
         self.compare_commands = CompareCommands(self)
         self.batch_commands = BatchCommands(self)
+        self.figures_commands = FiguresCommands(self)
         self.recipe_commands = RecipeCommands(self)
         self.copy_commands = CopyCommands(self)
         self.own_commands = OwnCommands(self)
         self.handlers: dict[str, Callable[[int | None], None]] = {
             **self.row_commands.handlers(), **self.search_commands.handlers(), **self.look_commands.handlers(),
             **self.findings_commands.handlers(), **self.compare_commands.handlers(), **self.batch_commands.handlers(),
+            **self.figures_commands.handlers(),
             **self.recipe_commands.handlers(), **self.copy_commands.handlers(), **self.own_commands.handlers(),
         }
 
@@ -232,6 +235,10 @@ class MainScreen(Screen[None], inherit_bindings=False):
             self.batch_commands.on_answer(event)
         elif isinstance(event, ev.SearchFound):
             self.search_commands.on_found(event)
+        elif isinstance(event, ev.AuditReady):
+            self.figures_commands.on_audit(event)
+        elif isinstance(event, ev.OrderReady):
+            self.figures_commands.on_order(event)
         elif isinstance(event, ev.FindingsReady):
             self.findings_commands.on_findings(event)
         elif isinstance(event, ev.ComparisonReady):
@@ -243,7 +250,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
             self.say(event.problem.sentence(), Role.ERROR)
 
     def on_row_list_wanted(self, message: RowList.Wanted) -> None:
-        self.workspace.request_summaries(*message.window)
+        self.workspace.request_summaries(*message.window, message.rows)
 
     def on_line_view_clicked(self, message: LineView.Clicked) -> None:
         self.look_commands.clicked(message.pane, message.x, message.line)

@@ -129,6 +129,7 @@ class RecipeCommands:
         screen.rows.forget()
         screen.set_status(rule=f"{recipe.preset} {recipe.mask.rule}")
         screen.batch_commands.on_recipe()
+        screen.figures_commands.on_recipe()
         if screen.context == RECIPE:
             screen.update_detail()
 

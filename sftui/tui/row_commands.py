@@ -38,8 +38,8 @@ class RowCommands:
             "row_list.up": lambda n: self.step(-(n or 1)),
             "row_list.page_down": lambda n: self.step((n or 1) * self.screen.rows.page),
             "row_list.page_up": lambda n: self.step(-(n or 1) * self.screen.rows.page),
-            "row_list.home": lambda n: self.go(0),
-            "row_list.end": lambda n: self.go(self.last),
+            "row_list.home": lambda n: self.step(-self.screen.rows.rows),
+            "row_list.end": lambda n: self.step(self.screen.rows.rows) if self.screen.rows.order is not None else self.go(self.last),
             "row_list.enter": lambda n: self.screen.hold_keys(TOKENS),
         }
 
@@ -49,7 +49,7 @@ class RowCommands:
 
     def step(self, rows: int) -> None:
         """So many rows on, stopping at the ends."""
-        self.go(max(0, self.screen.status.row + rows))
+        self.go(self.screen.rows.following(self.screen.status.row, rows))
 
     def go(self, row: int, *, hits: tuple[int, ...] | None = None, backwards: bool = False) -> None:
         """Shows a row; past the last one known, that one, and says so."""

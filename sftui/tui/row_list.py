@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from textual.message import Message
@@ -23,15 +24,18 @@ class RowList(LineView):
     """Rows of any number: only what is on screen is asked for, painted and kept (O(1) in rows)."""
 
     class Wanted(Message):
-        """Summaries `start` to `stop` are on screen or near and not at hand."""
+        """Summaries of lines `start` to `stop` are on screen or near and not at hand; `rows` names them in another order."""
 
-        def __init__(self, start: int, stop: int) -> None:
+        def __init__(self, start: int, stop: int, rows: tuple[int, ...] = ()) -> None:
             super().__init__()
             self.window = (start, stop)
+            self.rows = rows
 
     def __init__(self, ident: str) -> None:
         super().__init__(ident)
-        self.rows = 0
+        self.total = 0
+        self.order: Sequence[int] | None = None
+        self._places: dict[int, int] = {}
         self.current = 0
         self.active = False
         self.summaries: dict[int, RowSummary] = {}
@@ -39,15 +43,45 @@ class RowList(LineView):
 
     # — content —
 
+    @property
+    def rows(self) -> int:
+        """How many lines there are."""
+        return self.total if self.order is None else len(self.order)
+
+    def row_at(self, line: int) -> int:
+        """The row on a line."""
+        return line if self.order is None else self.order[line]
+
+    def line_of(self, row: int) -> int | None:
+        """The line of a row; None where it is filtered out."""
+        return row if self.order is None else self._places.get(row)
+
+    def set_order(self, order: Sequence[int] | None) -> None:
+        """Other rows, or in another order; None for all of them as they stand."""
+        self.order = order
+        self._places = {} if order is None else {row: line for line, row in enumerate(order)}
+        self._asked = (0, 0)
+        self.top = 0
+        self.resized()
+        self.repaint()
+        self.ask()
+
+    def following(self, row: int, steps: int) -> int:
+        """The row so many lines from `row`, stopping at the ends; the first one where `row` is not listed."""
+        if self.order is None:
+            return max(0, row + steps)
+        line = self._places.get(row)
+        return self.order[max(0, min(line + steps, len(self.order) - 1)) if line is not None else 0]
+
     def set_count(self, rows: int) -> None:
-        self.rows = rows
+        self.total = rows
         self.resized()
         self.repaint()
         self.ask()
 
     def set_current(self, row: int, active: bool) -> None:
         self.current, self.active = row, active
-        self.keep_in_view(row)
+        self.resized()
         self.repaint()
         self.ask()
 
@@ -57,8 +91,8 @@ class RowList(LineView):
 
     def forget(self) -> None:
         """Another recipe or tokenizer: what is off screen is no longer true, the rest answers again."""
-        start, stop = self.window()
-        self.summaries = {i: s for i, s in self.summaries.items() if start <= i < stop}
+        seen = {self.row_at(i) for i in range(*self.window())}
+        self.summaries = {i: s for i, s in self.summaries.items() if i in seen}
 
     def window(self) -> tuple[int, int]:
         return self.top, min(self.rows, self.top + max(1, self.size.height))
@@ -66,14 +100,15 @@ class RowList(LineView):
     def ask(self) -> None:
         """Asks for what the window lacks, with a block around it; one question at a time is open."""
         start, stop = self.window()
-        if self.size.height == 0 or all(i in self.summaries for i in range(start, stop)):
+        if self.size.height == 0 or all(self.row_at(i) in self.summaries for i in range(start, stop)):
             return
         if self._asked[0] <= start and stop <= self._asked[1]:
             return
         self._asked = (max(0, start - BLOCK), min(self.rows, stop + BLOCK))
         if len(self.summaries) > MOST:
             self.summaries.clear()
-        self.post_message(self.Wanted(*self._asked))
+        named = () if self.order is None else tuple(self.order[slice(*self._asked)])
+        self.post_message(self.Wanted(*self._asked, named))
 
     # — lines —
 
@@ -81,8 +116,9 @@ class RowList(LineView):
         return self.rows
 
     def line_cells(self, line: int) -> Line:
-        here = line == self.current
-        summary = self.summaries.get(line) or RowSummary(line, "…")
+        row = self.row_at(line)
+        here = row == self.current
+        summary = self.summaries.get(row) or RowSummary(row, "…")
         cells = row_line(summary, self.size.width, current=here, digits=self.digits)
         over = Over.CURSOR if here and self.active else Over.NONE
         return tuple(replace(run, over=over, role=QUIET.get(run.role, run.role)) for run in cells)
@@ -90,10 +126,12 @@ class RowList(LineView):
     @property
     def digits(self) -> int:
         """Cells of the row number."""
-        return max(3, len(str(max(0, self.rows - 1))))
+        return max(3, len(str(max(0, self.total - 1))))
 
     def resized(self) -> None:
-        self.keep_in_view(self.current)
+        line = self.line_of(self.current)
+        if line is not None:
+            self.keep_in_view(line)
 
     def scroll_top(self, top: int) -> None:
         super().scroll_top(top)

@@ -1,51 +1,102 @@
-"""The audit of the whole dataset as a job of the worker: figures and findings as they come."""
+"""The audit of the whole dataset as a job of the worker: figures and findings as they come, and rows in their order."""
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
 from sftui.model import Problem
-from sftui.workspace.events import AuditReady, CodeCount
-from sftui.workspace.requests import AuditRequest
+from sftui.workspace.events import AuditReady, CodeCount, OrderReady
+from sftui.workspace.requests import AuditRequest, OrderRequest
 from sftui.workspace.session import Session
+from sftui.workspace.summaries import HEAVY
 
 if TYPE_CHECKING:
     from sftui.audit import Audit, AuditProgress
+    from sftui.model import Inspection, Row
 
 REPORT_EVERY = 0.5
+MOST_ORDERED = 200_000
+"""Rows of an order that travel: more than anyone goes through."""
+UNKNOWN = 0xFFFFFFFF
 
 
-def audit(session: Session, asked: AuditRequest, version: int) -> Iterator[AuditReady | None]:
-    """Every row, checked and counted; stopped by not being asked for more."""
-    try:
-        context = session.checks()
-    except SftuiError as error:
-        yield AuditReady(asked.ticket, version, 0, problem=Problem(error.what, error.why, error.fix))
-        return
-    from sftui.audit import Audit, run_audit
+class Auditing:
+    """The audit that runs or ran last, and per row its tokens and how many of them are trained."""
 
-    assert session.source is not None
-    gathered = Audit(context)
-    told = 0.0
-    for progress in run_audit(gathered, session.source.rows(), session.inspect_row, context, total=session.count_now, budget=0.0):
-        seconds = progress.rows / progress.rate if progress.rate else 0.0
-        if progress.done or seconds - told > REPORT_EVERY:
-            told = seconds
-            yield _event(asked, version, gathered, progress)
+    def __init__(self) -> None:
+        self._gathered: Audit | None = None
+        self._tokens = array("I")
+        self._trained = array("I")
+
+    def forget(self) -> None:
+        """Another recipe or tokenizer is in force."""
+        self._gathered = None
+
+    def run(self, session: Session, asked: AuditRequest, version: int) -> Iterator[AuditReady | None]:
+        """Every row, checked and counted; stopped by not being asked for more."""
+        try:
+            context = session.checks()
+        except SftuiError as error:
+            self._gathered = None
+            yield AuditReady(asked.ticket, version, 0, problem=Problem(error.what, error.why, error.fix))
+            return
+        from sftui.audit import Audit, run_audit
+
+        assert session.source is not None
+        gathered = self._gathered = Audit(context)
+        self._tokens, self._trained = array("I"), array("I")
+        told = 0.0
+
+        def inspect(row: Row) -> Inspection:
+            found = session.inspect_row(row)
+            if row.index == len(self._tokens):  # the first rows come twice: for the set-up, and as rows
+                self._tokens.append(len(found.example.input_ids) if found.example is not None else UNKNOWN)
+                self._trained.append(found.trained if found.example is not None else UNKNOWN)
+            return found
+
+        head = [row for row in session.sample if row.size <= HEAVY]
+        for progress in run_audit(gathered, session.source.rows(), inspect, context, head=head, total=session.count_now, budget=0.0):
+            seconds = progress.rows / progress.rate if progress.rate else 0.0
+            if progress.done or seconds - told > REPORT_EVERY:
+                told = seconds
+                yield _event(asked, version, gathered, progress)
+            else:
+                yield None
+
+    def order(self, asked: OrderRequest, version: int) -> Iterator[OrderReady]:
+        """Rows by what is asked, as far as the audit came."""
+        gathered = self._gathered
+        if gathered is None:
+            yield OrderReady(asked.ticket, version, asked.by, problem=Problem("the dataset has not been audited yet", fix="press A"))
+            return
+        tokens, trained = self._tokens, self._trained
+        known = [row for row, count in enumerate(tokens) if count != UNKNOWN]
+        if asked.by in ("longest", "shortest"):
+            rows = sorted(known, key=tokens.__getitem__, reverse=asked.by == "longest")
+        elif asked.by in ("most trained", "least trained"):
+            rows = sorted(known, key=lambda row: trained[row] / max(1, tokens[row]), reverse=asked.by == "most trained")
+        elif asked.by == "never reach the trainer":
+            rows = [row for row, count in enumerate(tokens) if count == UNKNOWN]
+        elif asked.by in ("error", "warning"):
+            codes = [one for one in gathered.found.codes.values() if one.severity.value == asked.by]
+            rows = sorted({row for one in codes for row in one.rows})
         else:
-            yield None
+            found = gathered.found.codes.get(asked.by)
+            rows = sorted(set(found.rows) or {row for kept in found.kept for row in kept.finding.rows}) if found is not None else []
+        yield OrderReady(asked.ticket, version, asked.by, array("L", rows[:MOST_ORDERED]), len(rows))
 
 
 def _event(asked: AuditRequest, version: int, gathered: Audit, progress: AuditProgress) -> AuditReady:
     codes = tuple(
         CodeCount(one.code, one.severity.value, one.count, one.rows[0] if one.rows else _first(one.kept[0].finding.rows),
                   one.kept[0].finding.sentence)
-        for one in gathered.found.ordered()
+        for one in gathered.found.ordered() if one.kept
     )
     return AuditReady(asked.ticket, version, progress.rows, progress.total, progress.rate, progress.left, progress.done,
-                      gathered.figures(), codes)
+                      gathered.figures(packing=progress.done), codes)
 
 
 def _first(rows: tuple[int, ...]) -> int | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from array import array
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sftui.model import Batch, Inspection, Pack, Problem
@@ -196,6 +197,18 @@ class AuditReady:
 
 
 @dataclass(frozen=True, slots=True)
+class OrderReady:
+    """Row numbers in the order asked for; `total` of them there are, perhaps more than travel."""
+
+    ticket: int
+    version: int
+    by: str
+    rows: array[int] = field(default_factory=lambda: array("L"))
+    total: int = 0
+    problem: Problem | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class WorkerFailed:
     """The worker died or a request raised; the sentence is for the screen, `trace` for --debug."""
 
@@ -205,5 +218,6 @@ class WorkerFailed:
 
 Event = (
     SourceOpened | CountChanged | TokenizerChanged | RecipeChanged | RowReady | SummariesReady
-    | BatchReady | SearchFound | FindingsReady | ComparisonReady | CountReady | PacksReady | AuditReady | WorkerFailed
+    | BatchReady | SearchFound | FindingsReady | ComparisonReady | CountReady | PacksReady | AuditReady
+    | OrderReady | WorkerFailed
 )

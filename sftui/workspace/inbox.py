@@ -13,6 +13,7 @@ from sftui.workspace.requests import (
     CountRequest,
     FindingsRequest,
     Open,
+    OrderRequest,
     PacksRequest,
     RowRequest,
     SearchRequest,
@@ -21,8 +22,8 @@ from sftui.workspace.requests import (
 )
 
 URGENCY: tuple[type, ...] = (
-    Open, SetRecipe, RowRequest, BatchRequest, FindingsRequest, CompareRequest, PacksRequest, SummariesRequest, SearchRequest,
-    CountRequest, AuditRequest,
+    Open, SetRecipe, RowRequest, BatchRequest, FindingsRequest, CompareRequest, PacksRequest, OrderRequest, SummariesRequest,
+    SearchRequest, CountRequest, AuditRequest,
 )
 """What is asked, in the order in which it is answered; jobs in slices keep the same order."""
 

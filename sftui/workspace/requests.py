@@ -50,11 +50,12 @@ class BatchRequest:
 
 @dataclass(frozen=True, slots=True)
 class SummariesRequest:
-    """Rows `start` to `stop` (half open) for the row list."""
+    """Rows `start` to `stop` (half open) for the row list, or the `rows` named where it is filtered or sorted."""
 
     ticket: int
     start: int
     stop: int
+    rows: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +107,19 @@ class AuditRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class OrderRequest:
+    """Rows by what the audit knows of them: a severity, a code, `longest`, `shortest`, `most trained`, …"""
+
+    ticket: int
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
 class Cancel:
     ticket: int
 
 
 Request = (
     Open | SetRecipe | RowRequest | BatchRequest | SummariesRequest | SearchRequest | FindingsRequest | CompareRequest
-    | CountRequest | PacksRequest | AuditRequest | Cancel
+    | CountRequest | PacksRequest | AuditRequest | OrderRequest | Cancel
 )

@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Generator, Iterator
 from dataclasses import replace
-
 from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError

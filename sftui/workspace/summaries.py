@@ -27,8 +27,7 @@ def summaries(session: Session, asked: SummariesRequest, version: int) -> Iterat
     heavy: list[int] = []
     light: list[int] = []
     told = time.monotonic()
-    stop = asked.stop
-    for index in range(max(0, asked.start), stop):
+    for index in asked.rows or range(max(0, asked.start), asked.stop):
         row = session.row(index)
         if row.data is None and row.size == 0 and not row.raw and session.source is not None and index >= session.source.count().rows:
             break

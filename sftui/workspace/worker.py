@@ -35,6 +35,7 @@ from sftui.workspace.summaries import TOO_HEAVY, summaries, summary
 
 if TYPE_CHECKING:
     from sftui.sources import Source
+    from sftui.workspace.auditing import Auditing
 
 SLICE = 0.01
 SWITCH = 0.001
@@ -62,6 +63,7 @@ class Worker:
         self._list: rq.SummariesRequest | None = None
         self._beside: dict[type, Any] = {}
         self._second = Second()
+        self._auditing: Auditing | None = None
         self._jobs: dict[type, tuple[int, Iterator[Any]]] = {}
 
     def send(self, event: Any) -> None:
@@ -112,6 +114,8 @@ class Worker:
         elif isinstance(item, BESIDE):
             self._beside[type(item)] = item
             self._start_beside(item)
+        elif isinstance(item, rq.OrderRequest) and self._auditing is not None:
+            self._jobs[rq.OrderRequest] = (item.ticket, self._auditing.order(item, self._version))
 
     # --- opening ----------------------------------------------------------------------------
 
@@ -222,6 +226,8 @@ class Worker:
             self._answer_batch()
         if self._list is not None:
             self._start_list()
+        if self._auditing is not None:
+            self._auditing.forget()
         for item in self._beside.values():
             if not self._inbox.cancelled(item.ticket):
                 self._start_beside(item)
@@ -266,16 +272,19 @@ class Worker:
         session, version = self._session, self._version
         if not self._ready() or session is None:
             return
-        from sftui.workspace.auditing import audit
+        from sftui.workspace.auditing import Auditing
         from sftui.workspace.checking import findings
         from sftui.workspace.packing import packs
 
+        if self._auditing is None:
+            self._auditing = Auditing()
+        auditing = self._auditing
         jobs: dict[type, Callable[[], Iterator[Any]]] = {
             rq.FindingsRequest: lambda: findings(session, item, version),
             rq.CompareRequest: lambda: self._second.compare(session, item, version),
             rq.CountRequest: lambda: self._second.count(session, item, version),
             rq.PacksRequest: lambda: packs(session, item, version),
-            rq.AuditRequest: lambda: audit(session, item, version),
+            rq.AuditRequest: lambda: auditing.run(session, item, version),
         }
         self._jobs[type(item)] = (item.ticket, jobs[type(item)]())
 

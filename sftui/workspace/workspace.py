@@ -116,11 +116,11 @@ class Workspace:
         with self._lock:
             return self._cache.get(index, self.version)
 
-    def request_summaries(self, start: int, stop: int) -> int:
-        """Ask for the row list from `start` to `stop`; several `SummariesReady` may answer, in parts."""
+    def request_summaries(self, start: int, stop: int, rows: tuple[int, ...] = ()) -> int:
+        """Ask for the row list from `start` to `stop`, or for `rows`; several `SummariesReady` may answer, in parts."""
         with self._lock:
             ticket = self._ticket(ev.SummariesReady)
-            self._send(rq.SummariesRequest(ticket, start, stop))
+            self._send(rq.SummariesRequest(ticket, start, stop, rows))
             return ticket
 
     def request_batch(self, start: int, rows: int) -> int:
@@ -170,6 +170,13 @@ class Workspace:
         with self._lock:
             ticket = self._ticket(ev.AuditReady)
             self._send(rq.AuditRequest(ticket))
+            return ticket
+
+    def request_order(self, by: str) -> int:
+        """Ask for rows by what the audit knows (see `OrderRequest`); `OrderReady` answers."""
+        with self._lock:
+            ticket = self._ticket(ev.OrderReady)
+            self._send(rq.OrderRequest(ticket, by))
             return ticket
 
     def cancel(self, ticket: int) -> None:

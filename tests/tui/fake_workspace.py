@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+from array import array
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 from sftui.comparison import ComparisonCount, compare_row
@@ -123,6 +125,7 @@ class FakeWorkspace:
         self.closed = False
         self.asked: list[tuple[str, Any]] = []
         self.provisional = False
+        self.audit_parts = False
         self.last: dict[str, tuple[int, Any]] = {}
 
     def start(self) -> None:
@@ -182,11 +185,37 @@ class FakeWorkspace:
         kept = made.labels.kept[0][1]
         return ev.RowSummary(index, self.data[index % len(self.data)][0], len(made.tokens), made.trained, len(made.tokens) - kept)
 
-    def request_summaries(self, start: int, stop: int) -> int:
+    def request_summaries(self, start: int, stop: int, rows: tuple[int, ...] = ()) -> int:
         ticket = self.ticket(ev.SummariesReady)
         self.asked.append(("summaries", (start, stop)))
         self.last["summaries"] = (ticket, (start, stop))
-        self.send(ev.SummariesReady(ticket, self.version, tuple(self.summary(i) for i in range(start, min(stop, self.rows)))))
+        self.send(ev.SummariesReady(ticket, self.version, tuple(self.summary(i) for i in rows or range(start, min(stop, self.rows)))))
+        return ticket
+
+    def request_audit(self) -> int:
+        ticket = self.ticket(ev.AuditReady)
+        self.asked.append(("audit", None))
+        if self.audit_parts:
+            self.send(ev.AuditReady(ticket, self.version, 20, self.rows, 500.0, 0.04, figures=self.figures(20)))
+        codes = (ev.CodeCount("CON008", "error", 14, 1, "message 1 holds a control character"), ev.CodeCount("EOS008", "info", 1, None, "⏎ is trained"))
+        self.send(ev.AuditReady(ticket, self.version, self.rows, self.rows, 500.0, 0.0, True, self.figures(self.rows), codes))
+        return ticket
+
+    def figures(self, rows: int) -> Any:
+        """The real figures of the rows as the real audit counts them."""
+        from sftui.audit import Audit
+
+        facts = SimpleNamespace(name="builtin:gemma", eos_id=None, bos_id=None, special_tokens={})
+        audit = Audit(SimpleNamespace(trainer="hf-trainer", recipe=self.recipe, facts=facts))  # type: ignore[arg-type]
+        for index in range(rows):
+            audit.add(self.make(index))
+        return audit.figures()
+
+    def request_order(self, by: str) -> int:
+        ticket = self.ticket(ev.OrderReady)
+        self.asked.append(("order", by))
+        rows = sorted(range(self.rows), key=lambda i: -len(self.make(i).tokens or ())) if by == "longest" else range(1, self.rows, 3) if by == "CON008" else []
+        self.send(ev.OrderReady(ticket, self.version, by, array("L", rows), len(rows)))
         return ticket
 
     def request_batch(self, start: int, rows: int) -> int:

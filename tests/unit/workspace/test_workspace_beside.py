@@ -137,3 +137,22 @@ def test_of_a_very_long_row_only_the_columns_near_the_difference_travel(data: Pa
     event = heard.wait(ev.ComparisonReady)
     assert len(event.comparison.columns) == 1500 and event.left_out > 1000 and event.differing > 1000
     assert any(column.ids_differ or column.labels_differ for column in event.comparison.columns)
+
+
+def test_rows_in_the_order_of_the_audit(data: Path, open_workspace: Callable[..., Any]) -> None:
+    add_row(data, NO_ANSWER)
+    add_row(data, {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "a long answer " * 30}]})
+    workspace, heard = open_workspace()
+    proven(heard)
+    workspace.request_audit()
+    heard.wait(ev.AuditReady, lambda event: event.done)
+    found = {}
+    for by in ("longest", "shortest", "most trained", "never reach the trainer", "error", "LAB012", "nothing"):
+        workspace.request_order(by)
+        found[by] = heard.wait(ev.OrderReady, lambda event, by=by: event.by == by)
+    assert found["longest"].rows[0] == found["most trained"].rows[0] == found["shortest"].rows[-1] == 41
+    assert 40 in found["error"].rows and list(found["never reach the trainer"].rows) == [40]
+    assert found["nothing"].total == 0
+    workspace.request_summaries(0, 0, (41, 3))
+    event = heard.wait(ev.SummariesReady, lambda event: event.rows)
+    assert [row.index for row in event.rows][:2] in ([41, 3], [41])

@@ -1,0 +1,171 @@
+"""The audit of the whole dataset: its figures, its findings by code, and the row list filtered or sorted by them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from sftui.text import clip, visible
+from sftui.tui.dialogs import Dialog, options
+from sftui.views import Line, Role, line, wrap
+from sftui.workspace import events as ev
+
+if TYPE_CHECKING:
+    from sftui.tui.main_screen import MainScreen
+
+VIEW = "figures"
+HINT = "F rows by these · L wider · X stop · A close"
+ALL = "all rows"
+ORDERS = (
+    (ALL, "every row, as it stands in the data"), ("error", "rows with an error"), ("warning", "rows with a warning"),
+    ("longest", "most tokens first"), ("shortest", "fewest tokens first"), ("most trained", "largest trained share first"),
+    ("least trained", "smallest trained share first"), ("never reach the trainer", "dropped, or stopped before"),
+)
+GLYPHS = {"error": ("✗", Role.ERROR), "warning": ("!", Role.WARNING), "info": ("i", Role.DIM)}
+
+
+class FiguresCommands:
+    """The audit runs in the worker, behind everything that is asked there; it goes on while the view is closed."""
+
+    def __init__(self, screen: MainScreen) -> None:
+        self.screen = screen
+        self.answer: ev.AuditReady | None = None
+        self.ticket: int | None = None
+        self._wanted_order = ""
+
+    def handlers(self) -> dict[str, Callable[[int | None], None]]:
+        return {"figures": lambda n: self.open(), "audit.stop": lambda n: self.stop_or_start(), "order": lambda n: self.pick_order()}
+
+    @property
+    def running(self) -> bool:
+        return self.ticket is not None
+
+    def open(self) -> None:
+        """Opens the figures and starts the audit where there is none; the same key closes them."""
+        if not self.running and self.answer is None:
+            self._start()
+        self.screen.look_commands.open(VIEW)
+
+    def _start(self) -> None:
+        self.answer = None
+        self.ticket = self.screen.workspace.request_audit()
+
+    def stop_or_start(self) -> None:
+        """Stops the audit, or begins it anew."""
+        if self.cancel():
+            return
+        self._start()
+        self.screen.say("auditing … A shows the figures, X stops", Role.DIM)
+        self._paint()
+
+    def cancel(self) -> bool:
+        """Stops a running audit; what it has stays. False where none runs."""
+        if self.ticket is None:
+            return False
+        self.screen.workspace.cancel(self.ticket)
+        self.ticket = None
+        self.screen.say("audit stopped: the figures are of the rows so far", Role.WARNING)
+        self._paint()
+        return True
+
+    def show(self, keep: bool) -> None:
+        self.screen.document.show(VIEW, self.lines, keep=keep, hint=HINT)
+
+    def _paint(self) -> None:
+        if self.screen.look_commands.open_view == VIEW:
+            self.show(keep=True)
+
+    def on_audit(self, event: ev.AuditReady) -> None:
+        if event.ticket != self.ticket:
+            return
+        self.answer = event
+        if event.done or event.problem is not None:
+            self.ticket = None
+            if self.screen.look_commands.open_view != VIEW:
+                self.screen.say(event.problem.sentence() if event.problem is not None else f"audit done: {_worst(event)} · A shows it, F goes through them")
+        self._paint()
+
+    def on_recipe(self) -> None:
+        """Another recipe has other figures; a running audit begins anew by itself."""
+        self.answer = None
+        self._paint()
+
+    # — lines —
+
+    def lines(self, width: int) -> tuple[Line, ...]:
+        answer = self.answer
+        if answer is None:
+            told = "auditing …" if self.running else "these were figures of another recipe: X audits again"
+            return (line((told, Role.DIM)),)
+        if answer.problem is not None:
+            return wrap(line((f"✗ {answer.problem.sentence()}", Role.ERROR)), width)
+        made: list[Line] = [*self._progress(answer, width)]
+        if answer.codes:
+            made += [(), line(("Findings", Role.TITLE), ("  F shows the rows of one", Role.DIM))]
+        widest = max((len(f"{one.count:,}") for one in answer.codes), default=0)
+        for one in answer.codes:
+            glyph, role = GLYPHS[one.severity]
+            first = f"row {one.first:,}: " if one.first is not None else ""
+            head = f" {one.code}  {one.count:>{widest},}  "
+            made.append(line((glyph, role), (head, Role.KEY), (clip(visible(first + one.sentence), max(4, width - len(head) - 1)), Role.PLAIN)))
+        if answer.figures is not None:
+            from sftui.views.figures import figure_lines
+
+            made += [(), *figure_lines(answer.figures, width)]
+        return tuple(made)
+
+    def _progress(self, answer: ev.AuditReady, width: int) -> tuple[Line, ...]:
+        if answer.done:
+            return ()
+        of = f" of {answer.total:,}" if answer.total is not None else ""
+        left = f" · {_time(answer.left)} left" if answer.left is not None else ""
+        state = "auditing" if self.running else "stopped at"
+        return wrap(line((f"{state} {answer.rows:,}{of} rows", Role.WARNING), (f" · {answer.rate:,.0f} rows/s{left}", Role.DIM)), width)
+
+    # — the row list —
+
+    def pick_order(self) -> None:
+        """Which rows the list shows, and in which order: by what the audit knows so far."""
+        screen = self.screen
+        answer = self.answer
+        if answer is None:
+            if not self.running:
+                self._start()
+            screen.say("auditing first: F offers its findings and lengths as they come", Role.DIM)
+            return
+        entries = list(ORDERS) + [(one.code, f"{one.count:,} × {one.sentence}") for one in answer.codes if one.first is not None]
+        dialog = Dialog("which rows", options(entries), screen.keymap, screen.look, picking=True)
+        screen.app.push_screen(dialog, lambda number: None if number is None else self.order(entries[number][0]))
+
+    def order(self, by: str) -> None:
+        if by == ALL:
+            self.screen.rows.set_order(None)
+            self.screen.set_status(order="")
+            self.screen.say("every row, as it stands in the data", Role.DIM)
+            return
+        self.screen.workspace.request_order(by)
+
+    def on_order(self, event: ev.OrderReady) -> None:
+        """The list shows these rows; the first of them is opened."""
+        screen = self.screen
+        if event.problem is not None:
+            screen.say(event.problem.sentence(), Role.ERROR)
+        elif not event.total:
+            screen.say(f"no row: {event.by}", Role.DIM)
+        else:
+            screen.rows.set_order(event.rows)
+            screen.set_status(order=event.by)
+            screen.row_commands.go(event.rows[0])
+            more = f", the first {len(event.rows):,} listed" if event.total > len(event.rows) else ""
+            so_far = "" if self.answer is not None and self.answer.done else " so far"
+            screen.say(f"{event.by}: {event.total:,} rows{so_far}{more} · ] [ go through them, F all rows")
+
+
+def _worst(event: ev.AuditReady) -> str:
+    counts = {name: sum(one.count for one in event.codes if one.severity == name) for name in ("error", "warning")}
+    told = [f"{count:,} {name}{'s' if count != 1 else ''}" for name, count in counts.items() if count]
+    return ", ".join(told) or "no error and no warning"
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

@@ -1,0 +1,103 @@
+"""The audit in the inspector: figures, stopping, and the row list filtered and sorted by what it found."""
+
+from __future__ import annotations
+
+import pytest
+from fake_workspace import FakeWorkspace
+from tui_driver import SIZES, check_golden, running
+
+from sftui.recipe import Recipe, changed
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_figures_screens(size: tuple[int, int]) -> None:
+    async with running(size) as driven:
+        for name, keys in (("figures", ("A",)), ("figures-lengths", ("space",)), ("orders", ("F",)), ("order", (*"jjj", "enter"))):
+            text = await driven.press(*keys)
+            assert all(len(line) <= size[0] for line in text.splitlines())
+            check_golden(f"{size[0]}x{size[1]}-{name}", text)
+
+
+async def test_the_audit_goes_on_while_its_view_is_closed() -> None:
+    async with running((140, 45)) as driven:
+        driven.workspace.hold = True
+        await driven.press("A", "A")
+        driven.workspace.release()
+        await driven.settle()
+        assert "audit done: 14 errors" in driven.said
+        assert "CON008" in await driven.press("A")
+        assert [name for name, _ in driven.workspace.asked].count("audit") == 1
+
+
+async def test_the_audit_is_stopped_and_keeps_what_it_has() -> None:
+    workspace = FakeWorkspace()
+    workspace.audit_parts = True
+    async with running((140, 45), workspace) as driven:
+        workspace.hold = True
+        await driven.press("A")
+        assert "auditing" in driven.text
+        workspace.held, late = workspace.held[:1], workspace.held[1:]
+        workspace.release()
+        await driven.settle()
+        assert "auditing 20 of 41 rows" in driven.text
+        await driven.press("X")
+        assert "stopped at 20 of 41 rows" in driven.text and workspace.asked[-1][0] == "cancel"
+        workspace.send(late[0])
+        await driven.settle()
+        assert "stopped at 20 of 41 rows" in driven.text
+        assert "20 rows" not in await driven.press("X")
+
+
+async def test_ctrl_c_stops_the_audit_before_it_quits() -> None:
+    async with running() as driven:
+        driven.workspace.hold = True
+        await driven.press("A", "ctrl+c")
+        assert driven.app.is_running and "audit stopped" in driven.said
+
+
+async def test_figures_of_another_recipe_are_not_shown() -> None:
+    async with running((140, 45), FakeWorkspace(recipe=changed(Recipe(), "mask.rule", "all"))) as driven:
+        await driven.press("A")
+        driven.workspace.change("mask.rule", "completion")
+        await driven.settle()
+        assert "another recipe" in driven.text
+
+
+async def test_rows_of_a_code_are_gone_through() -> None:
+    async with running((140, 45)) as driven:
+        await driven.press("A", "F", "end", "enter")
+        rows = driven.main.rows
+        assert driven.main.status.row == 1 and rows.rows == 14 and "(CON008)" in driven.text
+        await driven.press("]")
+        assert driven.main.status.row == 4
+        await driven.press("5", "]")
+        assert driven.main.status.row == 19
+        await driven.press("1", "0", "G")
+        assert driven.main.status.row == 10 and rows.line_of(10) == 3
+        await driven.press("1", "2", "G", "]")
+        assert driven.main.status.row == 1, "a row that is not listed leads to the first that is"
+        await driven.press("F", "enter")
+        assert rows.order is None and rows.rows == 41 and "(CON008)" not in driven.text
+
+
+async def test_rows_are_sorted_and_summaries_asked_by_name() -> None:
+    async with running((80, 24)) as driven:
+        await driven.press("A", "A", "F", *"jjj", "enter")
+        assert driven.main.status.row % 5 == 3
+        await driven.press("tab", "tab")
+        assert [line for line in driven.lines[1:4] if " 415 " in line]
+        await driven.press("end")
+        assert driven.main.status.row in driven.main.rows.summaries
+
+
+async def test_without_an_audit_it_is_begun() -> None:
+    async with running() as driven:
+        driven.workspace.hold = True
+        await driven.press("F")
+        assert driven.main.figures_commands.running and "auditing first" in driven.said
+
+
+async def test_nothing_found_says_so_and_changes_nothing() -> None:
+    async with running() as driven:
+        await driven.press("A", "F", "j", "j", "enter")
+        assert driven.said == "no row: warning" and driven.main.rows.order is None
