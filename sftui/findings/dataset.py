@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from heapq import nsmallest
 
 from sftui.findings.catalogue import CODES, REPAIR_OF
 from sftui.findings.context import Context
@@ -62,8 +63,10 @@ class DatasetChecks:
         self.over: Counter[int] = Counter()
         self.lost: Counter[int] = Counter()
         self.seen: dict[int, int] = {}
+        # Of each prompt the first row that asks it, with the hash of that row; of each other answer its first row.
         self.asked: dict[int, tuple[int, int]] = {}
-        self.same, self.again, self.leaked = Tally(), Tally(), Tally()
+        self.others: dict[int, int] = {}
+        self.same, self.leaked = Tally(), Tally()
         self.all_trained, self.few_trained, self.early, self.long_prompt = Tally(), Tally(), Tally(), Tally()
         self.some_turns, self.cut = Tally(), Tally()
         self.columns: dict[str, Tally] = {}
@@ -73,6 +76,11 @@ class DatasetChecks:
     def prompts(self) -> frozenset[int]:
         """The hashes of every prompt seen; give them to the checks of the training set to find a leak."""
         return frozenset(self.asked)
+
+    @property
+    def again(self) -> Tally:
+        """The first row of each answer to a prompt that an earlier row answers differently; repeated rows are `same`."""
+        return Tally(len(self.others), nsmallest(EXAMPLES, self.others.values()))
 
     def add(self, inspection: Inspection) -> None:
         """One more row; a row that stopped early counts with what it has."""
@@ -101,7 +109,7 @@ class DatasetChecks:
         row, hashes = inspection.row.index, _hashes(inspection)
         if hashes is None:
             return
-        whole, prompt, answer = hashes
+        whole, prompt = hashes
         if prompt is not None and prompt in self.evaluation:
             self.leaked.add(row)
         if whole in self.seen:
@@ -111,14 +119,22 @@ class DatasetChecks:
             self.seen[whole] = row
         else:
             self.unremembered += 1
-        if prompt is None:
-            return
+        if prompt is not None:
+            self._ask(prompt, row, whole)
+
+    def _ask(self, prompt: int, row: int, whole: int) -> None:
+        """A prompt with its answer: the earliest row stays in `asked`, other answers go to `others`."""
         before = self.asked.get(prompt)
         if before is None:
             if len(self.asked) < self.remembered:
-                self.asked[prompt] = (row, answer)
-        elif before[1] != answer:
-            self.again.add(row)
+                self.asked[prompt] = (row, whole)
+            return
+        first, other = sorted(((row, whole), before))
+        self.asked[prompt] = first
+        if first[1] != other[1]:
+            self.others.pop(first[1], None)
+            if other[1] in self.others or len(self.others) < self.remembered:
+                self.others[other[1]] = min(other[0], self.others.get(other[1], other[0]))
 
     def _measure(self, inspection: Inspection) -> None:
         assert inspection.tokens is not None and inspection.labels is not None
@@ -174,25 +190,24 @@ class DatasetChecks:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name in ("roles", "signatures", "over", "lost"):
             getattr(self, name).update(getattr(other, name))
-        for name in ("same", "again", "leaked", "all_trained", "few_trained", "early", "long_prompt", "some_turns", "cut"):
+        for name in ("same", "leaked", "all_trained", "few_trained", "early", "long_prompt", "some_turns", "cut"):
             getattr(self, name).merge(getattr(other, name))
         for column, tally in other.columns.items():
             self.columns.setdefault(column, Tally()).merge(tally)
+        repeated: list[int] = []
         for key, row in other.seen.items():
             if key in self.seen:
-                self.same.add(max(row, self.seen[key]))
+                repeated.append(max(row, self.seen[key]))
                 self.seen[key] = min(row, self.seen[key])
             elif len(self.seen) < self.remembered:
                 self.seen[key] = row
             else:
                 self.unremembered += 1
-        for key, (row, answer) in other.asked.items():
-            before = self.asked.get(key)
-            if before is None:
-                if len(self.asked) < self.remembered:
-                    self.asked[key] = (row, answer)
-            elif before[1] != answer:
-                self.again.add(max(row, before[0]))
+        self.same.merge(Tally(len(repeated), nsmallest(EXAMPLES, repeated)))
+        for key, row in other.others.items():
+            self.others[key] = min(row, self.others.get(key, row))
+        for key, (row, whole) in other.asked.items():
+            self._ask(key, row, whole)
 
     def finish(self) -> tuple[Finding, ...]:
         """Every finding over what was gathered; may be asked at any time."""
@@ -279,18 +294,18 @@ class DatasetChecks:
         )
 
 
-def _hashes(inspection: Inspection) -> tuple[int, int | None, int] | None:
-    """The whole, the prompt and the answer of a row, white space aside; None where it says nothing."""
+def _hashes(inspection: Inspection) -> tuple[int, int | None] | None:
+    """The whole and the prompt of a row, white space aside; None where it says nothing."""
     conversation = inspection.conversation
     assert conversation is not None
     if conversation.kind is Kind.TOKENS:
-        return _hash(repr(conversation.input_ids)), None, 0
+        return _hash(repr(conversation.input_ids)), None
     if conversation.kind is Kind.TEXT:
         text = " ".join((conversation.text or "").split())
-        return (_hash(text), None, 0) if text else None
+        return (_hash(text), None) if text else None
     if conversation.kind is Kind.STRINGS:
         prompt, answer = " ".join((conversation.prompt or "").split()), " ".join((conversation.completion or "").split())
-        return _hash(f"user:{prompt}\0assistant:{answer}\0"), _hash(f"user:{prompt}\0"), _hash(answer)
+        return _hash(f"user:{prompt}\0assistant:{answer}\0"), _hash(f"user:{prompt}\0")
     parts = [
         f"{message.role}:{' '.join(str(message.content).split())}{message.data.get('tool_calls') or ''}\0"
         for message in conversation.messages
@@ -302,7 +317,6 @@ def _hashes(inspection: Inspection) -> tuple[int, int | None, int] | None:
     return (
         _hash("".join(parts)),
         _hash(prompt) if first and any(one.role == "user" for one in conversation.messages[:first]) else None,
-        _hash("".join(parts[first:])),
     )
 
 

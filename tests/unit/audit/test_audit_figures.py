@@ -103,7 +103,7 @@ def test_figures_of_long_rows_and_dropped_ones() -> None:
 
 @pytest.mark.parametrize("parts", [2, 7])
 def test_merged_parts_equal_the_whole(parts: int) -> None:
-    rows = [talk(i % 23, i % 40, where=f"part-{i % 3}.jsonl") for i in range(120)]
+    rows = [talk(i % 23, i % 40 % 7, where=f"part-{i % 3}.jsonl") for i in range(120)]
     rows = [type(row)(i, row.data, row.raw, f"part-{i % 3}.jsonl line {i}") for i, row in enumerate(rows)]
     opened = Opened(rows)
     whole = opened.audit()
@@ -123,7 +123,7 @@ def test_merged_parts_equal_the_whole(parts: int) -> None:
     a, b = whole.figures(), joined.figures()
     for name in Figures.__slots__:
         mine, theirs = getattr(a, name), getattr(b, name)
-        if name in ("repeated", "answered_again"):  # which row of two equal ones is the later one depends on the order
+        if name == "repeated":  # taken in out of order, another of two equal rows is the earlier one
             mine, theirs = mine.count, theirs.count
         assert (sorted(mine, key=str) if name == "sources" else mine) == (sorted(theirs, key=str) if name == "sources" else theirs), name
     assert {one.name: one.rows for one in a.sources} == {f"part-{i}.jsonl": 40 for i in range(3)}
@@ -154,6 +154,31 @@ def test_duplicates_and_prompts_of_the_evaluation_set_are_counted() -> None:
     assert (figures.repeated.count, figures.repeated.rows) == (1, (3,))
     assert (figures.answered_again.count, figures.answered_again.rows) == (1, (4,))
     assert (figures.leaked.count, figures.leaked.rows) == (1, (1,))
+
+
+@pytest.mark.parametrize("size", [1, 7, 50])
+def test_chunks_in_order_equal_the_whole_row_for_row(size: int) -> None:
+    """What worker processes do; every row number is that of one process."""
+    rows = [talk(i * i % 23, i * 7 % 5) for i in range(120)]
+    rows = [type(row)(i, row.data, row.raw, row.where) for i, row in enumerate(rows)]
+    opened = Opened(rows)
+    from sftui.audit import Audit
+
+    context = opened.context
+    joined = Audit(context)
+    for start in range(0, len(rows), size):
+        piece = Audit(context)
+        for row in rows[start : start + size]:
+            piece.check(opened.inspect(row), context)
+        piece.lighten()
+        joined.merge(piece)
+    figures = joined.figures()
+    assert figures == opened.audit().figures()
+    prompts: dict[str, set[str]] = {}
+    for row in rows:
+        prompts.setdefault(row.data["messages"][0]["content"], set()).add(row.raw)  # type: ignore[index]
+    assert figures.repeated.count == 120 - len({row.raw for row in rows})
+    assert figures.answered_again.count == sum(len(answers) - 1 for answers in prompts.values()) > 0
 
 
 def test_quantiles_are_lengths_that_occur() -> None:
