@@ -28,6 +28,8 @@ def finding_sections(checked: Checked) -> Iterator[tuple[str, str, str]]:
         return
     overview = table("What was found", ("Code", "Severity", "What", "Times"), (
         (one.code, one.severity.value, CODES[one.code].title, f"{one.count:,}") for one in codes), plain=3)
+    for one in codes:
+        overview = overview.replace(f">{one.code}</th>", f'><a href="#{one.code}">{one.code}</a></th>')
     looks = {_place(look.found.finding): look for look in checked.looks}
     yield "findings", "Findings", overview + (LEGEND if looks else "") + "".join(_code(checked, one, looks) for one in codes)
 

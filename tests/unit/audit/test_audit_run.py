@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 from itertools import count, islice
 from pathlib import Path
 
@@ -98,3 +100,10 @@ def test_figures_without_packing_are_the_same_otherwise() -> None:
     fast, whole = audit.figures(packing=False), audit.figures()
     assert all(one.packs is None for one in fast.limits) and all(one.packs == 1 for one in whole.limits)
     assert all(getattr(fast, name) == getattr(whole, name) for name in Figures.__slots__ if name != "limits")
+
+
+def test_the_figures_load_neither_checks_nor_trainers() -> None:
+    """The process of the screen receives figures; what gathers them stays with the worker."""
+    script = "import sys, sftui.audit, sftui.audit.figures, sftui.views.figures; print(' '.join(sys.modules))"
+    loaded = set(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split())
+    assert not {"sftui.findings", "sftui.trainers", "sftui.tokens", "sftui.audit.audit", "plotext", "numpy"} & loaded
