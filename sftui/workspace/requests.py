@@ -1,19 +1,20 @@
 """What the workspace asks of the worker: one frozen message per request.
 
 Requests and events travel as pickles, one after the other, over the worker's stdin and stdout;
-a pickle ends where it says it ends, so no framing is needed.
+a pickle ends where it says it ends, so no framing is needed. Named tuples and dataclasses are
+divided as in `events`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sftui.recipe import Recipe
 from sftui.workspace.options import OpenOptions, SearchQuery
 
 
-@dataclass(frozen=True, slots=True)
-class Open:
+class Open(NamedTuple):
     """The first request. `row` None: inspect nothing until asked (after a restart)."""
 
     options: OpenOptions
@@ -23,8 +24,7 @@ class Open:
     row: int | None = 0
 
 
-@dataclass(frozen=True, slots=True)
-class SetRecipe:
+class SetRecipe(NamedTuple):
     """A new recipe; the last row, batch and summaries are then answered again by themselves."""
 
     recipe: Recipe
@@ -41,15 +41,13 @@ class RowRequest:
     held: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class BatchRequest:
+class BatchRequest(NamedTuple):
     ticket: int
     start: int
     rows: int
 
 
-@dataclass(frozen=True, slots=True)
-class SummariesRequest:
+class SummariesRequest(NamedTuple):
     """Rows `start` to `stop` (half open) for the row list, or the `rows` named where it is filtered or sorted."""
 
     ticket: int
@@ -58,8 +56,7 @@ class SummariesRequest:
     rows: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SearchRequest:
+class SearchRequest(NamedTuple):
     ticket: int
     query: SearchQuery
     start: int
@@ -83,39 +80,34 @@ class CompareRequest:
     recipe: Recipe
 
 
-@dataclass(frozen=True, slots=True)
-class CountRequest:
+class CountRequest(NamedTuple):
     """How often the recipe in force and `recipe` differ over the dataset."""
 
     ticket: int
     recipe: Recipe
 
 
-@dataclass(frozen=True, slots=True)
-class PacksRequest:
+class PacksRequest(NamedTuple):
     """The packed sequences that rows from `start` on fill."""
 
     ticket: int
     start: int
 
 
-@dataclass(frozen=True, slots=True)
-class AuditRequest:
+class AuditRequest(NamedTuple):
     """The figures and findings of the whole dataset."""
 
     ticket: int
 
 
-@dataclass(frozen=True, slots=True)
-class OrderRequest:
+class OrderRequest(NamedTuple):
     """Rows by what the audit knows of them: a severity, a code, `longest`, `shortest`, `most trained`, …"""
 
     ticket: int
     by: str
 
 
-@dataclass(frozen=True, slots=True)
-class Cancel:
+class Cancel(NamedTuple):
     ticket: int
 
 

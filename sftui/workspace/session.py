@@ -11,13 +11,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
-from sftui.exports.plan import Prepared
 from sftui.model import Batch, Inspection, Pack, Problem, Row, Stage
 from sftui.recipe import Data, Recipe
 from sftui.workspace.options import OpenOptions
 
 if TYPE_CHECKING:
     from sftui.conversations import Detected
+    from sftui.exports.plan import Prepared
     from sftui.findings import Context
     from sftui.pipeline import Toolbox
     from sftui.sources import Source
@@ -227,6 +227,8 @@ class Session:
 
     def prepared(self) -> Prepared:
         """What exports need to know."""
+        from sftui.exports.plan import Prepared
+
         options = self.options
         source = None
         if self.tools is not None and self.recipe.render.template != "tokenizer":

@@ -153,7 +153,11 @@ class Worker:
         source, found = session.source, session.detected
         self.send(ev.SourceOpened(source.title, source.kind, source.columns(), found.format, found.reason,
                                   (*session.options.notes, *source.notes, *found.notes), found.refused))
-        self.send(session.prepared())
+        self._prepare_export()
+
+    def _prepare_export(self) -> None:
+        assert self._session is not None
+        self.send(ev.ExportPrepared(pickle.dumps(self._session.prepared(), pickle.HIGHEST_PROTOCOL)))
 
     def _tell_count(self) -> None:
         assert self._session is not None and self._session.source is not None
@@ -218,7 +222,7 @@ class Worker:
     def _answer_again(self) -> None:
         """What is on screen, under the recipe and tokenizer now in force."""
         assert self._session is not None
-        self.send(self._session.prepared())
+        self._prepare_export()
         self._jobs.pop(rq.SummariesRequest, None)
         if self._row is not None:
             self._answer_row()

@@ -10,12 +10,12 @@ an older recipe, never arrive (style-anchors trap T3).
 from __future__ import annotations
 
 import itertools
+import pickle
 import queue
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sftui.exports.plan import ExportPlan, Prepared, plan_export
 from sftui.model import Inspection, Problem, RecipeChange
 from sftui.recipe import Recipe, changed, diff
 from sftui.workspace import events as ev
@@ -24,6 +24,9 @@ from sftui.workspace.cache import InspectionCache
 from sftui.workspace.history import RecipeHistory
 from sftui.workspace.link import COMMAND, Link
 from sftui.workspace.options import OpenOptions, SearchQuery
+
+if TYPE_CHECKING:
+    from sftui.exports.plan import ExportPlan
 
 Callback = Callable[[ev.Event], None]
 PATIENCE = 120.0
@@ -49,7 +52,7 @@ class Workspace:
         self.row = options.row
         self.version = 1
         self._history = RecipeHistory(recipe)
-        self._prepared: Prepared | None = None
+        self._prepared = b""
         self._command = command
         self._patience = patience
         self._tickets = itertools.count(1)
@@ -232,8 +235,10 @@ class Workspace:
         Nothing is written before `ExportPlan.write`. ExportError where it cannot be done, also
         while the data or the tokenizer it needs is not loaded yet.
         """
+        from sftui.exports.plan import Prepared, plan_export
+
         with self._lock:
-            prepared = self._prepared or Prepared(paths=self.options.paths)
+            prepared: Prepared = pickle.loads(self._prepared) if self._prepared else Prepared(paths=self.options.paths)
             return plan_export(to, folder, self.recipe, self.base_recipe, prepared)
 
     # --- inside -----------------------------------------------------------------------------
@@ -286,8 +291,8 @@ class Workspace:
         """Keep what the event says; whether listeners should hear it."""
         if self._closed:
             return False
-        if isinstance(event, Prepared):
-            self._prepared = event
+        if isinstance(event, ev.ExportPrepared):
+            self._prepared = event.pickled
             return False
         if isinstance(event, ev.SourceOpened):
             self.source = event
