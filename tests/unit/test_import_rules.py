@@ -37,6 +37,40 @@ def test_t12_the_tui_loads_textual_and_none_of_the_others() -> None:
     assert found <= {"textual", "rich"}
 
 
+FIRST_ROW = """
+import asyncio, sys
+import sftui.tui.app as tui
+from sftui.cli.app import run
+
+def until_first_row(workspace, settings, *, theme, mouse):
+    app = tui.SftuiApp(workspace, settings, theme=theme)
+    async def watch():
+        async with app.run_test() as pilot:
+            while app.main.tokens.inspection is None:
+                await pilot.pause(0.05)
+    asyncio.run(watch())
+    print(*sorted(name for name in sys.modules if name.startswith("sftui.")), file=sys.stderr)
+    return 0
+
+tui.run_app = until_first_row
+sys.stdout.isatty = lambda: True
+run([sys.argv[1]])
+"""
+
+
+def test_the_inspector_loads_what_the_first_screen_needs_and_no_more() -> None:
+    """Each module delays the first paint; labels, checks and exports are the worker's, or wait until asked for."""
+    data = PACKAGE.parent / "sample_data" / "chat_messages.jsonl"
+    done = subprocess.run([sys.executable, "-c", FIRST_ROW, data], capture_output=True, text=True, check=True, timeout=60)
+    loaded = done.stderr.split()
+    parts = {name.split(".")[1] for name in loaded}
+    assert parts == {"cli", "errors", "model", "recipe", "recipe_io", "settings", "text", "trainers", "tui", "views", "workspace"}
+    assert {name for name in loaded if ".trainers." in name} == {"sftui.trainers.base", "sftui.trainers.classic"}
+    assert {name.split(".")[2] for name in loaded if ".workspace." in name} == {
+        "cache", "events", "history", "link", "options", "requests", "workspace",
+    }
+
+
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_textual_is_imported_under_tui_alone(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
