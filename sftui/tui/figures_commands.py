@@ -68,6 +68,11 @@ class FiguresCommands:
         self._paint()
         return True
 
+    def failed(self) -> None:
+        """The worker could not go on: nothing comes any more."""
+        self.ticket = None
+        self._paint()
+
     def show(self, keep: bool) -> None:
         self.screen.document.show(VIEW, self.lines, keep=keep, hint=HINT)
 
@@ -95,7 +100,7 @@ class FiguresCommands:
     def lines(self, width: int) -> tuple[Line, ...]:
         answer = self.answer
         if answer is None:
-            told = "auditing …" if self.running else "these were figures of another recipe: X audits again"
+            told = "auditing …" if self.running else "no figures of this recipe: X audits"
             return (line((told, Role.DIM)),)
         if answer.problem is not None:
             return wrap(line((f"✗ {answer.problem.sentence()}", Role.ERROR)), width)

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
+from sftui.text import visible
 from sftui.tui.commands import TOKENS
 from sftui.tui.dialogs import Dialog
-from sftui.views import Action, Role, line, wrap
+from sftui.views import Action, Line, Role, line, wrap
 from sftui.workspace import SearchQuery
 from sftui.workspace import events as ev
 
@@ -28,6 +29,7 @@ class FindingsCommands:
         self.screen = screen
         self._waiting: Finding | None = None
         self._previewing = False
+        self._tagging: Finding | None = None
 
     def handlers(self) -> dict[str, Callable[[int | None], None]]:
         pane = self.screen.findings
@@ -122,10 +124,10 @@ class FindingsCommands:
         text = explain(finding.code)
         title, _, rest = text.partition("\n")
 
-        def page(width: int) -> list[tuple[object, ...]]:
+        def page(width: int) -> list[Line]:
             return [cells for part in rest.strip("\n").split("\n") for cells in wrap(line((part, Role.PLAIN)), width, "    ")]
 
-        self.screen.app.push_screen(Dialog(title, page, self.screen.keymap, self.screen.look))  # type: ignore[arg-type]
+        self.screen.app.push_screen(Dialog(title, page, self.screen.keymap, self.screen.look))
 
     # — fixes —
 
@@ -165,16 +167,67 @@ class FindingsCommands:
         return was
 
     def apply(self) -> None:
-        """Put the fix into the recipe; the row, the list and the findings answer again."""
+        """Put the fix into the recipe; the row, the list and the findings answer again.
+
+        A template that needs generation tags is made first, and written where the user says.
+        """
         finding = self.screen.findings.finding
+        if finding is not None and finding.fix is not None and finding.fix.template is not None:
+            self._tagging = finding
+            self.screen.workspace.request_tags()
+            self.screen.say("putting generation tags into the chat template …", Role.DIM)
+            return
         recipe = self._fixed()
         if recipe is None or finding is None or finding.fix is None:
             return
         if self.screen.workspace.set_recipe(recipe):
             told = ", ".join(f"{change.path} → {change.after}" for change in finding.fix.changes)
-            self.screen.say(f"applied: {told} · u takes it back, x exports" + self._tags(finding))
+            self.screen.say(f"applied: {told} · u takes it back, x exports")
         else:
-            self.screen.say("the recipe says so already" + self._tags(finding), Role.DIM)
+            self.screen.say("the recipe says so already", Role.DIM)
+
+    def on_tags(self, event: ev.TagsReady) -> None:
+        """The tagged template is here: what changes in it is shown before it is written."""
+        from sftui.views import diff_text_lines
+
+        finding, self._tagging = self._tagging, None
+        screen = self.screen
+        if finding is None:
+            return
+        if event.problem is not None:
+            screen.say(event.problem.sentence(), Role.ERROR)
+            return
+        told = f"the same text and the right mask in {event.proven:,} conversations; sftui template proves it on every row"
+
+        def page(width: int) -> list[Line]:
+            return [*wrap(line((told, Role.GOOD)), width), (), *diff_text_lines(event.diff.rstrip("\n"), width)]
+
+        dialog = Dialog(f"{visible(event.name)} with generation tags", page, screen.keymap, screen.look, offer="y writes it · ")
+        screen.app.push_screen(dialog, lambda answer: screen.say("nothing was written", Role.DIM) if answer is None else screen.prompt.ask(
+            "file for the chat template", lambda text: self._write(finding, event.source, text), value="chat_template.jinja"))
+
+    def _write(self, finding: Finding, source: str, text: str) -> str | None:
+        """Write the template, and put it and the rest of the fix into the recipe."""
+        from pathlib import Path
+
+        from sftui.exports.files import write_atomically
+        from sftui.recipe import changed
+
+        path = Path(text.strip()).expanduser()
+        if not text.strip():
+            return None
+        if path.exists():
+            return f"{path} is there already: name another file"
+        try:
+            write_atomically(path, source.encode("utf-8"))
+            recipe = changed(self.screen.workspace.recipe, "render.template", f"file:{path}")
+            for change in finding.fix.changes if finding.fix is not None else ():
+                recipe = changed(recipe, change.path, change.after)
+        except (SftuiError, OSError) as error:
+            return str(error)
+        self.screen.workspace.set_recipe(recipe)
+        self.screen.say(f"wrote {path}; the recipe uses it now · u takes that back, x exports")
+        return None
 
     def _tags(self, finding: Finding) -> str:
         tagged = finding.fix is not None and finding.fix.template is not None

@@ -237,6 +237,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
             self.search_commands.on_found(event)
         elif isinstance(event, ev.AuditReady):
             self.figures_commands.on_audit(event)
+        elif isinstance(event, ev.TagsReady):
+            self.findings_commands.on_tags(event)
         elif isinstance(event, ev.OrderReady):
             self.figures_commands.on_order(event)
         elif isinstance(event, ev.FindingsReady):
@@ -247,6 +249,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
             self.compare_commands.on_count(event)
         elif isinstance(event, ev.WorkerFailed):
             self.tokens.fail(event.problem)
+            self.figures_commands.failed()
             self.say(event.problem.sentence(), Role.ERROR)
 
     def on_row_list_wanted(self, message: RowList.Wanted) -> None:

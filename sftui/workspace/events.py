@@ -207,6 +207,18 @@ class OrderReady:
     problem: Problem | None = None
 
 
+class TagsReady(NamedTuple):
+    """The chat template `name` with generation tags: its source and diff, and for how many rows they are proven."""
+
+    ticket: int
+    version: int
+    name: str = ""
+    source: str = ""
+    diff: str = ""
+    proven: int = 0
+    problem: Problem | None = None
+
+
 class WorkerFailed(NamedTuple):
     """The worker died or a request raised; the sentence is for the screen, `trace` for --debug."""
 
@@ -217,5 +229,5 @@ class WorkerFailed(NamedTuple):
 Event = (
     SourceOpened | ExportPrepared | CountChanged | TokenizerChanged | RecipeChanged | RowReady | SummariesReady
     | BatchReady | SearchFound | FindingsReady | ComparisonReady | CountReady | PacksReady | AuditReady
-    | OrderReady | WorkerFailed
+    | OrderReady | TagsReady | WorkerFailed
 )

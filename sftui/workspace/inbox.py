@@ -19,10 +19,11 @@ from sftui.workspace.requests import (
     SearchRequest,
     SetRecipe,
     SummariesRequest,
+    TagsRequest,
 )
 
 URGENCY: tuple[type, ...] = (
-    Open, SetRecipe, RowRequest, BatchRequest, FindingsRequest, CompareRequest, PacksRequest, OrderRequest, SummariesRequest,
+    Open, SetRecipe, RowRequest, BatchRequest, FindingsRequest, CompareRequest, PacksRequest, TagsRequest, OrderRequest, SummariesRequest,
     SearchRequest, CountRequest, AuditRequest,
 )
 """What is asked, in the order in which it is answered; jobs in slices keep the same order."""

@@ -107,11 +107,17 @@ class OrderRequest(NamedTuple):
     by: str
 
 
+class TagsRequest(NamedTuple):
+    """The chat template in force with generation tags, proven on the first rows."""
+
+    ticket: int
+
+
 class Cancel(NamedTuple):
     ticket: int
 
 
 Request = (
     Open | SetRecipe | RowRequest | BatchRequest | SummariesRequest | SearchRequest | FindingsRequest | CompareRequest
-    | CountRequest | PacksRequest | AuditRequest | OrderRequest | Cancel
+    | CountRequest | PacksRequest | AuditRequest | OrderRequest | TagsRequest | Cancel
 )

@@ -114,6 +114,11 @@ class Worker:
         elif isinstance(item, BESIDE):
             self._beside[type(item)] = item
             self._start_beside(item)
+        elif isinstance(item, rq.TagsRequest) and self._ready():
+            from sftui.workspace.tagging import tags
+
+            assert self._session is not None
+            self._jobs[rq.TagsRequest] = (item.ticket, tags(self._session, item, self._version))
         elif isinstance(item, rq.OrderRequest) and self._auditing is not None:
             self._jobs[rq.OrderRequest] = (item.ticket, self._auditing.order(item, self._version))
 

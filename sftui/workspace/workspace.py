@@ -182,6 +182,13 @@ class Workspace:
             self._send(rq.OrderRequest(ticket, by))
             return ticket
 
+    def request_tags(self) -> int:
+        """Ask for the chat template with generation tags; `TagsReady` answers."""
+        with self._lock:
+            ticket = self._ticket(ev.TagsReady)
+            self._send(rq.TagsRequest(ticket))
+            return ticket
+
     def cancel(self, ticket: int) -> None:
         """No answer to `ticket` is wanted any more."""
         with self._lock:

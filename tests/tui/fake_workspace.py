@@ -256,7 +256,9 @@ class FakeWorkspace:
         found = []
         if index % 3 == 1:
             found.append(Finding("CON008", Severity.ERROR, "message 1 holds a control character U+001B at character 0", index, 1, (6, 9), evidence="␛[31mRED"))
-        if self.recipe.mask.rule != "completion":
+        if self.recipe.mask.rule == "generation_tag" and not self.recipe.render.template.startswith("file:"):
+            found.append(Finding("GEN001", Severity.ERROR, "the chat template has no generation tags", index, fix=Fix("add generation tags", template="generation_tags")))
+        elif self.recipe.mask.rule != "completion":
             fix = Fix("train the answer alone: set mask.rule to completion", (RecipeChange("mask.rule", self.recipe.mask.rule, "completion"),),
                       trainer_keys={"hf-trainer": "mask the prompt's labels with -100"})
             found.append(Finding("LAB002", Severity.WARNING, "6 of 14 trained tokens are text of user", index, 0, (1, 6), evidence="[What][␣is]", fix=fix))
@@ -297,6 +299,12 @@ class FakeWorkspace:
             tuple(p.labels + (-100,) * (longest - len(p.labels)) for p in packs), None,
         )
         self.send(ev.PacksReady(ticket, self.version, tuple(packs), batch, 6))
+        return ticket
+
+    def request_tags(self) -> int:
+        ticket = self.ticket(ev.TagsReady)
+        self.asked.append(("tags", None))
+        self.send(ev.TagsReady(ticket, self.version, "gemma", "{% generation %}x{% endgeneration %}", "--- a\n+++ b\n-x\n+{% generation %}x{% endgeneration %}\n", 41))
         return ticket
 
     def request_comparison(self, index: int, recipe: Recipe) -> int:

@@ -60,7 +60,7 @@ async def test_figures_of_another_recipe_are_not_shown() -> None:
         await driven.press("A")
         driven.workspace.change("mask.rule", "completion")
         await driven.settle()
-        assert "another recipe" in driven.text
+        assert "no figures of this recipe" in driven.text
 
 
 async def test_rows_of_a_code_are_gone_through() -> None:

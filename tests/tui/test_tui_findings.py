@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from fake_workspace import FakeWorkspace
 from tui_driver import SIZES, check_golden, running
@@ -138,3 +140,19 @@ async def test_closing_a_fixs_preview_goes_back_to_its_finding() -> None:
         assert driven.main.context == "findings" and driven.main.findings.finding.code == "LAB002"
         await driven.press("escape")
         assert driven.main.look_commands.open_view is None
+
+
+async def test_a_template_gets_its_tags_is_shown_written_and_used(tmp_path: Path) -> None:
+    async with running((80, 24), FakeWorkspace(recipe=changed(Recipe(), "mask.rule", "generation_tag"))) as driven:
+        text = await driven.press("f", "a")
+        assert "41 conversations" in text and "+{% generation %}x" in text and "y writes it" in text
+        await driven.press("escape")
+        assert driven.said == "nothing was written"
+        target = tmp_path / "tagged.jinja"
+        await driven.press("a", "y", "ctrl+u", "ctrl+k", *str(target), "enter")
+        assert target.read_text() == "{% generation %}x{% endgeneration %}"
+        assert driven.workspace.recipe.render.template == f"file:{target}" and "GEN001" not in driven.text
+        await driven.press("u")
+        assert driven.workspace.recipe.render.template == "tokenizer"
+        await driven.press("a", "y", "ctrl+u", "ctrl+k", *str(target), "enter")
+        assert "is there already" in driven.said

@@ -156,3 +156,11 @@ def test_rows_in_the_order_of_the_audit(data: Path, open_workspace: Callable[...
     workspace.request_summaries(0, 0, (41, 3))
     event = heard.wait(ev.SummariesReady, lambda event: event.rows)
     assert [row.index for row in event.rows][:2] in ([41, 3], [41])
+
+
+def test_tags_for_the_template_are_proven_on_the_first_rows(open_workspace: Callable[..., Any]) -> None:
+    workspace, heard = open_workspace()
+    proven(heard)
+    workspace.request_tags()
+    event = heard.wait(ev.TagsReady)
+    assert event.problem is None and "{% generation %}" in event.source and event.proven >= 40 and event.diff

@@ -1,0 +1,49 @@
+"""Generation tags for the chat template in force, proven on the first rows: the fix that no knob can make."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from sftui.errors import SftuiError
+from sftui.model import Conversation, Problem
+from sftui.workspace.events import TagsReady
+from sftui.workspace.requests import TagsRequest
+from sftui.workspace.session import Session
+from sftui.workspace.summaries import HEAVY
+
+MOST_ROWS = 300
+SECONDS = 0.5
+"""How long rows are gathered; the proof takes about as long, and a row asked for meanwhile waits for it."""
+
+
+def tags(session: Session, asked: TagsRequest, version: int) -> Iterator[TagsReady | None]:
+    """The tagged template with its diff, or why there is none."""
+    try:
+        tools = session.checks().tools
+        template = tools.templates.get("default") or next(iter(tools.templates.values()), None)
+        if template is None:
+            raise SftuiError("there is no chat template to put tags into", fix="pick one with T")
+    except SftuiError as error:
+        yield TagsReady(asked.ticket, version, problem=Problem(error.what, error.why, error.fix))
+        return
+    from sftui.pipeline import inspect_early
+    from sftui.templates.surgery import add_generation_tags
+
+    assert session.source is not None and session.detected is not None
+    chats: list[Conversation] = []
+    begun = time.monotonic()
+    for number, row in enumerate(session.source.rows()):
+        if number >= MOST_ROWS or time.monotonic() - begun > SECONDS:
+            break
+        found = inspect_early(row, session.detected, session.recipe).conversation if row.size <= HEAVY else None
+        if found is not None:
+            chats.append(found)
+        yield None
+    try:
+        done = add_generation_tags(template.source, template.name, dict(tools.special_tokens), chats, options=session.recipe.render)
+    except SftuiError as error:
+        yield TagsReady(asked.ticket, version, template.name, problem=Problem(error.what, error.why, error.fix))
+        return
+    refused = Problem(f"no tags were added to {template.name}", done.refused) if done.refused is not None else None
+    yield TagsReady(asked.ticket, version, template.name, done.source, done.diff, done.proven, refused)
