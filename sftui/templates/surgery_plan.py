@@ -14,7 +14,7 @@ Range = tuple[int, int]
 Label = tuple[tuple[int, bool], ...]
 """Where what an operand writes changes between answer and not: (character, is answer), the first at 0."""
 
-LAST = "messages[-1]['role'] == 'assistant'"
+LAST = "messages and messages[-1]['role'] == 'assistant'"
 
 
 class CannotTell(Exception):
@@ -179,7 +179,6 @@ def _merged(vectors: Sequence[Sequence[Label | None]]) -> list[Label | None] | N
                 out.append(None)
             if one is None:
                 continue
-            # Text before the last character of a literal is the same each time, so are its cuts; other operands have one value.
             if out[k] is not None and out[k] != one:
                 return None
             out[k] = one
@@ -198,9 +197,9 @@ def _pieces(leaf: Leaf, labels: Sequence[Label | None]) -> list[Piece]:
             raise CannotTell(f"`{operand.source[:60]}` writes an answer together with what is none")
         else:
             ends = [*(at for at, _ in one[1:]), len(operand.literal)]
-            for k, ((at, answer), end) in enumerate(zip(one, ends)):
+            for k, ((at, said), end) in enumerate(zip(one, ends)):
                 text = operand.literal[at:end]
-                parts.append((answer, Operand(quoted(text), text, operand.joiner if k == 0 else "+")))
+                parts.append((said, Operand(quoted(text), text, operand.joiner if k == 0 else "+")))
     filled = _filled(parts)
     out: list[tuple[bool | None, list[Operand]]] = []
     for answer, operand in filled:

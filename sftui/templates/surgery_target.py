@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,8 @@ from sftui.templates.marks import make_mark, slots_of
 Range = tuple[int, int]
 Draw = Callable[[Sequence[Mapping[str, Any]]], "str | None"]
 
+# The looks of control tokens, for a second one right behind the first.
+_SPECIAL = re.compile(r"<\|[^|<>\s]{1,60}\|>|<｜[^｜<>\s]{1,60}｜>|</s>|<eos>")
 _CALL = {"type": "function", "id": "call00001", "function": {"name": "lookup", "arguments": {"city": "Ulm", "days": 2}}}
 _SECOND = {"type": "function", "id": "call00002", "function": {"name": "measure", "arguments": {"depth": "three"}}}
 _TEXT_CALL = {"type": "function", "id": "call00003", "function": {"name": "lookup", "arguments": "{\"city\": \"Bonn\"}"}}
@@ -42,9 +45,21 @@ def targets(rendered: Rendered, messages: Sequence[Mapping[str, Any]], draw: Dra
                 mine.pop()
         if not mine:
             continue
+        again = _SPECIAL.match(rendered.text, mine[-1].end)
+        if again is not None and mine[-1].part is Part.TERMINATOR:
+            # Two tokens may end a turn (Cohere's response and turn), where the turn alone has both.
+            alone = draw(messages[: number + 1])
+            if alone is not None and alone.rstrip().endswith(rendered.text[mine[0].start:again.end()]):
+                found.append(again.span())
         found += [(span.start, span.end) for span in mine]
         calls = bool(message.get("tool_calls"))
-        if calls or "</think>" in str(message.get("content")):
+        content = message.get("content")
+        if isinstance(content, str) and "</think>" in content:
+            # The opening tag of a thought that the message brings is its own, also behind one of the template.
+            whole = rendered.text.rfind(content.strip(), 0, mine[0].end + len(content))
+            if 0 <= whole < mine[0].start < whole + len(content.strip()):
+                found.append((whole, mine[0].start))
+        if calls or "</think>" in str(content):
             start = _plain_start(rendered.text, messages, number, draw)
             if start is None:
                 return None

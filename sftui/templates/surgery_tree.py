@@ -163,7 +163,7 @@ def _items(source: str) -> Iterator[_Tag | tuple[int, int, str]]:
     """Tags, and between them what the template itself writes, as (start, end, text)."""
     from sftui.templates.sandbox import ChatEnvironment
 
-    at, data_start, data = 0, 0, ""
+    at, data_start, raw, data = 0, 0, 0, ""
     tag: _Tag | None = None
     for _, kind, value in ChatEnvironment(datetime.now).lexer.tokeniter(source, None):
         if kind == "data":
@@ -174,14 +174,18 @@ def _items(source: str) -> Iterator[_Tag | tuple[int, int, str]]:
                 begin += 1
                 if begin > len(source):
                     raise ValueError("the source could not be followed")
-            if data or begin > data_start:
-                yield data_start, begin, data
-            data, at = "", begin + len(value)
-            tag = _Tag(kind.partition("_")[0], begin, 0, value, "", [])
-            if kind.startswith("raw"):
-                end = begin + len(value.rstrip())
-                yield _Tag("raw", begin, end, value, "", [])
-                tag, data_start = None, end
+            at = begin + len(value)
+            if kind == "raw_end":
+                # A raw block is text, tags and all, with the line break that it swallows.
+                begin = at
+                yield raw, begin, data
+            else:
+                if begin > data_start:
+                    yield data_start, begin, data
+                if kind != "raw_begin":
+                    tag = _Tag(kind.partition("_")[0], begin, 0, value, "", [])
+            raw = data_start = begin
+            data = ""
         elif kind in ("block_end", "variable_end", "comment_end"):
             assert tag is not None
             tag.closing, tag.end = value.strip(), at + len(value.rstrip())
@@ -216,8 +220,8 @@ class _Reader:
                 self._leaf(Leaf("data", 0, start, end, [Operand(quoted(text), text)]))
             else:
                 self.blanks.append((start, end))
-        elif item.kind in ("comment", "raw"):
-            self.stack[-1].append(Statement(item.start, item.end, item.kind))
+        elif item.kind == "comment":
+            self.stack[-1].append(Statement(item.start, item.end, "comment"))
         elif item.kind == "variable":
             self._leaf(Leaf("output", 0, item.start, item.end, operands_of(self.source, item.tokens), item.opening, item.closing))
         else:

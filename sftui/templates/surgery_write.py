@@ -171,8 +171,8 @@ def _edge_end(closing: str, words: str) -> str:
 def _keep_white_space(chunks: list[_Chunk], start: int, end: int) -> None:
     """Write text of the template as an expression where a block tag beside it would eat its blanks or line break."""
     before = chunks[start - 1] if start else None
-    if before is not None and before.data and chunks[start].opening == "{{" and before.text[-1:] in " \t\n":
+    if before is not None and before.data and chunks[start].opening in ("{{", "") and before.text[-1:] in " \t\n":
         before.text = before.data
     after = chunks[end + 1] if end + 1 < len(chunks) else None
-    if after is not None and after.data and chunks[end].closing == "}}" and after.text[:1] == "\n":
+    if after is not None and after.data and chunks[end].closing in ("}}", "") and after.text[:1] == "\n":
         after.text = after.data

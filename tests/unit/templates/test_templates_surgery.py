@@ -1,0 +1,203 @@
+"""Generation tags put into templates: the same text, and a mask equal to three methods that know nothing of tags."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from template_cases import CONVERSATIONS, TOOLS, all_templates, sampled_rows
+
+from sftui.errors import TemplateError
+from sftui.findings.spans import by_prefix, by_sentinels, by_tags, disagreement
+from sftui.model import Conversation, Kind, Message
+from sftui.templates import builtin_names, builtin_template, compile_template
+from sftui.templates.surgery import Surgery, add_generation_tags
+from sftui.templates.surgery_target import joined
+from sftui.templates.surgery_tree import read_tree, walk
+from sftui.templates.template import ChatTemplate
+
+SPECIAL: dict[str, str | list[str]] = {"bos_token": "<s>", "eos_token": "</s>"}
+ROWS_PER_FILE = 6
+REFUSED = {
+    # Their answers come out of one variable together with a think block that the template itself puts before them.
+    "trl_nemotron_3_nano", "trl_nemotron_3_super", "trl_nemotron_3_ultra",
+    # Whether a turn is closed depends on what follows it, over a page of conditions.
+    "trl_diffusion_gemma",
+}
+
+CHATML = (
+    "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>\\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
+)
+
+
+def chat(messages: list[dict[str, Any]], tools: Any = None) -> Conversation:
+    return Conversation(Kind.CHAT, "messages", messages=tuple(Message(one) for one in messages), tools=tools)
+
+
+def operate(source: str, rows: list[Conversation] | None = None) -> Surgery:
+    return add_generation_tags(source, "case", SPECIAL, rows or [])
+
+
+def trained(source: str, messages: list[dict[str, Any]]) -> list[str]:
+    text, spans = compile_template(source, "tagged").text(messages, variables=SPECIAL)
+    return [text[start:end] for start, end in joined(spans)]
+
+
+MULTI = CONVERSATIONS["multi_system"]
+
+
+@pytest.mark.parametrize("name", builtin_names())
+def test_every_builtin_template_can_be_tagged(name: str) -> None:
+    template = builtin_template(name)
+    if template.has_generation_tag:
+        pytest.skip("it has tags already")
+    done = add_generation_tags(template.source, name, SPECIAL, [chat(one) for one in CONVERSATIONS.values()])
+    assert done.refused is None
+    assert done.proven > 10
+
+
+def test_an_expression_for_all_roles_is_split_tight() -> None:
+    done = operate(CHATML)
+    assert done.refused is None
+    assert trained(done.source, MULTI) == ["B<|im_end|>", "D<|im_end|>"]
+    assert "{% generation %}{{ message['content'] + '<|im_end|>' }}{% endgeneration %}" in done.source
+
+
+def test_a_variable_that_holds_the_whole_turn_is_split_where_it_is_set() -> None:
+    source = (
+        "{% for m in messages %}{% set turn = '[' + m.role + ']' + m.content + '<|end|>\\n' %}"
+        "{% if loop.first %}{% set turn = bos_token + turn %}{% endif %}{{ turn }}{% endfor %}"
+    )
+    done = operate(source)
+    assert done.refused is None, done.refused
+    assert trained(done.source, MULTI) == ["B<|end|>", "D<|end|>"]
+
+
+@pytest.mark.parametrize("body", [
+    "<|{{ m.role }}|>\n{{ m.content }}<|end|>\n",
+    "  <|{{ m.role }}|>\n  {{ m.content }}\n<|end|>\n\n",
+    "<|{{ m.role }}|>\n{%- if m.content %}\n  {{- m.content -}}\n{% endif %}\n<|end|>\n",
+    "{% if m.role == 'assistant' %}\n<|a|>{{ m.content }}<|end|>\n{% else %}\n<|u|>{{ m.content }}<|end|>\n{% endif %}\n",
+    "<|{{ m.role }}|>{# the text #}{{ m.content }}{% raw %}<|end|>{{ no }}{% endraw %}\n",
+])
+def test_white_space_around_tags_stays(body: str) -> None:
+    source = "{% for m in messages %}\n" + body + "{% endfor %}\n"
+    done = operate(source)
+    assert done.refused is None, done.refused
+    before, after = compile_template(source, "a"), compile_template(done.source, "b")
+    for messages in CONVERSATIONS.values():
+        assert said(before, messages) == said(after, messages)
+    answers = trained(done.source, MULTI)
+    assert [one[0] for one in answers] == ["B", "D"]
+    assert all(one.endswith("<|end|>") for one in answers)
+
+
+def said(template: ChatTemplate, messages: list[dict[str, Any]]) -> str:
+    try:
+        return template.text(messages, variables=SPECIAL)[0]
+    except TemplateError:
+        return "raises"
+
+
+def test_what_the_original_refuses_is_still_refused() -> None:
+    done = operate(CHATML)
+    for content in (None, 3, ["x"]):
+        messages = [{"role": "user", "content": "a"}, {"role": "assistant", "content": content}]
+        for source in (CHATML, done.source):
+            with pytest.raises(TemplateError):
+                compile_template(source, "either").text(messages, variables=SPECIAL)
+
+
+def test_an_empty_think_block_of_the_template_is_not_trained() -> None:
+    source = CHATML.replace(
+        "{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>\\n' }}",
+        "{% if message.role == 'assistant' %}{{ '<|im_start|>assistant\\n<think>\\n' + (message.reasoning_content or '') + '\\n</think>\\n\\n' + message.content + '<|im_end|>\\n' }}"
+        "{% else %}{{ '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}{% endif %}")
+    done = operate(source)
+    assert done.refused is None, done.refused
+    plain = [{"role": "user", "content": "u"}, {"role": "assistant", "content": "x"}]
+    assert trained(done.source, plain) == ["x<|im_end|>"]
+    assert trained(done.source, [plain[0], {**plain[1], "reasoning_content": "hm"}]) == ["<think>\nhm\n</think>\n\nx<|im_end|>"]
+
+
+@pytest.mark.parametrize(("source", "why"), [
+    ("{% for m in messages %}{% generation %}{{ m.content }}{% endgeneration %}{% endfor %}", "already"),
+    ("nothing of the conversation", "no answer"),
+    ("{% macro turn(m) %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endmacro %}{% for m in messages %}{{ turn(m) }}{% endfor %}", "together with what is none"),
+])
+def test_what_cannot_be_proven_is_refused_and_nothing_is_produced(source: str, why: str) -> None:
+    done = operate(source)
+    assert done.refused is not None and why in done.refused
+    assert (done.source, done.proven, done.diff) == (source, 0, "")
+
+
+def test_a_row_that_breaks_the_proof_is_told() -> None:
+    source = (
+        "{% for m in messages %}{% if m.odd %}{{ ('<|' + m.role + '|>' + m.content + '<|end|>') | trim }}"
+        "{% else %}{{ '<|' + m.role + '|>' + m.content + '<|end|>' }}{% endif %}{% endfor %}"
+    )
+    odd = chat([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b", "odd": True}])
+    assert operate(source).refused is None
+    done = operate(source, [odd])
+    assert done.refused is not None and done.source == source
+
+
+def test_an_iterator_of_rows_is_enough_and_other_rows_do_not_matter() -> None:
+    rows = iter([Conversation(Kind.TEXT, "text", text="no chat"), chat(MULTI)])
+    done = add_generation_tags(CHATML, "case", SPECIAL, rows)
+    assert done.refused is None and done.proven > 20
+
+
+def test_the_tree_follows_the_source() -> None:
+    source = "a{%- if x -%} b {% else %}{{ 'c' + d ~ e }}{% endif %}\n{# f #}{% for m in ms %}{{ m | trim }}{% endfor %}{% raw %}{{ g }}{% endraw %}"
+    tree = read_tree(source)
+    # The line break behind `endif` is Jinja's to swallow.
+    assert [[one.source for one in leaf.operands] for leaf in tree.leaves] == [["'a'"], ["'b '"], ["'c'", "d", "e"], ["m | trim"], ["'{{ g }}'"]]
+    assert all(source[node.start:node.end] for node in walk(tree.body))
+
+
+@pytest.mark.shared
+def test_every_family_without_tags(shared: Path) -> None:
+    """Issue 4, what it must show 5: byte-identical over the SFT rows, masks equal to the span methods."""
+    rows = [chat(one["messages"], one.get("tools")) for one in sampled_rows(shared, ROWS_PER_FILE)]
+    # With tools, Llama 3.1 writes the first message under a header of the user, even an answer: no SFT row.
+    rows += [chat(one, tools) for one in CONVERSATIONS.values() for tools in (None, TOOLS) if tools is None or one[0].get("role") != "assistant"]
+    refused: dict[str, str] = {}
+    done: dict[str, Surgery] = {}
+    for name, source in all_templates(shared).items():
+        if compile_template(source, name).has_generation_tag:
+            continue
+        done[name] = add_generation_tags(source, name, SPECIAL, rows)
+        if done[name].refused is not None:
+            refused[name] = str(done[name].refused)
+            continue
+        check_family(source, done[name].source, rows)
+    print(f"\n{len(done) - len(refused)} of {len(done)} templates tagged; conversations proven, unproven, refused by both:")
+    for name, one in done.items():
+        print(f"  {name:<28} " + (f"{one.proven:>5} {one.unproven:>4} {one.raised:>4}" if one.refused is None else f"refused: {one.refused}"))
+    assert set(refused) <= REFUSED, refused
+
+
+def check_family(source: str, tagged: str, rows: list[Conversation]) -> None:
+    before, after = compile_template(source, "before"), compile_template(tagged, "after")
+    for row in rows:
+        messages = [dict(one.data) for one in row.messages]
+
+        def draw(some: Any, prompt: bool, template: ChatTemplate = before, tools: Any = row.tools) -> str | None:
+            try:
+                return template.text(some, tools=tools, add_generation_prompt=prompt, variables=SPECIAL)[0]
+            except TemplateError:
+                return None
+
+        text = draw(messages, False)
+        assert text == draw(messages, False, after)
+        if text is None or len(messages) > 12:
+            continue
+        spans = joined(after.text(messages, tools=row.tools, variables=SPECIAL)[1])
+        answers = [number for number, one in enumerate(messages) if one.get("role") == "assistant"]
+        if any(messages[number].get("tool_calls") for number in answers) or len(spans) != len(answers) or "<think>" in text:
+            continue  # the methods of findings know one stretch for each answer, and no calls
+        found = disagreement([by_tags(spans, answers), by_prefix(text, messages, answers, draw), by_sentinels(text, messages, answers, draw)], text)
+        assert found is None, (found, text)
