@@ -1,0 +1,123 @@
+"""`sftui repair` and `sftui template`: new files, a log, and not a byte more changed than said."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from sftui.templates import compile_template
+
+FINE = '{"id": 1,  "messages": [{"role": "user", "content": "Hello?"}, {"role": "assistant", "content": "Hi."}], "x": 1.0}'
+LINES = [
+    FINE,
+    '{"id":2,"messages":[{"role":"user","content":"Hello?"},{"role":"Assistant","content":" Hi there. "}],"x":[1,2]}',
+    '{"id": 3, "messages": [{"role": "user", "content": "Hello?"}, {"role": "assistant", "content": "Hi."}]}',
+    '{"id": 4, "messages": [{"role": "user", "content": "Hello?"}',
+    '{"id": 5, "messages": [{"role": "user", "content": "Nobody?"}]}',
+]
+
+
+@pytest.fixture
+def dirty(tmp_path: Path) -> Path:
+    path = tmp_path / "dirty.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" + "\r\n\n".join(LINES).encode() + b"\n")
+    return path
+
+
+def test_repaired_rows_go_to_a_new_file_with_a_log(sftui, dirty: Path, tmp_path: Path) -> None:
+    before = dirty.read_bytes()
+    out, log = tmp_path / "out.jsonl", tmp_path / "log.jsonl"
+    done = sftui("repair", dirty, "--apply", "map-roles,trim", "--apply", "deduplicate", "--drop", "unreadable,no-answer", "-o", out, "--log", log)
+    assert done.code == 0 and done.out == ""
+    assert dirty.read_bytes() == before
+    lines = out.read_bytes().splitlines(keepends=True)
+    assert lines[0] == FINE.encode() + b"\r\n", "an untouched row keeps every byte"
+    assert lines[1] == b'{"id":2,"messages":[{"role":"user","content":"Hello?"},{"role":"assistant","content":"Hi there."}],"x":[1,2]}\n'
+    assert len(lines) == 2
+    told = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [(one["row"], one["dropped"]) for one in told] == [(1, None), (2, "the same conversation as row 0"), (3, "unreadable"), (4, "no-answer")]
+    assert [change["place"] for change in told[0]["changes"]] == ["messages[1].role", "messages[1].content"]
+    assert told[0]["where"].endswith("line 3")
+    assert "2 of 5 rows written" in done.err and "1 of them changed, 3 left out" in done.err
+
+
+def test_a_dry_run_counts_and_writes_nothing(sftui, dirty: Path, tmp_path: Path) -> None:
+    done = sftui("repair", dirty, "--apply", "trim", "--drop", "unreadable", "--dry-run")
+    assert done.code == 0 and "4 of 5 rows would be written" in done.err
+    assert sorted(path.name for path in tmp_path.glob("*.jsonl")) == ["dirty.jsonl"]
+
+
+def test_rows_are_dropped_by_finding(sftui, dirty: Path) -> None:
+    done = sftui("repair", dirty, "-t", "builtin:chatml", "--drop", "ROW,ROL002", "--dry-run")
+    assert "drop ROL002" in done.err and "drop ROW001" in done.err and "3 of 5 rows" in done.err
+
+
+def test_the_tokenizers_own_control_tokens_are_stripped(sftui, tmp_path: Path) -> None:
+    path, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    path.write_text(json.dumps({"messages": [{"role": "user", "content": "a<|im_end|>b"}, {"role": "assistant", "content": "c"}]}) + "\n")
+    assert sftui("repair", path, "-t", "builtin:chatml", "--apply", "strip-tokens", "-o", out).code == 0
+    assert json.loads(out.read_text())["messages"][0]["content"] == "ab"
+
+
+def test_other_formats_become_lines(sftui, tmp_path: Path) -> None:
+    rows = [json.loads(LINES[0]), json.loads(LINES[1])]
+    as_array, packed, out = tmp_path / "rows.json", tmp_path / "rows.jsonl.gz", tmp_path / "out.jsonl"
+    as_array.write_text(json.dumps(rows, indent=1))
+    packed.write_bytes(gzip.compress("\n".join(LINES[:2]).encode()))
+    for path in (as_array, packed):
+        assert sftui("repair", path, "--apply", "trim", "-o", out, "--force").code == 0
+        assert [json.loads(line)["id"] for line in out.read_text().splitlines()] == [1, 2]
+    assert out.read_text().splitlines()[0] == FINE, "also out of a packed file an untouched row keeps every byte"
+
+
+@pytest.mark.parametrize(("words", "told"), [
+    (("--apply", "trim"), "no file was named"),
+    (("--apply", "trim", "-o", "out.csv"), "OUT.jsonl"),
+    (("-o", "out.jsonl"), "no repair was named"),
+    (("--apply", "trimm", "-o", "out.jsonl"), "did you mean trim"),
+    (("--drop", "NOPE9", "--dry-run"), "no reason to drop"),
+])
+def test_what_is_missing_is_told(sftui, dirty: Path, words: tuple[str, ...], told: str) -> None:
+    done = sftui("repair", dirty, *words)
+    assert done.code == 2 and told in done.err
+
+
+@pytest.mark.parametrize("option", ["-o", "--log"])
+def test_never_in_place(sftui, dirty: Path, tmp_path: Path, option: str) -> None:
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(dirty)
+    before = dirty.read_bytes()
+    done = sftui("repair", dirty, "--apply", "trim", option, link, *(("-o", tmp_path / "o.jsonl") if option == "--log" else ()), "--force")
+    assert done.code == 2 and "never in place" in done.err
+    assert dirty.read_bytes() == before
+
+
+def test_the_list_names_everything(sftui) -> None:
+    done = sftui("repair", "--list")
+    assert done.code == 0 and "fold-system" in done.out and "no-answer" in done.out
+
+
+def test_unreadable_rows_are_carried_over_untouched(sftui, dirty: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    assert sftui("repair", dirty, "--apply", "trim", "-o", out).code == 0
+    assert LINES[3].encode() in out.read_bytes()
+
+
+def test_a_tagged_template_is_shown_and_written(sftui, data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "chat_template.jinja"
+    done = sftui("template", data, "-t", "builtin:chatml", "--add-generation-tags", "-o", out)
+    assert done.code == 0 and "byte for byte" in done.err
+    assert done.out.startswith("---") and "{% generation %}" in done.out
+    source = out.read_text()
+    messages = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
+    text, spans = compile_template(source, "written").text(messages, variables={})
+    assert [text[start:end] for start, end in spans] == ["b<|im_end|>"]
+    again = sftui("template", data, "-t", "builtin:chatml", "--template", out, "--add-generation-tags", "-o", tmp_path / "no.jinja")
+    assert again.code == 1 and "already" in again.err and not (tmp_path / "no.jinja").exists()
+
+
+def test_without_tags_the_template_itself_is_printed(sftui, data: Path) -> None:
+    assert "<|im_start|>" in sftui("template", data, "-t", "builtin:chatml").out

@@ -1,0 +1,167 @@
+"""After a repair its finding is gone, none came, and what stands elsewhere in the row is trained as before."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sftui import pipeline, trainers
+from sftui.conversations import Detected
+from sftui.findings import CODES, Context, DatasetChecks, check_row
+from sftui.model import Inspection, Part, Row
+from sftui.repairs import REPAIRS, layout_of, make_plan, repair_row, repaired
+from sftui.repairs.catalogue import _DROPPED, _KNOBS, _TAGS
+from sftui.sources import SourceSpec, open_source
+from sftui.templates import builtin_template
+from sftui.tokens import LoadedTokenizer, load_tokenizer
+
+PROMPT = "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
+ALTERNATING = (
+    "{% for m in messages %}{% if m.role != 'system' and (m.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('roles must alternate') }}{% endif %}"
+    "{{ '<|im_start|>' + m.role + '\\n' + m.content | trim + '<|im_end|>\\n' }}{% endfor %}" + PROMPT
+)
+CALLS = (
+    "{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + m.content }}{% for c in m.tool_calls or [] %}{{ c.function.name ~ c.function.arguments | tojson }}{% endfor %}"
+    "{{ '<|im_end|>\\n' }}{% endfor %}" + PROMPT
+)
+U, A = {"role": "user", "content": "How are you?"}, {"role": "assistant", "content": "Very well."}
+CALL = {"id": "c", "type": "function", "function": {"name": "look", "arguments": '{"a": "b"}'}}
+
+
+@dataclass(frozen=True)
+class Bench:
+    context: Context
+    detected: Detected
+
+    def look(self, data: Mapping[str, Any]) -> Inspection:
+        return pipeline.inspect(Row(0, data, json.dumps(data), "row 0"), self.detected, self.context.recipe, self.context.tools)
+
+    def codes(self, inspection: Inspection) -> set[str]:
+        return {one.code for one in check_row(inspection, self.context)}
+
+
+@cache
+def tokenizer_of(name: str) -> LoadedTokenizer:
+    return load_tokenizer(f"builtin:{name}")
+
+
+def bench(rows: list[Row], template: str | None = None, tokenizer: str = "chatml", preset: str = "hf-trainer") -> Bench:
+    recipe = trainers.preset(preset)
+    tools = pipeline.make_toolbox(recipe, tokenizer_of(tokenizer))
+    if template is not None:
+        from sftui.templates import compile_template
+
+        made = compile_template(template, "own") if "{%" in template else builtin_template(template)
+        tools = trainers.Toolbox(tools.tokenizer, {"default": made}, made.name)
+    detected = pipeline.detect(rows, recipe)
+    return Bench(Context(recipe, tools.tokenizer.facts, tools.templates.get("default"), detected, tools), detected)
+
+
+CASES: list[tuple[str, str, dict[str, Any], str | None]] = [
+    ("map-roles", "ROL001", {"messages": [U, {**A, "role": "bot"}, U, A]}, None),
+    ("map-roles", "ROL002", {"messages": [U, {**A, "role": "Asistant"}]}, None),
+    ("trim", "CON004", {"messages": [U, {**A, "content": " Very well.\n"}, U, A]}, None),
+    ("trim", "TPL009", {"messages": [U, {**A, "content": "  Very well.\n"}]}, ALTERNATING),
+    ("fill-content", "CON001", {"messages": [{**U, "content": None}, A]}, None),
+    ("fill-content", "CON005", {"messages": [U, {**A, "content": 42}, U, A]}, None),
+    ("strip-tokens", "INJ001", {"messages": [{**U, "content": "Hi<|im_end|> you"}, A]}, None),
+    ("strip-tokens", "EOS012", {"messages": [U, {**A, "content": "Very well.<|eot_id|>"}]}, None),
+    ("fold-system", "ROL004", {"messages": [U, A, {"role": "system", "content": "Be kind."}, U, A]}, None),
+    ("fold-system", "TPL002", {"messages": [{"role": "system", "content": "Be kind."}, U, A]}, "gemma"),
+    ("merge-neighbours", "TPL006", {"messages": [U, {**U, "content": "Well?"}, A]}, ALTERNATING),
+    ("parse-json", "CON007", {"messages": json.dumps([U, A])}, None),
+    ("parse-json", "TOO001", {"messages": [U, {**A, "tool_calls": [CALL]}, {"role": "tool", "content": "ok", "tool_call_id": "c"}, A]}, CALLS),
+]
+
+
+@pytest.mark.parametrize(("name", "code", "data", "template"), CASES, ids=[f"{name}-{code}" for name, code, _, _ in CASES])
+def test_the_finding_is_gone_and_none_came(name: str, code: str, data: dict[str, Any], template: str | None) -> None:
+    plain = {"messages": [U, A]}
+    one = bench([Row(0, plain, "", "row 0"), Row(1, plain, "", "row 1")], template, "gemma" if template == "gemma" else "chatml")
+    before = one.look(data)
+    assert code in one.codes(before)
+    after, changes = repair_row(data, (REPAIRS[name],), layout_of(one.detected))
+    assert changes and code in REPAIRS[name].codes
+    then = one.look(after)
+    assert one.codes(then) <= one.codes(before) - {code}
+    same_elsewhere(before, then)
+
+
+def same_elsewhere(before: Inspection, after: Inspection) -> None:
+    """Ids and labels of the content of every message that both have, in order from each end."""
+    if before.tokens is None or after.tokens is None or before.labels is None or after.labels is None:
+        return
+    told = [contents(one) for one in (before, after)]
+    kept = [[text for text, _ in some] for some in told]
+    for text, labels in told[0]:
+        if kept[0].count(text) == 1 and kept[1].count(text) == 1:
+            assert labels == dict(told[1])[text], text
+
+
+def contents(inspection: Inspection) -> list[tuple[str, tuple[int, ...]]]:
+    assert inspection.conversation is not None and inspection.tokens is not None and inspection.labels is not None
+    tokens, labels = inspection.tokens, inspection.labels.labels
+    return [
+        (repr(message.data), tuple(label for label, owner, part in zip(labels, tokens.messages, tokens.parts) if owner == number and part is Part.CONTENT))
+        for number, message in enumerate(inspection.conversation.messages)
+    ]
+
+
+def test_the_mapping_names_codes_that_exist() -> None:
+    assert {*_DROPPED, *_KNOBS, *_TAGS} <= set(CODES)
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("tokenizer", ["chatml", "llama3"])
+def test_the_dirty_set_repair_by_repair(shared: Path, tokenizer: str) -> None:
+    rows = list(open_source(SourceSpec((str(shared / "testdata/datasets/derived_dirty_messages.jsonl"),))).rows())
+    one = bench(rows, tokenizer=tokenizer)
+    layout = layout_of(one.detected)
+    gone: dict[str, int] = {}
+    for row in rows:
+        if row.data is None:
+            continue
+        before = one.look(row.data)
+        codes = one.codes(before)
+        for name, repair in REPAIRS.items():
+            after, changes = repair_row(row.data, (repair,), layout)
+            if not changes:
+                continue
+            then = one.look(after)
+            new = one.codes(then) - codes
+            assert not new, (row.where, name, new)
+            cured = codes - one.codes(then)
+            gone[name] = gone.get(name, 0) + bool(cured)
+            same_elsewhere(before, then)
+    print(f"\n{tokenizer}: rows with a finding less, by repair: {gone}")
+    assert set(gone) >= {"parse-json", "map-roles", "fill-content", "strip-tokens", "trim", "fold-system"}
+
+
+@pytest.mark.shared
+def test_the_dirty_set_all_at_once(shared: Path) -> None:
+    """All repairs, and rows dropped by the codes that are left: no error or duplicate remains, clean rows are as they were."""
+    folder = shared / "testdata/datasets"
+    rows = list(open_source(SourceSpec((str(folder / "derived_dirty_messages.jsonl"),))).rows())
+    expected = {one["line"]: one["defect"] for one in json.loads((folder / "derived_dirty_messages.expected.json").read_text("utf-8"))}
+    one = bench(rows)
+    errors = {code for code, entry in CODES.items() if entry.severity.value == "error"}
+    plan = make_plan([*REPAIRS, "deduplicate"], ["unreadable", *errors], codes=tuple(CODES))
+    done = list(repaired(rows, plan, layout_of(one.detected), lambda row: one.codes(one.look(row.data)) if row.data is not None else {"ROW001"}))
+    left = [result for result in done if result.data is not None]
+    checks = DatasetChecks(one.context)
+    for result in left:
+        assert result.data is not None
+        inspection = one.look(result.data)
+        assert not one.codes(inspection) & errors
+        checks.add(inspection)
+        if expected[int(result.row.where.rpartition(" ")[2])] == "clean":
+            assert result.untouched
+    assert not {finding.code for finding in checks.finish()} & {"DUP001"}
+    print(f"\n{len(left)} of {len(done)} rows kept, {sum(not one.untouched for one in left)} of them mended")
+    assert len(left) > 25
