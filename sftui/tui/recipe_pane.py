@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -99,5 +98,5 @@ def _without_meaning(cells: Line) -> Line:
     while kept and not kept[-1].over and not kept[-1].text.strip():
         kept.pop()
     if kept and not kept[-1].over:
-        kept[-1] = replace(kept[-1], text=kept[-1].text.rstrip())
+        kept[-1] = kept[-1]._replace(text=kept[-1].text.rstrip())
     return tuple(kept)

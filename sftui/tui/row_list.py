@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from textual.message import Message
 
@@ -121,7 +120,7 @@ class RowList(LineView):
         summary = self.summaries.get(row) or RowSummary(row, "…")
         cells = row_line(summary, self.size.width, current=here, digits=self.digits)
         over = Over.CURSOR if here and self.active else Over.NONE
-        return tuple(replace(run, over=over, role=QUIET.get(run.role, run.role)) for run in cells)
+        return tuple(run._replace(over=over, role=QUIET.get(run.role, run.role)) for run in cells)
 
     @property
     def digits(self) -> int:

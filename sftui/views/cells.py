@@ -7,8 +7,8 @@ to letters, for tests. Nothing may be told by role alone: a glyph always says it
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from enum import Enum
+from typing import NamedTuple
 
 from sftui.text import ELLIPSIS, cell_width, split_at
 
@@ -59,9 +59,8 @@ ROLE_LETTERS: dict[Role, str] = {
 OVER_LETTERS: dict[Over, str] = {Over.CURSOR: "@", Over.HIT: "?", Over.MARK: "*"}
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """A run of cells: `text` is already visible."""
+class Segment(NamedTuple):
+    """A run of cells: `text` is already visible. A tuple, because thousands are made and hashed to paint a screen."""
 
     text: str
     role: Role = Role.PLAIN
@@ -139,7 +138,7 @@ def crop(cells: Line, width: int) -> Line:
     for segment in cells:
         if used + segment.width + len(cut) > width:
             head, _ = split_at(segment.text, max(width - used - len(cut), 0))
-            kept.append(replace(segment, text=head + cut if width > used else ""))
+            kept.append(segment._replace(text=head + cut if width > used else ""))
             break
         kept.append(segment)
         used += segment.width
