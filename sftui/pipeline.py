@@ -149,7 +149,8 @@ def make_batch(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox
 def make_packs(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox) -> tuple[tuple[Pack, ...], Batch]:
     """The packed sequences of one packing group, documents named by row, and the rectangle made of them.
 
-    RecipeError where the recipe does not pack, or no row reaches the trainer.
+    Where the collator lays packs end to end it may mask more (TRL: the first token of each document);
+    their labels are then those that it gives. RecipeError where the recipe does not pack, or no row reaches the trainer.
     """
     examples = [(one, inspection.row.index) for inspection in inspections if inspection.example is not None
                 for one in (inspection.example, *inspection.more)]
@@ -160,7 +161,15 @@ def make_packs(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox
     trainer = trainer_named(recipe.preset)
     packs = trainer.pack([example for example, _ in examples], recipe, tools)
     batch = trainer.collate_packs(packs, recipe, tools)
-    return tuple(replace(pack, documents=tuple((examples[i][1], a, b) for i, a, b in pack.documents)) for pack in packs), batch
+    named: list[Pack] = []
+    at = 0
+    for pack in packs:
+        documents = tuple((examples[i][1], a, b) for i, a, b in pack.documents)
+        there = slice(at, at + len(pack.input_ids))
+        flat = recipe.batch.flatten and len(batch.input_ids) == 1 and batch.input_ids[0][there] == pack.input_ids
+        named.append(replace(pack, documents=documents, labels=batch.labels[0][there] if flat else pack.labels))
+        at += len(pack.input_ids)
+    return tuple(named), batch
 
 
 def as_problem(error: SftuiError) -> Problem:

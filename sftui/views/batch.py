@@ -20,14 +20,15 @@ def batch_lines(batch: Batch, width: int, *, ignore_index: int = IGNORE_INDEX) -
     lines: list[Line] = []
     for sentence, role in _batch_words(batch, ignore_index):
         lines += wrap(line((sentence, role)), width)
-    length = len(batch.input_ids[0]) if batch.input_ids else 0
+    length = max(batch.lengths, default=0) if _flat(batch) else len(batch.input_ids[0]) if batch.input_ids else 0
     row_digits, size_digits = _digits(batch.rows), _digits(batch.lengths)
     room = max(width - row_digits - size_digits - 6, 1)
     step = max(-(-length // room), 1)
     if length:
         lines.append(())
         lines.append(crop(_legend(step), width))
-    for row, size, labels in zip(batch.rows, batch.lengths, batch.labels):
+    rows = _documents(batch) if _flat(batch) else batch.labels
+    for row, size, labels in zip(batch.rows, batch.lengths, rows):
         glyphs = _row_glyphs(labels, size, batch.pad_side, ignore_index)
         builder = LineBuilder().add(f"row {row:>{row_digits}} ", Role.LABEL).add(f"{size:>{size_digits}} ", Role.NUMBER)
         lines.append(crop(_strip(builder, scaled(glyphs, step)), width))
@@ -52,7 +53,7 @@ def _batch_words(batch: Batch, ignore_index: int) -> Iterator[tuple[str, Role]]:
         f"{cells:,} positions: {real:,} tokens, {waste:,} padding ({share(waste, cells)} waste, "
         f"on the {batch.pad_side}), {trained:,} trained ({share(trained, cells)})"
     ), Role.PLAIN
-    if batch.attention_mask is None:
+    if batch.attention_mask is None and waste:
         yield "no attention mask: padding is not hidden from the model", Role.WARNING
     for note in batch.notes:
         yield visible(note), Role.WARNING
@@ -69,6 +70,8 @@ def _digits(values: tuple[int, ...]) -> int:
 
 def _oddities(batch: Batch, ignore_index: int) -> tuple[int, int]:
     """Real tokens that the attention mask hides, and padding positions that carry loss."""
+    if _flat(batch):
+        return 0, sum(_trained(label, ignore_index) for label in batch.labels[0][sum(batch.lengths):])
     hidden = padding = 0
     masks = batch.attention_mask or ((),) * len(batch.rows)
     for size, labels, mask in zip(batch.lengths, batch.labels, masks):
@@ -76,6 +79,20 @@ def _oddities(batch: Batch, ignore_index: int) -> tuple[int, int]:
         hidden += sum(1 for value in mask[start:end] if not value)
         padding += sum(_trained(label, ignore_index) for label in (*labels[:start], *labels[end:]))
     return hidden, padding
+
+
+def _flat(batch: Batch) -> bool:
+    """Whether several rows were laid end to end into one, without padding between them."""
+    return len(batch.labels) == 1 < len(batch.rows)
+
+
+def _documents(batch: Batch) -> list[tuple[int, ...]]:
+    """The labels of each row that was laid into the one."""
+    found, at = [], 0
+    for size in batch.lengths:
+        found.append(batch.labels[0][at : at + size])
+        at += size
+    return found
 
 
 def _row_glyphs(labels: tuple[int, ...], size: int, side: str, ignore_index: int) -> str:

@@ -91,7 +91,7 @@ class Auditing:
 
 def _event(asked: AuditRequest, version: int, gathered: Audit, progress: AuditProgress) -> AuditReady:
     codes = tuple(
-        CodeCount(one.code, one.severity.value, one.count, one.rows[0] if one.rows else _first(one.kept[0].finding.rows),
+        CodeCount(one.code, one.severity.value, one.count if one.rows else one.kept[0].finding.count, one.rows[0] if one.rows else _first(one.kept[0].finding.rows),
                   one.kept[0].finding.sentence)
         for one in gathered.found.ordered() if one.kept
     )
