@@ -15,7 +15,7 @@ from sftui import pipeline, trainers
 from sftui.conversations import Detected
 from sftui.findings import CODES, Context, DatasetChecks, check_row
 from sftui.model import Inspection, Part, Row
-from sftui.repairs import REPAIRS, layout_of, make_plan, repair_row, repaired
+from sftui.repairs import REPAIRS, fixes_for, layout_of, make_plan, repair_row, repaired
 from sftui.repairs.catalogue import _DROPPED, _KNOBS, _TAGS
 from sftui.sources import SourceSpec, open_source
 from sftui.templates import builtin_template
@@ -165,3 +165,32 @@ def test_the_dirty_set_all_at_once(shared: Path) -> None:
     assert not {finding.code for finding in checks.finish()} & {"DUP001"}
     print(f"\n{len(left)} of {len(done)} rows kept, {sum(not one.untouched for one in left)} of them mended")
     assert len(left) > 25
+
+
+@pytest.mark.parametrize("name", ["chatml", "llama3", "gemma"])
+def test_generation_tags_take_away_gen001_and_bring_nothing(name: str) -> None:
+    """The fix that is no repair of the data: the tagged template, under a recipe that masks by tags."""
+    from sftui.findings import check_setup
+    from sftui.recipe import changed
+    from sftui.templates import compile_template
+    from sftui.templates.surgery import add_generation_tags
+
+    recipe = changed(trainers.preset("trl"), "mask.rule", "generation_tag")
+    tools = pipeline.make_toolbox(recipe, tokenizer_of(name))
+    template = builtin_template(name)
+    rows = [Row(k, {"messages": [U, A] * (k + 1)}, "", f"row {k}") for k in range(3)]
+    detected = pipeline.detect(rows, recipe)
+    found = []
+    for source in (template.source, add_generation_tags(template.source, name, dict(tools.special_tokens), []).source):
+        made = compile_template(source, name)
+        now = trainers.Toolbox(tools.tokenizer, {"default": made}, name)
+        context = Context(recipe, tools.tokenizer.facts, made, detected, now)
+        looked = [pipeline.inspect(row, detected, recipe, now) for row in rows]
+        codes = {one.code for one in check_setup(context, looked)}
+        found.append(codes | {one.code for inspection in looked for one in check_row(inspection, context)})
+    before, after = found
+    assert "GEN001" in before and fixes_for("GEN001").generation_tags
+    assert "GEN001" not in after
+    assert after <= before | {"TPL011"}, after - before  # another template than the tokenizer's own is worth knowing
+    assert not {"LAB001", "GEN000", "GEN002", "GEN003", "EOS004", "EOS008"} & after
+    assert all(one.trained for one in looked)

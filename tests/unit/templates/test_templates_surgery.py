@@ -201,3 +201,32 @@ def check_family(source: str, tagged: str, rows: list[Conversation]) -> None:
             continue  # the methods of findings know one stretch for each answer, and no calls
         found = disagreement([by_tags(spans, answers), by_prefix(text, messages, answers, draw), by_sentinels(text, messages, answers, draw)], text)
         assert found is None, (found, text)
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ["qwen2.5", "minimind", "phi-3-mini", "llama-3-8b-instruct"])
+def test_transformers_draws_the_same_mask(shared: Path, name: str) -> None:
+    """`return_assistant_tokens_mask` of transformers itself, on the tokenizer that the template came with."""
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(shared / "testdata/tokenizers" / name)
+    special = dict(tokenizer.special_tokens_map)
+    done = add_generation_tags(tokenizer.chat_template, name, special, [])
+    assert done.refused is None
+    template = compile_template(done.source, name)
+    seen = 0
+    for row in [*sampled_rows(shared, 3), *({"messages": one} for one in CONVERSATIONS.values())]:
+        try:
+            text, spans = template.text(row["messages"], tools=row.get("tools"), variables=special)
+        except TemplateError:
+            continue
+        if any("\ud800" <= letter <= "\udfff" for letter in text):
+            continue
+        drawn = tokenizer.apply_chat_template(
+            row["messages"], tools=row.get("tools"), chat_template=done.source, return_dict=True, return_assistant_tokens_mask=True)
+        encoded = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+        assert encoded["input_ids"] == drawn["input_ids"]
+        wanted = [int(any(a < end and start < b for a, b in spans)) for start, end in encoded["offset_mapping"]]
+        assert drawn["assistant_masks"] == wanted, row["messages"]
+        seen += 1
+    assert seen > 40
