@@ -169,6 +169,9 @@ def make_packs(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox
         flat = recipe.batch.flatten and len(batch.input_ids) == 1 and batch.input_ids[0][there] == pack.input_ids
         named.append(replace(pack, documents=documents, labels=batch.labels[0][there] if flat else pack.labels))
         at += len(pack.input_ids)
+    if len(batch.lengths) == len(packs) == len(batch.input_ids):
+        # A packer may pad to its size itself; what no document holds is padding all the same.
+        batch = replace(batch, lengths=tuple(sum(end - start for _, start, end in pack.documents) for pack in packs))
     return tuple(named), batch
 
 

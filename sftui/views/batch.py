@@ -166,8 +166,8 @@ def pack_lines(pack: Pack, width: int, *, ignore_index: int = IGNORE_INDEX) -> t
         count = sum(_trained(label, ignore_index) for label in pack.labels[start:end])
         text = (
             f"document {index:<4} {start:>{digits},}…{end - 1:<{digits},} {end - start:>{digits},} tokens "
-            f"{count:>{digits},} trained{_positions(pack, start, end)}"
-            f"  first {TRAINED if _trained(pack.labels[start], ignore_index) else MASKED}"
+            f"{count:>{digits},} trained"
+            f"  first {TRAINED if _trained(pack.labels[start], ignore_index) else MASKED}{_positions(pack, start, end)}"
         )
         lines.append(crop(line((text, Role.PLAIN)), width))
     lines.append(())
