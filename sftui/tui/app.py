@@ -104,8 +104,9 @@ class SftuiApp(App[None], inherit_bindings=False):
 
 def collect_again() -> None:
     """Garbage is collected from the first paint on; what start-up made stays for good and is not looked through."""
-    gc.freeze()
-    gc.enable()
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
 
 
 def default_theme(environment: os._Environ[str]) -> str:
