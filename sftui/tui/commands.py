@@ -98,6 +98,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("findings.explain", ("?",), "why it matters", "Explains the finding, with what repairs it in every trainer (F1 is the help).", "Findings", FINDINGS),
     Command("findings.preview", ("d",), "what the fix changes", "Shows the labels before and after the fix, and counts rows that change.", "Findings", FINDINGS),
     Command("findings.apply", ("a",), "apply the fix", "Puts the fix into the recipe; undo takes it back, export writes it.", "Findings", FINDINGS),
+    Command("findings.waive", ("i",), "waive it", "Accepts the finding with a reason, which the recipe keeps; undo takes it back.", "Findings", FINDINGS),
     Command("findings.next", ("n",), "next row with findings", "Goes to the next row with an error or a warning.", "Findings", FINDINGS),
     Command("findings.previous", ("N",), "previous row with findings", "Goes to the previous row with an error or a warning.", "Findings", FINDINGS),
     *_moves(DIALOG, "line"),

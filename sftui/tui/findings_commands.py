@@ -41,6 +41,7 @@ class FindingsCommands:
             "findings.home": lambda n: self.move(-len(pane.findings)), "findings.end": lambda n: self.move(len(pane.findings)),
             "findings.tokens": lambda n: self.to_tokens(), "findings.explain": lambda n: self.explain(),
             "findings.preview": lambda n: self.preview(), "findings.apply": lambda n: self.apply(),
+            "findings.waive": lambda n: self.waive(),
             "findings.next": lambda n: self.other_row(True), "findings.previous": lambda n: self.other_row(False),
         }
 
@@ -227,6 +228,24 @@ class FindingsCommands:
             return str(error)
         self.screen.workspace.set_recipe(recipe)
         self.screen.say(f"wrote {path}; the recipe uses it now · u takes that back, x exports")
+        return None
+
+    def waive(self) -> None:
+        """Accept the marked finding for this row, or one of the set-up altogether; the recipe keeps the reason."""
+        finding = self._marked()
+        if finding is not None:
+            where = f" in row {finding.row:,}" if finding.row is not None else ""
+            self.screen.prompt.ask(f"why may {finding.code} stand{where}? Esc cancels", lambda text: self._waive(finding, text.strip()))
+
+    def _waive(self, finding: Finding, reason: str) -> str | None:
+        from sftui.recipe import changed
+
+        if not reason:
+            return None
+        workspace = self.screen.workspace
+        waiver = {"code": finding.code, "reason": reason, **({"rows": finding.row} if finding.row is not None else {})}
+        workspace.set_recipe(changed(workspace.recipe, "waivers", (*workspace.recipe.waivers, waiver)))
+        self.screen.say(f"{finding.code} is waived: {reason} · u takes it back, x exports the recipe")
         return None
 
     def _tags(self, finding: Finding) -> str:

@@ -113,7 +113,7 @@ class FindingsPane(LineView):
         if finding is None:
             return line((" nothing found here; n goes to the next row with findings", Role.DIM))
         fixable = finding.fix is not None and bool(finding.fix.changes)
-        keys = (("Enter", "its tokens"), *((("d", "what the fix changes"), ("a", "apply it")) if fixable else ()), ("?", "why"), ("n", "next row"))
+        keys = (("Enter", "its tokens"), *((("d", "what it changes"), ("a", "apply the fix")) if fixable else ()), ("?", "why"), ("i", "waive"), ("n", "next row"))
         parts: list[tuple[str, Role]] = [(" ", Role.PLAIN)]
         for key, word in keys:
             parts += [(key, Role.KEY), (f" {word}  ", Role.DIM)]

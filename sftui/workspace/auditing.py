@@ -43,10 +43,10 @@ class Auditing:
             self._gathered = None
             yield AuditReady(asked.ticket, version, 0, problem=Problem(error.what, error.why, error.fix))
             return
-        from sftui.audit import Audit, run_audit
+        from sftui.audit import Audit, Filter, run_audit
 
         assert session.source is not None
-        gathered = self._gathered = Audit(context)
+        gathered = self._gathered = Audit(context, Filter(waivers=session.waivers))
         self._tokens, self._trained = array("I"), array("I")
         told = 0.0
 

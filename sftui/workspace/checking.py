@@ -25,10 +25,7 @@ def findings(session: Session, asked: FindingsRequest, version: int) -> Iterator
     except SftuiError as error:
         yield FindingsReady(asked.ticket, version, asked.index, problem=Problem(error.what, error.why, error.fix))
         return
-    from sftui.findings import check_row
-
-    inspection = session.inspect(asked.index)
-    found = check_row(inspection, context)
+    found = session.found(session.inspect(asked.index))
     known: tuple[Finding, ...] | None = context.memo.get(SETUP)
     yield FindingsReady(asked.ticket, version, asked.index, found, known)
     if known is None:
@@ -45,4 +42,4 @@ def _setup(session: Session, context: Context) -> Iterator[None]:
         if row.size <= HEAVY:
             sample.append(session.inspect_row(row))
             yield None
-    context.memo[SETUP] = check_setup(context, sample)
+    context.memo[SETUP] = session.unwaived(check_setup(context, sample))

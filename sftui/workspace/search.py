@@ -106,19 +106,19 @@ def _candidate(session: Session, index: int, asked: SearchRequest) -> Inspection
 
 def _finding_matcher(session: Session, needle: str) -> Matcher:
     """Rows with a finding: of a severity, of a code or the beginning of one, or `any` but informations."""
-    from sftui.findings import CODES, check_row
+    from sftui.findings import CODES
 
     wanted = needle.strip()
     if wanted not in ("any", "error", "warning", "info") and not any(code.startswith(wanted.upper()) for code in CODES):
         raise ValueError("say any, error, warning, info, or a code such as TRU002")
     try:
-        context = session.checks()
+        session.checks()
     except SftuiError as error:
         raise ValueError(error.what) from error
 
     def match(inspection: Inspection) -> Positions | None:
         found = [
-            one for one in check_row(inspection, context)
+            one for one in session.found(inspection)
             if (wanted == "any" and one.severity.value != "info") or one.severity.value == wanted or one.code.startswith(wanted.upper())
         ]
         if not found:

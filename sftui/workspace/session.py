@@ -6,7 +6,7 @@ for `source.index_more`, which the worker calls from a thread of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from sftui.workspace.options import OpenOptions
 if TYPE_CHECKING:
     from sftui.conversations import Detected
     from sftui.exports.plan import Prepared
-    from sftui.findings import Context
+    from sftui.findings import Context, Finding, Waiver
     from sftui.pipeline import Toolbox
     from sftui.sources import Source
     from sftui.tokens import LoadedTokenizer
@@ -42,6 +42,7 @@ class Session:
         self._sample: tuple[Row, ...] = ()
         self._plainly: Detected | None = None
         self._context: Context | None = None
+        self._waivers: tuple[Waiver, ...] = ()
 
     def open(self) -> None:
         """Open the source and find out how its rows are read; SourceError, ConversationError."""
@@ -146,8 +147,28 @@ class Session:
             from sftui.audit import audit_context
 
             self._context = audit_context(self.recipe, self.detected, tools)
+            from sftui.findings import read_waivers
+
+            self._waivers = read_waivers(self.recipe.waivers)
         assert self._context is not None
         return self._context
+
+    def found(self, inspection: Inspection) -> tuple[Finding, ...]:
+        """What is wrong with an inspected row, but for what the recipe waives; SftuiError as `checks`."""
+        from sftui.findings import check_row
+
+        return self.unwaived(check_row(inspection, self.checks()))
+
+    def unwaived(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+        """The findings that no waiver of the recipe covers."""
+        from sftui.findings import apply_waivers
+
+        return apply_waivers(findings, self._waivers)[0]
+
+    @property
+    def waivers(self) -> tuple[Waiver, ...]:
+        """The waivers of the recipe, once `checks` has read them."""
+        return self._waivers
 
     def _tools_or_fail(self) -> Toolbox:
         if self.tools is None:

@@ -53,16 +53,14 @@ def summaries(session: Session, asked: SummariesRequest, version: int) -> Iterat
 def _checked(session: Session, asked: SummariesRequest, version: int, indices: list[int]) -> Iterator[SummariesReady | None]:
     """The same lines again with their findings counted, once all are there."""
     try:
-        context = session.checks()
+        session.checks()
     except SftuiError:
         return
-    from sftui.findings import check_row
-
     ready: list[RowSummary] = []
     told = time.monotonic()
     for index in indices:
         inspection = session.inspect(index)
-        grades = Counter(finding.severity.value for finding in check_row(inspection, context))
+        grades = Counter(finding.severity.value for finding in session.found(inspection))
         ready.append(replace(summary(inspection), errors=grades["error"], warnings=grades["warning"]))
         if time.monotonic() - told > SEND_EVERY:
             yield SummariesReady(asked.ticket, version, tuple(ready))

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from sftui.comparison import ComparisonCount, compare_row
-from sftui.findings import Finding, Fix, Severity
+from sftui.findings import Finding, Fix, Severity, apply_waivers, read_waivers
 from sftui.model import (
     NOWHERE,
     Batch,
@@ -262,7 +262,8 @@ class FakeWorkspace:
             fix = Fix("train the answer alone: set mask.rule to completion", (RecipeChange("mask.rule", self.recipe.mask.rule, "completion"),),
                       trainer_keys={"hf-trainer": "mask the prompt's labels with -100"})
             found.append(Finding("LAB002", Severity.WARNING, "6 of 14 trained tokens are text of user", index, 0, (1, 6), evidence="[What][␣is]", fix=fix))
-        return tuple(found)
+        waivers = read_waivers(self.recipe.waivers)
+        return apply_waivers(found, waivers)[0]
 
     def request_findings(self, index: int) -> int:
         ticket = self.ticket(ev.FindingsReady)

@@ -156,3 +156,13 @@ async def test_a_template_gets_its_tags_is_shown_written_and_used(tmp_path: Path
         assert driven.workspace.recipe.render.template == "tokenizer"
         await driven.press("a", "y", "ctrl+u", "ctrl+k", *str(target), "enter")
         assert "is there already" in driven.said
+
+
+async def test_a_finding_is_waived_with_a_reason_and_taken_back() -> None:
+    async with running((80, 24), all_trained()) as driven:
+        await driven.press("]", "f", "i", *"on purpose", "enter")
+        assert "waived: on purpose" in driven.said and "CON008" not in driven.lines[2]
+        assert dict(driven.workspace.recipe.waivers[0]) == {"code": "CON008", "reason": "on purpose", "rows": 1}
+        assert "CON008" in await driven.press("u") and not driven.workspace.recipe.waivers
+        await driven.press("i", "enter")
+        assert not driven.workspace.recipe.waivers, "no reason, no waiver"

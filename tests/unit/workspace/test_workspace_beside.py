@@ -164,3 +164,19 @@ def test_tags_for_the_template_are_proven_on_the_first_rows(open_workspace: Call
     workspace.request_tags()
     event = heard.wait(ev.TagsReady)
     assert event.problem is None and "{% generation %}" in event.source and event.proven >= 40 and event.diff
+
+
+def test_waived_findings_are_neither_shown_nor_counted(data: Path, open_workspace: Callable[..., Any]) -> None:
+    add_row(data, NO_ANSWER)
+    workspace, heard = open_workspace()
+    proven(heard)
+    workspace.request_findings(40)
+    codes = {finding.code for finding in heard.wait(ev.FindingsReady).findings if finding.severity.value == "error"}
+    waivers = tuple({"code": code, "rows": 40, "reason": "a test"} for code in sorted(codes))
+    workspace.set_recipe(changed(workspace.recipe, "waivers", waivers))
+    event = heard.wait(ev.FindingsReady, lambda event: event.version == workspace.version)
+    assert codes and not codes & {finding.code for finding in event.findings}
+    workspace.request_search(SearchQuery("finding", "error"), 0)
+    assert heard.wait(ev.SearchFound, lambda event: event.finished).row is None
+    workspace.request_audit()
+    assert not codes & {one.code for one in heard.wait(ev.AuditReady, lambda event: event.done).codes}
