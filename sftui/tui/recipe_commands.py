@@ -118,8 +118,11 @@ class RecipeCommands:
             return
         from sftui.recipe import diff
 
-        told = ", ".join(f"{c.path} {value_text(c.before)} → {value_text(c.after)}" for c in diff(before, self.screen.workspace.recipe))
-        self.screen.say(f"{word}: {told}")
+        now = self.screen.workspace.recipe
+        told = [f"{c.path} {value_text(c.before)} → {value_text(c.after)}" for c in diff(before, now)]
+        if before.waivers != now.waivers:
+            told.append(f"waivers {len(before.waivers)} → {len(now.waivers)}")
+        self.screen.say(f"{word}: {', '.join(told)}")
 
     def on_changed(self) -> None:
         """Another recipe is in force: the knobs show it; the row and the list answer by themselves."""

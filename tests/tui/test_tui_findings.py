@@ -164,5 +164,6 @@ async def test_a_finding_is_waived_with_a_reason_and_taken_back() -> None:
         assert "waived: on purpose" in driven.said and "CON008" not in driven.lines[2]
         assert dict(driven.workspace.recipe.waivers[0]) == {"code": "CON008", "reason": "on purpose", "rows": 1}
         assert "CON008" in await driven.press("u") and not driven.workspace.recipe.waivers
+        assert driven.said == "undo: waivers 1 → 0"
         await driven.press("i", "enter")
         assert not driven.workspace.recipe.waivers, "no reason, no waiver"
