@@ -7,11 +7,17 @@ from typing import Any
 
 from sftui.model import RAW_LIMIT, Row
 
-try:
-    import orjson
-except ImportError:  # the `fast` extra is not installed
-    orjson = None  # type: ignore[assignment]
 
+def _orjson() -> Any:
+    """The fast parser, or None where the `fast` extra is not installed."""
+    try:
+        import orjson
+    except ImportError:
+        return None
+    return orjson
+
+
+orjson = _orjson()
 JSON_SPACE = b" \t\r\n"
 _NAMES = {list: "a list", str: "a string", int: "a number", float: "a number", bool: "true or false"}
 
