@@ -27,6 +27,7 @@ from sftui.templates.template import ChatTemplate, compile_template
 
 _NOON = datetime(2026, 1, 2, 12)
 _ROUNDS = 6
+OVER_LIMITS = "the chat template goes over its limits"
 _FIRST = 2000
 _KEPT = 1000
 """Conversations whose text and answers are remembered: those learnt from, which come first."""
@@ -78,12 +79,20 @@ def add_generation_tags(
         tree = read_tree(text.removesuffix("\n"))
     except (ValueError, IndexError) as error:
         return _refused(source, f"its source could not be taken apart: {error}")
+    try:
+        return _attempts(bench, tree, end, own, learn, rows)
+    except surgery_plan.CannotTell as error:
+        return _refused(source, str(error))
+
+
+def _attempts(
+    bench: _Bench, tree: Tree, end: str, own: list[Conversation], learn: list[Conversation], rows: Iterable[Conversation],
+) -> Surgery:
+    """Operate and prove, and where a row breaks the proof learn from it too; CannotTell."""
+    source, name = bench.original.source, bench.original.name
     reason = "no answer was found in any conversation"
     for _ in range(_ROUNDS):
-        try:
-            made = bench.operate(tree, learn) + end
-        except surgery_plan.CannotTell as error:
-            return _refused(source, str(error))
+        made = bench.operate(tree, learn) + end
         try:
             tagged = compile_template(made, name)
         except TemplateError as error:
@@ -209,6 +218,8 @@ class _Bench:
                 chat, self.original, special_tokens=self.special, options=Render(kwargs=self.options.kwargs), prompt_messages=None,
                 special_literals=self.literals, now=_NOON)
         except SftuiError as error:
+            if error.what == OVER_LIMITS:
+                raise surgery_plan.CannotTell("it goes over its limits") from error  # every further render would take as long
             return str(error)
         variables = {**self.special, **self.options.kwargs, **chat.template_kwargs}
 

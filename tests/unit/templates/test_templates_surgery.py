@@ -18,7 +18,7 @@ from sftui.templates.surgery_tree import read_tree, walk
 from sftui.templates.template import ChatTemplate
 
 SPECIAL: dict[str, str | list[str]] = {"bos_token": "<s>", "eos_token": "</s>"}
-ROWS_PER_FILE = 6
+ROWS_PER_FILE = 4
 REFUSED = {
     # Their answers come out of one variable together with a think block that the template itself puts before them.
     "trl_nemotron_3_nano", "trl_nemotron_3_super", "trl_nemotron_3_ultra",
@@ -125,6 +125,7 @@ def test_an_empty_think_block_of_the_template_is_not_trained() -> None:
 @pytest.mark.parametrize(("source", "why"), [
     ("{% for m in messages %}{% generation %}{{ m.content }}{% endgeneration %}{% endfor %}", "already"),
     ("nothing of the conversation", "no answer"),
+    ("{% for m in messages %}{{ m.content }}{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}{% endfor %}", "limits"),
     ("{% macro turn(m) %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endmacro %}{% for m in messages %}{{ turn(m) }}{% endfor %}", "together with what is none"),
 ])
 def test_what_cannot_be_proven_is_refused_and_nothing_is_produced(source: str, why: str) -> None:
