@@ -1,0 +1,128 @@
+"""sftui/findings/CODES.md: every code with what repairs it, and the examples of `examples` that raise it and do not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from itertools import groupby, takewhile
+from pathlib import Path
+from typing import Any
+
+from case_runner import Case
+from examples import EXAMPLES, GOOD, plain
+
+from sftui.findings import CODES, Code
+from sftui.findings.catalogue import REPAIR_OF
+from sftui.findings.model import TRAINERS
+from sftui.text import clip, visible
+
+PATH = Path(__file__).resolve().parents[3] / "sftui" / "findings" / "CODES.md"
+WIDTH, SHORT, LEAD = 76, 30, 12
+"""Terminal cells of an example or a setting, and of one column in it; characters of a template before its difference."""
+HEAD = """\
+# Every finding
+
+{count} codes: {errors} errors, {warnings} warnings, {infos} informations. `sftui explain CODE` tells more of each. Written by
+`SFTUI_GOLDEN=write pytest tests/unit/findings/test_findings_codes.py` from the catalogue and from
+`tests/unit/findings/examples.py`, whose bad example raises the code in the tests and whose good one does not.
+Examples are named by a row that the other has not (or the first one), then the settings that are not the default
+(`hf-trainer`, tokenizer `builtin:chatml`); long ones are clipped. "a plain chat" is one question with one answer, by default settings.
+"""
+
+
+def document() -> str:
+    """The whole page."""
+    severities = [code.severity.value for code in CODES.values()]
+    parts = [HEAD.format(count=len(CODES), errors=severities.count("error"), warnings=severities.count("warning"), infos=severities.count("info"))]
+    for family, codes in groupby(sorted(CODES), key=lambda code: code[:3]):
+        parts.append(f"\n## {family}\n\n| code | severity | what it is | what repairs it | raised by | not raised by |\n|---|---|---|---|---|---|\n")
+        parts += [_line(CODES[code]) for code in codes]
+    return "".join(parts)
+
+
+def _line(code: Code) -> str:
+    bad, good = EXAMPLES[code.code]
+    grade = f"{code.severity.value} ({code.grade.name.lower()})"
+    cells = (f"`{code.code}`<br>{code.name}", grade, _safe(code.title), _repair(code), _example(bad, good), _example(good, bad))
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _repair(code: Code) -> str:
+    """What repairs it: one sentence for all trainers, or one for each group of them that shares it."""
+    by_text: dict[str, list[str]] = {}
+    for trainer in TRAINERS:
+        if trainer in code.fixes:
+            by_text.setdefault(code.fixes[trainer], []).append(trainer)
+    told = [_safe(text) if len(by_text) == 1 and len(names) == len(TRAINERS) else f"{', '.join(names)}: {_safe(text)}" for text, names in by_text.items()]
+    if code.code in REPAIR_OF:
+        told.append(f"`sftui repair --apply {REPAIR_OF[code.code]}`")
+    return "<br>".join(told)
+
+
+def _example(case: Case, other: Case) -> str:
+    """A case by the first row that the other has not, or its first one, and by its settings."""
+    own = [row for row in case.rows if row not in other.rows] or [case.rows[0]]
+    data = "a plain chat" if own[0] == GOOD else _code(_row(own[0]))
+    if len(case.rows) > 1 and case.rows.count(own[0]) == len(case.rows):
+        data += f", {len(case.rows)} times"
+    return ", ".join([data, *map(_code, _settings(case, other))])
+
+
+def _row(row: Any) -> str:
+    if isinstance(row, str):
+        return row
+    if not isinstance(row.get("messages"), list) or not row["messages"]:
+        return " · ".join(f"{name}: {clip(_json(value), SHORT)}" for name, value in row.items())
+    turns = " · ".join(f"{turn.get('role', '(no role)')}: {_turn(turn)}" for turn in row["messages"])
+    rest = {name: value for name, value in row.items() if name != "messages"}
+    return f"{_json(rest)} {turns}" if rest else turns
+
+
+def _turn(turn: Mapping[str, Any]) -> str:
+    content = turn.get("content")
+    said = content if isinstance(content, str) and content.strip() == content and content else _json(content)
+    rest = {name: value for name, value in turn.items() if name not in ("role", "content")}
+    return f"{said} {_json(rest)}" if rest else said
+
+
+def _settings(case: Case, other: Case) -> list[str]:
+    """What is not the default, as `name value`; a template from where it leaves the other's, or plain ChatML, on."""
+    made = [f"preset {case.preset}"] if case.preset != "hf-trainer" else []
+    if case.tokenizer != "chatml":
+        made.append(f"tokenizer {case.tokenizer}")
+    if case.template is not None:
+        made.append(f"template {_template(case.template, other.template)}")
+    made += [f"{path} {_json(value)}" for path, value in case.changes.items()]
+    for name, values in (("generation_config", case.generation_config), ("config", case.model_config), ("tokenizer", case.facts)):
+        made += [f"{name}.{key} {_json(value)}" for key, value in (values or {}).items()]
+    if case.evaluation:
+        made.append(f"evaluation rows {' / '.join(map(_row, case.evaluation))}")
+    if case.edit is not None:
+        made.append(case.edit.__name__.replace("_", " "))
+    return made
+
+
+def _template(source: str, other: str | None) -> str:
+    if "{%" not in source or source == plain():
+        return ("plain ChatML" if source == plain() else source) or "none"
+    beside = other if other and other != source else plain()
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(source, beside)))
+    return f"…{source[same - LEAD:]}" if same > LEAD else source
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=list)
+
+
+def _code(text: str) -> str:
+    """Data as code in a cell: clipped, nothing in it is markup."""
+    return f"`{_cell(clip(visible(text).replace('`', 'ˋ'), WIDTH))}`"
+
+
+def _safe(text: str) -> str:
+    """Our own prose in a cell: tags in it stand as they are read."""
+    return _cell(text.replace("<", "&lt;")) if "`" not in text else _cell(text)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
