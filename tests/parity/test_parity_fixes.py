@@ -79,7 +79,8 @@ def everything(session: Session) -> tuple[list[Inspection], list[Finding]]:
     """All rows, and all that is found: by row, of the set-up and of the dataset."""
     assert session.source is not None
     inspections = [session.inspect_row(row) for row in session.source.rows()]
-    context, found = session.checks(), []
+    context = session.checks()
+    found: list[Finding] = []
     dataset = DatasetChecks(context)
     for one in inspections:
         found += check_row(one, context)
