@@ -24,11 +24,14 @@ NO_FINDINGS = "no findings"
 class Audit:
     """Takes each row once with `add`, the rows of others with `merge`; in which order does not change the figures.
 
-    `evaluation` are the `prompts` of an audit of the evaluation set (`Audit.prompts`). `rows` is also the number
+    `evaluation` are the `prompts` of an audit of the evaluation set (`Audit.prompts`). `tallies` makes
+    the counts by roles, template branch and finding set. `rows` is also the number
     of rows taken in so far, so an audit that reads in order can be resumed there.
     """
 
-    def __init__(self, context: Context, wanted: Filter | None = None, evaluation: frozenset[int] = frozenset()) -> None:
+    def __init__(
+        self, context: Context, wanted: Filter | None = None, evaluation: frozenset[int] = frozenset(), tallies: type[Tallies] = Tallies,
+    ) -> None:
         self.found = Found(wanted)
         self.checks = DatasetChecks(context, evaluation)
         self.rows = self.tokenized = self.tokens = self.trained = 0
@@ -46,7 +49,8 @@ class Audit:
         self.by_special: Counter[str] = Counter()
         self.by_part: Counter[str] = Counter()
         self.sources: dict[str, list[int]] = {}
-        self.drops, self.stops, self.signatures, self.branches, self.finding_sets = Tallies(), Tallies(), Tallies(), Tallies(), Tallies()
+        self.drops, self.stops = Tallies(), Tallies()
+        self.signatures, self.branches, self.finding_sets = tallies(), tallies(), tallies()
         self.finished = self.setup_checked = False
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable
 
 from sftui.audit.figures import GroupFigure
@@ -25,7 +26,8 @@ class Tallies:
         for name, count in other.counts.items():
             self._put(name, count, other.rows[name])
 
-    def _put(self, name: str, count: int, rows: Iterable[int]) -> None:
+    def _put(self, name: str, count: int, rows: Iterable[int]) -> str:
+        """The name it is counted under."""
         if name not in self.counts and len(self.counts) >= MOST_NAMES:
             name = OTHERS
         self.counts[name] = self.counts.get(name, 0) + count
@@ -36,11 +38,27 @@ class Tallies:
             last = held[-1]
             earlier = [row for row in rows if row < last]
             if not earlier:
-                return
+                return name
             held.extend(earlier)
         held.sort()
         del held[FIRST_ROWS:]
+        return name
 
     def figures(self) -> tuple[GroupFigure, ...]:
         """The largest first, equal ones by name."""
         return tuple(GroupFigure(name, count, tuple(self.rows[name])) for name, count in sorted(self.counts.items(), key=lambda one: (-one[1], one[0])))
+
+
+class ListedTallies(Tallies):
+    """Tallies with every row of each name in the order added, four bytes a row: for an audit that reads alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.listed: dict[str, array[int]] = {}
+
+    def add(self, name: str, row: int) -> None:
+        self.listed.setdefault(self._put(name, 1, (row,)), array("I")).append(row)
+
+    def merge(self, other: Tallies) -> None:
+        """TypeError: of rows that another process counted, only the first are known."""
+        raise TypeError("tallies that list every row take no others in")

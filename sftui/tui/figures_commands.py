@@ -9,8 +9,10 @@ from sftui.text import clip, visible
 from sftui.tui.dialogs import Dialog, options
 from sftui.views import Line, Role, line, wrap
 from sftui.workspace import events as ev
+from sftui.workspace.requests import GROUPS, by_group
 
 if TYPE_CHECKING:
+    from sftui.audit.figures import GroupFigure
     from sftui.tui.main_screen import MainScreen
 
 VIEW = "figures"
@@ -21,6 +23,10 @@ ORDERS = (
     ("longest", "most tokens first"), ("shortest", "fewest tokens first"), ("most trained", "largest trained share first"),
     ("least trained", "smallest trained share first"), ("never reach the trainer", "dropped, or stopped before"),
 )
+MOST_GROUPS = 30
+"""Groups of each kind to pick from, the largest."""
+WIDEST_ORDER, WIDEST_TOLD = 16, 40
+"""Cells of the status line, and of what is said, that name what the list shows."""
 GLYPHS = {"error": ("✗", Role.ERROR), "warning": ("!", Role.WARNING), "info": ("i", Role.DIM)}
 
 
@@ -139,8 +145,15 @@ class FiguresCommands:
             screen.say("auditing first: F offers its findings and lengths as they come", Role.DIM)
             return
         entries = list(ORDERS) + [(one.code, f"{one.count:,} × {one.sentence}") for one in answer.codes if one.first is not None]
-        dialog = Dialog("which rows", options(entries), screen.keymap, screen.look, picking=True)
-        screen.app.push_screen(dialog, lambda number: None if number is None else self.order(entries[number][0]))
+        asked = [by for by, _ in entries]
+        title = "which rows"
+        for kind, field in GROUPS.items():
+            groups: tuple[GroupFigure, ...] = getattr(answer.figures, field, ())
+            entries += [(kind, f"{one.count:,} × {one.name}") for one in groups[:MOST_GROUPS]]
+            asked += [by_group(kind, one.name) for one in groups[:MOST_GROUPS]]
+            title += f" · the {MOST_GROUPS} largest of {len(groups):,} {kind} groups" if len(groups) > MOST_GROUPS else ""
+        dialog = Dialog(title, options(entries), screen.keymap, screen.look, picking=True)
+        screen.app.push_screen(dialog, lambda number: None if number is None else self.order(asked[number]))
 
     def order(self, by: str) -> None:
         if by == ALL:
@@ -153,17 +166,18 @@ class FiguresCommands:
     def on_order(self, event: ev.OrderReady) -> None:
         """The list shows these rows; the first of them is opened."""
         screen = self.screen
+        by = clip(visible(event.by), WIDEST_TOLD)
         if event.problem is not None:
             screen.say(event.problem.sentence(), Role.ERROR)
         elif not event.total:
-            screen.say(f"no row: {event.by}", Role.DIM)
+            screen.say(f"no row: {by}", Role.DIM)
         else:
             screen.rows.set_order(event.rows)
-            screen.set_status(order=event.by)
+            screen.set_status(order=clip(visible(event.by), WIDEST_ORDER))
             screen.row_commands.go(event.rows[0])
             more = f", the first {len(event.rows):,} listed" if event.total > len(event.rows) else ""
             so_far = "" if self.answer is not None and self.answer.done else " so far"
-            screen.say(f"{event.by}: {event.total:,} rows{so_far}{more} · ] [ go through them, F all rows")
+            screen.say(f"{by}: {event.total:,} rows{so_far}{more} · ] [ go through them, F all rows")
 
 
 def _worst(event: ev.AuditReady) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sftui.errors import SftuiError
 from sftui.model import Problem
 from sftui.workspace.events import AuditReady, CodeCount, OrderReady
-from sftui.workspace.requests import AuditRequest, OrderRequest
+from sftui.workspace.requests import GROUPS, AuditRequest, OrderRequest
 from sftui.workspace.session import Session
 from sftui.workspace.summaries import HEAVY
 
@@ -44,9 +44,10 @@ class Auditing:
             yield AuditReady(asked.ticket, version, 0, problem=Problem(error.what, error.why, error.fix))
             return
         from sftui.audit import Audit, Filter, run_audit
+        from sftui.audit.tallies import ListedTallies
 
         assert session.source is not None
-        gathered = self._gathered = Audit(context, Filter(waivers=session.waivers))
+        gathered = self._gathered = Audit(context, Filter(waivers=session.waivers), tallies=ListedTallies)
         self._tokens, self._trained = array("I"), array("I")
         told = 0.0
 
@@ -73,6 +74,11 @@ class Auditing:
             yield OrderReady(asked.ticket, version, asked.by, problem=Problem("the dataset has not been audited yet", fix="press A"))
             return
         tokens, trained = self._tokens, self._trained
+        kind, _, name = asked.by.partition(": ")
+        if kind in GROUPS:
+            listed = getattr(gathered, GROUPS[kind]).listed.get(name, ())
+            yield OrderReady(asked.ticket, version, asked.by, array("L", listed[:MOST_ORDERED]), len(listed))
+            return
         known = [row for row, count in enumerate(tokens) if count != UNKNOWN]
         if asked.by in ("longest", "shortest"):
             rows = sorted(known, key=tokens.__getitem__, reverse=asked.by == "longest")

@@ -100,8 +100,17 @@ class AuditRequest(NamedTuple):
     ticket: int
 
 
+GROUPS = {"roles": "signatures", "template": "branches", "findings": "finding_sets"}
+"""What rows are grouped by, and the field of the figures (and of the audit) that has the groups."""
+
+
+def by_group(kind: str, name: str) -> str:
+    """How the rows of one group are asked for; `kind` is one of `GROUPS`, `name` the group's in the figures."""
+    return f"{kind}: {name}"
+
+
 class OrderRequest(NamedTuple):
-    """Rows by what the audit knows of them: a severity, a code, `longest`, `shortest`, `most trained`, …"""
+    """Rows by what the audit knows of them: a severity, a code, `longest`, …, or a group as `by_group` names it."""
 
     ticket: int
     by: str

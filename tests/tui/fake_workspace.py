@@ -34,6 +34,7 @@ from sftui.model import (
 from sftui.recipe import Recipe, changed, diff
 from sftui.workspace import OpenOptions, SearchQuery
 from sftui.workspace import events as ev
+from sftui.workspace.requests import GROUPS
 
 PROMPT = "<start_of_turn>user\n{question}<end_of_turn>\n<start_of_turn>model\n"
 DATA = [
@@ -215,6 +216,9 @@ class FakeWorkspace:
         ticket = self.ticket(ev.OrderReady)
         self.asked.append(("order", by))
         rows = sorted(range(self.rows), key=lambda i: -len(self.make(i).tokens or ())) if by == "longest" else range(1, self.rows, 3) if by == "CON008" else []
+        kind, _, name = by.partition(": ")
+        if kind in GROUPS:
+            rows = next((one.rows for one in getattr(self.figures(self.rows), GROUPS[kind]) if one.name == name), ())
         self.send(ev.OrderReady(ticket, self.version, by, array("L", rows), len(rows)))
         return ticket
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from fake_workspace import FakeWorkspace
 from tui_driver import SIZES, check_golden, running
 
+from sftui.audit.figures import GroupFigure
 from sftui.recipe import Recipe, changed
 
 
@@ -65,7 +68,7 @@ async def test_figures_of_another_recipe_are_not_shown() -> None:
 
 async def test_rows_of_a_code_are_gone_through() -> None:
     async with running((140, 45)) as driven:
-        await driven.press("A", "F", "end", "enter")
+        await driven.press("A", "F", *"8j", "enter")
         rows = driven.main.rows
         assert driven.main.status.row == 1 and rows.rows == 14 and "(CON008)" in driven.text
         await driven.press("]")
@@ -101,3 +104,33 @@ async def test_nothing_found_says_so_and_changes_nothing() -> None:
     async with running() as driven:
         await driven.press("A", "F", "j", "j", "enter")
         assert driven.said == "no row: warning" and driven.main.rows.order is None
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_rows_of_a_group_are_gone_through(size: tuple[int, int]) -> None:
+    async with running(size) as driven:
+        text = await driven.press("A", "F", *"9j")
+        assert "roles     " in text and "41 × user assistant" in text
+        assert all(len(line) <= size[0] for line in text.splitlines())
+        check_golden(f"{size[0]}x{size[1]}-orders-groups", text)
+        text = await driven.press("enter")
+        assert ("order", "roles: user assistant") in driven.workspace.asked
+        assert driven.main.rows.rows == 41 and "(roles: user ass…)" in driven.lines[0] and "proven" in driven.lines[0]
+        assert driven.said.startswith("roles: user assistant: 41 rows")
+        check_golden(f"{size[0]}x{size[1]}-order-group", text)
+        await driven.press("F", "end", "enter")
+        assert ("order", "findings: no findings") in driven.workspace.asked
+
+
+async def test_of_many_groups_the_largest_are_offered_and_long_names_stay_short() -> None:
+    workspace = FakeWorkspace()
+    groups = tuple(GroupFigure("user assistant " * 10 + f"{i}\x1b[31m", 90 - i, (i,)) for i in range(80))
+    made = workspace.figures
+    workspace.figures = lambda rows: replace(made(rows), signatures=groups)  # type: ignore[method-assign]
+    async with running((80, 24), workspace) as driven:
+        text = await driven.press("A", "F")
+        assert "30 largest of 80 roles groups" in text and "\x1b" not in text
+        await driven.press(*"12j", "enter")
+        assert ("order", f"roles: {groups[3].name}") in workspace.asked
+        assert driven.main.status.row == 3 and driven.main.rows.rows == 1
+        assert driven.main.status.order == "roles: user ass…" and "\x1b" not in driven.said

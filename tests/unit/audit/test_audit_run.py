@@ -13,7 +13,7 @@ from audit_rows import Opened, talk
 
 from sftui.audit import Audit, Figures, Filter, fingerprint, load_state, run_audit, save_state, state_key
 from sftui.audit.found import KEPT
-from sftui.audit.tallies import FIRST_ROWS, MOST_NAMES, OTHERS, Tallies
+from sftui.audit.tallies import FIRST_ROWS, MOST_NAMES, OTHERS, ListedTallies, Tallies
 from sftui.findings import Finding, Severity
 from sftui.model import Row
 
@@ -93,6 +93,16 @@ def test_names_from_the_data_stay_bounded() -> None:
     assert len(tallies.counts) == MOST_NAMES + 1 and tallies.counts[OTHERS] == 2 * MOST_NAMES
     assert sum(one.count for one in tallies.figures()) == 3 * MOST_NAMES
     assert len(tallies.rows[OTHERS]) == FIRST_ROWS
+
+
+def test_every_row_of_a_group_is_listed_where_asked_for() -> None:
+    tallies = ListedTallies()
+    for number in range(3 * MOST_NAMES):
+        tallies.add(f"name {number}" if number % 2 else "even", number)
+    assert list(tallies.listed["even"]) == list(range(0, 3 * MOST_NAMES, 2))
+    assert {name: len(rows) for name, rows in tallies.listed.items()} == tallies.counts and OTHERS in tallies.listed
+    with pytest.raises(TypeError):
+        tallies.merge(Tallies())
 
 
 def test_figures_without_packing_are_the_same_otherwise() -> None:

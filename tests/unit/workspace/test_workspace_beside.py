@@ -11,6 +11,7 @@ from sftui.recipe import changed
 from sftui.trainers import preset
 from sftui.workspace import SearchQuery
 from sftui.workspace import events as ev
+from sftui.workspace.requests import GROUPS, by_group
 
 
 def proven(heard: Any) -> None:
@@ -145,7 +146,7 @@ def test_rows_in_the_order_of_the_audit(data: Path, open_workspace: Callable[...
     workspace, heard = open_workspace()
     proven(heard)
     workspace.request_audit()
-    heard.wait(ev.AuditReady, lambda event: event.done)
+    audited = heard.wait(ev.AuditReady, lambda event: event.done)
     found = {}
     for by in ("longest", "shortest", "most trained", "never reach the trainer", "error", "LAB012", "nothing"):
         workspace.request_order(by)
@@ -153,6 +154,18 @@ def test_rows_in_the_order_of_the_audit(data: Path, open_workspace: Callable[...
     assert found["longest"].rows[0] == found["most trained"].rows[0] == found["shortest"].rows[-1] == 41
     assert 40 in found["error"].rows and list(found["never reach the trainer"].rows) == [40]
     assert found["nothing"].total == 0
+    figures = audited.figures
+    for kind, field in GROUPS.items():
+        listed: list[int] = []
+        for group in getattr(figures, field):
+            by = by_group(kind, group.name)
+            workspace.request_order(by)
+            event = heard.wait(ev.OrderReady, lambda event, by=by: event.by == by)
+            assert event.total == len(event.rows) == group.count and list(event.rows)[:50] == list(group.rows)
+            listed += event.rows
+        assert sorted(listed) == list(range(42))
+    workspace.request_order(by_group("roles", "no such"))
+    assert heard.wait(ev.OrderReady, lambda event: event.by == "roles: no such").total == 0
     workspace.request_summaries(0, 0, (41, 3))
     event = heard.wait(ev.SummariesReady, lambda event: event.rows)
     assert [row.index for row in event.rows][:2] in ([41, 3], [41])
