@@ -60,12 +60,14 @@ def behind_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
                 break
     if found:
         look, at = found[0]
+        # Only the hand-written preparations can leave it out: no trainer has a key for it.
+        by_hand = context.trainer in ("hf-trainer", "manual-shift")
         yield about(
             context,
             "EOS008",
             f"in {len(found)} of {len(sample)} sampled rows {look.token(at)} behind the stop token is trained",
             look.quote(at - 2, at + 1),
-            changes=[("mask.trailing", "mask")],
+            changes=[("mask.trailing", "mask")] if by_hand else [],
             rows=tuple(one.inspection.row.index for one, _ in found),
             count=len(found),
         )
