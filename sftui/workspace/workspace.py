@@ -76,12 +76,17 @@ class Workspace:
             self._connect(self.options.row)
 
     def listen(self, callback: Callback) -> None:
-        """Call `callback` with every event, on a thread of the workspace; events so far come first."""
+        """Call `callback` with every event, on a thread of the workspace.
+
+        Events so far come first and at once, on the caller's thread: sent through the queue they
+        would arrive behind newer ones, and an old row would take the place of the tokenized one.
+        """
         with self._lock:
-            self._listeners.append(callback)
             backlog, self._backlog = self._backlog, []
-        for event in backlog:
-            self._events.put(event)
+            for event in backlog:
+                if self._wanted(event):
+                    callback(event)
+            self._listeners.append(callback)
 
     def close(self) -> None:
         """End at once: the worker is killed, nothing is waited for, no event comes any more."""
@@ -316,6 +321,10 @@ class Workspace:
                 self._cache.put(event.inspection, event.version)
         if isinstance(event, ev.RowReady | ev.BatchReady):
             self._unwatch()
+        return self._wanted(event)
+
+    def _wanted(self, event: ev.Event) -> bool:
+        """Whether the event still answers what is asked under the recipe in force."""
         return self.is_current(event) if not isinstance(event, ev.RecipeChanged) else event.version == self.version
 
     def _restart(self, link: Link) -> None:

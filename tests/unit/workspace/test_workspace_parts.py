@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sftui.model import Inspection, Row
 from sftui.recipe import Recipe, changed
-from sftui.workspace import OpenOptions
+from sftui.workspace import OpenOptions, Workspace
+from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.cache import InspectionCache, weight
 from sftui.workspace.history import LIMIT, RecipeHistory
@@ -77,3 +78,17 @@ def test_options_fold_their_shortcuts_into_the_recipe() -> None:
     options = OpenOptions(("a",), tokenizer="t", revision="r", template="builtin:chatml")
     recipe = options.full_recipe()
     assert (recipe.tokenizer.name, recipe.tokenizer.revision, recipe.render.template) == ("t", "r", "builtin:chatml")
+
+
+def test_events_from_before_the_first_listener_come_before_newer_ones() -> None:
+    """A row inspected before its tokenizer came must not arrive after the tokenized one."""
+    workspace = Workspace(OpenOptions(paths=("x",)))
+    workspace._backlog = [ev.TokenizerChanged("loading"), ev.CountChanged(1, False, 0.1)]
+    workspace._events.put(ev.TokenizerChanged("proven"))
+    workspace._events.put(ev.CountChanged(9, True, 1.0))
+    workspace._events.put(None)
+    heard: list[object] = []
+    workspace.listen(heard.append)
+    workspace._dispatch()
+    assert [getattr(event, "state", None) or getattr(event, "rows", None) for event in heard] == ["loading", 1, "proven", 9]
+    assert workspace.tokenizer is not None and workspace.tokenizer.state == "proven"
