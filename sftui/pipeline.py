@@ -107,7 +107,7 @@ def inspect(row: Row, detected: Detected, recipe: Recipe, tools: Toolbox, *, spa
         examples = trainer.examples(tokens, labels, shaped, recipe, tools)
     except SftuiError as error:
         return replace(result, stopped_at=stage, problem=as_problem(error))
-    notes = (*shaped.conversation.notes, *rendered.notes, *tokens.notes, *labels.notes)
+    notes = (*trainer.notes(recipe), *shaped.conversation.notes, *rendered.notes, *tokens.notes, *labels.notes)
     return replace(result, tokens=tokens, labels=labels, example=examples[0] if examples else None, more=examples[1:], notes=notes)
 
 
