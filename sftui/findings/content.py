@@ -66,12 +66,11 @@ def _no_text(look: Look, number: int, message: Message, content: Any) -> Iterato
 
 
 def stale_content(look: Look) -> Iterator[Finding]:
-    """CON010: torchtune's converter meets a message without content and goes on with the one before."""
-    if look.context.trainer != "torchtune":
+    """CON010: torchtune's OpenAIToMessages meets null as content and goes on with that of the message before."""
+    if look.context.trainer != "torchtune" or look.context.detected.format != "messages":
         return
-    key = look.context.detected.message_keys.get("content", "content")
     for number, item in enumerate(raw_messages(look) or ()):
-        if isinstance(item, Mapping) and item.get(key) is None:
+        if isinstance(item, Mapping) and item.get("content", "") is None:
             yield look.finding(
                 "CON010",
                 f"message {number} has no content: torchtune trains the text of the message before it",

@@ -12,7 +12,7 @@ from sftui.findings.catalogue import CODES, REPAIR_OF
 from sftui.findings.context import Context
 from sftui.findings.look import shown
 from sftui.findings.model import Finding, Fix, Severity
-from sftui.model import IGNORE_INDEX, Inspection, Kind, Part, RecipeChange
+from sftui.model import IGNORE_INDEX, Inspection, Kind, Part, Reason, RecipeChange
 
 LIMITS = (512, 1024, 2048, 4096, 8192, 16384, 32768)
 """The lengths for which is told what cutting there would take."""
@@ -161,7 +161,8 @@ class DatasetChecks:
         first = next(i for i, label in enumerate(labels.labels) if label != IGNORE_INDEX)
         if n >= LONG:
             self.long_prompt.add(row)
-            if 0 < first <= EARLY:
+            # A row that is trained as a whole has no prompt whose length could be taken wrong.
+            if 0 < first <= EARLY and labels.reasons[first] is not Reason.WHOLE:
                 self.early.add(row)
         self._count_turns(inspection)
 

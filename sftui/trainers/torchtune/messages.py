@@ -54,7 +54,8 @@ def detect_builder(rows: Sequence[Row], data: Data) -> Detected:
         return Detected("auto", refused=Problem(f"torchtune's {BUILDERS[chosen]} stops: there is no column `{missing[0]}`", fix="set column_map in its config"))
     if "image" in columns and chosen != "text":
         return Detected("auto", refused=Problem("the dataset has images", why="sftui does not model torchtune's multimodal datasets"))
-    return Detected(chosen, wanted, {}, dict(data.role_map), f"torchtune: {BUILDERS[chosen]}; {reason}")
+    keys = {"role": "from", "content": "value"} if chosen == "sharegpt" else {}
+    return Detected(chosen, wanted, keys, dict(data.role_map), f"torchtune: {BUILDERS[chosen]}; {reason}")
 
 
 def convert(row: Row, detected: Detected, new_system: str | None) -> Conversation:
@@ -109,6 +110,8 @@ def _content(value: Any, where: str, sharegpt: bool) -> Any:
     if isinstance(value, list) and not sharegpt:
         if all(isinstance(part, Mapping) and part.get("type") == "text" and isinstance(part.get("text"), str) for part in value):
             return [{"type": "text", "text": part["text"]} for part in value]
+        if any(isinstance(part, Mapping) and part.get("type") == "text" and "text" not in part for part in value):
+            raise ConversationError("a text part has no `text`", where=where, why="torchtune raises KeyError 'text'", fix="put the text under `text`")
         raise ConversationError("a content part is no text", where=where, why="sftui does not model torchtune's multimodal messages")
     raise ConversationError("the content is neither text nor a list of parts", where=where,
                             why="torchtune stops there, or takes over the content of the message before", fix="mend the row")

@@ -1,0 +1,41 @@
+"""What looks wrong in torchtune's rows and is not, and what is: found by the full pass over the real datasets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from case_runner import Case, run
+from examples import chat
+
+TALK = {"conversations": [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "Hello."}]}
+LONG = "Below is an instruction that describes a task. " * 12
+
+
+def codes(*rows: Any) -> dict[str, str]:
+    return {finding.code: finding.sentence for finding in run(Case(rows, preset="torchtune@0.7")).findings}
+
+
+def test_sharegpt_turns_have_content_and_roles() -> None:
+    assert not {"CON010", "ROL003"} & codes(TALK).keys()
+
+
+def test_an_unknown_sharegpt_role_is_named() -> None:
+    turns = [*TALK["conversations"], {"from": "function_call", "value": "{}"}]
+    found = codes(TALK, {"conversations": turns})
+    assert "knows no role 'function_call'" in found["ROW002"] and "ROL003" not in found
+
+
+def test_only_null_as_content_is_stale() -> None:
+    assert "CON010" in codes(chat("hi", ("assistant", None)))
+    missing = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant"}]}
+    assert "CON010" not in codes(chat("hi", "Hello."), missing) and "KeyError" in codes(chat("hi", "Hello."), missing)["ROW002"]
+
+
+def test_a_text_part_without_text_stops_it() -> None:
+    parts = chat(("user", [{"type": "text", "value": "hi"}]), ("assistant", "Hello."))
+    assert "KeyError 'text'" in codes(chat("hi", "Hello."), parts)["ROW002"]
+
+
+def test_a_row_trained_as_a_whole_has_no_prompt_to_miss() -> None:
+    assert "BND007" not in codes(*[{"text": LONG + str(i)} for i in range(30)])
+    assert "BND007" not in codes(*[{"instruction": LONG + str(i), "input": "", "output": "Yes."} for i in range(30)])
