@@ -39,6 +39,7 @@ def audited(
     """The audit of the options' data under their recipe; `looks`: so many rows of each code are inspected again, for drawing."""
     from sftui.audit import audit_context
     from sftui.findings import read_waivers
+    from sftui.trainers import trainer_named
 
     session = loaded_session(options)
     try:
@@ -53,7 +54,7 @@ def audited(
         assert source is not None
         return Checked(
             running.audit, session.recipe, source.title, tuple(map(_named, options.paths)), source.kind, tools.tokenizer.facts, tools.template_name,
-            complete=max_rows is None and sample is None, notes=(*options.notes, *source.notes, *detected.notes),
+            complete=max_rows is None and sample is None, notes=(*options.notes, *source.notes, *detected.notes, *trainer_named(session.recipe.preset).notes(session.recipe)),
             looks=tuple(_looks(running.audit, session, looks)),
         )
     finally:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sftui.cli.loading import tell_notes
 from sftui.cli.opening import open_options
 from sftui.cli.records import as_json
 from sftui.cli.sides import SideRecipe, other_side
@@ -36,6 +37,7 @@ def compare_recipes(
     count = None
     try:
         comparing.open()
+        tell_notes(side.recipe for side in sides)
         progress = Progress(comparing.total(limit, sample))
         for count in comparing.count(comparing.rows(limit, sample), keep=show):
             progress.at(count.rows)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sftui.cli.loading import tell_notes
 from sftui.cli.opening import open_options
 from sftui.cli.writing import Progress, may_write
 from sftui.errors import ConversationError, SftuiError
@@ -43,6 +44,7 @@ def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool, li
         plan = plan_export(to, folder, recipe, options.base or recipe, session.prepared())
     finally:
         session.close()
+    tell_notes([recipe] if plan.converted is None else [recipe, plan.converted])
     for line in (plan.first_line, *plan.notes):
         click.echo(visible(line), err=True)
     if plan.converted is not None:

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+import click
+
 from sftui.errors import ConversationError, SftuiError
+from sftui.text import visible
 
 if TYPE_CHECKING:
+    from sftui.recipe import Recipe
     from sftui.workspace.options import OpenOptions
     from sftui.workspace.session import Session
 
 
-def loaded_session(options: OpenOptions) -> Session:
-    """Open the data and load the proven tokenizer; SftuiError where either cannot be."""
+def tell_notes(recipes: Iterable[Recipe]) -> None:
+    """What the trainers say of the recipes as a whole, e.g. that a version is newer than the rules known: each once, on stderr."""
+    from sftui.trainers import trainer_named
+
+    for note in dict.fromkeys(note for recipe in recipes for note in trainer_named(recipe.preset).notes(recipe)):
+        click.echo(f"sftui: {visible(note)}", err=True)
+
+
+def loaded_session(options: OpenOptions, *, tell: bool = True) -> Session:
+    """Open the data and load the proven tokenizer; SftuiError where either cannot be. `tell`: the trainer's notes, see `tell_notes`."""
     from sftui.workspace.session import Session
 
     session = Session(options, options.full_recipe())
@@ -24,4 +37,6 @@ def loaded_session(options: OpenOptions) -> Session:
     if session.tools_problem is not None:
         problem = session.tools_problem
         raise SftuiError(problem.what, why=problem.why, fix=problem.fix)
+    if tell:
+        tell_notes([session.recipe])
     return session

@@ -24,7 +24,7 @@ def show_row(
     given: Mapping[str, Any], row: int, shift: bool, view: str, form: str, explain: bool, width: int | None
 ) -> int:
     """Print one row; 2 where there is no such row or it cannot be prepared."""
-    session = loaded_session(open_options(given, row))
+    session = loaded_session(open_options(given, row), tell=not (explain and form == "text"))
     try:
         found = session.row(row)
         if session.past_end(row):

@@ -23,7 +23,7 @@ def as_object(checked: Checked) -> dict[str, Any]:
     return {
         "version": 1,
         "data": list(checked.paths), "preset": checked.recipe.preset, "tokenizer": checked.tokenizer.name,
-        "rows": checked.audit.rows, "complete": checked.complete,
+        "rows": checked.audit.rows, "complete": checked.complete, "notes": list(dict.fromkeys(checked.notes)),
         "counts": {severity.value: found.severities[severity] for severity in Severity} | {"waived": found.waived, "known": found.known},
         "codes": [
             {"code": one.code, "name": CODES[one.code].name, "title": CODES[one.code].title, "severity": one.severity.value,
