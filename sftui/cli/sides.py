@@ -50,7 +50,8 @@ def other_side(text: str, base: Recipe) -> SideRecipe:
             else:
                 recipe = set_knob(recipe, SHORT.get(path, path), value)
         elif number == 0:
-            recipe, name = _start(word, base), os.path.basename(word)
+            recipe = _start(word, base)
+            name = os.path.basename(word) if os.path.exists(word) else recipe.preset
         else:
             raise RecipeError(f"--with {text} names more than one start", fix="repeat --with for each side")
     changes = " ".join(word for word in words if "=" in word and not os.path.exists(word))

@@ -46,6 +46,8 @@ def test_json_names_sides_rows_and_columns(sftui, chats: Path) -> None:
 @pytest.mark.parametrize(("other", "told"), [
     ("trl@1.16", "B trl@1.16 "),
     ("trl@1.16 mask.rule=all", "B trl@1.16 mask.rule=all"),
+    ("axolotl", "B axolotl@0.19 "),
+    ("unsloth length.max=64", "B unsloth@2026.10 length.max=64"),
     ("tokenizer=builtin:llama3", "by id)"),
     ("template=llama3", "reach only some of the sides"),
     ("mask.options.train=1", "nothing differs"),
