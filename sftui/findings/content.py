@@ -117,6 +117,24 @@ def _parts(look: Look, number: int, content: Sequence[Any]) -> Iterator[Finding]
                 evidence=shown(printed),
             )
             return
+    # Messages of other roles go missing whole where the template does not know the role: TPL003 and TOO002 say that.
+    parts = content if look.messages[number].role in ("user", "assistant") else ()
+    lines = [line.strip() for part in parts for text in _said(part) for line in text.splitlines() if line.strip()]
+    if lines and not any(line in rendered.text for line in lines):
+        yield look.finding(
+            "CON002",
+            f"the template prints nothing of the content parts of message {number}",
+            message=number,
+            tokens=_place(look, number),
+            evidence=shown(str(content)),
+        )
+
+
+def _said(part: Any) -> Iterator[str]:
+    """The text of a content part, under the key that OpenAI or ShareGPT give it."""
+    for key in ("text", "value"):
+        if isinstance(part, Mapping) and isinstance(part.get(key), str):
+            yield part[key]
 
 
 def _edges(look: Look, number: int, message: Message, content: str) -> Iterator[Finding]:

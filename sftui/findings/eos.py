@@ -28,7 +28,8 @@ def no_stop(look: Look) -> Iterator[Finding]:
     last = look.last_solid(n)
     if last < 0 or look.tokens.input_ids[last] in look.row_stops:
         return
-    if look.tokens.special[last] and look.tokens.parts[last] is Part.INJECTED:
+    ends = (Part.INJECTED, Part.TERMINATOR) if look.conversation.kind is Kind.TEXT else (Part.INJECTED,)
+    if look.tokens.special[last] and look.tokens.parts[last] in ends:
         return  # the trainer's own EOS; whether generation stops on it is EOS003's
     if look.chat and look.roles and look.roles[-1] != "assistant":
         return  # LAB012: the row does not end with an answer

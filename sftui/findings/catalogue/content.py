@@ -41,8 +41,9 @@ ENTRIES = (
     entry("CON001", "content-none", "MAJOR", "row", "a message has no content",
           "transformers 5 removes keys that are None; templates then raise or print nothing, and older versions printed the word None. "
           "Content may be missing only beside tool calls.", torchtune="fill the content (see CON010)", data="fill the content with text, or \"\""),
-    entry("CON002", "content-is-a-list", "FATAL", "row", "content parts are printed as Python text",
-          "The content is a list of parts but the template prints it as it stands, so the training text holds [{'type': 'text', …}].",
+    entry("CON002", "content-is-a-list", "FATAL", "row", "content parts are printed as Python text, or not at all",
+          "The content is a list of parts but the template prints it as it stands, so the training text holds [{'type': 'text', …}]; templates that print only "
+          "strings leave it out.",
           data="join the text parts of the message into one string"),
     entry("CON003", "answer-empty", "MAJOR", "row", "an assistant message says nothing",
           "There is no text, no tool call and no reasoning: the model is taught to end its turn at once.", data="drop the message or the row"),

@@ -1,4 +1,4 @@
-"""What looks wrong in torchtune's rows and is not, and what is: found by the full pass over the real datasets."""
+"""What the full pass over the real datasets taught: what looks wrong and is not, and what is; most of it torchtune's."""
 
 from __future__ import annotations
 
@@ -39,3 +39,18 @@ def test_a_text_part_without_text_stops_it() -> None:
 def test_a_row_trained_as_a_whole_has_no_prompt_to_miss() -> None:
     assert "BND007" not in codes(*[{"text": LONG + str(i)} for i in range(30)])
     assert "BND007" not in codes(*[{"instruction": LONG + str(i), "input": "", "output": "Yes."} for i in range(30)])
+
+
+def test_the_trainers_own_end_of_text_is_a_stop() -> None:
+    found = run(Case([{"text": "It goes on and on."}], tokenizer="llama3", preset="torchtune@0.7")).findings
+    assert "EOS001" not in {finding.code for finding in found}
+
+
+ONLY_STRINGS = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content if m.content is string else '' }}<|im_end|>\n{% endfor %}"
+
+
+def test_content_parts_that_the_template_leaves_out() -> None:
+    parts = chat(("user", "hi"), ("assistant", [{"type": "text", "value": "Hello."}]))
+    [found] = run(Case([parts], template=ONLY_STRINGS)).of("CON002")
+    assert "prints nothing" in found.sentence and found.message == 1
+    assert not run(Case([chat("hi", "Hello.")], template=ONLY_STRINGS)).of("CON002")
