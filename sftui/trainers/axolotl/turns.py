@@ -101,7 +101,7 @@ def _turn(message: Mapping[str, Any], settings: Settings, template_keys: frozens
             turn[ours] = value
     for key, detail in (("content", "training_detail"), (settings.thinking_key, "reasoning_training_detail")):
         if isinstance(turn.get(key), list):
-            turn[key], details = _joined_parts(turn[key])
+            turn[key], details = _joined_parts(turn[key], where)
             if details is not None:
                 turn[detail] = details
     return turn
@@ -140,7 +140,7 @@ def _split_thinking(turn: dict[str, Any], thinking_key: str) -> None:
             return
 
 
-def _joined_parts(parts: Sequence[Any]) -> tuple[str, list[dict[str, Any]] | None]:
+def _joined_parts(parts: Sequence[Any], where: str) -> tuple[str, list[dict[str, Any]] | None]:
     """Content parts as one text, and their `train` or `weight` as character ranges where any part says so."""
     texts: list[str] = []
     details: list[dict[str, Any]] = []
@@ -149,6 +149,8 @@ def _joined_parts(parts: Sequence[Any]) -> tuple[str, list[dict[str, Any]] | Non
         if not isinstance(part, Mapping):
             continue
         text = part.get("text") or part.get("content") or part.get("value") or ""
+        if not isinstance(text, str):
+            raise _stop("a part of the message's content is no text", where, "Axolotl joins its parts: TypeError")
         texts.append(text)
         train, weight = part.get("train"), part.get("weight")
         stated = stated or train is not None or weight is not None

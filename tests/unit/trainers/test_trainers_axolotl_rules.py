@@ -103,6 +103,12 @@ def test_weights_of_parts_are_character_ranges(tokenizer: LoadedTokenizer) -> No
     assert "assistant\nHi« there.<|im_end|>»" in shown(tokenizer, made(tokenizer, [row])[0])
 
 
+def test_a_part_that_is_no_text_stops_axolotl(tokenizer: LoadedTokenizer) -> None:
+    rows = [{"messages": CHAT}, {"messages": [CHAT[0], {"role": "assistant", "content": [{"type": "text", "text": 3}]}]}]
+    one = made(tokenizer, rows)[1]
+    assert one.problem is not None and "no text" in one.problem.what
+
+
 def test_a_column_system_becomes_a_turn_unless_the_messages_have_one(tokenizer: LoadedTokenizer) -> None:
     rows = [{"system": "Be kind.", "messages": CHAT[:2]}, {"system": "Be kind.", "messages": [{"role": "system", "content": "Mine."}, *CHAT[:2]]}]
     first, second = (shown(tokenizer, one) for one in made(tokenizer, rows))
