@@ -8,10 +8,14 @@ from typing import Any
 
 from sftui.model import NOWHERE, Part, Span
 
-# Special tokens by their looks, for tokenizers whose list of them is short: <|…|>, <｜…｜>, gemma's turns, [INST].
-_LOOKS_SPECIAL = r"<\|[^|<>\s]{1,60}\|>|<｜[^｜<>\s]{1,60}｜>|<(?:start|end)_of_turn>|</?s>|<eos>|<bos>|\[/?(?:INST|SYSTEM_PROMPT)\]"
+# Special tokens by their looks, for tokenizers whose list of them is short: <|…|>, <｜…｜>, <|… and …|> (Gemma 4), gemma's turns, [INST].
+_LOOKS_SPECIAL = (
+    r"<\|(?=[^|]*\w)[^|<>\s]{1,60}\|>|<｜[^｜<>\s]{1,60}｜>|<\|\w{1,60}>|<\w{1,60}\|>|<(?:start|end)_of_turn>|</?s>|<eos>|<bos>|\[/?(?:INST|SYSTEM_PROMPT)\]"
+)
 # Tags of tools and thoughts are tokens of some vocabularies, but no turn ends with one.
 _TAG = re.compile(r"</?\w*(?:think|tool)\w*>")
+# What opens a result is the next turn's, even where a template writes it behind the call that waits for it (Gemma 4).
+_RESULT = re.compile(r"<\|tool\w*>")
 _THINK = re.compile(r"<think>|\[THINK\]|<seed:think>|◁think▷")
 _THOUGHT = re.compile(r"</think>|\[/THINK\]|</seed:think>|◁/think▷")
 _WHITE = re.compile(r"\s*")
@@ -29,7 +33,9 @@ class GapReader:
         self._draw = draw
         self._bos = bos
         self._probes = probes
-        known = sorted((literal for literal in literals if literal.strip() and not _TAG.fullmatch(literal)), key=len, reverse=True)
+        # One without a letter quotes (Gemma 4's <|"|>): it ends no turn either.
+        ends = (one for one in literals if any(letter.isalnum() for letter in one) and not _TAG.fullmatch(one))
+        known = sorted(ends, key=len, reverse=True)
         self._special = re.compile("|".join([*map(re.escape, known), _LOOKS_SPECIAL]))
         self._borders: dict[tuple[str, str], int | None] = {}
         self._terminators: set[str] = set()
@@ -42,12 +48,9 @@ class GapReader:
             spans.append(Span(start, start + bos, NOWHERE, Part.BOS))
             start += bos
         else:
-            stop, border = self._end_of_turn(start, end, before, after)
-            literal = self._special.search(self._text, start, stop)
-            if literal is not None and self._messages[before].get("tool_calls"):
-                # What closes the call after its last argument was said by the assistant too.
-                spans.append(Span(start, literal.start(), before, Part.CONTENT))
-                start = literal.start()
+            said, stop, border = self._end_of_turn(start, end, before, after)
+            spans.append(Span(start, said, before, Part.CONTENT))
+            start = said
             spans.append(Span(start, stop, before, Part.TERMINATOR))
             spans.append(Span(stop, border, before, Part.SEPARATOR))
             if stop > start:
@@ -55,12 +58,18 @@ class GapReader:
             start = border
         return spans + (self._closing(start, end, before) if after is None else self._opening(start, end, before, after))
 
-    def _end_of_turn(self, start: int, end: int, before: int, after: int | None) -> tuple[int, int]:
-        """Where the terminator ends, and where the white space after it does."""
+    def _end_of_turn(self, start: int, end: int, before: int, after: int | None) -> tuple[int, int, int]:
+        """Where the terminator begins, where it ends, and where the white space after it does."""
         gap = self._text[start:end]
-        border = len(gap) if after is None else self._border(gap, start, before)
+        # Messages behind the last one shown may have left their headers.
+        border = len(gap) if before == len(self._messages) - 1 else self._border(gap, start, before)
         limit = len(gap) if border is None else border
         literal = self._special.search(gap, 0, limit)
+        said = 0
+        if literal is not None and self._messages[before].get("tool_calls"):
+            # What closes the call after its last argument was said by the assistant too.
+            literal = literal if border is None else self._behind_calls(gap, limit) or literal
+            said = literal.start()
         if literal is not None:
             stop = literal.end()
         elif border is not None and after is not None:
@@ -68,7 +77,21 @@ class GapReader:
         else:
             stop = 0 if after is not None or not gap.strip() else len(gap.rstrip())
         white = _WHITE.match(gap, stop, limit if border is not None else len(gap))
-        return start + stop, start + (white.end() if white else stop)
+        return start + said, start + stop, start + (white.end() if white else stop)
+
+    def _behind_calls(self, gap: str, limit: int) -> re.Match[str] | None:
+        """The last of the special tokens that stand side by side behind the last text: those before it close calls (DeepSeek)."""
+        run: list[re.Match[str]] = []
+        at = 0
+        for literal in self._special.finditer(gap, 0, limit):
+            if run and _RESULT.fullmatch(literal.group()):
+                return run[-1]
+            if gap[at:literal.start()].strip():
+                run = []
+            if not run or run[-1].end() == literal.start():
+                run.append(literal)
+            at = literal.end()
+        return run[-1] if run and not gap[at:limit].strip() else None
 
     def _border(self, gap: str, start: int, before: int) -> int | None:
         """How much of a gap the leading messages alone write too: there the next message begins."""
@@ -134,7 +157,7 @@ class GapReader:
         """What follows the last message: an EOS of the template still ends its turn."""
         rest = self._text[start:end]
         literal = self._special.match(rest)
-        if literal is None or before is None:
+        if literal is None or before != len(self._messages) - 1 or _RESULT.fullmatch(literal.group()):
             return [Span(start, end, NOWHERE, Part.INJECTED)]
         stop = start + literal.end()
         white = _WHITE.match(self._text, stop, end)
