@@ -79,6 +79,8 @@ class Row:
     `index` is 0-based as in `dataset[i]`. `data` is None where the record could not be read;
     `problem` then says why in one sentence. `raw` is the text as stored (clipped at
     `RAW_LIMIT` characters, `size` is the whole in bytes); it is hostile until `text.visible`.
+    Where repairs lie over the source, the row is as they would write it: `repairs` then says what
+    they changed, `left_out` why the row would not be written, and the file still holds it as it was.
     """
 
     index: int
@@ -87,6 +89,8 @@ class Row:
     where: str
     size: int = 0
     problem: str | None = None
+    repairs: tuple[str, ...] = ()
+    left_out: str | None = None
 
 
 RAW_LIMIT = 1_000_000

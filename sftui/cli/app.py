@@ -186,18 +186,20 @@ def explain(code: str | None) -> int:
 @opening_options
 @click.option("--apply", multiple=True, metavar="NAMES", help="repairs to make, e.g. map-roles,trim,deduplicate; see --list")
 @click.option("--drop", multiple=True, metavar="WHAT", help="leave out rows: unreadable, empty, no-answer, or codes of findings")
+@click.option("--marks", metavar="FILE", help="MARKS.jsonl of the inspector: leave out the rows marked drop")
 @click.option("-o", "--out", metavar="FILE", help="OUT.jsonl, a new file")
 @click.option("--log", metavar="FILE", help="LOG.jsonl: every change, row by row")
 @click.option("--dry-run", is_flag=True, help="count what would change, write no data")
 @click.option("--list", "listing", is_flag=True, help="tell what can be repaired")
 @click.option("--force", is_flag=True, help="overwrite without asking")
 def repair(
-    apply: tuple[str, ...], drop: tuple[str, ...], out: str | None, log: str | None, dry_run: bool, listing: bool, force: bool, **given: Any
+    apply: tuple[str, ...], drop: tuple[str, ...], marks: str | None, out: str | None, log: str | None, dry_run: bool, listing: bool,
+    force: bool, **given: Any,
 ) -> int:
     """Write DATA with repairs to a new file, never in place; rows that need none keep every byte."""
     from sftui.cli.repair import list_repairs, repair_data
 
-    return list_repairs() if listing else repair_data(given, apply, drop, out, log, dry_run, force)
+    return list_repairs() if listing else repair_data(given, apply, drop, marks, out, log, dry_run, force)
 
 
 @click.command("sftui template", context_settings=CONTEXT)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sftui.errors import ExportError
 from sftui.exports.files import write_atomically
+from sftui.exports.repaired import over_repaired, pointed_at
 from sftui.exports.wording import correction_line
 from sftui.recipe import Recipe
 
@@ -31,8 +32,8 @@ class Prepared:
     `detected` is how rows are read, `kind` the format of the source, `template_source` the chat
     template in force as text where it is not the tokenizer's own. `config` is the trainer's own
     config where one was opened, and `dataset` the number of its dataset; `plainly` is how rows are
-    read by no trainer's rules, which is what another trainer's config is written from. Missing
-    parts are None.
+    read by no trainer's rules, which is what another trainer's config is written from. `repairs`
+    are chosen and lie over the rows; `repaired` is the file that has them. Missing parts are None.
     """
 
     paths: tuple[str, ...]
@@ -46,6 +47,8 @@ class Prepared:
     config: OpenedConfig | None = None
     dataset: int = 0
     plainly: Detected | None = None
+    repairs: tuple[str, ...] = ()
+    repaired: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,7 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Pr
     where that trainer's own was opened, the user's file with the changed keys only.
     """
     check_target(to)
+    prepared, unwritten = over_repaired(prepared)
     line = correction_line(recipe, base)
     contents = {RECIPE_FILE: recipe_text(recipe, base)}
     if to == "preprocess" or to in HAND_WRITTEN:
@@ -116,7 +120,7 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Pr
 
         contents = {SCRIPT_FILE: script(recipe, base, prepared), **contents}
     if to == "recipe" or to in (*HAND_WRITTEN, "preprocess"):
-        return ExportPlan(tuple(_planned(Path(folder) / name, text) for name, text in contents.items()), line)
+        return ExportPlan(tuple(_planned(Path(folder) / name, text) for name, text in contents.items()), line, unwritten)
     made = _config_of(to, recipe, prepared)
     opened = prepared.config
     before = {Path(opened.path).name: opened.text} if opened is not None and _same_trainer(opened.trainer, to) else {}
@@ -126,7 +130,7 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Pr
     contents = {**_placed(_told(made.written, line), Path(folder)), **contents}
     files = tuple(_planned(Path(folder) / name, text, before.get(name)) for name, text in contents.items())
     several = (f"the config names {prepared.paths[0]} only: add the other data files to it by hand",) if len(prepared.paths) > 1 and not before else ()
-    return ExportPlan(files, line, (*made.losses, *made.written.losses, *made.written.notes, *several), made.converted)
+    return ExportPlan(files, line, (*unwritten, *made.losses, *made.written.losses, *made.written.notes, *several), made.converted)
 
 
 HAND_WRITTEN = ("hf-trainer", "manual-shift")
@@ -180,6 +184,8 @@ def _config_of(to: str, recipe: Recipe, prepared: Prepared) -> _Made:
         opened = prepared.config if prepared.config is not None and _same_trainer(prepared.config.trainer, to) else None
         other = replace(recipe, preset=recipe.preset if "@" not in to else preset(to).preset)
         written = trainer.write_config(other, opened, facts_of(recipe, prepared, opened))
+        if opened is not None and prepared.repaired is not None:
+            written = pointed_at(written, opened, prepared.repaired, prepared.dataset)
         return _Made(written, other, other if other != recipe else None)
     from sftui.exports.conversion import convert, reread
 

@@ -15,6 +15,9 @@ DROP_REASONS: Mapping[str, str] = {
     "no-answer": "no message of the assistant says anything",
 }
 
+MARKED = "marked"
+"""Why a row is left out that someone marked so."""
+
 
 def drop_reason(data: Data | None, layout: Layout, wanted: Collection[str]) -> str | None:
     """The first of the `wanted` reasons that holds for a row, by its name in `DROP_REASONS`; None where none does."""

@@ -4,41 +4,34 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from sftui.conversations import Detected
 from sftui.errors import RecipeError
 from sftui.model import Row
 from sftui.repairs.catalogue import DEDUPLICATE, REPAIRS
+from sftui.repairs.lines import Repaired, row_of
 from sftui.repairs.model import Change, Data, Layout, Repair
-from sftui.repairs.rows import DROP_REASONS, drop_reason, fingerprint, unseen
+from sftui.repairs.rows import DROP_REASONS, MARKED, drop_reason, fingerprint, unseen
 
 Codes = Callable[[Row], Collection[str]]
-
-
-@dataclass(frozen=True, slots=True)
-class Repaired:
-    """What became of one row: its new data (None: left out, `dropped` says why) and every change."""
-
-    row: Row
-    data: Data | None
-    changes: tuple[Change, ...] = ()
-    dropped: str | None = None
-
-    @property
-    def untouched(self) -> bool:
-        return self.dropped is None and not self.changes
+DROPPING = "drop "
+"""Before a reason or a code in a list of repairs: rows that are left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Which repairs, which reasons and codes to drop rows for (beginnings of codes count), and whether to deduplicate."""
+    """Which repairs, which reasons and codes to drop rows for (beginnings of codes count), and whether to deduplicate.
+
+    `marked` are rows that are left out because someone says so.
+    """
 
     repairs: tuple[Repair, ...] = ()
     reasons: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()
     deduplicate: bool = False
+    marked: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True)
@@ -77,6 +70,14 @@ def make_plan(names: Iterable[str], drop: Iterable[str] = (), *, codes: Collecti
     return Plan(chosen, reasons, begins, DEDUPLICATE in wanted)
 
 
+def plan_of(chosen: Iterable[str], *, codes: Collection[str], instead: Mapping[str, Repair] | None = None, marked: Iterable[int] = ()) -> Plan:
+    """A plan from one list of names, in which `drop WHAT` leaves rows out (see `make_plan`)."""
+    listed = list(chosen)
+    names = [one for one in listed if not one.startswith(DROPPING)]
+    drop = [one.removeprefix(DROPPING) for one in listed if one.startswith(DROPPING)]
+    return replace(make_plan(names, drop, codes=codes, instead=instead), marked=frozenset(marked))
+
+
 def layout_of(detected: Detected) -> Layout:
     """Where a detected set keeps its messages, its texts and its tools."""
     fields = detected.fields
@@ -101,29 +102,34 @@ def repaired(rows: Iterable[Row], plan: Plan, layout: Layout, codes: Codes | Non
     """Every row after the plan, in order. `codes` gives the findings of a row as it will be written."""
     seen = unseen()
     for row in rows:
-        reason = drop_reason(row.data, layout, plan.reasons) if row.data is None else None
-        if row.data is None:
-            hit = reason or _condemned(row, plan, codes)
-            yield Repaired(row, None, (_left_out(hit),) if hit else (), hit)
-            continue
-        data, changes = repair_row(row.data, plan.repairs, layout)
-        hit = drop_reason(data, layout, plan.reasons)
-        if hit is None and plan.codes:
-            hit = _condemned(Row(row.index, data, row.raw, row.where, row.size), plan, codes)
-        if hit is not None:
-            yield Repaired(row, None, (*changes, _left_out(hit)), hit)
-            continue
-        if plan.deduplicate:
-            before = seen(fingerprint(data, layout), row.index)
-            if before is not None:
-                why = f"the same conversation as row {before}"
-                yield Repaired(row, None, (*changes, Change(DEDUPLICATE, "", why)), why)
-                continue
-        yield Repaired(row, data, changes)
+        done = mended(row, plan, layout, codes)
+        before = seen(fingerprint(done.data, layout), row.index) if plan.deduplicate and done.dropped is None and done.data is not None else None
+        yield done if before is None else double_of(done, before)
+
+
+def mended(row: Row, plan: Plan, layout: Layout, codes: Codes | None = None) -> Repaired:
+    """One row after all of the plan but for duplicates, which only the rows before it tell."""
+    if row.index in plan.marked:
+        return Repaired(row, None, (_left_out(MARKED),), MARKED)
+    if row.data is None:
+        hit = drop_reason(None, layout, plan.reasons) or _condemned(row, plan, codes)
+        return Repaired(row, None, (_left_out(hit),) if hit else (), hit)
+    data, changes = repair_row(row.data, plan.repairs, layout)
+    hit = drop_reason(data, layout, plan.reasons)
+    if hit is None and plan.codes:
+        hit = _condemned(row if data is row.data else row_of(Repaired(row, data, changes)), plan, codes)
+    return Repaired(row, data, changes) if hit is None else Repaired(row, None, (*changes, _left_out(hit)), hit)
+
+
+def double_of(done: Repaired, first: int) -> Repaired:
+    """The row left out because row `first` has its conversation already."""
+    why = f"the same conversation as row {first}"
+    return Repaired(done.row, None, (*done.changes, Change(DEDUPLICATE, "", why)), why)
 
 
 def _left_out(hit: str) -> Change:
-    return Change(f"drop {hit}", "", DROP_REASONS.get(hit, f"it has the finding {hit}"))
+    why = "it is marked to be dropped" if hit == MARKED else DROP_REASONS.get(hit, f"it has the finding {hit}")
+    return Change(f"{DROPPING}{hit}", "", why)
 
 
 def _condemned(row: Row, plan: Plan, codes: Codes | None) -> str | None:

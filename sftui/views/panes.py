@@ -74,6 +74,12 @@ def raw_lines(row: Row, width: int) -> tuple[Line, ...]:
     head = list(wrap(line((f"{visible(row.where)} · {row.size:,} bytes", Role.DIM)), width))
     if row.problem:
         head += wrap(line((f"✗ {visible(row.problem)}", Role.ERROR)), width)
+    if row.left_out is not None:
+        head += wrap(line((f"* a repair leaves this row out, because {visible(row.left_out)}; the file still has it", Role.CHANGED)), width)
+    elif row.repairs:
+        head += wrap(line(("* as repaired; the file still holds it as it was", Role.CHANGED)), width)
+        for told in row.repairs:
+            head += wrap(line((f"  {visible(told)}", Role.DIM)), width, "    ")
     if row.data is not None and row.size <= PANE_LIMIT * 4:
         return (*head, *_block(_json(dict(row.data)), width, limit=PANE_LIMIT))
     return (*head, *_block(row.raw, width, limit=PANE_LIMIT, size=max(row.size, len(row.raw))))

@@ -77,6 +77,8 @@ def notice_lines(inspection: Inspection, width: int) -> tuple[Line, ...]:
     why = why_stopped(inspection)
     if why:
         lines += wrap(line((f"✗ {visible(why)}", Role.ERROR)), width)
+    if inspection.row.repairs and inspection.row.left_out is None:
+        lines += wrap(line((f"* repaired, the file is as it was: {visible('; '.join(inspection.row.repairs))}", Role.CHANGED)), width)[:2]
     if inspection.provisional:
         lines += wrap(line(("provisional: this tokenizer is not yet proven equal to AutoTokenizer's", Role.WARNING)), width)
     stages = (inspection, inspection.rendered, inspection.tokens, inspection.labels)

@@ -143,6 +143,8 @@ def why_stopped(inspection: Inspection) -> str | None:
         if inspection.problem is None:
             return f"stopped at {where}"
         return f"stopped at {where}: {inspection.problem.sentence()}"
+    if inspection.row.left_out is not None:
+        return f"left out of the repaired data (not yet written): {inspection.row.left_out}"
     if inspection.dropped is not None:
         return f"dropped by the trainer: {inspection.dropped}"
     return None

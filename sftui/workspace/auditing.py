@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sftui.errors import SftuiError
 from sftui.model import Problem
 from sftui.workspace.events import AuditReady, CodeCount, OrderReady
-from sftui.workspace.requests import GROUPS, AuditRequest, OrderRequest
+from sftui.workspace.requests import GROUPS, REPAIRED, AuditRequest, OrderRequest
 from sftui.workspace.session import Session
 from sftui.workspace.summaries import HEAVY
 
@@ -53,7 +53,9 @@ class Auditing:
 
         def inspect(row: Row) -> Inspection:
             found = session.inspect_row(row)
-            if row.index == len(self._tokens):  # the first rows come twice: for the set-up, and as rows
+            if row.index >= len(self._tokens):  # the first rows come twice: for the set-up, and as rows
+                for known in (self._tokens, self._trained):  # rows that a repair leaves out do not come at all
+                    known.extend([UNKNOWN] * (row.index - len(known)))
                 self._tokens.append(len(found.example.input_ids) if found.example is not None else UNKNOWN)
                 self._trained.append(found.trained if found.example is not None else UNKNOWN)
             return found
@@ -67,8 +69,12 @@ class Auditing:
             else:
                 yield None
 
-    def order(self, asked: OrderRequest, version: int) -> Iterator[OrderReady]:
-        """Rows by what is asked, as far as the audit came."""
+    def order(self, session: Session, asked: OrderRequest, version: int) -> Iterator[OrderReady]:
+        """Rows by what is asked, as far as the audit came, or the count of the repairs."""
+        if asked.by in REPAIRED:
+            rows = getattr(session.overlay, REPAIRED[asked.by], array("L"))
+            yield OrderReady(asked.ticket, version, asked.by, rows[:MOST_ORDERED], len(rows))
+            return
         gathered = self._gathered
         if gathered is None:
             yield OrderReady(asked.ticket, version, asked.by, problem=Problem("the dataset has not been audited yet", fix="press A"))

@@ -64,6 +64,7 @@ class RecipeChanged(NamedTuple):
 
     recipe: Recipe
     version: int
+    repairs: tuple[str, ...] = ()
 
 
 class RowReady(NamedTuple):
@@ -80,6 +81,7 @@ class RowSummary:
 
     `tokens` and `trained` are what the trainer receives (of a row that it never gets: what there
     is of it); `cut` tokens were there before. `errors` and `warnings` count findings.
+    `repaired`: a repair changes the row or leaves it out.
     """
 
     index: int
@@ -91,6 +93,7 @@ class RowSummary:
     problem: str | None = None
     errors: int | None = None
     warnings: int | None = None
+    repaired: bool = False
 
 
 class SummariesReady(NamedTuple):
@@ -132,7 +135,7 @@ class FindingsReady:
 class ComparisonReady(NamedTuple):
     """A row under the recipe in force and under `recipe`; `other` is the row as that one makes it.
 
-    Of a very long row `comparison` holds only columns from shortly before the first difference on;
+    Where other `repairs` were asked for, `diff` is what they change in the row's data. Of a very long row `comparison` holds only columns from shortly before the first difference on;
     then `left_out` are the others, and `differing` the tokens that differ in all of them.
     """
 
@@ -144,11 +147,16 @@ class ComparisonReady(NamedTuple):
     left_out: int = 0
     differing: int = 0
     problem: Problem | None = None
+    repairs: tuple[str, ...] | None = None
+    diff: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class CountReady:
-    """The differences counted so far; `total` rows are to be counted, None while not known."""
+    """The differences counted so far; `total` rows are to be counted, None while not known.
+
+    `repaired` is what the repairs that were asked for do to those rows.
+    """
 
     ticket: int
     version: int
@@ -156,6 +164,7 @@ class CountReady:
     total: int | None = None
     done: bool = False
     problem: Problem | None = None
+    repaired: RepairCount | None = None
 
 
 class PacksReady(NamedTuple):
@@ -207,6 +216,39 @@ class OrderReady:
     problem: Problem | None = None
 
 
+class RepairCount(NamedTuple):
+    """How many rows repairs change and leave out, and how many each of them touches; in the order of most rows."""
+
+    rows: int = 0
+    changed: int = 0
+    dropped: int = 0
+    by_repair: tuple[tuple[str, int], ...] = ()
+
+
+class RepairsCounted(NamedTuple):
+    """What the repairs in force do to the first rows of `total`; `doubles`: duplicates are known only now."""
+
+    ticket: int
+    version: int
+    counted: RepairCount
+    total: int | None = None
+    done: bool = False
+    doubles: bool = False
+
+
+class RepairsWritten(NamedTuple):
+    """How far the writing of the repaired data is; `lost` rows could not be carried over."""
+
+    ticket: int
+    target: str
+    log: str
+    counted: RepairCount = RepairCount()
+    lost: int = 0
+    total: int | None = None
+    done: bool = False
+    problem: Problem | None = None
+
+
 class TagsReady(NamedTuple):
     """The chat template `name` with generation tags: its source and diff, and for how many rows they are proven."""
 
@@ -229,5 +271,5 @@ class WorkerFailed(NamedTuple):
 Event = (
     SourceOpened | ExportPrepared | CountChanged | TokenizerChanged | RecipeChanged | RowReady | SummariesReady
     | BatchReady | SearchFound | FindingsReady | ComparisonReady | CountReady | PacksReady | AuditReady
-    | OrderReady | TagsReady | WorkerFailed
+    | OrderReady | TagsReady | RepairsCounted | RepairsWritten | WorkerFailed
 )

@@ -15,16 +15,18 @@ from sftui.workspace.requests import (
     Open,
     OrderRequest,
     PacksRequest,
+    RepairsRequest,
     RowRequest,
     SearchRequest,
     SetRecipe,
     SummariesRequest,
     TagsRequest,
+    WriteRequest,
 )
 
 URGENCY: tuple[type, ...] = (
     Open, SetRecipe, RowRequest, BatchRequest, FindingsRequest, CompareRequest, PacksRequest, TagsRequest, OrderRequest, SummariesRequest,
-    SearchRequest, CountRequest, AuditRequest,
+    SearchRequest, WriteRequest, CountRequest, RepairsRequest, AuditRequest,
 )
 """What is asked, in the order in which it is answered; jobs in slices keep the same order."""
 

@@ -22,13 +22,15 @@ class Open(NamedTuple):
     version: int
     ticket: int
     row: int | None = 0
+    repairs: tuple[str, ...] = ()
 
 
 class SetRecipe(NamedTuple):
-    """A new recipe; the last row, batch and summaries are then answered again by themselves."""
+    """A new recipe, or other repairs over the rows; the last row, batch and summaries are then answered again by themselves."""
 
     recipe: Recipe
     version: int
+    repairs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +75,20 @@ class FindingsRequest:
 
 @dataclass(frozen=True, slots=True)
 class CompareRequest:
-    """A row under the recipe in force and under `recipe`."""
+    """A row under the recipe in force and under `recipe`, with other `repairs` where they are given."""
 
     ticket: int
     index: int
     recipe: Recipe
+    repairs: tuple[str, ...] | None = None
 
 
 class CountRequest(NamedTuple):
-    """How often the recipe in force and `recipe` differ over the dataset."""
+    """How often the recipe in force and `recipe` differ over the dataset, with other `repairs` where they are given."""
 
     ticket: int
     recipe: Recipe
+    repairs: tuple[str, ...] | None = None
 
 
 class PacksRequest(NamedTuple):
@@ -109,8 +113,15 @@ def by_group(kind: str, name: str) -> str:
     return f"{kind}: {name}"
 
 
+REPAIRED = {"repaired": "changed", "left out": "dropped"}
+"""Orders by what the repairs in force do to rows, and where their overlay keeps those rows."""
+
+
 class OrderRequest(NamedTuple):
-    """Rows by what the audit knows of them: a severity, a code, `longest`, …, or a group as `by_group` names it."""
+    """Rows by what the audit knows of them: a severity, a code, `longest`, …, or a group as `by_group` names it.
+
+    Those of `REPAIRED` need no audit.
+    """
 
     ticket: int
     by: str
@@ -122,11 +133,27 @@ class TagsRequest(NamedTuple):
     ticket: int
 
 
+class RepairsRequest(NamedTuple):
+    """How many rows the repairs in force change."""
+
+    ticket: int
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRequest:
+    """The data with the repairs in force, but for the rows `marked`, into a new file, and every change into a log."""
+
+    ticket: int
+    target: str
+    log: str
+    marked: tuple[int, ...] = ()
+
+
 class Cancel(NamedTuple):
     ticket: int
 
 
 Request = (
     Open | SetRecipe | RowRequest | BatchRequest | SummariesRequest | SearchRequest | FindingsRequest | CompareRequest
-    | CountRequest | PacksRequest | AuditRequest | OrderRequest | TagsRequest | Cancel
+    | CountRequest | PacksRequest | AuditRequest | OrderRequest | TagsRequest | RepairsRequest | WriteRequest | Cancel
 )

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Generator, Iterator
 from dataclasses import replace
+from difflib import unified_diff
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
 from sftui.model import Problem, Row
 from sftui.recipe import Recipe
-from sftui.workspace.events import ComparisonReady, CountReady
+from sftui.workspace.events import ComparisonReady, CountReady, RepairCount
 from sftui.workspace.requests import CompareRequest, CountRequest
 from sftui.workspace.session import Session
 
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
 
 REPORT_EVERY = 0.25
 MOST_COLUMNS = 1500
+MOST_DIFFED = 60_000
+"""Characters of a row that are compared line by line."""
+MOST_LINES = 300
 BEFORE = 20
 WAIT = 0.005
 """Seconds a slice waits for the second tokenizer: a row that is asked for meanwhile waits no longer."""
@@ -35,44 +41,45 @@ class Second:
     def compare(self, first: Session, asked: CompareRequest, version: int) -> Iterator[ComparisonReady | None]:
         """One row, aligned, with the second recipe's inspection."""
         try:
-            other = yield from self._beside(first, asked.recipe)
+            other = yield from self._beside(first, asked.recipe, asked.repairs)
         except SftuiError as error:
-            yield ComparisonReady(asked.ticket, version, asked.recipe, problem=Problem(error.what, error.why, error.fix))
+            yield ComparisonReady(asked.ticket, version, asked.recipe, problem=Problem(error.what, error.why, error.fix), repairs=asked.repairs)
             return
         from sftui.comparison import compare_row
 
         made = [first.inspect(asked.index), other.inspect(asked.index)]
         found = compare_row(made)
         shown = _shown(found)
+        diff = "" if asked.repairs is None else row_diff(made[0].row, made[1].row)
         yield ComparisonReady(asked.ticket, version, asked.recipe, shown, made[1], len(found.columns) - len(shown.columns),
-                              found.differing_tokens)
+                              found.differing_tokens, repairs=asked.repairs, diff=diff)
 
     def count(self, first: Session, asked: CountRequest, version: int) -> Iterator[CountReady | None]:
         """The count over every row, told as it grows."""
         try:
             first.checks()
-            other = yield from self._beside(first, asked.recipe)
+            other = yield from self._beside(first, asked.recipe, asked.repairs)
         except SftuiError as error:
             yield CountReady(asked.ticket, version, problem=Problem(error.what, error.why, error.fix))
             return
         from sftui.comparison import ComparisonCount
 
         counted, told = ComparisonCount(keep=1), time.monotonic()
-        assert first.source is not None
-        for row in first.source.rows():
+        assert first.stored is not None
+        for row in first.stored.rows():
             counted = counted.plus(_compared(first, other, row))
             if time.monotonic() - told > REPORT_EVERY:
                 told = time.monotonic()
-                yield CountReady(asked.ticket, version, counted, first.count_now())
+                yield CountReady(asked.ticket, version, counted, first.count_now(), repaired=_repaired(other))
             else:
                 yield None
-        yield CountReady(asked.ticket, version, counted, counted.rows, True)
+        yield CountReady(asked.ticket, version, counted, counted.rows, True, repaired=_repaired(other))
 
-    def _beside(self, first: Session, recipe: Recipe) -> Generator[None, None, Session]:
+    def _beside(self, first: Session, recipe: Recipe, repairs: tuple[str, ...] | None) -> Generator[None, None, Session]:
         """The second session; its tokenizer is loaded on a thread where it is another one."""
-        key = (recipe, first.source, first.tokenizer, first.recipe.tokenizer)
+        key = (recipe, repairs, first.source, first.tokenizer, first.recipe.tokenizer)
         if self._session is None or self._made_for != key:
-            session = first.beside(recipe)
+            session = first.beside(recipe, repairs)
             if recipe.tokenizer.name is not None and session.tokenizer is None and session.tokenizer_problem is None:
                 yield from _loaded(session)
             self._session, self._made_for = session, key
@@ -91,10 +98,28 @@ def _shown(found: RowComparison) -> RowComparison:
 def _compared(first: Session, other: Session, row: Row) -> RowComparison:
     from sftui.comparison import compare_row, needs_spans
 
-    made = [first.inspect_row(row, spans=False), other.inspect_row(row, spans=False)]
+    rows = [first.over(row), other.over(row)]
+    if rows[0] is rows[1] and first.recipe == other.recipe:  # no repair touches it
+        made = [first.inspect_row(row, spans=False)] * 2
+        return compare_row(made, align_equal=False)
+    made = [first.inspect_row(rows[0], spans=False), other.inspect_row(rows[1], spans=False)]
     if needs_spans(made):
-        made = [first.inspect_row(row), other.inspect_row(row)]
+        made = [first.inspect_row(rows[0]), other.inspect_row(rows[1])]
     return compare_row(made, align_equal=False)
+
+
+def _repaired(other: Session) -> RepairCount | None:
+    if other.overlay is None:
+        return None
+    from sftui.workspace.repairing import told
+
+    return told(other.overlay.counts)
+
+
+def row_diff(before: Row, after: Row) -> str:
+    """What differs in the data of a row, as a unified diff of its JSON; of a very long row only its beginning is looked at."""
+    old, new = (json.dumps(dict(row.data or {}), indent=1, ensure_ascii=False, default=str)[:MOST_DIFFED].splitlines() for row in (before, after))
+    return "\n".join(islice(unified_diff(old, new, n=2, lineterm=""), 2, MOST_LINES))
 
 
 def _loaded(session: Session) -> Iterator[None]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sftui.pipeline import Toolbox
     from sftui.sources import Source
     from sftui.tokens import LoadedTokenizer
+    from sftui.workspace.overlay import Overlay
 
 SAMPLE_ROWS = 32
 SAMPLE_BYTES = 4 << 20
@@ -33,6 +34,8 @@ class Session:
     def __init__(self, options: OpenOptions, recipe: Recipe) -> None:
         self.options = options
         self.recipe = recipe
+        self.repairs: tuple[str, ...] = ()
+        self.stored: Source | None = None
         self.source: Source | None = None
         self.detected: Detected | None = None
         self.tokenizer: LoadedTokenizer | None = None
@@ -40,6 +43,7 @@ class Session:
         self.tools: Toolbox | None = None
         self.tools_problem: Problem | None = None
         self._sample: tuple[Row, ...] = ()
+        self._stored_sample: tuple[Row, ...] = ()
         self._plainly: Detected | None = None
         self._context: Context | None = None
         self._waivers: tuple[Waiver, ...] = ()
@@ -53,16 +57,35 @@ class Session:
         spec = SourceSpec(
             paths=options.paths, split=options.split, revision=options.data_revision, subset=options.subset, field=options.rows_in,
         )
-        self.source = open_source(spec if options.row_limit is None else replace(spec, row_limit=options.row_limit))
-        self._sample = tuple(self._sample_rows())
+        self.stored = self.source = open_source(spec if options.row_limit is None else replace(spec, row_limit=options.row_limit))
+        self._sample = self._stored_sample = tuple(self._sample_rows())
         self._plainly = _with_roles_seen(detect(self._sample, Data()), self._sample)
         self.detect()
 
     def detect(self) -> None:
-        """Find out anew how rows are read, after the recipe's data part changed."""
+        """Find out anew how rows are read, after the recipe's data part or the repairs changed."""
         from sftui.pipeline import detect
 
+        self.source, self._sample = self.stored, self._stored_sample
+        if self.repairs:
+            from sftui.workspace.repairing import lay_over
+
+            self.source, self._sample = lay_over(self, self.repairs, detect(self._stored_sample, self.recipe), self._stored_sample)
         self.detected = detect(self._sample, self.recipe)
+
+    def set_repairs(self, repairs: tuple[str, ...]) -> None:
+        """Lay other repairs over the rows, by their names as in `repairs.plan_of`; RecipeError for an unknown one."""
+        self.repairs = repairs
+        if self.stored is not None:
+            self.detect()
+            self._survey()
+
+    @property
+    def overlay(self) -> Overlay | None:
+        """The repairs that lie over the rows; None where there are none."""
+        from sftui.workspace.overlay import Overlay
+
+        return self.source if isinstance(self.source, Overlay) else None
 
     @property
     def refused(self) -> Problem | None:
@@ -84,6 +107,8 @@ class Session:
         """Use a loaded tokenizer, or know why there is none."""
         self.tokenizer = tokenizer
         self.tokenizer_problem = problem
+        if self.repairs and self.stored is not None:
+            self.detect()  # the tokenizer says what its control tokens are, and what is found in a row
         self.make_tools()
 
     def make_tools(self) -> None:
@@ -113,7 +138,7 @@ class Session:
     def set_recipe(self, recipe: Recipe) -> bool:
         """Put a recipe in force; True where its tokenizer is another one and must be loaded."""
         before, self.recipe = self.recipe, recipe
-        if (recipe.data, recipe.preset) != (before.data, before.preset) and self.source is not None:
+        if ((recipe.data, recipe.preset) != (before.data, before.preset) or self.repairs) and self.stored is not None:
             self.detect()
         other = (recipe.tokenizer.name, recipe.tokenizer.revision) != (before.tokenizer.name, before.tokenizer.revision)
         if other:
@@ -124,14 +149,20 @@ class Session:
             self._survey()
         return other
 
-    def beside(self, recipe: Recipe) -> Session:
-        """The same data under another recipe; the tokenizer too, where it is the same one."""
+    def beside(self, recipe: Recipe, repairs: tuple[str, ...] | None = None) -> Session:
+        """The same data under another recipe, and other repairs where they are given; the tokenizer too, where it is the same one."""
         other = Session(self.options, recipe)
-        other.source, other._sample, other._plainly = self.source, self._sample, self._plainly
+        other.repairs = self.repairs if repairs is None else repairs
+        other.stored, other._stored_sample, other._plainly = self.stored, self._stored_sample, self._plainly
         other.detect()
         if (recipe.tokenizer.name, recipe.tokenizer.revision) == (self.recipe.tokenizer.name, self.recipe.tokenizer.revision):
             other.set_tokenizer(self.tokenizer, self.tokenizer_problem)
         return other
+
+    @property
+    def stored_sample(self) -> tuple[Row, ...]:
+        """The first rows as they are stored, whatever is repaired."""
+        return self._stored_sample
 
     @property
     def sample(self) -> tuple[Row, ...]:
@@ -157,7 +188,8 @@ class Session:
         """What is wrong with an inspected row, but for what the recipe waives; SftuiError as `checks`."""
         from sftui.findings import check_row
 
-        return self.unwaived(check_row(inspection, self.checks()))
+        context = self.checks()
+        return self.unwaived(check_row(inspection, context)) if inspection.row.left_out is None else ()
 
     def unwaived(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         """The findings that no waiver of the recipe covers."""
@@ -186,6 +218,13 @@ class Session:
             there = f"the last one is {rows - 1}" if rows else "the data is empty"
             return Row(index, None, "", f"row {index}", problem=f"there is no row {index}: {there}")
 
+    def over(self, row: Row) -> Row:
+        """A stored row with the repairs over it; the very same where none touches it."""
+        from sftui.repairs import row_of
+
+        overlay = self.overlay
+        return row if overlay is None else row_of(overlay.mend(row))
+
     def inspect(self, index: int) -> Inspection:
         """Everything about a row that can be known now; never raises for what the row holds."""
         return self.inspect_row(self.row(index))
@@ -199,7 +238,8 @@ class Session:
 
         assert self.detected is not None
         if self.tools is not None:
-            return inspect(row, self.detected, self.recipe, self.tools, spans=spans)
+            found = inspect(row, self.detected, self.recipe, self.tools, spans=spans)
+            return found if row.left_out is None else _left_out(found)
         early = inspect_early(row, self.detected, self.recipe)
         if early.problem is not None:
             return early
@@ -291,6 +331,14 @@ def _with_roles_seen(found: Detected, rows: Sequence[Row]) -> Detected:
         for message in row.data[column or ""] if isinstance(message, Mapping) and isinstance(message.get(key), str)
     }
     return replace(found, role_map={name: role for name, role in found.role_map.items() if name in seen}) if seen else found
+
+
+def _left_out(found: Inspection) -> Inspection:
+    """A row that a repair leaves out: its tokens still show, but nothing of it would be written or trained."""
+    if found.labels is None:
+        return found
+    labels = replace(found.labels, dropped=f"a repair leaves the row out, because {found.row.left_out}")
+    return replace(found, labels=labels, example=None, more=())
 
 
 def no_tokenizer() -> Any:

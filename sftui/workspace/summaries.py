@@ -33,7 +33,7 @@ def summaries(session: Session, asked: SummariesRequest, version: int) -> Iterat
             break
         if row.size > HEAVY:
             heavy.append(index)
-            ready.append(RowSummary(index, _clip(row.raw)))
+            ready.append(RowSummary(index, _clip(row.raw), repaired=bool(row.repairs)))
         else:
             light.append(index)
             ready.append(summary(session.inspect_row(row, spans=False)))
@@ -85,6 +85,7 @@ def summary(inspection: Inspection) -> RowSummary:
     return RowSummary(
         inspection.row.index, preview(inspection), tokens, trained, cut, inspection.dropped,
         inspection.problem.sentence() if inspection.problem is not None else None,
+        repaired=bool(inspection.row.repairs) or inspection.row.left_out is not None,
     )
 
 

@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 SLICE = 0.01
 SWITCH = 0.001
 """Seconds a thread may keep the interpreter lock while another wants it: the indexer must not hold up a row."""
-BESIDE = (rq.FindingsRequest, rq.CompareRequest, rq.CountRequest, rq.PacksRequest, rq.AuditRequest)
+BESIDE = (rq.FindingsRequest, rq.CompareRequest, rq.CountRequest, rq.PacksRequest, rq.AuditRequest, rq.RepairsRequest)
 INDEX_SLICE = 0.02
 REPORT_EVERY = 0.25
 LOOK_EVERY = 2.0
@@ -119,13 +119,20 @@ class Worker:
 
             assert self._session is not None
             self._jobs[rq.TagsRequest] = (item.ticket, tags(self._session, item, self._version))
-        elif isinstance(item, rq.OrderRequest) and self._auditing is not None:
-            self._jobs[rq.OrderRequest] = (item.ticket, self._auditing.order(item, self._version))
+        elif isinstance(item, rq.OrderRequest) and self._ready():
+            assert self._session is not None
+            self._jobs[rq.OrderRequest] = (item.ticket, self._audits().order(self._session, item, self._version))
+        elif isinstance(item, rq.WriteRequest) and self._ready():
+            from sftui.workspace.repairing import write_job
+
+            assert self._session is not None
+            self._jobs[rq.WriteRequest] = (item.ticket, write_job(self._session, item))
 
     # --- opening ----------------------------------------------------------------------------
 
     def _open(self, request: rq.Open) -> None:
         session = Session(request.options, request.recipe)
+        session.repairs = request.repairs
         self._version = request.version
         opened = threading.Event()
         self._loader.load(request.recipe.tokenizer, request.options.cache_dir, after=opened)
@@ -203,10 +210,12 @@ class Worker:
         if session is None:
             self._answer_row()
             return
-        data = session.recipe.data
+        data, repairs = session.recipe.data, session.repairs
         if session.set_recipe(request.recipe):
             self._loader.load(request.recipe.tokenizer, session.options.cache_dir)
-        if request.recipe.data != data:
+        if request.repairs != repairs:
+            session.set_repairs(request.repairs)
+        if request.recipe.data != data or request.repairs != repairs:
             self._tell_source()
         self._answer_again()
 
@@ -281,21 +290,36 @@ class Worker:
         session, version = self._session, self._version
         if not self._ready() or session is None:
             return
-        from sftui.workspace.auditing import Auditing
         from sftui.workspace.checking import findings
         from sftui.workspace.packing import packs
+        from sftui.workspace.repairing import count_repairs
 
-        if self._auditing is None:
-            self._auditing = Auditing()
-        auditing = self._auditing
+        auditing = self._audits()
         jobs: dict[type, Callable[[], Iterator[Any]]] = {
             rq.FindingsRequest: lambda: findings(session, item, version),
             rq.CompareRequest: lambda: self._second.compare(session, item, version),
             rq.CountRequest: lambda: self._second.count(session, item, version),
             rq.PacksRequest: lambda: packs(session, item, version),
             rq.AuditRequest: lambda: auditing.run(session, item, version),
+            rq.RepairsRequest: lambda: count_repairs(session, item, version),
         }
         self._jobs[type(item)] = (item.ticket, jobs[type(item)]())
+
+    def _audits(self) -> Auditing:
+        if self._auditing is None:
+            from sftui.workspace.auditing import Auditing
+
+            self._auditing = Auditing()
+        return self._auditing
+
+    def _doubles_known(self) -> None:
+        """Which rows stood in an earlier one is known only now: what is on screen may be among them."""
+        self._answer_row()
+        self._start_list()
+        for kind in (rq.FindingsRequest, rq.CompareRequest):
+            item = self._beside.get(kind)
+            if item is not None and not self._inbox.cancelled(item.ticket):
+                self._start_beside(item)
 
     def _step(self) -> None:
         """Run the most urgent job for a slice, or until something is asked."""
@@ -305,6 +329,10 @@ class Worker:
         while time.monotonic() < until and not self._inbox.busy():
             if self._inbox.cancelled(ticket):
                 del self._jobs[kind]
+                if isinstance(job, Generator):
+                    job.close()  # a write takes its files away
+                if kind is rq.WriteRequest:
+                    self.send(ev.RepairsWritten(ticket, "", ""))
                 return
             try:
                 event = next(job)
@@ -313,6 +341,8 @@ class Worker:
                 return
             if event is not None:
                 self.send(event)
+            if isinstance(event, ev.RepairsCounted) and event.doubles:
+                self._doubles_known()
 
 
 def read_requests(inbox: Inbox, requests: IO[bytes]) -> None:

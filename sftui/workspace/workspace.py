@@ -14,6 +14,7 @@ import pickle
 import queue
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sftui.model import Inspection, Problem, RecipeChange
@@ -21,9 +22,10 @@ from sftui.recipe import Recipe, changed, diff
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.cache import InspectionCache
-from sftui.workspace.history import RecipeHistory
+from sftui.workspace.history import Chosen, History
 from sftui.workspace.link import COMMAND, Link
-from sftui.workspace.options import OpenOptions, SearchQuery
+from sftui.workspace.options import OpenOptions
+from sftui.workspace.questions import Questions
 
 if TYPE_CHECKING:
     from sftui.exports.plan import ExportPlan
@@ -31,14 +33,15 @@ if TYPE_CHECKING:
 Callback = Callable[[ev.Event], None]
 PATIENCE = 120.0
 """Seconds without an answer to a row or a batch after which the worker is given up."""
+WRITE_PATIENCE = 1.0
 
 
-class Workspace:
+class Workspace(Questions):
     """One open dataset; safe to call from any thread, never blocks.
 
     State that follows the events, for reading at any time: `source` (the last `SourceOpened`),
     `count`, `tokenizer` (the last `TokenizerChanged`), `version` (grows with every recipe),
-    `row` (the row asked for last), `failed`.
+    `row` (the row asked for last), `failed`, `written` (the repairs that were written last, and where).
     """
 
     def __init__(self, options: OpenOptions, command: tuple[str, ...] = COMMAND, patience: float = PATIENCE) -> None:
@@ -51,7 +54,8 @@ class Workspace:
         self.failed: ev.WorkerFailed | None = None
         self.row = options.row
         self.version = 1
-        self._history = RecipeHistory(recipe)
+        self.written: tuple[tuple[str, ...], ev.RepairsWritten] | None = None
+        self._history = History(Chosen(recipe))
         self._prepared = b""
         self._command = command
         self._patience = patience
@@ -62,9 +66,12 @@ class Workspace:
         self._listeners: list[Callback] = []
         self._events: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._backlog: list[ev.Event] = []
+        self._writing: tuple[str, ...] = ()
         self._link: Link | None = None
         self._watch: threading.Timer | None = None
         self._answered = True
+        self._write_ended = threading.Event()
+        self._write_ended.set()
         self._closed = False
 
     # --- life -------------------------------------------------------------------------------
@@ -89,7 +96,10 @@ class Workspace:
             self._listeners.append(callback)
 
     def close(self) -> None:
-        """End at once: the worker is killed, nothing is waited for, no event comes any more."""
+        """End at once: the worker is killed, nothing is waited for but a write to stop, no event comes any more."""
+        if not self._write_ended.is_set():
+            self.cancel(self._latest[ev.RepairsWritten])
+            self._write_ended.wait(WRITE_PATIENCE)  # so that it can take its unfinished file away
         with self._lock:
             self._closed = True
             self._listeners.clear()
@@ -124,46 +134,13 @@ class Workspace:
         with self._lock:
             return self._cache.get(index, self.version)
 
-    def request_summaries(self, start: int, stop: int, rows: tuple[int, ...] = ()) -> int:
-        """Ask for the row list from `start` to `stop`, or for `rows`; several `SummariesReady` may answer, in parts."""
+    def request_write(self, target: str, log: str, marked: tuple[int, ...] = ()) -> int:
+        """Ask for the repaired data in a new file, without the rows `marked`; several `RepairsWritten` answer."""
         with self._lock:
-            ticket = self._ticket(ev.SummariesReady)
-            self._send(rq.SummariesRequest(ticket, start, stop, rows))
-            return ticket
-
-    def request_batch(self, start: int, rows: int) -> int:
-        """Ask for the padded batch of the next `rows` rows from `start`; `BatchReady` answers."""
-        with self._lock:
-            ticket = self._ticket(ev.BatchReady)
-            self._send(rq.BatchRequest(ticket, start, rows))
-            return ticket
-
-    def request_search(self, query: SearchQuery, start: int, forward: bool = True) -> int:
-        """Look for the first hit at or after (before) `start`; `SearchFound` tells progress and the end."""
-        with self._lock:
-            ticket = self._ticket(ev.SearchFound)
-            self._send(rq.SearchRequest(ticket, query, start, forward))
-            return ticket
-
-    def request_findings(self, index: int) -> int:
-        """Ask what is wrong with a row and with the set-up; `FindingsReady` answers, again under every new recipe."""
-        with self._lock:
-            ticket = self._ticket(ev.FindingsReady)
-            self._send(rq.FindingsRequest(ticket, index))
-            return ticket
-
-    def request_comparison(self, index: int, recipe: Recipe) -> int:
-        """Ask for a row under the recipe in force and under `recipe`; `ComparisonReady` answers."""
-        with self._lock:
-            ticket = self._ticket(ev.ComparisonReady)
-            self._send(rq.CompareRequest(ticket, index, recipe))
-            return ticket
-
-    def request_count(self, recipe: Recipe) -> int:
-        """Ask how often `recipe` and the one in force differ over the dataset; several `CountReady` answer."""
-        with self._lock:
-            ticket = self._ticket(ev.CountReady)
-            self._send(rq.CountRequest(ticket, recipe))
+            self._write_ended.clear()
+            ticket = self._ticket(ev.RepairsWritten)
+            self._writing = self.repairs
+            self._send(rq.WriteRequest(ticket, target, log, marked))
             return ticket
 
     def request_packs(self, start: int) -> int:
@@ -198,7 +175,7 @@ class Workspace:
         """No answer to `ticket` is wanted any more."""
         with self._lock:
             for kind, latest in list(self._latest.items()):
-                if latest == ticket:
+                if latest == ticket and kind is not ev.RepairsWritten:  # the worker tells when a write has ended
                     self._latest[kind] = 0
             self._send(rq.Cancel(ticket))
 
@@ -214,7 +191,12 @@ class Workspace:
     @property
     def recipe(self) -> Recipe:
         """The recipe in force."""
-        return self._history.now
+        return self._history.now.recipe
+
+    @property
+    def repairs(self) -> tuple[str, ...]:
+        """The data repairs in force, which are in no file before they are exported."""
+        return self._history.now.repairs
 
     def change(self, path: str, value: Any) -> bool:
         """Set one knob; False where it has that value already. The value must be valid (`recipe_io`)."""
@@ -222,11 +204,19 @@ class Workspace:
 
     def set_recipe(self, recipe: Recipe) -> bool:
         """Put another recipe in force; the row, batch and summaries on screen answer again by themselves."""
+        return self.choose(Chosen(recipe, self.repairs))
+
+    def set_repairs(self, repairs: tuple[str, ...]) -> bool:
+        """Put other data repairs in force, in the same history as recipes."""
+        return self.choose(Chosen(self.recipe, repairs))
+
+    def choose(self, chosen: Chosen) -> bool:
+        """Put a recipe and repairs in force, as one change."""
         with self._lock:
-            return self._history.put(recipe) and self._announce()
+            return self._history.put(chosen) and self._announce()
 
     def undo(self) -> bool:
-        """Back to the recipe before the last change; False where there is none."""
+        """Back to what was in force before the last change; False where there is nothing."""
         with self._lock:
             return self._history.undo() and self._announce()
 
@@ -251,7 +241,8 @@ class Workspace:
 
         with self._lock:
             prepared: Prepared = pickle.loads(self._prepared) if self._prepared else Prepared(paths=self.options.paths)
-            return plan_export(to, folder, self.recipe, self.base_recipe, prepared)
+            written = self.written[1].target if self.written is not None and self.written[0] == self.repairs else None
+            return plan_export(to, folder, self.recipe, self.base_recipe, replace(prepared, repairs=self.repairs, repaired=written))
 
     # --- inside -----------------------------------------------------------------------------
 
@@ -263,8 +254,8 @@ class Workspace:
     def _announce(self) -> bool:
         self.version += 1
         self._cache.clear()
-        self._send(rq.SetRecipe(self.recipe, self.version))
-        self._events.put(ev.RecipeChanged(self.recipe, self.version))
+        self._send(rq.SetRecipe(self.recipe, self.version, self.repairs))
+        self._events.put(ev.RecipeChanged(self.recipe, self.version, self.repairs))
         return True
 
     def _send(self, request: rq.Request) -> None:
@@ -278,7 +269,7 @@ class Workspace:
             return
         self._link = Link(self._events.put, self._ended, self._command)
         ticket = self._latest.get(ev.RowReady) or self._ticket(ev.RowReady)
-        self._link.send(rq.Open(self.options, self.recipe, self.version, ticket, row))
+        self._link.send(rq.Open(self.options, self.recipe, self.version, ticket, row, self.repairs))
 
     def _ended(self, link: Link) -> None:
         self._events.put(link)
@@ -315,6 +306,13 @@ class Workspace:
             self._cache.clear()
         elif isinstance(event, ev.WorkerFailed):
             self.failed = event
+            self._write_ended.set()
+        elif isinstance(event, ev.RepairsCounted) and event.doubles:
+            self._cache.clear()
+        elif isinstance(event, ev.RepairsWritten) and (event.done or event.problem is not None or not event.target):
+            if event.done:
+                self.written = (self._writing, event)
+            self._write_ended.set()
         elif isinstance(event, ev.RowReady):
             self._answered = True
             if event.version == self.version and not event.inspection.provisional:

@@ -8,7 +8,7 @@ from sftui.workspace import OpenOptions, Workspace
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.cache import InspectionCache, weight
-from sftui.workspace.history import LIMIT, RecipeHistory
+from sftui.workspace.history import LIMIT, Chosen, History
 from sftui.workspace.inbox import Inbox
 
 
@@ -17,20 +17,21 @@ def inspection(index: int, size: int = 10) -> Inspection:
 
 
 def test_history_forgets_the_future_after_a_new_change() -> None:
-    recipes = [changed(Recipe(), "length.max", n) for n in range(1, 4)]
-    history = RecipeHistory(Recipe())
-    assert not history.put(Recipe())
-    assert all(history.put(recipe) for recipe in recipes)
-    assert history.undo() and history.undo() and history.now == recipes[0]
-    assert history.redo() and history.now == recipes[1]
-    assert history.put(Recipe()) and not history.redo()
+    first = Chosen(Recipe())
+    later = [*(Chosen(changed(Recipe(), "length.max", n)) for n in range(1, 3)), Chosen(Recipe(), ("trim",))]
+    history = History(first)
+    assert not history.put(first)
+    assert all(history.put(chosen) for chosen in later)
+    assert history.undo() and history.undo() and history.now == later[0]
+    assert history.redo() and history.now == later[1]
+    assert history.put(first) and not history.redo()
     assert [history.undo() for _ in range(4)] == [True, True, True, False]
 
 
 def test_history_is_bounded() -> None:
-    history = RecipeHistory(Recipe())
+    history = History(Chosen(Recipe()))
     for n in range(LIMIT + 50):
-        history.put(changed(Recipe(), "length.max", n + 1))
+        history.put(Chosen(changed(Recipe(), "length.max", n + 1)))
     assert len(history.past) == LIMIT
 
 

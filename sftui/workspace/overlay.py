@@ -1,0 +1,94 @@
+"""Repairs laid over the rows of a source: everybody who reads rows gets them repaired, the file stays as it is."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+
+from sftui.model import Row
+from sftui.repairs import Counts, Layout, Plan, Repaired, double_of, mended, row_of
+from sftui.repairs.rows import fingerprint
+from sftui.repairs.run import Codes
+from sftui.sources import Count, Source
+
+
+class Overlay(Source):
+    """A source whose rows are those that a plan of repairs would write, under their old numbers.
+
+    `row` gives a row that would be left out too, and says so (`Row.left_out`); `rows` gives only those that stay.
+    Whoever reads the rows in order counts them on the way: `counts` and the row numbers in `changed` and `dropped`
+    are of the first `upto` rows. Duplicates are known among those only.
+    """
+
+    def __init__(self, stored: Source, plan: Plan, layout: Layout, codes: Codes | None = None) -> None:
+        self.stored = stored
+        self.title, self.kind = stored.title, stored.kind
+        self.plan = plan
+        self.counts = Counts()
+        self.changed, self.dropped = array("L"), array("L")
+        self.upto = 0
+        self._layout = layout
+        self._codes = codes
+        self._first: dict[bytes, int] = {}
+        self._doubles: dict[int, int] = {}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self.stored.notes
+
+    @property
+    def cut(self) -> bool:
+        return self.stored.cut
+
+    def mend(self, row: Row) -> Repaired:
+        """What becomes of a row of the source."""
+        done = mended(row, self.plan, self._layout, self._codes)
+        if row.index == self.upto:
+            return self._next(done)
+        first = self._doubles.get(row.index)
+        return done if first is None else double_of(done, first)
+
+    def _next(self, done: Repaired) -> Repaired:
+        """Take in the row that follows those that were seen."""
+        index = done.row.index
+        if self.plan.deduplicate and done.dropped is None and done.data is not None:
+            first = self._first.setdefault(fingerprint(done.data, self._layout), index)
+            if first != index:
+                self._doubles[index] = first
+                done = double_of(done, first)
+        self.upto = index + 1
+        self.counts.add(done)
+        if done.dropped is not None:
+            self.dropped.append(index)
+        elif done.changes:
+            self.changed.append(index)
+        return done
+
+    def row(self, index: int) -> Row:
+        return row_of(self.mend(self.stored.row(index)))
+
+    def rows(self, start: int = 0) -> Iterator[Row]:
+        if self.plan.deduplicate:  # what stands before decides on what comes
+            for row in self.stored.rows(self.upto) if self.upto < start else ():
+                if row.index >= start:
+                    break
+                self.mend(row)
+        for row in self.stored.rows(start):
+            done = self.mend(row)
+            if done.dropped is None:
+                yield row_of(done)
+
+    def count(self) -> Count:
+        return self.stored.count()
+
+    def index_more(self, seconds: float) -> bool:
+        return self.stored.index_more(seconds)
+
+    def refresh(self) -> bool:
+        return self.stored.refresh()
+
+    def columns(self) -> tuple[str, ...]:
+        return self.stored.columns()
+
+    def close(self) -> None:
+        self.stored.close()

@@ -1,0 +1,210 @@
+"""Data repairs at work: over the rows on screen, counted over the dataset, and written to a new file with a log."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import json
+import os
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from sftui.errors import ExportError, SftuiError
+from sftui.exports.files import atomic_file
+from sftui.model import Problem, Row
+from sftui.repairs import WANTED, Counts, Plan, Repair, Repaired, layout_of, plan_of, repaired, row_of, strip_tokens
+from sftui.repairs import mended as mend_row
+from sftui.repairs.lines import line_of
+from sftui.repairs.texts import looks_like_control
+from sftui.workspace.events import RepairCount, RepairsCounted, RepairsWritten
+from sftui.workspace.overlay import Overlay
+from sftui.workspace.requests import RepairsRequest, WriteRequest
+
+if TYPE_CHECKING:
+    from sftui.conversations import Detected
+    from sftui.sources import Source
+    from sftui.tokens import LoadedTokenizer
+    from sftui.workspace.session import Session
+
+REPORT_EVERY = 0.25
+_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
+_BLANK = b" \t\r\n"
+_BOM = b"\xef\xbb\xbf"
+
+
+# — over the rows —
+
+def lay_over(session: Session, chosen: Sequence[str], detected: Detected, sample: Sequence[Row]) -> tuple[Overlay, tuple[Row, ...]]:
+    """The session's rows with repairs over them, and its first rows repaired; `detected` is how the rows are read as stored.
+
+    What finding a row has is not asked of the first rows: they decide how rows are read, which findings hang on.
+    """
+    plan = session_plan(session, chosen)
+    layout = layout_of(detected)
+    assert session.stored is not None
+    done = [mend_row(row, plan, layout) for row in sample]
+    return Overlay(session.stored, plan, layout, codes_of(session, plan)), tuple(row_of(one) for one in done if one.dropped is None)
+
+
+def session_plan(session: Session, chosen: Sequence[str], marked: Collection[int] = ()) -> Plan:
+    """The plan that a list of repairs means here: with a tokenizer, `strip-tokens` takes out its own control tokens too."""
+    from sftui.findings import CODES
+
+    return plan_of(chosen, codes=tuple(CODES), instead=exact_repairs(session), marked=marked)
+
+
+def exact_repairs(session: Session) -> dict[str, Repair]:
+    """Repairs that know this tokenizer."""
+    return {} if session.tokenizer is None else {"strip-tokens": strip_tokens(_controls(session.tokenizer))}
+
+
+def _controls(tokenizer: LoadedTokenizer) -> Callable[[str], list[str]]:
+    def controls(text: str) -> list[str]:
+        pieces = [tokenizer.piece(one) for one in tokenizer.encode(text).ids if tokenizer.is_special(one)]
+        return [*looks_like_control(text), *(piece for piece in pieces if not any(word in piece.lower() for word in WANTED))]
+
+    return controls
+
+
+def codes_of(session: Session, plan: Plan) -> Callable[[Row], Collection[str]] | None:
+    """What is found in a row, where the plan asks for it; nothing while there is no tokenizer or template."""
+    if not plan.codes:
+        return None
+
+    def codes(row: Row) -> set[str]:
+        try:
+            return {finding.code for finding in session.found(session.inspect_row(row))}
+        except SftuiError:
+            return set()
+
+    return codes
+
+
+# — counted —
+
+def told(counts: Counts) -> RepairCount:
+    """Counts as they travel."""
+    return RepairCount(counts.rows, counts.changed, counts.dropped, tuple(counts.by_repair.most_common()))
+
+
+def count_repairs(session: Session, asked: RepairsRequest, version: int) -> Iterator[RepairsCounted | None]:
+    """How many rows the repairs in force change, told as it grows."""
+    overlay = session.overlay
+    if overlay is None:
+        yield RepairsCounted(asked.ticket, version, RepairCount(), 0, True)
+        return
+    at = time.monotonic()
+    for row in overlay.stored.rows(overlay.upto):
+        overlay.mend(row)
+        if time.monotonic() - at > REPORT_EVERY:
+            at = time.monotonic()
+            yield RepairsCounted(asked.ticket, version, told(overlay.counts), session.count_now())
+        else:
+            yield None
+    yield RepairsCounted(asked.ticket, version, told(overlay.counts), overlay.counts.rows, True, doubles=overlay.plan.deduplicate)
+
+
+# — written —
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """How far a write is: what was counted, and rows that could neither be repaired nor carried over."""
+
+    counts: Counts
+    lost: int = 0
+
+
+def check_targets(paths: Sequence[str], out: str, log: str | None) -> tuple[Path, Path | None]:
+    """The files to write, of which none is the data itself or among it; ExportError."""
+    if not out.lower().endswith((".jsonl", ".ndjson")):
+        raise ExportError(f"{out} says no format that can be written", fix="name it OUT.jsonl")
+    targets = [Path(out), *([Path(log)] if log is not None else [])]
+    own = {os.path.realpath(one) for path in paths for one in (path, *glob.glob(path))}
+    for target in targets:
+        place = os.path.realpath(target)
+        if place in own or any(os.path.isdir(one) and place.startswith(one + os.sep) for one in own):
+            raise ExportError(f"{target} is the data itself", why="repairs go to a new file, never in place", fix="name another file")
+    if len({os.path.realpath(target) for target in targets}) < len(targets):
+        raise ExportError(f"{out} cannot be the data and the log")
+    return targets[0], targets[1] if log is not None else None
+
+
+def write_repaired(session: Session, plan: Plan, target: Path | None, journal: Path | None) -> Iterator[Written]:
+    """Write the rows after a plan, and a log of every change; both take their names only at the end, whole.
+
+    Tells after every row how far it is; without files it only counts. Not being asked for more stops it, and
+    leaves nothing behind. ExportError.
+    """
+    assert session.detected is not None and session.stored is not None
+    counts, lost = Counts(), 0
+    originals = _originals(session.stored, session.options.paths)
+    with contextlib.ExitStack() as files:
+        rows = files.enter_context(atomic_file(target, folders=False)) if target is not None else None
+        told_in = files.enter_context(atomic_file(journal, folders=False)) if journal is not None else None  # takes its name first
+        for done in repaired(session.stored.rows(), plan, layout_of(_detected(session)), codes_of(session, plan)):
+            counts.add(done)
+            line = line_of(done, next(originals, None))
+            if line is None and done.dropped is None:
+                lost += 1
+            elif line is not None and rows is not None:
+                rows.write(line)
+            if told_in is not None and done.changes:
+                _tell(told_in, done)
+            yield Written(counts, lost)
+
+
+def _detected(session: Session) -> Detected:
+    """How the rows are read as they are stored."""
+    from sftui.pipeline import detect
+
+    return detect(session.stored_sample, session.recipe)
+
+
+def _originals(source: Source, paths: Sequence[str]) -> Iterator[bytes | None]:
+    """The line of every row, byte for byte, where the data is lines of JSON; None for each row otherwise."""
+    if source.kind != "jsonl":
+        return
+    if len(paths) == 1 and os.path.isfile(paths[0]):
+        with open(paths[0], "rb") as file:
+            if not file.peek(4).startswith(_PACKED):
+                for number, line in enumerate(file):
+                    if number == 0:
+                        line = line.removeprefix(_BOM)
+                    if line.strip(_BLANK):
+                        yield line
+                return
+    for row in source.rows():
+        # A row that was decoded and not cut comes back as the very bytes it was.
+        line = row.raw.encode("utf-8", "surrogatepass")
+        yield line if row.data is not None and len(line) == row.size else None
+
+
+def _tell(file: IO[bytes], done: Repaired) -> None:
+    changes = [change.to_json() for change in done.changes]
+    entry: Mapping[str, object] = {"row": done.row.index, "where": done.row.where, "dropped": done.dropped, "changes": changes}
+    file.write(json.dumps(entry).encode() + b"\n")
+
+
+def write_job(session: Session, asked: WriteRequest) -> Iterator[RepairsWritten | None]:
+    """Write what the repairs in force make of the data, as they are now, whatever is changed meanwhile."""
+    target, journal = Path(asked.target), Path(asked.log)
+    try:
+        check_targets(session.options.paths, asked.target, asked.log)
+        held = session.beside(session.recipe)
+        plan = session_plan(held, session.repairs, asked.marked)
+        if plan.codes or any(one.name == "strip-tokens" for one in plan.repairs):
+            held.checks()  # the tokenizer decides on these
+        now, at = Written(Counts()), time.monotonic()
+        for now in write_repaired(held, plan, target, journal):
+            if time.monotonic() - at > REPORT_EVERY:
+                at = time.monotonic()
+                yield RepairsWritten(asked.ticket, asked.target, asked.log, told(now.counts), now.lost, session.count_now())
+            else:
+                yield None
+    except SftuiError as error:
+        yield RepairsWritten(asked.ticket, asked.target, asked.log, problem=Problem(error.what, error.why, error.fix))
+        return
+    yield RepairsWritten(asked.ticket, asked.target, asked.log, told(now.counts), now.lost, now.counts.rows, True)
