@@ -177,6 +177,10 @@ class Trainer:
         """The trainer's own config file as recipes; RecipeError with the line of what is wrong."""
         raise RecipeError(f"{self.name} has no config file", where=path, fix="give the options on the command line")
 
+    def losses(self, recipe: Recipe) -> tuple[str, ...]:
+        """What the trainer's own config cannot say of a recipe, as `write_config` tells it; nothing for a loop written by hand."""
+        return ()
+
     def write_config(self, recipe: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
         """The config that makes the trainer do what the recipe says.
 

@@ -249,6 +249,11 @@ class Axolotl(Trainer):
 
         return read(path, text, self.preset(version))
 
+    def losses(self, recipe: Recipe) -> tuple[str, ...]:
+        from sftui.trainers.axolotl.config_write import keys_of
+
+        return tuple(keys_of(recipe, self.preset(recipe.preset.partition("@")[2] or None))[-1])
+
     def write_config(self, recipe: Recipe, opened: OpenedConfig | None, facts: Mapping[str, object]) -> WrittenConfig:
         from sftui.trainers.axolotl.config_write import write
 

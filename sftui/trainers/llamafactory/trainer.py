@@ -239,6 +239,11 @@ class LlamaFactory(Trainer):
 
         return read(path, text, self.preset(version))
 
+    def losses(self, recipe: Recipe) -> tuple[str, ...]:
+        from sftui.trainers.llamafactory.write import keys_of
+
+        return tuple(keys_of(recipe, self.preset(recipe.preset.partition("@")[2] or None))[-1])
+
     def write_config(self, recipe: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
         from sftui.trainers.llamafactory.write import write
 

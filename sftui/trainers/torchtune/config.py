@@ -260,6 +260,8 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[tuple[str | int, ...],
             losses.extend(f"mask.options.{name} has no key in torchtune's config" for name in value if name not in ("prompt_template", "split_across_pack"))
             if "prompt_template" in value:
                 keys["tokenizer", "prompt_template"] = value["prompt_template"]
+        elif path == "mask.rule" and value not in ("auto", "all", "turn_full", "assistant"):
+            losses.append(f"mask.rule = {value!r} has no key in torchtune's config")
         elif path not in ("preset", "mask.rule", "mask.turns", "data.format", "data.fields", "pack.isolate", "tokenizer.name", "render.template", "batch.multiple", "batch.size"):
             losses.append(f"{path} = {value!r} has no key in torchtune's config")
     if recipe.mask.rule in ("all", "turn_full", "assistant") and recipe.data.format != "text":  # text has no such key: all is trained

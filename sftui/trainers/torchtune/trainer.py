@@ -226,6 +226,11 @@ class Torchtune(Trainer):
 
         return read(path, text, self.preset(version))
 
+    def losses(self, recipe: Recipe) -> tuple[str, ...]:
+        from sftui.trainers.torchtune.config import keys_of
+
+        return tuple(keys_of(recipe, self.preset(recipe.preset.partition("@")[2] or None))[-1])
+
     def write_config(self, recipe: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
         from sftui.trainers.torchtune.config import write
 

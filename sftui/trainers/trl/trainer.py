@@ -168,6 +168,11 @@ class Trl(Trainer):
 
         return read(path, text, self.preset(version))
 
+    def losses(self, recipe: Recipe) -> tuple[str, ...]:
+        from sftui.trainers.trl.config import keys_of
+
+        return tuple(keys_of(recipe, self.preset(recipe.preset.partition("@")[2] or None))[-1])
+
     def write_config(self, recipe: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
         from sftui.trainers.trl.config import write
 

@@ -237,6 +237,11 @@ class Unsloth(Trainer):
 
         return read(path, text, self.preset(version))
 
+    def losses(self, recipe: Recipe) -> tuple[str, ...]:
+        from sftui.trainers.unsloth.options import keys_of
+
+        return tuple(keys_of(recipe, self.preset(recipe.preset.partition("@")[2] or None))[-1])
+
     def write_config(self, recipe: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
         from sftui.trainers.unsloth.options import write
 
