@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from sftui.findings.checks import Checks
 from sftui.findings.look import Look
@@ -23,7 +24,9 @@ def bos_count(look: Look) -> Iterator[Finding]:
         if by_first_row:
             yield look.finding("BOS003", "the row begins with two BOS tokens: Unsloth decided from the first row", tokens=(0, 2))
             return
-        change = ("tokenize.add_special_tokens", False) if look.recipe.tokenize.add_special_tokens else ("tokenize.bos", "drop_second")
+        # Texts of one set may begin with BOS or not; a template prints it always, so there the tokenizer need not add one.
+        added = look.recipe.tokenize.add_special_tokens and look.chat
+        change = ("tokenize.add_special_tokens", False) if added else ("tokenize.bos", "drop_second")
         yield look.finding("BOS001", "the row begins with two BOS tokens", tokens=(0, 2), change=None if look.stored else change)
         return
     why = expected_bos(look)
@@ -34,12 +37,14 @@ def bos_count(look: Look) -> Iterator[Finding]:
         yield look.finding("BOS003", f"{sentence}: Unsloth decided from the first row", tokens=(0, 1))
         return
     stripped = look.recipe.tokenize.bos == "strip_text"
-    change = ("tokenize.bos", "keep") if stripped else ("tokenize.add_special_tokens", True)
+    changes: list[tuple[str, Any]] = [("tokenize.bos", "keep")] if stripped else [("tokenize.add_special_tokens", True)]
+    if not stripped and not look.chat and look.recipe.tokenize.bos == "keep":
+        changes.append(("tokenize.bos", "drop_second"))  # for the texts of the set that begin with it
     yield look.finding(
         "BOS002",
         sentence,
         tokens=(0, min(4, len(ids))),
-        change=None if look.stored else change,
+        changes=() if look.stored else changes,
         severity=Severity.ERROR if gemma_like(look) else None,
     )
 

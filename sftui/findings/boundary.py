@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from sftui.findings.checks import Checks
 from sftui.findings.context import Context
-from sftui.findings.look import Look, shown
+from sftui.findings.look import Look, newer, shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.template_setup import about, boundary_merges
 from sftui.model import Inspection, Kind, Part, common_prefix
@@ -27,7 +28,7 @@ def merged(look: Look) -> Iterator[Finding]:
             "BND008",
             "the prompt tokenized alone ends with EOS, so the mask is one token too long",
             tokens=(max(0, at - 2), min(at + 2, len(look.tokens))),
-            change=("tokenize.add_special_tokens", False) if look.recipe.tokenize.add_special_tokens else None,
+            changes=_without_added(look) if look.recipe.tokenize.add_special_tokens else (),
         )
         return
     if look.rendered.prompt is None or not look.rendered.text.startswith(look.rendered.prompt):
@@ -47,6 +48,12 @@ def merged(look: Look) -> Iterator[Finding]:
         change=change,
         severity=None if change else Severity.INFO,
     )
+
+
+def _without_added(look: Look) -> list[tuple[str, Any]]:
+    """No special tokens from the tokenizer, and the EOS that the whole row had from it appended."""
+    eos = [("tokenize.append_eos", "if_missing_ids")] if look.recipe.tokenize.append_eos == "never" else []
+    return [("tokenize.add_special_tokens", False), *eos]
 
 
 def markers(look: Look) -> Iterator[Finding]:
@@ -102,7 +109,7 @@ def axolotl_edges(look: Look) -> Iterator[Finding]:
                 f"the {'first' if lost[0] == first else 'last'} token of message {turn.message} is masked: Axolotl takes it for its own mark",
                 message=turn.message,
                 tokens=(max(lost[0] - 2, 0), lost[0] + 3),
-                change=("preset", "axolotl@0.19"),
+                changes=newer(look.context, "axolotl@0.19"),
             )
             return
 
@@ -117,7 +124,9 @@ def pieces(look: Look) -> Iterator[Finding]:
     shift = 1 if ids and ids[0] == look.facts.bos_id and whole[:1] != ids[:1] else 0
     ids = ids[shift:]
     at = common_prefix(ids, whole)
-    if at < min(len(ids), len(whole)):
+    # Where the row is cut its last token may be another one: torchtune ends every cut row with EOS.
+    reach = len(ids) if not look.cut else look.count - shift - 1
+    if at < min(reach, len(whole)):
         show = look.context.tools.tokenizer.piece
         yield look.finding(
             "BND003",

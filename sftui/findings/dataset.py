@@ -11,7 +11,7 @@ from heapq import nsmallest
 from sftui.findings.catalogue import CODES, REPAIR_OF
 from sftui.findings.context import Context
 from sftui.findings.look import shown
-from sftui.findings.model import Finding, Fix, Severity
+from sftui.findings.model import BY_HAND, Finding, Fix, Severity
 from sftui.model import IGNORE_INDEX, Inspection, Kind, Part, Reason, RecipeChange
 
 LIMITS = (512, 1024, 2048, 4096, 8192, 16384, 32768)
@@ -264,10 +264,10 @@ class DatasetChecks:
             )
         if self.some_turns.count:
             changes: tuple[RecipeChange, ...] = ()
-            if self.turns == "last":
-                changes = (RecipeChange("mask.turns", "last", "all"),)
-            elif self.rule == "completion" and self.trainer in ("hf-trainer", "manual-shift"):
+            if self.rule == "completion" and self.trainer in BY_HAND:  # a completion is the last answer, whatever mask.turns says
                 changes = (RecipeChange("mask.rule", self.rule, "assistant"),)
+            if self.turns == "last":
+                changes += (RecipeChange("mask.turns", "last", "all"),)
             yield self._finding(
                 "LAB009",
                 f"in {self.some_turns.count} of {self.many_turns} rows with several answers not every answer is trained",
@@ -289,7 +289,7 @@ class DatasetChecks:
             severity,
             sentence,
             evidence=evidence or "rows " + ", ".join(map(str, tally.rows)),
-            fix=Fix(title, changes, None, REPAIR_OF.get(code), keys) if title else None,
+            fix=Fix(title, changes, None, next(iter(REPAIR_OF.get(code, ())), None), keys) if title else None,
             rows=tuple(tally.rows),
             count=tally.count,
         )

@@ -68,7 +68,7 @@ def others_trained(look: Look) -> Iterator[Finding]:
         "unsloth": "markers",
         "torchtune": "turn_full",
         "llamafactory": "parts",
-    }.get(look.context.trainer, "completion")
+    }.get(look.context.trainer, "assistant")
     changes = [("mask.rule", rule)] if look.recipe.mask.rule in ("auto", "all") else []
     surgery = GENERATION_TAGS if rule == "generation_tag" and changes and not look.rendered.has_generation_tag else None
     title = "train only what the assistant says: set mask.rule to generation_tag, with generation tags in the template" if surgery else ""

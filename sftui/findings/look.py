@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from sftui import trainers
 from sftui.findings.catalogue import CODES, REPAIR_OF
 from sftui.findings.context import Context
 from sftui.findings.model import Finding, Fix, Severity
@@ -23,8 +24,9 @@ from sftui.model import (
     Rendered,
     Tokens,
 )
-from sftui.recipe import get
+from sftui.recipe import changed, diff, get
 from sftui.text import visible, visible_token
+from sftui.trainers import trainer_named
 
 SHOWN_TOKENS = 24
 SHOWN_TEXT = 80
@@ -223,16 +225,17 @@ class Look:
         evidence: str | None = None,
         severity: Severity | None = None,
         change: tuple[str, Any] | None = None,
+        changes: Sequence[tuple[str, Any]] = (),
         fix: Fix | None = None,
         title: str = "",
     ) -> Finding:
-        """A finding of this row; `change` is a knob and the value that repairs it."""
+        """A finding of this row; `change` is a knob and the value that repairs it, `changes` several of them."""
         if tokens is not None and span is None and self.inspection.tokens is not None:
             span = self._span(*tokens)
         if evidence is None:
             evidence = self.quote(*tokens) if tokens is not None else shown(self.rendered.text[span[0] : span[1]]) if span else ""
         if fix is None:
-            fix = fix_of(self.context, code, [change] if change is not None else [], title)
+            fix = fix_of(self.context, code, changes if change is None else [change], title)
         return Finding(
             code,
             severity or CODES[code].severity,
@@ -253,12 +256,34 @@ class Look:
 
 
 def fix_of(context: Context, code: str, changes: Iterable[tuple[str, Any]], title: str = "", template: str | None = None) -> Fix | None:
-    """The fix of a code: recipe changes from (knob, value) pairs, and the keys of each trainer."""
-    made = tuple(RecipeChange(path, get(context.recipe, path), value) for path, value in changes)
+    """The fix of a code: recipe changes from (knob, value) pairs, and the keys of each trainer.
+
+    Knobs are offered where the trainer's own config can say them all, and where they change something.
+    """
+    pairs = list(changes)
+    wanted = tuple(RecipeChange(path, before, value) for path, value in pairs if (before := get(context.recipe, path)) != value)
+    made = wanted if context.once(("sayable", str(wanted)), lambda: _sayable(context, wanted)) else ()
+    if pairs and not made:
+        title, template = "", None
     keys = CODES[code].fixes
     if not title:
         title = ", ".join(map(_told, made)) or keys.get(context.trainer) or keys.get("hf-trainer") or ""
-    return Fix(visible(title), made, template, REPAIR_OF.get(code), keys) if title or template else None
+    return Fix(visible(title), made, template, next(iter(REPAIR_OF.get(code, ())), None), keys) if title or template else None
+
+
+def _sayable(context: Context, changes: tuple[RecipeChange, ...]) -> bool:
+    """Whether the changed recipe goes into the trainer's config without a loss that it did not have."""
+    recipe = context.recipe
+    for change in changes:
+        recipe = changed(recipe, change.path, change.after)
+    return set(trainer_named(recipe.preset).losses(recipe)) <= set(trainer_named(context.recipe.preset).losses(context.recipe))
+
+
+def newer(context: Context, preset: str) -> list[tuple[str, Any]]:
+    """What moves a recipe to another version of its trainer: the preset, and each default of the old one that the new one has not."""
+    old, new = trainers.preset(context.recipe.preset), trainers.preset(preset)
+    moved = [(one.path, one.after) for one in diff(old, new) if one.path != "preset" and get(context.recipe, one.path) == one.before]
+    return [("preset", preset), *moved]
 
 
 def shown(text: str, width: int = SHOWN_TEXT) -> str:

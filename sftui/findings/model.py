@@ -11,11 +11,11 @@ from sftui.model import RecipeChange
 TRAINERS = ("trl", "axolotl", "llamafactory", "unsloth", "torchtune", "hf-trainer")
 """The trainers whose keys a code names; other presets are hand-written loops like hf-trainer."""
 
+BY_HAND = ("hf-trainer", "manual-shift")
+"""Presets of hand-written loops: no config limits what they can be told."""
+
 GENERATION_TAGS = "generation_tags"
 """`Fix.template`: the chat template needs `{% generation %}` tags around what the assistant says."""
-
-REPAIRS = ("drop", "merge_neighbours", "fold_system", "map_roles", "parse_json", "strip_controls", "deduplicate")
-"""`Fix.repair`: what can be done to the data, always into a new file."""
 
 
 class Severity(str, Enum):
@@ -54,7 +54,7 @@ class Fix:
     """What repairs a finding.
 
     `changes` are applied to the recipe. `template` names a template surgery (`generation_tags`), or is None;
-    `repair` a repair of the data (one of `REPAIRS`), or is None.
+    `repair` the gentlest repair of the data (by its name in `catalogue.REPAIR_OF`), or is None.
     `trainer_keys` gives, for each trainer, the key to set in words that can be pasted.
     """
 

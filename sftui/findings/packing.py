@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from sftui.errors import SftuiError
 from sftui.findings.checks import Checks
 from sftui.findings.context import Context
 from sftui.findings.model import Finding
 from sftui.findings.template_setup import about
+from sftui.findings.truncation import round_up
 from sftui.model import IGNORE_INDEX, Example, Inspection, Pack
 from sftui.text import visible_token
 from sftui.trainers import trainer_named
 
+_BFD = (("pack.strategy", "bfd"), ("pack.isolate", True), ("batch.flatten", True))
+_ISOLATED: Mapping[str, tuple[tuple[str, Any], ...]] = {
+    "trl": _BFD, "unsloth": _BFD, "llamafactory": (("pack.strategy", "neat"), ("pack.isolate", True)),
+}
+"""The packing that keeps documents apart, in all the knobs that reading the trainer's own key for it sets."""
 _APART = {"trl": ("bfd", "bfd_split"), "axolotl": ("multipack",), "llamafactory": ("neat",), "torchtune": ("bfd", "sequential")}
 
 
@@ -46,14 +53,13 @@ def contamination(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
         kind = str(context.recipe.mask.options.get("attn_implementation") or (context.recipe.pack.strategy and ""))
         if context.trainer != "trl" or "flash" in kind or context.recipe.batch.flatten:
             return
-    better = {"trl": "bfd", "llamafactory": "neat", "axolotl": "multipack"}.get(context.trainer)
-    changes = [("pack.strategy", better)] if better and better != strategy else [("pack.isolate", True)]
     yield about(
         context,
         "PAC001",
         f"documents packed with `{strategy}` attend to the ones before them" + (", unless FlashAttention is used" if apart else ""),
         f"packing_strategy: {strategy}",
-        changes=changes,
+        changes=_ISOLATED.get(context.trainer, ()),
+        title="set pack.strategy to bfd, and train with attn_implementation: flash_attention_2" if context.trainer == "trl" else "",
     )
 
 
@@ -86,21 +92,22 @@ def documents(context: Context, sample: Sequence[Inspection]) -> Iterator[Findin
                 masked.append(row)
     strategy = context.recipe.pack.strategy
     if parts:
-        changes = [("pack.strategy", "bfd")] if context.trainer == "trl" and strategy != "bfd" else []
+        changes = list(_ISOLATED[context.trainer]) if context.trainer in ("trl", "unsloth") and strategy != "bfd" else []
+        longest, limit = max(len(one.input_ids) for one in examples), context.recipe.length.max
+        if context.trainer in ("trl", "unsloth") and limit is not None and longest > limit:
+            changes.append(("length.max", round_up(longest)))  # bfd cuts what does not fit into a pack
         yield _told(context, "PAC003", f"{len(parts)} of {count} packed documents are only a part of their row", parts, changes)
-    if first:
+    if first and not context.recipe.batch.flatten:  # the collator that flattens masks the first label of each document
         yield _told(context, "PAC004", f"the first token of {len(first)} of {count} packed documents is trained", first)
     if open_ends:
         token = open_ends[0][1]
         tokenizer = context.tools.tokenizer
         shown = visible_token(tokenizer.surface(token), tokenizer.piece(token))
-        changes = [("tokenize.append_eos", "if_missing_ids")] if context.trainer == "hf-trainer" else []
         yield _told(
             context,
             "PAC006",
             f"{len(open_ends)} of {count} packed documents end with {shown} or the like, no stop token, and another follows",
             [row for row, _ in open_ends],
-            changes,
         )
     if masked:
         yield _told(context, "PAC007", f"{len(masked)} of {count} packed documents have no trained token", masked)

@@ -28,7 +28,7 @@ def strange_roles(look: Look) -> Iterator[Finding]:
         count = look.roles.count(role)
         name = shown(role, 40)
         at = _header(look, number)
-        alias, near = _ALIASES.get(role), _near(role)
+        alias, near = _ALIASES.get(role), nearest_role(role)
         change = ("data.role_map", {**look.recipe.data.role_map, role: alias or near})
         if alias:
             yield look.finding(
@@ -66,7 +66,7 @@ def _header(look: Look, number: int) -> tuple[int, int] | None:
     return turn.header if turn is not None and turn.header[1] else None
 
 
-def _near(role: str) -> str:
+def nearest_role(role: str) -> str:
     """The known role that this one is a misspelling of, or nothing."""
     plain = role.strip().casefold()
     if plain in KNOWN_ROLES or plain in SHAREGPT_ROLES:
@@ -224,7 +224,7 @@ def ends_elsewhere(look: Look) -> Iterator[Finding]:
         not look.chat
         or not look.roles
         or look.roles[-1] == "assistant"
-        or "assistant" in (_near(look.roles[-1]), _ALIASES.get(look.roles[-1]))
+        or "assistant" in (nearest_role(look.roles[-1]), _ALIASES.get(look.roles[-1]))
     ):
         return
     number = len(look.roles) - 1

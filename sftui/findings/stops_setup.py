@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from sftui.findings.checks import Checks
 from sftui.findings.context import FIRST_ANSWER, Context
-from sftui.findings.look import Look, shown
-from sftui.findings.model import Finding, Severity
+from sftui.findings.look import Look, newer, shown
+from sftui.findings.model import BY_HAND, Finding, Severity
 from sftui.findings.template_setup import about, chats
 from sftui.model import Inspection, Kind
 from sftui.trainers import versions
@@ -61,7 +61,7 @@ def behind_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
     if found:
         look, at = found[0]
         # Only the hand-written preparations can leave it out: no trainer has a key for it.
-        by_hand = context.trainer in ("hf-trainer", "manual-shift")
+        by_hand = context.trainer in BY_HAND
         yield about(
             context,
             "EOS008",
@@ -86,7 +86,7 @@ def literal_text_column(context: Context, sample: Sequence[Inspection]) -> Itera
         "EOS009",
         f"this TRL appends EOS to the column `text` only, and the text is in `{shown(column, 40)}`",
         column,
-        changes=[("preset", "trl@1.16")],
+        changes=newer(context, "trl@1.16"),
         title="use TRL 1.15 or later, or rename the column to text",
         rows=tuple(one.row.index for one in texts),
         count=len(texts),

@@ -73,9 +73,12 @@ def no_template(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
 
 
 def _family(context: Context) -> str:
-    from sftui.templates import family_of
+    from sftui.templates import builtin_names, builtin_template, family_of
 
-    return family_of(context.facts.name, context.facts)[0]
+    # A tokenizer's facts name its special tokens by their jobs only: which family's it has is asked of the vocabulary.
+    written = {token for name in builtin_names() for token in _CONTROL.findall(builtin_template(name).source)}
+    had = {token for token in written if context.tools.tokenizer.token_id(token) is not None}
+    return family_of(context.facts.name, had or context.facts)[0]
 
 
 def system_merged(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:

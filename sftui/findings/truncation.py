@@ -17,7 +17,7 @@ def cut_row(look: Look) -> Iterator[Finding]:
     if sum(end - start for start, end in kept) >= n:
         return
     drawn = look.drawn
-    change = ("length.max", _round_up(n))
+    change = _longer(look)
     if look.any_drawn and not any(any(drawn[start:end]) for start, end in kept):
         first = look.runs[0][0]
         yield look.finding(
@@ -40,7 +40,7 @@ def cut_row(look: Look) -> Iterator[Finding]:
         )
     if kept and kept[0][0] > 0:
         yield look.finding(
-            "TRU004", f"the first {kept[0][0]} tokens are cut off", tokens=(0, kept[0][0]), change=("length.over", "cut_right")
+            "TRU004", f"the first {kept[0][0]} tokens are cut off", tokens=(0, kept[0][0]), change=change
         )
     for start, end in kept:
         if (
@@ -75,7 +75,7 @@ def cut_media(look: Look) -> Iterator[Finding]:
                 "TRU007",
                 f"{before - after} of {before} media placeholders are cut off",
                 evidence="",
-                change=("length.max", _round_up(len(look.tokens))),
+                change=_longer(look),
             )
 
 
@@ -106,7 +106,7 @@ def dropped(look: Look) -> Iterator[Finding]:
         change = None
         over = look.recipe.length.max is not None and len(look.tokens) > look.recipe.length.max
         if over:
-            change = ("length.max", _round_up(len(look.tokens)))
+            change = _longer(look)
         yield look.finding("TRU006", f"the row is dropped: {why}", evidence="", change=change)
 
 
@@ -122,7 +122,14 @@ def over_model(look: Look) -> Iterator[Finding]:
         )
 
 
-def _round_up(count: int) -> int:
+def _longer(look: Look) -> tuple[str, int | None]:
+    """The limit that takes nothing from this row; torchtune masks the last token wherever it has one (EOS006), so none."""
+    unlimited = look.context.trainer == "torchtune" and look.recipe.pack.strategy == "none"
+    return "length.max", None if unlimited else round_up(len(look.tokens))
+
+
+def round_up(count: int) -> int:
+    """The first of 512, 1024, 2048 … that `count` tokens fit in."""
     size = 512
     while size < count:
         size *= 2

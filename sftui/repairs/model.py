@@ -52,15 +52,11 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """One repair: a pure function from a row's data to new data and what changed; the same object where nothing did.
-
-    `codes` are the findings that it takes away.
-    """
+    """One repair: a pure function from a row's data to new data and what changed; the same object where nothing did."""
 
     name: str
     title: str
     apply: Callable[[Data, Layout], tuple[Data, tuple[Change, ...]]]
-    codes: tuple[str, ...] = ()
 
 
 def with_items(data: Data, layout: Layout, mend: Callable[[str, Sequence[Any]], tuple[Sequence[Any], list[Change]]]) -> tuple[Data, tuple[Change, ...]]:

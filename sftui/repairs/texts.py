@@ -146,4 +146,4 @@ def strip_tokens(controls: Controls) -> Repair:
                 mended, changes = {**mended, column: content}, (*changes, *some)
         return mended, changes
 
-    return Repair("strip-tokens", "take control tokens out of the text", apply, ("INJ001", "INJ002", "EOS012"))
+    return Repair("strip-tokens", "take control tokens out of the text", apply)

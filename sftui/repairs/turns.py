@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from sftui.conversations.messages import CALL_ROLE, KNOWN_ROLES, SHAREGPT_ROLES
+from sftui.findings.roles import nearest_role
 from sftui.repairs.model import Change, Data, Item, Layout, each_item, quote, with_items
 
-_SPOKEN = ("system", "user", "assistant", "tool")
 _BETWEEN = "\n\n"
 
 
@@ -31,7 +30,7 @@ def map_roles(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
 
 
 def known_role(role: str) -> str | None:
-    """The role that templates know for an alias or a misspelling; None where there is none or nothing to do."""
+    """The role that templates know for an alias or a misspelling, as ROL001 and ROL002 tell them; None where there is none."""
     if role in KNOWN_ROLES or role == CALL_ROLE:
         return None
     plain = role.strip().casefold()
@@ -39,8 +38,7 @@ def known_role(role: str) -> str | None:
         return plain
     if plain in SHAREGPT_ROLES and plain != CALL_ROLE:
         return SHAREGPT_ROLES[plain]
-    near = get_close_matches(plain, _SPOKEN, n=1, cutoff=0.75) if 4 <= len(plain) <= 14 else []
-    return near[0] if near else None
+    return nearest_role(role) or None
 
 
 def merge_neighbours(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:

@@ -19,16 +19,29 @@ CODES: Mapping[str, Code] = {
 }
 ALIASES: Mapping[str, str] = {"THK002": "GEN011", "EOS005": "TRU002", "GEN010": "TRU002"}
 """Codes of the project's reference that are told under another one."""
-REPAIR_OF: Mapping[str, str] = {
-    **dict.fromkeys(("ROW001", "ROW002", "ROL003", "CON003", "LAB001", "LAB012", "TRU001", "TOO006", "THK005", "TRU006"), "drop"),
-    **dict.fromkeys(("TPL002", "TPL003", "ROL004"), "fold_system"),
-    **dict.fromkeys(("ROL001", "ROL002", "TPL010"), "map_roles"),
-    **dict.fromkeys(("CON007", "TOO001"), "parse_json"),
-    **dict.fromkeys(("INJ001", "INJ002", "EOS012", "CON008"), "strip_controls"),
-    "TPL006": "merge_neighbours", "DUP001": "deduplicate",
+DROP = "drop"
+REPAIR_OF: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys((
+        "ROW001", "ROW002", "ROW003", "ROW004", "ROL003", "CON002", "CON003", "CON008", "TPL010", "LAB001", "LAB012", "TRU001", "TRU002", "TRU003", "TRU006",
+        "TRU009", "TOO005", "TOO006", "THK005", "TOK003", "TOK004"), (DROP,)),
+    **dict.fromkeys(("TPL002", "TPL003", "ROL004"), ("fold-system", DROP)),
+    **dict.fromkeys(("ROL001", "ROL002"), ("map-roles", DROP)),
+    **dict.fromkeys(("CON001", "CON005", "CON010"), ("fill-content", DROP)),
+    **dict.fromkeys(("CON007", "TOO001"), ("parse-json", DROP)),
+    **dict.fromkeys(("INJ001", "INJ002", "EOS012"), ("strip-tokens", DROP)),
+    **dict.fromkeys(("CON004", "TPL009", "GEN004", "GEN005"), ("trim", DROP)),
+    "TPL006": ("merge-neighbours", DROP), "DUP001": ("deduplicate",),
 }
-"""The repair of the data that makes findings of a code go away."""
+"""What `sftui repair` can do to the data against a code, by the names that it takes, the gentlest first; `drop` is `--drop CODE`.
+
+A gentler one may have nothing to do in a row, e.g. no text can be put in place of an answer that is null.
+"""
 _SCOPES = {"row": "each row on its own", "setup": "once, for recipe, template and tokenizer together", "dataset": "the whole dataset"}
+
+
+def repair_commands(code: str) -> tuple[str, ...]:
+    """What to type against a code, the gentlest first."""
+    return tuple(f"sftui repair --drop {code}" if name == DROP else f"sftui repair --apply {name}" for name in REPAIR_OF.get(code, ()))
 
 
 def explain(code: str) -> str:
@@ -49,4 +62,6 @@ def explain(code: str) -> str:
     elif one.fixes:
         width = max(len(name) for name in one.fixes)
         lines += ["", "What repairs it:", *(f"  {name:<{width}}  {one.fixes[name]}" for name in TRAINERS if name in one.fixes)]
+    if wanted in REPAIR_OF:
+        lines += ["", "In the data, into a new file:", *(f"  {command}" for command in repair_commands(wanted))]
     return "\n".join(lines) + "\n"

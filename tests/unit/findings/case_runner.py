@@ -13,7 +13,7 @@ from typing import Any
 from sftui import pipeline, trainers
 from sftui.findings import Context, DatasetChecks, Finding, check_row, check_setup
 from sftui.model import Inspection, Row
-from sftui.recipe import changed
+from sftui.recipe import Recipe, changed
 from sftui.templates import builtin_template, compile_template
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.tokens.builtin import folder
@@ -54,14 +54,24 @@ class Outcome:
 
 @cache
 def tokenizer_of(name: str) -> LoadedTokenizer:
-    """A bundled tokenizer, or `media`: the bundled ChatML one with a token for images."""
-    if name != "media":
+    """A bundled tokenizer, or the bundled ChatML one with a token for images (`media`), or one that adds EOS (`adds-eos`)."""
+    if name not in ("media", "adds-eos"):
         return load_tokenizer(f"builtin:{name}")
     with TemporaryDirectory() as made:
         place = Path(made)
         for file in folder("chatml").glob("*.json"):
             (place / file.name).write_bytes(file.read_bytes())
         backend = json.loads((place / "tokenizer.json").read_text(encoding="utf-8"))
+        if name == "adds-eos":
+            eos = next(token for token in backend["added_tokens"] if token["content"] == "<|im_end|>")
+            special = {"SpecialToken": {"id": eos["content"], "type_id": 0}}
+            backend["post_processor"] = {
+                "type": "TemplateProcessing", "single": [{"Sequence": {"id": "A", "type_id": 0}}, special],
+                "pair": [{"Sequence": {"id": "A", "type_id": 0}}, special, {"Sequence": {"id": "B", "type_id": 1}}, special],
+                "special_tokens": {eos["content"]: {"id": eos["content"], "ids": [eos["id"]], "tokens": [eos["content"]]}},
+            }
+            (place / "tokenizer.json").write_text(json.dumps(backend), encoding="utf-8")
+            return load_tokenizer(made, mode="provisional")
         last = max(token["id"] for token in backend["added_tokens"])
         size = max(last, max(backend["model"]["vocab"].values())) + 1
         backend["added_tokens"].append({**backend["added_tokens"][-1], "id": size, "content": "<image>"})
@@ -75,18 +85,27 @@ def row(index: int, data: Any) -> Row:
     return Row(index, data, repr(data), f"row {index}")
 
 
-def open_case(case: Case, data: Sequence[Any]) -> tuple[Context, tuple[Inspection, ...]]:
+def recipe_of(case: Case) -> Recipe:
+    """The preset with the case's knobs."""
     recipe = trainers.preset(case.preset)
     for path, value in case.changes.items():
         recipe = changed(recipe, path, value)
+    return recipe
+
+
+def open_case(case: Case, data: Sequence[Any], recipe: Recipe | None = None) -> tuple[Context, tuple[Inspection, ...]]:
+    """The case under its own recipe, or under another; a template that the other one names is used."""
+    own = recipe_of(case)
+    recipe = recipe or own
     tools = pipeline.make_toolbox(recipe, tokenizer_of(case.tokenizer))
-    if case.template is not None:
+    facts = replace(tools.tokenizer.facts, **case.facts)
+    tools = replace(tools, tokenizer=LoadedTokenizer(facts, tools.tokenizer.engine))
+    if case.template is not None and recipe.render.template == own.render.template:
         made = None if not case.template else builtin_template(case.template) if " " not in case.template else compile_template(case.template, "the case's own")
         tools = trainers.Toolbox(tools.tokenizer, {"default": made} if made else {}, made.name if made else "")
     rows = [row(index, one) for index, one in enumerate(data)]
     detected = pipeline.detect(rows, recipe)
     tools = pipeline.survey(rows[0] if rows else None, detected, recipe, tools)
-    facts = replace(tools.tokenizer.facts, **case.facts)
     context = Context(
         recipe, facts, tools.templates.get("default"), detected, tools, case.generation_config, case.model_config,
     )
@@ -94,12 +113,12 @@ def open_case(case: Case, data: Sequence[Any]) -> tuple[Context, tuple[Inspectio
     return context, tuple(map(case.edit, found)) if case.edit is not None else found
 
 
-def run(case: Case) -> Outcome:
+def run(case: Case, recipe: Recipe | None = None) -> Outcome:
     """Every finding of the case: by row, of the set-up and of the dataset."""
-    context, inspections = open_case(case, case.rows)
+    context, inspections = open_case(case, case.rows, recipe)
     evaluation: frozenset[int] = frozenset()
     if case.evaluation:
-        other, held_out = open_case(case, case.evaluation)
+        other, held_out = open_case(case, case.evaluation, recipe)
         seen = DatasetChecks(other)
         for inspection in held_out:
             seen.add(inspection)

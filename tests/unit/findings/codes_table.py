@@ -12,7 +12,7 @@ from case_runner import Case
 from examples import EXAMPLES, GOOD, plain
 
 from sftui.findings import CODES, Code
-from sftui.findings.catalogue import REPAIR_OF
+from sftui.findings.catalogue import repair_commands
 from sftui.findings.model import TRAINERS
 from sftui.text import clip, visible
 
@@ -54,8 +54,7 @@ def _repair(code: Code) -> str:
         if trainer in code.fixes:
             by_text.setdefault(code.fixes[trainer], []).append(trainer)
     told = [_safe(text) if len(by_text) == 1 and len(names) == len(TRAINERS) else f"{', '.join(names)}: {_safe(text)}" for text, names in by_text.items()]
-    if code.code in REPAIR_OF:
-        told.append(f"`sftui repair --apply {REPAIR_OF[code.code]}`")
+    told += [f"`{command}`" for command in repair_commands(code.code)]
     return "<br>".join(told)
 
 

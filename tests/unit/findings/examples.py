@@ -114,17 +114,22 @@ def offsets_lost(inspection: Inspection) -> Inspection:
     return replace(inspection, tokens=replace(inspection.tokens, starts=(0,) * n, ends=(0,) * n))
 
 
-def with_prompt_eos(inspection: Inspection) -> Inspection:
-    """The prompt as a tokenizer with add_eos_token=True would give it."""
-    assert inspection.tokens is not None and inspection.tokens.prompt_ids is not None and inspection.boundary is not None
-    prompt = (*inspection.tokens.prompt_ids, tokenizer_of("chatml").facts.eos_id or 0)
-    return replace(inspection, tokens=replace(inspection.tokens, prompt_ids=prompt), boundary=replace(inspection.boundary, prompt_length=len(prompt)))
-
-
 def without_spaces(inspection: Inspection) -> Inspection:
-    """Labels as transformers makes them where the first span begins with a space that has no token."""
-    assert inspection.labels is not None
-    return masked(inspection)
+    """Labels as transformers makes them by a tokenizer without tokens for spaces: a span that begins with one is lost, with all later ones."""
+    assert inspection.rendered is not None
+    rendered = inspection.rendered
+    return masked(inspection) if any(rendered.text[start].isspace() for start, _ in rendered.generation) else inspection
+
+
+def to_the_end(inspection: Inspection) -> Inspection:
+    """Labels as transformers makes them where a span ends in a space that has no token: everything behind is trained."""
+    assert inspection.rendered is not None and inspection.tokens is not None and inspection.labels is not None
+    text, tokens, labels = inspection.rendered.text, inspection.tokens, inspection.labels
+    begins = next((start for start, end in inspection.rendered.generation if text[end - 1].isspace()), None)
+    if begins is None:
+        return inspection
+    made = tuple(one if start >= begins else label for one, start, label in zip(tokens.input_ids, tokens.starts, labels.labels))
+    return replace(inspection, labels=replace(labels, labels=made))
 
 
 def masked(inspection: Inspection) -> Inspection:
@@ -176,7 +181,8 @@ EXAMPLES |= {
             "mask.rule": "markers", "mask.instruction_marker": "<|im_start|>user\n", "mask.response_marker": "<|im_start|>assistant\n"})),
     "BND007": (Case([{"input_ids": IDS * 2, "labels": [-100] * 2 + (IDS * 2)[2:]}] * 24, changes={"mask.rule": "given"}),
                Case([{"input_ids": IDS * 2, "labels": [-100] * 30 + (IDS * 2)[30:]}] * 24, changes={"mask.rule": "given"})),
-    "BND008": (rows({"prompt": "Say a", "completion": " word."}, changes={"data.strings": "plain"}, edit=with_prompt_eos), rows({"prompt": "Say a", "completion": " word."}, changes={"data.strings": "plain"})),
+    "BND008": (rows({"prompt": "Say a", "completion": " word."}, changes={"data.strings": "plain", "tokenize.add_special_tokens": True}, tokenizer="adds-eos"),
+               rows({"prompt": "Say a", "completion": " word."}, changes={"data.strings": "plain"}, tokenizer="adds-eos")),
     "BND009": (rows(chat("list?", "[[1, 2], [3, 4]]"), preset="axolotl@0.18"), rows(chat("list?", "[[1, 2], [3, 4]]"), preset="axolotl@0.19")),
     "BND010": (rows(GOOD, preset="axolotl@0.19", changes={"mask.roles": ()}), rows(GOOD, preset="axolotl@0.19")),
     "GEN000": (rows(ROUNDS, template=tagged().replace("{% generation %}{{ m.content }}", "{{ m.content }}{% generation %}"), changes=GENERATION), rows(ROUNDS, template=tagged(), changes=GENERATION)),
@@ -236,3 +242,40 @@ EXAMPLES |= {
     "TOK004": (stored_case({"input_ids": [(i * 7919) % 256 + 3 for i in range(60)], "labels": [(i * 7919) % 256 + 3 for i in range(60)]}), rows(GOOD)),
     "CFG001": (rows({**GOOD, "input_ids": IDS}, changes={"mask.rule": "all"}), FINE),
 }
+
+
+OTHER_SYSTEM = plain("{{ m.content }}<|im_end|>", before="{% if date_string is not defined %}{% set date_string = strftime_now('%d %b %Y') %}{% endif %}{{ date_string }}")
+NULL = {"messages": [{"role": "user", "content": None}, {"role": "assistant", "content": "Hello."}]}
+SPACED = rows(chat("hi", "Paris ", "and?", "Rome"), template=tagged(inside=False), changes=GENERATION, edit=to_the_end)
+TEXTS = ({"text": "<bos>Paris.<eos>"}, {"text": "Rome.<eos>"})
+OVERLONG = rows(LONG, preset="torchtune@0.7", changes={"length.max": 100})
+
+MORE: dict[str, tuple[Case, ...]] = {
+    "BOS001": (rows(*TEXTS, tokenizer="gemma", changes={"tokenize.add_special_tokens": True}),),
+    "BOS002": (rows(*TEXTS, tokenizer="gemma"),),
+    "CON001": (rows(GOOD, NULL),),
+    "CON004": (rows(chat("hi", " \n", "and?", "Rome")),),
+    "CON010": (rows(GOOD, NULL, tokenizer="llama3", preset="torchtune@0.6"),),
+    "EOS004": (rows(GOOD, ROUNDS, preset="axolotl@0.19", changes={"tokenizer.eos_token": "<|endoftext|>"}),),
+    "GEN005": (SPACED,),
+    "LAB002": (
+        rows(ROUNDS, changes={"mask.rule": "all"}), rows(ROUNDS, preset="axolotl@0.19", changes={"mask.rule": "all"}),
+        rows(ROUNDS, preset="llamafactory@0.9", changes={"mask.rule": "all"}), rows(ROUNDS, preset="torchtune@0.7", changes={"mask.rule": "all"}),
+        rows(ROUNDS, preset="unsloth@2026.10"), rows(SYSTEM, ROUNDS, preset="trl@1.16", template=tagged()),
+    ),
+    "LAB007": (rows(GOOD, ROUNDS, changes={"batch.labels_pad": 0}),),
+    "LAB009": tuple(rows(ROUNDS, preset=one, changes={"mask.turns": "last", **more}) for one, more in (
+        ("llamafactory@0.9", {}), ("torchtune@0.7", {"mask.rule": "turn_full"}), ("unsloth@2026.10", {"mask.rule": "markers"}), ("hf-trainer", {"mask.rule": "assistant"}))),
+    "LAB010": (rows(chat("hi", {"role": "assistant", "content": "Hello.", "training": False}, "Bye.", "Bye!"), preset="axolotl@0.19"),),
+    "PAC001": (
+        rows(GOOD, ROUNDS, preset="llamafactory@0.9", changes={"pack.strategy": "knapsack"}), rows(GOOD, ROUNDS, preset="trl@1.16", changes={"pack.strategy": "bfd"}),
+        rows(GOOD, ROUNDS, preset="unsloth@2026.10", changes={"pack.strategy": "wrapped"}),
+    ),
+    "PAC003": (rows(LONG, GOOD, preset="trl@1.16", changes={"pack.strategy": "bfd_split", "length.max": 100, "pack.isolate": True, "batch.flatten": True}),),
+    "ROL004": (rows(chat(("user", "hi"), ("assistant", "Hello."), ("system", "Be kind."), ("user", "Bye."), ("assistant", "Bye!"))),),
+    "TPL005": (rows(GOOD, template=OTHER_SYSTEM),),
+    "TPL006": (rows(chat(("user", "hi"), ("assistant", "Hello."), ("assistant", "Again."))),),
+    "TRU004": (replace(OVERLONG, changes={"length.max": 150, "length.over": "cut_left"}),),
+    "TRU007": (rows(chat("what? " * 20 + "<image>" * 5, "A cat."), tokenizer="media", preset="torchtune@0.7", changes={"length.max": 20}),),
+}
+"""Further bad examples: the same finding where another fix is offered, or where a repair has something to do."""

@@ -1,0 +1,162 @@
+"""A finding's fix applied as the product applies it, and what it moved: tokens that are others or have another label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import takewhile
+from pathlib import Path
+
+from case_runner import Case, Outcome, recipe_of, run
+
+from sftui.errors import SftuiError
+from sftui.findings import Context, Finding
+from sftui.findings.look import Look
+from sftui.findings.packing import packs_of
+from sftui.model import NOWHERE, Inspection, Part
+from sftui.pipeline import make_batch
+from sftui.recipe import Recipe, changed, get
+from sftui.templates.surgery import add_generation_tags
+from sftui.trainers import trainer_named
+
+Places = set[int]
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """One finding of a case whose fix is a knob or a template, before and after."""
+
+    name: str
+    case: Case
+    finding: Finding
+    before: Outcome
+
+    @property
+    def trainer(self) -> str:
+        return self.before.context.trainer
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        fix = self.finding.fix
+        assert fix is not None
+        return self.finding.code, self.trainer, fix.template, *((one.path, str(one.before), str(one.after)) for one in fix.changes)
+
+
+def losses(recipe: Recipe) -> tuple[str, ...]:
+    """What the trainer's own config cannot say of a recipe."""
+    return trainer_named(recipe.preset).losses(recipe)
+
+
+def fixed_findings(name: str, case: Case) -> Iterator[Fixed]:
+    """Every finding of the case with a knob or a template surgery; none where the trainer cannot be set so."""
+    try:
+        if losses(recipe_of(case)):
+            return
+        before = run(case)
+    except (SftuiError, AssertionError):  # other trainers do not take every case
+        return
+    for finding in before.findings:
+        if finding.fix is not None and (finding.fix.changes or finding.fix.template):
+            yield Fixed(name, case, finding, before)
+
+
+def fixed_recipe(fixed: Fixed, folder: Path) -> Recipe:
+    """The recipe with the fix; a template is tagged, written and named by the recipe, as the inspector does it."""
+    fix, recipe = fixed.finding.fix, fixed.before.context.recipe
+    assert fix is not None
+    if fix.template is not None:
+        assert fix.template == "generation_tags"
+        template, tools = fixed.before.context.template, fixed.before.context.tools
+        assert template is not None
+        chats = [one.conversation for one in fixed.before.inspections if one.conversation is not None]
+        made = add_generation_tags(template.source, template.name, dict(tools.special_tokens), chats, options=recipe.render)
+        assert made.refused is None and made.source != template.source, made.refused
+        path = folder / "chat_template.jinja"
+        path.write_text(made.source, encoding="utf-8")
+        recipe = changed(recipe, "render.template", f"file:{path}")
+    for change in fix.changes:
+        assert get(fixed.before.context.recipe, change.path) == change.before != change.after
+        recipe = changed(recipe, change.path, change.after)
+    return recipe
+
+
+def units(inspection: Inspection) -> list[tuple[int, int | None]]:
+    """Every token of a row: its id, and its label as the trainer gets it, None where it never does."""
+    if inspection.tokens is None or inspection.labels is None:
+        return []
+    labels = inspection.labels
+    kept: Places = set()
+    for start, end in labels.kept if labels.dropped is None else ():
+        kept.update(range(start, end))
+    return [(one, label if i in kept else None) for i, (one, label) in enumerate(zip(inspection.tokens.input_ids, labels.labels))]
+
+
+def moved(before: Inspection, after: Inspection) -> tuple[Places, Places]:
+    """The tokens of each side that the other has not, or has with another label; tokens are matched by their ids."""
+    a, b = units(before), units(after)
+    gone: Places = set()
+    came: Places = set()
+    ids = [[one for one, _ in some] for some in (a, b)]
+    blocks = [("equal", 0, len(a), 0, len(b))] if ids[0] == ids[1] else SequenceMatcher(None, ids[0], ids[1], autojunk=False).get_opcodes()
+    for what, start, end, first, last in blocks:
+        if what != "equal":
+            gone.update(range(start, end))
+            came.update(range(first, last))
+            continue
+        for i, j in zip(range(start, end), range(first, last)):
+            if a[i][1] != b[j][1]:
+                gone.add(i)
+                came.add(j)
+    return gone, came
+
+
+def place_of(name: str, finding: Finding, inspection: Inspection, context: Context) -> Places:
+    """The tokens of a row that a fix may move; the names stand in `PLACES` of test_findings_fixes."""
+    if inspection.tokens is None or inspection.labels is None or inspection.labels.dropped is not None:
+        return set(range(len(inspection.tokens or ())))  # not trained at all so far
+    look, count = Look(inspection, context), len(inspection.tokens)
+    if name == "row":
+        return set(range(count))
+    if name == "bos":
+        return {0} if inspection.tokens.input_ids[0] == look.facts.bos_id else set()
+    if name == "appended":
+        return {i for i in (count - 1,) if inspection.tokens.input_ids[i] == look.facts.eos_id and inspection.tokens.starts[i] == NOWHERE}
+    if name == "edge":
+        assert inspection.boundary is not None
+        return set(range(inspection.boundary.common, inspection.boundary.prompt_length))
+    # torchtune writes EOS over the last token that it keeps, and masks the last one where it could have cut.
+    lost = int(look.context.trainer == "torchtune" and look.recipe.length.max is not None)
+    if name == "cut":
+        return set(range(count)) - {i for start, end in inspection.labels.kept for i in range(start, end - lost)}
+    if name == "over":
+        assert finding.tokens is not None
+        return set(range(finding.tokens[0] + 3 - int(look.context.trainer == "torchtune"), count))
+    if name == "frame":
+        return {i for i, part in enumerate(inspection.tokens.parts) if part is not Part.CONTENT}
+    if name == "brackets":
+        first = [range(*turn.content) for turn in look.answers]
+        runs = [takewhile(lambda i: set(look.token(i)) <= {"[", "]"}, some) for one in first for some in (one, reversed(one))]
+        return {i for run in runs for i in run}
+    if name == "stops":
+        return {i for turn in look.answers for i in range(*turn.terminator)}
+    if name == "behind stops":
+        return {i for turn in look.answers for i in range(*turn.separator)}
+    if name == "message":
+        roles = {look.roles[finding.message]} if finding.message is not None and finding.code.startswith("ROL") else set()
+        return {i for turn in look.turns if turn.message == finding.message or turn.role in roles for i in range(turn.header[0], turn.end)}
+    # An answer is its text and turn end, with its header where a rule trains whole turns; LLaMA-Factory's templates end
+    # an answer with the line break behind it.
+    first, further = look.recipe.mask.rule == "turn_full", look.context.trainer == "llamafactory"
+    answers = {i for turn in look.answers for i in range(turn.header[0] if first else turn.content[0], max(turn.end, turn.separator[1] if further else 0))}
+    return {"answers": answers, "others": set(range(count)) - answers, "nowhere": set()}[name]
+
+
+def effect(outcome: Outcome) -> tuple[object, ...]:
+    """What the trainer gets beside the labels of rows: examples, the batch, the packs, and the token that stops."""
+    context, found = outcome.context, outcome.inspections
+    try:
+        batch: object = make_batch(found, context.recipe, context.tools)
+    except SftuiError as error:
+        batch = str(error)
+    return [one.example for one in found], batch, packs_of(context, found)[0], context.facts.eos_id

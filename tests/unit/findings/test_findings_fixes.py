@@ -1,0 +1,163 @@
+"""Every fix that a finding offers, applied: the finding is gone, none came, and labels changed at its place only.
+
+Fixes of the recipe and of the chat template are gathered from every bad example under every trainer that can be set
+so, not from a list: a fix that is new is proven, or fails. That none escapes is held against the source, which names
+the knobs of each check. Fixes of the data are in test_findings_repairs.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+from case_runner import Outcome, run
+from examples import EXAMPLES, MORE
+from fix_proof import Fixed, effect, fixed_findings, fixed_recipe, losses, moved, place_of
+
+import sftui.findings
+from sftui.findings import CODES, Finding
+from sftui.recipe import knobs
+from sftui.repairs import fixes_for
+
+PRESETS = ("hf-trainer", "trl@1.16", "axolotl@0.19", "llamafactory@0.9", "unsloth@2026.10", "torchtune@0.7")
+
+PLACES: Mapping[str, tuple[str, ...]] = {
+    "BND001": ("edge",), "BND002": ("edge",), "TPL007": ("edge",),  # from where prompt and row part to where the prompt alone ends
+    "BND008": ("edge", "appended"),
+    "BND009": ("brackets",),  # those at the edges of answers
+    "BND010": ("answers",), "LAB009": ("answers", "behind stops"),
+    "BOS001": ("bos",), "BOS002": ("bos",),
+    "EOS001": ("appended",), "EOS009": ("appended",),
+    "EOS003": ("stops",), "EOS006": ("stops",),
+    "EOS004": ("stops", "behind stops"),  # white space behind a terminator goes with it
+    "EOS008": ("behind stops",), "GEN009": ("behind stops",),
+    "GEN001": ("answers",),
+    "LAB002": ("others",),
+    "LAB003": ("row",),  # every stored label is off by one
+    "LAB010": ("message",), "ROL001": ("message",), "ROL002": ("message",),
+    "TPL001": ("row",),  # nothing was rendered
+    "TPL005": ("frame",), "TPL011": ("frame",),  # what templates write around the contents
+    **dict.fromkeys(("TRU001", "TRU002", "TRU003", "TRU004", "TRU005", "TRU006", "TRU007"), ("cut",)),
+    "TRU009": ("over",),
+    **dict.fromkeys(("GEN011", "LAB004", "LAB007", "PAC001", "PAC003", "PAD003", "TPL014"), ("nowhere",)),
+}
+"""Where a code's fix may move labels, as `fix_proof.place_of` draws it; on either side, as tokens may come or go."""
+
+REVEALED: Mapping[str, Mapping[str, str]] = {
+    "BND001": {"GEN002": "the token that merges holds the end of the header too"},
+    "EOS004": {"EOS008": "the terminator's key takes the line break behind it along"},
+    "GEN009": {"EOS008": "the tags left out the line break behind the stop token"},
+    "ROL001": {"EOS008": "the answer is one now"}, "ROL002": {"EOS008": "the answer is one now"},
+    "LAB002": {"GEN002": "torchtune trains the header of every message that it trains"},
+    "LAB009": {"EOS008": "the line break behind an earlier answer is trained with it"},
+    "LAB010": {"LAB009": "the flag leaves an answer out, as it says"},
+    "TPL001": {
+        "EOS008": "the row is rendered now", "LAB002": "the row is rendered now, and this trainer trains all of it",
+        "EOS010": "the tokenizer brings no template, so its control tokens are probably untrained",
+    },
+    "TRU007": {"EOS008": "the end of the row was cut off", "GEN002": "the answer was cut off, header and all"},
+    "TRU009": {"TRU002": "the row is longer than the model takes: something is lost"},
+}
+"""Findings that come with a fix because they were hidden, with the reason."""
+
+EASED: Mapping[str, str] = {
+    "BND001": "the mask is right now; what a server gives the model as prompt still differs, which only the data can mend",
+    "BND002": "the mask is right now; what a server gives the model as prompt still differs, which only the template can mend",
+    "TPL007": "the mask is right now; the prompt that a server gives still differs, which only the template can mend",
+}
+"""Codes that stay as an information where they were worse."""
+
+STATED: Mapping[tuple[str, str], str] = {
+    ("TPL014", ""): "the recipe says what was left unset; the text is as before, and no default of a server changes it",
+    ("GEN001", "unsloth"): "Unsloth finds the answers by its markers where a template has no tags, so the labels are the same",
+}
+"""Fixes by code and trainer (all, if empty) that change only what the recipe says."""
+
+
+@cache
+def offered() -> Mapping[str, Fixed]:
+    """One finding for every fix: by code, trainer, knobs and values, at best from the code's own example."""
+    found: dict[tuple[object, ...], Fixed] = {}
+    for code in sorted(EXAMPLES):
+        for case in (EXAMPLES[code][0], *MORE.get(code, ())):
+            for preset in dict.fromkeys((case.preset, *PRESETS)):
+                for one in fixed_findings(code, replace(case, preset=preset)):
+                    if one.key not in found or one.finding.code == code != found[one.key].name:
+                        found[one.key] = one
+    return {f"{one.finding.code}-{one.trainer}-{number}": one for number, one in enumerate(found.values())}
+
+
+@pytest.mark.parametrize("name", offered())
+def test_a_fix_repairs_its_place_and_nothing_else(name: str, tmp_path: Path) -> None:
+    one = offered()[name]
+    code, before = one.finding.code, one.before
+    recipe = fixed_recipe(one, tmp_path)
+    after = run(one.case, recipe)
+
+    assert set(losses(recipe)) <= set(losses(before.context.recipe)), "the trainer's config cannot say it"
+    left = [other for other in after.of(code) if (other.row, other.message) == (one.finding.row, one.finding.message)]
+    assert not left or (code in EASED and all(other.severity.rank == 2 > one.finding.severity.rank for other in left)), left
+    came = {(other.code, other.row) for other in after.findings} - {(other.code, other.row) for other in before.findings}
+    assert {other for other, _ in came} <= set(REVEALED.get(code, {})), came
+
+    changes = [moved(*pair) for pair in zip(before.inspections, after.inspections)]
+    for number, (gone, arrived) in enumerate(changes):
+        places = [{token for place in PLACES[code] for found in findings(side, one.finding, number)
+                   for token in place_of(place, found, side.inspections[number], side.context)} for side in (before, after)]
+        if before.inspections[number].tokens is None or before.inspections[number].dropped is not None:
+            assert not gone or before.inspections[number].dropped is not None
+            continue  # the row was lost; that it is trained rightly is for its other findings
+        if units_equal(before, after, number):
+            places = [places[0] | places[1]] * 2
+        elif places[0] and PLACES[code][0] in ("cut", "over"):  # what was cut off and its last token, which was another
+            places[1] |= set(range(min(places[0]), len(after.inspections[number].tokens or ())))
+        assert gone <= places[0] and arrived <= places[1], (number, gone - places[0], arrived - places[1])
+    assert (
+        any(gone or arrived for gone, arrived in changes) or effect(before) != effect(after)
+        or any((code, trainer) in STATED for trainer in ("", one.trainer))
+    ), "nothing changed"
+
+
+def findings(side: Outcome, finding: Finding, row: int) -> list[Finding]:
+    """The findings whose place a row's labels may change at: its own of that code, or the one on the set-up."""
+    return [finding] if finding.row is None else [one for one in side.of(finding.code) if one.row == row] or [finding] * (finding.row == row)
+
+
+def units_equal(before: Outcome, after: Outcome, row: int) -> bool:
+    """Whether both sides have the same ids, so that a token is the same one in both."""
+    a, b = before.inspections[row].tokens, after.inspections[row].tokens
+    return a is not None and b is not None and a.input_ids == b.input_ids
+
+
+def test_every_fix_in_the_source_is_proven() -> None:
+    """Each check's module names codes and knobs; every knob of a fix there is in a fix that was proven for one of its codes."""
+    proven: dict[str, set[str]] = {}
+    for one in offered().values():
+        fix = one.finding.fix
+        assert fix is not None
+        proven.setdefault(one.finding.code, set()).update(change.path for change in fix.changes)
+    paths = {knob.path for knob in knobs()} | {"preset"}
+    seen = set()
+    for module in sorted(Path(sftui.findings.__path__[0]).glob("*.py")):
+        tree = ast.parse(module.read_text(encoding="utf-8"))
+        texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+        named = {node.elts[0].value for node in ast.walk(tree) if isinstance(node, ast.Tuple) and len(node.elts) == 2 and isinstance(node.elts[0], ast.Constant)}
+        named |= {node.args[0].value for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "RecipeChange" and isinstance(node.args[0], ast.Constant)}
+        wanted = {path for path in named if path in paths}
+        codes = texts & set(CODES)
+        assert wanted <= {path for code in codes for path in proven.get(code, ())} | {"render.empty_think"} or module.name == "look.py", (module.name, wanted)
+        seen |= wanted
+    assert len(seen) >= 20
+    assert {code for code in CODES if fixes_for(code).generation_tags} == {one.finding.code for one in offered().values() if one.finding.fix and one.finding.fix.template}
+
+
+def test_the_tables_name_what_is_there(capsys: pytest.CaptureFixture[str]) -> None:
+    codes = {one.finding.code for one in offered().values()}
+    assert codes | {"GEN011"} == set(PLACES) | {"GEN011"} and set(REVEALED) <= codes and set(EASED) <= codes and {code for code, _ in STATED} <= codes
+    with capsys.disabled():
+        trainers = sorted({one.trainer for one in offered().values()})
+        print(f"\nfixes of recipe and template: {len(offered())} of {len(codes)} codes, under {', '.join(trainers)}")
