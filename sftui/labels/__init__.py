@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from sftui.labels.batch import collate, padded_width
 from sftui.labels.length import keep, within
-from sftui.labels.masks import Drawn, Subject, char_index, completion, draw, generation_tag, trained_runs, whole
+from sftui.labels.masks import Drawn, Subject, char_index, completion, draw, generation_tag, whole
 from sftui.model import IGNORE_INDEX, Conversation, Example, Kind, Labels, Rendered, Tokens
 from sftui.recipe import Recipe
 
 __all__ = [
     "Drawn", "Subject", "char_index", "collate", "completion", "draw", "example", "generation_tag", "keep", "label",
-    "padded_width", "trained_runs", "whole", "within",
+    "padded_width", "whole", "within",
 ]
 
 

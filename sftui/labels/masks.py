@@ -6,7 +6,6 @@ first character lies, so a token that straddles a border counts to the left of i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sftui.errors import RecipeError
@@ -183,18 +182,3 @@ def _inside_turn(part: Part, options: Mask) -> tuple[bool, Reason]:
 
 def _appended(tokens: Tokens, i: int) -> bool:
     return tokens.parts[i] is Part.INJECTED and tokens.starts[i] == NOWHERE and i == len(tokens) - 1
-
-
-def trained_runs(mask: Sequence[bool]) -> list[tuple[int, int]]:
-    """The half-open token ranges that are trained, in order."""
-    runs: list[tuple[int, int]] = []
-    start = None
-    for i, on in enumerate(mask):
-        if on and start is None:
-            start = i
-        elif not on and start is not None:
-            runs.append((start, i))
-            start = None
-    if start is not None:
-        runs.append((start, len(mask)))
-    return runs

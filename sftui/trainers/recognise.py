@@ -35,11 +35,10 @@ SHOWN = 4
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """The trainer (None: not decided), why, and which trainers it may be, likeliest first."""
+    """The trainer (None: not decided), and why."""
 
     trainer: str | None
     reason: str
-    candidates: tuple[str, ...] = ()
 
 
 def recognise(config: Mapping[str, Any]) -> Recognised:
@@ -61,8 +60,8 @@ def recognise(config: Mapping[str, Any]) -> Recognised:
     if len(ranked) > 1 and len(found[ranked[1]]) == len(found[best]):
         tied = [name for name in ranked if len(found[name]) == len(found[best])]
         told = ", ".join(f"{_keys(found[name])} of {name}" for name in tied)
-        return Recognised(None, f"it has as many keys of one as of the other: {told}", tuple(ranked))
-    return Recognised(best, f"it has {_keys(found[best])}", tuple(ranked))
+        return Recognised(None, f"it has as many keys of one as of the other: {told}")
+    return Recognised(best, f"it has {_keys(found[best])}")
 
 
 def _keys(keys: tuple[str, ...]) -> str:

@@ -13,9 +13,9 @@ The grid (all zooms, both views):
     lines = draw(table, layout, state)                             # what is seen, O(height)
 
 Around it, each `…_lines(…, width) -> tuple[Line, ...]`: `conversation_lines`, `rendered_lines`,
-`raw_lines`, `boundary_lines`, `batch_lines`, `pack_lines`, `recipe_lines`, `knob_lines`,
-`change_lines`, `diff_lines`, `compare_lines`, `count_lines`, `shift_lines`, `notice_lines`, `token_lines`; one line each:
-`row_line`, `token_line`, `header_text`. Search: `find(inspection, kind, query)`. For plain text and
+`raw_lines`, `boundary_lines`, `batch_lines`, `pack_lines`, `recipe_lines`,
+`diff_text_lines`, `compare_lines`, `count_lines`, `shift_lines`, `notice_lines`, `token_lines`; one line each:
+`row_line`, `token_line`. Search: `find(inspection, kind, query)`. For plain text and
 tests: `plain(lines)`, `role_map(lines)`.
 """
 
@@ -29,14 +29,11 @@ from sftui.views.layout import lay_out
 from sftui.views.status import (
     Summary,
     count_words,
-    figures_text,
-    header_text,
     notice_lines,
     row_line,
     shift_lines,
     token_line,
     token_lines,
-    trained_words,
 )
 from sftui.views.table import TokenTable, make_table
 from sftui.views.words import convention, explain, shift_warning, what_is_learnt, why_stopped
@@ -47,10 +44,7 @@ if TYPE_CHECKING:
     from sftui.views.compare import compare_lines, count_lines, difference_words
     from sftui.views.knobs import (
         KnobLine,
-        change_lines,
-        diff_lines,
         diff_text_lines,
-        knob_lines,
         recipe_lines,
         value_text,
     )
@@ -62,7 +56,7 @@ _LATER = {
     "batch": ("batch_lines", "pack_lines"),
     "boundary": ("boundary_lines", "boundary_words", "straddler"),
     "compare": ("compare_lines", "count_lines", "difference_words"),
-    "knobs": ("KnobLine", "change_lines", "diff_lines", "diff_text_lines", "knob_lines", "recipe_lines", "value_text"),
+    "knobs": ("KnobLine", "diff_text_lines", "recipe_lines", "value_text"),
     "panes": ("conversation_lines", "raw_lines", "rendered_lines"),
     "search": ("check_query", "find"),
 }
@@ -92,7 +86,6 @@ __all__ = [
     "batch_lines",
     "boundary_lines",
     "boundary_words",
-    "change_lines",
     "check_query",
     "compare_lines",
     "convention",
@@ -100,16 +93,12 @@ __all__ = [
     "count_lines",
     "count_words",
     "crop",
-    "diff_lines",
     "diff_text_lines",
     "difference_words",
     "draw",
     "draw_lines",
     "explain",
-    "figures_text",
     "find",
-    "header_text",
-    "knob_lines",
     "lay_out",
     "line",
     "make_table",
@@ -127,7 +116,6 @@ __all__ = [
     "straddler",
     "token_line",
     "token_lines",
-    "trained_words",
     "value_text",
     "what_is_learnt",
     "why_stopped",

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sftui.model import RecipeChange
-from sftui.recipe import KnobInfo, Recipe, get, knobs
+from sftui.recipe import Recipe, get, knobs
 from sftui.text import clip, fit, visible
 from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, wrap
 
@@ -54,22 +53,6 @@ def recipe_lines(recipe: Recipe, base: Recipe, width: int, *, cursor: str = "") 
     return tuple(lines)
 
 
-def knob_lines(info: KnobInfo, recipe: Recipe, base: Recipe, width: int) -> tuple[Line, ...]:
-    """One knob in full: meaning, value, the value it was opened with, and what it may be."""
-    value, before = get(recipe, info.path), get(base, info.path)
-    facts = [("", info.doc), ("value", value_text(value))]
-    if value != before:
-        facts.append(("was", value_text(before)))
-    if info.choices:
-        facts.append(("choices", " · ".join(info.choices)))
-    facts.append(("type", info.type if info.minimum is None else f"{info.type}, at least {info.minimum}"))
-    lines = list(wrap(line((info.path, Role.TITLE)), width))
-    for name, text in facts:
-        head = f"{name:<9}" if name else ""
-        lines += wrap(line((head, Role.KEY), (text, Role.VALUE)), width, " " * len(head) if width > 20 else "")
-    return tuple(lines)
-
-
 def _knob_line(name: str, value: Any, changed: bool, doc: str, width: int, current: bool) -> Line:
     over = Over.CURSOR if current else Over.NONE
     name_width = min(max(width // 4, 12), 22)
@@ -81,28 +64,6 @@ def _knob_line(name: str, value: Any, changed: bool, doc: str, width: int, curre
     if room > 8:
         builder.add(clip(doc, room), Role.DIM, over)
     return crop(builder.line(), width)
-
-
-def change_lines(changes: Iterable[RecipeChange], width: int) -> tuple[Line, ...]:
-    """One line per changed knob: path, before → after."""
-    lines: list[Line] = []
-    for change in changes:
-        lines += wrap(line(
-            (f"{change.path}  ", Role.KEY), (value_text(change.before), Role.REMOVED), (" → ", Role.DIM),
-            (value_text(change.after), Role.ADDED),
-        ), width, "    ")
-    return tuple(lines) or (line(("nothing changed", Role.DIM)),)
-
-
-def diff_lines(before: str, after: str, width: int, *, before_name: str = "before", after_name: str = "after") -> tuple[Line, ...]:
-    """A unified diff of two texts, by lines; one line that says so where they are equal."""
-    if before == after:
-        return (line(("no difference", Role.DIM)),)
-    from difflib import unified_diff  # 12 ms that first paint need not wait for
-
-    return diff_text_lines(
-        "\n".join(unified_diff(before.splitlines(), after.splitlines(), before_name, after_name, lineterm="")), width
-    )
 
 
 def diff_text_lines(diff: str, width: int) -> tuple[Line, ...]:

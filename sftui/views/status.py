@@ -40,37 +40,6 @@ def count_words(rows: int, *, exact: bool) -> str:
     return f"{rows:,}" if exact else f"≥ {rows:,}"
 
 
-def trained_words(trained: int, total: int) -> str:
-    """`118 of 412 trained (29 %)`."""
-    return f"{trained:,} of {total:,} trained ({share(trained, total)})"
-
-
-def header_text(
-    title: str, row: int, rows: int, *, exact: bool, trainer: str, rule: str, inspection: Inspection | None
-) -> str:
-    """`train.jsonl · row 17 of ≥ 41,203 · trl@1.16 completion · 118 of 412 trained (29 %)`."""
-    facts = [visible(title), f"row {row:,} of {count_words(rows, exact=exact)}", f"{visible(trainer)} {rule}".strip()]
-    if inspection is not None:
-        facts.append(figures_text(inspection))
-        if inspection.provisional:
-            facts.append("provisional")
-    return " · ".join(fact for fact in facts if fact)
-
-
-def figures_text(inspection: Inspection) -> str:
-    """What of a row reaches the trainer: trained share, what is cut, or why nothing does."""
-    if inspection.stopped_at is not None:
-        return f"✗ stopped at {inspection.stopped_at.value}"
-    if inspection.dropped is not None:
-        return "✗ dropped"
-    if inspection.example is None or inspection.tokens is None:
-        return ""
-    received = len(inspection.example.input_ids)
-    cut = len(inspection.tokens) - received - (1 if inspection.example.shifted else 0)
-    text = trained_words(inspection.trained, received)
-    return f"{text} · ✂ {cut:,} cut" if cut > 0 else text
-
-
 def notice_lines(inspection: Inspection, width: int) -> tuple[Line, ...]:
     """Why the row stopped or is dropped, and the notes of every stage; empty where all is well."""
     lines: list[Line] = []
@@ -129,10 +98,13 @@ def _label_note(table: TokenTable, i: int) -> str:
     return f" ({table.ignore_index})" if table.label_cell(i) == MASKED_LABEL else ""
 
 
-def row_line(summary: Summary, width: int, *, current: bool = False, digits: int = 6) -> Line:
-    """One line of the row list: `▸    17   412  29 %  ✂1  what it begins with`."""
+def row_line(summary: Summary, width: int, *, current: bool = False, digits: int = 6, gutter: str = "") -> Line:
+    """One line of the row list: `▸    17   412  29 %  ✂1  what it begins with`.
+
+    `gutter` stands before the number: the letter of a review mark, and a star where the row is repaired.
+    """
     over = Over.CURSOR if current else Over.NONE
-    builder = LineBuilder().add("▸" if current else " ", Role.PLAIN, over)
+    builder = LineBuilder().add("▸" if current else " ", Role.PLAIN, over).add(gutter, Role.CHANGED, over)
     builder.add(f"{summary.index:>{digits}}", Role.POSITION, over)
     tokens = f"{summary.tokens:,}" if summary.tokens is not None else ""
     builder.add(f" {tokens:>6}", Role.NUMBER, over)

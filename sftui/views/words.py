@@ -38,11 +38,6 @@ REASONS: dict[Reason, str] = {
 }
 
 
-def reason_sentence(reason: Reason) -> str:
-    """The clause after "because" for one reason."""
-    return REASONS[reason]
-
-
 def what_is_learnt(table: TokenTable, i: int) -> str:
     """What the model learns from the prediction made at token `i`, in a few words.
 

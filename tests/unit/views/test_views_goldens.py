@@ -21,7 +21,6 @@ from inspections_by_hand import (
 )
 
 from sftui.model import Inspection
-from sftui.recipe import Recipe, changed, diff
 from sftui.text import cell_width
 from sftui.views import (
     GridState,
@@ -29,7 +28,6 @@ from sftui.views import (
     Zoom,
     batch_lines,
     boundary_lines,
-    change_lines,
     conversation_lines,
     draw,
     lay_out,
@@ -58,11 +56,6 @@ def grid(made: Inspection, zoom: Zoom, shift: bool, cursor: int = 15) -> Callabl
     return lines
 
 
-def recipes() -> tuple[Recipe, Recipe]:
-    base = Recipe()
-    return base, changed(changed(base, "mask.terminator", "mask"), "length.max", 512)
-
-
 CUT = inspection(kept=((0, 19),))
 PARTED = inspection(prompt=[*(t for t, *_ in CHAT[:14]), "\n\n"])
 
@@ -87,7 +80,6 @@ VIEWS: dict[str, Callable[[int, int], tuple[Line, ...]]] = {
     "conversation": lambda w, h: conversation_lines(tool_chat(), w),
     "rendered": lambda w, h: rendered_lines(inspection(), w),
     "raw": lambda w, h: raw_lines(tool_chat().row, w),
-    "changes": lambda w, h: change_lines(diff(*recipes()), w),
     "shift-banner": lambda w, h: (*shift_lines("internal", w), *shift_lines("preshifted", w)),
     "token": lambda w, h: token_lines(make_table(CUT), 14, w),  # type: ignore[arg-type]
 }

@@ -12,7 +12,7 @@ from inspections_by_hand import CHAT, C, H, T, hostile_chat, inspection, long_ro
 from rich.cells import cell_len
 
 from sftui.model import Batch, Conversation, Inspection, Kind, Pack, Row, Stage
-from sftui.recipe import Recipe, knobs
+from sftui.recipe import Recipe
 from sftui.views import (
     Action,
     GridState,
@@ -25,8 +25,6 @@ from sftui.views import (
     conversation_lines,
     draw,
     explain,
-    header_text,
-    knob_lines,
     lay_out,
     make_table,
     notice_lines,
@@ -88,7 +86,6 @@ def test_every_stage_can_be_where_it_stops(stage: Stage) -> None:
     made = stopped(stage)
     check(all_lines(made, 60, 20), 60)
     assert "mend it" in (why_stopped(made) or "")
-    assert "stopped" in header_text("x", 1, 2, exact=True, trainer="t", rule="r", inspection=made)
 
 
 @pytest.mark.parametrize("width", [1, 2, 5, 9, 14, 60])
@@ -114,7 +111,6 @@ def test_everything_else_fits_too() -> None:
         packs = [pack_lines(packed(), width), pack_lines(Pack((), (), ()), width)]
         panes = [conversation_lines(tool_chat(), width), shift_lines("preshifted", width)]
         panes.append(tuple(k.cells for k in recipe_lines(recipe, recipe, width)))
-        panes += [knob_lines(info, recipe, recipe, width) for info in knobs()]
         check(list(chain.from_iterable([*batches, *packs, *panes])), width)
 
 

@@ -8,15 +8,11 @@ import pytest
 from inspections_by_hand import inspection, stopped
 
 from sftui.model import Stage
-from sftui.recipe import Recipe, changed, diff, knobs
+from sftui.recipe import Recipe, changed, knobs
 from sftui.text import cell_width
 from sftui.views import (
     Role,
-    change_lines,
-    diff_lines,
-    figures_text,
-    header_text,
-    knob_lines,
+    diff_text_lines,
     notice_lines,
     plain,
     recipe_lines,
@@ -25,21 +21,6 @@ from sftui.views import (
 )
 from sftui.views.batch import scaled, share
 from sftui.workspace.events import RowSummary
-
-
-def test_header_is_honest_about_the_count() -> None:
-    def header(exact: bool) -> str:
-        return header_text("train.jsonl", 17, 41203, exact=exact, trainer="trl@1.16", rule="completion", inspection=inspection())
-
-    assert header(False) == "train.jsonl · row 17 of ≥ 41,203 · trl@1.16 completion · 7 of 22 trained (32 %)"
-    assert "row 17 of 41,203 ·" in header(True)
-
-
-def test_figures_say_what_is_lost() -> None:
-    assert figures_text(inspection(kept=((0, 19),))) == "4 of 19 trained (21 %) · ✂ 3 cut"
-    assert figures_text(inspection(shifted=True)) == "7 of 21 trained (33 %)"
-    assert figures_text(inspection(dropped="no answer")) == "✗ dropped"
-    assert figures_text(stopped(Stage.RENDERED)) == "✗ stopped at rendered"
 
 
 @pytest.mark.parametrize(
@@ -84,19 +65,12 @@ def test_recipe_pane_marks_what_changed() -> None:
     marked = [k for k in lines if any(s.role is Role.CHANGED for s in k.cells)]
     assert [k.path for k in marked] == ["mask.terminator"]
     assert plain([marked[0].cells]).startswith("● ")
-    info = next(k for k in knobs() if k.path == "mask.terminator")
-    text = plain(knob_lines(info, recipe, base, 60))
-    assert "was      train" in text and "choices  train · mask" in text
 
 
-def test_changes_and_diffs() -> None:
-    base = Recipe()
-    assert plain(change_lines(diff(base, base), 60)) == "nothing changed\n"
-    assert plain(change_lines(diff(base, changed(base, "length.max", 8)), 60)) == "length.max  null → 8\n"
-    lines = diff_lines("a\nb\n", "a\n\x1bc\n", 60)
+def test_a_diff_keeps_its_signs() -> None:
+    lines = diff_text_lines("--- before\n+++ after\n@@ -1,2 +1,2 @@\n a\n-b\n+\x1bc", 60)
     assert plain(lines) == "--- before\n+++ after\n@@ -1,2 +1,2 @@\n a\n-b\n+␛c\n"
     assert [cells[0].role for cells in lines][-2:] == [Role.REMOVED, Role.ADDED]
-    assert plain(diff_lines("a", "a", 60)) == "no difference\n"
 
 
 @pytest.mark.parametrize(
