@@ -60,6 +60,8 @@ def answer(text: str = FIRST_ANSWER, **more: Any) -> dict[str, Any]:
 
 def no_template(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     found = chats(sample)
+    if context.trainer in ("llamafactory", "torchtune"):
+        return  # formats of their own: LLaMA-Factory takes `empty` where the tokenizer has none
     if found and not context.tools.templates and context.template is None and not any(one.rendered for one in found):
         yield about(
             context,

@@ -54,3 +54,9 @@ def test_content_parts_that_the_template_leaves_out() -> None:
     [found] = run(Case([parts], template=ONLY_STRINGS)).of("CON002")
     assert "prints nothing" in found.sentence and found.message == 1
     assert not run(Case([chat("hi", "Hello.")], template=ONLY_STRINGS)).of("CON002")
+
+
+def test_llamafactory_needs_no_chat_template() -> None:
+    parts = chat(("user", [{"type": "text", "value": "hi"}]), ("assistant", "Hello."))
+    found = {one.code for one in run(Case([parts], preset="llamafactory@0.9", facts={"chat_templates": {}}, template="")).findings}
+    assert "CON002" in found and "TPL001" not in found
