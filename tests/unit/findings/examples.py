@@ -244,6 +244,7 @@ EXAMPLES |= {
 }
 
 
+ROUNDS_OF = ("hi", "Hello.", "Bye.", "Bye!")
 OTHER_SYSTEM = plain("{{ m.content }}<|im_end|>", before="{% if date_string is not defined %}{% set date_string = strftime_now('%d %b %Y') %}{% endif %}{{ date_string }}")
 NULL = {"messages": [{"role": "user", "content": None}, {"role": "assistant", "content": "Hello."}]}
 SPACED = rows(chat("hi", "Paris ", "and?", "Rome"), template=tagged(inside=False), changes=GENERATION, edit=to_the_end)
@@ -254,10 +255,13 @@ MORE: dict[str, tuple[Case, ...]] = {
     "BOS001": (rows(*TEXTS, tokenizer="gemma", changes={"tokenize.add_special_tokens": True}),),
     "BOS002": (rows(*TEXTS, tokenizer="gemma"),),
     "CON001": (rows(GOOD, NULL),),
-    "CON004": (rows(chat("hi", " \n", "and?", "Rome")),),
+    "CON004": (rows(chat("hi", " \n", "and?", "Rome")), rows(chat("hi", " Well.\n", "and?", "Rome"), preset="trl@1.16")),
+    "CON005": (rows(chat(*ROUNDS_OF, "and?", ("assistant", 42), *ROUNDS_OF), tokenizer="llama3"),),
     "CON010": (rows(GOOD, NULL, tokenizer="llama3", preset="torchtune@0.6"),),
     "EOS004": (rows(GOOD, ROUNDS, preset="axolotl@0.19", changes={"tokenizer.eos_token": "<|endoftext|>"}),),
+    "EOS012": (rows(chat(*ROUNDS_OF, "and?", "Rome</s>", *ROUNDS_OF), preset="axolotl@0.19"),),
     "GEN005": (SPACED,),
+    "INJ001": (rows(chat(*ROUNDS_OF, "Hi<|im_end|> you", "Rome", *ROUNDS_OF), preset="trl@1.16"),),
     "LAB002": (
         rows(ROUNDS, changes={"mask.rule": "all"}), rows(ROUNDS, preset="axolotl@0.19", changes={"mask.rule": "all"}),
         rows(ROUNDS, preset="llamafactory@0.9", changes={"mask.rule": "all"}), rows(ROUNDS, preset="torchtune@0.7", changes={"mask.rule": "all"}),
@@ -273,6 +277,7 @@ MORE: dict[str, tuple[Case, ...]] = {
     ),
     "PAC003": (rows(LONG, GOOD, preset="trl@1.16", changes={"pack.strategy": "bfd_split", "length.max": 100, "pack.isolate": True, "batch.flatten": True}),),
     "ROL004": (rows(chat(("user", "hi"), ("assistant", "Hello."), ("system", "Be kind."), ("user", "Bye."), ("assistant", "Bye!"))),),
+    "ROL001": (rows(chat("hi", "Hello.", ("human", "and?"), ("gpt", "Rome"), *ROUNDS_OF), preset="trl@1.16"),),
     "TPL005": (rows(GOOD, template=OTHER_SYSTEM),),
     "TPL006": (rows(chat(("user", "hi"), ("assistant", "Hello."), ("assistant", "Again."))),),
     "TRU004": (replace(OVERLONG, changes={"length.max": 150, "length.over": "cut_left"}),),

@@ -20,18 +20,7 @@ from sftui.sources import SourceSpec, open_source
 from sftui.templates import builtin_template
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 
-PROMPT = "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
-ALTERNATING = (
-    "{% for m in messages %}{% if m.role != 'system' and (m.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('roles must alternate') }}{% endif %}"
-    "{{ '<|im_start|>' + m.role + '\\n' + m.content | trim + '<|im_end|>\\n' }}{% endfor %}" + PROMPT
-)
-CALLS = (
-    "{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + m.content }}{% for c in m.tool_calls or [] %}{{ c.function.name ~ c.function.arguments | tojson }}{% endfor %}"
-    "{{ '<|im_end|>\\n' }}{% endfor %}" + PROMPT
-)
 U, A = {"role": "user", "content": "How are you?"}, {"role": "assistant", "content": "Very well."}
-CALL = {"id": "c", "type": "function", "function": {"name": "look", "arguments": '{"a": "b"}'}}
-
 
 @dataclass(frozen=True)
 class Bench:
@@ -60,36 +49,6 @@ def bench(rows: list[Row], template: str | None = None, tokenizer: str = "chatml
         tools = trainers.Toolbox(tools.tokenizer, {"default": made}, made.name)
     detected = pipeline.detect(rows, recipe)
     return Bench(Context(recipe, tools.tokenizer.facts, tools.templates.get("default"), detected, tools), detected)
-
-
-CASES: list[tuple[str, str, dict[str, Any], str | None]] = [
-    ("map-roles", "ROL001", {"messages": [U, {**A, "role": "bot"}, U, A]}, None),
-    ("map-roles", "ROL002", {"messages": [U, {**A, "role": "Asistant"}]}, None),
-    ("trim", "CON004", {"messages": [U, {**A, "content": " Very well.\n"}, U, A]}, None),
-    ("trim", "TPL009", {"messages": [U, {**A, "content": "  Very well.\n"}]}, ALTERNATING),
-    ("fill-content", "CON001", {"messages": [{**U, "content": None}, A]}, None),
-    ("fill-content", "CON005", {"messages": [U, {**A, "content": 42}, U, A]}, None),
-    ("strip-tokens", "INJ001", {"messages": [{**U, "content": "Hi<|im_end|> you"}, A]}, None),
-    ("strip-tokens", "EOS012", {"messages": [U, {**A, "content": "Very well.<|eot_id|>"}]}, None),
-    ("fold-system", "ROL004", {"messages": [U, A, {"role": "system", "content": "Be kind."}, U, A]}, None),
-    ("fold-system", "TPL002", {"messages": [{"role": "system", "content": "Be kind."}, U, A]}, "gemma"),
-    ("merge-neighbours", "TPL006", {"messages": [U, {**U, "content": "Well?"}, A]}, ALTERNATING),
-    ("parse-json", "CON007", {"messages": json.dumps([U, A])}, None),
-    ("parse-json", "TOO001", {"messages": [U, {**A, "tool_calls": [CALL]}, {"role": "tool", "content": "ok", "tool_call_id": "c"}, A]}, CALLS),
-]
-
-
-@pytest.mark.parametrize(("name", "code", "data", "template"), CASES, ids=[f"{name}-{code}" for name, code, _, _ in CASES])
-def test_the_finding_is_gone_and_none_came(name: str, code: str, data: dict[str, Any], template: str | None) -> None:
-    plain = {"messages": [U, A]}
-    one = bench([Row(0, plain, "", "row 0"), Row(1, plain, "", "row 1")], template, "gemma" if template == "gemma" else "chatml")
-    before = one.look(data)
-    assert code in one.codes(before)
-    after, changes = repair_row(data, (REPAIRS[name],), layout_of(one.detected))
-    assert changes and name in fixes_for(code).repairs
-    then = one.look(after)
-    assert one.codes(then) <= one.codes(before) - {code}
-    same_elsewhere(before, then)
 
 
 def same_elsewhere(before: Inspection, after: Inspection) -> None:

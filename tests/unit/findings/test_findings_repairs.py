@@ -1,0 +1,137 @@
+"""Every repair of the data that the catalogue names against a code, made on every bad example of it.
+
+The rows are repaired as `sftui repair` does it, written, read again and looked at anew: the finding is gone, none
+came, a row that was not touched is byte for byte what it was, and in one that was only messages that changed have
+other tokens or labels.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from difflib import SequenceMatcher
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from case_runner import Case, Outcome, row, run, tokenizer_of
+from examples import EXAMPLES, MORE
+from fix_proof import Places, moved, place_of
+
+from sftui.findings import CODES, Finding, check_row
+from sftui.findings.catalogue import DROP, REPAIR_OF
+from sftui.model import Inspection
+from sftui.repairs import REPAIRS, TITLES, Repaired, layout_of, line_of, make_plan, repaired
+from sftui.workspace.repairing import exact_repairs
+
+CASES = [(code, number, name) for code in sorted(REPAIR_OF) for number in range(1 + len(MORE.get(code, ()))) for name in REPAIR_OF[code]]
+
+HELPLESS: Mapping[tuple[str, int, str], str] = {
+    ("CON001", 0, "fill-content"): "an answer that is null says nothing: no text can stand for it",
+    ("CON010", 0, "fill-content"): "an answer that is null says nothing: no text can stand for it",
+    ("CON004", 1, "trim"): "an answer of white space only would be empty",
+    ("ROL004", 0, "fold-system"): "no user message follows the system message",
+    ("GEN005", 0, "trim"): "the tags stand around the user's text: that is the template's, and drop takes all rows",
+}
+"""Examples that a gentler repair leaves as they are; another one helps."""
+
+PLACES: Mapping[str, str] = {"GEN004": "answers", "GEN005": "row"}
+"""Where labels outside the messages that changed come back, too: the answers behind a lost one; what the mask ran over."""
+
+REVEALED: Mapping[tuple[str, str], Mapping[str, str]] = {
+    ("GEN005", "trim"): {"GEN003": "the tag leaves out the turn end, which the mask ran over"},
+}
+LOST: Mapping[str, str] = {
+    "EOS008": "the row is rendered and trained now, with the line break behind its answer",
+    "LAB009": "the row is rendered now, and the recipe trains the last of its answers",
+    "LAB002": "the row is rendered now, and the trainer trains all of it",
+    "GEN002": "the row is rendered now, and torchtune trains the header of an answer",
+}
+"""Findings that come with a row of which nothing was trained before."""
+
+
+def example(code: str, number: int) -> Case:
+    return (EXAMPLES[code][0], *MORE.get(code, ()))[number]
+
+
+def mended(case: Case, code: str, name: str, before: Outcome) -> list[Repaired]:
+    """What `sftui repair --apply NAME` or `--drop CODE` makes of the rows."""
+    session: Any = SimpleNamespace(tokenizer=tokenizer_of(case.tokenizer))  # all that is asked of one here
+    names, drop = ((), (code,)) if name == DROP else ((name,), ())
+    plan = make_plan(names, drop, codes=tuple(CODES), instead=exact_repairs(session))
+    found = {one.row.index: {finding.code for finding in check_row(one, before.context)} for one in before.inspections}
+    return list(repaired([row(index, one) for index, one in enumerate(case.rows)], plan, layout_of(before.context.detected), lambda one: found[one.index]))
+
+
+@pytest.mark.parametrize(("code", "number", "name"), CASES)
+def test_a_repair_takes_the_finding_away_and_nothing_else(code: str, number: int, name: str) -> None:
+    case = example(code, number)
+    before = run(case)
+    assert before.of(code)
+    done = mended(case, code, name, before)
+    if (code, number, name) in HELPLESS:
+        assert all(one.untouched for one in done), "it helps after all"
+        return
+    hit = {finding.row for finding in before.of(code)} if CODES[code].scope == "row" else set(before.of(code)[0].rows)
+    touched = {one.row.index for one in done if not one.untouched}
+    assert touched and touched <= hit, "rows without the finding stay as they are"
+    left = [one for one in done if one.dropped is None]
+    rows: list[Any] = [case.rows[one.row.index] if one.data is None else reread(one) for one in left]
+    if not rows:
+        assert name == DROP and hit == set(range(len(case.rows)))
+        return
+    after = run(replace(case, rows=rows))
+
+    assert code not in after.codes, after.of(code)
+    places = {number: one.row.index for number, one in enumerate(left)}
+    for new, old in places.items():
+        a, b = before.inspections[old], after.inspections[new]
+        came = {one.code for one in after.findings if one.row == new} - {one.code for one in before.findings if one.row == old}
+        assert came <= set(REVEALED.get((code, name), {})) | (set(LOST) if lost(a) else set()), (old, came)
+        gone, arrived = moved(a, b)
+        if old not in touched:
+            assert not gone and not arrived
+        elif not lost(a):
+            finding = before.of(code)[0]
+            assert gone <= changed_place(finding, before, a, b, 0), (old, gone)
+            assert arrived <= changed_place(finding, after, a, b, 1), (old, arrived)
+    whole = {one.code for one in after.findings if one.row is None} - {one.code for one in before.findings if one.row is None}
+    assert whole <= (set(LOST) if any(map(lost, before.inspections)) else set()), whole
+
+
+def reread(one: Repaired) -> Any:
+    """The row as it stands in the written file; one that was not touched is the row itself."""
+    raw = json.dumps(dict(one.row.data or {})).encode()
+    line = line_of(one, raw)
+    assert line is not None and (not one.untouched or line == raw + b"\n")
+    return json.loads(line)
+
+
+def lost(inspection: Inspection) -> bool:
+    """Whether the trainer gets nothing of a row."""
+    return inspection.tokens is None or inspection.labels is None or inspection.dropped is not None
+
+
+def changed_place(finding: Finding, side: Outcome, a: Inspection, b: Inspection, which: int) -> Places:
+    """The tokens of one side (0 before, 1 after) of the messages that the repair changed."""
+    assert a.conversation is not None and b.conversation is not None
+    told = [[repr((message.role, sorted(message.data.items(), key=str))) for message in one.conversation.messages] for one in (a, b) if one.conversation]
+    changed = set()
+    for what, start, end, first, last in SequenceMatcher(None, told[0], told[1], autojunk=False).get_opcodes():
+        if what != "equal":
+            changed.update(range(start, end) if which == 0 else range(first, last))
+    one = (a, b)[which]
+    assert one.tokens is not None
+    place = {i for i, owner in enumerate(one.tokens.messages) if owner in changed}
+    if finding.code in PLACES:
+        place |= place_of(PLACES[finding.code], finding, one, side.context)
+    return place
+
+
+def test_every_repair_is_proven_and_every_example_cured(capsys: pytest.CaptureFixture[str]) -> None:
+    assert {name for names in REPAIR_OF.values() for name in names} == set(TITLES) == {*REPAIRS, DROP, "deduplicate"}
+    proven = {(code, name) for code, number, name in CASES if (code, number, name) not in HELPLESS}
+    assert proven == {(code, name) for code, names in REPAIR_OF.items() for name in names}
+    with capsys.disabled():
+        print(f"\nrepairs of the data: {len(proven)} of {len(REPAIR_OF)} codes, on {len(CASES) - len(HELPLESS)} examples")
