@@ -150,21 +150,9 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
     back = {path: key for key, path in PLAIN.items()}
     for change in diff(preset, recipe):
         path, value = change.path, change.after
-        if path in ("batch.flatten", "pack.isolate") and recipe.pack.strategy not in ("none", "wrapped"):
-            continue
-        if path in back:
-            keys[back[path]] = value
-        elif path == "length.over" and value == "cut_left":
-            keys["truncation_mode"] = "keep_end"
-        elif path == "pack.strategy" and value in ("bfd", "bfd_split", "wrapped"):
-            keys["packing"] = True
-            if value != "bfd":
-                keys["packing_strategy"] = value
-        elif path == "mask.rule" and value in ("all", "completion", "generation_tag"):
-            if value == "generation_tag":
-                keys["assistant_only_loss"] = True
-            else:
-                keys["completion_only_loss"] = value == "completion"
+        own = sft_config_keys(path, value, recipe, back)
+        if own is not None:
+            keys.update(own)
         elif path == "mask.options":
             for name in ("completion_only_loss", "dataset_text_field"):
                 if name in value:
@@ -172,6 +160,28 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
         elif path == "render.template":
             if value.startswith("file:"):
                 keys["chat_template_path"] = value[5:]
-        elif path not in ("preset", "data.format", "data.fields", "pack.group"):
+        else:
             losses.append(f"{path} = {value!r} has no key in TRL's config")
     return keys, losses
+
+
+def sft_config_keys(path: str, value: Any, recipe: Recipe, back: Mapping[str, str]) -> dict[str, Any] | None:
+    """What SFTConfig says for a knob that was changed to `value`: {} where it needs no key, None where it has none.
+
+    `back`: the keys of the knobs that are one key each, by the knob's path.
+    """
+    if path in ("preset", "data.format", "data.fields", "pack.group"):
+        return {}
+    if path in ("batch.flatten", "pack.isolate") and recipe.pack.strategy not in ("none", "wrapped"):
+        return {}
+    if path in back:
+        return {back[path]: value}
+    if path == "length.over" and value == "cut_left":
+        return {"truncation_mode": "keep_end"}
+    if path == "pack.strategy" and value in ("bfd", "bfd_split", "wrapped"):
+        return {"packing": True} if value == "bfd" else {"packing": True, "packing_strategy": value}
+    if path == "mask.rule" and value in ("all", "completion"):
+        return {"completion_only_loss": value == "completion"}
+    if path == "mask.rule" and value == "generation_tag":
+        return {"assistant_only_loss": True}
+    return None

@@ -16,7 +16,7 @@ from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed, diff
 from sftui.recipe_io import parse_yaml
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenConfig, WrittenFile
-from sftui.trainers.trl.config import PASSED
+from sftui.trainers.trl.config import PASSED, sft_config_keys
 from sftui.trainers.yaml_edit import REMOVE, edit
 
 PLAIN = {
@@ -118,20 +118,9 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
     mask, options = recipe.mask, dict(recipe.mask.options)
     for change in diff(preset, recipe):
         path, value = change.path, change.after
-        if path in ("batch.flatten", "pack.isolate") and recipe.pack.strategy not in ("none", "wrapped"):
-            continue
-        if path in back:
-            keys[back[path]] = value
-        elif path == "length.over" and value == "cut_left":
-            keys["truncation_mode"] = "keep_end"
-        elif path == "pack.strategy" and value in ("bfd", "bfd_split", "wrapped"):
-            keys["packing"] = True
-            if value != "bfd":
-                keys["packing_strategy"] = value
-        elif path == "mask.rule" and value in ("all", "completion"):
-            keys["completion_only_loss"] = value == "completion"
-        elif path == "mask.rule" and value == "generation_tag":
-            keys["assistant_only_loss"] = True
+        own = sft_config_keys(path, value, recipe, back)
+        if own is not None:
+            keys.update(own)
         elif path == "render.template" and value.startswith("file:"):
             keys["chat_template"] = value[5:]
         elif path == "mask.options":
@@ -140,7 +129,7 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
                 if name in value and name not in RESPONSES:
                     keys["formatting" if name == "formatting_func" else name] = value[name]
         elif not (mask.rule == "markers" and path in ("mask.rule", "mask.turns", "mask.instruction_marker", "mask.response_marker")) \
-                and path not in ("preset", "data.format", "data.fields", "pack.group", "render.template"):
+                and path != "render.template":
             losses.append(f"{path} = {value!r} has no argument in Unsloth")
     if mask.rule == "markers":
         given = {"instruction_part": mask.instruction_marker, "response_part": mask.response_marker}
