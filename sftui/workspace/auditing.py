@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
@@ -14,12 +15,15 @@ from sftui.workspace.session import Session
 from sftui.workspace.summaries import HEAVY
 
 if TYPE_CHECKING:
-    from sftui.audit import Audit, AuditProgress
+    from sftui.audit import Audit, AuditProgress, Figures, GroupFigure, SourceFigure
     from sftui.model import Inspection, Row
 
 REPORT_EVERY = 0.5
 MOST_ORDERED = 200_000
 """Rows of an order that travel: more than anyone goes through."""
+MOST_TOLD, FIRST_ROWS = 200, 4
+"""Groups and sources that travel by name, and rows of each: the screen's process unpickles them twice a second between keys."""
+OTHERS = "others"
 UNKNOWN = 0xFFFFFFFF
 
 
@@ -108,7 +112,34 @@ def _event(asked: AuditRequest, version: int, gathered: Audit, progress: AuditPr
         for one in gathered.found.ordered() if one.kept
     )
     return AuditReady(asked.ticket, version, progress.rows, progress.total, progress.rate, progress.left, progress.done,
-                      gathered.figures(packing=progress.done), codes)
+                      brief(gathered.figures(packing=progress.done), whole=progress.done), codes)
+
+
+def brief(figures: Figures, *, whole: bool = False) -> Figures:
+    """Figures small enough to travel often: the largest groups, the rest of them as one; `whole`: every group, once."""
+    from sftui.audit import SourceFigure
+
+    def groups(all_of: tuple[GroupFigure, ...]) -> tuple[GroupFigure, ...]:
+        told = tuple([replace(one, rows=one.rows[:FIRST_ROWS]) for one in (all_of if whole else all_of[:MOST_TOLD])])
+        rest = all_of[len(told) :]
+        return (*told, replace(rest[0], name=OTHERS, count=sum(one.count for one in rest), rows=())) if rest else told
+
+    def counts(all_of: Mapping[str, int]) -> Mapping[str, int]:
+        if len(all_of) <= MOST_TOLD:
+            return all_of
+        told = dict(list(all_of.items())[:MOST_TOLD])
+        return {**told, OTHERS: told.get(OTHERS, 0) + sum(all_of.values()) - sum(told.values())}
+
+    def sources(all_of: tuple[SourceFigure, ...]) -> tuple[SourceFigure, ...]:
+        told, rest = all_of[:MOST_TOLD], all_of[MOST_TOLD:]
+        if not rest:
+            return told
+        return (*told, SourceFigure(f"{len(rest):,} more", *(sum(getattr(one, name) for one in rest) for name in ("rows", "tokens", "trained", "dropped"))))
+
+    return replace(
+        figures, drops=groups(figures.drops), stops=groups(figures.stops), signatures=groups(figures.signatures), branches=groups(figures.branches),
+        finding_sets=groups(figures.finding_sets), by_role=counts(figures.by_role), by_special=counts(figures.by_special), sources=sources(figures.sources),
+    )
 
 
 def _first(rows: tuple[int, ...]) -> int | None:

@@ -1,0 +1,80 @@
+"""What an audit may cost the one who presses keys meanwhile, in counts and bytes, never in time."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import pickle
+from dataclasses import replace
+
+import pytest
+
+from sftui import trainers
+from sftui.audit import Figures, GroupFigure, SourceFigure
+from sftui.recipe import changed
+from sftui.workspace import auditing
+from sftui.workspace.auditing import FIRST_ROWS, MOST_TOLD, OTHERS, Auditing, brief
+from sftui.workspace.events import AuditReady
+from sftui.workspace.options import OpenOptions
+from sftui.workspace.requests import AuditRequest
+from sftui.workspace.session import Session
+
+ROLES = ("system", "user", "assistant", "tool")
+ROWS = 400
+MOST_BYTES = 64 * 1024
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
+    """As many signatures as rows."""
+    path = tmp_path_factory.mktemp("audit") / "rows.jsonl"
+    turns = itertools.islice(itertools.product(ROLES, repeat=5), ROWS)
+    path.write_text("".join(json.dumps({"messages": [{"role": role, "content": f"Word {i}."} for role in roles]}) + "\n" for i, roles in enumerate(turns)))
+    recipe = changed(trainers.preset("hf-trainer"), "tokenizer.name", "builtin:chatml")
+    made = Session(OpenOptions((str(path),), recipe=recipe), recipe)
+    made.open()
+    made.load_tokenizer("provisional")
+    return made
+
+
+def test_one_row_at_most_between_two_looks_at_the_keys(session: Session) -> None:
+    """The worker asks after each step whether something more urgent waits."""
+    job, before = Auditing(), 0
+    for _ in job.run(session, AuditRequest(1), 1):
+        gathered = job._gathered
+        assert gathered is not None and gathered.rows - before <= 1
+        before = gathered.rows
+    assert before == ROWS
+
+
+def test_events_come_by_the_clock_not_by_the_row(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = [event for event in Auditing().run(session, AuditRequest(1), 1) if event is not None]
+    seconds = told[-2].rows / told[-2].rate if len(told) > 1 else 0.0
+    assert told[-1].done and len(told) <= 2 + seconds / auditing.REPORT_EVERY
+    monkeypatch.setattr(auditing, "REPORT_EVERY", 1e9)
+    assert len([event for event in Auditing().run(session, AuditRequest(1), 1) if event is not None]) == 1
+
+
+def test_an_event_stays_small_however_many_groups_there_are(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(auditing, "REPORT_EVERY", 0.0)
+    told = [event for event in Auditing().run(session, AuditRequest(1), 1) if event is not None]
+    assert len(told) == ROWS + 1 and all(len(pickle.dumps(event)) <= MOST_BYTES for event in told[:-1])
+    last, done = told[-2].figures, told[-1].figures
+    assert last is not None and done is not None
+    assert len(last.signatures) == MOST_TOLD + 1 and len(done.signatures) == ROWS
+    assert sum(one.count for one in last.signatures) == sum(one.count for one in done.signatures) == ROWS
+
+
+def test_what_is_left_out_is_counted(session: Session) -> None:
+    *_, done = Auditing().run(session, AuditRequest(1), 1)
+    assert isinstance(done, AuditReady) and done.figures is not None
+    many = tuple(GroupFigure(f"g{i}", 1000 - i, tuple(range(50))) for i in range(1000))
+    figures: Figures = replace(
+        done.figures, signatures=many, by_role={f"r{i}": 1 for i in range(5000)}, sources=tuple(SourceFigure(f"s{i}", 1, 2, 3, 4) for i in range(5000)),
+    )
+    small = brief(figures)
+    assert small.signatures[:MOST_TOLD] == tuple(replace(one, rows=one.rows[:FIRST_ROWS]) for one in many[:MOST_TOLD])
+    assert small.signatures[-1].name == OTHERS and sum(one.count for one in small.signatures) == sum(one.count for one in many)
+    assert len(small.by_role) == MOST_TOLD + 1 and sum(small.by_role.values()) == 5000
+    assert len(small.sources) == MOST_TOLD + 1 and small.sources[-1] == SourceFigure("4,800 more", 4800, 9600, 14400, 19200)
+    assert len(pickle.dumps(small)) <= MOST_BYTES
