@@ -10,7 +10,7 @@ from sftui.findings.checks import Checks
 from sftui.findings.context import Context
 from sftui.findings.look import Look, fix_of, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.roles import raw_messages
+from sftui.findings.roles import raw_messages, refused_roles
 from sftui.findings.tools import calls_of
 from sftui.model import Inspection, Message, Stage
 
@@ -82,7 +82,14 @@ def stale_content(look: Look) -> Iterator[Finding]:
 
 def _worse(look: Look) -> Severity | None:
     """An error where the template stops at it."""
-    return Severity.ERROR if look.inspection.stopped_at is Stage.RENDERED else None
+    return Severity.ERROR if _stopped_here(look) else None
+
+
+def _stopped_here(look: Look) -> bool:
+    """Whether the rendering stopped, and neither the roles nor a missing template are to blame."""
+    if look.inspection.stopped_at is not Stage.RENDERED or any(True for _ in refused_roles(look)):
+        return False
+    return look.context.template is not None or look.context.trainer == "llamafactory"  # which renders in its own code
 
 
 def no_plain_text(look: Look) -> bool:
@@ -97,7 +104,7 @@ def no_plain_text(look: Look) -> bool:
 def _parts(look: Look, number: int, content: Sequence[Any]) -> Iterator[Finding]:
     """A list of parts is meant for vision models; it is wrong where its Python text reaches the rendering."""
     rendered = look.inspection.rendered
-    if look.inspection.stopped_at is Stage.RENDERED and content:
+    if content and _stopped_here(look):
         yield look.finding(
             "CON002",
             f"message {number} has a list of parts as content, and the template fails on it",

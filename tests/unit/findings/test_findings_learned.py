@@ -60,3 +60,11 @@ def test_llamafactory_needs_no_chat_template() -> None:
     parts = chat(("user", [{"type": "text", "value": "hi"}]), ("assistant", "Hello."))
     found = {one.code for one in run(Case([parts], preset="llamafactory@0.9", facts={"chat_templates": {}}, template="")).findings}
     assert "CON002" in found and "TPL001" not in found
+
+
+def test_content_parts_are_not_blamed_for_what_roles_or_a_missing_template_stop() -> None:
+    parts = chat(("system", "Be kind."), ("user", [{"type": "text", "value": "hi"}]), ("assistant", "Hello."))
+    refused = {one.code for one in run(Case([parts], tokenizer="gemma")).findings}
+    assert "TPL002" in refused and "CON002" not in refused
+    missing = {one.code for one in run(Case([parts], facts={"chat_templates": {}}, template="")).findings}
+    assert "TPL001" in missing and "CON002" not in missing
