@@ -121,3 +121,23 @@ def test_a_tagged_template_is_shown_and_written(sftui, data: Path, tmp_path: Pat
 
 def test_without_tags_the_template_itself_is_printed(sftui, data: Path) -> None:
     assert "<|im_start|>" in sftui("template", data, "-t", "builtin:chatml").out
+
+
+def test_rows_marked_drop_in_the_inspector_are_left_out(sftui, dirty: Path, tmp_path: Path) -> None:
+    marks, out, log = tmp_path / "marks.jsonl", tmp_path / "out.jsonl", tmp_path / "log.jsonl"
+    marks.write_text('{"row": 0, "mark": "drop", "note": "dull"}\n{"row": 1, "mark": "keep", "note": ""}\n{"row": 2, "mark": null, "note": "hm"}\n')
+    done = sftui("repair", dirty, "--marks", marks, "-o", out, "--log", log)
+    assert done.code == 0 and "drop marked" in done.err and "4 of 5 rows written" in done.err
+    assert FINE.encode() not in out.read_bytes()
+    assert [(one["row"], one["dropped"]) for one in map(json.loads, log.read_text().splitlines())] == [(0, "marked")]
+    marks.write_text('{"row": 0, "mark": "dorp"}\n')
+    done = sftui("repair", dirty, "--marks", marks, "--dry-run")
+    assert done.code == 2 and "no review mark" in done.err
+
+
+def test_the_new_file_does_not_become_part_of_a_folder_of_data(sftui, dirty: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "shards"
+    folder.mkdir()
+    (folder / "a.jsonl").write_text(FINE + "\n")
+    done = sftui("repair", folder, "--apply", "trim", "-o", folder / "b.jsonl")
+    assert done.code == 2 and "never in place" in done.err
