@@ -122,7 +122,11 @@ def run_app(workspace: Workspace, settings: Settings, *, theme: str | None = Non
     mouse = mouse and settings.mouse
     app = SftuiApp(workspace, settings, theme=theme)
     app.mouse_on = mouse
-    app.run(mouse=mouse)
+    try:
+        app.run(mouse=mouse)
+    finally:
+        if not app.main.mark_commands.close():
+            sys.stderr.write("sftui: the last review marks could not be saved\n")
     workspace.close()
     for text in app.main.copy_commands.to_print:
         sys.stdout.write(visible(text, newline="\n") + "\n")

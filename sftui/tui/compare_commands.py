@@ -11,12 +11,15 @@ from sftui.recipe import Recipe, changed
 from sftui.tui.dialogs import Dialog, options
 from sftui.views import Line, Role, line, wrap
 from sftui.workspace import events as ev
+from sftui.workspace.history import Chosen
 
 if TYPE_CHECKING:
     from sftui.tui.main_screen import MainScreen
 
 VIEW = "compare"
 HINT = "a A/B · - differing · = other · + takes B"
+REPAIR_HINT = "a A/B · - differing · + applies it · Esc closes"
+REPAIR_NAMES = ("as it stands", "repaired")
 
 
 class CompareCommands:
@@ -26,6 +29,7 @@ class CompareCommands:
         self.screen = screen
         self.other: Recipe | None = None
         self.name = ""
+        self.repairs: tuple[str, ...] | None = None
         self.answer: ev.ComparisonReady | None = None
         self.count: ev.CountReady | None = None
         self.differing = False
@@ -49,7 +53,7 @@ class CompareCommands:
         elif self.other is None:
             self.pick()
         else:
-            self.start(self.other, self.name)
+            self.start(self.other, self.name, self.repairs)
 
     def pick(self) -> None:
         """A preset, the recipe as opened, a chat template, or a recipe file."""
@@ -104,10 +108,10 @@ class CompareCommands:
 
     # — the comparison —
 
-    def start(self, other: Recipe, name: str) -> None:
-        """Compare with `other` from here on, and count over the dataset in the background."""
+    def start(self, other: Recipe, name: str, repairs: tuple[str, ...] | None = None) -> None:
+        """Compare with `other` (with other repairs of the data) from here on, and count over the dataset in the background."""
         self.screen.findings_commands.previewed()
-        self.other, self.name = other, name
+        self.other, self.name, self.repairs = other, name, repairs
         self.answer = self.count = None
         self.on_b = False
         look = self.screen.look_commands
@@ -116,7 +120,7 @@ class CompareCommands:
             look.show_view()
         else:
             look.open(VIEW)
-        self._counting = self.screen.workspace.request_count(other)
+        self._counting = self.screen.workspace.request_count(other, repairs)
 
     def show(self, keep: bool) -> None:
         if self.other is None:
@@ -124,20 +128,39 @@ class CompareCommands:
         row = self.screen.status.row
         if self.answer is not None and (self.answer.comparison is None or self.answer.comparison.row != row):
             self.answer = None
-        self.screen.workspace.request_comparison(row, self.other)
-        self.screen.document.show(VIEW, self.lines, keep=keep, hint=HINT)
+        self._ask(row)
+        self._paint(keep)
+
+    def _ask(self, row: int) -> None:
+        assert self.other is not None
+        self.screen.workspace.request_comparison(row, self.other, self.repairs)
+
+    def _paint(self, keep: bool = True) -> None:
+        if self.screen.look_commands.open_view == VIEW:
+            self.screen.document.show(VIEW, self.lines, keep=keep, hint=HINT if self.repairs is None else REPAIR_HINT)
+
+    def _names(self) -> tuple[str, str]:
+        return (self.screen.workspace.recipe.preset, self.name) if self.repairs is None else REPAIR_NAMES
 
     def lines(self, width: int) -> tuple[Line, ...]:
         """The row under both, then the count."""
         from sftui.views import count_lines
 
-        names = (self.screen.workspace.recipe.preset, self.name)
+        names = self._names()
         answer = self.answer
         if answer is None:
             return (line(("comparing …", Role.DIM)),)
         if answer.problem is not None:
             return wrap(line((f"✗ {answer.problem.sentence()}", Role.ERROR)), width)
-        return (*self._counted(width, names, count_lines), (), *self._row(answer, names, width))
+        return (*self._counted(width, names, count_lines), (), *self._repaired(answer, width), *self._row(answer, names, width))
+
+    def _repaired(self, answer: ev.ComparisonReady, width: int) -> tuple[Line, ...]:
+        """What the repairs that are compared with change in the row."""
+        from sftui.views.repairs import repaired_row_lines
+
+        if self.repairs is None or answer.other is None:
+            return ()
+        return (*repaired_row_lines(answer.other.row, answer.diff, width), ())
 
     def _row(self, answer: ev.ComparisonReady, names: tuple[str, str], width: int) -> tuple[Line, ...]:
         """The row's own lines, kept while the count below it grows."""
@@ -159,24 +182,28 @@ class CompareCommands:
             told = "over the dataset: counting …" if count is None or count.problem is None else f"✗ {count.problem.sentence()}"
             return list(wrap(line((told, Role.DIM)), width))
         found = list(count_lines(count.count, names, width))
+        if count.repaired is not None and self.repairs is not None:
+            from sftui.views.repairs import repair_count_lines
+
+            found = [*repair_count_lines(count.repaired, count.total, count.done, width), *found]
         if not count.done:
             of = f" of {count.total:,}" if count.total is not None else ""
             found.append(line((f"so far: {count.count.rows:,}{of} rows, Esc stops", Role.DIM)))
         return found
 
     def on_compared(self, event: ev.ComparisonReady) -> None:
-        if event.recipe != self.other:
+        if event.recipe != self.other or event.repairs != self.repairs:
             return
         self.answer = event
-        if self.screen.look_commands.open_view == VIEW:
-            self.screen.document.show(VIEW, self.lines, keep=True, hint=HINT)
+        self._paint()
         if self.on_b:
             self._show_b()
 
     def on_count(self, event: ev.CountReady) -> None:
         self.count = event
-        if self.screen.look_commands.open_view == VIEW:
-            self.screen.document.show(VIEW, self.lines, keep=True, hint=HINT)
+        if event.done and "deduplicate" in (self.repairs or ()):  # only now it is known whether the row stood before
+            self._ask(self.screen.status.row)
+        self._paint()
 
     def closed(self) -> None:
         """The view was closed: nothing is counted any more."""
@@ -187,8 +214,7 @@ class CompareCommands:
     def hide_equal(self) -> None:
         """Only the bands in which something differs, or all again."""
         self.differing = not self.differing
-        if self.screen.look_commands.open_view == VIEW:
-            self.screen.document.show(VIEW, self.lines, keep=True, hint=HINT)
+        self._paint()
         self.screen.say("only bands that differ" if self.differing else "every band", Role.DIM)
 
     # — A/B —
@@ -205,7 +231,7 @@ class CompareCommands:
         self.on_b = not self.on_b
         if self.on_b:
             if self.answer is None or self.answer.comparison is None or self.answer.comparison.row != screen.status.row:
-                screen.workspace.request_comparison(screen.status.row, self.other)
+                self._ask(screen.status.row)
                 screen.say(f"B: {self.name} …", Role.DIM)
             else:
                 self._show_b()
@@ -237,8 +263,15 @@ class CompareCommands:
         if self.other is None:
             screen.say("nothing is compared: C picks a second recipe", Role.DIM)
             return
-        if screen.workspace.set_recipe(self.other):
-            screen.say(f"{self.name} is in force now; u takes it back")
+        repairs = screen.workspace.repairs if self.repairs is None else self.repairs
+        if screen.workspace.choose(Chosen(self.other, repairs)):
+            if self.repairs is None:
+                screen.say(f"{self.name} is in force now; u takes it back")
+                return
+            if screen.look_commands.open_view == VIEW:
+                screen.look_commands.close_view()
+            self.other = self.repairs = None  # there is nothing left to compare with
+            screen.repair_commands.tell(self.name)
         else:
             screen.say("that is the recipe in force already", Role.DIM)
 

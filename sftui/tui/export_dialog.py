@@ -43,11 +43,25 @@ class ExportDialog:
 
     def open(self) -> None:
         screen = self.screen
-        found = targets(screen.workspace.recipe.preset)
+        found = (*self._own(), *targets(screen.workspace.recipe.preset))
         dialog = Dialog("export", options(found), screen.keymap, screen.look, picking=True)
         screen.app.push_screen(dialog, lambda number: None if number is None else self._where(found[number][0]))
 
+    def _own(self) -> list[tuple[str, str]]:
+        """What only this session has: the data as repaired, and the review marks."""
+        repairs, marks = self.screen.workspace.repairs, self.screen.mark_commands.marks
+        dropped = len(marks.rows_with("drop"))
+        told = [*repairs, *([f"without {dropped:,} marked drop"] if dropped else [])]
+        data = [("data", f"a new file with the rows as repaired ({', '.join(told)}), and a log")] if told else []
+        return [*data, *([("marks", f"the review marks as lines of JSON: {marks.words()}")] if marks else [])]
+
     def _where(self, target: str) -> None:
+        if target == "data":
+            self.screen.data_export.open()
+            return
+        if target == "marks":
+            self.screen.mark_commands.export()
+            return
         self.screen.prompt.ask(f"folder for the {target}", lambda text: self._plan(target, text.strip() or "."), value="sftui-export")
 
     def _plan(self, target: str, folder: str) -> str | None:
@@ -73,7 +87,7 @@ class ExportDialog:
         else:
             screen.say("nothing was written", Role.DIM)
         if plan.converted is not None:
-            screen.compare_commands.other, screen.compare_commands.name = plan.converted, f"as {target}"
+            screen.compare_commands.other, screen.compare_commands.name, screen.compare_commands.repairs = plan.converted, f"as {target}", None
             screen.say(f"{screen.said} · C compares the labels here with those of {target}", screen.said_role)
 
     def _write(self, plan: ExportPlan) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from sftui.text import clip, visible
 from sftui.tui.dialogs import Dialog, options
+from sftui.tui.mark_commands import ORDERS as MARKS
 from sftui.views import Line, Role, line, wrap
 from sftui.workspace import events as ev
-from sftui.workspace.requests import GROUPS, by_group
+from sftui.workspace.requests import GROUPS, REPAIRED, by_group
 
 if TYPE_CHECKING:
     from sftui.audit.figures import GroupFigure
@@ -103,7 +104,15 @@ class FiguresCommands:
 
     # — lines —
 
+    def repaint(self) -> None:
+        """Something beside the audit that the figures tell is another one now."""
+        self._paint()
+
     def lines(self, width: int) -> tuple[Line, ...]:
+        """What was done in this session, then what the audit found."""
+        return (*self.screen.mark_commands.lines(width), *self.screen.repair_commands.lines(width), *self._audited(width))
+
+    def _audited(self, width: int) -> tuple[Line, ...]:
         answer = self.answer
         if answer is None:
             told = "auditing …" if self.running else "no figures of this recipe: X audits"
@@ -139,16 +148,19 @@ class FiguresCommands:
         """Which rows the list shows, and in which order: by what the audit knows so far."""
         screen = self.screen
         answer = self.answer
-        if answer is None:
-            if not self.running:
-                self._start()
+        own = [*screen.mark_commands.orders(), *screen.repair_commands.orders()]
+        if answer is None and not self.running:
+            self._start()
+        if answer is None and not own:
             screen.say("auditing first: F offers its findings and lengths as they come", Role.DIM)
             return
-        entries = list(ORDERS) + [(one.code, f"{one.count:,} × {one.sentence}") for one in answer.codes if one.first is not None]
+        entries = [ORDERS[0], *own]
+        if answer is not None:
+            entries += [*ORDERS[1:], *((one.code, f"{one.count:,} × {one.sentence}") for one in answer.codes if one.first is not None)]
         asked = [by for by, _ in entries]
         title = "which rows"
         for kind, field in GROUPS.items():
-            groups: tuple[GroupFigure, ...] = getattr(answer.figures, field, ())
+            groups: tuple[GroupFigure, ...] = getattr(answer.figures, field, ()) if answer is not None else ()
             entries += [(kind, f"{one.count:,} × {one.name}") for one in groups[:MOST_GROUPS]]
             asked += [by_group(kind, one.name) for one in groups[:MOST_GROUPS]]
             title += f" · the {MOST_GROUPS} largest of {len(groups):,} {kind} groups" if len(groups) > MOST_GROUPS else ""
@@ -161,7 +173,18 @@ class FiguresCommands:
             self.screen.set_status(order="")
             self.screen.say("every row, as it stands in the data", Role.DIM)
             return
-        self.screen.workspace.request_order(by)
+        if by in MARKS:
+            self.screen.mark_commands.order(by)
+        else:
+            self.screen.workspace.request_order(by)
+
+    def list_rows(self, by: str, rows: Sequence[int]) -> None:
+        """The list shows these rows, and the first of them is opened."""
+        screen = self.screen
+        screen.rows.set_order(rows)
+        screen.set_status(order=clip(visible(by), WIDEST_ORDER))
+        screen.row_commands.go(rows[0])
+        screen.say(f"{clip(visible(by), WIDEST_TOLD)}: {len(rows):,} row{'s' if len(rows) != 1 else ''} · ] [ go through them, F all rows")
 
     def on_order(self, event: ev.OrderReady) -> None:
         """The list shows these rows; the first of them is opened."""
@@ -172,11 +195,10 @@ class FiguresCommands:
         elif not event.total:
             screen.say(f"no row: {by}", Role.DIM)
         else:
-            screen.rows.set_order(event.rows)
-            screen.set_status(order=clip(visible(event.by), WIDEST_ORDER))
-            screen.row_commands.go(event.rows[0])
+            self.list_rows(event.by, event.rows)
             more = f", the first {len(event.rows):,} listed" if event.total > len(event.rows) else ""
-            so_far = "" if self.answer is not None and self.answer.done else " so far"
+            source = self.screen.repair_commands.counted if event.by in REPAIRED else self.answer
+            so_far = "" if source is not None and source.done else " so far"
             screen.say(f"{by}: {event.total:,} rows{so_far}{more} · ] [ go through them, F all rows")
 
 

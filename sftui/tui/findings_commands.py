@@ -154,6 +154,18 @@ class FindingsCommands:
         return recipe
 
     def preview(self) -> None:
+        """What a cure of the finding changes, in the row and over the dataset."""
+        self.screen.repair_commands.cure(self._marked(), "what it changes", self._preview_fix, self._preview_repair)
+
+    def apply(self) -> None:
+        """Put a cure of the finding in force."""
+        self.screen.repair_commands.cure(self._marked(), "apply", self._apply_fix, self.screen.repair_commands.apply)
+
+    def _preview_repair(self, name: str) -> None:
+        self.screen.repair_commands.preview(name)
+        self._previewing = True
+
+    def _preview_fix(self) -> None:
         """The row as it is and with the fix, aligned, and what changes over the dataset."""
         finding = self.screen.findings.finding
         recipe = self._fixed()
@@ -167,7 +179,7 @@ class FindingsCommands:
         was, self._previewing = self._previewing, False
         return was
 
-    def apply(self) -> None:
+    def _apply_fix(self) -> None:
         """Put the fix into the recipe; the row, the list and the findings answer again.
 
         A template that needs generation tags is made first, and written where the user says.

@@ -112,7 +112,9 @@ class FindingsPane(LineView):
         finding = self.finding
         if finding is None:
             return line((" nothing found here; n goes to the next row with findings", Role.DIM))
-        fixable = finding.fix is not None and bool(finding.fix.changes)
+        from sftui.repairs import fixes_for
+
+        fixable = (finding.fix is not None and bool(finding.fix.changes)) or bool(fixes_for(finding.code).repairs)
         keys = (("Enter", "its tokens"), *((("d", "what it changes"), ("a", "apply the fix")) if fixable else ()), ("?", "why"), ("i", "waive"), ("n", "next row"))
         parts: list[tuple[str, Role]] = [(" ", Role.PLAIN)]
         for key, word in keys:

@@ -181,7 +181,7 @@ class LookCommands:
 
     def close(self) -> None:
         """What Esc closes, innermost first: a search, a message, a pane; else back to the tokens."""
-        if self.screen.search_commands.cancel():
+        if self.screen.search_commands.cancel() or self.screen.data_export.cancel():
             return
         if self.open_view is not None and self.screen.context != RECIPE:
             self.close_view()

@@ -21,6 +21,7 @@ from sftui.tui.batch_commands import BatchCommands
 from sftui.tui.commands import DOCUMENT, FINDINGS, LIST, RECIPE, TOKENS
 from sftui.tui.compare_commands import CompareCommands
 from sftui.tui.copy_commands import CopyCommands
+from sftui.tui.data_export import DataExport
 from sftui.tui.document_pane import DocumentPane
 from sftui.tui.figures_commands import FiguresCommands
 from sftui.tui.findings_commands import FindingsCommands
@@ -28,10 +29,12 @@ from sftui.tui.findings_pane import FindingsPane
 from sftui.tui.keys import Keymap, KeyReader
 from sftui.tui.line_view import LineView
 from sftui.tui.look_commands import LookCommands
+from sftui.tui.mark_commands import MarkCommands, MarksFailed
 from sftui.tui.own_commands import OwnCommands
 from sftui.tui.prompt import Prompt
 from sftui.tui.recipe_commands import RecipeCommands
 from sftui.tui.recipe_pane import RecipePane
+from sftui.tui.repair_commands import RepairCommands
 from sftui.tui.row_commands import RowCommands
 from sftui.tui.row_list import RowList
 from sftui.tui.search_commands import SearchCommands
@@ -110,13 +113,26 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.batch_commands = BatchCommands(self)
         self.figures_commands = FiguresCommands(self)
         self.recipe_commands = RecipeCommands(self)
+        self.repair_commands = RepairCommands(self)
+        self.data_export = DataExport(self)
+        self.mark_commands = MarkCommands(self)
         self.copy_commands = CopyCommands(self)
         self.own_commands = OwnCommands(self)
-        self.handlers: dict[str, Callable[[int | None], None]] = {
-            **self.row_commands.handlers(), **self.search_commands.handlers(), **self.look_commands.handlers(),
-            **self.findings_commands.handlers(), **self.compare_commands.handlers(), **self.batch_commands.handlers(),
-            **self.figures_commands.handlers(),
-            **self.recipe_commands.handlers(), **self.copy_commands.handlers(), **self.own_commands.handlers(),
+        self.handlers: dict[str, Callable[[int | None], None]] = {}
+        for part in (
+            self.row_commands, self.search_commands, self.look_commands, self.findings_commands, self.compare_commands, self.batch_commands,
+            self.figures_commands, self.repair_commands, self.mark_commands, self.recipe_commands, self.copy_commands, self.own_commands,
+        ):
+            self.handlers |= part.handlers()
+
+        self.hearing: dict[type, Callable[..., None]] = {
+            ev.RecipeChanged: lambda event: self.recipe_commands.on_changed(),
+            ev.BatchReady: self.batch_commands.on_answer, ev.PacksReady: self.batch_commands.on_answer,
+            ev.SearchFound: self.search_commands.on_found, ev.AuditReady: self.figures_commands.on_audit,
+            ev.TagsReady: self.findings_commands.on_tags, ev.OrderReady: self.figures_commands.on_order,
+            ev.FindingsReady: self.findings_commands.on_findings, ev.ComparisonReady: self.compare_commands.on_compared,
+            ev.CountReady: self.compare_commands.on_count, ev.RepairsCounted: self.repair_commands.on_counted,
+            ev.RepairsWritten: self.data_export.on_written,
         }
 
     def compose(self) -> ComposeResult:
@@ -138,6 +154,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     def on_mount(self) -> None:
         self.workspace.listen(self.heard)
+        self.call_after_refresh(self.mark_commands.load)
 
     def heard(self, event: ev.Event) -> None:
         """Called on the workspace's thread; `post_message` is safe from any thread."""
@@ -164,13 +181,19 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.work.set_class(beside, "-beside")
         self.work.set_class(not beside and height >= TALL, "-below")
         self.recipe.display = recipe_open
-        self.rows.styles.width = self.rows.digits + (39 if wide else 21) if not narrow else "1fr"
+        self.rows.styles.width = self.rows.digits + self.rows.signs + (39 if wide else 21) if not narrow else "1fr"
         self.rows.display = self.list_wanted and (not recipe_open or (wide and width >= 160))
         self.document.display = document_open and self.look_commands.open_view != FINDINGS
         self.findings.display = document_open and self.look_commands.open_view == FINDINGS
         self.tokens.display = not document_open or beside or height >= TALL
         self.hold_keys(self.context)
         self.update_bars()
+
+    def set_signs(self) -> None:
+        """Room in the row list for what is marked and repaired, once there is any."""
+        self.rows.signs = 2 if self.workspace.repairs or self.mark_commands.marks else 0
+        self.rows.repaint()
+        self.set_panes()
 
     # — who holds the keys —
 
@@ -227,30 +250,17 @@ class MainScreen(Screen[None], inherit_bindings=False):
         event = message.event
         if not self.workspace.is_current(event):
             return
-        if isinstance(event, ev.RowReady | ev.CountChanged | ev.SourceOpened | ev.TokenizerChanged | ev.SummariesReady):
-            self.row_commands.on_event(event)
-        elif isinstance(event, ev.RecipeChanged):
-            self.recipe_commands.on_changed()
-        elif isinstance(event, ev.BatchReady | ev.PacksReady):
-            self.batch_commands.on_answer(event)
-        elif isinstance(event, ev.SearchFound):
-            self.search_commands.on_found(event)
-        elif isinstance(event, ev.AuditReady):
-            self.figures_commands.on_audit(event)
-        elif isinstance(event, ev.TagsReady):
-            self.findings_commands.on_tags(event)
-        elif isinstance(event, ev.OrderReady):
-            self.figures_commands.on_order(event)
-        elif isinstance(event, ev.FindingsReady):
-            self.findings_commands.on_findings(event)
-        elif isinstance(event, ev.ComparisonReady):
-            self.compare_commands.on_compared(event)
-        elif isinstance(event, ev.CountReady):
-            self.compare_commands.on_count(event)
-        elif isinstance(event, ev.WorkerFailed):
+        if isinstance(event, ev.WorkerFailed):
             self.tokens.fail(event.problem)
             self.figures_commands.failed()
+            self.data_export.failed()
             self.say(event.problem.sentence(), Role.ERROR)
+        else:
+            hear: Callable[..., None] = self.hearing.get(type(event), self.row_commands.on_event)
+            hear(event)
+
+    def on_marks_failed(self, message: MarksFailed) -> None:
+        self.say(message.told, Role.ERROR)
 
     def on_row_list_wanted(self, message: RowList.Wanted) -> None:
         self.workspace.request_summaries(*message.window, message.rows)

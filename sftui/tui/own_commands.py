@@ -65,5 +65,6 @@ class OwnCommands:
         self.screen.say("the mouse is sftui's" if on else "the mouse is the terminal's: select and copy as usual")
 
     def interrupt(self) -> None:
-        if not self.screen.search_commands.cancel() and not self.screen.figures_commands.cancel():
+        screen = self.screen
+        if not (screen.search_commands.cancel() or screen.data_export.cancel() or screen.figures_commands.cancel()):
             self.app.exit()

@@ -109,7 +109,7 @@ class RecipeCommands:
         self._replay(self.screen.workspace.redo, times, "redo")
 
     def _replay(self, step: Callable[[], bool], times: int, word: str) -> None:
-        before = self.screen.workspace.recipe
+        before, repairs = self.screen.workspace.recipe, self.screen.workspace.repairs
         done = 0
         while done < min(times, 1000) and step():
             done += 1
@@ -122,6 +122,8 @@ class RecipeCommands:
         told = [f"{c.path} {value_text(c.before)} → {value_text(c.after)}" for c in diff(before, now)]
         if before.waivers != now.waivers:
             told.append(f"waivers {len(before.waivers)} → {len(now.waivers)}")
+        after = self.screen.workspace.repairs
+        told += [f"{one} is no longer applied" for one in repairs if one not in after] + [f"{one} is applied" for one in after if one not in repairs]
         self.screen.say(f"{word}: {', '.join(told)}")
 
     def on_changed(self) -> None:
@@ -133,6 +135,7 @@ class RecipeCommands:
         screen.set_status(rule=f"{recipe.preset} {recipe.mask.rule}")
         screen.batch_commands.on_recipe()
         screen.figures_commands.on_recipe()
+        screen.repair_commands.on_changed()
         if screen.context == RECIPE:
             screen.update_detail()
 

@@ -64,6 +64,7 @@ class RowCommands:
             return
         if row != screen.status.row:
             screen.set_status(row=row, trained=None, total=None, stopped="")
+            screen.mark_commands.show()
             screen.rows.set_current(row, screen.rows.active)
         ticket = screen.workspace.request_row(row)
         screen.set_timer(PATIENCE, lambda: self._still_waiting(row, ticket))
@@ -135,6 +136,7 @@ class RowCommands:
         row = inspection.row.index
         if row != screen.status.row:
             screen.set_status(row=row)
+            screen.mark_commands.show()
             screen.rows.set_current(row, screen.rows.active)
         hits, cursor = screen.tokens.state.hits, None
         if self.hits_to_show is not None:
@@ -166,13 +168,21 @@ class RowCommands:
         table = screen.tokens.table
         stopped = ""
         if inspection.dropped is not None:
-            stopped = "✗ dropped"
+            stopped = "✗ dropped" if inspection.row.left_out is None else "✗ left out"
         elif inspection.stopped_at is not None:
             stopped = f"✗ stopped at {inspection.stopped_at.value}"
         total = len(inspection.example.input_ids) if inspection.example is not None else len(table) if table else None
         screen.set_status(
             rule=f"{mark}{recipe.preset} {recipe.mask.rule}", trained=inspection.trained, total=total, stopped=stopped,
+            repaired=self._repaired(inspection),
         )
+
+    def _repaired(self, inspection: Inspection) -> str:
+        """That the row is not as the file has it, or that other rows are not."""
+        row, count = inspection.row, len(self.screen.workspace.repairs)
+        if row.left_out is not None or row.repairs:
+            return "*left out" if row.left_out is not None else "*repaired"
+        return f"*{count} repair{'s' if count > 1 else ''}" if count else ""
 
 
 MOVES = {

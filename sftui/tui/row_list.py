@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from textual.message import Message
 
@@ -37,6 +37,8 @@ class RowList(LineView):
         self._places: dict[int, int] = {}
         self.current = 0
         self.active = False
+        self.signs = 0
+        self.glyph: Callable[[int], str] = lambda row: ""
         self.summaries: dict[int, RowSummary] = {}
         self._asked = (0, 0)
 
@@ -118,7 +120,8 @@ class RowList(LineView):
         row = self.row_at(line)
         here = row == self.current
         summary = self.summaries.get(row) or RowSummary(row, "…")
-        cells = row_line(summary, self.size.width, current=here, digits=self.digits)
+        gutter = f"{self.glyph(row) or ' '}{'*' if summary.repaired else ' '}" if self.signs else ""
+        cells = row_line(summary, self.size.width, current=here, digits=self.digits, gutter=gutter)
         over = Over.CURSOR if here and self.active else Over.NONE
         return tuple(run._replace(over=over, role=QUIET.get(run.role, run.role)) for run in cells)
 

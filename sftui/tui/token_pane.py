@@ -47,6 +47,7 @@ class TokenPane(LineView):
         self.bands: Layout = lay_out(None, Zoom.COLUMNS, False, 80)
         self.shift_kind = "internal"
         self.heading: tuple[Line, ...] = ()
+        self.note: Line = ()
         self.waiting_for: int | None = None
         self.failure: Problem | None = None
 
@@ -63,6 +64,13 @@ class TokenPane(LineView):
         self.state = replace(self.state, cursor=cursor, top=self.state.top if same else 0, hits=hits)
         self.resized()
         self.repaint()
+
+    def set_note(self, note: Line) -> None:
+        """What the user wrote about the row, over everything else."""
+        if note != self.note:
+            self.note = note
+            self.resized()
+            self.repaint()
 
     def wait(self, row: int) -> None:
         """Another row was asked for and is not here yet."""
@@ -88,7 +96,7 @@ class TokenPane(LineView):
         width = max(self.size.width, 8)
         if self.table is None and self.inspection.stopped_at is None:
             return wrap(line(("the tokenizer is loading; tokens come as soon as it is there", Role.WARNING)), width)
-        lines = notice_lines(self.inspection, width)
+        lines = (*(wrap(self.note, width)[:2] if self.note else ()), *notice_lines(self.inspection, width))
         if self.state.shift and self.table is not None:
             lines += shift_lines(self.shift_kind, width)
         room = max(1, self.size.height // 3)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sftui.text import clip, visible
+from sftui.text import visible
 from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, wrap
 
 if TYPE_CHECKING:
@@ -36,7 +36,19 @@ def finding_block(finding: Finding, width: int, *, marked: bool = False, active:
         if place:
             lines += wrap(line((f"{INDENT}{place}", Role.DIM)), width, INDENT)
         lines += _fix(finding, width, trainer)
+        lines += _repairs(finding.code, width)
     return tuple(lines)
+
+
+def _repairs(code: str, width: int) -> list[Line]:
+    """What can be done to the data instead."""
+    from sftui.repairs import DROP, TITLES, fixes_for
+
+    lines: list[Line] = []
+    for number, name in enumerate(fixes_for(code).repairs):
+        told = TITLES[name] if name == DROP else f"{name}: {TITLES[name]}"
+        lines += wrap(line((f"{INDENT}{'data ' if number == 0 else '     '}", Role.KEY), (told, Role.PLAIN)), width, INDENT + "     ")
+    return lines
 
 
 def _fix(finding: Finding, width: int, trainer: str) -> list[Line]:
@@ -71,8 +83,3 @@ def finding_counts(findings: Sequence[Finding]) -> str:
     """`✗2 !1 i3`; empty where nothing was found."""
     counts = [(glyph, sum(one.severity.value == name for one in findings)) for name, glyph in GLYPHS.items()]
     return " ".join(f"{glyph}{count}" for glyph, count in counts if count)
-
-
-def finding_sentence(finding: Finding, width: int) -> str:
-    """A finding in one line."""
-    return clip(f"{GLYPHS[finding.severity.value]} {finding.code} {visible(finding.sentence)}", width)

@@ -34,7 +34,9 @@ from sftui.model import (
 from sftui.recipe import Recipe, changed, diff
 from sftui.workspace import OpenOptions, SearchQuery
 from sftui.workspace import events as ev
-from sftui.workspace.requests import GROUPS
+from sftui.workspace.history import Chosen
+from sftui.workspace.requests import GROUPS, REPAIRED
+from sftui.workspace.second import row_diff
 
 PROMPT = "<start_of_turn>user\n{question}<end_of_turn>\n<start_of_turn>model\n"
 DATA = [
@@ -56,8 +58,15 @@ def words(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-def inspection(index: int, recipe: Recipe, data: list[tuple[str, str]] = DATA, provisional: bool = False) -> Inspection:
+def inspection(
+    index: int, recipe: Recipe, data: list[tuple[str, str]] = DATA, provisional: bool = False, repairs: tuple[str, ...] = (),
+) -> Inspection:
+    """Row `index`; any repair but one that drops says `mended` in every third row, `drop CODE` leaves those out."""
     question, answer = data[index % len(data)]
+    hit = index % 3 == 1
+    mended = hit and any(not one.startswith("drop ") for one in repairs)
+    left_out = next((f"it has the finding {one[5:]}" for one in repairs if hit and one.startswith("drop ")), None)
+    answer = f"{answer} mended" if mended else answer
     messages = (
         Message({"role": "user", "content": question}, "messages[0]"),
         Message({"role": "assistant", "content": answer}, "messages[1]"),
@@ -65,7 +74,10 @@ def inspection(index: int, recipe: Recipe, data: list[tuple[str, str]] = DATA, p
     prompt = PROMPT.format(question=question)
     text = prompt + answer + "<end_of_turn>\n"
     cut = words(text)
-    row = Row(index, {"messages": [dict(m.data) for m in messages]}, f'{{"messages": "{question}"}}', f"line {index + 1}", len(text))
+    row = Row(
+        index, {"messages": [dict(m.data) for m in messages]}, f'{{"messages": "{question}"}}', f"line {index + 1}", len(text),
+        repairs=("messages[1].content: now says 'mended'",) if mended else (), left_out=left_out,
+    )
     parts, owners, reasons, labels, ids = [], [], [], [], []
     completion = recipe.mask.rule == "completion"
     for start, end in cut:
@@ -99,8 +111,8 @@ def inspection(index: int, recipe: Recipe, data: list[tuple[str, str]] = DATA, p
     )
     return Inspection(
         row, Conversation(Kind.CHAT, "messages", messages), Rendered(text, spans, prompt), tokens,
-        Labels(tuple(labels), tuple(reasons), ((0, kept),)),
-        Example(tuple(ids[:kept]), tuple(labels[:kept]), (1,) * kept), boundary=Boundary(n_prompt, n_prompt), provisional=provisional,
+        Labels(tuple(labels), tuple(reasons), ((0, kept),), None if left_out is None else f"a repair leaves the row out, because {left_out}"),
+        None if left_out is not None else Example(tuple(ids[:kept]), tuple(labels[:kept]), (1,) * kept), boundary=Boundary(n_prompt, n_prompt), provisional=provisional,
     )
 
 
@@ -110,6 +122,8 @@ class FakeWorkspace:
     def __init__(self, rows: int = 41, recipe: Recipe | None = None, data: list[tuple[str, str]] = DATA) -> None:
         self.options = OpenOptions(("train.jsonl",), recipe=recipe or Recipe())
         self.recipe = self.base_recipe = self.options.full_recipe()
+        self.repairs: tuple[str, ...] = ()
+        self.written: tuple[tuple[str, ...], ev.RepairsWritten] | None = None
         self.rows, self.data = rows, data
         self.source: ev.SourceOpened | None = None
         self.count: ev.CountChanged | None = None
@@ -120,8 +134,8 @@ class FakeWorkspace:
         self.held: list[ev.Event] = []
         self.tickets = itertools.count(1)
         self.latest: dict[type, int] = {}
-        self.past: list[Recipe] = []
-        self.future: list[Recipe] = []
+        self.past: list[Chosen] = []
+        self.future: list[Chosen] = []
         self.callback: Callable[[ev.Event], None] | None = None
         self.closed = False
         self.asked: list[tuple[str, Any]] = []
@@ -167,7 +181,7 @@ class FakeWorkspace:
         return ticket is None or self.latest.get(type(event)) == ticket
 
     def make(self, index: int) -> Inspection:
-        return inspection(index, self.recipe, self.data, self.provisional)
+        return inspection(index, self.recipe, self.data, self.provisional, self.repairs)
 
     def request_row(self, index: int) -> int:
         ticket = self.ticket(ev.RowReady)
@@ -184,7 +198,10 @@ class FakeWorkspace:
         made = self.make(index)
         assert made.tokens is not None and made.labels is not None
         kept = made.labels.kept[0][1]
-        return ev.RowSummary(index, self.data[index % len(self.data)][0], len(made.tokens), made.trained, len(made.tokens) - kept)
+        repaired = bool(made.row.repairs) or made.row.left_out is not None
+        return ev.RowSummary(
+            index, self.data[index % len(self.data)][0], len(made.tokens), made.trained, len(made.tokens) - kept, made.dropped, repaired=repaired,
+        )
 
     def request_summaries(self, start: int, stop: int, rows: tuple[int, ...] = ()) -> int:
         ticket = self.ticket(ev.SummariesReady)
@@ -216,6 +233,8 @@ class FakeWorkspace:
         ticket = self.ticket(ev.OrderReady)
         self.asked.append(("order", by))
         rows = sorted(range(self.rows), key=lambda i: -len(self.make(i).tokens or ())) if by == "longest" else range(1, self.rows, 3) if by == "CON008" else []
+        if by in REPAIRED:
+            rows = self.counted(self.repairs)[by]
         kind, _, name = by.partition(": ")
         if kind in GROUPS:
             rows = next((one.rows for one in getattr(self.figures(self.rows), GROUPS[kind]) if one.name == name), ())
@@ -258,7 +277,7 @@ class FakeWorkspace:
     def findings(self, index: int) -> tuple[Finding, ...]:
         """Every third row has an error; all have a warning while everything is trained."""
         found = []
-        if index % 3 == 1:
+        if index % 3 == 1 and not self.repairs:
             found.append(Finding("CON008", Severity.ERROR, "message 1 holds a control character U+001B at character 0", index, 1, (6, 9), evidence="␛[31mRED"))
         if self.recipe.mask.rule == "generation_tag" and not self.recipe.render.template.startswith("file:"):
             found.append(Finding("GEN001", Severity.ERROR, "the chat template has no generation tags", index, fix=Fix("add generation tags", template="generation_tags")))
@@ -312,20 +331,48 @@ class FakeWorkspace:
         self.send(ev.TagsReady(ticket, self.version, "gemma", "{% generation %}x{% endgeneration %}", "--- a\n+++ b\n-x\n+{% generation %}x{% endgeneration %}\n", 41))
         return ticket
 
-    def request_comparison(self, index: int, recipe: Recipe) -> int:
+    def request_comparison(self, index: int, recipe: Recipe, repairs: tuple[str, ...] | None = None) -> int:
         ticket = self.ticket(ev.ComparisonReady)
         self.asked.append(("comparison", index))
-        made = [self.make(index), inspection(index, recipe, self.data)]
-        self.send(ev.ComparisonReady(ticket, self.version, recipe, compare_row(made), made[1]))
+        made = [self.make(index), inspection(index, recipe, self.data, False, self.repairs if repairs is None else repairs)]
+        diff = "" if repairs is None else row_diff(made[0].row, made[1].row)
+        self.send(ev.ComparisonReady(ticket, self.version, recipe, compare_row(made), made[1], repairs=repairs, diff=diff))
         return ticket
 
-    def request_count(self, recipe: Recipe) -> int:
+    def request_count(self, recipe: Recipe, repairs: tuple[str, ...] | None = None) -> int:
         ticket = self.ticket(ev.CountReady)
         self.asked.append(("count", recipe))
         counted = ComparisonCount()
         for index in range(self.rows):
-            counted = counted.plus(compare_row([self.make(index), inspection(index, recipe, self.data)]))
-        self.send(ev.CountReady(ticket, self.version, counted, self.rows, True))
+            other = inspection(index, recipe, self.data, False, self.repairs if repairs is None else repairs)
+            counted = counted.plus(compare_row([self.make(index), other]))
+        self.send(ev.CountReady(ticket, self.version, counted, self.rows, True, repaired=None if repairs is None else self.repair_count(repairs)))
+        return ticket
+
+    def counted(self, repairs: tuple[str, ...]) -> dict[str, list[int]]:
+        made = [inspection(index, self.recipe, self.data, False, repairs).row for index in range(self.rows)]
+        return {"repaired": [row.index for row in made if row.repairs and row.left_out is None], "left out": [row.index for row in made if row.left_out]}
+
+    def repair_count(self, repairs: tuple[str, ...]) -> ev.RepairCount:
+        rows = self.counted(repairs)
+        hit = len(rows["repaired"]) or len(rows["left out"])
+        return ev.RepairCount(self.rows, len(rows["repaired"]), len(rows["left out"]), tuple((name, hit) for name in repairs))
+
+    def request_repairs(self) -> int:
+        ticket = self.ticket(ev.RepairsCounted)
+        self.asked.append(("repairs", self.repairs))
+        self.last["repairs"] = (ticket, None)
+        self.send(ev.RepairsCounted(ticket, self.version, self.repair_count(self.repairs), self.rows, True))
+        return ticket
+
+    def request_write(self, target: str, log: str, marked: tuple[int, ...] = ()) -> int:
+        ticket = self.ticket(ev.RepairsWritten)
+        self.asked.append(("write", (target, log, marked)))
+        counted = self.repair_count(self.repairs)
+        self.send(ev.RepairsWritten(ticket, target, log, counted._replace(rows=counted.rows // 2), 0, self.rows))
+        done = ev.RepairsWritten(ticket, target, log, counted._replace(dropped=counted.dropped + len(marked)), 0, self.rows, True)
+        self.written = (self.repairs, done)
+        self.send(done)
         return ticket
 
     def cancel(self, ticket: int) -> None:
@@ -335,16 +382,26 @@ class FakeWorkspace:
         return self.set_recipe(changed(self.recipe, path, value))
 
     def set_recipe(self, recipe: Recipe) -> bool:
-        if recipe == self.recipe:
-            return False
-        self.past.append(self.recipe)
-        self.future.clear()
-        return self.put(recipe)
+        return self.choose(Chosen(recipe, self.repairs))
 
-    def put(self, recipe: Recipe) -> bool:
-        self.recipe = recipe
+    def set_repairs(self, repairs: tuple[str, ...]) -> bool:
+        return self.choose(Chosen(self.recipe, repairs))
+
+    @property
+    def chosen(self) -> Chosen:
+        return Chosen(self.recipe, self.repairs)
+
+    def choose(self, chosen: Chosen) -> bool:
+        if chosen == self.chosen:
+            return False
+        self.past.append(self.chosen)
+        self.future.clear()
+        return self.put(chosen)
+
+    def put(self, chosen: Chosen) -> bool:
+        self.recipe, self.repairs = chosen
         self.version += 1
-        self.send(ev.RecipeChanged(recipe, self.version))
+        self.send(ev.RecipeChanged(self.recipe, self.version, self.repairs))
         ticket, index = self.last["row"]
         self.send(ev.RowReady(ticket, self.version, self.make(index)))
         if "findings" in self.last:
@@ -357,13 +414,13 @@ class FakeWorkspace:
     def undo(self) -> bool:
         if not self.past:
             return False
-        self.future.append(self.recipe)
+        self.future.append(self.chosen)
         return self.put(self.past.pop())
 
     def redo(self) -> bool:
         if not self.future:
             return False
-        self.past.append(self.recipe)
+        self.past.append(self.chosen)
         return self.put(self.future.pop())
 
     def changes(self) -> tuple[Any, ...]:
@@ -372,7 +429,7 @@ class FakeWorkspace:
     def plan_export(self, to: str, folder: str) -> Any:
         from sftui.exports.plan import Prepared, plan_export
 
-        return plan_export(to, folder, self.recipe, self.base_recipe, Prepared(paths=self.options.paths))
+        return plan_export(to, folder, self.recipe, self.base_recipe, Prepared(paths=self.options.paths, repairs=self.repairs))
 
     def corrected(self) -> None:
         """The proof says the provisional tokenizer was wrong: the row answers again."""

@@ -53,8 +53,8 @@ async def test_the_fix_is_applied_and_taken_back() -> None:
 
 async def test_a_finding_without_a_knob_says_so() -> None:
     async with running((80, 24)) as driven:
-        await driven.press("]", "f", "a")
-        assert "no knob of the recipe repairs CON008" in driven.said
+        await driven.press("f", "a")
+        assert driven.main.findings.finding.code == "EOS008" and "no knob of the recipe repairs EOS008" in driven.said
         await driven.press("d")
         assert driven.main.look_commands.open_view == "findings"
 

@@ -67,7 +67,7 @@ def test_the_inspector_loads_what_the_first_screen_needs_and_no_more() -> None:
     assert parts == {"cli", "errors", "model", "recipe", "recipe_io", "settings", "text", "trainers", "tui", "views", "workspace"}
     assert {name for name in loaded if ".trainers." in name} == {"sftui.trainers.base", "sftui.trainers.classic"}
     assert {name.split(".")[2] for name in loaded if ".workspace." in name} == {
-        "cache", "events", "history", "link", "options", "questions", "requests", "workspace",
+        "cache", "events", "history", "link", "marks", "marks_file", "options", "questions", "requests", "workspace",
     }
 
 

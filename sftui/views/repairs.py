@@ -1,0 +1,56 @@
+"""Data repairs as lines: what they do to a row and how many rows they change; nothing of it is in the file yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from sftui.model import Row
+from sftui.text import visible
+from sftui.views.cells import Line, Role, line, wrap
+from sftui.views.knobs import diff_text_lines
+
+STAR = "*"
+"""Stands wherever a row is shown otherwise than the file has it."""
+
+
+class Counted(Protocol):
+    """What was counted of some repairs."""
+
+    @property
+    def rows(self) -> int: ...
+    @property
+    def changed(self) -> int: ...
+    @property
+    def dropped(self) -> int: ...
+    @property
+    def by_repair(self) -> Sequence[tuple[str, int]]: ...
+
+
+def repair_words(counted: Counted) -> str:
+    """`12 of 41,203 rows changed, 3 left out`."""
+    return f"{counted.changed:,} of {counted.rows:,} row{'s' if counted.rows != 1 else ''} changed, {counted.dropped:,} left out"
+
+
+def repair_count_lines(counted: Counted | None, total: int | None, done: bool, width: int) -> tuple[Line, ...]:
+    """What repairs do to the dataset, in all and one by one; honest about how far the count is."""
+    if counted is None:
+        return wrap(line(("over the dataset: counting …", Role.DIM)), width)
+    so_far = "" if done else f" so far, of {total:,}" if total is not None else " so far"
+    lines = list(wrap(line((repair_words(counted), Role.TITLE), (so_far, Role.DIM)), width, "  "))
+    widest = max((len(name) for name, _ in counted.by_repair), default=0)
+    for name, rows in counted.by_repair:
+        lines += wrap(line((f"  {visible(name):<{widest}}", Role.KEY), (f"  {rows:,} row{'s' if rows != 1 else ''}", Role.PLAIN)), width, "    ")
+    return tuple(lines)
+
+
+def repaired_row_lines(row: Row, diff: str, width: int) -> tuple[Line, ...]:
+    """What repairs do to one row: each change in words, then its data before and after."""
+    if row.left_out is not None:
+        return wrap(line((f"{STAR} row {row.index:,} is left out, because {visible(row.left_out)}", Role.CHANGED)), width, "  ")
+    if not row.repairs:
+        return (line((f"row {row.index:,} stays as it is", Role.DIM)),)
+    lines = list(wrap(line((f"{STAR} row {row.index:,} becomes", Role.TITLE)), width))
+    for told in row.repairs:
+        lines += wrap(line((f"  {visible(told)}", Role.CHANGED)), width, "    ")
+    return (*lines, *(diff_text_lines(diff, width) if diff else ()))

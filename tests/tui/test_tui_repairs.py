@@ -1,0 +1,175 @@
+"""Repairs of the data in the inspector: previewed, put over the rows, taken back, counted and written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fake_workspace import FakeWorkspace
+from tui_driver import SIZES, Driven, check_golden, running
+
+from sftui.findings import Finding, Severity
+from sftui.recipe import Recipe, changed
+from sftui.workspace import OpenOptions
+from sftui.workspace import events as ev
+
+DROP = "drop CON008"
+
+
+class Blank(FakeWorkspace):
+    """Row 1 begins with white space: a repair trims it, another leaves it out."""
+
+    def findings(self, index: int) -> tuple[Finding, ...]:
+        if index % 3 == 1 and "trim" not in self.repairs:
+            return (Finding("CON004", Severity.WARNING, "message 1 begins with white space", index, 1),)
+        return ()
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_repair_screens(size: tuple[int, int]) -> None:
+    async with running(size, Blank()) as driven:
+        screens = (
+            ("repair-pick", ("]", "f", "d")), ("repair-preview", ("enter",)), ("repair-applied", ("+",)), ("repair-row", ("escape",)),
+            ("repair-raw", ("O", "r")), ("repairs", ("escape", "R")), ("repair-figures", ("escape", "A")), ("repair-export", ("x", "enter", "enter")),
+        )
+        for name, keys in screens:
+            text = await driven.press(*keys)
+            assert all(len(line) <= size[0] for line in text.splitlines()), name
+            check_golden(f"{size[0]}x{size[1]}-{name}", text)
+
+
+async def test_a_repair_is_previewed_applied_and_taken_back() -> None:
+    async with running((140, 45), Blank()) as driven:
+        text = await driven.press("]", "f", "d", "enter")
+        assert "14 of 41 rows changed, 0 left out" in text and "* row 1 becomes" in text and "+   \"content\": " in text and "mended" in text
+        assert driven.workspace.repairs == () and "*" not in driven.lines[0], "a preview changes nothing"
+        await driven.press("escape")
+        assert driven.main.context == "findings" and driven.workspace.asked[-2][0] == "cancel"
+        text = await driven.press("d", "enter", "+")
+        assert driven.workspace.repairs == ("trim",) and "14 of 41 rows changed" in driven.said and "in no file yet" in driven.said
+        assert driven.main.context == "findings" and driven.main.findings.finding.code == "EOS008"
+        assert "*repaired" in driven.lines[0] and "▸ *  1" in text
+        await driven.press("u")
+        assert driven.workspace.repairs == () and driven.said == "undo: trim is no longer applied"
+        assert "*" not in driven.lines[0] and driven.main.findings.finding.code == "CON004"
+        await driven.press("U")
+        assert driven.workspace.repairs == ("trim",) and driven.said == "redo: trim is applied"
+
+
+async def test_a_finding_with_one_cure_needs_no_choice() -> None:
+    async with running((80, 24)) as driven:
+        text = await driven.press("]", "f", "a")
+        assert driven.workspace.repairs == (DROP,) and "0 of 41 rows changed, 14 left out" in driven.said
+        assert "*left out" in text and "✗ left out" in text
+        assert "left out of the repaired data (not yet written)" in await driven.press("escape")
+
+
+async def test_a_recipe_fix_and_a_repair_are_both_offered() -> None:
+    class Both(FakeWorkspace):
+        def findings(self, index: int) -> tuple[Finding, ...]:
+            found = super().findings(index)
+            return tuple(Finding("CON008", one.severity, one.sentence, one.row, fix=one.fix) for one in found if one.code == "LAB002")
+
+    async with running((80, 24), Both(recipe=changed(Recipe(), "mask.rule", "all"))) as driven:
+        text = await driven.press("f", "a")
+        assert "recipe" in text and DROP in text and driven.workspace.repairs == ()
+        await driven.press("enter")
+        assert driven.workspace.recipe.mask.rule == "completion"
+        await driven.press("u", "a", "j", "enter")
+        assert driven.workspace.recipe.mask.rule == "all" and driven.workspace.repairs == (DROP,)
+
+
+async def test_every_repair_can_be_put_in_and_taken_out() -> None:
+    async with running((80, 24)) as driven:
+        assert "[ ] map-roles" in await driven.press("R")
+        await driven.press("j", "enter", "R", "end", "enter")
+        assert driven.workspace.repairs == ("map-roles", "drop no-answer")
+        assert "*2 repairs" in driven.lines[0], "also where this row is as it was"
+        assert "[x] map-roles" in await driven.press("R")
+        await driven.press("j", "enter")
+        assert driven.workspace.repairs == ("drop no-answer",) and "no longer applied" in driven.said
+
+
+async def test_the_rows_that_repairs_change_are_listed_without_an_audit() -> None:
+    async with running((80, 24)) as driven:
+        await driven.press("R", "j", "enter")
+        assert "repaired  14 × rows that a repair changes" in await driven.press("F")
+        await driven.press("j", "enter")
+        assert driven.main.rows.order is not None and list(driven.main.rows.order)[:3] == [1, 4, 7] and driven.main.status.row == 1
+        await driven.press("F", "enter")
+        assert driven.main.rows.order is None
+
+
+async def test_the_repaired_data_is_written_after_it_was_said() -> None:
+    async with running((80, 24)) as driven:
+        assert "a new file" not in await driven.press("x")
+        await driven.press("escape", "R", "j", "enter", "r", "d")
+        text = await driven.press("x")
+        assert "a new file with the rows as repaired (map-roles, without 1 marked drop)" in text or "a new file with the rows" in text
+        await driven.press("enter")
+        assert driven.main.prompt.text == "train-repaired.jsonl"
+        text = await driven.press("enter")
+        assert "nothing is written yet" in text and "train.jsonl stays as it is" in text and "1 row is left out too: 0" in text
+        assert not any(name == "write" for name, _ in driven.workspace.asked)
+        await driven.press("y")
+        assert ("write", ("train-repaired.jsonl", "train-repaired.log.jsonl", (0,))) in driven.workspace.asked
+        assert driven.said == "wrote train-repaired.jsonl and its log: 40 of 41 rows, 14 changed"
+        await driven.press("A")
+        assert "Repairs, in train-repaired.jsonl" in driven.text
+
+
+async def named(driven: Driven, name: str) -> str:
+    await driven.press("x", "enter", "ctrl+u", "ctrl+k", *name, "enter")
+    return driven.said
+
+
+async def test_the_data_itself_is_never_written_to(tmp_path: Path) -> None:
+    workspace = FakeWorkspace()
+    workspace.options = OpenOptions((str(tmp_path / "train.jsonl"),))
+    (tmp_path / "train.jsonl").write_text("")
+    async with running((80, 24), workspace) as driven:
+        await driven.press("R", "j", "enter")
+        assert "is the data itself" in await named(driven, str(tmp_path / "train.jsonl")) and driven.main.prompt.open
+        await driven.press("escape")
+        assert "no format" in await named(driven, "out.csv")
+        await driven.press("escape")
+        assert not any(name == "write" for name, _ in workspace.asked)
+
+
+async def test_a_write_goes_on_beside_everything_and_can_be_stopped() -> None:
+    class Slow(FakeWorkspace):
+        def request_write(self, target: str, log: str, marked: tuple[int, ...] = ()) -> int:
+            ticket = self.ticket(ev.RepairsWritten)
+            self.send(ev.RepairsWritten(ticket, target, log, ev.RepairCount(20, 7), 0, 41))
+            return ticket
+
+        def cancel(self, ticket: int) -> None:
+            super().cancel(ticket)
+            self.send(ev.RepairsWritten(ticket, "", ""))
+
+    async with running((80, 24), Slow()) as driven:
+        await driven.press("R", "j", "enter", "x", "enter", "enter", "y")
+        assert driven.said == "writing 20 of 41 rows … Esc stops"
+        await driven.press("]")
+        assert driven.main.status.row == 1
+        await driven.press("x", "enter")
+        assert "already" in driven.said
+        await driven.press("escape")
+        assert driven.said == "stopped: nothing was written" and driven.main.data_export.ticket is None
+
+
+async def test_a_config_written_before_the_data_says_so() -> None:
+    async with running((140, 45)) as driven:
+        await driven.press("R", "j", "enter", "x", "j", "enter", "enter")
+        assert "is in no file yet" in driven.text
+
+
+async def test_what_changed_in_hostile_data_is_only_shown() -> None:
+    class Hostile(Blank):
+        def request_comparison(self, index: int, recipe: Recipe, repairs: tuple[str, ...] | None = None) -> int:
+            self.data = [("\x1b]2;owned\x07", "[@click=app.quit]x[/] \x1b[31m")]
+            return super().request_comparison(index, recipe, repairs)
+
+    async with running((140, 45), Hostile()) as driven:
+        text = await driven.press("]", "f", "d", "enter")
+        assert "\x1b" not in text and "\x07" not in text and "[@click=app.quit]" in text
