@@ -1,79 +1,83 @@
-"""Every finding of severity error on the clean real datasets is listed, with why it is real, in real_errors.md."""
+"""Every finding of severity error on the clean real datasets is listed, with why it is real, in real_errors.md.
+
+The ordinary run takes the small sets. `-m parity` takes every row of every set, for each tokenizer a third of the
+recipes so that every recipe comes three times; SFTUI_PASS=all takes all recipes (a quarter of an hour), and with
+SFTUI_GOLDEN=write beside it writes the list anew: read the diff, look at the rows, and say why.
+"""
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
+import os
 from pathlib import Path
 
 import pytest
-from case_runner import tokenizer_of
+from real_pass import LIST, RECIPES, TOKENIZERS, Cells, Listed, clean_sets, errors, place
 
-from sftui import pipeline, trainers
-from sftui.errors import SftuiError
-from sftui.findings import Context, Severity, check_row, check_setup
-from sftui.sources import SourceSpec, open_source
-from sftui.tokens import LoadedTokenizer, load_tokenizer
-
-ROWS = 12
-TOKENIZERS = ("builtin:chatml", "builtin:gemma", "builtin:llama3", "qwen2.5", "phi-3-mini")
-RECIPES = ("hf-trainer", "trl@1.16", "axolotl@0.19", "llamafactory@0.9")
-_LINE = re.compile(r"\| (\S+) \| ([^|]+) \| ([^|]+) \| (\w+) \| ([^|]+) \| ([^|]+) \|")
+FEW = ("builtin:chatml", "builtin:gemma", "phi-3-mini")
+LITTLE = (
+    "axolotl_conversation.json", "axolotl_conversation_missingturns.json", "identity_placeholders.json", "mllm_demo.json",
+    "openai_toy_chat_fine_tuning.jsonl", "reason_tool_use_demo_50.jsonl", "self_instruct_seed_tasks.jsonl", "toolset_tool_text_pairs.jsonl",
+    "torchtune_alpaca_tiny.json", "torchtune_chat_tiny.json", "torchtune_hh_rlhf_tiny.json",
+)
+"""Sets of at most 175 rows."""
 
 
-def loaded(name: str, shared: Path) -> LoadedTokenizer:
-    if name.startswith("builtin:"):
-        return tokenizer_of(name.removeprefix("builtin:"))
-    return load_tokenizer(str(shared / "testdata" / "tokenizers" / name), mode="provisional")
+def seen(name: str, presets: tuple[str, ...], files: list[Path], shared: Path) -> Cells:
+    found: Cells = {}
+    for preset in presets:
+        found |= errors(name, preset, files, shared)
+    return found
 
 
-def errors(shared: Path) -> dict[tuple[str, str, str, str], list[int]]:
-    """Dataset, recipe, tokenizer and code → the rows among the first `ROWS` (−1: the set-up)."""
-    found: dict[tuple[str, str, str, str], list[int]] = defaultdict(list)
-    for name in TOKENIZERS:
-        tokenizer = loaded(name, shared)
-        for preset in RECIPES:
-            recipe = trainers.preset(preset)
-            tools = pipeline.make_toolbox(recipe, tokenizer)
-            for file in sorted((shared / "testdata" / "datasets").iterdir()):
-                if file.name.startswith("derived"):
-                    continue
-                source = open_source(SourceSpec((str(file),)))
-                rows = [row for _, row in zip(range(ROWS), source.rows())]
-                source.close()
-                detected = pipeline.detect(rows, recipe)
-                if detected.refused is not None:
-                    continue
-                try:
-                    surveyed = pipeline.survey(rows[0], detected, recipe, tools)
-                except SftuiError:
-                    continue  # the trainer refuses this template as a whole
-                context = Context(recipe, tokenizer.facts, surveyed.templates.get("default"), detected, surveyed)
-                inspections = [pipeline.inspect(row, detected, recipe, surveyed) for row in rows]
-                some = [finding for one in inspections for finding in check_row(one, context)]
-                for finding in (*some, *check_setup(context, inspections)):
-                    if finding.severity is Severity.ERROR:
-                        place = -1 if finding.row is None else finding.row
-                        key = (file.name, preset, name, finding.code)
-                        if place not in found[key]:
-                            found[key].append(place)
-    return dict(found)
+def compare(found: Cells, listed: Cells) -> None:
+    flat = [{(*section, file, told) for section, sets in cells.items() for file, told in sets.items()} for cells in (found, listed)]
+    assert flat[0] == flat[1], {"not listed": sorted(flat[0] - flat[1]), "not found": sorted(flat[1] - flat[0])}
 
 
 @pytest.mark.shared
-def test_errors_on_clean_sets_are_the_listed_ones(shared: Path) -> None:
-    listed: set[tuple[str, str, str, str, str]] = set()
-    for line in Path(__file__).with_name("real_errors.md").read_text(encoding="utf-8").splitlines():
-        match = _LINE.fullmatch(line.strip())
-        if match and match.group(4) != "code":
-            dataset, recipes, tokenizers, code, rows, _ = (part.strip() for part in match.groups())
-            listed |= {(dataset, recipe, tokenizer, code, rows) for recipe in recipes.split(", ") for tokenizer in tokenizers.split(", ")}
-    seen = {(*key, told(rows)) for key, rows in errors(shared).items()}
-    assert seen == listed, {"not listed": sorted(seen - listed), "not found": sorted(listed - seen)}
+@pytest.mark.parametrize("name", FEW)
+def test_errors_on_small_sets_are_the_listed_ones(name: str, shared: Path) -> None:
+    files = [file for file in clean_sets(shared) if file.name in LITTLE]
+    listed = Listed.read()
+    compare(seen(name, RECIPES, files, shared), listed.of(name, RECIPES, [file.name for file in files]))
 
 
-def told(rows: list[int]) -> str:
-    """The rows as the table writes them: `set-up`, a few by number, many by count."""
-    if rows == [-1]:
-        return "set-up"
-    return ", ".join(map(str, rows)) if len(rows) <= 4 else f"{len(rows)} rows"
+@pytest.mark.parity
+@pytest.mark.shared
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_errors_on_all_rows_are_the_listed_ones(name: str, shared: Path) -> None:
+    whole = os.environ.get("SFTUI_PASS") == "all"
+    presets = tuple(preset for number, preset in enumerate(RECIPES) if whole or (number + TOKENIZERS.index(name)) % 3 == 0)
+    files = clean_sets(shared)
+    found = seen(name, presets, files, shared)
+    listed = Listed.read()
+    if os.environ.get("SFTUI_GOLDEN") == "write":
+        listed.put(name, presets, found)
+        LIST.write_text(listed.text(), encoding="utf-8")
+    compare(found, listed.of(name, presets, [file.name for file in files]))
+
+
+@pytest.mark.parity
+@pytest.mark.shared
+def test_processes_find_the_same(shared: Path, tmp_path: Path) -> None:
+    """The path of `sftui check` for large sets, against the list."""
+    from sftui import trainers
+    from sftui.audit import Filter
+    from sftui.cli.auditing import audited
+    from sftui.recipe import changed
+    from sftui.workspace.options import OpenOptions
+
+    name, preset = "phi-3-mini", "axolotl@0.19"
+    recipe = changed(trainers.preset(preset), "tokenizer.name", place(name, shared))
+    file = shared / "testdata" / "datasets" / "turkish_daily_train.parquet"
+    audit = audited(OpenOptions((str(file),), recipe=recipe, cache_dir=str(tmp_path / "cache")), Filter(), jobs=2).audit
+    [error] = [one for one in audit.found.codes.values() if one.severity.value == "error"]
+    assert Listed.read().cells[error.code, preset][name][file.name] == f"{len(set(error.rows))} of {audit.rows}"
+
+
+def test_every_section_says_why_and_is_in_use() -> None:
+    listed = Listed.read()
+    assert not [section for section, why in listed.reasons.items() if len(why) < 20 or "WHY?" in why]
+    assert not [section for section, by_name in listed.cells.items() if not by_name]
+    assert {preset for _, preset in listed.cells} == set(RECIPES)
+    assert listed.text() == LIST.read_text(encoding="utf-8")
