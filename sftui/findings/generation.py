@@ -181,7 +181,7 @@ def _disagreement(look: Look) -> tuple[int, str, tuple[int, int]] | None:
     answers = [number for number, role in enumerate(look.roles) if role == "assistant"]
     methods = [by_prefix(text, messages, answers, draw), by_sentinels(text, messages, answers, draw)]
     if look.rendered.has_generation_tag and text == look.rendered.text:
-        methods.append(by_tags(look.rendered.generation, answers))
+        methods.append(by_tags(look.rendered.generation, answers, methods[0].found))
     found = disagreement(methods, text)
     if found is None:
         return None

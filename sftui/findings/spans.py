@@ -6,12 +6,14 @@ the templates stage proves, so where they agree a mask can be trusted.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 Range = tuple[int, int]
 Draw = Callable[[Sequence[Mapping[str, Any]], bool], "str | None"]
+_RESULT = re.compile(r"<\|tool\w*>\s*\Z")
 _SENTINELS = ("qzXkjvA7wq", "wvJ3pQhxRz9")
 
 
@@ -27,10 +29,19 @@ class AnswerSpans:
     outer: bool
 
 
-def by_tags(generation: Sequence[Range], answers: Sequence[int]) -> AnswerSpans:
-    """The `{% generation %}` spans, one an answer; nothing where their numbers differ."""
-    fits = len(generation) == len(answers)
-    return AnswerSpans("generation tags", dict(zip(answers, generation)) if fits else {}, True)
+def by_tags(generation: Sequence[Range], answers: Sequence[int], turns: Mapping[int, Range]) -> AnswerSpans:
+    """The `{% generation %}` spans, one an answer.
+
+    Several an answer (around what the template puts in between) are one, from the first to the last, where `turns`, the
+    spans of another method, hold them all; else nothing is found where the numbers differ.
+    """
+    found = dict(zip(answers, generation))
+    if len(generation) != len(answers):
+        mine = {number: [place for place in generation if start <= place[0] and place[1] <= end] for number, (start, end) in turns.items()}
+        found = {number: (places[0][0], places[-1][1]) for number, places in mine.items() if places}
+        if sum(map(len, mine.values())) != len(generation):
+            found = {}
+    return AnswerSpans("generation tags", found, True)
 
 
 def by_prefix(text: str, messages: Sequence[Mapping[str, Any]], answers: Sequence[int], draw: Draw) -> AnswerSpans:
@@ -42,7 +53,8 @@ def by_prefix(text: str, messages: Sequence[Mapping[str, Any]], answers: Sequenc
         prompt, upto = draw(messages[:number], True), draw(messages[: number + 1], False)
         if prompt is None or upto is None or not upto.startswith(prompt) or not text.startswith(upto):
             continue
-        found[number] = (len(prompt), len(upto))
+        # What waits for a result is the next turn's (Gemma 4's <|tool_response>, which TRL's own tags leave out too).
+        found[number] = (len(prompt), len(_RESULT.sub("", upto)))
     return AnswerSpans("growing prefix", found, True)
 
 
@@ -58,7 +70,9 @@ def by_sentinels(text: str, messages: Sequence[Mapping[str, Any]], answers: Sequ
 
 
 def _replaced(text: str, messages: Sequence[Mapping[str, Any]], number: int, sentinel: str, draw: Draw) -> Range | None:
-    other = draw([*messages[:number], {**messages[number], "content": sentinel}, *messages[number + 1 :]], False)
+    listed = isinstance(messages[number].get("content"), (list, tuple))
+    content = [{"type": "text", "text": sentinel}] if listed else sentinel
+    other = draw([*messages[:number], {**messages[number], "content": content}, *messages[number + 1 :]], False)
     if other is None or other.count(sentinel) != 1:
         return None
     before, after = other.split(sentinel)

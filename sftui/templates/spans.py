@@ -144,8 +144,10 @@ def _one_marked(text: str, messages: Sequence[Message], index: int, slot: Slots,
     for letter in ("", "b"):
         plain = mark + letter if letter else mark
         twin: dict[str, Any] = {key: value for key, value in messages[index].items() if key not in slot.keys}
-        twin["content"] = plain
-        other = draw([*messages[:index], twin, *messages[index + 1 :]])
+        other = draw([*messages[:index], {**twin, "content": plain}, *messages[index + 1 :]])
+        if (other is None or plain not in other) and isinstance(messages[index].get("content"), (list, tuple)):
+            # A template that wants a list of parts may write nothing for a text (Idefics).
+            other = draw([*messages[:index], {**twin, "content": [{"type": "text", "text": plain}]}, *messages[index + 1 :]])
         if other is None:
             return "unproven"
         if plain not in other:

@@ -171,9 +171,8 @@ class _Bench:
             conditions = self._harmless(tree, learn, set(sets.values()), conflicts, len(evidence))
         raise surgery_plan.CannotTell("where it writes answers could not be told")
 
-    def _harmless(self, tree: Tree, learn: Sequence[Conversation], sets: set[int], leaves: set[int], wanted: int) -> dict[int, list[str]]:
+    def _harmless(self, tree: Tree, learn: Sequence[Conversation], sets: set[int], every: dict[int, list[str]], wanted: int) -> dict[int, list[str]]:
         """For each place the conditions that can be asked there: some raise for some conversations."""
-        every = {number: surgery_plan.wanted_conditions(tree, tree.leaves[number]) for number in leaves}
         if len(self._evidence(with_marks(tree, sets, every), tree, learn)) == wanted:
             return every
         return {
@@ -194,7 +193,7 @@ class _Bench:
                 continue
             written = read_back(tree, text, known[0])
             if written is not None:
-                out.append(surgery_plan.Evidence(written, known[1], chat.messages[-1].role == "assistant"))
+                out.append(surgery_plan.Evidence(known[0], written, known[1], chat.messages[-1].role == "assistant"))
         return out
 
     def text(self, template: ChatTemplate, chat: Conversation, *, prompt: bool = False) -> tuple[str, tuple[Range, ...]]:
@@ -223,9 +222,9 @@ class _Bench:
             return str(error)
         variables = {**self.special, **self.options.kwargs, **chat.template_kwargs}
 
-        def draw(some: Sequence[Mapping[str, Any]]) -> str | None:
+        def draw(some: Sequence[Mapping[str, Any]], prompt: bool = False) -> str | None:
             try:
-                return self.original.text(some, tools=chat.tools, variables=variables, now=_NOON)[0]
+                return self.original.text(some, tools=chat.tools, add_generation_prompt=prompt, variables=variables, now=_NOON)[0]
             except TemplateError:
                 return None
 

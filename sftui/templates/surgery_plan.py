@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
 
+from sftui.templates.surgery_shape import Range, Shape, head_of, opened, stretches, tail_of
 from sftui.templates.surgery_trace import Written
 from sftui.templates.surgery_tree import Leaf, Operand, Tree, quoted
 
-Range = tuple[int, int]
-Label = tuple[tuple[int, bool], ...]
-"""Where what an operand writes changes between answer and not: (character, is answer), the first at 0."""
-
 LAST = "messages and messages[-1]['role'] == 'assistant'"
+_BRANCHES = 5
+_SIMPLE = re.compile(r"[\w.]+|\([^()]*\)|\w+\([^()]*\)")
+Vector = tuple[list["Shape | None"], str]
+"""What the operands of a place wrote in one go, and the truth values asked for there."""
 
 
 class CannotTell(Exception):
@@ -31,7 +33,7 @@ class Piece:
 
 @dataclass(slots=True)
 class LeafPlan:
-    """The pieces of a place; where `condition` is set and does not hold, `otherwise` instead.
+    """The pieces of a place; `branches` are others, each with its condition, and the first that holds comes before them.
 
     `guard` is the test without which another role's text would count, "" where only assistants get here; it reads the
     variable of the loop `guard_loop`.
@@ -39,38 +41,25 @@ class LeafPlan:
     """
 
     pieces: list[Piece]
-    condition: str = ""
-    otherwise: list[Piece] = field(default_factory=list)
+    branches: list[tuple[str, list[Piece]]] = field(default_factory=list)
     guard: str = ""
     guard_loop: int | None = None
     set_pieces: tuple[str, ...] = ()
+
+    @property
+    def every_piece(self) -> list[Piece]:
+        """Those of the branches too."""
+        return [*self.pieces, *(piece for _, some in self.branches for piece in some)]
 
 
 @dataclass(slots=True)
 class Evidence:
     """One text: what wrote it, which characters are answer, and whether an assistant speaks last."""
 
+    text: str
     written: list[Written]
     answer: Sequence[Range]
     ends: bool
-
-
-def label(answer: Sequence[Range], start: int, end: int) -> Label | None:
-    """How a stretch is covered; None where it is empty."""
-    if start >= end:
-        return None
-    cuts: list[tuple[int, bool]] = []
-    at = start
-    for a, b in answer:
-        if b <= start or a >= end:
-            continue
-        if a > at:
-            cuts.append((at - start, False))
-        cuts.append((max(a, start) - start, True))
-        at = b
-    if at < end:
-        cuts.append((at - start, False))
-    return tuple(cuts)
 
 
 def split_sets(tree: Tree, evidence: Sequence[Evidence]) -> dict[int, int]:
@@ -81,7 +70,7 @@ def split_sets(tree: Tree, evidence: Sequence[Evidence]) -> dict[int, int]:
         if leaf.kind != "output" or len(leaf.operands) != 1 or leaf.operands[0].literal is not None:
             continue
         mixed = any(
-            len(label(some.answer, *place) or ()) > 1
+            len(stretches(some.text, some.answer, *place) or ()) > 1
             for some in evidence for one in some.written if one.leaf == number for place in one.operands
         )
         name = leaf.operands[0].source
@@ -92,77 +81,131 @@ def split_sets(tree: Tree, evidence: Sequence[Evidence]) -> dict[int, int]:
     return out
 
 
-def wanted_conditions(tree: Tree, leaf: Leaf) -> list[str]:
-    """Tests that may tell two ways of writing at one place apart, plain ones first."""
-    own = [f"({operand.source}) | trim" for operand in leaf.operands if operand.literal is None]
-    loop = ["loop.first", "loop.last"] if leaf.loops else []
-    return [*own[:3], *loop, *leaf.tests[-8:], LAST]
+def _wanted_conditions(leaf: Leaf, vectors: Sequence[Vector], message: str) -> list[str]:
+    """Tests that may tell two ways of writing at one place apart, plain ones first; `message` is the loop's variable, if any."""
+    out: list[str] = []
+    heads = {
+        (k, head_of(shape)): None for shapes, _ in vectors for k, shape in enumerate(shapes)
+        if shape is not None and leaf.operands[k].literal is None and len(shape) > 1
+    }
+    for k, head in [one for one in heads if one[1]][:4]:
+        out.append(_starts(leaf.operands[k], head))
+        if message and head.strip():
+            out.append(f"({message}.content | string | trim).startswith({quoted(head.strip())})")
+    out += [f"({operand.source}) | trim" for operand in leaf.operands if operand.literal is None][:3]
+    out += [*(["loop.first", "loop.last"] if leaf.loops else []), *leaf.tests[-8:], LAST]
+    if message:
+        out += [f"{message}.{key}" for key in ("content", "tool_calls", "reasoning_content", "thinking")]
+        # Whether it brings a thought, and whether that says anything.
+        out.append(f"'</think>' in ({message}.content | string)")
+        out.append(f"({message}.content | string).split('</think>')[0].replace('<think>', '') | trim")
+    return list(dict.fromkeys(out))
 
 
-def plan(tree: Tree, evidence: Sequence[Evidence], sets: Mapping[int, int], conditions: Mapping[int, Sequence[str]]) -> tuple[dict[int, LeafPlan], set[int]]:
-    """A plan for every place that wrote something, and the places whose ways of writing could not yet be told apart."""
-    seen: dict[int, list[tuple[bool, list[Label | None], str]]] = defaultdict(list)
+def plan(
+    tree: Tree, evidence: Sequence[Evidence], sets: Mapping[int, int], conditions: Mapping[int, Sequence[str]],
+) -> tuple[dict[int, LeafPlan], dict[int, list[str]]]:
+    """A plan for every place that wrote something; for those whose ways of writing could not yet be told apart, what to ask."""
+    seen: dict[int, list[Vector]] = defaultdict(list)
     foreign: set[int] = set()
     loops: dict[int, int] = {}
     for some in evidence:
         for one in some.written:
             if one.loop is not None:
                 loops[one.leaf] = one.loop
-            labels = [label(some.answer, *place) for place in one.operands]
+            shapes = [stretches(some.text, some.answer, *place) for place in one.operands]
             assistant = one.role == "assistant" or (one.role is None and some.ends)
             if assistant:
-                seen[one.leaf].append((True, labels, one.values))
-            elif any(part is not None for part in labels):
-                if any(answer for part in labels if part is not None for _, answer in part):
+                seen[one.leaf].append((shapes, one.values))
+            elif any(part is not None for part in shapes):
+                if any(answer for part in shapes if part is not None for _, answer in part):
                     raise CannotTell("an answer is written where no message of the assistant is at hand")
                 foreign.add(one.leaf)
     plans: dict[int, LeafPlan] = {}
-    conflicts: set[int] = set()
-    for number, some_written in seen.items():
+    conflicts: dict[int, list[str]] = {}
+    for number, raw in seen.items():
         leaf = tree.leaves[number]
         if leaf.kind == "set":
             continue
-        vectors = [(labels, bits) for _, labels, bits in some_written]
+        loop = loops.get(number)
+        message = "" if loop is None else dict(leaf.loops)[loop]
         if number in sets:
             base = tree.leaves[sets[number]]
-            inner = _merged([labels for _, labels, _ in seen.get(base.number, [])])
+            inner = _merged([shapes for shapes, _ in _open(base, seen.get(base.number, []))])
             if inner is None:
                 raise CannotTell(f"`{base.target}` is made up of answer and header in more than one way")
             plans[number] = _split_set(base, inner)
         else:
+            vectors = _open(leaf, raw)
             made = _leaf_plan(leaf, vectors, conditions.get(number, ()))
             if made is None:
-                conflicts.add(number)
+                conflicts[number] = _wanted_conditions(leaf, vectors, message)
                 continue
             plans[number] = made
-        if number in foreign and any(piece.answer for piece in (*plans[number].pieces, *plans[number].otherwise)):
-            loop = plans[number].guard_loop = loops.get(number)
-            plans[number].guard = LAST if loop is None else f"{dict(leaf.loops)[loop]}['role'] == 'assistant'"
-    for number in foreign - set(plans) - conflicts:
+        if number in foreign and any(piece.answer for piece in plans[number].every_piece):
+            plans[number].guard_loop = loop
+            plans[number].guard = f"{message}['role'] == 'assistant'" if message else LAST
+    for number in foreign - set(plans) - set(conflicts):
         leaf = tree.leaves[number]
         if leaf.kind != "set":
             plans[number] = LeafPlan([Piece(False, _source(leaf.operands))])
     return plans, conflicts
 
 
-def _leaf_plan(leaf: Leaf, vectors: list[tuple[list[Label | None], str]], conditions: Sequence[str]) -> LeafPlan | None:
-    whole = _merged([labels for labels, _ in vectors])
+def _open(leaf: Leaf, raw: Sequence[Vector]) -> list[Vector]:
+    """The same with one stretch left open in what each expression wrote."""
+    columns = []
+    for k, operand in enumerate(leaf.operands):
+        column = [shapes[k] if k < len(shapes) else None for shapes, _ in raw]
+        columns.append(opened(column) if operand.literal is None else column)
+    return [([column[number] for column in columns], values) for number, (_, values) in enumerate(raw)]
+
+
+def _leaf_plan(leaf: Leaf, vectors: list[Vector], conditions: Sequence[str]) -> LeafPlan | None:
+    whole = _merged([shapes for shapes, _ in vectors])
     if whole is not None:
-        return LeafPlan(_pieces(leaf, whole))
-    known = list({(tuple(labels), values): (labels, values) for labels, values in vectors if len(values) == len(conditions)}.values())
-    if len({tuple(labels) for labels, _ in known}) < len({tuple(labels) for labels, _ in vectors}):
+        return _made(leaf, [], whole)
+    known = list({(tuple(shapes), values): (shapes, values) for shapes, values in vectors if len(values) == len(conditions)}.values())
+    if len({tuple(shapes) for shapes, _ in known}) < len({tuple(shapes) for shapes, _ in vectors}):
         return None
+    return _two_ways(leaf, known, conditions) or _many_ways(leaf, known, conditions)
+
+
+def _two_ways(leaf: Leaf, known: Sequence[Vector], conditions: Sequence[str]) -> LeafPlan | None:
+    """One way where any of up to three conditions holds, another where none does."""
     for size in (1, 2, 3):
         for chosen in combinations(range(len(conditions)), size):
             for bits in product("10", repeat=size):
                 holds = [any(values[k] == bit for k, bit in zip(chosen, bits)) for _, values in known]
                 if all(holds) or not any(holds):
                     continue
-                yes = _merged([labels for (labels, _), one in zip(known, holds) if one])
-                no = _merged([labels for (labels, _), one in zip(known, holds) if not one]) if yes is not None else None
+                yes = _merged([shapes for (shapes, _), one in zip(known, holds) if one])
+                no = _merged([shapes for (shapes, _), one in zip(known, holds) if not one]) if yes is not None else None
                 if yes is not None and no is not None:
-                    text = " or ".join(_test(conditions[k], bit) for k, bit in zip(chosen, bits))
-                    return LeafPlan(_pieces(leaf, yes), text, _pieces(leaf, no))
+                    return _made(leaf, [(" or ".join(_test(conditions[k], bit) for k, bit in zip(chosen, bits)), yes)], no)
+    return None
+
+
+def _many_ways(leaf: Leaf, known: Sequence[Vector], conditions: Sequence[str]) -> LeafPlan | None:
+    """One condition after the other, each for as much as it settles."""
+    branches: list[tuple[str, list[Shape | None]]] = []
+    left = list(known)
+    for _ in range(_BRANCHES):
+        rest = _merged([shapes for shapes, _ in left])
+        if rest is not None:
+            return _made(leaf, branches, rest)
+        best: tuple[int, int, str, list[Shape | None]] | None = None
+        for k, bit in product(range(len(conditions)), "10"):
+            mine = [shapes for shapes, values in left if values[k] == bit]
+            if not mine or len(mine) == len(left) or (best is not None and len(mine) <= best[0]):
+                continue
+            way = _merged(mine)
+            if way is not None:
+                best = len(mine), k, bit, way
+        if best is None:
+            return None
+        branches.append((_test(conditions[best[1]], best[2]), best[3]))
+        left = [one for one in left if one[1][best[1]] != best[2]]
     return None
 
 
@@ -170,11 +213,20 @@ def _test(condition: str, bit: str) -> str:
     return f"({condition})" if bit == "1" else f"not ({condition})"
 
 
-def _merged(vectors: Sequence[Sequence[Label | None]]) -> list[Label | None] | None:
+def _text_of(operand: Operand) -> str:
+    """An expression for what it writes, which has the methods of a text."""
+    return f"({operand.source} ~ '')" if _SIMPLE.fullmatch(operand.source) else f"(({operand.source}) ~ '')"
+
+
+def _starts(operand: Operand, head: str) -> str:
+    return f"{_text_of(operand)}.startswith({quoted(head)})"
+
+
+def _merged(vectors: Sequence[Sequence[Shape | None]]) -> list[Shape | None] | None:
     """What all agree on, operand by operand; None where two differ."""
-    out: list[Label | None] = []
-    for labels in vectors:
-        for k, one in enumerate(labels):
+    out: list[Shape | None] = []
+    for shapes in vectors:
+        for k, one in enumerate(shapes):
             if k == len(out):
                 out.append(None)
             if one is None:
@@ -185,21 +237,47 @@ def _merged(vectors: Sequence[Sequence[Label | None]]) -> list[Label | None] | N
     return out
 
 
-def _pieces(leaf: Leaf, labels: Sequence[Label | None]) -> list[Piece]:
+def _made(leaf: Leaf, branches: Sequence[tuple[str, list[Shape | None]]], rest: Sequence[Shape | None]) -> LeafPlan:
+    """The ways as pieces; where a constant text is cut off, only if it is there: else the place writes as ever, without a tag."""
+    told = []
+    for condition, shapes in branches:
+        more = [test for test in _fits(leaf, shapes) if condition != f"({test})"]
+        whole = f"({condition})" if more and " or " in condition else condition
+        told.append((" and ".join([whole, *more]), _pieces(leaf, shapes)))
+    fits = _fits(leaf, rest)
+    if fits:
+        return LeafPlan([Piece(False, _source(leaf.operands))], [*told, (" and ".join(fits), _pieces(leaf, rest))])
+    return LeafPlan(_pieces(leaf, rest), told)
+
+
+def _fits(leaf: Leaf, shapes: Sequence[Shape | None]) -> list[str]:
+    """What must hold so that the constant texts can be cut off."""
+    out = []
+    for operand, shape in zip(leaf.operands, shapes):
+        if shape is None or operand.literal is not None or len(shape) == 1:
+            continue
+        head, tail = head_of(shape), tail_of(shape)
+        if head:
+            out.append(_starts(operand, head))
+        if tail:
+            out.append(f"{_text_of(operand)}.endswith({quoted(tail)})")
+        if head and tail:
+            out.append(f"{_text_of(operand)} | length >= {len(head) + len(tail)}")
+    return out
+
+
+def _pieces(leaf: Leaf, shapes: Sequence[Shape | None]) -> list[Piece]:
     """The operands regrouped into stretches that are answer and stretches that are not."""
     parts: list[tuple[bool | None, Operand]] = []
-    for operand, one in zip(leaf.operands, [*labels, *[None] * len(leaf.operands)]):
-        if one is None:
-            parts.append((None, operand))
-        elif len(one) == 1:
-            parts.append((one[0][1], operand))
-        elif operand.literal is None:
-            raise CannotTell(f"`{operand.source[:60]}` writes an answer together with what is none")
+    for operand, shape in zip(leaf.operands, [*shapes, *[None] * len(leaf.operands)]):
+        if shape is None or len(shape) == 1:
+            parts.append((None if shape is None else shape[0][1], operand))
         else:
-            ends = [*(at for at, _ in one[1:]), len(operand.literal)]
-            for k, ((at, said), end) in enumerate(zip(one, ends)):
-                text = operand.literal[at:end]
-                parts.append((said, Operand(quoted(text), text, operand.joiner if k == 0 else "+")))
+            head, tail = len(head_of(shape)), len(tail_of(shape))
+            for k, (text, said) in enumerate(shape):
+                # An operand is text here: `_fits` has asked for what it begins or ends with.
+                source = f"{_text_of(operand)}[{head or ''}:{-tail if tail else ''}]" if text is None else quoted(text)
+                parts.append((said, Operand(source, text or "", operand.joiner if k == 0 else "+")))
     filled = _filled(parts)
     out: list[tuple[bool | None, list[Operand]]] = []
     for answer, operand in filled:
@@ -231,16 +309,16 @@ def _source(operands: Sequence[Operand], alone: bool = False) -> str:
     text = operands[0].source
     for operand in operands[1:]:
         text += f" {operand.joiner or '+'} {operand.source}"
-    if alone and len(operands) == 1 and operands[0].literal is None:
+    if alone and len(operands) == 1 and operands[0].added:
         # On its own `+` no longer refuses what is no text: keep it that way.
         return f"'' + {text}"
     return text
 
 
-def _split_set(base: Leaf, labels: Sequence[Label | None]) -> LeafPlan:
-    pieces = _pieces(base, labels)
+def _split_set(base: Leaf, shapes: Sequence[Shape | None]) -> LeafPlan:
+    pieces = _pieces(base, shapes)
     states = [piece.answer for piece in pieces]
-    if states not in ([False, True], [False, True, False]):
+    if _fits(base, shapes) or states not in ([False, True], [False, True, False]):
         raise CannotTell(f"`{base.target}` holds an answer in more than one stretch")
     names = [base.target, f"{base.target}_answer", f"{base.target}_tail"]
     return LeafPlan([Piece(piece.answer, name) for piece, name in zip(pieces, names)], set_pieces=tuple(piece.source for piece in pieces))

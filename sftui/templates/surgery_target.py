@@ -10,10 +10,13 @@ from sftui.model import Conversation, Kind, Message, Part, Rendered
 from sftui.templates.marks import make_mark, slots_of
 
 Range = tuple[int, int]
-Draw = Callable[[Sequence[Mapping[str, Any]]], "str | None"]
+Draw = Callable[..., "str | None"]
+"""Messages (and `prompt`: with the generation prompt) → text, None where the template refuses them."""
 
 # The looks of control tokens, for a second one right behind the first.
 _SPECIAL = re.compile(r"<\|[^|<>\s]{1,60}\|>|<｜[^｜<>\s]{1,60}｜>|</s>|<eos>")
+_BLANK_THOUGHT = re.compile(r"\s*<think>\s*</think>")
+_BLANK_THOUGHT_END = re.compile(r"<think>\s*</think>\s*\Z")
 _CALL = {"type": "function", "id": "call00001", "function": {"name": "lookup", "arguments": {"city": "Ulm", "days": 2}}}
 _SECOND = {"type": "function", "id": "call00002", "function": {"name": "measure", "arguments": {"depth": "three"}}}
 _TEXT_CALL = {"type": "function", "id": "call00003", "function": {"name": "lookup", "arguments": "{\"city\": \"Bonn\"}"}}
@@ -25,17 +28,22 @@ _TOOLS = [{"type": "function", "function": {
 def targets(rendered: Rendered, messages: Sequence[Mapping[str, Any]], draw: Draw) -> tuple[Range, ...] | None:
     """Content and terminator of every assistant message in a rendered text, in order; None where they are not proven.
 
-    What the template writes by itself (an empty think block) is no answer. A turn of tool calls begins where a plain
+    What the template writes by itself (an empty think block) is no answer. What the header says beyond the generation
+    prompt is (gpt-oss's channel): at inference the model has to say it. A turn of tool calls begins where a plain
     answer in its place would: the spans count the opening of a call as header, but the model has to say it; so it
     does the line breaks that are left of a thought.
     """
     if not rendered.exact:
         return None
     found: list[Range] = []
+    usual = _asked([{"role": "user", "content": make_mark(rendered.text, "u")}], draw).lstrip()
     for number, message in enumerate(messages):
         if message.get("role") != "assistant":
             continue
         mine = [span for span in rendered.spans if span.message == number and span.part in (Part.CONTENT, Part.TERMINATOR)]
+        content = message.get("content")
+        if isinstance(content, (list, tuple)) and repr(content) in rendered.text:
+            return None  # printed as Python writes a list: a fault of the data, and no answer
         if slots_of(message).says_something and not any(span.part is Part.CONTENT for span in mine):
             return None
         if len(mine) > 1 and mine[-1].part is Part.TERMINATOR and number + 1 < len(messages):
@@ -43,6 +51,8 @@ def targets(rendered: Rendered, messages: Sequence[Mapping[str, Any]], draw: Dra
             alone, said = draw(messages[: number + 1]), rendered.text[mine[-2].start:mine[-2].end].rstrip()
             if alone is not None and said and alone.rstrip().endswith(said):
                 mine.pop()
+        if len(mine) > 1 and mine[-1].part is Part.TERMINATOR and usual.strip() and rendered.text.startswith(usual, mine[-1].start):
+            mine.pop()  # nothing ends the turn: this opens the next (an answer in the midst of calls, Gemma 4)
         if not mine:
             continue
         again = _SPECIAL.match(rendered.text, mine[-1].end)
@@ -52,9 +62,14 @@ def targets(rendered: Rendered, messages: Sequence[Mapping[str, Any]], draw: Dra
             if alone is not None and alone.rstrip().endswith(rendered.text[mine[0].start:again.end()]):
                 found.append(again.span())
         found += [(span.start, span.end) for span in mine]
+        found += _said_before(rendered, messages, number, usual, draw)
         calls = bool(message.get("tool_calls"))
-        content = message.get("content")
-        if isinstance(content, str) and "</think>" in content:
+        if isinstance(content, str) and _BLANK_THOUGHT.match(content):
+            # An empty thought that the message brings is its own, however the template writes it anew.
+            blank = _BLANK_THOUGHT_END.search(rendered.text, 0, mine[0].start)
+            if blank is not None:
+                found.append((blank.start(), mine[0].start))
+        elif isinstance(content, str) and "</think>" in content:
             # The opening tag of a thought that the message brings is its own, also behind one of the template.
             whole = rendered.text.rfind(content.strip(), 0, mine[0].end + len(content))
             if 0 <= whole < mine[0].start < whole + len(content.strip()):
@@ -66,6 +81,25 @@ def targets(rendered: Rendered, messages: Sequence[Mapping[str, Any]], draw: Dra
             if start < mine[0].start and (calls or not rendered.text[start:mine[0].start].strip()):
                 found.append((start, mine[0].start))
     return joined(found)
+
+
+def _asked(messages: Sequence[Mapping[str, Any]], draw: Draw) -> str:
+    """The generation prompt after some messages; "" where it does not stand behind them."""
+    before, prompt = draw(messages), draw(messages, prompt=True)
+    return "" if before is None or prompt is None or not prompt.startswith(before) else prompt[len(before):]
+
+
+def _said_before(rendered: Rendered, messages: Sequence[Mapping[str, Any]], number: int, usual: str, draw: Draw) -> list[Range]:
+    """What of a turn's header the generation prompt leaves to the model."""
+    header = next((span for span in rendered.spans if span.message == number and span.part is Part.HEADER), None)
+    if header is None:
+        return []
+    text = rendered.text[header.start:header.end]
+    for asked in (_asked(messages[:number], draw).lstrip(), usual):
+        if asked.strip() and asked in text:
+            start = header.start + text.rindex(asked) + len(asked)
+            return [(start, header.end)] if rendered.text[start:header.end].strip() else []
+    return []
 
 
 def _plain_start(text: str, messages: Sequence[Mapping[str, Any]], number: int, draw: Draw) -> int | None:
@@ -110,6 +144,8 @@ def probes() -> list[Conversation]:
         [user], [user, first, other], [user, {"role": "assistant", "content": ""}],
         [user, {"role": "assistant", "content": ""}, other, second], [user, thought], [user, thought, other, {**second, "reasoning_content": "Of water."}],
         [user, inline], [user, inline, other, {"role": "assistant", "content": "<think>\nOf water.\n</think>\n\nThe sea is."}], [user, inline, other, second],
+        [user, {"role": "assistant", "content": "<think>\n\n</think>\n\nA rose is."}, other, {"role": "assistant", "content": "<think></think>The sea is."}],
+        [user, {"role": "assistant", "content": "<think></think>A rose is."}, other, {"role": "assistant", "content": "<think>\n\n</think>\n\nThe sea is."}],
         [user, {"role": "assistant", "content": "  A rose \n"}, other, {"role": "assistant", "content": "\n\nThe sea "}],
         [user, call(_CALL), result, first], [user, call(_CALL), result, first, other, second], [user, call(_CALL)], [user, call(_CALL), result],
         [user, call(_CALL, said="Let me see."), result, first], [user, call(_CALL, _SECOND), result, {**result, "content": "4 m"}, first],

@@ -20,11 +20,15 @@ Token = tuple[str, str, int]
 
 @dataclass(slots=True)
 class Operand:
-    """One operand of a concatenation: its source, its text where it is one string literal, and the operator before it."""
+    """One operand of a concatenation: its source, its text where it is one string literal, and the operator before it.
+
+    `added` where a `+` stands on either side, which refuses what is no text; `~` takes anything.
+    """
 
     source: str
     literal: str | None
     joiner: str = ""
+    added: bool = False
 
 
 @dataclass(slots=True)
@@ -150,7 +154,12 @@ def operands_of(source: str, tokens: list[Token]) -> list[Operand]:
             group, joiner = [], value
         else:
             group.append(token)
-    return [*out, _operand(source, group, joiner)] if group else [_operand(source, solid)]
+    if not group:
+        return [_operand(source, solid)]
+    out.append(_operand(source, group, joiner))
+    for one, after in zip(out, [*(later.joiner for later in out[1:]), ""]):
+        one.added = "+" in (one.joiner, after)
+    return out
 
 
 def _operand(source: str, tokens: list[Token], joiner: str = "") -> Operand:

@@ -15,7 +15,8 @@ _BARRIERS = {"break", "continue"}
 class _Chunk:
     """A stretch of the new source. `answer` is None for what writes nothing; `guard` what an answer needs to be one.
 
-    `wall` may not stand inside a tag; `data` is text of the template itself, as an expression.
+    `wall` may not stand inside a tag; `data` is text of the template itself, as an expression; `block` is what was an
+    expression or text and begins and ends with a block tag now.
     """
 
     text: str
@@ -25,6 +26,7 @@ class _Chunk:
     guard: str = ""
     wall: bool = False
     data: str = ""
+    block: bool = False
 
 
 def written(tree: Tree, plans: Mapping[int, LeafPlan], sets: Mapping[int, int]) -> str:
@@ -61,10 +63,13 @@ class _Writer:
         data = "{{ " + node.operands[0].source + " }}" if node.kind == "data" else ""
         if plan is None:
             return [_Chunk(source, None, node.opening, node.closing, data=data)]
-        if plan.condition:
-            yes, no = ("".join(_tagged(_pieces(some, "", "", plan.guard))) for some in (plan.pieces, plan.otherwise))
-            head, tail = _edge(node.opening, "if " + plan.condition), _edge_end(node.closing, "endif")
-            return [_Chunk(f"{head}{yes}{{% else %}}{no}{tail}", False, wall=True)]
+        if plan.branches:
+            text = ""
+            for word, (condition, some) in zip(["if", *["elif"] * len(plan.branches)], plan.branches):
+                edge = _edge(node.opening, f"if {condition}") if word == "if" else f"{{% elif {condition} %}}"
+                text += edge + _tagged(_pieces(some, "", "", plan.guard))
+            text += "{% else %}" + _tagged(_pieces(plan.pieces, "", "", plan.guard)) + _edge_end(node.closing, "endif")
+            return [_Chunk(text, False, node.opening, node.closing, wall=True, block=True)]
         if len(plan.pieces) == 1:
             answer = plan.pieces[0].answer
             text = data if answer and data else source
@@ -79,10 +84,9 @@ class _Writer:
             plan = self._plans.get(leaf.number)
             if plan is None:
                 continue
-            pieces = [*plan.pieces, *plan.otherwise]
-            states |= {piece.answer for piece in pieces}
-            walled = walled or bool(plan.condition)
-            if any(piece.answer for piece in pieces):
+            states |= {piece.answer for piece in plan.every_piece}
+            walled = walled or bool(plan.branches)
+            if any(piece.answer for piece in plan.every_piece):
                 guards.add((plan.guard, plan.guard_loop))
         walled = walled or self._leaves_early(node)
         known = states - {None}
@@ -141,7 +145,7 @@ def _tagged(chunks: list[_Chunk]) -> str:
             first = last = number if fits else None
     if first is not None and last is not None:
         runs.append((first, last))
-    for start, end in runs:
+    for start, end in [*runs, *((number, number) for number, chunk in enumerate(chunks) if chunk.block)]:
         _keep_white_space(chunks, start, end)
     out, at = [], 0
     for start, end in runs:

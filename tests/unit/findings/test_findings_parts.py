@@ -129,7 +129,7 @@ def draw_with(source: str) -> Any:
 def test_three_methods_agree_on_a_tight_template() -> None:
     template, draw = draw_with(tagged())
     text, generation = template.text(MESSAGES, variables={})
-    methods = [by_tags(generation, [1, 3]), by_prefix(text, MESSAGES, [1, 3], draw), by_sentinels(text, MESSAGES, [1, 3], draw)]
+    methods = [by_tags(generation, [1, 3], {}), by_prefix(text, MESSAGES, [1, 3], draw), by_sentinels(text, MESSAGES, [1, 3], draw)]
     assert [text[slice(*methods[0].found[1])], text[slice(*methods[2].found[1])]] == ["Hello.<|im_end|>", "Hello."]
     assert text[slice(*methods[1].found[3])] == "Bye!<|im_end|>\n"
     assert disagreement(methods, text) is None
@@ -138,7 +138,7 @@ def test_three_methods_agree_on_a_tight_template() -> None:
 def test_methods_disagree_where_the_tag_leaves_out_the_turn_end() -> None:
     template, draw = draw_with(tagged(inside=False))
     text, generation = template.text(MESSAGES, variables={})
-    found = disagreement([by_tags(generation, [1, 3]), by_prefix(text, MESSAGES, [1, 3], draw), by_sentinels(text, MESSAGES, [1, 3], draw)], text)
+    found = disagreement([by_tags(generation, [1, 3], {}), by_prefix(text, MESSAGES, [1, 3], draw), by_sentinels(text, MESSAGES, [1, 3], draw)], text)
     assert found is not None and found[0] == 1
 
 
@@ -147,8 +147,13 @@ def test_a_method_that_cannot_tell_says_nothing() -> None:
     text = draw(MESSAGES, False)
     assert text is not None
     assert by_prefix(text, MESSAGES, [1, 3], draw).found == {}
-    assert by_tags((), [1, 3]).found == {}
+    assert by_tags((), [1, 3], {}).found == {}
     assert by_sentinels(text, MESSAGES, [1, 3], draw).found == {}
+
+
+def test_tags_around_a_gap_are_one_answer_where_another_method_holds_them() -> None:
+    assert by_tags(((3, 5), (6, 9), (12, 14)), [1, 3], {1: (2, 10), 3: (11, 15)}).found == {1: (3, 9), 3: (12, 14)}
+    assert by_tags(((3, 5), (6, 9), (12, 14)), [1, 3], {1: (2, 10)}).found == {}
 
 
 @pytest.mark.parametrize("code", sorted(EXAMPLES))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from sftui.model import Conversation, Kind, Message
 
 _CALL = {"type": "function", "id": "call00001", "function": {"name": "get_weather", "arguments": {"city": "Zür\"ich <&>", "days": 2}}}
 _CALL_TEXT = {"type": "function", "id": "call00002", "function": {"name": "get_weather", "arguments": '{"city": "Paris"}'}}
@@ -73,6 +76,10 @@ CONVERSATIONS: dict[str, list[dict[str, Any]]] = {
     "number": [{"role": "user", "content": 3}, {"role": "assistant", "content": 4.5}],
     "surrogate": [{"role": "user", "content": "a\ud800b\x00"}, {"role": "assistant", "content": "\udfff"}],
 }
+
+
+def chat(messages: Sequence[Mapping[str, Any]], tools: Any = None) -> Conversation:
+    return Conversation(Kind.CHAT, "messages", messages=tuple(Message(one) for one in messages), tools=tools)
 
 
 def all_templates(shared: Path) -> dict[str, str]:

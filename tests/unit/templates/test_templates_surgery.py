@@ -1,4 +1,4 @@
-"""Generation tags put into templates: the same text, and a mask equal to three methods that know nothing of tags."""
+"""Generation tags put into templates: what is tagged, what is cut, and what is refused."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from template_cases import CONVERSATIONS, TOOLS, all_templates, sampled_rows
+from template_cases import CONVERSATIONS, chat, sampled_rows
 
 from sftui.errors import TemplateError
-from sftui.findings.spans import by_prefix, by_sentinels, by_tags, disagreement
-from sftui.model import Conversation, Kind, Message
+from sftui.model import Conversation, Kind
 from sftui.templates import builtin_names, builtin_template, compile_template
 from sftui.templates.surgery import Surgery, add_generation_tags
 from sftui.templates.surgery_target import joined
@@ -18,22 +17,11 @@ from sftui.templates.surgery_tree import read_tree, walk
 from sftui.templates.template import ChatTemplate
 
 SPECIAL: dict[str, str | list[str]] = {"bos_token": "<s>", "eos_token": "</s>"}
-ROWS_PER_FILE = 4
-REFUSED = {
-    # Their answers come out of one variable together with a think block that the template itself puts before them.
-    "trl_nemotron_3_nano", "trl_nemotron_3_super", "trl_nemotron_3_ultra",
-    # Whether a turn is closed depends on what follows it, over a page of conditions.
-    "trl_diffusion_gemma",
-}
 
 CHATML = (
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>\\n' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
 )
-
-
-def chat(messages: list[dict[str, Any]], tools: Any = None) -> Conversation:
-    return Conversation(Kind.CHAT, "messages", messages=tuple(Message(one) for one in messages), tools=tools)
 
 
 def operate(source: str, rows: list[Conversation] | None = None) -> Surgery:
@@ -126,7 +114,7 @@ def test_an_empty_think_block_of_the_template_is_not_trained() -> None:
     ("{% for m in messages %}{% generation %}{{ m.content }}{% endgeneration %}{% endfor %}", "already"),
     ("nothing of the conversation", "no answer"),
     ("{% for m in messages %}{{ m.content }}{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}{% endfor %}", "limits"),
-    ("{% macro turn(m) %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endmacro %}{% for m in messages %}{{ turn(m) }}{% endfor %}", "together with what is none"),
+    ("{% macro turn(m) %}{{ m.content }}{{ m.content | length }}{% endmacro %}{% for m in messages %}<|{{ m.role }}|>{{ turn(m) }}{% endfor %}", "no answer"),
 ])
 def test_what_cannot_be_proven_is_refused_and_nothing_is_produced(source: str, why: str) -> None:
     done = operate(source)
@@ -134,14 +122,50 @@ def test_what_cannot_be_proven_is_refused_and_nothing_is_produced(source: str, w
     assert (done.source, done.proven, done.diff) == (source, 0, "")
 
 
+WHOLE = "{% macro turn(m) %}<|{{ m.role }}|>{{ m.content }}<|end|>\n{% endmacro %}{% for m in messages %}{{ turn(m) }}{% endfor %}"
+FILTERED = "{% for m in messages %}{{ ('  <|' + m.role + '|>' + m.content + '<|end|>') | trim }}\n{% endfor %}"
+CAPTURED = "{% for m in messages %}{% set turn %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endset %}{{ turn }}\n{% endfor %}"
+
+
+@pytest.mark.parametrize("source", [WHOLE, FILTERED, CAPTURED])
+def test_a_turn_that_one_expression_writes_whole_is_cut_by_its_constant_ends(source: str) -> None:
+    done = operate(source)
+    assert done.refused is None, done.refused
+    assert done.proven > 20
+    assert trained(done.source, MULTI) == ["B<|end|>", "D<|end|>"]
+
+
+def test_an_empty_thought_is_cut_off_only_where_the_template_put_it() -> None:
+    source = (
+        "{% for m in messages %}{% set said = m.content %}{% if m.role == 'assistant' and '<think>' not in said %}{% set said = '<think></think>' ~ said %}{% endif %}"
+        "{{ '<|' ~ m.role ~ '|>' ~ (said | trim) ~ '<|end|>' }}{% endfor %}"
+    )
+    done = operate(source)
+    assert done.refused is None, done.refused
+    asked = MULTI[0]
+    assert trained(done.source, [asked, {"role": "assistant", "content": "x"}]) == ["x<|end|>"]
+    assert trained(done.source, [asked, {"role": "assistant", "content": "<think>\nhm\n</think>\n\nx"}]) == ["<think>\nhm\n</think>\n\nx<|end|>"]
+    assert trained(done.source, [asked, {"role": "assistant", "content": "<think></think>x"}]) == ["<think></think>x<|end|>"]
+
+
+def test_a_header_beyond_the_generation_prompt_is_for_the_model_to_say() -> None:
+    source = (
+        "{% for m in messages %}{{ '<|start|>' + m.role + ('<|channel|>final' if m.role == 'assistant' else '') + '<|message|>' + m.content + '<|end|>' }}{% endfor %}"
+        "{% if add_generation_prompt %}<|start|>assistant{% endif %}"
+    )
+    done = operate(source)
+    assert done.refused is None, done.refused
+    assert trained(done.source, MULTI) == ["<|channel|>final<|message|>B<|end|>", "<|channel|>final<|message|>D<|end|>"]
+
+
 def test_a_row_that_breaks_the_proof_is_told() -> None:
     source = (
-        "{% for m in messages %}{% if m.odd %}{{ ('<|' + m.role + '|>' + m.content + '<|end|>') | trim }}"
+        "{% for m in messages %}{% if m.odd %}{{ ('<|' + m.role + m.odd + '|>' + m.content + '<|end|>') | trim }}"
         "{% else %}{{ '<|' + m.role + '|>' + m.content + '<|end|>' }}{% endif %}{% endfor %}"
     )
-    odd = chat([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b", "odd": True}])
+    odd = [chat([{"role": "user", "content": "a"}, {"role": "assistant", "content": f"b{n}", "odd": f"{n:02}"}]) for n in range(12)]
     assert operate(source).refused is None
-    done = operate(source, [odd])
+    done = operate(source, odd)
     assert done.refused is not None and done.source == source
 
 
@@ -157,51 +181,6 @@ def test_the_tree_follows_the_source() -> None:
     # The line break behind `endif` is Jinja's to swallow.
     assert [[one.source for one in leaf.operands] for leaf in tree.leaves] == [["'a'"], ["'b '"], ["'c'", "d", "e"], ["m | trim"], ["'{{ g }}'"]]
     assert all(source[node.start:node.end] for node in walk(tree.body))
-
-
-@pytest.mark.shared
-def test_every_family_without_tags(shared: Path) -> None:
-    """Issue 4, what it must show 5: byte-identical over the SFT rows, masks equal to the span methods."""
-    rows = [chat(one["messages"], one.get("tools")) for one in sampled_rows(shared, ROWS_PER_FILE)]
-    # With tools, Llama 3.1 writes the first message under a header of the user, even an answer: no SFT row.
-    rows += [chat(one, tools) for one in CONVERSATIONS.values() for tools in (None, TOOLS) if tools is None or one[0].get("role") != "assistant"]
-    refused: dict[str, str] = {}
-    done: dict[str, Surgery] = {}
-    for name, source in all_templates(shared).items():
-        if compile_template(source, name).has_generation_tag:
-            continue
-        done[name] = add_generation_tags(source, name, SPECIAL, rows)
-        if done[name].refused is not None:
-            refused[name] = str(done[name].refused)
-            continue
-        check_family(source, done[name].source, rows)
-    print(f"\n{len(done) - len(refused)} of {len(done)} templates tagged; conversations proven, unproven, refused by both:")
-    for name, one in done.items():
-        print(f"  {name:<28} " + (f"{one.proven:>5} {one.unproven:>4} {one.raised:>4}" if one.refused is None else f"refused: {one.refused}"))
-    assert set(refused) <= REFUSED, refused
-
-
-def check_family(source: str, tagged: str, rows: list[Conversation]) -> None:
-    before, after = compile_template(source, "before"), compile_template(tagged, "after")
-    for row in rows:
-        messages = [dict(one.data) for one in row.messages]
-
-        def draw(some: Any, prompt: bool, template: ChatTemplate = before, tools: Any = row.tools) -> str | None:
-            try:
-                return template.text(some, tools=tools, add_generation_prompt=prompt, variables=SPECIAL)[0]
-            except TemplateError:
-                return None
-
-        text = draw(messages, False)
-        assert text == draw(messages, False, after)
-        if text is None or len(messages) > 12:
-            continue
-        spans = joined(after.text(messages, tools=row.tools, variables=SPECIAL)[1])
-        answers = [number for number, one in enumerate(messages) if one.get("role") == "assistant"]
-        if any(messages[number].get("tool_calls") for number in answers) or len(spans) != len(answers) or "<think>" in text:
-            continue  # the methods of findings know one stretch for each answer, and no calls
-        found = disagreement([by_tags(spans, answers), by_prefix(text, messages, answers, draw), by_sentinels(text, messages, answers, draw)], text)
-        assert found is None, (found, text)
 
 
 @pytest.mark.shared
