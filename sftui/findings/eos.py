@@ -62,8 +62,8 @@ def masked_stop(look: Look) -> Iterator[Finding]:
     for turn in look.answers:
         start, end = turn.content
         stop = next((i for i in range(*turn.terminator) if ids[i] in look.row_stops), None)
-        if stop is None or end <= start or drawn[stop] or not drawn[end - 1]:
-            continue
+        if stop is None or end <= start or drawn[stop] or not drawn[end - 1] or look.labels.reasons[stop] is Reason.TRUNCATED:
+            continue  # what is cut off is TRU002's
         found.append((turn, stop))
     if not found:
         return

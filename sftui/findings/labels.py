@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from sftui.findings.checks import Checks
 from sftui.findings.look import Look, Turn, fix_of
 from sftui.findings.model import GENERATION_TAGS, Finding, Severity
+from sftui.findings.truncation import answer_cut
 from sftui.model import Kind, Reason
 
 _OTHERS = ("user", "system", "tool", "developer")
@@ -18,6 +19,8 @@ def nothing_trained(look: Look) -> Iterator[Finding]:
     dropped = look.labels.dropped
     # A row that is dropped before any mask is drawn is TRU006's; one dropped for its empty mask is told here too.
     if look.any_drawn or not len(look.tokens) or (dropped is not None and "trained" not in dropped):
+        return
+    if look.cut and answer_cut(look) is not None:
         return
     cause = _cause(look)
     # Stored chunks of long texts may rightly hold no label; elsewhere a row without any is an accident.

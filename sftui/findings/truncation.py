@@ -9,6 +9,7 @@ from sftui.findings.eos import is_prose
 from sftui.findings.injection import media_ids
 from sftui.findings.look import Look
 from sftui.findings.model import Finding, Severity
+from sftui.model import Reason
 
 
 def cut_row(look: Look) -> Iterator[Finding]:
@@ -18,8 +19,8 @@ def cut_row(look: Look) -> Iterator[Finding]:
         return
     drawn = look.drawn
     change = _longer(look)
-    if look.any_drawn and not any(any(drawn[start:end]) for start, end in kept):
-        first = look.runs[0][0]
+    first = look.runs[0][0] if look.any_drawn else answer_cut(look)
+    if first is not None and not any(any(drawn[start:end]) for start, end in kept):
         yield look.finding(
             "TRU001",
             f"the answer begins at token {first} and the row is cut at {sum(end - start for start, end in kept)}",
@@ -47,11 +48,13 @@ def cut_row(look: Look) -> Iterator[Finding]:
             end < n
             and end > start
             and drawn[end - 1]
-            and drawn[end]
+            and (drawn[end] or _cut_inside(look, end))
             and look.tokens.input_ids[end - 1] not in look.row_stops
             and not _continues(look, end)
         ):
             total = next(b for a, b in look.runs if a < end <= b)
+            while total < n and look.labels.reasons[total] is Reason.TRUNCATED and look.tokens.messages[total] == look.tokens.messages[end]:
+                total += 1
             what, severity = ("text", Severity.INFO) if is_prose(look) else ("answer", None)
             yield look.finding(
                 "TRU002",
@@ -61,6 +64,17 @@ def cut_row(look: Look) -> Iterator[Finding]:
                 severity=severity,
             )
             break
+
+
+def answer_cut(look: Look) -> int | None:
+    """Where the first answer begins, if all of it is cut off by a trainer that draws the mask after the cut."""
+    turn = next((turn for turn in look.answers if turn.content[1] > turn.content[0]), None)
+    return turn.content[0] if turn is not None and look.labels.reasons[turn.content[0]] is Reason.TRUNCATED else None
+
+
+def _cut_inside(look: Look, end: int) -> bool:
+    """Whether what is cut off is of the same message, for trainers that draw the mask after the cut (Unsloth)."""
+    return look.labels.reasons[end] is Reason.TRUNCATED and look.tokens.messages[end] == look.tokens.messages[end - 1]
 
 
 def cut_media(look: Look) -> Iterator[Finding]:

@@ -280,6 +280,8 @@ MORE: dict[str, tuple[Case, ...]] = {
     "ROL001": (rows(chat("hi", "Hello.", ("human", "and?"), ("gpt", "Rome"), *ROUNDS_OF), preset="trl@1.16"),),
     "TPL005": (rows(GOOD, template=OTHER_SYSTEM),),
     "TPL006": (rows(chat(("user", "hi"), ("assistant", "Hello."), ("assistant", "Again."))),),
+    "TRU001": (rows(LONG, preset="torchtune@0.7", changes={"length.max": 20}), rows(LONG, preset="unsloth@2026.10", changes={"length.max": 20, "mask.rule": "markers"})),
+    "TRU002": (rows(LONG, preset="unsloth@2026.10", changes={"length.max": 150}),),
     "TRU004": (replace(OVERLONG, changes={"length.max": 150, "length.over": "cut_left"}),),
     "TRU007": (rows(chat("what? " * 20 + "<image>" * 5, "A cat."), tokenizer="media", preset="torchtune@0.7", changes={"length.max": 20}),),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import takewhile
@@ -111,10 +111,27 @@ def moved(before: Inspection, after: Inspection) -> tuple[Places, Places]:
     return gone, came
 
 
+def lost(inspection: Inspection) -> bool:
+    """Whether the trainer gets nothing of a row."""
+    return inspection.tokens is None or inspection.labels is None or inspection.dropped is not None
+
+
+def changed_place(before: Inspection, after: Inspection) -> tuple[Places, ...]:
+    """The tokens, on either side, of messages that the other side does not have so."""
+    assert before.conversation is not None and after.conversation is not None
+    told = [[repr((message.role, sorted(message.data.items(), key=str))) for message in one.messages] for one in (before.conversation, after.conversation)]
+    changed: tuple[Places, Places] = (set(), set())
+    for what, start, end, first, last in SequenceMatcher(None, told[0], told[1], autojunk=False).get_opcodes():
+        if what != "equal":
+            changed[0].update(range(start, end))
+            changed[1].update(range(first, last))
+    return tuple({i for i, owner in enumerate(one.tokens.messages if one.tokens else ()) if owner in some} for one, some in zip((before, after), changed))
+
+
 def place_of(name: str, finding: Finding, inspection: Inspection, context: Context) -> Places:
     """The tokens of a row that a fix may move; the names stand in `PLACES` of test_findings_fixes."""
-    if inspection.tokens is None or inspection.labels is None or inspection.labels.dropped is not None:
-        return set(range(len(inspection.tokens or ())))  # not trained at all so far
+    if inspection.tokens is None or lost(inspection):
+        return set(range(len(inspection.tokens or ())))
     look, count = Look(inspection, context), len(inspection.tokens)
     if name == "row":
         return set(range(count))
@@ -126,9 +143,9 @@ def place_of(name: str, finding: Finding, inspection: Inspection, context: Conte
         assert inspection.boundary is not None
         return set(range(inspection.boundary.common, inspection.boundary.prompt_length))
     # torchtune writes EOS over the last token that it keeps, and masks the last one where it could have cut.
-    lost = int(look.context.trainer == "torchtune" and look.recipe.length.max is not None)
+    forced = int(look.context.trainer == "torchtune" and look.recipe.length.max is not None)
     if name == "cut":
-        return set(range(count)) - {i for start, end in inspection.labels.kept for i in range(start, end - lost)}
+        return set(range(count)) - {i for start, end in inspection.labels.kept for i in range(start, end - forced)}
     if name == "over":
         assert finding.tokens is not None
         return set(range(finding.tokens[0] + 3 - int(look.context.trainer == "torchtune"), count))
@@ -150,6 +167,21 @@ def place_of(name: str, finding: Finding, inspection: Inspection, context: Conte
     first, further = look.recipe.mask.rule == "turn_full", look.context.trainer == "llamafactory"
     answers = {i for turn in look.answers for i in range(turn.header[0] if first else turn.content[0], max(turn.end, turn.separator[1] if further else 0))}
     return {"answers": answers, "others": set(range(count)) - answers, "nowhere": set()}[name]
+
+
+Side = tuple[Inspection, Context, Sequence[Finding]]
+"""One row before or after a fix: the row, its context, and the findings whose place is asked for."""
+
+
+def places_of(names: Sequence[str], before: Side, after: Side) -> tuple[Places, Places]:
+    """The tokens, on either side, that a fix may move in a row: at one of the named places of one of the findings."""
+    a, b = ({i for one in found for name in names for i in place_of(name, one, row, context)} for row, context, found in (before, after))
+    tokens = [side[0].tokens for side in (before, after)]
+    if tokens[0] is not None and tokens[1] is not None and tokens[0].input_ids == tokens[1].input_ids:
+        return a | b, a | b  # a token is the same one on both sides
+    if a and names[0] in ("cut", "over"):  # what was cut off, and the last token that was kept, which was another
+        b |= set(range(min(a), len(tokens[1] or ())))
+    return a, b
 
 
 def effect(outcome: Outcome) -> tuple[object, ...]:

@@ -10,18 +10,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from difflib import SequenceMatcher
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from case_runner import Case, Outcome, row, run, tokenizer_of
 from examples import EXAMPLES, MORE
-from fix_proof import Places, moved, place_of
+from fix_proof import changed_place, lost, moved, place_of
 
-from sftui.findings import CODES, Finding, check_row
+from sftui.findings import CODES, check_row
 from sftui.findings.catalogue import DROP, REPAIR_OF
-from sftui.model import Inspection
 from sftui.repairs import REPAIRS, TITLES, Repaired, layout_of, line_of, make_plan, repaired
 from sftui.workspace.repairing import exact_repairs
 
@@ -94,8 +92,10 @@ def test_a_repair_takes_the_finding_away_and_nothing_else(code: str, number: int
             assert not gone and not arrived
         elif not lost(a):
             finding = before.of(code)[0]
-            assert gone <= changed_place(finding, before, a, b, 0), (old, gone)
-            assert arrived <= changed_place(finding, after, a, b, 1), (old, arrived)
+            places = changed_place(a, b)
+            if code in PLACES:
+                places = tuple(place | place_of(PLACES[code], finding, one, side.context) for place, one, side in zip(places, (a, b), (before, after)))
+            assert gone <= places[0] and arrived <= places[1], (old, gone - places[0], arrived - places[1])
     whole = {one.code for one in after.findings if one.row is None} - {one.code for one in before.findings if one.row is None}
     assert whole <= (set(LOST) if any(map(lost, before.inspections)) else set()), whole
 
@@ -106,27 +106,6 @@ def reread(one: Repaired) -> Any:
     line = line_of(one, raw)
     assert line is not None and (not one.untouched or line == raw + b"\n")
     return json.loads(line)
-
-
-def lost(inspection: Inspection) -> bool:
-    """Whether the trainer gets nothing of a row."""
-    return inspection.tokens is None or inspection.labels is None or inspection.dropped is not None
-
-
-def changed_place(finding: Finding, side: Outcome, a: Inspection, b: Inspection, which: int) -> Places:
-    """The tokens of one side (0 before, 1 after) of the messages that the repair changed."""
-    assert a.conversation is not None and b.conversation is not None
-    told = [[repr((message.role, sorted(message.data.items(), key=str))) for message in one.conversation.messages] for one in (a, b) if one.conversation]
-    changed = set()
-    for what, start, end, first, last in SequenceMatcher(None, told[0], told[1], autojunk=False).get_opcodes():
-        if what != "equal":
-            changed.update(range(start, end) if which == 0 else range(first, last))
-    one = (a, b)[which]
-    assert one.tokens is not None
-    place = {i for i, owner in enumerate(one.tokens.messages) if owner in changed}
-    if finding.code in PLACES:
-        place |= place_of(PLACES[finding.code], finding, one, side.context)
-    return place
 
 
 def test_every_repair_is_proven_and_every_example_cured(capsys: pytest.CaptureFixture[str]) -> None:
