@@ -1,78 +1,94 @@
-"""A finding's fix, applied to the recipe and held against the real, installed trainer (marker parity).
+"""A finding's fix, applied to the recipe or to the data and held against the real, installed trainer (marker parity).
 
-For each trainer one finding that its own key repairs: after the fix it is gone, no error came, labels changed
-only where the finding is about, and the trainer, given the config of the fixed recipe, makes the same rows.
+First the trainer must make of the broken setting what sftui says it does. After the fix the finding is gone, none came,
+labels changed only where the finding is about, and the trainer, given the config of the fixed recipe or the repaired
+file, makes the same rows again: so the fix moved in the trainer what it moved here.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from broken import BROKEN, ENVIRONMENTS, Broken
 from case import python_of
 
+sys.path.append(str(Path(__file__).parents[1] / "unit" / "findings"))
+from fix_proof import changed_place, lost, moved, places_of
+
 from sftui import trainers
+from sftui.cli import main
 from sftui.cli.loading import loaded_session
-from sftui.findings import DatasetChecks, Finding, Severity, check_row, check_setup
-from sftui.findings.look import Look, Turn
+from sftui.findings import DatasetChecks, Finding, check_row, check_setup
 from sftui.model import Inspection
-from sftui.recipe import Recipe, changed, get
+from sftui.recipe import Recipe, changed, diff, get
 from sftui.trainers.verify.session import ask, read_result
 from sftui.workspace.options import OpenOptions
+from sftui.workspace.requests import TagsRequest
 from sftui.workspace.session import Session
-from sftui.workspace.verifying import verify
+from sftui.workspace.tagging import tags
+from sftui.workspace.verifying import Verified, through, verify
 
 pytestmark = pytest.mark.parity
-ROUNDS = [("user", "What is 2+2?"), ("assistant", "The answer is 4."), ("user", "And 3 more?"), ("assistant", "That makes seven.")]
-BRIEF = [("system", "Be kind."), ("user", "hi"), ("assistant", "Hello there.")]
-TAGGED = (
-    "{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' }}{% if m.role == 'assistant' %}"
-    "{% generation %}{{ m.content + '<|im_end|>' }}{% endgeneration %}{% else %}{{ m.content + '<|im_end|>' }}{% endif %}"
-    "{{ '\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
-)
+TOKENIZER = "builtin:chatml"
 
 
-@dataclass(frozen=True)
-class Broken:
-    """A setting that raises `code`; its fix turns `knob`, and only tokens of `place` may get another label.
+class Runners:
+    """One process for each version of the trainer at hand; another trainer's ends them."""
 
-    `place` is answers (their text and turn end), stops (their turn end) or others (all but the answers).
-    """
+    def __init__(self) -> None:
+        self.trainer = ""
+        self.waiting: Mapping[str, Any] = {}
+        self.answers: dict[str, Iterator[dict[str, Any]]] = {}
+        self.errors = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 — closed with this
 
-    version: str
-    code: str
-    knob: str
-    place: str
-    changes: Mapping[str, Any] = field(default_factory=dict)
-    template: str | None = None
+    def ask(self, preset: str, request: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """The real trainer's result; what it prints is shown where it gives none."""
+        trainer = preset.partition("@")[0]
+        if trainer != self.trainer:
+            self.close()
+            self.trainer = trainer
+        self.waiting = request
+        if preset not in self.answers:
+            self.answers[preset] = ask(python_of(trainer, ENVIRONMENTS[preset]), trainer, self._requests(), self.errors)
+        answer = next(self.answers[preset])
+        if not Path(request["output"]).exists():
+            self.errors.seek(0)
+            pytest.fail(f"{answer['error']}: {self.errors.read()[-3000:]}")
+        return read_result(Path(request["output"]))
+
+    def _requests(self) -> Iterator[Mapping[str, Any]]:
+        while True:
+            yield self.waiting
+
+    def close(self) -> None:
+        for answers in self.answers.values():
+            answers.close()  # type: ignore[attr-defined]
+        self.answers.clear()
 
 
-BROKEN = {
-    "trl": Broken("1.16.0", "LAB002", "mask.rule", "others", template=TAGGED),
-    "axolotl": Broken("0.19.0", "EOS004", "mask.options", "stops", {"tokenizer.eos_token": "<|endoftext|>"}),
-    "llamafactory": Broken("0.9.5", "LAB009", "mask.turns", "answers", {"render.template": "llamafactory/qwen", "mask.turns": "last"}),
-    "unsloth": Broken("2026.10.7", "LAB002", "mask.rule", "others"),
-    "torchtune": Broken("0.6.1", "EOS006", "length.max", "stops", {"length.max": 200}),
-}
+@pytest.fixture(scope="module")
+def runners() -> Iterator[Runners]:
+    made = Runners()
+    yield made
+    made.close()
 
 
-def opened(folder: Path, trainer: str, broken: Broken) -> Session:
-    """Our own rows under the trainer's preset with the case's knobs."""
-    data = folder / "chats.jsonl"
-    rows = [[(role, f"{text} {n}") for role, text in turns] for n in range(3) for turns in (ROUNDS, BRIEF)]
-    data.write_text("".join(json.dumps({"messages": [{"role": role, "content": text} for role, text in row]}) + "\n" for row in rows))
-    recipe = trainers.preset(f"{trainer}@{broken.version.rpartition('.')[0]}")
+def opened(broken: Broken, data: Path, folder: Path) -> Session:
+    """Rows under the trainer's preset with the case's knobs."""
+    recipe = trainers.preset(broken.preset)
     for path, value in broken.changes.items():
         recipe = changed(recipe, path, value)
     if broken.template is not None:
-        (folder / "chat_template.jinja").write_text(broken.template)
-        recipe = changed(recipe, "render.template", f"file:{folder / 'chat_template.jinja'}")
-    return loaded_session(OpenOptions((str(data),), tokenizer="builtin:chatml", recipe=recipe))
+        (folder / "broken.jinja").write_text(broken.template)
+        recipe = changed(recipe, "render.template", f"file:{folder / 'broken.jinja'}")
+    return loaded_session(OpenOptions((str(data),), tokenizer=TOKENIZER, recipe=recipe))
 
 
 def everything(session: Session) -> tuple[list[Inspection], list[Finding]]:
@@ -88,74 +104,82 @@ def everything(session: Session) -> tuple[list[Inspection], list[Finding]]:
     return inspections, [*found, *check_setup(context, inspections), *dataset.finish()]
 
 
-def repaired(recipe: Recipe, finding: Finding, knob: str) -> Recipe:
-    """The recipe with the finding's changes."""
-    assert finding.fix is not None and finding.fix.template is None
-    assert [change.path for change in finding.fix.changes] == [knob]
-    for change in finding.fix.changes:
-        assert get(recipe, change.path) == change.before
+def fixed_recipe(session: Session, finding: Finding, folder: Path) -> Recipe:
+    """The recipe with the finding's changes, and with the template that the inspector would write for it."""
+    fix, recipe = finding.fix, session.recipe
+    assert fix is not None
+    if fix.template is not None:
+        done = [one for one in tags(session, TagsRequest(1), 1) if one is not None][-1]
+        assert done.problem is None and done.proven, done.problem
+        (folder / "chat_template.jinja").write_text(done.source, encoding="utf-8")
+        recipe = changed(recipe, "render.template", f"file:{folder / 'chat_template.jinja'}")
+    for change in fix.changes:
+        assert get(session.recipe, change.path) == change.before
         recipe = changed(recipe, change.path, change.after)
     return recipe
 
 
-def at(place: str, turns: tuple[Turn, ...], count: int) -> set[int]:
-    """The tokens of a row whose label the fix may change."""
-    answers = [turn for turn in turns if turn.role == "assistant"]
-    if place == "stops":
-        return {i for turn in answers for i in range(*turn.terminator)}
-    # LLaMA-Factory's templates close an answer with its turn end and the line break behind it.
-    behind = [max(turn.end, turn.separator[1]) if place == "answers" else turn.end for turn in answers]
-    inside = {i for turn, end in zip(answers, behind) for i in range(turn.content[0], end)}
-    return inside if place == "answers" else set(range(count)) - inside
+def repaired_file(broken: Broken, data: Path) -> Path:
+    """The file that `sftui repair` writes."""
+    out = data.with_name("repaired.jsonl")
+    assert broken.repair is not None
+    with pytest.raises(SystemExit) as ended:
+        main(["repair", str(data), "-t", TOKENIZER, "--trainer", broken.preset, "--apply", broken.repair, "-o", str(out)])
+    assert not ended.value.code
+    return out
 
 
-def moved(before: Inspection, after: Inspection) -> set[int]:
-    """The tokens whose label is another one; the ids must be the same."""
-    assert before.tokens is not None and after.tokens is not None and before.labels is not None and after.labels is not None
-    assert before.tokens.input_ids == after.tokens.input_ids
-    return {i for i, pair in enumerate(zip(before.labels.labels, after.labels.labels)) if pair[0] != pair[1]}
+def verified(session: Session, runners: Runners, count: int) -> Verified:
+    """sftui and the real trainer on all rows; they must agree."""
+    done = verify(session, range(count), lambda request: runners.ask(session.recipe.preset, request))
+    assert not done.differences, done.sentences
+    assert done.units or done.refused is not None
+    return done
 
 
-def answered(trainer: str, python: Path, request: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The real trainer's result for a request; what it prints is shown where it gives none."""
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
-        answer = next(iter(ask(python, trainer, [request], errors)))
-        if not Path(request["output"]).exists():
-            errors.seek(0)
-            pytest.fail(f"{answer['error']}: {errors.read()[-3000:]}")
-    return read_result(Path(request["output"]))
+@pytest.mark.parametrize("broken", BROKEN, ids=str)
+def test_a_fix_is_what_the_trainer_does(broken: Broken, runners: Runners, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trainer = broken.preset.partition("@")[0]
+    wanted = [one for one in (ENVIRONMENTS[broken.preset], ENVIRONMENTS[trainers.preset(trainer).preset] if "preset" in broken.knobs else "") if one]
+    for version in wanted:
+        if not python_of(trainer, version).exists():
+            pytest.skip(f"{trainer}@{version} has no environment: run tests/parity/environments.py {trainer}")
+    data = tmp_path / "data.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in broken.rows))
+    session = opened(broken, data, tmp_path)
+    try:
+        before, found = everything(session)
+        finding = next(one for one in found if one.code == broken.code)
+        was, context, recipe = verified(session, runners, len(before)), session.checks(), session.recipe
+        packs = through(before, recipe, context.tools).packs
+        if broken.repair is None:
+            session.set_recipe(fixed_recipe(session, finding, tmp_path))
+        else:
+            session.close()
+            session = opened(broken, repaired_file(broken, data), tmp_path)
+        turned = {change.path for change in diff(recipe, session.recipe)}
+        assert set(broken.knobs) <= turned and (turned <= set(broken.knobs) or "preset" in turned), turned
+        after, left = everything(session)
 
-
-@pytest.fixture
-def session(tmp_path: Path, trainer: str) -> Iterator[Session]:
-    session = opened(tmp_path, trainer, BROKEN[trainer])
-    yield session
-    session.close()
-
-
-@pytest.mark.parametrize("trainer", BROKEN)
-def test_a_fix_is_what_the_trainer_does(session: Session, trainer: str, capsys: pytest.CaptureFixture[str]) -> None:
-    broken = BROKEN[trainer]
-    python = python_of(trainer, broken.version)
-    if not python.exists():
-        pytest.skip(f"{trainer}@{broken.version} has no environment: run tests/parity/environments.py {trainer}")
-    inspections, found = everything(session)
-    finding = next(one for one in found if one.code == broken.code)
-
-    recipe = repaired(session.recipe, finding, broken.knob)
-    places = [at(broken.place, Look(one, session.checks()).turns, len(one.tokens or ())) for one in inspections]
-    session.set_recipe(recipe)
-    mended, left = everything(session)
-
-    assert broken.code not in {one.code for one in left}
-    assert not {one.code for one in left if one.severity is Severity.ERROR} - {one.code for one in found}
-    differing = [moved(*pair) for pair in zip(inspections, mended)]
-    assert any(differing) and all(some <= place for some, place in zip(differing, places)), (differing, places)
-
-    verified = verify(session, range(len(mended)), lambda request: answered(trainer, python, request))
-    assert not verified.differences and verified.refused is None, verified.sentences
-    assert verified.units == len(mended)
-    change = finding.fix.changes[0] if finding.fix is not None else None
+        assert broken.code not in {one.code for one in left}
+        assert {one.code for one in left} - {one.code for one in found} <= set(broken.comes)
+        touched = 0
+        for number, (a, b) in enumerate(zip(before, after)):
+            gone, came = moved(a, b)
+            touched += len(gone | came)
+            if lost(a):
+                continue
+            if broken.repair is not None:
+                places = changed_place(a, b)
+            else:
+                own = [one for one in found if one.code == broken.code and one.row == number] or [replace(finding, row=number)]
+                places = places_of(broken.places, (a, context, own), (b, session.checks(), own))
+            assert gone <= places[0] and came <= places[1], (number, gone, came, places)
+        now = verified(session, runners, len(after))
+        assert now.refused is None
+        assert touched or packs != through(after, session.recipe, session.checks().tools).packs or context.facts != session.checks().facts
+    finally:
+        session.close()
     with capsys.disabled():
-        print(f"\n{trainer} {broken.version}: {broken.code}, {broken.knob} {change and change.before!r} → {change and change.after!r}, "
-              f"labels changed: {sum(map(len, differing))}, {verified.units} of {len(mended)} rows equal; notes: {verified.notes}")
+        print(f"\n{trainer} {' → '.join(wanted)}: {broken.code} by {broken.repair or ', '.join(sorted(turned))}; tokens moved: {touched}; "
+              f"before {'refused' if was.refused else f'{was.units} {was.unit}s'}, after {now.units} {now.unit}s equal; notes: {now.notes}")

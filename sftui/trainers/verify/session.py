@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,11 +27,11 @@ def process_environment() -> dict[str, str]:
 
 
 def ask(
-    python: Path, trainer: str, requests: Sequence[Mapping[str, Any]], errors: IO[str]
+    python: Path, trainer: str, requests: Iterable[Mapping[str, Any]], errors: IO[str]
 ) -> Iterator[dict[str, Any]]:
     """One answer a request, in order: {rows_in, kept, error, seconds}; the result is in the request's `output`.
 
-    One process answers them all, because importing a trainer takes longer than preparing rows. One
+    A request is taken when the answer before it was read. One process answers them all, because importing a trainer takes longer than preparing rows. One
     that dies answers with an error of type DIED and is started again for the next request. What the
     trainer prints goes to `errors`. FileNotFoundError where there is no such python.
     """
