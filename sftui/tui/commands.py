@@ -130,7 +130,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("packs", ("P",), "packs", "The rows from here on as the trainer packs them: documents, borders, waste.", "Look"),
     Command("findings", ("f",), "findings", "What is wrong with this row and with the set-up.", "Look"),
     Command("figures", ("A",), "figures", "Audits the whole dataset in the background: figures and findings by code.", "Look"),
-    Command("audit.stop", ("X",), "stop the audit", "Stops the audit, or begins it anew.", "Look"),
+    Command("audit.stop", ("X",), "stop the audit", "Stops the audit; then goes on with it, or begins anew.", "Look"),
     Command("order", ("F",), "filter or sort rows", "Lists the rows of a finding or group, the longest, … (after the audit).", "Rows"),
     Command("compare", ("C",), "compare", "The row under a second recipe, preset or template, and what differs over the dataset.", "Look"),
     Command("compare.pick", ("=",), "compare with another", "Picks another second recipe.", "Look"),

@@ -58,7 +58,7 @@ class FiguresCommands:
         self.ticket = self.screen.workspace.request_audit()
 
     def stop_or_start(self) -> None:
-        """Stops the audit, or begins it anew."""
+        """Stops the audit; then goes on with it, or begins anew."""
         if self.cancel():
             return
         self._start()

@@ -34,13 +34,14 @@ class Auditing:
         self._gathered: Audit | None = None
         self._tokens = array("I")
         self._trained = array("I")
+        self._next = 0
 
     def forget(self) -> None:
         """Another recipe or tokenizer is in force."""
         self._gathered = None
 
     def run(self, session: Session, asked: AuditRequest, version: int) -> Iterator[AuditReady | None]:
-        """Every row, checked and counted; stopped by not being asked for more."""
+        """Every row, checked and counted; stopped by not being asked for more, and asked again it goes on where it stopped."""
         try:
             context = session.checks()
         except SftuiError as error:
@@ -51,11 +52,15 @@ class Auditing:
         from sftui.audit.tallies import ListedTallies
 
         assert session.source is not None
-        gathered = self._gathered = Audit(context, Filter(waivers=session.waivers), tallies=ListedTallies)
-        self._tokens, self._trained = array("I"), array("I")
-        told = 0.0
+        gathered = self._gathered
+        if gathered is None or gathered.finished:
+            gathered = self._gathered = Audit(context, Filter(waivers=session.waivers), tallies=ListedTallies)
+            self._tokens, self._trained, self._next = array("I"), array("I"), 0
+        told, before, taken, last = 0.0, gathered.rows, gathered.rows, 0
 
         def inspect(row: Row) -> Inspection:
+            nonlocal last
+            last = row.index
             found = session.inspect_row(row)
             if row.index >= len(self._tokens):  # the first rows come twice: for the set-up, and as rows
                 for known in (self._tokens, self._trained):  # rows that a repair leaves out do not come at all
@@ -65,8 +70,10 @@ class Auditing:
             return found
 
         head = [row for row in session.sample if row.size <= HEAVY]
-        for progress in run_audit(gathered, session.source.rows(), inspect, context, head=head, total=session.count_now, budget=0.0):
-            seconds = progress.rows / progress.rate if progress.rate else 0.0
+        for progress in run_audit(gathered, session.source.rows(self._next), inspect, context, head=head, total=session.count_now, budget=0.0):
+            if progress.rows > taken:
+                taken, self._next = progress.rows, last + 1
+            seconds = (progress.rows - before) / progress.rate if progress.rate else 0.0
             if progress.done or seconds - told > REPORT_EVERY:
                 told = seconds
                 yield _event(asked, version, gathered, progress)

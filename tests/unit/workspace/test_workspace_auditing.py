@@ -16,7 +16,7 @@ from sftui.workspace import auditing
 from sftui.workspace.auditing import FIRST_ROWS, MOST_TOLD, OTHERS, Auditing, brief
 from sftui.workspace.events import AuditReady
 from sftui.workspace.options import OpenOptions
-from sftui.workspace.requests import AuditRequest
+from sftui.workspace.requests import AuditRequest, OrderRequest
 from sftui.workspace.session import Session
 
 ROLES = ("system", "user", "assistant", "tool")
@@ -78,3 +78,33 @@ def test_what_is_left_out_is_counted(session: Session) -> None:
     assert len(small.by_role) == MOST_TOLD + 1 and sum(small.by_role.values()) == 5000
     assert len(small.sources) == MOST_TOLD + 1 and small.sources[-1] == SourceFigure("4,800 more", 4800, 9600, 14400, 19200)
     assert len(pickle.dumps(small)) <= MOST_BYTES
+
+
+@pytest.mark.parametrize("stops", [(0,), (3,), (1, 200), (399,)])
+def test_a_stopped_audit_goes_on_where_it_stopped(session: Session, stops: tuple[int, ...]) -> None:
+    """Stopped after so many rows, in the midst of the set-up too (0), it ends with what one that was not stopped finds."""
+    plain, job = Auditing(), Auditing()
+    *_, whole = plain.run(session, AuditRequest(1), 1)
+    for ticket, rows in enumerate(stops, 1):
+        going = job.run(session, AuditRequest(ticket), 1)
+        for _ in going:
+            if job._gathered is not None and job._gathered.rows >= rows:
+                break
+        going.close()  # type: ignore[attr-defined]
+        assert job._gathered is not None and job._gathered.rows == rows
+    *_, last = job.run(session, AuditRequest(9), 1)
+    assert last is not None and whole is not None
+    assert (last.rows, last.figures, last.codes) == (ROWS, whole.figures, whole.codes)
+    for by in ("longest", "most trained", "never reach the trainer", "error"):
+        assert list(job.order(session, OrderRequest(10, by), 1)) == list(plain.order(session, OrderRequest(10, by), 1))
+
+
+def test_a_finished_or_forgotten_audit_begins_anew(session: Session) -> None:
+    job = Auditing()
+    list(job.run(session, AuditRequest(1), 1))
+    first = job._gathered
+    next(iter(job.run(session, AuditRequest(2), 1)))
+    assert job._gathered is not first
+    job.forget()
+    *_, last = job.run(session, AuditRequest(3), 2)
+    assert last is not None and last.rows == ROWS
