@@ -14,7 +14,7 @@ from sftui.errors import SftuiError
 from sftui.findings import Context, Finding
 from sftui.findings.look import Look
 from sftui.findings.packing import packs_of
-from sftui.model import NOWHERE, Inspection, Part
+from sftui.model import IGNORE_INDEX, NOWHERE, Inspection, Part
 from sftui.pipeline import make_batch
 from sftui.recipe import Recipe, changed, get
 from sftui.templates.surgery import add_generation_tags
@@ -182,6 +182,28 @@ def places_of(names: Sequence[str], before: Side, after: Side) -> tuple[Places, 
     if a and names[0] in ("cut", "over"):  # what was cut off, and the last token that was kept, which was another
         b |= set(range(min(a), len(tokens[1] or ())))
     return a, b
+
+
+def trained_elsewhere(inspection: Inspection, context: Context, finding: Finding) -> Places:
+    """The trained tokens of a row outside its answers; nothing where the recipe trains all, or the row says itself what."""
+    if lost(inspection) or inspection.labels is None or context.recipe.mask.rule in ("auto", "all", "given") or not Look(inspection, context).turns:
+        return set()
+    trained = {i for i, label in enumerate(inspection.labels.labels) if label != IGNORE_INDEX}
+    return trained - place_of("answers", finding, inspection, context) - place_of("behind stops", finding, inspection, context)
+
+
+def torn(outcome: Outcome) -> list[tuple[int, int]]:
+    """The documents of packs, by pack and place, whose labels are not those of their row, the first of a document aside."""
+    packs, _, examples = packs_of(outcome.context, outcome.inspections)
+    found = []
+    for number, pack in enumerate(packs):
+        at = 0
+        for place, (index, start, end) in enumerate(pack.documents):
+            labels, own = pack.labels[at : at + end - start], examples[index].labels[start:end]
+            if labels[1:] != own[1:] or labels[:1] not in (own[:1], (IGNORE_INDEX,)):
+                found.append((number, place))
+            at += end - start
+    return found
 
 
 def effect(outcome: Outcome) -> tuple[object, ...]:

@@ -16,7 +16,18 @@ from pathlib import Path
 import pytest
 from case_runner import Outcome, run
 from examples import EXAMPLES, MORE
-from fix_proof import Fixed, effect, fixed_findings, fixed_recipe, losses, lost, moved, places_of
+from fix_proof import (
+    Fixed,
+    effect,
+    fixed_findings,
+    fixed_recipe,
+    losses,
+    lost,
+    moved,
+    places_of,
+    torn,
+    trained_elsewhere,
+)
 
 import sftui.findings
 from sftui.findings import CODES, Finding
@@ -115,8 +126,10 @@ def test_a_fix_repairs_its_place_and_nothing_else(name: str, tmp_path: Path) -> 
         places = places_of(PLACES[code], *sides)
         if lost(before.inspections[number]):
             assert not gone or before.inspections[number].dropped is not None
-            continue  # the row was lost; that it is trained rightly is for its other findings
+            assert not trained_elsewhere(after.inspections[number], after.context, one.finding)
+            continue
         assert gone <= places[0] and arrived <= places[1], (number, gone - places[0], arrived - places[1])
+    assert not torn(after)
     assert (
         any(gone or arrived for gone, arrived in changes) or effect(before) != effect(after)
         or any((code, trainer) in STATED for trainer in ("", one.trainer))

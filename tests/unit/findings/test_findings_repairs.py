@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from case_runner import Case, Outcome, row, run, tokenizer_of
 from examples import EXAMPLES, MORE
-from fix_proof import changed_place, lost, moved, place_of
+from fix_proof import changed_place, lost, moved, place_of, trained_elsewhere
 
 from sftui.findings import CODES, check_row
 from sftui.findings.catalogue import DROP, REPAIR_OF
@@ -90,7 +90,9 @@ def test_a_repair_takes_the_finding_away_and_nothing_else(code: str, number: int
         gone, arrived = moved(a, b)
         if old not in touched:
             assert not gone and not arrived
-        elif not lost(a):
+        elif lost(a):
+            assert not trained_elsewhere(b, after.context, before.of(code)[0])
+        else:
             finding = before.of(code)[0]
             places = changed_place(a, b)
             if code in PLACES:
