@@ -19,6 +19,7 @@ _RESULT = re.compile(r"<\|tool\w*>")
 _THINK = re.compile(r"<think>|\[THINK\]|<seed:think>|◁think▷")
 _THOUGHT = re.compile(r"</think>|\[/THINK\]|</seed:think>|◁/think▷")
 _WHITE = re.compile(r"\s*")
+_BLANK = re.compile(r"\s")
 
 
 class GapReader:
@@ -37,6 +38,8 @@ class GapReader:
         ends = (one for one in literals if any(letter.isalnum() for letter in one) and not _TAG.fullmatch(one))
         known = sorted(ends, key=len, reverse=True)
         self._special = re.compile("|".join([*map(re.escape, known), _LOOKS_SPECIAL]))
+        first = self._special.search(text, len(bos) if text.startswith(bos) else 0)
+        self._opener = first.group() if first else ""
         self._borders: dict[tuple[str, str], int | None] = {}
         self._terminators: set[str] = set()
 
@@ -71,13 +74,23 @@ class GapReader:
             literal = literal if border is None else self._behind_calls(gap, limit) or literal
             said = literal.start()
         if literal is not None:
-            stop = literal.end()
+            stop = literal.end() if border is None else self._whole_end(gap, literal.end(), limit)
+        elif border is None and any(gap.startswith(known) for known in self._terminators):
+            stop = max(len(known) for known in self._terminators if gap.startswith(known))
         elif border is not None and after is not None:
             stop = len(gap[:limit].rstrip())
         else:
             stop = 0 if after is not None or not gap.strip() else len(gap.rstrip())
         white = _WHITE.match(gap, stop, limit if border is not None else len(gap))
         return start + said, start + stop, start + (white.end() if white else stop)
+
+    def _whole_end(self, gap: str, stop: int, limit: int) -> int:
+        """The end of the special tokens that go on without a blank, text between them or not (Cohere, Kimi K3), before a new turn's."""
+        for literal in self._special.finditer(gap, stop, limit):
+            if _BLANK.search(gap, stop, literal.start()) or literal.group() == self._opener or _RESULT.fullmatch(literal.group()):
+                break
+            stop = literal.end()
+        return stop
 
     def _behind_calls(self, gap: str, limit: int) -> re.Match[str] | None:
         """The last of the special tokens that stand side by side behind the last text: those before it close calls (DeepSeek)."""

@@ -27,6 +27,7 @@ SLOW_LIMIT = 200_000
 """Characters for what takes time beyond proportion, and is of no use in a chat template."""
 SECONDS = 5.0
 """Wall-clock seconds that one render may take."""
+TOO_LONG = "it runs for too long"
 DEADLINE: ContextVar[float] = ContextVar("DEADLINE", default=float("inf"))
 """When the render at hand must be done, as `time.monotonic` counts; measuring is work too and looks at it."""
 DIGIT_BITS = 16_384
@@ -51,7 +52,7 @@ class LimitExceeded(Exception):
 def too_late() -> None:
     """LimitExceeded once the deadline of this render has passed."""
     if time.monotonic() > DEADLINE.get():
-        raise LimitExceeded("it runs for too long")
+        raise LimitExceeded(TOO_LONG)
 
 
 def too_big(size: int) -> None:

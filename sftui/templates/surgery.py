@@ -19,6 +19,7 @@ from sftui.errors import SftuiError, TemplateError
 from sftui.model import Conversation, Kind
 from sftui.recipe import Render
 from sftui.templates import surgery_plan, surgery_write
+from sftui.templates.limits import TOO_LONG
 from sftui.templates.render import render
 from sftui.templates.surgery_target import Range, joined, probes, targets
 from sftui.templates.surgery_trace import read_back, with_marks
@@ -27,7 +28,6 @@ from sftui.templates.template import ChatTemplate, compile_template
 
 _NOON = datetime(2026, 1, 2, 12)
 _ROUNDS = 6
-OVER_LIMITS = "the chat template goes over its limits"
 _FIRST = 2000
 _KEPT = 1000
 """Conversations whose text and answers are remembered: those learnt from, which come first."""
@@ -217,7 +217,7 @@ class _Bench:
                 chat, self.original, special_tokens=self.special, options=Render(kwargs=self.options.kwargs), prompt_messages=None,
                 special_literals=self.literals, now=_NOON)
         except SftuiError as error:
-            if error.what == OVER_LIMITS:
+            if error.why == TOO_LONG:
                 raise surgery_plan.CannotTell("it goes over its limits") from error  # every further render would take as long
             return str(error)
         variables = {**self.special, **self.options.kwargs, **chat.template_kwargs}
