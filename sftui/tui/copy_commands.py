@@ -53,6 +53,12 @@ class CopyCommands:
             self.screen.say(f"this row has no {what}: there is nothing to take", Role.WARNING)
         return text
 
+    def _caveat(self, what: str) -> str:
+        """Said with whatever leaves the program otherwise than the file has it."""
+        inspection = self.screen.tokens.inspection
+        repaired = inspection is not None and inspection.row.repairs and inspection.row.left_out is None and what != "template"
+        return " · as repaired, not as the file has it" if repaired else ""
+
     def _template(self) -> str | None:
         workspace = self.screen.workspace
         kind, _, name = workspace.recipe.render.template.partition(":")
@@ -73,7 +79,7 @@ class CopyCommands:
     def copy(self, what: str) -> None:
         text = self.text_of(what)
         if text is not None:
-            self.screen.say(copy_out(text, self.screen.own_commands.app.write_to_terminal, os.environ))
+            self.screen.say(copy_out(text, self.screen.own_commands.app.write_to_terminal, os.environ) + self._caveat(what))
 
     def write(self, what: str) -> None:
         text = self.text_of(what)
@@ -89,16 +95,16 @@ class CopyCommands:
                 said = write_out(text, name.removesuffix("!"), overwrite=name.endswith("!"))
             except (SftuiError, OSError) as error:
                 return str(error)
-            self.screen.say(said)
+            self.screen.say(said + self._caveat(what))
             return None
 
-        self.screen.prompt.ask(f"file for the {what}", done, value=f"row{row}-{what}.{ENDINGS[what]}")
+        self.screen.prompt.ask(f"file for the {what}{self._caveat(what)}", done, value=f"row{row}-{what}.{ENDINGS[what]}")
 
     def print_on_exit(self, what: str) -> None:
         text = self.text_of(what)
         if text is not None:
             self.to_print.append(text)
-            self.screen.say(f"the {what} of row {self.screen.status.row:,} will be printed once sftui has quit")
+            self.screen.say(f"the {what} of row {self.screen.status.row:,} will be printed once sftui has quit{self._caveat(what)}")
 
     def edit(self, what: str) -> None:
         """A read-only copy in the editor; sftui waits and comes back as it was."""

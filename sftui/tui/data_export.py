@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,12 @@ from sftui.workspace import events as ev
 
 if TYPE_CHECKING:
     from sftui.tui.main_screen import MainScreen
+
+
+def file_beside(data: str, what: str) -> str:
+    """A name for a file made from the data: `train-repaired.jsonl`."""
+    stem = re.sub(r"[^\w.-]+", "", re.split(r"\.(?:jsonl|ndjson|json|csv|tsv|parquet|gz|zst)\b", Path(data).name)[0]).strip("-.")
+    return f"{stem or 'data'}-{what}.jsonl"
 
 
 class DataExport:
@@ -27,10 +34,8 @@ class DataExport:
         if self.ticket is not None:
             self.screen.say("the data is being written already: Esc stops that", Role.DIM)
             return
-        given = Path(self.screen.workspace.options.paths[0])
-        name = given.name.removesuffix(".gz").removesuffix(".zst")
-        stem = name.rsplit(".", 1)[0] if "." in name else name
-        self.screen.prompt.ask("new file for the repaired data; the log of changes goes beside it", self._named, value=f"{stem or 'data'}-repaired.jsonl")
+        name = file_beside(self.screen.workspace.options.paths[0], "repaired")
+        self.screen.prompt.ask("new file for the repaired data; the log of changes goes beside it", self._named, value=name)
 
     def _named(self, text: str) -> str | None:
         from sftui.workspace.repairing import check_targets

@@ -121,7 +121,7 @@ class FiguresCommands:
             return wrap(line((f"✗ {answer.problem.sentence()}", Role.ERROR)), width)
         made: list[Line] = [*self._progress(answer, width)]
         if answer.codes:
-            made += [(), line(("Findings", Role.TITLE), ("  F shows the rows of one", Role.DIM))]
+            made += [(), line(("Findings", Role.TITLE), ("  F shows the rows of one, R repairs them", Role.DIM))]
         widest = max((len(f"{one.count:,}") for one in answer.codes), default=0)
         for one in answer.codes:
             glyph, role = GLYPHS[one.severity]

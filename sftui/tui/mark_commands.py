@@ -10,6 +10,7 @@ from textual.message import Message
 
 from sftui.errors import SftuiError
 from sftui.text import clip, visible
+from sftui.tui.data_export import file_beside
 from sftui.views import Line, Role, line, wrap
 from sftui.workspace.marks import GLYPHS, KINDS, NOTE_GLYPH, NOTED, Mark, Marks
 from sftui.workspace.marks_file import MarksFile
@@ -140,8 +141,8 @@ class MarkCommands:
 
     def export(self) -> None:
         """Ask for a file and write the marks into it."""
-        stem = Path(self.screen.workspace.options.paths[0]).name.split(".")[0] or "data"
-        self.screen.prompt.ask(f"file for the review marks ({self.marks.words()})", self._export, value=f"{stem}-marks.jsonl")
+        name = file_beside(self.screen.workspace.options.paths[0], "marks")
+        self.screen.prompt.ask(f"file for the review marks ({self.marks.words()})", self._export, value=name)
 
     def _export(self, text: str) -> str | None:
         from sftui.exports.files import write_atomically

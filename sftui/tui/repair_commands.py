@@ -84,12 +84,16 @@ class RepairCommands:
 
     def pick(self) -> None:
         """Every repair: Enter puts one in force, or takes it out again."""
-        from sftui.repairs import DROP, DROP_REASONS, DROPPING, TITLES
+        from sftui.repairs import DROP, DROP_REASONS, DROPPING, TITLES, fixes_for
 
         screen = self.screen
         now = screen.workspace.repairs
         known = {name: title for name, title in TITLES.items() if name != DROP}
         known |= {f"{DROPPING}{name}": f"leave out: {title}" for name, title in DROP_REASONS.items()}
+        audited = self.screen.figures_commands.answer
+        for one in audited.codes if audited is not None else ():
+            if DROP in fixes_for(one.code).repairs:
+                known[f"{DROPPING}{one.code}"] = f"leave out {one.count:,} × {one.sentence}"
         names = [*known, *(name for name in now if name not in known)]
         entries = [(f"{'[x]' if name in now else '[ ]'} {name}", known.get(name, "leave out the rows that have this finding")) for name in names]
         counted = self.counted

@@ -10,6 +10,7 @@ from tui_driver import SIZES, Driven, check_golden, running
 
 from sftui.findings import Finding, Severity
 from sftui.recipe import Recipe, changed
+from sftui.tui.data_export import file_beside
 from sftui.workspace import OpenOptions
 from sftui.workspace import events as ev
 
@@ -173,3 +174,27 @@ async def test_what_changed_in_hostile_data_is_only_shown() -> None:
     async with running((140, 45), Hostile()) as driven:
         text = await driven.press("]", "f", "d", "enter")
         assert "\x1b" not in text and "\x07" not in text and "[@click=app.quit]" in text
+
+
+async def test_what_leaves_the_program_says_that_it_is_repaired() -> None:
+    async with running((140, 45)) as driven:
+        await driven.press("R", "j", "enter", "p", "p")
+        assert "repaired" not in driven.said
+        await driven.press("]", "p", "p")
+        assert driven.said.endswith("as repaired, not as the file has it")
+
+
+async def test_rows_with_an_audited_finding_can_be_left_out() -> None:
+    async with running((80, 24)) as driven:
+        await driven.press("A", "R")
+        assert "[ ] drop CON008" in driven.text and "leave out 14 × message 1" in driven.text
+        await driven.press("end", "enter")
+        assert driven.workspace.repairs == (DROP,)
+
+
+@pytest.mark.parametrize(("data", "name"), [
+    ("/a/train.jsonl", "train-x.jsonl"), ("v1.2.jsonl.gz", "v1.2-x.jsonl"), ("org/set", "set-x.jsonl"), ("data/*.parquet", "data-x.jsonl"), ("-", "data-x.jsonl"),
+    ("a\x1b]2;b\x07.json", "a2b-x.jsonl"),
+])
+def test_the_name_of_a_file_made_from_the_data(data: str, name: str) -> None:
+    assert file_beside(data, "x") == name
