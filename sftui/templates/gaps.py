@@ -84,10 +84,14 @@ class GapReader:
         white = _WHITE.match(gap, stop, limit if border is not None else len(gap))
         return start + said, start + stop, start + (white.end() if white else stop)
 
+    def _opens(self, literal: re.Match[str]) -> bool:
+        """Whether a special token opens a turn: a template may write the next header without being asked (Command R7B)."""
+        return literal.group() == self._opener or _RESULT.fullmatch(literal.group()) is not None
+
     def _whole_end(self, gap: str, stop: int, limit: int) -> int:
         """The end of the special tokens that go on without a blank, text between them or not (Cohere, Kimi K3), before a new turn's."""
         for literal in self._special.finditer(gap, stop, limit):
-            if _BLANK.search(gap, stop, literal.start()) or literal.group() == self._opener or _RESULT.fullmatch(literal.group()):
+            if _BLANK.search(gap, stop, literal.start()) or self._opens(literal):
                 break
             stop = literal.end()
         return stop
@@ -97,7 +101,7 @@ class GapReader:
         run: list[re.Match[str]] = []
         at = 0
         for literal in self._special.finditer(gap, 0, limit):
-            if run and _RESULT.fullmatch(literal.group()):
+            if run and self._opens(literal):
                 return run[-1]
             if gap[at:literal.start()].strip():
                 run = []
@@ -170,7 +174,7 @@ class GapReader:
         """What follows the last message: an EOS of the template still ends its turn."""
         rest = self._text[start:end]
         literal = self._special.match(rest)
-        if literal is None or before != len(self._messages) - 1 or _RESULT.fullmatch(literal.group()):
+        if literal is None or before != len(self._messages) - 1 or self._opens(literal):
             return [Span(start, end, NOWHERE, Part.INJECTED)]
         stop = start + literal.end()
         white = _WHITE.match(self._text, stop, end)

@@ -143,6 +143,28 @@ def test_tags_of_tools_among_the_added_tokens_end_no_turn() -> None:
     assert (2, "terminator", "\n</tool_response><|im_end|>") in told(rendered)
 
 
+def test_a_header_that_is_always_written_ends_no_turn() -> None:
+    source = "{% for m in messages %}<|head|>{{ m.role }}<|body|>{{ m.content }}<|end|>{% endfor %}<|head|>assistant<|body|>"
+    spans = told(spans_of(CONVERSATIONS["single"], compile_template(source, "always")))
+    assert spans[-2:] == [(1, "terminator", "<|end|>"), (-1, "injected", "<|head|>assistant<|body|>")]
+
+
+def test_tokens_that_close_a_turn_step_by_step_are_one_terminator() -> None:
+    source = "{% for m in messages %}<|open|>{{ m.role }}<|sep|>{{ m.content }}<|close|>message<|sep|><|end|>{% endfor %}"
+    spans = told(spans_of(CONVERSATIONS["single"], compile_template(source, "steps")))
+    assert [text for _, part, text in spans if part == "terminator"] == ["<|close|>message<|sep|><|end|>"] * 2
+
+
+def test_a_turn_before_a_thought_that_history_drops_ends_as_the_last_one_does() -> None:
+    source = (
+        "{% for m in messages %}]b[{{ m.role }}\n{% if m.reasoning_content and loop.last %}({{ m.reasoning_content }})\n{% endif %}{{ m.content }}[e~[\n{% endfor %}"
+    )
+    messages = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b", "reasoning_content": "hm"}, {"role": "user", "content": "c"},
+                {"role": "assistant", "content": "d", "reasoning_content": "hm"}]
+    spans = told(spans_of(messages, compile_template(source, "MiniMax")))
+    assert [(message, text) for message, part, text in spans if part == "terminator" and message % 2] == [(1, "[e~["), (3, "[e~[")]
+
+
 def test_a_thought_of_the_message_is_content_and_an_empty_one_of_the_template_is_not() -> None:
     source = (
         "{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m.role == 'assistant' %}<think>\n{{ m.reasoning_content }}\n</think>\n\n"
