@@ -101,13 +101,18 @@ class MarkCommands:
 
     def go(self, forward: bool) -> None:
         """The next marked row, or the one before."""
-        row = self.marks.beyond(self.screen.status.row, forward)
+        row = self.marks.beyond(self.screen.status.row, forward, self._count)
         if row is None:
             self.screen.say("no row is marked: rk keep, rd drop, rf flag, rn note", Role.DIM)
         elif row == self.screen.status.row:
             self.screen.say("no other row is marked", Role.DIM)
         else:
             self.screen.row_commands.go(row)
+
+    @property
+    def _count(self) -> int | None:
+        """How many rows there are, once that is known."""
+        return self.screen.status.rows if self.screen.status.exact else None
 
     # — showing —
 
@@ -123,13 +128,16 @@ class MarkCommands:
 
     def orders(self) -> list[tuple[str, str]]:
         """What the row list may be filtered by because of marks."""
-        counted = ((by, len(self.marks.rows_with(what)), what) for by, what in ORDERS.items())
+        counted = ((by, len(self._rows(by)), what) for by, what in ORDERS.items())
         return [(by, f"{count:,} × {f'rows marked {what}' if what in KINDS else 'rows with a note' if what else 'every marked row'}")
                 for by, count, what in counted if count]
 
     def order(self, by: str) -> None:
         """List the rows of one kind."""
-        self.screen.figures_commands.list_rows(by, self.marks.rows_with(ORDERS[by]))
+        self.screen.figures_commands.list_rows(by, self._rows(by))
+
+    def _rows(self, by: str) -> list[int]:
+        return [row for row in self.marks.rows_with(ORDERS[by]) if self._count is None or row < self._count]
 
     def lines(self, width: int) -> tuple[Line, ...]:
         """How many rows are marked, for the figures."""

@@ -32,13 +32,13 @@ class RepairCommands:
 
     # — of a finding —
 
-    def cures(self, finding: Finding) -> list[tuple[str, str]]:
-        """The repairs that cure a finding and are not in force, each with what it does."""
+    def cures(self, finding: Finding, in_force: bool = False) -> list[tuple[str, str]]:
+        """The repairs that cure a finding and are not in force (or are), each with what it does."""
         from sftui.repairs import DROP, DROPPING, TITLES, fixes_for
 
         code = finding.code
         named = [(f"{DROPPING}{code}", f"leave out the rows that have {code}") if name == DROP else (name, TITLES[name]) for name in fixes_for(code).repairs]
-        return [(name, title) for name, title in named if name not in self.screen.workspace.repairs]
+        return [(name, title) for name, title in named if (name in self.screen.workspace.repairs) == in_force]
 
     def cure(self, finding: Finding | None, verb: str, fix: Callable[[], None], repair: Callable[[str], None]) -> None:
         """The one cure that a finding has, or the one picked of several: the fix of its recipe or template, or a repair."""
@@ -47,7 +47,11 @@ class RepairCommands:
         repairs = self.cures(finding)
         own = finding.fix if finding.fix is not None and (finding.fix.changes or finding.fix.template) else None
         if not repairs:
-            fix()  # which says so where there is none
+            code, chosen = finding.code, [name for name, _ in self.cures(finding, in_force=True)]
+            if own is None and chosen:
+                self.screen.say(f"{' and '.join(chosen)} {'are' if len(chosen) > 1 else 'is'} in force and cannot take {code} away here", Role.WARNING)
+            else:
+                fix()  # which says so where there is none
             return
         entries = [*([("recipe" if own.changes else "template", own.title)] if own is not None else []), *repairs]
         if len(entries) == 1:

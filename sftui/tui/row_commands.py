@@ -27,6 +27,7 @@ class RowCommands:
         self.hits_to_show: tuple[int, ...] | None = None
         self.backwards = False
         self._provisional: Inspection | None = None
+        self._notes: tuple[str, ...] = ()
 
     def handlers(self) -> dict[str, Callable[[int | None], None]]:
         return {
@@ -112,8 +113,9 @@ class RowCommands:
         if event.refused is not None:
             screen.tokens.fail(event.refused)
             screen.say(event.refused.sentence(), Role.ERROR)
-        elif event.notes:
+        elif event.notes and event.notes != self._notes:
             screen.say(event.notes[0], Role.WARNING)
+        self._notes = event.notes
 
     def _tokenizer(self, event: ev.TokenizerChanged) -> None:
         screen = self.screen

@@ -68,9 +68,12 @@ class Marks:
         """The rows of one kind, those `noted`, or all that are marked, in their order."""
         return tuple(sorted(row for row, mark in self.of.items() if not what or mark.kind == what or (what == NOTED and mark.note)))
 
-    def beyond(self, row: int, forward: bool) -> int | None:
-        """The next marked row after `row` (before it), beginning again at the other end; None where none is marked."""
-        rows = self.rows_with()
+    def beyond(self, row: int, forward: bool, count: int | None = None) -> int | None:
+        """The next marked row after `row` (before it), beginning again at the other end; None where none is marked.
+
+        `count` is how many rows there are: the data may have shrunk since others were marked.
+        """
+        rows = [one for one in self.rows_with() if count is None or one < count]
         if not rows:
             return None
         if forward:

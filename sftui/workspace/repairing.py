@@ -46,7 +46,8 @@ def lay_over(session: Session, chosen: Sequence[str], detected: Detected, sample
     layout = layout_of(detected)
     assert session.stored is not None
     done = [mend_row(row, plan, layout) for row in sample]
-    return Overlay(session.stored, plan, layout, codes_of(session, plan)), tuple(row_of(one) for one in done if one.dropped is None)
+    kept = tuple(row_of(one) for one in done if one.dropped is None)
+    return Overlay(session.stored, plan, layout, codes_of(session, plan)), kept or tuple(sample)
 
 
 def session_plan(session: Session, chosen: Sequence[str], marked: Collection[int] = ()) -> Plan:

@@ -198,3 +198,13 @@ async def test_rows_with_an_audited_finding_can_be_left_out() -> None:
 ])
 def test_the_name_of_a_file_made_from_the_data(data: str, name: str) -> None:
     assert file_beside(data, "x") == name
+
+
+async def test_a_repair_that_cannot_help_says_so() -> None:
+    class Stubborn(FakeWorkspace):
+        def findings(self, index: int) -> tuple[Finding, ...]:
+            return (Finding("CON008", Severity.ERROR, "still there", index),)
+
+    async with running((80, 24), Stubborn()) as driven:
+        await driven.press("f", "a", "a")
+        assert driven.said == "drop CON008 is in force and cannot take CON008 away here" and driven.workspace.repairs == (DROP,)

@@ -28,6 +28,7 @@ def test_the_next_and_the_previous_marked_row_wrap_round() -> None:
     assert [MARKS.beyond(row, True) for row in (0, 1, 5, 9)] == [1, 3, 9, 1]
     assert [MARKS.beyond(row, False) for row in (0, 1, 5, 9)] == [9, 9, 3, 3]
     assert Marks().beyond(0, True) is None
+    assert MARKS.beyond(3, True, 5) == 1 and MARKS.beyond(3, True, 1) is None, "the data has shrunk"
 
 
 def test_text_and_back() -> None:

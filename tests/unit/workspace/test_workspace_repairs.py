@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sftui.recipe import changed
 from sftui.workspace import OpenOptions
 from sftui.workspace import events as ev
 from sftui.workspace.history import Chosen
@@ -104,6 +107,19 @@ def test_the_audit_counts_what_is_left(session: Session) -> None:
     assert last.rows == 3 and not any(one.code in ("ROL002", "ROW001", "DUP001") for one in last.codes)
 
 
+def test_a_batch_is_made_of_the_rows_that_stay(session: Session) -> None:
+    session.set_repairs(("drop no-answer", "drop unreadable"))
+    assert session.batch(0, 6).rows == (0, 2, 4)
+    session.set_repairs(("drop ROW", "drop LAB", "drop EOS", "drop CON", "drop DUP", "drop TPL", "drop ROL", "drop no-answer"))
+    assert session.refused is None and session.detected.format == "messages", "rows are read as before where none stays"
+
+
+def test_another_recipe_is_compared_over_the_same_repairs(session: Session) -> None:
+    session.set_repairs(("map-roles",))
+    other = session.beside(changed(session.recipe, "mask.rule", "all"))
+    assert other.repairs == ("map-roles",) and other.row(1).repairs and not session.beside(session.recipe, ()).row(1).repairs
+
+
 def proven(heard: Any) -> None:
     heard.wait(ev.TokenizerChanged, lambda event: event.state in ("proven", "provisional"))
 
@@ -190,3 +206,27 @@ def test_a_write_that_is_stopped_leaves_nothing(open_workspace: Callable[..., An
     heard.wait(ev.RepairsWritten)
     workspace.close()
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["dirty.jsonl"], "quitting stops it too"
+
+
+def test_repairs_are_still_in_force_after_the_worker_died(open_workspace: Callable[..., Any]) -> None:
+    workspace, heard = open_workspace(row=1)
+    proven(heard)
+    workspace.set_repairs(("map-roles",))
+    heard.wait(ev.RowReady, lambda event: event.version == workspace.version)
+    os.kill(workspace.worker_pid(), signal.SIGKILL)
+    heard.wait(ev.WorkerFailed)
+    workspace.request_row(1)
+    workspace.request_row(4)
+    workspace.request_row(1)
+    assert heard.wait(ev.RowReady, lambda event: event.inspection.row.index == 1).inspection.row.repairs
+
+
+def test_an_answer_made_before_the_repairs_changed_never_arrives(open_workspace: Callable[..., Any]) -> None:
+    workspace, heard = open_workspace(row=1)
+    proven(heard)
+    for names in (("map-roles",), (), ("trim",), ("map-roles", "trim"), ()):
+        workspace.set_repairs(names)
+        workspace.request_repairs()
+    heard.wait(ev.RepairsCounted, lambda event: event.done and event.version == workspace.version)
+    assert workspace.request_row(1)
+    assert not heard.wait(ev.RowReady, lambda event: event.version == workspace.version).inspection.row.repairs
