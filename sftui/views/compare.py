@@ -67,9 +67,9 @@ def count_lines(count: ComparisonCount, names: Sequence[str], width: int) -> tup
         trained, received = count.trained[number] if count.trained else 0, count.received[number] if count.received else 0
         share = f" ({trained * 100 / received:.1f} %)" if received else ""
         told = f"{trained:,} of {received:,} tokens trained{share}"
-        for figure, words in ((count.dropped, "rows dropped"), (count.stopped, "rows that it cannot prepare")):
+        for figure, words in ((count.dropped, "dropped"), (count.stopped, "that it cannot prepare")):
             if figure and figure[number]:
-                told += f", {figure[number]:,} {words}"
+                told += f", {figure[number]:,} row{'s' if figure[number] != 1 else ''} {words}"
         lines.append(line((f"{_letter(number)} ", Role.LABEL), (fit(visible(name), longest), Role.KEY), f"  {told}"))
     return tuple(row for cells in lines for row in wrap(cells, width, "  "))
 
