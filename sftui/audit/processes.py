@@ -9,10 +9,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from multiprocessing import get_context
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sftui.audit.audit import Audit
@@ -33,6 +34,7 @@ CHUNK_BYTES = 1 << 20
 AHEAD = 3
 """Chunks waiting for each process: enough that none is idle, few enough that memory stays small."""
 NICE = 10
+HOME = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +66,16 @@ def audit_in_processes(
     Chunks join in the order of the rows, so after each progress the audit holds the first `audit.rows` rows.
     """
     begun, before = clock(), audit.rows
-    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _begin, (task,))
+    folder = os.getcwd()
+    with _at_home():  # the locks of a pool start a process too
+        pool = ProcessPoolExecutor(jobs, get_context("spawn"), _begin, (task, folder))
     waiting: deque[Future[Audit]] = deque()
     chunks = _chunks(rows)
     try:
         while True:
             for chunk in islice(chunks, max(0, jobs * AHEAD - len(waiting))):
-                waiting.append(pool.submit(_audit_chunk, chunk))
+                with _at_home():
+                    waiting.append(pool.submit(_audit_chunk, chunk))
             if not waiting:
                 break
             audit.merge(waiting.popleft().result())
@@ -99,11 +104,24 @@ def _chunks(rows: Iterable[Row]) -> Iterator[list[Row]]:
         yield chunk
 
 
-def _begin(task: Task) -> None:
+@contextmanager
+def _at_home() -> Iterator[None]:
+    """The package's folder as the current one while processes start: `spawn` runs `python -c`, which imports from the
+    current folder first, and a data folder may hold a file called json.py."""
+    here = os.getcwd()
+    os.chdir(HOME)
+    try:
+        yield
+    finally:
+        os.chdir(here)
+
+
+def _begin(task: Task, folder: str) -> None:
     """Load the tokenizer and the templates; the process gives way to others, and leaves Ctrl-C to its parent."""
     from sftui.pipeline import make_toolbox, survey
     from sftui.tokens import load_tokenizer
 
+    os.chdir(folder)  # names of files are relative to it
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(OSError, AttributeError):
         os.nice(NICE)

@@ -15,7 +15,10 @@ from typing import IO, Any, cast
 
 from sftui.workspace.requests import Request
 
-COMMAND = (sys.executable, "-X", "utf8", "-m", "sftui.workspace.worker")
+# Not with -m, which puts the current folder first on sys.path: that may be the folder of somebody's dataset, with a json.py
+# in it. With -c it is the empty string, and gone before anything is imported.
+_START = "import sys; sys.path[:] = filter(None, sys.path); from sftui.workspace.worker import main; main()"
+COMMAND = (sys.executable, "-X", "utf8", "-c", _START)
 LOG_TAIL = 20_000
 
 

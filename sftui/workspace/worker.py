@@ -369,7 +369,3 @@ def main() -> None:
     inbox = Inbox()
     threading.Thread(target=read_requests, args=(inbox, requests), name="sftui-requests", daemon=True).start()
     Worker(inbox, events).run()
-
-
-if __name__ == "__main__":
-    main()

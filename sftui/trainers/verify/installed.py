@@ -11,7 +11,8 @@ from sftui.trainers.verify.session import TRAINERS, process_environment
 PACKAGES = {"unsloth": "unsloth_zoo"}
 """What a trainer is installed as, where that is not its name; Unsloth's preparation is in unsloth_zoo."""
 
-_ASK = "import sys; from importlib.metadata import version\ntry: print(version(sys.argv[1]))\nexcept Exception: sys.exit(3)"
+# Without the current folder, where somebody's dataset may lie beside a json.py.
+_ASK = "import sys; sys.path[:] = filter(None, sys.path); from importlib.metadata import version\ntry: print(version(sys.argv[1]))\nexcept Exception: sys.exit(3)"
 _MISSING = 3
 
 

@@ -11,6 +11,7 @@ import time
 import pytest
 
 from sftui.workspace import events as ev
+from sftui.workspace.link import COMMAND
 
 
 def test_t4_close_does_not_wait_for_a_busy_worker(open_workspace) -> None:
@@ -60,7 +61,7 @@ def test_no_answer_for_too_long_ends_the_worker(open_workspace) -> None:
 
 
 def test_the_worker_has_its_own_session_and_ends_with_our_end_of_the_pipe() -> None:
-    command = [sys.executable, "-m", "sftui.workspace.worker"]
+    command = list(COMMAND)
     worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
     assert worker.stdin is not None
     assert os.getsid(worker.pid) != os.getsid(0)
@@ -69,7 +70,7 @@ def test_the_worker_has_its_own_session_and_ends_with_our_end_of_the_pipe() -> N
 
 
 def test_nonsense_on_the_pipe_ends_the_worker() -> None:
-    command = [sys.executable, "-m", "sftui.workspace.worker"]
+    command = list(COMMAND)
     worker = subprocess.run(command, input=b"\x00nonsense", capture_output=True, timeout=30, start_new_session=True)
     assert worker.stdout == b""
 
