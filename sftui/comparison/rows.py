@@ -131,7 +131,9 @@ def _equal(sides: Sequence[Side]) -> bool:
 
 def _side(inspection: Inspection) -> Side:
     tokens = inspection.tokens
-    if inspection.problem is not None:
+    if inspection.row.left_out is not None:
+        gone, stopped = f"left out of the repaired data, because {inspection.row.left_out}", False
+    elif inspection.problem is not None:
         gone, stopped = inspection.problem.sentence(), True
     elif inspection.example is None:
         gone, stopped = inspection.dropped or "it could not be prepared", False

@@ -67,6 +67,16 @@ class KeyReader:
     def pending(self) -> str:
         return self._digits + show_key(self._prefix)
 
+    def awaited(self, context: str) -> str:
+        """What may follow the prefix that was typed: `k mark keep  d mark drop`; "" where none was."""
+        if not self._prefix:
+            return ""
+        found = {
+            sequence.split(" ")[1]: command.title for (where, sequence), command in self.keymap.commands.items()
+            if where in (context, ANY) and sequence.startswith(f"{self._prefix} ")
+        }
+        return "  ".join(f"{show_key(key)} {title}" for key, title in found.items())
+
     def clear(self) -> None:
         self._digits = self._prefix = ""
 

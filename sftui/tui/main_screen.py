@@ -72,8 +72,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
     #document, #findings { display: none; }
     #work.-beside #document, #work.-beside #findings { border-left: solid $rule; }
     #work.-below #document, #work.-below #findings { border-top: solid $rule; }
-    #detail { height: 1; }
-    MainScreen.-narrow #body { layout: vertical; }
+    #detail { height: 1; } MainScreen.-narrow #body { layout: vertical; }
     MainScreen.-narrow #list { width: 1fr; height: 1; border: none; }
     MainScreen.-narrow #recipe { width: 1fr; height: 1fr; border: none; border-bottom: solid $rule; }
     """
@@ -88,8 +87,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.look = look
         self.context = TOKENS
         self.status = Status()
-        self.said = ""
-        self.said_role = Role.PLAIN
+        self.said, self.said_role = "", Role.PLAIN
         self.list_wanted = True
         self.laid_out_for = Size(0, 0)
         self.status_bar = Bar("status")
@@ -234,6 +232,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
         stroke = self.reader.feed(key, self.context)
         if self.said and not stroke.pending:
             self.say("")
+        if stroke.pending and (awaited := self.reader.awaited(self.context)):
+            self.say(awaited, Role.DIM)
         if stroke.command is not None:
             self.run_command(stroke.command.id, stroke.count)
         elif stroke.unknown and not (had_pending and key == "escape"):

@@ -169,8 +169,10 @@ class RowCommands:
         recipe = recipe or screen.workspace.recipe
         table = screen.tokens.table
         stopped = ""
-        if inspection.dropped is not None:
-            stopped = "✗ dropped" if inspection.row.left_out is None else "✗ left out"
+        if inspection.row.left_out is not None:
+            stopped = "✗ left out"
+        elif inspection.dropped is not None:
+            stopped = "✗ dropped"
         elif inspection.stopped_at is not None:
             stopped = f"✗ stopped at {inspection.stopped_at.value}"
         total = len(inspection.example.input_ids) if inspection.example is not None else len(table) if table else None

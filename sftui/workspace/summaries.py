@@ -83,7 +83,7 @@ def summary(inspection: Inspection) -> RowSummary:
     if inspection.example is not None:
         tokens = len(inspection.example.input_ids)  # as the status line counts: cut, and shifted where it is stored so
     return RowSummary(
-        inspection.row.index, preview(inspection), tokens, trained, cut, inspection.dropped,
+        inspection.row.index, preview(inspection), tokens, trained, cut, inspection.row.left_out or inspection.dropped,
         inspection.problem.sentence() if inspection.problem is not None else None,
         repaired=bool(inspection.row.repairs) or inspection.row.left_out is not None,
     )

@@ -121,3 +121,13 @@ async def test_a_hostile_note_is_only_shown() -> None:
         assert "[@click=app.quit]" in driven.text and not set(driven.text) & {"\x1b", "\x07", "\u202e"}
         await driven.press("r", "n")
         assert not set(driven.text) & {"\x1b", "\x07", "\u202e"}
+
+
+async def test_what_may_follow_the_prefix_is_told() -> None:
+    async with running((140, 45)) as driven:
+        await driven.press("r")
+        assert driven.said.startswith("k mark keep  d mark drop  f mark flag  n note on the row  ] next marked row")
+        await driven.press("escape")
+        assert driven.said == "" and not driven.main.mark_commands.marks
+        await driven.press("1", "2")
+        assert driven.said == ""

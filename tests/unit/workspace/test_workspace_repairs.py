@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from sftui.recipe import changed
+from sftui.views import why_stopped
 from sftui.workspace import OpenOptions
 from sftui.workspace import events as ev
 from sftui.workspace.history import Chosen
@@ -118,6 +119,16 @@ def test_another_recipe_is_compared_over_the_same_repairs(session: Session) -> N
     session.set_repairs(("map-roles",))
     other = session.beside(changed(session.recipe, "mask.rule", "all"))
     assert other.repairs == ("map-roles",) and other.row(1).repairs and not session.beside(session.recipe, ()).row(1).repairs
+
+
+def test_a_row_left_out_counts_as_such_and_no_longer_as_one_that_cannot_be_prepared(session: Session) -> None:
+    from sftui.comparison import compare_row
+
+    before = session.inspect(3)
+    session.set_repairs(("drop unreadable",))
+    compared = compare_row([before, session.inspect(3)])
+    assert [side.stopped for side in compared.sides] == [True, False] and "left out" in compared.sides[1].gone and not compared.differs
+    assert (why_stopped(session.inspect(3)) or "").startswith("left out of the repaired data")
 
 
 def proven(heard: Any) -> None:
