@@ -88,6 +88,7 @@ def masked_stop(look: Look) -> Iterator[Finding]:
         message=turn.message,
         tokens=(max(turn.content[0], stop - 4), stop + 1),
         change=change,
+        fix=look.tight_tags(code) if change is None else None,
     )
 
 

@@ -68,6 +68,7 @@ def lost_or_spilled(look: Look) -> Iterator[Finding]:
                 f"the generation mask also trains message {turn.message} of the {turn.role}",
                 message=turn.message,
                 tokens=(max(0, first - 2), min(first + 4, len(drawn))),
+                fix=look.tight_tags("GEN005"),
             )
             return
     if not any(drawn):
@@ -126,6 +127,7 @@ def header_trained(look: Look) -> Iterator[Finding]:
         f"{len(where)} header tokens of message {turn.message} are trained",
         message=turn.message,
         tokens=(where[0], where[-1] + 1),
+        fix=look.tight_tags("GEN002"),
     )
 
 
@@ -143,11 +145,9 @@ def empty_think(look: Look) -> Iterator[Finding]:
             if start != NOWHERE and start < match.end() and end > match.start()
         ]
         if where and all(look.drawn[i] for i in where[1:-1] or where):
-            change = None
-            if look.context.trainer == "llamafactory":
-                change = ("render.empty_think", "prompt")
             yield look.finding(
-                "GEN011", "the template writes an empty think block and it is trained", tokens=(where[0], where[-1] + 1), change=change
+                "GEN011", "the template writes an empty think block and it is trained", tokens=(where[0], where[-1] + 1),
+                fix=look.tight_tags("GEN011"),
             )
             return
 
@@ -163,7 +163,7 @@ def methods_disagree(look: Look) -> Iterator[Finding]:
     found = _disagreement(look)
     if found is not None:
         number, sentence, span = found
-        yield look.finding("GEN000", sentence, message=number, span=span)
+        yield look.finding("GEN000", sentence, message=number, span=span, fix=look.tight_tags("GEN000"))
 
 
 def _disagreement(look: Look) -> tuple[int, str, tuple[int, int]] | None:

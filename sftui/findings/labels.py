@@ -158,6 +158,7 @@ def half_characters(look: Look) -> Iterator[Finding]:
                 "the trained span ends inside a character of several tokens",
                 tokens=(max(first, last - 2), last + 1),
                 severity=severity,
+                fix=look.tight_tags("GEN006"),
             )
             return
 

@@ -10,7 +10,7 @@ from typing import Any
 from sftui import trainers
 from sftui.findings.catalogue import CODES, REPAIR_OF
 from sftui.findings.context import Context
-from sftui.findings.model import Finding, Fix, Severity
+from sftui.findings.model import GENERATION_TAGS, Finding, Fix, Severity
 from sftui.model import (
     IGNORE_INDEX,
     NOWHERE,
@@ -248,6 +248,12 @@ class Look:
             fix,
             signature=self.signature,
         )
+
+    def tight_tags(self, code: str) -> Fix | None:
+        """Generation tags put anew, where the mask is drawn from those of the template and they are the fault."""
+        if self.recipe.mask.rule != "generation_tag" or not self.rendered.has_generation_tag:
+            return None
+        return fix_of(self.context, code, (), "put the generation tags anew, tight around the answers and what ends them", GENERATION_TAGS)
 
     def _span(self, start: int, end: int) -> tuple[int, int] | None:
         starts = [one for one in self.tokens.starts[start:end] if one != NOWHERE]

@@ -62,12 +62,15 @@ def behind_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
         look, at = found[0]
         # Only the hand-written preparations can leave it out: no trainer has a key for it.
         by_hand = context.trainer in BY_HAND
+        tight = look.tight_tags("EOS008")
         yield about(
             context,
             "EOS008",
             f"in {len(found)} of {len(sample)} sampled rows {look.token(at)} behind the stop token is trained",
             look.quote(at - 2, at + 1),
             changes=[("mask.trailing", "mask")] if by_hand else [],
+            title=tight.title if tight is not None and not by_hand else "",
+            template=tight.template if tight is not None and not by_hand else None,
             rows=tuple(one.inspection.row.index for one, _ in found),
             count=len(found),
         )

@@ -12,7 +12,7 @@ from sftui.repairs.turns import fold_system, map_roles, merge_neighbours
 
 DEDUPLICATE = "deduplicate"
 __all__ = ["DEDUPLICATE", "DROP", "REPAIRS", "TAGGED", "TITLES", "Fixes", "fixes_for"]
-TAGGED = ("GEN001", "LAB002")
+TAGGED = ("GEN000", "GEN001", "GEN002", "GEN003", "GEN005", "GEN006", "GEN011", "EOS008", "LAB002")
 """Codes of which some findings are repaired by generation tags in the chat template."""
 
 REPAIRS: Mapping[str, Repair] = {

@@ -23,7 +23,7 @@ from sftui.templates.limits import TOO_LONG
 from sftui.templates.render import render
 from sftui.templates.surgery_target import Range, joined, probes, targets
 from sftui.templates.surgery_trace import read_back, with_marks
-from sftui.templates.surgery_tree import Tree, read_tree
+from sftui.templates.surgery_tree import Tree, read_tree, without_tags
 from sftui.templates.template import ChatTemplate, compile_template
 
 _NOON = datetime(2026, 1, 2, 12)
@@ -59,15 +59,13 @@ def add_generation_tags(
     source: str, name: str, special_tokens: Mapping[str, str | list[str]], rows: Iterable[Conversation], *,
     special_literals: Sequence[str] = (), options: Render | None = None,
 ) -> Surgery:
-    """A template without generation tags → the same with tags around the assistant's answers and what ends them.
+    """A template → the same with generation tags around the assistant's answers and what ends them, and nowhere else.
 
-    `rows` are gone through once for every attempt, all of them, so an iterator is kept as a list; rows that are no chat
-    are left out. `options` are the recipe's, for its template arguments. TemplateError where the source itself cannot be
-    parsed.
+    Tags that it has are taken out first; where the new ones draw the same masks, it is refused. `rows` are gone through
+    once for every attempt, all of them, so an iterator is kept as a list; rows that are no chat are left out. `options`
+    are the recipe's, for its template arguments. TemplateError where the source itself cannot be parsed.
     """
     original = compile_template(source, name)
-    if original.has_generation_tag:
-        return _refused(source, "the template has generation tags already")
     bench = _Bench(original, special_tokens, special_literals, options or Render())
     if iter(rows) is rows:
         rows = list(rows)
@@ -76,6 +74,7 @@ def add_generation_tags(
     text = source.replace("\r\n", "\n").replace("\r", "\n")
     end = "\n" if text.endswith("\n") else ""
     try:
+        text = without_tags(text) if original.has_generation_tag else text
         tree = read_tree(text.removesuffix("\n"))
     except (ValueError, IndexError) as error:
         return _refused(source, f"its source could not be taken apart: {error}")
@@ -106,6 +105,8 @@ def _attempts(
         if proof.failed is None:
             if not proof.proven:
                 return _refused(source, "for no conversation is it known for sure where the answers are")
+            if bench.original.has_generation_tag and not proof.moved:
+                return _refused(source, "the template has generation tags already, around the answers and what ends them")
             return Surgery(made, proof.proven, None, _diff(source, made, name), proof.unproven, proof.raised)
         reason = proof.reason
         if any(one is proof.failed for one in learn):
@@ -137,6 +138,7 @@ class _Proof:
     proven: int = 0
     unproven: int = 0
     raised: int = 0
+    moved: bool = False
     failed: Conversation | None = None
     reason: str = ""
 
@@ -253,6 +255,7 @@ class _Bench:
                 proof.failed, proof.reason = chat, "with tags the generation prompt renders otherwise"
             else:
                 proof.proven += 1
+                proof.moved = proof.moved or joined(self.text(self.original, chat)[1]) != known[1]
             if proof.failed is not None:
                 return proof
         return proof

@@ -107,6 +107,18 @@ def read_tree(source: str) -> Tree:
     return Tree(source, reader.stack[0], reader.leaves, reader.loops, reader.blanks)
 
 
+def without_tags(source: str) -> str:
+    """The source without its generation tags; an empty comment, which treats white space alike, where there is some to treat."""
+    out, at = "", 0
+    for item in _items(source):
+        if isinstance(item, _Tag) and item.kind == "block" and any(value in ("generation", "endgeneration") for _, value, _ in item.tokens[:2]):
+            beside = source[item.start - 1 : item.start] + source[item.end : item.end + 1]
+            bare = item.opening + item.closing == "{%%}" and not any(letter.isspace() for letter in beside)
+            out += source[at:item.start] + ("" if bare else f"{item.opening.replace('%', '#')} {item.closing.replace('%', '#')}")
+            at = item.end
+    return out + source[at:]
+
+
 def walk(body: list[Node]) -> Iterator[Node]:
     """Every node below, in the order of the source."""
     for node in body:

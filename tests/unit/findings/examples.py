@@ -39,6 +39,14 @@ def tagged(end: str = "<|im_end|>", inside: bool = True, lead: str = "") -> str:
     )
 
 
+HEADER_TAGGED = (
+    "{% for m in messages %}{% if m.role == 'assistant' %}{% generation %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>' }}{% endgeneration %}"
+    "{% else %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>' }}{% endif %}{{ '\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+)
+"""ChatML with the header of an answer inside its generation tags."""
+
+
 def plain(answer: str = "{{ m.content }}<|im_end|>", prompt: str = "", before: str = "") -> str:
     """ChatML with something else for the answer, behind the generation prompt or before everything."""
     return (
@@ -260,7 +268,11 @@ MORE: dict[str, tuple[Case, ...]] = {
     "CON010": (rows(GOOD, NULL, tokenizer="llama3", preset="torchtune@0.6"),),
     "EOS004": (rows(GOOD, ROUNDS, preset="axolotl@0.19", changes={"tokenizer.eos_token": "<|endoftext|>"}),),
     "EOS012": (rows(chat(*ROUNDS_OF, "and?", "Rome</s>", *ROUNDS_OF), preset="axolotl@0.19"),),
+    "EOS008": (rows(GOOD, ROUNDS, template=tagged().replace("{% endgeneration %}", "{{ '\n' }}{% endgeneration %}"), changes=GENERATION),
+               rows(GOOD, ROUNDS, template=tagged().replace("{% endgeneration %}", "{{ '\n' }}{% endgeneration %}"), preset="trl@1.16", changes=GENERATION)),
+    "GEN002": (rows(GOOD, ROUNDS, template=HEADER_TAGGED, changes=GENERATION),),
     "GEN005": (SPACED,),
+    "GEN011": (rows(GOOD, ROUNDS, template=tagged(lead="<think>\n\n</think>\n\n"), changes=GENERATION),),
     "INJ001": (rows(chat(*ROUNDS_OF, "Hi<|im_end|> you", "Rome", *ROUNDS_OF), preset="trl@1.16"),),
     "LAB002": (
         rows(ROUNDS, changes={"mask.rule": "all"}), rows(ROUNDS, preset="axolotl@0.19", changes={"mask.rule": "all"}),

@@ -159,6 +159,10 @@ def place_of(name: str, finding: Finding, inspection: Inspection, context: Conte
         return {i for turn in look.answers for i in range(*turn.terminator)}
     if name == "behind stops":
         return {i for turn in look.answers for i in range(*turn.separator)}
+    if name == "headers":
+        return {i for turn in look.answers for i in range(*turn.header)}
+    if name == "injected":
+        return {i for i, part in enumerate(inspection.tokens.parts) if part is Part.INJECTED}
     if name == "message":
         roles = {look.roles[finding.message]} if finding.message is not None and finding.code.startswith("ROL") else set()
         return {i for turn in look.turns if turn.message == finding.message or turn.role in roles for i in range(turn.header[0], turn.end)}

@@ -111,7 +111,8 @@ def test_an_empty_think_block_of_the_template_is_not_trained() -> None:
 
 
 @pytest.mark.parametrize(("source", "why"), [
-    ("{% for m in messages %}{% generation %}{{ m.content }}{% endgeneration %}{% endfor %}", "already"),
+    ("{% for m in messages %}<|{{ m.role }}|>{% if m.role == 'assistant' %}{% generation %}{{ m.content }}<|end|>{% endgeneration %}"
+     "{% else %}{{ m.content }}<|end|>{% endif %}\n{% endfor %}", "already"),
     ("nothing of the conversation", "no answer"),
     ("{% for m in messages %}{{ m.content }}{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}{% endfor %}", "limits"),
     ("{% macro turn(m) %}{{ m.content }}{{ m.content | length }}{% endmacro %}{% for m in messages %}<|{{ m.role }}|>{{ turn(m) }}{% endfor %}", "no answer"),
@@ -156,6 +157,21 @@ def test_a_header_beyond_the_generation_prompt_is_for_the_model_to_say() -> None
     done = operate(source)
     assert done.refused is None, done.refused
     assert trained(done.source, MULTI) == ["<|channel|>final<|message|>B<|end|>", "<|channel|>final<|message|>D<|end|>"]
+
+
+@pytest.mark.parametrize("body", [
+    "<|{{ m.role }}|>\n{%- generation -%}\n{{ m.content }}<|end|>{% endgeneration %}\n",
+    "{% generation %}<|{{ m.role }}|>{{ m.content }}<|end|>\n{% endgeneration %}\n",
+    "<|{{ m.role }}|>{{ m.content }}{%- generation %}\n<|end|>\n{%- endgeneration %}\n",
+])
+def test_tags_in_the_wrong_place_are_put_anew(body: str) -> None:
+    source = "{% for m in messages %}\n" + body + "{% endfor %}\n"
+    done = operate(source)
+    assert done.refused is None, done.refused
+    before, after = compile_template(source, "a"), compile_template(done.source, "b")
+    assert all(said(before, messages) == said(after, messages) for messages in CONVERSATIONS.values())
+    answers = trained(done.source, MULTI)
+    assert [one[0] for one in answers] == ["B", "D"] and all(one.endswith("<|end|>") for one in answers)
 
 
 def test_a_row_that_breaks_the_proof_is_told() -> None:
