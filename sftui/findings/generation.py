@@ -19,7 +19,8 @@ _MOST_MESSAGES = 24
 
 
 def no_tags(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
-    if context.recipe.mask.rule != "generation_tag":
+    # Unsloth finds the answers by its markers where a template has no tags.
+    if context.recipe.mask.rule != "generation_tag" or context.trainer == "unsloth":
         return
     without = [
         one for one in sample if (one.rendered is not None and not one.rendered.has_generation_tag) or refused_untagged(context, one)

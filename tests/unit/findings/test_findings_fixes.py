@@ -62,7 +62,7 @@ PLACES: Mapping[str, tuple[str, ...]] = {
 REVEALED: Mapping[str, Mapping[str, str]] = {
     "BND001": {"GEN002": "the token that merges holds the end of the header too"},
     "EOS004": {"EOS008": "the terminator's key takes the line break behind it along"},
-    **dict.fromkeys(("EOS008", "GEN011"), {"TPL011": "the case's template is not its tokenizer's own, and the recipe names it now"}),
+    **{code: {"TPL011": "the case's template is not its tokenizer's own, and the recipe names it now"} for code in ("EOS008", "GEN011")},
     "GEN009": {"EOS008": "the tags left out the line break behind the stop token"},
     "ROL001": {"EOS008": "the answer is one now"}, "ROL002": {"EOS008": "the answer is one now"},
     "LAB002": {"GEN002": "torchtune trains the header of every message that it trains"},
@@ -88,7 +88,6 @@ EASED: Mapping[str, str] = {
 
 STATED: Mapping[tuple[str, str], str] = {
     ("TPL014", ""): "the recipe says what was left unset; the text is as before, and no default of a server changes it",
-    ("GEN001", "unsloth"): "Unsloth finds the answers by its markers where a template has no tags, so the labels are the same",
 }
 """Fixes by code and trainer (all, if empty) that change only what the recipe says."""
 
