@@ -59,10 +59,8 @@ class Render:
     """How a conversation becomes text."""
 
     template: str = knob("tokenizer", "tokenizer, file:PATH, builtin:NAME, or a trainer's own registry as NAME/TEMPLATE")
-    mask_template: str = knob("same", "the template that draws the mask", choices=("same", "trl_training"))
     kwargs: Mapping[str, Any] = knob({}, "extra variables for the chat template, e.g. enable_thinking")
     inject_system: str | None = knob(None, "system text added where a row has none")
-    empty_think: str = knob("off", "where an empty think block is added", choices=("off", "prompt", "response"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +96,6 @@ class Length:
 
     max: int | None = knob(None, "longest row in tokens; null: no limit", minimum=1)
     over: str = knob("cut_right", "what happens to a longer row", choices=("cut_right", "cut_left", "drop", "split", "proportional", "error"))
-    coerce_last_to_eos: bool = knob(False, "the last token of a cut row becomes EOS")
     drop_unlabelled: bool = knob(False, "rows with nothing trained are dropped")
     min_tokens: int = knob(0, "shorter rows are dropped", minimum=0)
 

@@ -138,9 +138,6 @@ def check_expressible(recipe: Recipe, prepared: Prepared) -> None:
     refusals = (
         (recipe.pack.strategy != "none", "pack.strategy", recipe.pack.strategy),
         (recipe.length.over in ("split", "proportional"), "length.over", recipe.length.over),
-        (recipe.length.coerce_last_to_eos, "length.coerce_last_to_eos", "true"),
-        (recipe.render.mask_template != "same", "render.mask_template", recipe.render.mask_template),
-        (recipe.render.empty_think != "off", "render.empty_think", recipe.render.empty_think),
         (recipe.loss.weights != "none", "loss.weights", recipe.loss.weights),
         (bool(recipe.mask.options), "mask.options", "these"),
         (prepared.detected.format == "segments", "data.format", "segments"),

@@ -93,7 +93,7 @@ def test_diff_names_every_knob_that_differs() -> None:
         ("length.max", "2048", 2048), ("length.max", "2,048", 2048), ("length.max", "null", None), ("length.max", "", None),
         ("tokenize.add_special_tokens", "yes", True), ("mask.roles", "assistant, tool", ("assistant", "tool")),
         ("render.kwargs", "enable_thinking=false", {"enable_thinking": False}), ("render.kwargs", "{a: 1}", {"a": 1}),
-        ("mask.rule", "all", "all"), ("render.empty_think", "off", "off"), ("tokenizer.eos_token", "<eos>", "<eos>"),
+        ("mask.rule", "all", "all"), ("pack.strategy", "bfd", "bfd"), ("tokenizer.eos_token", "<eos>", "<eos>"),
         ("data.fields", "prompt=question", {"prompt": "question"}),
     ],
 )

@@ -36,7 +36,7 @@ from sftui.model import (
     Tokens,
 )
 from sftui.recipe import Batch as BatchOptions
-from sftui.recipe import Data, Length, Loss, Mask, Recipe, Tokenize
+from sftui.recipe import Data, Loss, Mask, Recipe, Tokenize
 from sftui.recipe import Pack as PackOptions
 from sftui.templates import ChatTemplate, choose_template, compile_template
 from sftui.tokens import LoadedTokenizer, tokenize
@@ -76,7 +76,6 @@ class Torchtune(Trainer):
             data=Data(role_map={}, strict_turns="error"),
             tokenize=Tokenize(mode="per_part", append_eos="always"),
             mask=Mask(rule="auto"),
-            length=Length(coerce_last_to_eos=True),
             pack=PackOptions(group=WHOLE_DATASET),
             batch=BatchOptions(size=2, pad_side="right", attention="none"),
             loss=Loss(shift="preshifted" if versions.at_least(number, (0, 7)) else "internal"),
