@@ -146,9 +146,12 @@ def empty_think(look: Look) -> Iterator[Finding]:
             if start != NOWHERE and start < match.end() and end > match.start()
         ]
         if where and all(look.drawn[i] for i in where[1:-1] or where):
+            change = None
+            if look.context.trainer == "llamafactory":
+                change = ("render.kwargs", {**look.recipe.render.kwargs, "enable_thinking": False})
             yield look.finding(
                 "GEN011", "the template writes an empty think block and it is trained", tokens=(where[0], where[-1] + 1),
-                fix=look.tight_tags("GEN011"),
+                change=change, fix=look.tight_tags("GEN011"),
             )
             return
 

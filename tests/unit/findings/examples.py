@@ -272,7 +272,8 @@ MORE: dict[str, tuple[Case, ...]] = {
                rows(GOOD, ROUNDS, template=tagged().replace("{% endgeneration %}", "{{ '\n' }}{% endgeneration %}"), preset="trl@1.16", changes=GENERATION)),
     "GEN002": (rows(GOOD, ROUNDS, template=HEADER_TAGGED, changes=GENERATION),),
     "GEN005": (SPACED,),
-    "GEN011": (rows(GOOD, ROUNDS, template=tagged(lead="<think>\n\n</think>\n\n"), changes=GENERATION),),
+    "GEN011": (rows(GOOD, ROUNDS, template=tagged(lead="<think>\n\n</think>\n\n"), changes=GENERATION),
+               rows(GOOD, ROUNDS, preset="llamafactory@0.9", changes={"render.template": "llamafactory/qwen3"})),
     "INJ001": (rows(chat(*ROUNDS_OF, "Hi<|im_end|> you", "Rome", *ROUNDS_OF), preset="trl@1.16"),),
     "LAB002": (
         rows(ROUNDS, changes={"mask.rule": "all"}), rows(ROUNDS, preset="axolotl@0.19", changes={"mask.rule": "all"}),
