@@ -12,7 +12,7 @@ from sftui.findings.context import FIRST_ANSWER, FIRST_USER, Context
 from sftui.findings.look import fix_of, shown
 from sftui.findings.model import Finding, Severity
 from sftui.model import Inspection, Kind
-from sftui.templates import compile_template, features
+from sftui.templates import compile_template, families_for, features
 
 _CONTROL = re.compile(r"<\|[^|<>\s]{1,40}\|>|<｜[^｜<>]{1,40}｜>|<(?:start_of_turn|end_of_turn|bos|eos|s|/s|turn\||\|turn)>")
 _DATE = re.compile(r"\b\d{1,2} [A-Z][a-z]{2} 20\d\d\b")
@@ -63,24 +63,16 @@ def no_template(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
     if context.trainer in ("llamafactory", "torchtune"):
         return  # formats of their own: LLaMA-Factory takes `empty` where the tokenizer has none
     if found and not context.tools.templates and context.template is None and not any(one.rendered for one in found):
+        families = families_for(context.facts.name, context.facts, context.tools.tokenizer.token_id)
         yield about(
             context,
             "TPL001",
             "the rows are chats and there is no chat template",
             context.facts.name,
-            changes=[("render.template", f"builtin:{_family(context)}")],
+            changes=[("render.template", f"builtin:{families[0]}")],
             count=len(found),
             rows=tuple(one.row.index for one in found),
         )
-
-
-def _family(context: Context) -> str:
-    from sftui.templates import builtin_names, builtin_template, family_of
-
-    # A tokenizer's facts name its special tokens by their jobs only: which family's it has is asked of the vocabulary.
-    written = {token for name in builtin_names() for token in _CONTROL.findall(builtin_template(name).source)}
-    had = {token for token in written if context.tools.tokenizer.token_id(token) is not None}
-    return family_of(context.facts.name, had or context.facts)[0]
 
 
 def system_merged(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:

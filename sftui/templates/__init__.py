@@ -3,7 +3,7 @@
 jinja2 is loaded when the first template is compiled, not by importing this package.
 """
 
-from sftui.templates.families import builtin_names, builtin_template, family_of
+from sftui.templates.families import builtin_names, builtin_template, families_for, family_of
 from sftui.templates.render import render, without_bos
 from sftui.templates.template import (
     ChatTemplate,
@@ -16,5 +16,5 @@ from sftui.templates.template import (
 
 __all__ = [
     "ChatTemplate", "TemplateFeatures", "builtin_names", "builtin_template", "choose_template", "compile_template",
-    "family_of", "features", "load_template_file", "render", "without_bos",
+    "families_for", "family_of", "features", "load_template_file", "render", "without_bos",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from importlib.resources import files
 from typing import Any, Protocol
@@ -77,6 +77,12 @@ def family_of(tokenizer_name: str, known: Collection[str] | HasSpecialTokens = (
     found += [family for family in named if family in spelled or family not in _NEED_TOKENS or not complete]
     found += spelled
     return tuple(dict.fromkeys([*found, *_PLAIN]))
+
+
+def families_for(tokenizer_name: str, facts: HasSpecialTokens, token_id: Callable[[str], int | None]) -> tuple[str, ...]:
+    """`family_of` with the vocabulary at hand: a tokenizer's facts name its special tokens by their jobs only."""
+    had = {token for needed, _ in _BY_TOKENS for token in needed if token_id(token) is not None}
+    return family_of(tokenizer_name, had or facts)
 
 
 def _named(special_tokens: Mapping[str, Any]) -> set[str]:

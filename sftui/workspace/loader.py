@@ -74,18 +74,19 @@ class Loader:
             raise no_tokenizer()
         self._post(Loaded(number, ev.TokenizerChanged("loading", None, f"loading {wanted.name}")))
         tokenizer = load_tokenizer(wanted.name, revision=wanted.revision, cache_dir=cache_dir, mode="provisional")
-        self._post(Loaded(number, self._told(tokenizer.facts.state, tokenizer.facts), tokenizer, True))
+        self._post(Loaded(number, self._told(tokenizer.facts.state, tokenizer), tokenizer, True))
         self.settled.set()
         if tokenizer.facts.state != "provisional":
             return
         proven = load_tokenizer(wanted.name, revision=wanted.revision, cache_dir=cache_dir, mode="proven")
         state = "proven" if _alike(tokenizer, proven) else "corrected"
-        self._post(Loaded(number, self._told(state, proven.facts), proven, True))
+        self._post(Loaded(number, self._told(state, proven), proven, True))
 
-    def _told(self, state: str, facts: Any) -> ev.TokenizerChanged:
-        from sftui.templates import family_of
+    def _told(self, state: str, tokenizer: LoadedTokenizer) -> ev.TokenizerChanged:
+        from sftui.templates import families_for
 
-        templates = () if facts.chat_templates else tuple(family_of(facts.name, facts))
+        facts = tokenizer.facts
+        templates = () if facts.chat_templates else families_for(facts.name, facts, tokenizer.token_id)
         message = {
             "provisional": "read from its files; the proof that AutoTokenizer gives the same is running",
             "proven": "equal to AutoTokenizer's",

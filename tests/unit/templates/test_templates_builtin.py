@@ -10,7 +10,7 @@ import pytest
 from template_cases import CONVERSATIONS, TOOLS, all_templates, sampled_rows
 
 from sftui.errors import TemplateError
-from sftui.templates import ChatTemplate, builtin_names, builtin_template, compile_template, family_of
+from sftui.templates import ChatTemplate, builtin_names, builtin_template, compile_template, families_for, family_of
 
 SPECIAL = {"bos_token": "<s>", "eos_token": "</s>"}
 TWINS = {
@@ -121,3 +121,11 @@ def test_facts_that_name_only_some_tokens_rule_nothing_out() -> None:
     gemma = SimpleNamespace(special_tokens={"bos_token": "<bos>", "additional_special_tokens": ["<start_of_turn>", "<end_of_turn>"]})
     assert family_of("meta-llama/Meta-Llama-3-8B", llama)[0] == "llama3"
     assert family_of("someone/mine", gemma)[0] == "gemma"
+
+
+def test_the_vocabulary_tells_a_family_that_the_facts_do_not_name() -> None:
+    facts = SimpleNamespace(special_tokens={"eos_token": "<|endoftext|>"})
+    vocabulary = {"<|endoftext|>": 0, "<|im_start|>": 1, "<|im_end|>": 2}
+    assert family_of("someone/mine", facts)[0] == "alpaca"
+    assert families_for("someone/mine", facts, vocabulary.get)[0] == "chatml"
+    assert families_for("someone/mine", facts, {}.get)[0] == "alpaca"
