@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sftui.errors import SftuiError
 from sftui.text import visible
 from sftui.tui.commands import TOKENS
+from sftui.tui.copying import write_out
 from sftui.tui.dialogs import Dialog
 from sftui.views import Action, Line, Role, line, wrap
 from sftui.workspace import SearchQuery
@@ -223,23 +224,21 @@ class FindingsCommands:
         """Write the template, and put it and the rest of the fix into the recipe."""
         from pathlib import Path
 
-        from sftui.exports.files import write_atomically
         from sftui.recipe import changed
 
-        path = Path(text.strip()).expanduser()
-        if not text.strip():
+        name = text.strip()
+        if not name:
             return None
-        if path.exists():
-            return f"{path} is there already: name another file"
         try:
-            write_atomically(path, source.encode("utf-8"))
+            told = write_out(source, name.removesuffix("!"), overwrite=name.endswith("!"))
+            path = Path(name.removesuffix("!")).expanduser()
             recipe = changed(self.screen.workspace.recipe, "render.template", f"file:{path}")
             for change in finding.fix.changes if finding.fix is not None else ():
                 recipe = changed(recipe, change.path, change.after)
         except (SftuiError, OSError) as error:
             return str(error)
         self.screen.workspace.set_recipe(recipe)
-        self.screen.say(f"wrote {path}; the recipe uses it now · u takes that back, x exports")
+        self.screen.say(f"{told}; the recipe uses it now · u takes that back, x exports")
         return None
 
     def waive(self) -> None:

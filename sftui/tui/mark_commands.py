@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.message import Message
 
 from sftui.errors import SftuiError
 from sftui.text import clip, visible
+from sftui.tui.copying import write_out
 from sftui.tui.data_export import file_beside
 from sftui.views import Line, Role, line, wrap
 from sftui.workspace.marks import GLYPHS, KINDS, NOTE_GLYPH, NOTED, Mark, Marks
@@ -153,18 +153,14 @@ class MarkCommands:
         self.screen.prompt.ask(f"file for the review marks ({self.marks.words()})", self._export, value=name)
 
     def _export(self, text: str) -> str | None:
-        from sftui.exports.files import write_atomically
-
-        path = Path(text.strip()).expanduser()
-        if not text.strip():
+        name = text.strip()
+        if not name:
             return None
-        if path.exists():
-            return f"{path} is there already: name another file"
         try:
-            write_atomically(path, self.marks.to_text().encode())
+            told = write_out(self.marks.to_text(), name.removesuffix("!"), overwrite=name.endswith("!"))
         except SftuiError as error:
             return str(error)
-        self.screen.say(f"wrote {path}: {self.marks.words()} · sftui repair --marks leaves out what is marked drop")
+        self.screen.say(f"{told}: {self.marks.words()} · sftui repair --marks leaves out what is marked drop")
         return None
 
     def close(self) -> bool:

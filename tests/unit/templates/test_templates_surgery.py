@@ -71,7 +71,11 @@ def test_a_variable_that_holds_the_whole_turn_is_split_where_it_is_set() -> None
     "<|{{ m.role }}|>{# the text #}{{ m.content }}{% raw %}<|end|>{{ no }}{% endraw %}\n",
 ])
 def test_white_space_around_tags_stays(body: str) -> None:
-    source = "{% for m in messages %}\n" + body + "{% endfor %}\n"
+    tagged_tight("{% for m in messages %}\n" + body + "{% endfor %}\n")
+
+
+def tagged_tight(source: str) -> None:
+    """The same text for every conversation, and a mask of exactly the answers and their ends."""
     done = operate(source)
     assert done.refused is None, done.refused
     before, after = compile_template(source, "a"), compile_template(done.source, "b")
@@ -165,13 +169,7 @@ def test_a_header_beyond_the_generation_prompt_is_for_the_model_to_say() -> None
     "<|{{ m.role }}|>{{ m.content }}{%- generation %}\n<|end|>\n{%- endgeneration %}\n",
 ])
 def test_tags_in_the_wrong_place_are_put_anew(body: str) -> None:
-    source = "{% for m in messages %}\n" + body + "{% endfor %}\n"
-    done = operate(source)
-    assert done.refused is None, done.refused
-    before, after = compile_template(source, "a"), compile_template(done.source, "b")
-    assert all(said(before, messages) == said(after, messages) for messages in CONVERSATIONS.values())
-    answers = trained(done.source, MULTI)
-    assert [one[0] for one in answers] == ["B", "D"] and all(one.endswith("<|end|>") for one in answers)
+    tagged_tight("{% for m in messages %}\n" + body + "{% endfor %}\n")
 
 
 def test_a_row_that_breaks_the_proof_is_told() -> None:
