@@ -20,7 +20,7 @@ from typing import Any
 from sftui.tokens.facts import TokenizerFacts, from_json
 from sftui.tokens.locate import Location, fingerprint, read_json
 
-FORMAT = 1
+FORMAT = 2
 """Counts up when what is proven, or how it is written, changes."""
 LIBRARIES = ("transformers", "tokenizers", "sentencepiece", "tiktoken", "mistral-common", "protobuf", "gguf")
 """What takes part in loading a tokenizer; the first two are always there."""

@@ -37,6 +37,23 @@ def read_gguf_metadata(gguf_path: str, string_arrays: Container[str] = ()) -> tu
             raise ValueError(f"{Path(gguf_path).name} is a damaged GGUF file ({error})") from error
 
 
+def unknown_split(gguf_path: str) -> str | None:
+    """What a file says of how its vocabulary splits text, where transformers has no rule for that; a clause, None where it has.
+
+    Source: transformers 5.23, integrations/gguf/gguf_tokenizer_mapping.py `set_split_regex`.
+    """
+    stand_in()
+    try:
+        from transformers.integrations.gguf.gguf_tokenizer_mapping import GGUF_PRE_TOKENIZER_SPLITS as known
+    except ImportError:  # other versions keep it elsewhere
+        return None
+    metadata, _ = read_gguf_metadata(gguf_path)
+    name = metadata.get("tokenizer.ggml.pre")
+    if metadata.get("tokenizer.ggml.model") != "gpt2" or name in known or name == "gpt-2":
+        return None
+    return f"names the pre-tokenizer {name!r}, which transformers does not know" if name else "names no pre-tokenizer"
+
+
 def stand_in() -> None:
     """Let transformers read .gguf metadata where torch is not installed."""
     if READER in sys.modules or util.find_spec("torch") is not None:

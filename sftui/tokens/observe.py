@@ -7,6 +7,7 @@ from typing import Any
 
 from sftui.tokens.compare import count_differences
 from sftui.tokens.facts import TokenizerFacts
+from sftui.tokens.gguf import unknown_split
 from sftui.tokens.loaded import FastEngine
 from sftui.tokens.locate import Location
 from sftui.tokens.reference import config_of
@@ -25,6 +26,11 @@ def observations(reference: Any, facts: TokenizerFacts, place: Location, probes:
         notes.append(
             "AutoTokenizer needs torch and gguf to read most .gguf files: this one was loaded by the class under it, "
             "with the same vocabulary and merges; class defaults such as the padding side may differ"
+        )
+    if place.kind == "gguf" and place.path is not None and (split := unknown_split(str(place.path))) is not None:
+        notes.append(
+            f"the file {split}: transformers then splits text as GPT-2 does, and ids may differ from those of the model's own "
+            "tokenizer; take its tokenizer.json to be sure"
         )
     if place.kind in ("folder", "hub") and place.folder is not None and not (place.folder / "tokenizer_config.json").is_file():
         notes.append("there is no tokenizer_config.json: the roles of special tokens and the chat template may be missing")
