@@ -14,6 +14,8 @@ from typing import Any
 Range = tuple[int, int]
 Draw = Callable[[Sequence[Mapping[str, Any]], bool], "str | None"]
 _RESULT = re.compile(r"<\|tool\w*>\s*\Z")
+# A generation prompt may open the thought that the content opens too.
+_OPENING = re.compile(r"\s*<think>\s*")
 _SENTINELS = ("qzXkjvA7wq", "wvJ3pQhxRz9")
 
 
@@ -95,7 +97,7 @@ def disagreement(methods: Sequence[AnswerSpans], text: str) -> tuple[int, str, R
             if inner is not None and text[inner[0] : inner[1]].strip():
                 first = inner[0] + len(text[inner[0] : inner[1]]) - len(text[inner[0] : inner[1]].lstrip())
                 last = inner[0] + len(text[inner[0] : inner[1]].rstrip())
-                if first < start or last > end:
+                if (first < start and not _OPENING.fullmatch(text, first, start)) or last > end:
                     return (
                         number,
                         f"by {one.method} message {number} is characters {start}–{end}, by two sentinels its content is {inner[0]}–{inner[1]}",

@@ -142,6 +142,16 @@ def test_methods_disagree_where_the_tag_leaves_out_the_turn_end() -> None:
     assert found is not None and found[0] == 1
 
 
+def test_a_thought_that_the_prompt_opens_is_no_disagreement() -> None:
+    _, draw = draw_with(plain(prompt="<think>\n"))
+    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "<think>\nhm\n</think>\n\nHello."}]
+    text = draw(messages, False)
+    assert text is not None
+    methods = [by_prefix(text, messages, [1], draw), by_sentinels(text, messages, [1], draw)]
+    assert methods[0].found[1][0] > methods[1].found[1][0]
+    assert disagreement(methods, text) is None
+
+
 def test_a_method_that_cannot_tell_says_nothing() -> None:
     _, draw = draw_with(plain("{{ m.content | upper }}<|im_end|>", prompt="<think>"))
     text = draw(MESSAGES, False)
