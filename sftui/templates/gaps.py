@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from sftui.model import NOWHERE, Part, Span
+from sftui.templates.marks import make_mark
 
 # Special tokens by their looks, for tokenizers whose list of them is short: <|…|>, <｜…｜>, <|… and …|> (Gemma 4), gemma's turns, [INST].
 _LOOKS_SPECIAL = (
@@ -65,16 +67,20 @@ class GapReader:
         """Where the terminator begins, where it ends, and where the white space after it does."""
         gap = self._text[start:end]
         # Messages behind the last one shown may have left their headers.
-        border = len(gap) if before == len(self._messages) - 1 else self._border(gap, start, before)
+        last = before == len(self._messages) - 1
+        border = self._last_border(gap, start) if last else self._border(gap, start, before)
+        sure = border is not None
+        if last and border is None:
+            border = len(gap)
         limit = len(gap) if border is None else border
         literal = self._special.search(gap, 0, limit)
         said = 0
         if literal is not None and self._messages[before].get("tool_calls"):
             # What closes the call after its last argument was said by the assistant too.
-            literal = literal if border is None else self._behind_calls(gap, limit) or literal
+            literal = literal if border is None else self._behind_calls(gap, limit, sure) or literal
             said = literal.start()
         if literal is not None:
-            stop = literal.end() if border is None else self._whole_end(gap, literal.end(), limit)
+            stop = literal.end() if border is None else self._whole_end(gap, literal.end(), limit, sure)
         elif border is None and any(gap.startswith(known) for known in self._terminators):
             stop = max(len(known) for known in self._terminators if gap.startswith(known))
         elif border is not None and after is not None:
@@ -84,24 +90,27 @@ class GapReader:
         white = _WHITE.match(gap, stop, limit if border is not None else len(gap))
         return start + said, start + stop, start + (white.end() if white else stop)
 
-    def _opens(self, literal: re.Match[str]) -> bool:
-        """Whether a special token opens a turn: a template may write the next header without being asked (Command R7B)."""
-        return literal.group() == self._opener or _RESULT.fullmatch(literal.group()) is not None
+    def _opens(self, literal: re.Match[str], sure: bool = False) -> bool:
+        """Whether a special token opens a turn, inside what is surely this one or not.
 
-    def _whole_end(self, gap: str, stop: int, limit: int) -> int:
+        A template may write the next header without being asked (Command R7B), or open its arguments alike (Kimi K3).
+        """
+        return (not sure and literal.group() == self._opener) or _RESULT.fullmatch(literal.group()) is not None
+
+    def _whole_end(self, gap: str, stop: int, limit: int, sure: bool) -> int:
         """The end of the special tokens that go on without a blank, text between them or not (Cohere, Kimi K3), before a new turn's."""
         for literal in self._special.finditer(gap, stop, limit):
-            if _BLANK.search(gap, stop, literal.start()) or self._opens(literal):
+            if _BLANK.search(gap, stop, literal.start()) or self._opens(literal, sure):
                 break
             stop = literal.end()
         return stop
 
-    def _behind_calls(self, gap: str, limit: int) -> re.Match[str] | None:
+    def _behind_calls(self, gap: str, limit: int, sure: bool) -> re.Match[str] | None:
         """The last of the special tokens that stand side by side behind the last text: those before it close calls (DeepSeek)."""
         run: list[re.Match[str]] = []
         at = 0
         for literal in self._special.finditer(gap, 0, limit):
-            if run and self._opens(literal):
+            if run and self._opens(literal, sure):
                 return run[-1]
             if gap[at:literal.start()].strip():
                 run = []
@@ -109,6 +118,16 @@ class GapReader:
                 run.append(literal)
             at = literal.end()
         return run[-1] if run and not gap[at:limit].strip() else None
+
+    def _last_border(self, gap: str, start: int) -> int | None:
+        """How much of the last gap stays when a question follows; None where that says nothing, or one token ends it anyway."""
+        if self._probes <= 0 or len(list(islice(self._special.finditer(gap), 2))) < 2:
+            return None
+        self._probes -= 1
+        followed = self._draw([*self._messages, {"role": "user", "content": make_mark(self._text, "n")}])
+        if followed is None or not followed.startswith(self._text[:start]):
+            return None
+        return self._common(gap, followed[start:]) or None
 
     def _border(self, gap: str, start: int, before: int) -> int | None:
         """How much of a gap the leading messages alone write too: there the next message begins."""
@@ -125,15 +144,19 @@ class GapReader:
         if alone is None or not alone.startswith(self._text[:start]):
             return None
         tail = alone[start:]
-        common = 0
-        while common < min(len(tail), len(gap)) and tail[common] == gap[common]:
-            common += 1
+        common = self._common(gap, tail)
+        # A last message may end otherwise than an earlier one (gpt-oss: <|return|>, <|end|>): then this says nothing.
+        return None if common == 0 and tail.strip() else common
+
+    def _common(self, gap: str, tail: str) -> int:
+        """The length of what both begin with, no special token cut in two and none at its end that opens a turn."""
+        common = next((k for k, (a, b) in enumerate(zip(gap, tail)) if a != b), min(len(gap), len(tail)))
         for string in (gap, tail):
             for literal in self._special.finditer(string):
                 if literal.start() < common < literal.end():
                     common = literal.start()
-        # A last message may end otherwise than an earlier one (gpt-oss: <|return|>, <|end|>): then this says nothing.
-        return None if common == 0 and tail.strip() else common
+        opened = self._opener and gap.endswith(self._opener, 0, common) and common < len(gap)
+        return common - len(self._opener) if opened else common
 
     def _opening(self, start: int, end: int, before: int | None, after: int) -> list[Span]:
         """Header of the next message, and before or after it what the template says by itself."""

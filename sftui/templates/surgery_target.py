@@ -108,7 +108,9 @@ def _plain_start(text: str, messages: Sequence[Mapping[str, Any]], number: int, 
     if other is None or mark not in other:
         return None
     before = other.partition(mark)[0]
-    return next((at for at, (a, b) in enumerate(zip(before, text)) if a != b), min(len(before), len(text)))
+    common = next((at for at, (a, b) in enumerate(zip(before, text)) if a != b), min(len(before), len(text)))
+    cut = next((one for one in _SPECIAL.finditer(text, max(0, common - 64)) if one.start() < common < one.end()), None)
+    return common if cut is None else cut.start()
 
 
 def joined(ranges: Iterable[Range]) -> tuple[Range, ...]:

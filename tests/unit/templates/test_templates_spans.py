@@ -155,6 +155,18 @@ def test_tokens_that_close_a_turn_step_by_step_are_one_terminator() -> None:
     assert [text for _, part, text in spans if part == "terminator"] == ["<|close|>message<|sep|><|end|>"] * 2
 
 
+@pytest.mark.parametrize("count", [2, 4])
+def test_arguments_that_open_as_turns_do_are_the_calls(count: int) -> None:
+    source = (
+        "{% for m in messages %}<|open|>{{ m.role }}<|sep|>{{ m.content }}{% for call in m.tool_calls or [] %}{% for key, value in call.function.arguments | items %}"
+        "<|open|>{{ key }}<|sep|>{{ value }}<|close|>{% endfor %}<|close|>call{% endfor %}<|end|>{% endfor %}"
+    )
+    spans = told(spans_of(CONVERSATIONS["tool_dict"][:count], compile_template(source, "opens")))
+    said = "".join(text for message, part, text in spans if (message, part) == (1, "content"))
+    assert said.endswith("<|open|>days<|sep|>2<|close|><|close|>call")
+    assert [text for message, part, text in spans if (message, part) == (1, "terminator")] == ["<|end|>"]
+
+
 def test_a_turn_before_a_thought_that_history_drops_ends_as_the_last_one_does() -> None:
     source = (
         "{% for m in messages %}]b[{{ m.role }}\n{% if m.reasoning_content and loop.last %}({{ m.reasoning_content }})\n{% endif %}{{ m.content }}[e~[\n{% endfor %}"
