@@ -25,6 +25,18 @@ Commands: demo, show, encode, export, compare, verify, check, report, repair, te
 name is that of a command is opened with its path, as in `sftui ./show`.
 """
 
+
+
+class Output(click.types.StringParamType):
+    """The type of every option that names what a command writes: it must go through `writing.targets` or `may_write`.
+
+    tests/unit/cli/test_cli_outputs.py holds each one against every input of its command.
+    """
+
+    name = "output"
+
+
+OUTPUT = Output()
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -75,7 +87,7 @@ def show(row: int, shift: bool, view: str, form: str, explain: bool, width: int 
 
 @click.command("sftui encode", context_settings=CONTEXT)
 @opening_options
-@click.option("-o", "--out", required=True, metavar="FILE", help="OUT.jsonl or OUT.parquet; - writes JSON lines to stdout")
+@click.option("-o", "--out", required=True, type=OUTPUT, metavar="FILE", help="OUT.jsonl or OUT.parquet; - writes JSON lines to stdout")
 @click.option("--explain", is_flag=True, help="also tokens, reasons and spans of every row")
 @click.option("--force", is_flag=True, help="overwrite without asking")
 def encode(out: str, explain: bool, force: bool, **given: Any) -> int:
@@ -88,7 +100,7 @@ def encode(out: str, explain: bool, force: bool, **given: Any) -> int:
 @click.command("sftui export", context_settings=CONTEXT)
 @opening_options
 @click.option("--to", required=True, metavar="WHAT", help="recipe, preprocess, or a trainer's name")
-@click.option("-o", "--out", "folder", required=True, metavar="DIR", help="the folder to write into")
+@click.option("-o", "--out", "folder", required=True, type=OUTPUT, metavar="DIR", help="the folder to write into")
 @click.option("--force", is_flag=True, help="overwrite without asking")
 @click.option("--max-rows", type=click.IntRange(min=1), metavar="N",
               help="for another trainer than the recipe's: count changed labels over the first N rows only")
@@ -137,10 +149,10 @@ def verify(python: str, rows: int, **given: Any) -> int:
 @click.option("--ignore", multiple=True, metavar="CODES", help="all but these codes, or beginnings of codes")
 @click.option("--max-rows", type=click.IntRange(min=1), metavar="N", help="only the first N rows")
 @click.option("--sample", type=click.IntRange(min=1), metavar="N", help="only N rows, at even distances")
-@click.option("--baseline", metavar="FILE", help="findings that FILE knows do not count")
+@click.option("--baseline", type=OUTPUT, metavar="FILE", help="findings that FILE knows do not count")
 @click.option("--write-baseline", is_flag=True, help="write what stands now into the file of --baseline")
 @click.option("--eval", "evaluation", metavar="DATA", help="the evaluation set, to find its prompts in the training data")
-@click.option("-o", "--out", metavar="FILE", help="write there instead of to stdout")
+@click.option("-o", "--out", type=OUTPUT, metavar="FILE", help="write there instead of to stdout")
 @click.option("--force", is_flag=True, help="overwrite without asking")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="processes; default: one fewer than the machine has cores")
 def check(
@@ -155,7 +167,7 @@ def check(
 
 @click.command("sftui report", context_settings=CONTEXT)
 @opening_options
-@click.option("-o", "--out", required=True, metavar="FILE", help="the page to write, e.g. report.html")
+@click.option("-o", "--out", required=True, type=OUTPUT, metavar="FILE", help="the page to write, e.g. report.html")
 @click.option("--select", multiple=True, metavar="CODES", help="only these codes, or beginnings of codes, e.g. TRU,LAB001")
 @click.option("--ignore", multiple=True, metavar="CODES", help="all but these codes, or beginnings of codes")
 @click.option("--max-rows", type=click.IntRange(min=1), metavar="N", help="only the first N rows")
@@ -187,8 +199,8 @@ def explain(code: str | None) -> int:
 @click.option("--apply", multiple=True, metavar="NAMES", help="repairs to make, e.g. map-roles,trim,deduplicate; see --list")
 @click.option("--drop", multiple=True, metavar="WHAT", help="leave out rows: unreadable, empty, no-answer, or codes of findings")
 @click.option("--marks", metavar="FILE", help="MARKS.jsonl of the inspector: leave out the rows marked drop")
-@click.option("-o", "--out", metavar="FILE", help="OUT.jsonl, a new file")
-@click.option("--log", metavar="FILE", help="LOG.jsonl: every change, row by row")
+@click.option("-o", "--out", type=OUTPUT, metavar="FILE", help="OUT.jsonl, a new file")
+@click.option("--log", type=OUTPUT, metavar="FILE", help="LOG.jsonl: every change, row by row")
 @click.option("--dry-run", is_flag=True, help="count what would change, write no data")
 @click.option("--list", "listing", is_flag=True, help="tell what can be repaired")
 @click.option("--force", is_flag=True, help="overwrite without asking")
@@ -205,7 +217,7 @@ def repair(
 @click.command("sftui template", context_settings=CONTEXT)
 @opening_options
 @click.option("--add-generation-tags", "tags", is_flag=True, help="put {% generation %} tags around the assistant's answers, with proof over DATA")
-@click.option("-o", "--out", metavar="FILE", help="write it, e.g. to chat_template.jinja")
+@click.option("-o", "--out", type=OUTPUT, metavar="FILE", help="write it, e.g. to chat_template.jinja")
 @click.option("--force", is_flag=True, help="overwrite without asking")
 @click.option("--max-rows", type=click.IntRange(min=1), metavar="N", help="prove over the first N rows only")
 def template(tags: bool, out: str | None, force: bool, max_rows: int | None, **given: Any) -> int:

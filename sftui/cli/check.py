@@ -12,8 +12,9 @@ import click
 
 from sftui.cli.auditing import audited
 from sftui.cli.opening import open_options
-from sftui.cli.writing import may_write
-from sftui.errors import RecipeError, SftuiError
+from sftui.cli.reading import inputs_of
+from sftui.cli.writing import STDOUT, targets
+from sftui.errors import RecipeError
 
 if TYPE_CHECKING:
     from sftui.exports.report_model import Checked
@@ -28,21 +29,26 @@ def check_data(
 ) -> int:
     """Print or write what was found; 1 where something at or above `fail_on` stands, else 0."""
     from sftui.audit import Filter
-    from sftui.exports.baseline import read_baseline, write_baseline_file
+    from sftui.exports.baseline import baseline_text, may_replace, read_baseline
     from sftui.findings import Severity
 
     if write_baseline and baseline is None:
         raise RecipeError("--write-baseline does not say where", fix="name the file with --baseline FILE")
     known: frozenset[str] = frozenset() if baseline is None or write_baseline else read_baseline(Path(baseline))
     wanted = Filter(codes_of(select, "--select"), codes_of(ignore, "--ignore"), (), known, remember=write_baseline)
-    if out is not None and out != "-":
-        may_write((Path(out),) if Path(out).exists() else (), force)
     options = open_options(given)
+    remembered = baseline if write_baseline else None
+    inputs = inputs_of(given, options, evaluation, None if write_baseline else baseline)
+    target, memory = targets(inputs, force, out or STDOUT, remembered, ours=remembered)
+    if memory is not None and memory.path is not None:
+        may_replace(memory.path)
     found = audited(options, wanted, max_rows=max_rows, sample=sample, evaluation=evaluation, jobs=jobs)
-    _put(_writer(form)(found), out)
-    if write_baseline:
-        assert baseline is not None
-        count = write_baseline_file(Path(baseline), found.audit.found)
+    assert target is not None
+    target.write(_writer(form)(found))
+    if memory is not None:
+        text, count = baseline_text(found.audit.found)
+        with memory.open() as file:
+            file.write(text.encode("ascii"))
         click.echo(f"sftui: {count:,} findings are known from now on, in {baseline}", err=True)
         return 0
     worst = found.audit.found.worst()
@@ -86,16 +92,3 @@ def _writer(form: str) -> Callable[[Checked], str]:
 
     width = shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns if sys.stdout.isatty() else DEFAULT_WIDTH
     return lambda found: as_text(found, width)
-
-
-def _put(text: str, out: str | None) -> None:
-    if out is None or out == "-":
-        click.echo(text, nl=False)
-        return
-    from sftui.exports.files import write_atomically
-
-    try:
-        write_atomically(Path(out), text.encode("utf-8"))
-    except UnicodeEncodeError as error:
-        raise SftuiError(f"{out} could not be written", why="a finding holds half a character") from error
-    click.echo(f"sftui: written to {out}", err=True)

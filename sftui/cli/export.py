@@ -9,8 +9,9 @@ import click
 
 from sftui.cli.loading import tell_notes
 from sftui.cli.opening import open_options
-from sftui.cli.writing import Progress, may_write
-from sftui.errors import ConversationError, SftuiError
+from sftui.cli.reading import inputs_of
+from sftui.cli.writing import STDOUT, Progress, may_write
+from sftui.errors import ConversationError, ExportError, SftuiError
 from sftui.text import visible
 
 if TYPE_CHECKING:
@@ -27,9 +28,11 @@ def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool, li
     from sftui.exports.plan import check_target, plan_export
     from sftui.workspace.session import Session
 
+    check_target(to)
+    if folder == STDOUT:
+        raise ExportError("an export is several files, which stdout cannot take", fix="name a folder with -o DIR")
     options = open_options(given)
     recipe = options.full_recipe()
-    check_target(to)
     session = Session(options, recipe)
     try:
         session.open()
@@ -52,7 +55,9 @@ def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool, li
     for file in plan.files:
         if file.diff:
             click.echo("\n".join(visible(line) for line in file.diff.splitlines()), err=True)
-    may_write(plan.overwrites, force)
+    # The recipe and the config may be written back: the diff above shows what becomes of them.
+    written = [file.path for file in plan.files if file.diff or not file.exists]
+    may_write(written, inputs_of(given, options, recipes=False), force)
     for path in plan.write(overwrite=True):
         click.echo(str(path))
     return 0

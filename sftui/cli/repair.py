@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,11 +11,13 @@ import click
 
 from sftui.cli.loading import loaded_session
 from sftui.cli.opening import open_options
-from sftui.cli.writing import Progress, may_write
+from sftui.cli.reading import inputs_of
+from sftui.cli.writing import STDOUT, Progress, Target, targets
 from sftui.errors import ConversationError, ExportError, RecipeError
 
 if TYPE_CHECKING:
     from sftui.repairs import Counts
+    from sftui.workspace.options import OpenOptions
     from sftui.workspace.session import Session
 
 
@@ -33,15 +36,16 @@ def repair_data(
         raise RecipeError("no repair was named", fix="name some with --apply, or rows to leave out with --drop; `sftui repair --list` tells all")
     plan = plan_of(chosen, codes=tuple(CODES))
     options = open_options(given)
-    target, journal = _targets(options.paths, out, log, dry_run, force)
+    target, journal = _targets(given, options, out, log, marks, dry_run, force)
     session = _session(options, bool(plan.codes))
     try:
         plan = session_plan(session, chosen, marked)
         progress = Progress(session.count_now())
         now = Written(Counts())
-        for now in write_repaired(session, plan, target, journal):
-            progress.at(now.counts.rows)
-        progress.end()
+        with _path(target) as rows, _path(journal) as told:
+            for now in write_repaired(session, plan, rows, told):
+                progress.at(now.counts.rows)
+            progress.end()
     finally:
         session.close()
     click.echo(_summary(now.counts, now.lost, target, DROP_REASONS), err=True)
@@ -78,17 +82,22 @@ def _marked(file: str | None) -> tuple[int, ...]:
     return read_marks(text, file).rows_with("drop")
 
 
-def _targets(paths: tuple[str, ...], out: str | None, log: str | None, dry_run: bool, force: bool) -> tuple[Path | None, Path | None]:
-    """The files to write: never the data itself; ExportError."""
+def _targets(
+    given: Mapping[str, Any], options: OpenOptions, out: str | None, log: str | None, marks: str | None, dry_run: bool, force: bool,
+) -> tuple[Target | None, Target | None]:
+    """Where the rows go (nowhere in a dry run) and the log: never the data itself; ExportError."""
     from sftui.workspace.repairing import check_targets
 
-    if dry_run:
-        return None, Path(log) if log is not None else None
-    if out is None:
+    if not dry_run and out is None:
         raise ExportError("no file was named for the repaired data", fix="name it with -o OUT.jsonl, or count only with --dry-run")
-    targets = [path for path in check_targets(paths, out, log) if path is not None]
-    may_write(tuple(target for target in targets if target.exists()), force)
-    return targets[0], targets[1] if log is not None else None
+    if not dry_run and out is not None and out != STDOUT:
+        check_targets(options.paths, out, None if log == STDOUT else log)
+    target, journal = targets(inputs_of(given, options, marks), force, None if dry_run else out, log)
+    return target, journal
+
+
+def _path(target: Target | None) -> contextlib.AbstractContextManager[Path | None]:
+    return contextlib.nullcontext() if target is None else target.as_path()
 
 
 def _session(options: Any, codes: bool) -> Session:
@@ -106,9 +115,9 @@ def _session(options: Any, codes: bool) -> Session:
     return session
 
 
-def _summary(counts: Counts, lost: int, target: Path | None, reasons: Mapping[str, str]) -> str:
+def _summary(counts: Counts, lost: int, target: Target | None, reasons: Mapping[str, str]) -> str:
     kept = counts.rows - counts.dropped - lost
-    where = "would be written" if target is None else f"written to {target}"
+    where = "would be written" if target is None else f"written to {target.path or 'stdout'}"
     lines = [f"sftui: {kept:,} of {counts.rows:,} rows {where}, {counts.changed:,} of them changed, {counts.dropped:,} left out"]
     for name, count in counts.by_repair.most_common():
         told = f" ({reasons[name[5:]]})" if name.startswith("drop ") and name[5:] in reasons else ""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
-
-import click
 
 from sftui.cli.auditing import audited
 from sftui.cli.check import codes_of
 from sftui.cli.opening import open_options
-from sftui.cli.writing import may_write
+from sftui.cli.reading import inputs_of
+from sftui.cli.writing import targets
 
 LOOKS = 3
 
@@ -22,13 +20,12 @@ def write_report(
 ) -> int:
     """Write the page; what it tells does not change the exit code, `sftui check` is for that."""
     from sftui.audit import Filter
-    from sftui.exports.files import write_atomically
     from sftui.exports.report import report_html
 
-    path = Path(out)
-    may_write((path,) if path.exists() else (), force)
-    checked = audited(open_options(given), Filter(codes_of(select, "--select"), codes_of(ignore, "--ignore")),
-                      max_rows=max_rows, sample=sample, evaluation=evaluation, jobs=jobs, looks=LOOKS)
-    write_atomically(path, report_html(checked).encode("utf-8"))
-    click.echo(f"sftui: {checked.audit.rows:,} rows, written to {out}", err=True)
+    wanted = Filter(codes_of(select, "--select"), codes_of(ignore, "--ignore"))
+    options = open_options(given)
+    (target,) = targets(inputs_of(given, options, evaluation), force, out)
+    assert target is not None
+    checked = audited(options, wanted, max_rows=max_rows, sample=sample, evaluation=evaluation, jobs=jobs, looks=LOOKS)
+    target.write(report_html(checked), f"{checked.audit.rows:,} rows, ")
     return 0

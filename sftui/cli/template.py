@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from sftui.cli.loading import loaded_session
 from sftui.cli.opening import open_options
-from sftui.cli.writing import may_write
+from sftui.cli.reading import inputs_of
+from sftui.cli.writing import targets
 from sftui.errors import TemplateError
 from sftui.text import visible
 
@@ -40,10 +40,11 @@ class Conversations:
 
 def write_template(given: Mapping[str, Any], tags: bool, out: str | None, force: bool, max_rows: int | None) -> int:
     """Print the template, or with `tags` what they change; write it where `out` says. 1 where tags cannot be proven."""
-    from sftui.exports.files import write_atomically
     from sftui.templates.surgery import add_generation_tags
 
-    session = loaded_session(open_options(given))
+    options = open_options(given)
+    (target,) = targets(inputs_of(given, options), force, out)
+    session = loaded_session(options)
     try:
         assert session.tools is not None
         template = session.tools.templates.get("default") or next(iter(session.tools.templates.values()), None)
@@ -56,19 +57,16 @@ def write_template(given: Mapping[str, Any], tags: bool, out: str | None, force:
             if done.refused is not None:
                 click.echo(f"sftui: no tags were added to {visible(template.name)}: {visible(done.refused)}", err=True)
                 return 1
-            click.echo("\n".join(map(visible, done.diff.splitlines())))
+            click.echo("\n".join(map(visible, done.diff.splitlines())), err=target is not None and target.path is None)
             source, told = done.source, _told(done.proven, done.unproven, done.raised)
-        elif out is None:
+        elif target is None:
             click.echo(source)
     finally:
         session.close()
     if told:
         click.echo(f"sftui: {told}", err=True)
-    if out is not None:
-        target = Path(out)
-        may_write((target,) if target.exists() else (), force)
-        write_atomically(target, source.encode("utf-8"))
-        click.echo(f"sftui: written to {target}", err=True)
+    if target is not None:
+        target.write(source)
     return 0
 
 

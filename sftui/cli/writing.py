@@ -1,21 +1,95 @@
-"""Asking before something that is there is overwritten, and telling how far a long write is."""
+"""The one way of the commands to a file or to stdout: no input is written over, and nothing that is there unasked."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
+import tempfile
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import click
 
+from sftui.cli.reading import Inputs
 from sftui.errors import ExportError
 
+STDOUT = "-"
 
-def may_write(paths: tuple[Path, ...], force: bool) -> None:
-    """Ask once for all files that would be overwritten; ExportError where nobody can answer."""
-    if force or not paths:
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a command may write: a file, or stdout (None). Made by `targets` alone."""
+
+    path: Path | None
+
+    @contextmanager
+    def open(self, folders: bool = True) -> Iterator[IO[bytes]]:
+        """For bytes; the file is there whole or not at all, and `folders` are made for it."""
+        from sftui.exports.files import atomic_file
+
+        if self.path is not None:
+            with atomic_file(self.path, folders) as file:
+                yield file
+            return
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+
+    def write(self, text: str, what: str = "") -> None:
+        """All of it, and tell where it is; ExportError where the text holds half a character."""
+        try:
+            content = text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise ExportError(f"{self.path or 'the output'} could not be written", why="it would hold half a character") from error
+        with self.open() as file:
+            file.write(content)
+        if self.path is not None:
+            click.echo(f"sftui: {what}written to {self.path}", err=True)
+
+    @contextmanager
+    def as_path(self) -> Iterator[Path]:
+        """For whoever must have a name: what stands there goes to stdout at the end, where that is meant."""
+        if self.path is not None:
+            yield self.path
+            return
+        with tempfile.TemporaryDirectory(prefix="sftui-stdout-") as folder:
+            path = Path(folder) / "out.jsonl"
+            yield path
+            with open(path, "rb") as made, self.open() as out:
+                shutil.copyfileobj(made, out, 1 << 20)
+
+
+def targets(inputs: Inputs, force: bool, *named: str | None, ours: str | None = None) -> tuple[Target | None, ...]:
+    """What options that name an output come to, in their order: `-` is stdout, None stays None.
+
+    ExportError for an input under any name, for one place named twice, and where nobody can be asked whether to
+    overwrite; `ours` is the one of them that may be overwritten unasked, because sftui wrote what is there.
+    """
+    wanted = [one for one in named if one is not None]
+    places = [STDOUT if one == STDOUT else os.path.realpath(one) for one in wanted]
+    for number, place in enumerate(places):
+        if place in places[:number]:
+            raise ExportError(f"{wanted[number]} is named for two outputs", fix="name two files")
+    files = tuple(Path(one) for one in wanted if one != STDOUT)
+    may_write(files, inputs, force, ours)
+    return tuple(None if one is None else Target(None if one == STDOUT else Path(one)) for one in named)
+
+
+def may_write(files: Sequence[Path], inputs: Inputs, force: bool, ours: str | None = None) -> None:
+    """Refuse inputs and what is no file, and ask once for all files that would be overwritten; ExportError."""
+    for file in files:
+        inputs.refuse(file)
+        if file.exists() and not file.is_file():
+            raise ExportError(f"{file} cannot be written over", why="it is a folder or a device, and no file", fix="name a file, or - for stdout")
+    there = [str(file) for file in files if file.exists() and (ours is None or file != Path(ours))]
+    if force or not there:
         return
-    names = ", ".join(str(path) for path in paths)
+    names = ", ".join(there)
     if sys.stdin is None or not sys.stdin.isatty():
         raise ExportError(f"{names} is there already", fix="overwrite it with --force, or name another")
     click.confirm(f"{names} is there already; overwrite?", abort=True, err=True)

@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sftui.errors import RecipeError
-from sftui.exports.files import write_atomically
+from sftui.errors import ExportError, RecipeError
 
 if TYPE_CHECKING:
     from sftui.audit import Found
@@ -30,8 +29,20 @@ def read_baseline(path: Path) -> frozenset[str]:
         raise RecipeError("this is no baseline of sftui", where=str(path), fix="write it anew with --write-baseline") from error
 
 
-def write_baseline_file(path: Path, found: Found) -> int:
-    """Write every finding that stands, by code; how many different ones there are."""
+def may_replace(path: Path) -> None:
+    """ExportError where something else than a baseline is at `path`; one of another version may go too."""
+    if not path.exists():
+        return
+    try:
+        read = json.loads(path.read_text(encoding="utf-8"))
+        known = isinstance(read["version"], int) and isinstance(read["findings"], dict)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        known = False
+    if not known:
+        raise ExportError(f"{path} is no baseline of sftui", why="a baseline is written over another baseline only", fix="name another file with --baseline")
+
+
+def baseline_text(found: Found) -> tuple[str, int]:
+    """Every finding that stands, by code, as plain ASCII, and how many different ones there are."""
     codes = {code: sorted(marks) for code, marks in sorted(found.fingerprints.items())}
-    write_atomically(path, (json.dumps({"version": VERSION, "findings": codes}, indent=1) + "\n").encode("ascii"))
-    return sum(map(len, codes.values()))
+    return json.dumps({"version": VERSION, "findings": codes}, indent=1) + "\n", sum(map(len, codes.values()))
