@@ -11,6 +11,7 @@ from sftui import trainers
 from sftui.findings.catalogue import CODES, REPAIR_OF
 from sftui.findings.context import Context
 from sftui.findings.model import GENERATION_TAGS, Finding, Fix, Severity
+from sftui.findings.waivers import clipped, signature_of
 from sftui.model import (
     IGNORE_INDEX,
     NOWHERE,
@@ -75,8 +76,13 @@ class Look:
 
     @cached_property
     def signature(self) -> str:
-        """The roles in order, as waivers and groups name them; clipped for very long rows."""
-        return visible(" ".join(self.roles[:40])) + (" …" if len(self.roles) > 40 else "")
+        """The roles in order for display, clipped for very long rows (`waivers.clipped`)."""
+        return clipped(self.whole_signature)
+
+    @cached_property
+    def whole_signature(self) -> str:
+        """The roles in order, as waivers are held against."""
+        return signature_of(self.roles)
 
     @property
     def chat(self) -> bool:
@@ -246,7 +252,7 @@ class Look:
             span,
             evidence,
             fix,
-            signature=self.signature,
+            signature=self.whole_signature,
         )
 
     def tight_tags(self, code: str) -> Fix | None:

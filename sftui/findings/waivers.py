@@ -10,15 +10,29 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.findings.catalogue import CODES
 from sftui.findings.model import Finding
+from sftui.text import visible
 
 _KEYS = ("code", "rows", "signature", "reason")
+SHOWN_ROLES = 40
+_MORE = " …"
+
+
+def signature_of(roles: Iterable[object]) -> str:
+    """The roles of a row in order, joined by spaces and safe to draw."""
+    return visible(" ".join(map(str, roles)))
+
+
+def clipped(signature: str) -> str:
+    """A signature for display: the first roles of a very long one."""
+    roles = signature.split(" ", SHOWN_ROLES)
+    return signature if len(roles) <= SHOWN_ROLES else " ".join(roles[:SHOWN_ROLES]) + _MORE
 
 
 @dataclass(frozen=True, slots=True)
 class Waiver:
     """Accepts findings of one code: everywhere, in a half-open range of rows, or for one role signature.
 
-    A signature is the roles of a row joined by spaces, as findings carry it.
+    A signature is all roles of a row joined by spaces, or the beginning of a very long one as it is shown (`clipped`).
     """
 
     code: str
@@ -32,6 +46,8 @@ class Waiver:
             return False
         if self.rows is not None and (finding.row is None or not self.rows[0] <= finding.row < self.rows[1]):
             return False
+        if self.signature.endswith(_MORE):  # as it is shown
+            return clipped(finding.signature) == self.signature
         return not self.signature or finding.signature == self.signature
 
 
@@ -54,8 +70,8 @@ def read_waiver(value: Any, where: str) -> Waiver:
         raise RecipeError(f"the waiver of {code} has no reason", where=where, fix="say in `reason` why it is accepted")
     signature = value.get("signature") or ""
     if isinstance(signature, (list, tuple)):
-        signature = " ".join(str(role) for role in signature)
-    return Waiver(code, reason, _range(value.get("rows"), code, where), str(signature))
+        signature = " ".join(map(str, signature))
+    return Waiver(code, reason, _range(value.get("rows"), code, where), signature_of([signature]))
 
 
 def read_waivers(values: Any, where: str = "waivers") -> tuple[Waiver, ...]:

@@ -247,6 +247,17 @@ def test_waivers_of_the_recipe_take_findings_away(sftui: Sftui, dirty: Path, tmp
     assert set(codes(done)) == {"INJ001"} and json.loads(done.out)["counts"]["waived"] == 1
 
 
+@pytest.mark.parametrize("turns", [3, 20, 21, 60])
+def test_a_waiver_by_signature_holds_for_rows_of_any_length(sftui: Sftui, tmp_path: Path, turns: int) -> None:
+    path = lines(tmp_path / "rows.jsonl", *(chat(*[("user", "Go on."), ("assistant", "yes ")] * number) for number in (turns, turns + 1)))
+    roles, recipe = ["user", "assistant"] * turns, tmp_path / "recipe.yaml"
+    shown = " ".join(roles[:40]) + " …" if turns > 20 else " ".join(roles)
+    for signature, standing in ((json.dumps(roles), 1), (json.dumps(" ".join(roles)), 1), (json.dumps(shown), 0 if turns > 20 else 1)):
+        recipe.write_text(f"preset: hf-trainer\nwaivers:\n- {{code: CON004, signature: {signature}, reason: looked at}}\n")
+        found = json.loads(check(sftui, path, "--recipe", recipe, "--format", "json", "--select", "CON004").out)["findings"]
+        assert {one["row"] for one in found} == ({1} if standing else set()), signature
+
+
 def test_a_report_is_one_page_with_every_finding_escaped(sftui: Sftui, tmp_path: Path) -> None:
     hostile = "<script>alert(1)</script>\x1b[31m\u202e\ud800"
     path = lines(tmp_path / "rows.jsonl", chat(("user", hostile), ("assistant", " yes ")), chat((hostile, "x"), ("assistant", "y")),
