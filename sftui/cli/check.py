@@ -57,11 +57,19 @@ def check_data(
     return 1 if worst.rank <= Severity(fail_on).rank else 0
 
 
+def words_of(values: tuple[str, ...], option: str, what: str, fix: str) -> tuple[str, ...]:
+    """The words of an option that takes several, repeated or with commas; RecipeError where a value holds none."""
+    for value in values:
+        if not any(word.strip() for word in value.split(",")):
+            raise RecipeError(f"{option} names no {what}", fix=fix)
+    return tuple(word.strip() for value in values for word in value.split(",") if word.strip())
+
+
 def codes_of(values: tuple[str, ...], option: str) -> tuple[str, ...]:
-    """Codes and beginnings of codes (`TRU`), repeated or with commas; RecipeError for one that no code begins with."""
+    """Codes and beginnings of codes (`TRU`), repeated or with commas; RecipeError for one that no code begins with, or for none."""
     from sftui.findings import CODES
 
-    codes = tuple(code.strip().upper() for value in values for code in value.split(",") if code.strip())
+    codes = tuple(word.upper() for word in words_of(values, option, "code", "leave it out for all codes; `sftui explain` lists them"))
     for code in codes:
         if not any(known.startswith(code) for known in CODES):
             from difflib import get_close_matches

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sftui.cli.check import words_of
 from sftui.cli.loading import loaded_session
 from sftui.cli.opening import open_options
 from sftui.cli.reading import inputs_of
@@ -30,10 +31,12 @@ def repair_data(
     from sftui.repairs import DROP_REASONS, DROPPING, Counts, plan_of
     from sftui.workspace.repairing import Written, session_plan, write_repaired
 
-    chosen = (*_named(apply), *(f"{DROPPING}{one}" for one in _named(drop)))
+    listed = "`sftui repair --list` tells all"
+    dropped = words_of(drop, "--drop", "reason and no code", listed)
+    chosen = (*words_of(apply, "--apply", "repair", listed), *(f"{DROPPING}{one}" for one in dropped))
     marked = _marked(marks)
     if not chosen and not marked:
-        raise RecipeError("no repair was named", fix="name some with --apply, or rows to leave out with --drop; `sftui repair --list` tells all")
+        raise RecipeError("no repair was named", fix=f"name some with --apply, or rows to leave out with --drop; {listed}")
     plan = plan_of(chosen, codes=tuple(CODES))
     options = open_options(given)
     target, journal = _targets(given, options, out, log, marks, dry_run, force)
@@ -62,10 +65,6 @@ def list_repairs() -> int:
     lines += ["--drop", *(f"  {name:<{width}}  {title}" for name, title in DROP_REASONS.items()), f"  {'CODE':<{width}}  rows with this finding, e.g. TOO006"]
     click.echo("\n".join(lines))
     return 0
-
-
-def _named(words: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name.strip() for word in words for name in word.split(",") if name.strip())
 
 
 def _marked(file: str | None) -> tuple[int, ...]:

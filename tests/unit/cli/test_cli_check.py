@@ -88,6 +88,29 @@ def test_select_and_ignore_take_beginnings_of_codes(sftui: Sftui, dirty: Path) -
     assert done.code == 2 and "there is no code `CON999`" in done.err
 
 
+@pytest.mark.parametrize("command", ["check", "report"])
+@pytest.mark.parametrize("option", ["--select", "--ignore"])
+@pytest.mark.parametrize("value", ["", ",", " , "])
+def test_an_option_that_names_no_code_is_refused(sftui: Sftui, dirty: Path, tmp_path: Path, command: str, option: str, value: str) -> None:
+    out = tmp_path / "out.html"
+    for more in ((), (option, "CON")):
+        done = sftui(command, dirty, "-t", "builtin:chatml", "-o", out, option, value, *more)
+        assert done.code == 2 and done.out == "" and not out.exists()
+        assert done.err.count("\n") == 1 and done.err.startswith(f"sftui: {option} names no code")
+
+
+def test_an_unknown_code_is_told_with_the_nearest(sftui: Sftui, dirty: Path) -> None:
+    for words in (("explain", "LAB0001"), ("explain", "lab0001"), ("check", dirty, "-t", "builtin:chatml", "--select", "CON,LAB0001"),
+                  ("check", dirty, "-t", "builtin:chatml", "--ignore", "lab0001"), ("report", dirty, "-t", "builtin:chatml", "-o", "x.html", "--select", "LAB0001"),
+                  ("repair", dirty, "-t", "builtin:chatml", "--drop", "LAB0001", "--dry-run"), ("repair", dirty, "--drop", "lab0001", "--dry-run")):
+        done = sftui(*words)
+        assert done.code == 2 and done.out == "" and done.err.count("\n") == 1 and done.err.startswith("sftui: "), words
+        assert "LAB001" in done.err and "0001" in done.err, (words, done.err)
+    for words in (("explain", ""), ("explain", "zzzzzz"), ("check", dirty, "-t", "builtin:chatml", "--select", "zzzzzz"), ("repair", dirty, "--drop", "zzzzzz", "--dry-run")):
+        done = sftui(*words)
+        assert done.code == 2 and done.err.count("\n") == 1 and "(fix: )" not in done.err, words
+
+
 def test_max_rows_and_sample(sftui: Sftui, dirty: Path) -> None:
     few = json.loads(check(sftui, dirty, "--format", "json", "--max-rows", 1).out)
     assert (few["rows"], few["complete"], few["counts"]["error"]) == (1, False, 0)

@@ -79,6 +79,9 @@ def test_other_formats_become_lines(sftui, tmp_path: Path) -> None:
     (("-o", "out.jsonl"), "no repair was named"),
     (("--apply", "trimm", "-o", "out.jsonl"), "did you mean trim"),
     (("--drop", "NOPE9", "--dry-run"), "no reason to drop"),
+    (("--drop", ",", "--dry-run"), "--drop names no reason and no code"),
+    (("--apply", "trim", "--drop", "", "--dry-run"), "--drop names no reason and no code"),
+    (("--apply", "", "--drop", "empty", "--dry-run"), "--apply names no repair"),
 ])
 def test_what_is_missing_is_told(sftui, dirty: Path, words: tuple[str, ...], told: str) -> None:
     done = sftui("repair", dirty, *words)
