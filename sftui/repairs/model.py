@@ -34,7 +34,7 @@ class Layout:
     """Where a set keeps what repairs touch.
 
     `columns` hold lists of messages, `texts` plain text; `tools` is the column of the tool list. `roles` maps the
-    data's roles to those that templates see.
+    data's roles to those that templates see. `decisive` are all columns that the set is read from.
     """
 
     columns: tuple[str, ...] = ("messages",)
@@ -43,6 +43,7 @@ class Layout:
     role: str = "role"
     content: str = "content"
     roles: Mapping[str, str] = field(default_factory=dict)
+    decisive: tuple[str, ...] = ()
 
     def role_of(self, item: Any) -> str:
         """The role of a message as templates see it; "" for what has none."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Mapping
-from hashlib import blake2b
 from typing import Any
 
+from sftui.conversations.identity import identity
 from sftui.repairs.model import Data, Layout
 
 DROP_REASONS: Mapping[str, str] = {
@@ -41,22 +40,8 @@ def _answers(item: Any, layout: Layout) -> bool:
 
 
 def fingerprint(data: Data, layout: Layout) -> bytes:
-    """Equal for two rows whose conversations are the same but for white space; other columns do not count."""
-    kept = {column: data.get(column) for column in (*layout.columns, *layout.texts, *([layout.tools] if layout.tools else []))}
-    if not any(value is not None for value in kept.values()):
-        kept = dict(data)
-    text = json.dumps(_plain(kept), sort_keys=True, ensure_ascii=True, default=str)
-    return blake2b(text.encode(), digest_size=16).digest()
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, str):
-        return " ".join(value.split())
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items() if item is not None}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return value
+    """Equal for two rows that differ in nothing that a trainer reads of them, see `identity`."""
+    return identity(data, layout.decisive or (*layout.columns, *layout.texts))
 
 
 def unseen() -> Callable[[bytes, int], int | None]:

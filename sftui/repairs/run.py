@@ -85,7 +85,7 @@ def layout_of(detected: Detected) -> Layout:
     texts = tuple(fields[name] for name in ("prompt", "completion", "text", "system", "instruction", "input", "output") if name in fields)
     return Layout(
         chats or ("messages",), texts, fields.get("tools", "tools"), detected.message_keys.get("role", "role"),
-        detected.message_keys.get("content", "content"), dict(detected.role_map),
+        detected.message_keys.get("content", "content"), dict(detected.role_map), decisive=tuple(dict.fromkeys(fields.values())),
     )
 
 
