@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sftui.conversations.messages import CALL_ROLE, KNOWN_ROLES, SHAREGPT_ROLES
+from sftui.conversations.messages import CALL_ROLE, FLAG_KEYS, KNOWN_ROLES, SHAREGPT_ROLES, WEIGHT_KEYS
 from sftui.findings.roles import nearest_role
 from sftui.repairs.model import Change, Data, Item, Layout, each_item, quote, with_items
 
 _BETWEEN = "\n\n"
+_ADDED = "was added to the one before"
 
 
 def map_roles(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
@@ -55,16 +56,15 @@ def merge_neighbours(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ..
             if joined is None:
                 out.append(item)
                 continue
-            once = joined[layout.content] == out[-1].get(layout.content)
-            how = "says the same as the one before and was left out" if once else "was added to the one before"
+            content, how = joined
             changes.append(Change("merge-neighbours", f"{column}[{number}]", f"{layout.role_of(item)} message {how}"))
-            out[-1] = joined
+            out[-1] = {**out[-1], layout.content: content}
         return out, changes
 
     return with_items(data, layout, mend)
 
 
-def _joined(first: Any, second: Any, layout: Layout) -> dict[str, Any] | None:
+def _joined(first: Any, second: Any, layout: Layout) -> tuple[Any, str] | None:
     role = layout.role_of(first)
     if role not in ("system", "user", "assistant") or role != layout.role_of(second):
         return None
@@ -72,25 +72,34 @@ def _joined(first: Any, second: Any, layout: Layout) -> dict[str, Any] | None:
     rest = [{key: value for key, value in item.items() if key not in ours and value is not None} for item in (first, second)]
     if rest[0] != rest[1] or "tool_calls" in rest[0]:
         return None
-    content = _together(first.get(layout.content), second.get(layout.content))
-    return None if content is None else {**first, layout.content: content}
+    return _together(first.get(layout.content), second.get(layout.content))
 
 
-def _together(first: Any, second: Any) -> Any:
-    """Two contents as one, text before text or part after part; None where they do not go together."""
+def _together(first: Any, second: Any) -> tuple[Any, str] | None:
+    """Two contents as one, text before text or part after part, and how in words; None where they do not go together.
+
+    Only what is blank, or equal to the last space, is left out.
+    """
+    if not all(isinstance(one, (str, list)) for one in (first, second)):
+        return None
+    if isinstance(second, str) and not second.strip():
+        return first, "says nothing and was left out"
+    if isinstance(first, str) and not first.strip():
+        return second, "took the place of the one before, which says nothing"
+    if first == second:
+        return first, "says the same as the one before and was left out"
     if isinstance(first, str) and isinstance(second, str):
-        if first.strip() == second.strip() or not second.strip():
-            return first
-        return second if not first.strip() else first + _BETWEEN + second
-    if isinstance(first, list) and isinstance(second, list):
-        return first if first == second else [*first, *second]
-    if isinstance(first, list) and isinstance(second, str):
-        return [*first, {"type": "text", "text": second}]
-    return [{"type": "text", "text": first}, *second] if isinstance(first, str) and isinstance(second, list) else None
+        return first + _BETWEEN + second, _ADDED
+    parts = [one if isinstance(one, list) else [{"type": "text", "text": one}] for one in (first, second)]
+    return [*parts[0], *parts[1]], _ADDED
 
 
 def fold_system(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
-    """Every system message goes into the next user message, before its text; one that no user message follows stays."""
+    """System messages go into the user message right after them, before its text.
+
+    One stays where it stands if another message comes first, if it holds more than text, or if the user's holds neither
+    text nor parts.
+    """
 
     def mend(column: str, items: Sequence[Any]) -> tuple[Sequence[Any], list[Change]]:
         out: list[Any] = []
@@ -98,26 +107,38 @@ def fold_system(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
         waiting: list[tuple[int, Any]] = []
         for number, item in enumerate(items):
             role = layout.role_of(item)
-            if role == "system" and _content(item, layout) is not None:
+            if role == "system" and _only_text(item, layout):
                 waiting.append((number, item))
                 continue
-            if role == "user" and waiting:
-                content = item.get(layout.content)
-                for _, system in reversed(waiting):
-                    joined = _before(_content(system, layout), content)
-                    if joined is None:
-                        break
-                    content = joined
-                else:
-                    changes += [Change("fold-system", f"{column}[{place}]", f"system text {quote(_content(system, layout))} moved into the user message after it") for place, system in waiting]
-                    waiting, item = [], {**item, layout.content: content}
-            elif waiting and role not in ("system", "user"):
-                out += [system for _, system in waiting]
-                waiting = []
-            out.append(item)
+            folded = _folded([system for _, system in waiting], item, layout) if role == "user" and waiting else None
+            if folded is None:
+                out += [system for _, system in waiting]  # where they stood: nothing may overtake them
+            else:
+                changes += [
+                    Change("fold-system", f"{column}[{place}]", f"system text {quote(_content(system, layout))} moved into the user message after it")
+                    for place, system in waiting
+                ]
+            waiting = []
+            out.append(item if folded is None else folded)
         return [*out, *(system for _, system in waiting)], changes
 
     return with_items(data, layout, mend)
+
+
+def _folded(systems: Sequence[Any], user: Any, layout: Layout) -> dict[str, Any] | None:
+    """The user message with the texts before its own; None where it cannot take them."""
+    content = user.get(layout.content)
+    for system in reversed(systems):
+        content = _before(_content(system, layout), content)
+        if content is None:
+            return None
+    return {**user, layout.content: content}
+
+
+def _only_text(item: Any, layout: Layout) -> bool:
+    """Whether nothing is lost with a message when its text is kept: marks of training mean nothing on a system message."""
+    ours = {layout.role, layout.content, *FLAG_KEYS, *WEIGHT_KEYS}
+    return _content(item, layout) is not None and all(value is None or key in ours for key, value in item.items())
 
 
 def _content(item: Any, layout: Layout) -> str | None:
