@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sftui.cli.loading import loaded_session
+from sftui.cli.reading import data_files, labels_of, repository_names
 from sftui.cli.writing import Progress
 from sftui.exports.report_model import Checked, Look
 
@@ -52,10 +53,13 @@ def audited(
         running.run((evaluation,) if evaluation is not None else ())
         source = session.source
         assert source is not None
+        files = data_files(options.paths, options.split)
+        there = [path for path in (*files, *options.paths) if os.path.exists(path) and _named(path) == path]
         return Checked(
             running.audit, session.recipe, source.title, tuple(map(_named, options.paths)), source.kind, tools.tokenizer.facts, tools.template_name,
             complete=max_rows is None and sample is None, notes=(*options.notes, *source.notes, *detected.notes, *trainer_named(session.recipe.preset).notes(session.recipe)),
             looks=tuple(_looks(running.audit, session, looks)),
+            files={label: file if _named(file) == file else label for label, file in labels_of(files).items()}, tracked=repository_names(there),
         )
     finally:
         session.close()

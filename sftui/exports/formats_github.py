@@ -17,7 +17,7 @@ def as_github(checked: Checked) -> str:
     """
     lines = []
     for found in findings_in_order(checked):
-        finding, (file, line) = found.finding, checked.place(found)
+        finding, (file, line) = found.finding, checked.place_in_repository(found)
         place = [f"file={_property(visible(file))}"] if finding.row is not None else []
         if place and line is not None:
             place.append(f"line={line}")

@@ -54,7 +54,7 @@ def _rule(code: str) -> dict[str, Any]:
 
 
 def _result(checked: Checked, found: FoundFinding, codes: list[str]) -> dict[str, Any]:
-    finding, (file, line) = found.finding, checked.place(found)
+    finding, (file, line) = found.finding, checked.place_in_repository(found)
     key = checked.key(finding)
     row = f"row {finding.row}: " if finding.row is not None else ""
     location: dict[str, Any] = {"artifactLocation": {"uri": _uri(file)}}

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sftui.findings import CODES, Finding, Severity
@@ -26,7 +25,11 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """An audit with what was audited. `complete` is False where only some rows were looked at."""
+    """An audit with what was audited. `complete` is False where only some rows were looked at.
+
+    `files` are the files of the data by what the source calls them, `tracked` their names in the repository, where they
+    are in one.
+    """
 
     audit: Audit
     recipe: Recipe
@@ -38,6 +41,8 @@ class Checked:
     complete: bool = True
     notes: tuple[str, ...] = ()
     looks: tuple[Look, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    tracked: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def trainer(self) -> str:
@@ -49,16 +54,20 @@ class Checked:
         return keys.get(self.trainer) or (keys.get("hf-trainer", "") if self.trainer not in CODES[finding.code].fixes else "")
 
     def place(self, found: FoundFinding) -> tuple[str, int | None]:
-        """The file and line that a finding stands in; the line is None where rows have no lines."""
+        """The file and line that a finding stands in, as an editor opens it from here; the line is None where rows have no lines.
+
+        What concerns the set-up or the whole dataset stands in what was named as data.
+        """
         title, word, number = _split(found.where)
-        file = title or self.title
-        # A source calls itself by its file's name; the path as given is what an editor or a review can open.
-        matching = [path for path in self.paths if Path(path).name == Path(file).name]
-        if len(matching) == 1:
-            file = matching[0]
-        elif len(self.paths) == 1 and (not title or Path(self.paths[0]).is_file()):
-            file = self.paths[0]
+        file = self.files.get(title) or (self.paths[0] if len(self.paths) == 1 else title or self.title)
         return file, number if word == "line" else None
+
+    def place_in_repository(self, found: FoundFinding) -> tuple[str, int | None]:
+        """The same as a review finds it: from the root of the repository; without a row, in the first file of the data."""
+        file, line = self.place(found)
+        if not found.where and self.files:
+            file = next(iter(self.files.values()))
+        return self.tracked.get(file, file), line
 
 
 def _split(where: str) -> tuple[str, str, int | None]:

@@ -295,10 +295,13 @@ def test_a_report_is_one_page_with_every_finding_escaped(sftui: Sftui, tmp_path:
 
 
 def test_findings_in_stdin_name_no_temporary_folder(sftui: Sftui, dirty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with open(dirty, encoding="utf-8") as stdin:
-        monkeypatch.setattr("sys.stdin", stdin)
-        done = sftui("check", "-", "-t", "builtin:chatml", "--format", "json", "--select", "CON001")
+    for form in ("text", "sarif", "github", "junit", "json"):
+        with open(dirty, encoding="utf-8") as stdin:
+            monkeypatch.setattr("sys.stdin", stdin)
+            done = sftui("check", "-", "-t", "builtin:chatml", "--format", form)
+        assert "sftui-stdin" not in done.out
     made = json.loads(done.out)
+    made["findings"] = [one for one in made["findings"] if one["code"] == "CON001"]
     assert made["data"] == ["-"] and (made["findings"][0]["file"], made["findings"][0]["line"]) == ("stdin.jsonl", 2)
 
 
