@@ -34,7 +34,8 @@ class Layout:
     """Where a set keeps what repairs touch.
 
     `columns` hold lists of messages, `texts` plain text; `tools` is the column of the tool list. `roles` maps the
-    data's roles to those that templates see. `decisive` are all columns that the set is read from.
+    data's roles to those that templates see. `decisive` are all columns that the set is read from, `body` those of them that say something by
+    themselves; `said` are the `texts` that become messages, `history` the column of pairs that stand before them.
     """
 
     columns: tuple[str, ...] = ("messages",)
@@ -44,6 +45,9 @@ class Layout:
     content: str = "content"
     roles: Mapping[str, str] = field(default_factory=dict)
     decisive: tuple[str, ...] = ()
+    body: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+    history: str | None = None
 
     def role_of(self, item: Any) -> str:
         """The role of a message as templates see it; "" for what has none."""
@@ -88,6 +92,44 @@ def each_item(data: Data, layout: Layout, mend: Callable[[str, Item], tuple[Item
         return out, changes
 
     return with_items(data, layout, one_list)
+
+
+Mend = Callable[[str, Any], tuple[Any, list[Change]]]
+"""Place and text (or parts) → the text after, and what changed."""
+
+
+def each_content(data: Data, layout: Layout, columns: Sequence[str], mend: Mend) -> tuple[Data, tuple[Change, ...]]:
+    """The row with `mend` made on what every message says, on these text columns, and on every turn of the history."""
+
+    def one_item(place: str, item: Item) -> tuple[Item, list[Change]]:
+        content, some = mend(f"{place}.{layout.content}", item.get(layout.content))
+        return ({**item, layout.content: content} if some else item), some
+
+    mended, changes = each_item(data, layout, one_item)
+    for column in columns:
+        content, some = mend(column, mended.get(column))
+        if some:
+            mended, changes = {**mended, column: content}, (*changes, *some)
+    mended, more = each_turn(mended, layout, mend)
+    return mended, (*changes, *more)
+
+
+def each_turn(data: Data, layout: Layout, mend: Mend) -> tuple[Data, tuple[Change, ...]]:
+    """The row with `mend` made on both sides of every pair of the history."""
+    pairs = data.get(layout.history) if layout.history else None
+    if not layout.history or not isinstance(pairs, (list, tuple)):
+        return data, ()
+    changes: list[Change] = []
+    out: list[Any] = []
+    for number, pair in enumerate(pairs):
+        if isinstance(pair, (list, tuple)) and len(pair) == 2:
+            turns = [mend(f"{layout.history}[{number}][{side}]", turn) for side, turn in enumerate(pair)]
+            some = [change for _, told in turns for change in told]
+            changes += some
+            out.append([turn for turn, _ in turns] if some else pair)
+        else:
+            out.append(pair)
+    return ({**data, layout.history: out} if changes else data), tuple(changes)
 
 
 def quote(value: Any, most: int = 60) -> str:

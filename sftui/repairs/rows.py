@@ -23,12 +23,15 @@ def drop_reason(data: Data | None, layout: Layout, wanted: Collection[str]) -> s
     if data is None:
         return "unreadable" if "unreadable" in wanted else None
     lists = [value for column in layout.columns if isinstance(value := data.get(column), (list, tuple))]
-    texts = [value for column in layout.texts if isinstance(value := data.get(column), str)]
-    if "empty" in wanted and not any(lists) and not any(text.strip() for text in texts):
+    if "empty" in wanted and not any(_says(data.get(column)) for column in (*layout.columns, *layout.texts, *layout.body)):
         return "empty"
     if "no-answer" in wanted and any(lists) and not any(_answers(item, layout) for items in lists for item in items):
         return "no-answer"
     return None
+
+
+def _says(value: Any) -> bool:
+    return bool(value.strip()) if isinstance(value, str) else isinstance(value, (list, tuple)) and bool(value)
 
 
 def _answers(item: Any, layout: Layout) -> bool:

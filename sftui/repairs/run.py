@@ -16,6 +16,7 @@ from sftui.repairs.model import Change, Data, Layout, Repair
 from sftui.repairs.rows import DROP_REASONS, MARKED, drop_reason, fingerprint, unseen
 
 Codes = Callable[[Row], Collection[str]]
+_AROUND = ("tools", "template_kwargs", "labels", "attention_mask")
 DROPPING = "drop "
 """Before a reason or a code in a list of repairs: rows that are left out."""
 
@@ -83,9 +84,14 @@ def layout_of(detected: Detected) -> Layout:
     fields = detected.fields
     chats = tuple(fields[name] for name in ("messages", "prompt", "completion") if name in fields)
     texts = tuple(fields[name] for name in ("prompt", "completion", "text", "system", "instruction", "input", "output") if name in fields)
+    if detected.format == "columns":  # an instruction set of a trainer's own: every column that it reads is text
+        texts = tuple(dict.fromkeys((*texts, *(column for name, column in fields.items() if name not in _AROUND))))
+    body = tuple(column for name, column in fields.items() if name not in _AROUND)
+    said = tuple(fields[name] for name in ("system", "instruction", "input", "output") if name in fields) if detected.format == "alpaca" else ()
     return Layout(
         chats or ("messages",), texts, fields.get("tools", "tools"), detected.message_keys.get("role", "role"),
         detected.message_keys.get("content", "content"), dict(detected.role_map), decisive=tuple(dict.fromkeys(fields.values())),
+        body=body, said=said, history=fields.get("history"),
     )
 
 

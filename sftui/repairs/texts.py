@@ -7,12 +7,16 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sftui.repairs.model import Change, Controls, Data, Item, Layout, Repair, each_item, quote
+from sftui.repairs.literals import lossless
+from sftui.repairs.model import Change, Controls, Data, Item, Layout, Repair, each_content, each_item, each_turn, quote
 
 # Special tokens by their looks; what data is meant to hold (reasoning, tools, code) is none of them.
 _CONTROL = re.compile(
     r"<\|[^|<>\s]{1,60}\|>|<｜[^｜<>\s]{1,60}｜>|<(?:start|end)_of_turn>|</?s>|<(?:bos|eos|pad|unk)>|\[/?(?:INST|SYSTEM_PROMPT)\]")
 WANTED = ("think", "tool", "function", "python", "code", "fim", "reason", "thought", "ref", "box", "quad", "object", "repo", "file", "channel")
+
+_EXACT = 2.0**63
+"""Larger integers were read as floats, and lost digits."""
 
 
 def parse_json(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
@@ -24,6 +28,10 @@ def parse_json(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
         if found is not None and all(isinstance(one, Mapping) for one in found):
             new[column] = found
             changes.append(Change("parse-json", column, f"JSON text became a list of {len(found)}"))
+    pairs = _loaded(new.get(layout.history), list) if layout.history else None
+    if pairs and layout.history and all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+        new[layout.history] = pairs
+        changes.append(Change("parse-json", layout.history, f"JSON text became a list of {len(pairs)}"))
 
     def mend(place: str, item: Item) -> tuple[Item, list[Change]]:
         calls = item.get("tool_calls")
@@ -61,44 +69,60 @@ def _loaded(value: Any, kind: type) -> Any:
     if not isinstance(value, str):
         return None
     try:
-        found = json.loads(value)
+        found = lossless(value)
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, kind) else None
 
 
 def trim(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
-    """White space at the edges of every message goes; a message of white space only stays: emptied it would say nothing."""
+    """White space at the edges of every message goes; a message of white space only stays: emptied it would say nothing.
 
-    def mend(place: str, item: Item) -> tuple[Item, list[Change]]:
-        content = item.get(layout.content)
-        if not isinstance(content, str) or content.strip() in ("", content):
-            return item, []
-        inner = content.strip()
-        head, tail = content[: content.index(inner)], content[content.index(inner) + len(inner):]
-        cut = " and ".join([*([f"{quote(head)} at the start"] if head else []), *([f"{quote(tail)} at the end"] if tail else [])])
-        return {**item, layout.content: inner}, [Change("trim", f"{place}.{layout.content}", f"cut {cut}")]
+    So it does in columns that become messages (`Layout.said`), and in the history.
+    """
 
-    return each_item(data, layout, mend)
+    def cut(place: str, text: Any) -> tuple[Any, list[Change]]:
+        if not isinstance(text, str) or text.strip() in ("", text):
+            return text, []
+        inner = text.strip()
+        head, tail = text[: text.index(inner)], text[text.index(inner) + len(inner):]
+        gone = " and ".join([*([f"{quote(head)} at the start"] if head else []), *([f"{quote(tail)} at the end"] if tail else [])])
+        return inner, [Change("trim", place, f"cut {gone}")]
+
+    return each_content(data, layout, layout.said, cut)
 
 
 def fill_content(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
     """Content that is null or missing becomes "", but for an answer that says nothing else: that is one to drop.
 
-    A number or a truth value becomes its JSON text.
+    A number or a truth value becomes its JSON text. In the history only a question can be missing.
     """
 
     def mend(place: str, item: Item) -> tuple[Item, list[Change]]:
         content = item.get(layout.content)
-        if isinstance(content, (int, float)):
-            text = json.dumps(content)
+        if (text := _number(content)) is not None:
             return {**item, layout.content: text}, [Change("fill-content", f"{place}.{layout.content}", f"the value {text} became text")]
         says = any(item.get(key) for key in ("tool_calls", "reasoning_content", "thinking", "reasoning"))
         if content is not None or (layout.role_of(item) == "assistant" and not says):
             return item, []
         return {**item, layout.content: ""}, [Change("fill-content", f"{place}.{layout.content}", "nothing became empty text")]
 
-    return each_item(data, layout, mend)
+    def fill(place: str, text: Any) -> tuple[Any, list[Change]]:
+        if (made := _number(text)) is not None:
+            return made, [Change("fill-content", place, f"the value {made} became text")]
+        asked = text is None and place.endswith("[0]")
+        return ("", [Change("fill-content", place, "nothing became empty text")]) if asked else (text, [])
+
+    mended, changes = each_item(data, layout, mend)
+    mended, more = each_turn(mended, layout, fill)
+    return mended, (*changes, *more)
+
+
+def _number(value: Any) -> str | None:
+    """A number or a truth value as JSON text; None for anything else, and where the value is not the one that was stored."""
+    if not isinstance(value, (int, float)) or (isinstance(value, float) and not abs(value) < _EXACT):
+        return None
+    return json.dumps(value)
 
 
 def looks_like_control(text: str) -> Sequence[str]:
@@ -135,15 +159,6 @@ def strip_tokens(controls: Controls) -> Repair:
         return parts, some
 
     def apply(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
-        def mend(place: str, item: Item) -> tuple[Item, list[Change]]:
-            content, some = of_content(f"{place}.{layout.content}", item.get(layout.content))
-            return ({**item, layout.content: content} if some else item), some
-
-        mended, changes = each_item(data, layout, mend)
-        for column in layout.texts:
-            content, some = of_content(column, mended.get(column))
-            if some:
-                mended, changes = {**mended, column: content}, (*changes, *some)
-        return mended, changes
+        return each_content(data, layout, layout.texts, of_content)
 
     return Repair("strip-tokens", "take control tokens out of the text", apply)
