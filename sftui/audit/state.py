@@ -3,30 +3,65 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import pickle
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from enum import Enum
 from hashlib import sha256
 from pathlib import Path
 
 from sftui.audit.audit import Audit
+from sftui.errors import SftuiError
 from sftui.findings import Context
 
-FORMAT = 1
+FORMAT = 2
 MOST_STATES = 20
 """Audits kept; the oldest go."""
 
 
-def state_key(context: Context, paths: Sequence[str], *more: object) -> str:
-    """The name of an audit: its data (by path, size and time of change), recipe, tokenizer and sftui's version."""
-    from sftui import __version__
+def state_key(context: Context, files: Sequence[str], *more: object) -> str:
+    """The name of an audit, from all that decides what it finds; the same in every process.
 
-    parts: list[str] = [str(FORMAT), __version__, repr(context.recipe), repr(context.detected), repr(context.facts), repr(more)]
-    for path in paths:
-        parts.append(path)
-        parts.extend(_marks(Path(path)))
-    return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    `files` are the data, which count by path, size and time of change. The recipe, how rows are read, the text of
+    the templates, the tokenizer's files with the model's own configs, the libraries' and sftui's versions count as
+    they are, and so does `more` (see `_plain`).
+    """
+    from sftui import __version__
+    from sftui.tokens.cache import versions
+
+    templates = {name: template.source for name, template in context.tools.templates.items()}
+    decided = [
+        FORMAT, __version__, versions(), context.recipe, context.detected, context.facts, templates, _tokenizer_files(context),
+        context.generation_config, context.model_config, [(file, _mark(file)) for file in files], more,
+    ]
+    return sha256(json.dumps(_plain(decided)).encode("ascii")).hexdigest()[:32]
+
+
+def _plain(value: object) -> object:
+    """A value as JSON whose text hangs on nothing but what it says: sets and mappings in an order of their own."""
+    if isinstance(value, Enum):
+        return [type(value).__name__, value.name]
+    if is_dataclass(value):
+        return [type(value).__name__, *([one.name, _plain(getattr(value, one.name))] for one in fields(value))]
+    if isinstance(value, Mapping):
+        return {"mapping": sorted(([_plain(key), _plain(held)] for key, held in value.items()), key=json.dumps)}
+    if isinstance(value, (set, frozenset)):
+        return {"set": sorted(map(_plain, value), key=json.dumps)}
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)
+
+
+def _tokenizer_files(context: Context) -> Mapping[str, str]:
+    from sftui.tokens.locate import fingerprint, locate
+
+    try:
+        return fingerprint(locate(context.recipe.tokenizer.name or "", context.recipe.tokenizer.revision))
+    except (OSError, SftuiError):
+        return {}
 
 
 def save_state(audit: Audit, key: str, folder: Path) -> None:
@@ -62,10 +97,10 @@ def drop_state(key: str, folder: Path) -> None:
         (folder / f"{key}.audit").unlink(missing_ok=True)
 
 
-def _marks(path: Path) -> list[str]:
-    """Size and time of change of a file, or of the files of a folder; nothing for a name of the Hub."""
+def _mark(file: str) -> tuple[int, int] | None:
+    """Size and time of change of a file; None for one that is not there."""
     try:
-        files = sorted(path.rglob("*")) if path.is_dir() else [path]
-        return [f"{one}:{one.stat().st_size}:{one.stat().st_mtime_ns}" for one in files if one.is_file()]
+        found = os.stat(file)
     except OSError:
-        return []
+        return None
+    return found.st_size, found.st_mtime_ns

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sftui.audit import Audit, AuditProgress, Filter
     from sftui.findings import Context
     from sftui.model import Row
+    from sftui.sources import Source
     from sftui.workspace.options import OpenOptions
     from sftui.workspace.session import Session
 
@@ -50,10 +51,10 @@ def audited(
         wanted = dataclasses.replace(wanted, waivers=tuple(read_waivers(session.recipe.waivers)))
         prompts = _prompts(options, evaluation, session) if evaluation is not None else frozenset()
         running = _Running(session, context, wanted, prompts, max_rows, sample, jobs or max(1, (os.cpu_count() or 1) - 1))
-        running.run((evaluation,) if evaluation is not None else ())
         source = session.source
         assert source is not None
         files = data_files(options.paths, options.split)
+        running.run(files or _cached(source))
         there = [path for path in (*files, *options.paths) if os.path.exists(path) and _named(path) == path]
         return Checked(
             running.audit, session.recipe, source.title, tuple(map(_named, options.paths)), source.kind, tools.tokenizer.facts, tools.template_name,
@@ -80,15 +81,19 @@ class _Running:
         figures = [figure for figure in (session.count_now(), max_rows, sample) if figure is not None]
         self.total = min(figures) if figures else None
 
-    def run(self, others: tuple[str, ...]) -> None:
-        """Take in every row; an audit that was interrupted before is resumed where all rows are wanted."""
+    def run(self, files: tuple[str, ...]) -> None:
+        """Take in every row; an audit that was interrupted before is resumed where all rows are wanted.
+
+        `files` hold the data; without any it cannot be told whether the data is the same, and nothing is kept.
+        """
         from sftui.audit import drop_state, load_state, save_state, state_key
         from sftui.tokens.cache import cache_root
 
         folder = cache_root(self.session.options.cache_dir).parent / "audits"
-        whole = self.max_rows is None and self.sample is None
-        key = state_key(self.context, (*self.session.options.paths, *others), self.wanted, self.session.options.split,
-                        self.session.options.subset, self.session.options.data_revision) if whole else ""
+        options = self.session.options
+        whole = self.max_rows is None and self.sample is None and bool(files)
+        key = state_key(self.context, files, options.paths, options.split, options.subset, options.data_revision, options.rows_in, options.row_limit,
+                        self.wanted, self.prompts) if whole else ""
         held = load_state(key, folder) if whole else None
         if held is not None:
             self.audit = held
@@ -154,6 +159,12 @@ def _signals() -> Iterator[list[int]]:
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
+
+
+def _cached(source: Source) -> tuple[str, ...]:
+    """The files of a Hub dataset in the cache of `datasets`, under names that its content decides."""
+    entries = getattr(getattr(source, "_dataset", None), "cache_files", None) or ()
+    return tuple(str(entry["filename"]) for entry in entries)
 
 
 def _named(path: str) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import count, islice
 from pathlib import Path
 
@@ -53,6 +55,39 @@ def test_what_was_stopped_and_kept_goes_on_to_the_same_figures(tmp_path: Path) -
     assert opened.asked == 43
     assert taken.figures() == whole.figures()
     assert [(one.code, one.count) for one in taken.found.ordered()] == [(one.code, one.count) for one in whole.found.ordered()]
+
+
+def test_the_key_says_the_same_in_every_process() -> None:
+    """Strings hash differently in each process, and a set follows its hashes."""
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from audit_rows import Opened, talk\n"
+        "from sftui.audit import Filter, state_key\n"
+        "known = frozenset(f'{i:016x}' for i in range(50))\n"
+        "print(state_key(Opened([talk(1)]).context, ('data.jsonl',), Filter(known=known), known, {'a': {1, 'b'}, 'c': None}))\n"
+    )
+    keys = {
+        subprocess.run([sys.executable, "-c", script, str(Path(__file__).parent)], capture_output=True, text=True, check=True,
+                       env={**os.environ, "PYTHONHASHSEED": seed}).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(keys) == 1 and len(keys.pop().strip()) == 32
+
+
+def test_the_key_tells_apart_what_decides_findings(tmp_path: Path) -> None:
+    data = tmp_path / "data.jsonl"
+    data.write_text("{}\n")
+    plain = Opened([talk(1)]).context
+    files = (str(data),)
+    keys = [
+        state_key(plain, files), state_key(plain, files, Filter(known=frozenset("a"))), state_key(plain, files, Filter(known=frozenset("b"))),
+        state_key(Opened([talk(1)], changes={"length.max": 5}).context, files), state_key(plain, (str(tmp_path / "none.jsonl"),)),
+        state_key(replace(plain, generation_config={"eos_token_id": 1}), files), state_key(replace(plain, model_config={}), files),
+        state_key(plain, files, frozenset({1})), state_key(plain, files, (1,)),
+    ]
+    assert state_key(Opened([talk(1)]).context, files) == keys[0]
+    data.write_text("{}\n{}\n")
+    assert len({*keys, state_key(plain, files)}) == len(keys) + 1
 
 
 @pytest.mark.parametrize("damage", [b"", b"no pickle", pickle.dumps((0, "another format")), pickle.dumps("text")])

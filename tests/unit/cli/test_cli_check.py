@@ -181,22 +181,63 @@ def test_an_interrupted_check_goes_on_where_it_was(sftui: Sftui, tmp_path: Path,
     assert not list((tmp_path / "cache" / "audits").glob("*.audit"))
 
 
-def test_another_recipe_does_not_resume_an_old_audit(tmp_path: Path) -> None:
-    from sftui.audit import state_key
-    from sftui.recipe import Recipe, changed
+RESUMED: dict[str, tuple[tuple[str, ...], str]] = {
+    "a template that was edited": (("rows.jsonl", "--template", "t.jinja"), "t.jinja"),
+    "a file that a glob matches": (("*.jsonl",), "rows.jsonl"),
+    "a file of a folder": (("data",), "data/more.jsonl"),
+    "the evaluation set": (("rows.jsonl", "--eval", "data"), "data/more.jsonl"),
+    "the model's config": (("rows.jsonl", "-t", "tok"), "tok/generation_config.json"),
+    "a file of the tokenizer": (("rows.jsonl", "-t", "tok"), "tok/tokenizer_config.json"),
+    "the recipe": (("rows.jsonl", "--recipe", "r.yaml"), "r.yaml"),
+    "the baseline": (("rows.jsonl", "--baseline", "b.json"), "b.json"),
+}
+ANEW = {"t.jinja": "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content | trim }}<|im_end|>\n{% endfor %}", "r.yaml": "preset: hf-trainer\nlength: {max: 99}\n",
+        "tok/generation_config.json": '{"eos_token_id": 3}', "b.json": '{"version": 1, "findings": {"CON004": ["0123456789abcdef"]}}'}
 
-    class Held:
-        detected, facts = "d", "f"
 
-        def __init__(self, recipe: Recipe) -> None:
-            self.recipe = recipe
+@pytest.mark.parametrize("changed", [False, True], ids=["goes on", "begins anew"])
+@pytest.mark.parametrize(("words", "file"), RESUMED.values(), ids=RESUMED)
+def test_an_audit_goes_on_only_over_what_decided_it(
+    sftui: Sftui, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], file: str, changed: bool,
+) -> None:
+    """Stopped, then one thing changed that it had read: it begins anew. Something else changed: it goes on."""
+    from sftui.tokens import builtin
 
-    data = lines(tmp_path / "rows.jsonl", GOOD)
-    plain = state_key(Held(Recipe()), (str(data),))  # type: ignore[arg-type]
-    assert plain == state_key(Held(Recipe()), (str(data),))  # type: ignore[arg-type]
-    assert plain != state_key(Held(changed(Recipe(), "length.max", 5)), (str(data),))  # type: ignore[arg-type]
-    lines(data, GOOD, GOOD)
-    assert plain != state_key(Held(Recipe()), (str(data),))  # type: ignore[arg-type]
+    monkeypatch.setenv("SFTUI_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("sftui.cli.auditing.SAVE_EVERY", 0.0)
+    here = tmp_path / "here"
+    (here / "data").mkdir(parents=True)
+    (here / "tok").mkdir()
+    monkeypatch.chdir(here)
+    rows = [chat(("user", f"{i}?"), ("assistant", f"{i}. ")) for i in range(40)]
+    lines(here / "rows.jsonl", *rows)
+    lines(here / "data" / "some.jsonl", *rows)
+    lines(here / "data" / "more.jsonl", *rows[:7])
+    for file in builtin.folder("chatml").iterdir():
+        (here / "tok" / file.name).write_bytes(file.read_bytes())
+    (here / "t.jinja").write_text(ANEW["t.jinja"].replace(" | trim", ""))
+    (here / "tok" / "generation_config.json").write_text("{}")
+    (here / "r.yaml").write_text("preset: hf-trainer\n")
+    (here / "b.json").write_text('{"version": 1, "findings": {}}')
+    given = ("check", *words, *(() if "-t" in words else ("-t", "builtin:chatml")), "--format", "json")
+    from sftui.findings import check_row
+
+    stopped: list[int] = []
+
+    def stopping(inspection: Any, context: Any) -> Any:
+        if inspection.row.index == 20 and not stopped:
+            stopped.append(20)
+            os.kill(os.getpid(), signal.SIGINT)
+        return check_row(inspection, context)
+
+    monkeypatch.setattr("sftui.audit.audit.check_row", stopping)
+    assert sftui(*given).code == 130
+    (here / "other.json").write_text("{}")
+    if changed:
+        before = (here / file).read_text()
+        (here / file).write_text(ANEW.get(file) or (before.replace("6?", "66?") if file.endswith(".jsonl") else before.replace("{", "{ ", 1)))
+    done = sftui(*given)
+    assert done.code in (0, 1) and ("goes on at row" in done.err) != changed, done.err
 
 
 def test_sarif_holds_what_the_schema_asks_for(sftui: Sftui, dirty: Path) -> None:
