@@ -213,8 +213,8 @@ def test_an_audit_goes_on_only_over_what_decided_it(
     lines(here / "rows.jsonl", *rows)
     lines(here / "data" / "some.jsonl", *rows)
     lines(here / "data" / "more.jsonl", *rows[:7])
-    for file in builtin.folder("chatml").iterdir():
-        (here / "tok" / file.name).write_bytes(file.read_bytes())
+    for one in builtin.folder("chatml").iterdir():
+        (here / "tok" / one.name).write_bytes(one.read_bytes())
     (here / "t.jinja").write_text(ANEW["t.jinja"].replace(" | trim", ""))
     (here / "tok" / "generation_config.json").write_text("{}")
     (here / "r.yaml").write_text("preset: hf-trainer\n")
