@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 
 from sftui.model import RAW_LIMIT, Row
 from sftui.repairs.model import Change, Data
+from sftui.repairs.splice import Splice, Style
+from sftui.sources.records import parse_record
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +28,19 @@ def line_of(done: Repaired, original: bytes | None) -> bytes | None:
     """The line to write, with its line end; None for a row that is left out, or that cannot be carried over.
 
     `original` is the row's own line, byte for byte, where there is one: an untouched row is written as it was. A
-    changed row keeps the order of its keys, its spacing and its escapes; equal keys in one object collapse to the last.
+    changed row keeps the text of all that did not change: its numbers, spacing, escapes, and equal keys in one object.
     """
     if done.dropped is not None:
         return None
     if done.untouched and original is not None:
         return original if original.endswith(b"\n") else original + b"\n"
-    return None if done.data is None else _written(done.data, original)
+    if done.data is None:
+        return None
+    text = None if original is None else original.decode("utf-8", "replace")
+    try:
+        return _written(done.data, text).encode() + b"\n"
+    except RecursionError:  # nested deeper than Python can write
+        return None
 
 
 def row_of(done: Repaired) -> Row:
@@ -46,15 +53,14 @@ def row_of(done: Repaired) -> Row:
         return replace(done.row, left_out=done.changes[-1].what, repairs=told)
     if done.untouched or done.data is None:
         return done.row
-    line = _written(done.data, done.row.raw.encode("utf-8", "surrogatepass")).rstrip(b"\n")
-    return replace(done.row, data=done.data, raw=line.decode("utf-8", "surrogatepass")[:RAW_LIMIT], size=len(line), repairs=told)
-
-
-def _written(data: Data, original: bytes | None) -> bytes:
-    compact = original is not None and b'":' in original and b'": ' not in original
-    escaped = original is not None and original.isascii() and b"\\u" in original
-    separators = (",", ":") if compact else (", ", ": ")
+    raw = done.row.raw
     try:
-        return json.dumps(data, ensure_ascii=escaped, separators=separators, default=str).encode() + b"\n"
-    except UnicodeEncodeError:  # half a character has no UTF-8
-        return json.dumps(data, ensure_ascii=True, separators=separators, default=str).encode() + b"\n"
+        line = _written(done.data, raw if len(raw) < RAW_LIMIT else None)
+    except RecursionError:
+        return replace(done.row, data=done.data, repairs=told)
+    return replace(done.row, data=done.data, raw=line[:RAW_LIMIT], size=len(line.encode("utf-8", "surrogatepass")), repairs=told)
+
+
+def _written(data: Data, original: str | None) -> str:
+    old = None if original is None else parse_record(original.encode("utf-8", "surrogatepass"), 0, "", offset=0).data
+    return Style().write(data) if original is None or old is None else Splice(original.strip(), old).put(data)

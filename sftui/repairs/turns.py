@@ -153,5 +153,5 @@ def _before(text: str | None, content: Any) -> Any:
     if text is None:
         return None
     if isinstance(content, str):
-        return text + _BETWEEN + content if text.strip() else content
+        return content if not text.strip() else text + _BETWEEN + content if content.strip() else text
     return [{"type": "text", "text": text + _BETWEEN}, *content] if isinstance(content, list) else None

@@ -29,6 +29,10 @@ def test_a_system_message_that_cannot_be_folded_stays_where_it_is(between: Any) 
     assert after("fold-system", S, between, U) == ([S, between, U], [])
 
 
+def test_nothing_is_put_between_a_system_text_and_a_blank_question() -> None:
+    assert after("fold-system", S, {**U, "content": " "}, A)[0] == [{**U, "content": "s"}, A]
+
+
 def test_a_system_message_with_more_than_text_is_not_folded() -> None:
     tools = {**S, "tools": [{"name": "f"}]}
     assert after("fold-system", tools, U) == ([tools, U], [])
