@@ -17,13 +17,13 @@ from sftui.audit.figures import Figures, GroupFigure, LimitFigure, SourceFigure
 if TYPE_CHECKING:
     from sftui.audit.audit import Audit
     from sftui.audit.context import audit_context
-    from sftui.audit.found import Filter, Found, FoundCode, FoundFinding, fingerprint
+    from sftui.audit.found import Filter, Found, FoundCode, FoundFinding
     from sftui.audit.run import AuditProgress, check_head, run_audit
     from sftui.audit.state import drop_state, load_state, save_state, state_key
 
 _WHERE = {
     "Audit": "audit", "audit_context": "context", "Filter": "found", "Found": "found", "FoundCode": "found", "FoundFinding": "found",
-    "fingerprint": "found", "AuditProgress": "run", "check_head": "run", "run_audit": "run", "drop_state": "state", "load_state": "state",
+    "AuditProgress": "run", "check_head": "run", "run_audit": "run", "drop_state": "state", "load_state": "state",
     "save_state": "state", "state_key": "state",
 }
 
@@ -36,5 +36,5 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "Audit", "AuditProgress", "Figures", "Filter", "Found", "FoundCode", "FoundFinding", "GroupFigure", "LimitFigure", "SourceFigure",
-    "audit_context", "check_head", "drop_state", "fingerprint", "load_state", "run_audit", "save_state", "state_key",
+    "audit_context", "check_head", "drop_state", "load_state", "run_audit", "save_state", "state_key",
 ]

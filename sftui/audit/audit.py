@@ -10,9 +10,10 @@ from sftui.audit.branches import branch_of
 from sftui.audit.figures import LIMITS, QUANTILES, Figures, GroupFigure, LimitFigure, SourceFigure
 from sftui.audit.found import Filter, Found
 from sftui.audit.lengths import best_fit, quantiles
+from sftui.audit.marks import dataset_marks
 from sftui.audit.tallies import Tallies
 from sftui.findings import Context, DatasetChecks, Finding, check_row
-from sftui.findings.dataset import Tally
+from sftui.findings.dataset import Tally, _hashes
 from sftui.model import IGNORE_INDEX, Inspection, Labels, Tokens
 from sftui.text import visible
 
@@ -33,6 +34,8 @@ class Audit:
         self, context: Context, wanted: Filter | None = None, evaluation: frozenset[int] = frozenset(), tallies: type[Tallies] = Tallies,
     ) -> None:
         self.found = Found(wanted)
+        self._marking = self.found.wanted.remember or bool(self.found.wanted.known)
+        self.repeated: set[int] = set()
         self.checks = DatasetChecks(context, evaluation)
         self.rows = self.tokenized = self.tokens = self.trained = 0
         self.received_rows = self.received_tokens = self.received_trained = 0
@@ -71,7 +74,7 @@ class Audit:
         """One more row, inspected with spans; one that stopped early counts with what it has."""
         row = inspection.row
         self.rows += 1
-        self.checks.add(inspection)
+        self._compare(inspection)
         codes = self.found.add(findings, row)
         self.finding_sets.add(" ".join(sorted(set(codes))) or NO_FINDINGS, row.index)
         figures = self._source(row.where)
@@ -99,6 +102,15 @@ class Audit:
             self.received_rows += 1
         if labels.dropped is None:
             self._budget(inspection, tokens, labels)
+
+    def _compare(self, inspection: Inspection) -> None:
+        """Hand the row to the checks of the dataset; where a baseline asks for it, remember which conversations come twice."""
+        before = self.checks.same.count
+        self.checks.add(inspection)
+        if self._marking and self.checks.same.count > before:
+            hashes = _hashes(inspection)
+            assert hashes is not None
+            self.repeated.add(hashes[0])
 
     def _source(self, where: str) -> list[int]:
         name = where.rpartition(" ")[0].rpartition(" ")[0] or where
@@ -147,6 +159,8 @@ class Audit:
 
     def merge(self, other: Audit) -> None:
         """Take in an audit of other rows under the same recipe; `other` must not be used afterwards."""
+        if self._marking:
+            self.repeated |= other.repeated | (self.checks.seen.keys() & other.checks.seen.keys())
         for name in ("rows", "tokenized", "tokens", "trained", "received_rows", "received_tokens", "received_trained"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name in ("lengths", "shares", "over", "cut", "trained_cut", "unlabelled", "dropped_tokens", "dropped_trained",
@@ -168,7 +182,7 @@ class Audit:
         """Every row is in: add what only the whole dataset can tell. May be called again, and then does nothing."""
         if not self.finished:
             self.finished = True
-            self.found.add(self.checks.finish())
+            self.found.add(self.checks.finish(), parts=lambda finding: dataset_marks(finding, self.checks, self.repeated))
 
     def figures(self, packing: bool = True) -> Figures:
         """What is counted so far; without packing in a few milliseconds, however many lengths there are."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from hashlib import blake2b
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from sftui.audit.marks import mark, row_mark, setup_mark
 from sftui.findings import CODES, Finding, Severity, Waiver
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ KEPT = 100
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which findings count: codes or their beginnings (`TRU`), waivers, and what a baseline knows already.
+    """Which findings count: codes or their beginnings (`TRU`), waivers, and what a baseline knows already (`marks`).
 
     `remember` keeps the fingerprint of every finding, some 120 bytes each, for a baseline to be written.
     """
@@ -66,8 +66,13 @@ class Found:
         self.severities: Counter[Severity] = Counter()
         self.waived = self.known = 0
 
-    def add(self, findings: Iterable[Finding], row: Row | None = None) -> tuple[str, ...]:
-        """Take in what was found in a row, or in the set-up and the dataset (row None); the codes that stand."""
+    def add(
+        self, findings: Iterable[Finding], row: Row | None = None, parts: Callable[[Finding], frozenset[str]] | None = None,
+    ) -> tuple[str, ...]:
+        """Take in what was found in a row, or in the set-up and the dataset (row None); the codes that stand.
+
+        `parts` gives the marks of a finding that consists of several things: it is known when each of them is.
+        """
         stand: list[str] = []
         for finding in findings:
             if not self.wanted.wants(finding.code):
@@ -75,14 +80,17 @@ class Found:
             if any(waiver.covers(finding) for waiver in self.wanted.waivers):
                 self.waived += 1
                 continue
-            mark = fingerprint(finding, row)
+            marks = frozenset({row_mark(finding, row) if row is not None else setup_mark(finding)}) if parts is None else parts(finding)
             if self.wanted.remember:
-                self.fingerprints.setdefault(finding.code, set()).add(mark)
-            if mark in self.wanted.known:
+                self.fingerprints.setdefault(finding.code, set()).update(marks)
+            known = len(marks & self.wanted.known)
+            if known == len(marks):
                 self.known += 1
                 continue
+            if known:
+                finding = replace(finding, sentence=f"{finding.sentence}; the baseline has {known} of {len(marks)} of it")
             stand.append(finding.code)
-            self._keep(FoundFinding(finding, row.where if row is not None else "", mark))
+            self._keep(FoundFinding(finding, row.where if row is not None else "", next(iter(marks)) if len(marks) == 1 else mark(*sorted(marks))))
         return tuple(stand)
 
     def _keep(self, found: FoundFinding) -> None:
@@ -129,19 +137,6 @@ class Found:
     def worst(self) -> Severity | None:
         """The worst severity that stands."""
         return min(self.severities, key=lambda one: one.rank, default=None)
-
-
-def fingerprint(finding: Finding, row: Row | None) -> str:
-    """What recognises a finding when rows were added, moved or taken away before it: code, row text and message.
-
-    A finding of the set-up is its sentence, one of the dataset its code alone, because its figures always move.
-    """
-    parts = [finding.code]
-    if row is not None:
-        parts += [row.raw, str(finding.message)]
-    elif CODES[finding.code].scope == "setup":
-        parts.append(finding.sentence)
-    return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def _order(found: FoundFinding) -> tuple[int, int, tuple[int, int]]:

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sftui.cli.loading import loaded_session
-from sftui.cli.reading import data_files, labels_of, repository_names
+from sftui.cli.reading import labels_of, repository_names
 from sftui.cli.writing import Progress
 from sftui.exports.report_model import Checked, Look
+from sftui.workspace.inputs import data_files
 
 if TYPE_CHECKING:
     from sftui.audit import Audit, AuditProgress, Filter

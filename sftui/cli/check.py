@@ -12,9 +12,10 @@ import click
 
 from sftui.cli.auditing import audited
 from sftui.cli.opening import open_options
-from sftui.cli.reading import inputs_of
 from sftui.cli.writing import STDOUT, targets
 from sftui.errors import RecipeError
+from sftui.text import visible
+from sftui.workspace.inputs import inputs_of
 
 if TYPE_CHECKING:
     from sftui.exports.report_model import Checked
@@ -29,16 +30,18 @@ def check_data(
 ) -> int:
     """Print or write what was found; 1 where something at or above `fail_on` stands, else 0."""
     from sftui.audit import Filter
-    from sftui.exports.baseline import baseline_text, may_replace, read_baseline
+    from sftui.exports.baseline import Baseline, baseline_text, may_replace, read_baseline
     from sftui.findings import Severity
 
     if write_baseline and baseline is None:
         raise RecipeError("--write-baseline does not say where", fix="name the file with --baseline FILE")
-    known: frozenset[str] = frozenset() if baseline is None or write_baseline else read_baseline(Path(baseline))
-    wanted = Filter(codes_of(select, "--select"), codes_of(ignore, "--ignore"), (), known, remember=write_baseline)
+    known = Baseline(frozenset()) if baseline is None or write_baseline else read_baseline(Path(baseline))
+    wanted = Filter(codes_of(select, "--select"), codes_of(ignore, "--ignore"), (), known.known, remember=write_baseline)
+    if known.outdated:
+        click.echo(f"sftui: {baseline} is of an earlier sftui and no longer knows {visible(', '.join(known.outdated))}; write it anew with --write-baseline", err=True)
     options = open_options(given)
     remembered = baseline if write_baseline else None
-    inputs = inputs_of(given, options, evaluation, None if write_baseline else baseline)
+    inputs = inputs_of(options, evaluation, None if write_baseline else baseline)
     target, memory = targets(inputs, force, out or STDOUT, remembered, ours=remembered)
     if memory is not None and memory.path is not None:
         may_replace(memory.path)

@@ -10,11 +10,11 @@ import click
 
 from sftui.cli.loading import loaded_session
 from sftui.cli.opening import open_options
-from sftui.cli.reading import inputs_of
 from sftui.cli.records import as_json, records
 from sftui.cli.writing import STDOUT, Progress, targets
 from sftui.errors import ExportError
 from sftui.exports.parquet import parquet_writer
+from sftui.workspace.inputs import inputs_of
 
 Sink = Callable[[dict[str, Any]], None]
 
@@ -23,7 +23,7 @@ def encode_rows(given: Mapping[str, Any], out: str, explain: bool, force: bool) 
     """Write every row; 2 where some row could not be prepared, after all others are written."""
     sink = _sink(out)
     options = open_options(given)
-    (target,) = targets(inputs_of(given, options), force, out)
+    (target,) = targets(inputs_of(options), force, out)
     assert target is not None
     session = loaded_session(options)
     written = dropped = failed = 0

@@ -9,10 +9,10 @@ import click
 
 from sftui.cli.loading import tell_notes
 from sftui.cli.opening import open_options
-from sftui.cli.reading import inputs_of
 from sftui.cli.writing import STDOUT, Progress, may_write
 from sftui.errors import ConversationError, ExportError, SftuiError
 from sftui.text import visible
+from sftui.workspace.inputs import inputs_of
 
 if TYPE_CHECKING:
     from sftui.recipe import Recipe
@@ -57,7 +57,7 @@ def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool, li
             click.echo("\n".join(visible(line) for line in file.diff.splitlines()), err=True)
     # The recipe and the config may be written back: the diff above shows what becomes of them.
     written = [file.path for file in plan.files if file.diff or not file.exists]
-    may_write(written, inputs_of(given, options, recipes=False), force)
+    may_write(written, inputs_of(options, recipes=False), force)
     for path in plan.write(overwrite=True):
         click.echo(str(path))
     return 0

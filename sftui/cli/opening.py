@@ -76,7 +76,7 @@ def open_options(given: Mapping[str, Any], row: int = 0) -> OpenOptions:
     return OpenOptions(
         paths=data_paths(given["data"]), recipe=_corrected(base, given), base=base, split=given["split"],
         subset=given["subset"], data_revision=given["data_revision"], row=row, debug=given["debug"],
-        **_reading(given),
+        recipe_file=given["recipe_file"], **_reading(given),
     )
 
 

@@ -12,9 +12,9 @@ import click
 from sftui.cli.check import words_of
 from sftui.cli.loading import loaded_session
 from sftui.cli.opening import open_options
-from sftui.cli.reading import inputs_of
 from sftui.cli.writing import STDOUT, Progress, Target, targets
 from sftui.errors import ConversationError, ExportError, RecipeError
+from sftui.workspace.inputs import inputs_of
 
 if TYPE_CHECKING:
     from sftui.repairs import Counts
@@ -91,7 +91,7 @@ def _targets(
         raise ExportError("no file was named for the repaired data", fix="name it with -o OUT.jsonl, or count only with --dry-run")
     if not dry_run and out is not None and out != STDOUT:
         check_targets(options.paths, out, None if log == STDOUT else log)
-    target, journal = targets(inputs_of(given, options, marks), force, None if dry_run else out, log)
+    target, journal = targets(inputs_of(options, marks), force, None if dry_run else out, log)
     return target, journal
 
 

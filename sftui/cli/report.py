@@ -8,8 +8,8 @@ from typing import Any
 from sftui.cli.auditing import audited
 from sftui.cli.check import codes_of
 from sftui.cli.opening import open_options
-from sftui.cli.reading import inputs_of
 from sftui.cli.writing import targets
+from sftui.workspace.inputs import inputs_of
 
 LOOKS = 3
 
@@ -24,7 +24,7 @@ def write_report(
 
     wanted = Filter(codes_of(select, "--select"), codes_of(ignore, "--ignore"))
     options = open_options(given)
-    (target,) = targets(inputs_of(given, options, evaluation), force, out)
+    (target,) = targets(inputs_of(options, evaluation), force, out)
     assert target is not None
     checked = audited(options, wanted, max_rows=max_rows, sample=sample, evaluation=evaluation, jobs=jobs, looks=LOOKS)
     target.write(report_html(checked), f"{checked.audit.rows:,} rows, ")

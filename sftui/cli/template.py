@@ -10,10 +10,10 @@ import click
 
 from sftui.cli.loading import loaded_session
 from sftui.cli.opening import open_options
-from sftui.cli.reading import inputs_of
 from sftui.cli.writing import targets
 from sftui.errors import TemplateError
 from sftui.text import visible
+from sftui.workspace.inputs import inputs_of
 
 if TYPE_CHECKING:
     from sftui.model import Conversation
@@ -43,7 +43,7 @@ def write_template(given: Mapping[str, Any], tags: bool, out: str | None, force:
     from sftui.templates.surgery import add_generation_tags
 
     options = open_options(given)
-    (target,) = targets(inputs_of(given, options), force, out)
+    (target,) = targets(inputs_of(options), force, out)
     session = loaded_session(options)
     try:
         assert session.tools is not None

@@ -15,8 +15,8 @@ from typing import IO
 
 import click
 
-from sftui.cli.reading import Inputs
 from sftui.errors import ExportError
+from sftui.workspace.inputs import Inputs
 
 STDOUT = "-"
 
@@ -84,8 +84,6 @@ def may_write(files: Sequence[Path], inputs: Inputs, force: bool, ours: str | No
     """Refuse inputs and what is no file, and ask once for all files that would be overwritten; ExportError."""
     for file in files:
         inputs.refuse(file)
-        if file.exists() and not file.is_file():
-            raise ExportError(f"{file} cannot be written over", why="it is a folder or a device, and no file", fix="name a file, or - for stdout")
     there = [str(file) for file in files if file.exists() and (ours is None or file != Path(ours))]
     if force or not there:
         return

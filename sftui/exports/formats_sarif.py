@@ -70,7 +70,7 @@ def _result(checked: Checked, found: FoundFinding, codes: list[str]) -> dict[str
         "level": LEVELS[finding.severity],
         "message": {"text": f"{row}{finding.sentence}" + (f" (fix: {key})" if key else "")},
         "locations": [{"physicalLocation": location}],
-        "partialFingerprints": {"sftui/v1": found.fingerprint},
+        "partialFingerprints": {"sftui/v2": found.fingerprint},
         "properties": {name: value for name, value in properties.items() if value is not None},
     }
 

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from audit_rows import Opened, talk
 
-from sftui.audit import Audit, Figures, Filter, fingerprint, load_state, run_audit, save_state, state_key
+from sftui.audit import Audit, Figures, Filter, load_state, run_audit, save_state, state_key
 from sftui.audit.found import KEPT
+from sftui.audit.marks import row_mark
 from sftui.audit.tallies import FIRST_ROWS, MOST_NAMES, OTHERS, ListedTallies, Tallies
 from sftui.findings import Finding, Severity
 from sftui.model import Row
@@ -118,7 +119,7 @@ def test_only_the_first_findings_are_kept_and_all_are_counted() -> None:
     (found,) = audit.found.ordered()
     assert (found.code, found.count, len(found.rows), len(found.kept)) == ("LAB001", KEPT + 50, KEPT + 50, KEPT)
     assert audit.found.severities[Severity.ERROR] == KEPT + 50
-    assert fingerprint(found.kept[0].finding, row) != fingerprint(found.kept[0].finding, talk(4))
+    assert row_mark(found.kept[0].finding, row) == row_mark(found.kept[3].finding, row) != row_mark(found.kept[0].finding, talk(4))
 
 
 def test_names_from_the_data_stay_bounded() -> None:

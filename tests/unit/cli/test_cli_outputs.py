@@ -173,7 +173,7 @@ def test_a_baseline_is_written_over_a_baseline_only(sftui: Sftui, folder: Path) 
     (folder / "known.json").write_text(BASELINE)
     assert sftui(*words, "known.json").code == 0 and (folder / "known.json").read_text() != BASELINE
     done = sftui("check", "rows.jsonl", "-t", "builtin:chatml", "--baseline", "known.json", "-o", "known.json", "--force")
-    assert done.code == 2 and "read by this very command" in done.err
+    assert done.code == 2 and "files that are read here" in done.err
 
 
 def test_a_trainers_config_and_what_it_names_are_inputs(sftui: Sftui, folder: Path) -> None:

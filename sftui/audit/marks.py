@@ -1,0 +1,61 @@
+"""What recognises a finding in another run, where rows were added, moved or taken away meanwhile."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from sftui.findings.dataset import RARE
+
+if TYPE_CHECKING:
+    from sftui.findings import DatasetChecks, Finding
+    from sftui.model import Row
+
+_COUNTS = re.compile(
+    r"(?<![\w.])\d[\d,]*"
+    r"(?: of \d[\d,]*(?![\w.])| (?:[a-z]+ )?(?:row|document|conversation|message|answer|turn|prompt)s?\b(?: (?:is|are|has|have|says?)\b)?)")
+"""`7 of 1,200`, and `7 rows are` or `1 packed document is`: how often, which moves with the rows."""
+_EXAMPLE = re.compile(r"\S+ or the like")
+_QUOTED = re.compile(r"(`[^`]*`)")
+
+
+def mark(*parts: object) -> str:
+    """The fingerprint of what the parts say together: 16 hexadecimal digits."""
+    return blake2b("\0".join(map(str, parts)).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def row_mark(finding: Finding, row: Row) -> str:
+    """A finding of a row: its code, the text of the row and the message."""
+    return mark(finding.code, row.raw, finding.message)
+
+
+def setup_mark(finding: Finding) -> str:
+    """A finding of the set-up: what it says but for how often, so that its keys, knobs and tokens still tell it apart."""
+    parts = _QUOTED.split(finding.sentence)
+    parts[::2] = [_EXAMPLE.sub("…", _COUNTS.sub("#", part)) for part in parts[::2]]
+    return mark(finding.code, "".join(parts))
+
+
+def dataset_marks(finding: Finding, checks: DatasetChecks, repeated: Iterable[int]) -> frozenset[str]:
+    """What a finding of the whole dataset consists of, one mark for each part; it is known only when all of them are.
+
+    Those are the conversations that are repeated, the prompts of the evaluation set, the answers to an earlier prompt,
+    the rare columns; and where a finding is about the recipe or a share of the rows, what it names.
+    """
+    code = finding.code
+    parts: Iterable[object]
+    if code == "DUP001":
+        parts = repeated
+    elif code == "DUP002":
+        parts = checks.prompts & checks.evaluation
+    elif code == "DUP003":
+        parts = checks.others
+    elif code == "CON013":
+        parts = [column for column, tally in checks.columns.items() if tally.count < RARE * checks.read]
+    elif code == "TRU005":
+        parts = [f"{checks.trainer} {checks.max_length}"]
+    else:
+        parts = ()
+    return frozenset(mark(code, part) for part in parts) or frozenset({setup_mark(finding)})

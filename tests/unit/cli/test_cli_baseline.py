@@ -1,0 +1,113 @@
+"""A baseline: what it knows stays known while rows come and go, and nothing new hides behind it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Sftui = Callable[..., Any]
+
+
+def talk(question: str, answer: str = "Yes.", **more: Any) -> dict[str, Any]:
+    return {"messages": [{"role": "user", "content": question}, {"role": "assistant", "content": answer}], **more}
+
+
+def lines(path: Path, *rows: Any) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def codes(done: Any) -> set[str]:
+    return {one["code"] for one in json.loads(done.out)["codes"]}
+
+
+PACKED = ("--trainer", "trl", "--set", "pack.strategy=wrapped", "--max-length", "40")
+FIRST = [talk(f"{word}?" * 3, word * 9) for word in ("one", "two", "three", "four", "five", "six")]
+LATER = [talk("An entirely new question is this?", "nine ten eleven"), talk("And one more?", "The end of it all, for good. " * 4)]
+
+
+@pytest.mark.parametrize(("words", "needed"), [
+    ((), {"EOS008"}), (PACKED, {"PAC003"}), ((*PACKED, "--set", "mask.rule=all"), {"PAC003"}),
+    (("--trainer", "trl", "--set", "pack.strategy=wrapped", "--max-length", "60", "--template", "bare.jinja"), {"PAC006", "PAC003"}),
+])
+def test_the_set_up_stays_known_when_rows_come_and_move(
+    sftui: Sftui, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], needed: set[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("bare.jinja").write_text("{% for m in messages %}{{ m.role }}: {{ m.content }} {% endfor %}")
+    path = lines(tmp_path / "rows.jsonl", *FIRST)
+    given = ("check", path, "-t", "builtin:chatml", "--baseline", tmp_path / "known.json", *words, "--select", "EOS,PAC,TOO,TPL,PAD,GEN,BND")
+    assert needed <= codes(sftui(*given[:4], *words, "--format", "json"))
+    assert sftui(*given, "--write-baseline").code == 0
+    for rows in (FIRST + LATER, LATER + FIRST, FIRST[3:]):
+        lines(path, *rows)
+        done = sftui(*given, "--format", "json", "--fail-on", "warning")
+        found = [one["sentence"] for one in json.loads(done.out)["findings"] if one["row"] is None]
+        assert found == [], rows
+
+
+def test_another_leak_is_not_hidden_by_a_known_one(sftui: Sftui, tmp_path: Path) -> None:
+    path, held = lines(tmp_path / "rows.jsonl", FIRST[0], FIRST[1]), lines(tmp_path / "held.jsonl", FIRST[1], FIRST[2], FIRST[3])
+    given = ("check", path, "-t", "builtin:chatml", "--eval", held, "--baseline", tmp_path / "known.json", "--fail-on", "warning", "--select", "DUP")
+    assert sftui(*given, "--write-baseline").code == 0
+    for rows in ([FIRST[0], FIRST[1]], [FIRST[1], FIRST[0], FIRST[4]], [FIRST[4]]):
+        lines(path, *rows)
+        assert sftui(*given).code == 0
+    lines(path, *FIRST[:3])
+    done = sftui(*given, "--format", "json")
+    assert done.code == 1 and codes(done) == {"DUP002"}
+    assert json.loads(done.out)["findings"][0]["sentence"].endswith("; the baseline has 1 of 2 of it")
+
+
+def test_every_repeated_conversation_answer_and_column_has_its_own_mark(sftui: Sftui, tmp_path: Path) -> None:
+    fine = [talk(f"Question {i}?", f"Answer {i}.") for i in range(60)]
+    known = [*fine, FIRST[0], FIRST[0], talk("Why?", "A."), talk("Why?", "B."), talk("Rare?", "C.", rare=1)]
+    path = lines(tmp_path / "rows.jsonl", *known)
+    given = ("check", path, "-t", "builtin:chatml", "--baseline", tmp_path / "known.json", "--format", "json", "--select", "DUP,CON013")
+    assert codes(sftui(*given[:4], "--format", "json")) >= {"DUP001", "DUP003", "CON013"}
+    assert sftui(*given, "--write-baseline").code == 0
+    assert codes(sftui(*given)) == set()
+    for more, code in (([FIRST[1], FIRST[1]], "DUP001"), ([talk("Why?", "D.")], "DUP003"), ([talk("Rarer?", "E.", rarer=2)], "CON013")):
+        lines(path, *known, *more)
+        assert codes(sftui(*given)) == {code}, code
+    lines(path, *known, *fine[:0], FIRST[0], talk("Another?", "F.", rare=3))
+    assert codes(sftui(*given)) == set(), "more of the same is known"
+
+
+def test_several_processes_write_the_same_baseline(sftui: Sftui, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sftui.cli.auditing.WORTH_IT", 1)
+    rows = [talk(f"{i % 170}?", f"{i % 170}. ") for i in range(400)]
+    path, held = lines(tmp_path / "rows.jsonl", *rows), lines(tmp_path / "held.jsonl", *rows[:9])
+    given = ("check", path, "-t", "builtin:chatml", "--eval", held, "--write-baseline")
+    for jobs in ("1", "2"):
+        assert sftui(*given, "--jobs", jobs, "--baseline", tmp_path / f"known{jobs}.json").code == 0
+    one, two = (json.loads((tmp_path / f"known{jobs}.json").read_text()) for jobs in ("1", "2"))
+    assert one == two and (len(one["findings"]["DUP001"]), len(one["findings"]["DUP002"])) == (170, 9)
+
+
+def test_an_older_baseline_is_read_and_what_it_no_longer_knows_is_told(sftui: Sftui, tmp_path: Path) -> None:
+    """Version 1: rows as now, the set-up by its whole sentence, the dataset by its code."""
+    path = lines(tmp_path / "rows.jsonl", talk("One?", "yes "), talk("One?", "yes "))
+    given = ("check", path, "-t", "builtin:chatml", "--baseline", tmp_path / "known.json", "--format", "json")
+    assert sftui(*given, "--write-baseline").code == 0
+    made = json.loads((tmp_path / "known.json").read_text())
+    assert made["version"] == 2
+
+    def old(*parts: str) -> str:
+        return blake2b("\0".join(parts).encode(), digest_size=8).hexdigest()
+
+    made["version"] = 1
+    made["findings"]["DUP001"] = [old("DUP001")]
+    made["findings"]["EOS008"] = [old("EOS008", "in 2 of 2 sampled rows …")]
+    (tmp_path / "known.json").write_text(json.dumps(made))
+    done = sftui(*given)
+    assert codes(done) == {"DUP001", "EOS008"} and done.err.count("\n") == 1
+    assert "no longer knows DUP001, EOS008" in done.err and "--write-baseline" in done.err
+    made["version"] = 3
+    (tmp_path / "known.json").write_text(json.dumps(made))
+    assert "another version" in sftui(*given).err
