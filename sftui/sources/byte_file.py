@@ -9,7 +9,7 @@ import shutil
 import tempfile
 import threading
 import zlib
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from sftui.errors import SourceError
 
@@ -24,6 +24,14 @@ KEEP_FREE = 1 << 30
 
 
 READ_BUFFER = 1 << 16
+LARGER = "set TMPDIR to a larger disk"
+
+
+class Stop(NamedTuple):
+    """Why a file is not unpacked to its end (follows "because"), and what to do."""
+
+    why: str
+    fix: str
 
 
 class ByteFile:
@@ -50,9 +58,9 @@ class ByteFile:
         return True
 
     @property
-    def stopped(self) -> str:
-        """Why unpacking stopped before the end, or an empty string."""
-        return ""
+    def stopped(self) -> Stop | None:
+        """Why unpacking stopped before the end, or None."""
+        return None
 
     def fill(self, timeout: float | None = None) -> None:
         """Unpack some more; returns at once where there is nothing to unpack."""
@@ -106,11 +114,15 @@ class ByteFile:
 class SpooledFile(ByteFile):
     """Bytes that come as a stream (unpacked gz or zst, a pipe), kept in an unnamed temporary file.
 
-    The temporary file has no name, so nothing is left behind even after kill -9.
+    The temporary file has no name, so nothing is left behind even after kill -9. `test` is the command
+    that tells whether the packed file is whole.
     """
 
-    def __init__(self, stream: IO[bytes], label: str, *, packed_size: int = 0, selectable: bool = False) -> None:
+    def __init__(
+        self, stream: IO[bytes], label: str, *, packed_size: int = 0, selectable: bool = False, test: str = ""
+    ) -> None:
         self.path = label
+        self._test = f" ({test} finds such damage)" if test else ""
         self.label = label
         self._stream: IO[bytes] | None = stream
         self._spool = tempfile.TemporaryFile(prefix="sftui-")  # noqa: SIM115
@@ -118,7 +130,8 @@ class SpooledFile(ByteFile):
         self._written = 0
         self._packed_size = packed_size
         self._selectable = selectable
-        self._stopped = ""
+        self._stopped: Stop | None = None
+        self._broken: Exception | None = None
         self._lock = threading.Lock()
 
     @property
@@ -126,7 +139,7 @@ class SpooledFile(ByteFile):
         return self._stream is None
 
     @property
-    def stopped(self) -> str:
+    def stopped(self) -> Stop | None:
         return self._stopped
 
     def progress(self, position: int) -> float:
@@ -147,7 +160,7 @@ class SpooledFile(ByteFile):
                 else:
                     return
             except (OSError, EOFError, zlib.error) as error:
-                self._stop(f"its compressed data is damaged after {self._written:,} unpacked bytes ({error})")
+                self._stop(self._damage(error), f"copy it again{self._test}")
                 return
             if not data:
                 self._finish()
@@ -159,38 +172,48 @@ class SpooledFile(ByteFile):
                 self._spool.write(data)
                 self._spool.flush()
             except OSError as error:
-                self._stop(f"the temporary folder {tempfile.gettempdir()} is full ({error.strerror})")
+                self._stop(f"the temporary folder {tempfile.gettempdir()} is full ({error.strerror})", LARGER)
                 return
             self._written += len(data)
 
     def _unpack(self, stream: Any) -> bytes:
         """Up to a step of bytes; those before a damaged place come first, the error next time."""
+        if self._broken is not None:
+            raise self._broken  # a stream that is asked again may tell another error
         pieces: list[bytes] = []
         size = 0
         try:
             while size < STEP and (piece := stream.read1(min(SMALL_STEP, STEP))):
                 pieces.append(piece)
                 size += len(piece)
-        except (OSError, EOFError, zlib.error):
+        except (OSError, EOFError, zlib.error) as error:
             if not pieces:
                 raise
+            self._broken = error
         return b"".join(pieces)
 
     def _stop_if_too_large(self, more: int) -> None:
         total = self._written + more
         if self._packed_size and total > RATIO_FROM and total > RATIO_LIMIT * self._packed_size:
             self._stop(
-                f"{self._packed_size:,} packed bytes unpack to more than {self._written:,}, which looks like a "
-                "compression bomb; unpack it yourself if it is not"
+                f"{self._packed_size:,} packed bytes unpack to more than {self._written:,}, which looks like a compression bomb",
+                "unpack it yourself if it is not",
             )
         elif shutil.disk_usage(tempfile.gettempdir()).free < KEEP_FREE + more:
-            self._stop(
-                f"the temporary folder {tempfile.gettempdir()} has less than 1 GiB left; set TMPDIR to a larger disk"
-            )
+            self._stop(f"the temporary folder {tempfile.gettempdir()} has less than 1 GiB left", LARGER)
 
-    def _stop(self, why: str) -> None:
-        self._stopped = why
+    def _stop(self, why: str, fix: str) -> None:
+        self._stopped = Stop(why, fix)
         self._finish()
+
+    def _damage(self, error: Exception) -> str:
+        """What unpacking raised, in words: cut off at the end, a checksum that is wrong, or broken in between."""
+        told = " ".join(str(error).split())
+        if isinstance(error, EOFError) or "truncated" in told.lower():
+            return f"its compressed data is damaged: it ends before its time, after {self._written:,} unpacked bytes"
+        if "CRC" in told or "checksum" in told.lower() or "Incorrect length" in told:
+            return f"its compressed data is damaged: its checksum is wrong, and any of its rows may be, too ({told})"
+        return f"its compressed data is damaged after {self._written:,} unpacked bytes ({told})"
 
     def _finish(self) -> None:
         if self._stream is not None and not self._selectable:

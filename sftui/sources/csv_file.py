@@ -19,7 +19,7 @@ from sftui.model import Row
 from sftui.sources.arrow_rows import ArrowDecoder
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.records import changed_under_us
-from sftui.sources.source import Count, Source
+from sftui.sources.source import Count, Damage, NoRows, Source
 from sftui.sources.spool import ArrowSpool
 
 CHUNK = 10_000
@@ -50,7 +50,7 @@ class CsvSource(Source):
         self._stream: IO[bytes] = file.open()
         self._read_bytes = 0
         self._done = False
-        self._failed = False
+        self._failed = ""
         try:
             # the defaults of datasets.packaged_modules.csv.CsvConfig are pandas' own, but for the chunk
             self._reader = pd.read_csv(
@@ -58,27 +58,30 @@ class CsvSource(Source):
             )
             self._read_chunk()
         except pd.errors.EmptyDataError as error:
-            raise SourceError("is empty", where=self.title) from error
+            raise NoRows("is empty", where=self.title) from error
         except (ValueError, UnicodeDecodeError, OSError) as error:
-            raise SourceError("is not readable CSV", where=self.title, why=str(error).strip()) from error
+            stopped = file.stopped
+            why, fix = stopped if stopped is not None else (str(error).strip(), "")
+            raise SourceError("is not readable CSV", where=self.title, why=why, fix=fix) from error
         if not self._ends:
-            raise SourceError("has a header and no rows", where=self.title)
+            raise NoRows("has a header and no rows", where=self.title)
         self._decoder = ArrowDecoder(self._schema, row_limit)
         self._note_separator()
 
     @property
     def notes(self) -> tuple[str, ...]:
-        stopped = self._file.stopped
-        return (*self._notes, f"the end is missing: {stopped}") if stopped else tuple(self._notes)
+        return tuple(self._notes)
 
     @property
-    def cut(self) -> bool:
-        return self._failed or bool(self._file.stopped)
+    def damage(self) -> tuple[Damage, ...]:
+        stopped = self._file.stopped
+        if stopped is not None and self._done:
+            return (Damage(self.title, self._ends[-1], *stopped),)
+        return (Damage(self.title, self._ends[-1], self._failed, "mend the file there"),) if self._failed else ()
 
     def count(self) -> Count:
         rows = self._ends[-1] if self._ends else 0
-        exact = self._done and not self.cut
-        return Count(rows, exact, 1.0 if self._done else min(0.99, self._file.progress(self._read_bytes)))
+        return Count(rows, self._done, 1.0 if self._done else min(0.99, self._file.progress(self._read_bytes)))
 
     def columns(self) -> tuple[str, ...]:
         return self._decoder.columns
@@ -126,9 +129,8 @@ class CsvSource(Source):
             try:
                 self._read_chunk()
             except (ValueError, UnicodeDecodeError, OSError) as error:
-                known = self._ends[-1]
-                self._notes.append(f"only the first {known:,} rows are read: {str(error).strip()}")
-                self._done = self._failed = True
+                self._failed = f"the next one is not readable CSV ({' '.join(str(error).split())})"
+                self._done = True
 
     def _read_chunk(self) -> None:
         import pyarrow as pa
@@ -138,6 +140,8 @@ class CsvSource(Source):
             try:
                 frame = next(self._reader)
             except StopIteration:
+                if self._file.stopped is not None and self._file.pread(self._file.size() - 1, 1) != b"\n":
+                    self._ends[-1] -= 1  # half a line of damaged data is no row
                 self._done = True
                 return
         for warning in caught:

@@ -8,7 +8,7 @@ from abc import abstractmethod
 
 from sftui.model import Row
 from sftui.sources.byte_file import ByteFile
-from sftui.sources.source import Count, Source
+from sftui.sources.source import Count, Damage, Source
 
 WAIT = 0.25
 """How long a reader of a pipe waits for bytes before it lets others (and `close`) have a turn."""
@@ -33,17 +33,16 @@ class IndexedSource(Source):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        stopped = self._file.stopped
-        return (*self._notes, f"only the first {self._known():,} rows are read: {stopped}") if stopped else self._notes
+        return self._notes
 
     @property
-    def cut(self) -> bool:
-        return bool(self._file.stopped)
+    def damage(self) -> tuple[Damage, ...]:
+        stopped = self._file.stopped
+        return (Damage(self.title, self._known(), *stopped),) if stopped is not None and self._done else ()
 
     def count(self) -> Count:
         with self._lock:
-            exact = self._done and not self.cut
-            return Count(self._known(), exact, 1.0 if self._done else self._file.progress(self._position()))
+            return Count(self._known(), self._done, 1.0 if self._done else self._file.progress(self._position()))
 
     def index_more(self, seconds: float) -> bool:
         if self._closed:

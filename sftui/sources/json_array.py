@@ -15,6 +15,7 @@ from sftui.model import RAW_LIMIT, Row
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.indexed import IndexedSource
 from sftui.sources.records import JSON_SPACE, changed_under_us, oversized, parse_record
+from sftui.sources.source import COPY_AGAIN, Damage
 
 BLOCK = 1 << 18
 TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*("?)|[{}\[\]]', re.DOTALL)
@@ -40,7 +41,7 @@ _BETWEEN = {
 class ElementScanner:
     """Finds the byte ranges of the elements, block by block, in memory of one block.
 
-    `position` is after the opening bracket of an ARRAY, or at the start of VALUES. `damage` says
+    `missing` says what the end of the file leaves open. `position` is after the opening bracket of an ARRAY, or at the start of VALUES. `damage` says
     what is wrong between the elements; the elements around it are found all the same. A `nested`
     list is part of an object, so that text after it is no damage.
     """
@@ -51,6 +52,7 @@ class ElementScanner:
         self.layout = layout
         self.ended = False
         self.damage: list[str] = []
+        self.missing = ""
         self._depth = 0
         self._in_string = False
         self._escaped = False
@@ -123,17 +125,17 @@ class ElementScanner:
         return len(block)
 
     def finish(self) -> list[tuple[int, int]]:
-        """The elements that the end of the file leaves open, and what is missing."""
+        """The element that the end of the file leaves open; `missing` is then what the end should have been."""
         spans: list[tuple[int, int]] = []
         if self.ended:
             return spans
         if self._depth > 0 or self._in_string:
+            self.missing = f"it ends inside a record, which begins at byte {self._element:,}"
             self._emit(self.position, spans)
-            self.damage.append("the file ends inside its last record")
         else:
             self._close_gap(b"", self.position, 0, spans, closing=True)
-        if self.layout is Layout.ARRAY:
-            self.damage.append("the closing ] of the list is missing")
+            if self.layout is Layout.ARRAY:
+                self.missing = "it ends before the closing ] of its list"
         self.ended = True
         return spans
 
@@ -236,9 +238,17 @@ class JsonArraySource(IndexedSource):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        damage = tuple(self._scanner.damage)
+        damage = tuple(self._scanner.damage)  # between the rows, which are read all the same
         fails = "datasets.load_dataset refuses such a file"
         return (*super().notes, *(f"{self.title}: {what}; {fails}" for what in damage))
+
+    @property
+    def damage(self) -> tuple[Damage, ...]:
+        cut = super().damage
+        if not cut and self._done and self._scanner.missing:
+            torn = "record" in self._scanner.missing
+            cut = (Damage(self.title, self._known() - torn, self._scanner.missing, f"{COPY_AGAIN}, or close what is open there"),)
+        return cut
 
     def _known(self) -> int:
         return len(self._ends)
@@ -254,6 +264,8 @@ class JsonArraySource(IndexedSource):
             self._file.fill(timeout)
             return
         spans = self._scanner.feed(block) if block else self._scanner.finish()
+        if self._scanner.missing and self._file.stopped is not None:
+            spans = []  # half a record of damaged data is no row
         with self._lock:
             self._starts.extend(start for start, _ in spans)
             self._ends.extend(end for _, end in spans)

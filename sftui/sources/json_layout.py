@@ -10,7 +10,7 @@ from sftui.sources.byte_file import ByteFile
 from sftui.sources.json_array import JsonArraySource, Layout
 from sftui.sources.jsonl import JsonlSource
 from sftui.sources.records import JSON_SPACE
-from sftui.sources.source import Source
+from sftui.sources.source import NoRows, Source
 
 BOM = b"\xef\xbb\xbf"
 KNOWN = "JSON Lines, a JSON list or Parquet"
@@ -43,7 +43,7 @@ def open_json(file: ByteFile, head: bytes, *, row_limit: int, field: str | None,
 def _open_array(file: ByteFile, body: bytes, start: int, *, row_limit: int, notes: list[str]) -> Source:
     first = body[1:].lstrip(JSON_SPACE)[:1]
     if first == b"]":
-        raise SourceError("holds an empty list", where=file.label)
+        raise NoRows("holds an empty list", where=file.label)
     if any(ending in file.label.lower() for ending in (".jsonl", ".ndjson")):
         notes.append(f"{file.label} is a JSON list, not JSON Lines, and is read as a list")
     column = None

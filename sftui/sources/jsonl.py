@@ -90,6 +90,7 @@ class JsonlSource(IndexedSource):
         self._blank_rows = array("Q")  # rows before a run of blank lines …
         self._blank_lines = array("Q")  # … and how many blank lines there are up to its end
         self._grown = False
+        self._whole_at_end = False
 
     def refresh(self) -> bool:
         with self._indexing, self._lock:
@@ -128,6 +129,8 @@ class JsonlSource(IndexedSource):
         return self._seen
 
     def _ends_well(self) -> bool:
+        if self._file.stopped is not None:
+            return self._whole_at_end
         # the writer of a growing file may be in the middle of its last line
         if not self._grown:
             return True
@@ -142,6 +145,7 @@ class JsonlSource(IndexedSource):
             if not self._file.complete:
                 self._file.fill(timeout)
             else:
+                self._whole_at_end = self._file.stopped is not None and self._scanner.mid_row and self._last_is_whole()
                 self._done = True
             return
         with self._lock:
@@ -153,6 +157,13 @@ class JsonlSource(IndexedSource):
             if len(self._starts) > INDEX_LIMIT:
                 del self._starts[1::2]
                 self._stride *= 2
+
+    def _last_is_whole(self) -> bool:
+        """Whether the last line of damaged data is a row all the same; half of one is the damage's, and no row."""
+        slot, steps = divmod(self._seen - 1, self._stride)
+        start, end = self._walk(self._starts[slot], steps, self._scanner.position)
+        size = end - start
+        return size <= self._row_limit and parse_record(self._file.pread(start, size), 0, "", offset=0).data is not None
 
     def _add_blank(self, row: int) -> None:
         if self._blank_rows and self._blank_rows[-1] == row:

@@ -27,7 +27,7 @@ from sftui.sources.files import (
 from sftui.sources.json_layout import BOM, open_json
 from sftui.sources.records import JSON_SPACE
 from sftui.sources.shards import ShardedSource
-from sftui.sources.source import Source, SourceSpec
+from sftui.sources.source import NoRows, Source, SourceSpec
 
 LOOK = 1 << 16
 GZIP = b"\x1f\x8b"
@@ -79,7 +79,7 @@ def _open_one(spec: SourceSpec, path: str) -> Source:
 def _with_rows(source: Source) -> Source:
     if not source.count().rows:
         source.close()
-        raise SourceError("has no rows", where=source.title)
+        raise NoRows("has no rows", where=source.title)
     return source
 
 
@@ -150,7 +150,9 @@ def _open_bytes(spec: SourceSpec, file: ByteFile, kind: str | None, *, separator
 
             return _with_rows(ParquetSource(file, row_limit=spec.row_limit))
         if not head.strip(JSON_SPACE + BOM) and len(head) < LOOK:
-            raise SourceError("is empty", where=file.label, why=file.stopped)
+            if file.stopped is not None:
+                raise SourceError("no row of it can be read", where=file.label, why=file.stopped.why, fix=file.stopped.fix)
+            raise NoRows("is empty", where=file.label)
         _refuse_utf16(head, file.label)
         if kind == "csv":
             from sftui.sources.csv_file import CsvSource
@@ -193,4 +195,4 @@ def _unpacked(file: ByteFile) -> ByteFile:
         import pyarrow as pa
 
         stream = pa.CompressedInputStream(pa.PythonFile(packed, mode="r"), "zstd")
-    return SpooledFile(stream, file.label, packed_size=size)
+    return SpooledFile(stream, file.label, packed_size=size, test="gzip -t" if head.startswith(GZIP) else "zstd -t")

@@ -15,7 +15,7 @@ from sftui.model import Row
 from sftui.sources.arrow_rows import ArrowDecoder
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.records import changed_under_us
-from sftui.sources.source import Count, Source
+from sftui.sources.source import COPY_AGAIN, Count, Damage, Source
 from sftui.sources.spool import ArrowSpool
 
 BATCH_BYTES = 1 << 20
@@ -61,6 +61,7 @@ class ParquetSource(Source):
         self._decoder = ArrowDecoder(self._parquet.schema_arrow, row_limit)
         self._batch_rows = max(1, min(1024, BATCH_BYTES // self._row_bytes))
         self._kept: OrderedDict[tuple[int, int], Any] = OrderedDict()
+        self._dead: dict[int, str] = {}  # row groups that cannot be decoded, and what was raised
         self._group = -1
         self._next = 0
         self._batches: Iterator[Any] = iter(())
@@ -89,8 +90,33 @@ class ParquetSource(Source):
                 batch = self._batch(group, number)
         except (OSError, ValueError, StopIteration) as error:  # ArrowInvalid is a ValueError
             self._group = -1  # a reader that failed cannot go on
-            return Row(index, None, "", where, 0, f"{where} cannot be decoded: {' '.join(str(error).split())}")
+            told = self._dead.setdefault(group, " ".join(str(error).split()))
+            return Row(index, None, "", where, 0, f"{where} cannot be decoded: the file is damaged there ({told}); {COPY_AGAIN}")
         return self._decoder.row(batch, at, index, where)
+
+    @property
+    def damage(self) -> tuple[Damage, ...]:
+        if not self._dead:
+            return ()
+        told = next(iter(self._dead.values()))
+        first = min(self._dead)
+        rows = sum(self._rows_of(group) for group in self._dead)
+        why = f"{rows:,} of its {self._ends[-1]:,} rows are damaged, from row {self._ends[first] - self._rows_of(first):,} on ({told})"
+        return (Damage(self.title, self._ends[-1] - rows, why),)
+
+    def read_through(self) -> None:
+        """Decode every row group once."""
+        for group in range(len(self._ends)):
+            with self._lock:
+                try:
+                    for _ in self._open_group(group):
+                        pass
+                except (OSError, ValueError) as error:
+                    self._dead.setdefault(group, " ".join(str(error).split()))
+
+    def _rows_of(self, group: int) -> int:
+        before: int = self._ends[group - 1] if group else 0
+        return int(self._ends[group]) - before
 
     def index_more(self, seconds: float) -> bool:
         until = time.monotonic() + seconds

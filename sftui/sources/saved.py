@@ -13,10 +13,11 @@ from sftui.errors import SourceError
 from sftui.model import Row
 from sftui.sources.arrow_rows import ArrowDecoder
 from sftui.sources.records import changed_under_us
-from sftui.sources.source import Count, Source
+from sftui.sources.source import COPY_AGAIN, Count, Damage, Source
 
 STATE = "state.json"
 SPLITS = "dataset_dict.json"
+END = b"\xff\xff\xff\xff\0\0\0\0"
 
 
 class SavedSource(Source):
@@ -34,7 +35,8 @@ class SavedSource(Source):
         self.title = title
         self._batches: list[Any] = []
         self._files: list[tuple[Path, int]] = []  # of each batch: its file and the size it had
-        schema = None
+        self._damage: list[Damage] = []
+        schema, path = None, folder
         try:
             state = json.loads((folder / STATE).read_text(encoding="utf-8"))
             for entry in state["_data_files"]:
@@ -44,12 +46,20 @@ class SavedSource(Source):
                 batches = list(reader)
                 self._batches += batches
                 self._files += [(path, os.stat(path).st_size)] * len(batches)
+                if not _ends(path):
+                    rows = sum(batch.num_rows for batch in batches)
+                    self._damage.append(Damage(f"{title}/{path.name}", rows, "it ends before the mark that ends an Arrow stream"))
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise SourceError("is not a readable save_to_disk folder", where=title, why=str(error)) from error
+            why = str(error) if path.name in str(error) else f"{path.name}: {error}"
+            raise SourceError("is not a readable save_to_disk folder", where=title, why=why, fix=COPY_AGAIN) from error
         if schema is None:
             raise SourceError("has no rows", where=title)
         self._ends = list(accumulate(batch.num_rows for batch in self._batches))
         self._decoder = ArrowDecoder(schema, row_limit)
+
+    @property
+    def damage(self) -> tuple[Damage, ...]:
+        return tuple(self._damage)
 
     def count(self) -> Count:
         return Count(self._ends[-1] if self._ends else 0, True, 1.0)
@@ -71,6 +81,16 @@ class SavedSource(Source):
     def close(self) -> None:
         self._batches = []
         self._ends = []
+
+
+def _ends(path: Path) -> bool:
+    """Whether a file of an Arrow stream is there to its end: readers take one that stops between two batches for whole.
+
+    The mark: https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format.
+    """
+    with open(path, "rb") as file:
+        file.seek(-min(len(END), path.stat().st_size), os.SEEK_END)
+        return file.read() == END
 
 
 def saved_splits(folder: Path) -> tuple[str, ...] | None:

@@ -11,15 +11,15 @@ from dataclasses import replace
 
 from sftui.errors import SourceError
 from sftui.model import Row
-from sftui.sources.source import Count, Source
+from sftui.sources.source import COPY_AGAIN, Count, Damage, NoRows, Source
 
 
 class ShardedSource(Source):
     """Rows of several files of one format; row numbers run on from file to file.
 
     Files are opened when they are first needed, so that a thousand shards open as fast as one. A
-    later file that cannot be opened is left out and named in `notes`. Raises SourceError where
-    the first one cannot be opened.
+    later file that cannot be opened is left out: named in `damage`, or in `notes` where it is whole
+    and holds no rows. Raises SourceError where the first one cannot be opened.
     """
 
     def __init__(self, openers: Sequence[Callable[[], Source]], title: str, *, notes: tuple[str, ...] = ()) -> None:
@@ -29,6 +29,7 @@ class ShardedSource(Source):
         self._shards: list[Source] = [self._openers.pop(0)()]
         self._ends: list[int] = []  # of every shard but the last opened one
         self._notes = list(notes)
+        self._lost: list[Damage] = []
         self._lock = threading.RLock()
         self.kind = self._shards[0].kind
 
@@ -37,13 +38,16 @@ class ShardedSource(Source):
         own = dict.fromkeys((*self._notes, *(note for shard in list(self._shards) for note in shard.notes)))
         return tuple(own)
 
+    @property
+    def damage(self) -> tuple[Damage, ...]:
+        return (*(one for shard in list(self._shards) for one in shard.damage), *self._lost)
+
     def count(self) -> Count:
         with self._lock:
             base = self._ends[-1] if self._ends else 0
             last = self._shards[-1].count()
             fraction = (len(self._shards) - 1 + last.fraction) / (len(self._shards) + len(self._openers))
-            cut = any(shard.cut for shard in self._shards)
-            return Count(base + last.rows, last.exact and not cut and not self._openers, fraction)
+            return Count(base + last.rows, last.exact and not self._openers, fraction)
 
     def columns(self) -> tuple[str, ...]:
         return self._shards[0].columns()
@@ -55,6 +59,11 @@ class ShardedSource(Source):
                 return True
             if time.monotonic() >= until:
                 return False
+
+    def read_through(self) -> None:
+        super().read_through()
+        for shard in list(self._shards):
+            shard.read_through()
 
     def refresh(self) -> bool:
         # only the last file can grow without moving the numbers of the rows after it
@@ -89,8 +98,12 @@ class ShardedSource(Source):
                 opener = self._openers.pop(0)
                 try:
                     shard = opener()
-                except SourceError as error:
+                except NoRows as error:
                     self._notes.append(f"left out: {error}")
+                    continue
+                except SourceError as error:
+                    why = f"it {error.what}" + (f" ({error.why})" if error.why else "")
+                    self._lost.append(Damage(error.where, 0, why, error.fix or COPY_AGAIN))
                     continue
                 base = self._ends[-1] if self._ends else 0
                 self._ends.append(base + self._shards[-1].count().rows)

@@ -6,9 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from sftui.errors import SourceError
 from sftui.model import Row
 
 MIB = 1 << 20
+COPY_AGAIN = "copy or write it again"
 LOOK_AHEAD = 32
 """Rows that are looked at for the column names of a format that has no header."""
 
@@ -32,11 +34,36 @@ class SourceSpec:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many rows are known. Not `exact`: there are at least this many; `fraction` is read."""
+    """How many rows are known. Not `exact`: more of them are still to be found; `fraction` is read.
+
+    Rows that no one can read (see `Source.damage`) are not counted.
+    """
 
     rows: int
     exact: bool
     fraction: float
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A file whose bytes end or break before its rows do: what is missing is in no count.
+
+    `rows` are read of it; `why` follows "because", `fix` says what to do.
+    """
+
+    title: str
+    rows: int
+    why: str
+    fix: str = COPY_AGAIN
+
+    def sentence(self) -> str:
+        """What is missing and why, in one sentence."""
+        read = f"{self.rows:,} rows of it are" if self.rows > 1 else "one row of it is" if self.rows else "no row of it is"
+        return f"{self.title} cannot be read whole, because {self.why}; {read} read; {self.fix}"
+
+
+class NoRows(SourceError):
+    """The file is whole and holds no rows, which among several files is no loss."""
 
 
 class Source(ABC):
@@ -55,9 +82,9 @@ class Source(ABC):
         return ()
 
     @property
-    def cut(self) -> bool:
-        """Whether rows are missing at the end because the file is damaged or too large to unpack."""
-        return False
+    def damage(self) -> tuple[Damage, ...]:
+        """What of the data cannot be read, as far as it is known; certain after `read_through`."""
+        return ()
 
     @abstractmethod
     def row(self, index: int) -> Row:
@@ -74,6 +101,11 @@ class Source(ABC):
     def index_more(self, seconds: float) -> bool:
         """Work on the index for about this long; True once every row is known."""
         return True
+
+    def read_through(self) -> None:
+        """Look at every byte once, so that `damage` says all there is; as slow as reading the data."""
+        while not self.index_more(1.0):
+            pass
 
     def refresh(self) -> bool:
         """Look whether the file has grown; True if there is more for `index_more` to read."""

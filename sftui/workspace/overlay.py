@@ -9,7 +9,7 @@ from sftui.model import Row
 from sftui.repairs import Counts, Layout, Plan, Repaired, double_of, mended, row_of
 from sftui.repairs.rows import fingerprint
 from sftui.repairs.run import Codes
-from sftui.sources import Count, Source
+from sftui.sources import Count, Damage, Source
 
 
 class Overlay(Source):
@@ -37,8 +37,11 @@ class Overlay(Source):
         return self.stored.notes
 
     @property
-    def cut(self) -> bool:
-        return self.stored.cut
+    def damage(self) -> tuple[Damage, ...]:
+        return self.stored.damage
+
+    def read_through(self) -> None:
+        self.stored.read_through()
 
     def mend(self, row: Row) -> Repaired:
         """What becomes of a row of the source."""

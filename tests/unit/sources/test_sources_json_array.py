@@ -76,8 +76,8 @@ def test_any_garbage_ends_without_an_error_and_whatever_the_blocks(text: str, si
         (b'[{"a":1} {"a":2}]', 2, "no comma between two records at byte 8"),
         (b'[{"a":1},,{"a":2}]', 2, "a comma too many"),
         (b'[{"a":1},]', 1, "a comma too many"),
-        (b'[{"a":1}, {"a": 2', 2, "the file ends inside its last record"),
-        (b'[{"a":1}', 1, "the closing ] of the list is missing"),
+        (b'[{"a":1}, {"a": 2', 2, "it ends inside a record, which begins at byte 10"),
+        (b'[{"a":1}', 1, "it ends before the closing ] of its list"),
         (b'[{"a":1}] {"b":1}', 1, "text after the closing ]"),
         (b'[{"a":1}, oops {"a":2}]', 3, "text that is not JSON"),
     ],
@@ -86,7 +86,9 @@ def test_damage_is_said_and_the_records_around_it_work(tmp_path: Path, data: byt
     source = open_bytes(tmp_path, data)
     found = read(source)
     assert len(found) == rows and found[0] == {"a": 1}
-    assert any(says in note for note in source.notes)
+    assert any(says in said for said in (*source.notes, *(one.why for one in source.damage)))
+    assert bool(source.damage) == (not data.rstrip().endswith((b"]", b"}")) or data == b'[{"a":1}')
+    assert [one.rows for one in source.damage] in ([], [1])
 
 
 def test_a_cut_record_says_where(tmp_path: Path) -> None:

@@ -96,7 +96,18 @@ def test_a_bad_shard_is_left_out_and_said(tmp_path: Path) -> None:
     write(tmp_path, {"a.jsonl": lines(0), "b.jsonl": "", "c.jsonl": lines(1)})
     source = open_source(SourceSpec((str(tmp_path),)))
     assert values(source) == [0, 1]
-    assert source.notes == ("left out: b.jsonl: is empty",)
+    assert source.notes == ("left out: b.jsonl: is empty",) and source.damage == ()
+
+
+def test_a_shard_that_cannot_be_opened_is_damage(tmp_path: Path) -> None:
+    write(tmp_path, {"a.jsonl": lines(0), "b.jsonl": "", "c.jsonl": lines(1)})
+    (tmp_path / "b.jsonl").write_text(lines(5), encoding="utf-16")
+    source = open_source(SourceSpec((str(tmp_path),)))
+    assert values(source) == [0, 1] and source.notes == ()
+    (damage,) = source.damage
+    assert damage.sentence() == (
+        "b.jsonl cannot be read whole, because it is UTF-16 text (JSON and CSV data must be UTF-8); no row of it is read; "
+        "convert it with iconv -f UTF-16 -t UTF-8")
 
 
 def test_more_shards_than_files_may_be_open(tmp_path: Path) -> None:

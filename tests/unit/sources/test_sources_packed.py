@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from sftui.errors import SourceError
-from sftui.sources import SourceSpec, byte_file, csv_file, open_source
+from sftui.sources import Source, SourceSpec, byte_file, csv_file, open_source
 
 
 def zstd(data: bytes) -> bytes:
@@ -71,6 +71,12 @@ def test_packed_csv_begins_before_it_is_unpacked(tmp_path: Path, monkeypatch: py
         source.row(10_000)
 
 
+def read_through(path: Path) -> Source:
+    source = open_source(SourceSpec((str(path),)))
+    source.read_through()
+    return source
+
+
 @pytest.mark.parametrize("ending", PACKERS)
 def test_a_damaged_file_keeps_what_could_be_read(tmp_path: Path, ending: str) -> None:
     lines = b"".join(b'{"n": "%s"}\n' % os.urandom(40).hex().encode() for _ in range(100_000))
@@ -81,18 +87,64 @@ def test_a_damaged_file_keeps_what_could_be_read(tmp_path: Path, ending: str) ->
     while not source.index_more(1):
         pass
     assert source.row(0).data is not None
-    assert not source.count().exact
-    assert "damaged" in source.notes[0]
+    assert source.count().exact
+    (damage,) = source.damage
+    assert "damaged: it ends before its time" in damage.why and "zstd -t" in damage.fix if ending == "zst" else "gzip -t" in damage.fix
+    assert damage.sentence().startswith(f"t.jsonl.{ending} cannot be read whole, because ")
     with pytest.raises(IndexError):
         source.row(100_000)
-    assert len(list(source.rows())) == source.count().rows > 1_000
+    rows = list(source.rows())
+    assert len(rows) == source.count().rows == damage.rows > 1_000
+    assert rows[-1].problem is None  # half a row is none
+
+
+def flushed(first: bytes, rest: bytes) -> bytes:
+    """A gzip stream cut where the packer flushed after `first`."""
+    packer = zlib.compressobj(wbits=31)
+    return packer.compress(first) + packer.flush(zlib.Z_FULL_FLUSH) + packer.compress(rest)[:0]
+
+
+@pytest.mark.parametrize(("first", "rows"), [(LINES, 2000), (LINES[:-1], 2000), (LINES[:-2], 1999), (LINES + b"  ", 2000)])
+def test_a_stream_cut_between_or_inside_rows_is_damage(tmp_path: Path, first: bytes, rows: int) -> None:
+    path = tmp_path / "t.jsonl.gz"
+    path.write_bytes(flushed(first, b'{"n": 1}\n'))
+    source = read_through(path)
+    assert [row.problem for row in source.rows()] == [None] * rows
+    assert source.count() == source.count().__class__(rows, True, 1.0) and source.damage[0].rows == rows
+
+
+def test_a_wrong_checksum_is_damage(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl.gz"
+    packed = bytearray(gzip.compress(LINES))
+    packed[-6] ^= 1
+    path.write_bytes(packed)
+    source = read_through(path)
+    assert source.count().rows == 2000 and "its checksum is wrong, and any of its rows may be" in source.damage[0].why
+
+
+def test_packed_lists_and_tables_cut_inside_a_row(tmp_path: Path) -> None:
+    listed, table = tmp_path / "t.json.gz", tmp_path / "t.csv.gz"
+    listed.write_bytes(flushed(b'[{"n": 0}, {"n": 1}, {"n', b""))
+    table.write_bytes(flushed(b"n,m\n0,1\n2,3\n4", b""))
+    for path in (listed, table):
+        source = read_through(path)
+        assert len(list(source.rows())) == source.count().rows == source.damage[0].rows == 2
+        assert "ends before its time" in source.damage[0].why and not source.notes
+
+
+def test_what_is_whole_has_no_damage(tmp_path: Path) -> None:
+    for ending, pack in PACKERS.items():
+        path = tmp_path / f"t.jsonl.{ending}"
+        path.write_bytes(pack(LINES))
+        assert read_through(path).damage == ()
 
 
 def test_a_small_damaged_file_keeps_its_beginning(tmp_path: Path) -> None:
     lines = b"".join(b'{"n": "%s"}\n' % os.urandom(400).hex().encode() for _ in range(1_000))
     path = tmp_path / "t.jsonl.gz"
     path.write_bytes(gzip.compress(lines)[:-1000])
-    assert 900 < len(list(open_source(SourceSpec((str(path),))).rows())) <= 1_000
+    source = read_through(path)
+    assert 900 < len(list(source.rows())) < 1_000 and source.damage
 
 
 def test_a_damaged_shard_does_not_hide_the_next(tmp_path: Path) -> None:
@@ -102,8 +154,9 @@ def test_a_damaged_shard_does_not_hide_the_next(tmp_path: Path) -> None:
     source = open_source(SourceSpec((str(tmp_path),)))
     while not source.index_more(1):
         pass
-    assert source.row(source.count().rows - 1).data == {"n": "last"}
-    assert "damaged" in source.notes[0]
+    assert source.row(source.count().rows - 1).data == {"n": "last"} and source.count().exact
+    (damage,) = source.damage
+    assert damage.title == "a.jsonl.gz" and damage.rows == source.count().rows - 1
 
 
 def test_a_gzip_bomb_is_stopped_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,14 +168,14 @@ def test_a_gzip_bomb_is_stopped_and_said(tmp_path: Path, monkeypatch: pytest.Mon
     while not source.index_more(1):
         pass
     assert source.row(0).data == {"n": 0}
-    assert "compression bomb" in source.notes[0] and not source.count().exact
+    assert "compression bomb" in source.damage[0].why and "unpack it yourself" in source.damage[0].fix
 
 
 def test_unpacking_stops_before_the_disk_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(byte_file, "KEEP_FREE", 1 << 62)
     path = tmp_path / "t.jsonl.gz"
     path.write_bytes(gzip.compress(LINES))
-    with pytest.raises(SourceError, match=r"is empty, because the temporary folder .* set TMPDIR"):
+    with pytest.raises(SourceError, match=r"no row of it can be read, because the temporary folder .* set TMPDIR"):
         open_source(SourceSpec((str(path),)))
 
 

@@ -233,7 +233,13 @@ def test_a_damaged_row_group_leaves_the_others(tmp_path: Path, unpacked: bool, m
     source = open_source(SourceSpec((str(path),)))
     while not source.index_more(1):
         pass
-    assert source.row(250).data is None and "cannot be decoded" in (source.row(250).problem or "")
+    assert source.damage == ()  # nobody has looked there yet
+    assert source.row(250).data is None and "cannot be decoded: the file is damaged there" in (source.row(250).problem or "")
+    (damage,) = source.damage
+    assert damage.rows == 400 and "100 of its 500 rows are damaged, from row 200 on" in damage.why
+    again = open_source(SourceSpec((str(path),)))
+    again.read_through()
+    assert [one.rows for one in again.damage] == [400]
     assert source.row(199).data == ROWS[199] and source.row(300).data == ROWS[300]
     assert len(list(source.rows())) == 500
 
@@ -287,6 +293,20 @@ def test_a_damaged_saved_folder(tmp_path: Path) -> None:
     data.unlink()
     with pytest.raises(SourceError, match="is not a readable save_to_disk folder"):
         open_source(SourceSpec((str(tmp_path / "one"),)))
+
+
+def test_a_saved_folder_cut_between_two_batches(tmp_path: Path) -> None:
+    folder = tmp_path / "one"
+    datasets.Dataset.from_list(ROWS).save_to_disk(str(folder))
+    assert open_source(SourceSpec((str(folder),))).damage == ()
+    (data,) = folder.glob("*.arrow")
+    whole = data.read_bytes()
+    data.write_bytes(whole[:-8])
+    (damage,) = open_source(SourceSpec((str(folder),))).damage
+    assert damage.title == f"one/{data.name}" and damage.rows == 500 and "ends before the mark" in damage.why
+    data.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(SourceError, match=f"because {data.name}.*copy or write it again"):
+        open_source(SourceSpec((str(folder),)))
 
 
 def test_untyped_columns_become_text_with_their_gaps() -> None:
