@@ -12,12 +12,16 @@ from sftui.sources.records import parse_record
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """What became of one row: its new data (None: left out, `dropped` says why) and every change."""
+    """What became of one row: its new data (None: left out, `dropped` says why) and every change.
+
+    `unchecked` says why it could not be told whether the row has a finding that rows are left out for.
+    """
 
     row: Row
     data: Data | None
     changes: tuple[Change, ...] = ()
     dropped: str | None = None
+    unchecked: str = ""
 
     @property
     def untouched(self) -> bool:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from sftui.conversations import Detected
-from sftui.errors import RecipeError
+from sftui.errors import RecipeError, SftuiError
+from sftui.findings.catalogue import CODES, REPAIR_OF
 from sftui.model import Row
 from sftui.repairs.catalogue import DEDUPLICATE, REPAIRS
 from sftui.repairs.lines import Repaired, row_of
@@ -16,6 +17,11 @@ from sftui.repairs.model import Change, Data, Layout, Repair
 from sftui.repairs.rows import DROP_REASONS, MARKED, drop_reason, fingerprint, unseen
 
 Codes = Callable[[Row], Collection[str]]
+"""The findings of a row; SftuiError where they cannot be told."""
+NOT_LOOKED_AT = "not looked at"
+"""The name under which rows are counted that stay because their findings cannot be told."""
+_ALSO_IN_ROWS = ("TPL007",)
+"""Codes of the set-up that are told of single rows, too, where only these have them."""
 _AROUND = ("tools", "template_kwargs", "labels", "attention_mask")
 DROPPING = "drop "
 """Before a reason or a code in a list of repairs: rows that are left out."""
@@ -37,7 +43,7 @@ class Plan:
 
 @dataclass(slots=True)
 class Counts:
-    """How many rows a run kept, changed and left out; `by_repair` counts rows."""
+    """How many rows a run kept, changed and left out; `by_repair` counts rows, those `NOT_LOOKED_AT` too."""
 
     rows: int = 0
     changed: int = 0
@@ -50,12 +56,14 @@ class Counts:
         self.changed += done.dropped is None and bool(done.changes)
         self.dropped += done.dropped is not None
         self.by_repair.update({change.repair for change in done.changes} if done.dropped is None else {done.changes[-1].repair})
+        if done.unchecked:
+            self.by_repair[NOT_LOOKED_AT] += 1
 
 
 def make_plan(names: Iterable[str], drop: Iterable[str] = (), *, codes: Collection[str] = (), instead: Mapping[str, Repair] | None = None) -> Plan:
     """A plan from the names of repairs and what to drop; RecipeError with the nearest name for an unknown one.
 
-    `drop` are reasons or beginnings of the known `codes`; `instead` are repairs to use in place of those of `REPAIRS`.
+    `drop` are reasons or beginnings of the known `codes`, some of which must be found row by row; `instead` are repairs to use in place of those of `REPAIRS`.
     Repairs run in the order of `REPAIRS`, duplicates are looked for last.
     """
     wanted = list(dict.fromkeys(names))
@@ -67,8 +75,23 @@ def make_plan(names: Iterable[str], drop: Iterable[str] = (), *, codes: Collecti
     for begin in begins:
         if not any(code.startswith(begin) for code in codes):
             raise RecipeError(f"`{begin.lower()}` is no reason to drop a row and no code", fix=_meant(begin, [*DROP_REASONS, *codes]))
+        _must_be_of_rows(begin, [code for code in codes if code.startswith(begin)])
     chosen = tuple((instead or {}).get(name, one) for name, one in REPAIRS.items() if name in wanted)
     return Plan(chosen, reasons, begins, DEDUPLICATE in wanted)
+
+
+def _must_be_of_rows(begin: str, meant: Sequence[str]) -> None:
+    """RecipeError where no row can have one of the codes: they are told of the set-up or of the whole dataset."""
+    scopes = {"row" if code in _ALSO_IN_ROWS else CODES[code].scope for code in meant if code in CODES}
+    if not scopes or "row" in scopes:
+        return
+    repair = next((name for code in meant for name in REPAIR_OF.get(code, ())), None)
+    code = meant[0] if len(meant) == 1 else begin
+    whole = "the whole dataset" if scopes == {"dataset"} else "the set-up"
+    raise RecipeError(
+        f"`{code}` leaves out no row", why=f"it is found in {whole}, not in a row",
+        fix=f"use --apply {repair}" if repair else f"`sftui explain {meant[0]}` tells what helps against it",
+    )
 
 
 def plan_of(chosen: Iterable[str], *, codes: Collection[str], instead: Mapping[str, Repair] | None = None, marked: Iterable[int] = ()) -> Plan:
@@ -117,14 +140,14 @@ def mended(row: Row, plan: Plan, layout: Layout, codes: Codes | None = None) -> 
     """One row after all of the plan but for duplicates, which only the rows before it tell."""
     if row.index in plan.marked:
         return Repaired(row, None, (_left_out(MARKED),), MARKED)
-    if row.data is None:
-        hit = drop_reason(None, layout, plan.reasons) or _condemned(row, plan, codes)
-        return Repaired(row, None, (_left_out(hit),) if hit else (), hit)
-    data, changes = repair_row(row.data, plan.repairs, layout)
-    hit = drop_reason(data, layout, plan.reasons)
+    data, changes = (None, ()) if row.data is None else repair_row(row.data, plan.repairs, layout)
+    hit, unchecked = drop_reason(data, layout, plan.reasons), ""
     if hit is None and plan.codes:
-        hit = _condemned(row if data is row.data else row_of(Repaired(row, data, changes)), plan, codes)
-    return Repaired(row, data, changes) if hit is None else Repaired(row, None, (*changes, _left_out(hit)), hit)
+        try:
+            hit = _condemned(row if data is row.data else row_of(Repaired(row, data, changes)), plan, codes)
+        except SftuiError as error:
+            unchecked = str(error)
+    return Repaired(row, data, changes, unchecked=unchecked) if hit is None else Repaired(row, None, (*changes, _left_out(hit)), hit)
 
 
 def double_of(done: Repaired, first: int) -> Repaired:

@@ -147,6 +147,16 @@ def test_unknown_names_are_refused_with_the_nearest() -> None:
         make_plan([], ["no-answers"], codes=tuple(CODES))
 
 
+def test_only_codes_of_rows_leave_rows_out() -> None:
+    for code, entry in CODES.items():
+        if entry.scope == "row" or code == "TPL007":  # found in single rows as well
+            assert make_plan([], [code], codes=tuple(CODES)).codes == (code,)
+        else:
+            with pytest.raises(RecipeError, match="leaves out no row"):
+                make_plan([], [code], codes=tuple(CODES))
+    assert make_plan([], ["lab"], codes=tuple(CODES)).codes == ("LAB",), "some of these are of rows"
+
+
 def test_the_order_of_names_does_not_matter() -> None:
     assert [one.name for one in make_plan(["trim", "map-roles", "parse-json"]).repairs] == ["parse-json", "map-roles", "trim"]
 

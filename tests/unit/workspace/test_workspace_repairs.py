@@ -111,7 +111,7 @@ def test_the_audit_counts_what_is_left(session: Session) -> None:
 def test_a_batch_is_made_of_the_rows_that_stay(session: Session) -> None:
     session.set_repairs(("drop no-answer", "drop unreadable"))
     assert session.batch(0, 6).rows == (0, 2, 4)
-    session.set_repairs(("drop ROW", "drop LAB", "drop EOS", "drop CON", "drop DUP", "drop TPL", "drop ROL", "drop no-answer"))
+    session.set_repairs(("drop ROW", "drop LAB", "drop EOS", "drop CON", "drop TPL", "drop ROL", "drop no-answer"))
     assert session.refused is None and session.detected.format == "messages", "rows are read as before where none stays"
 
 
