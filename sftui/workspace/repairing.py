@@ -7,7 +7,7 @@ import glob
 import json
 import os
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -18,21 +18,19 @@ from sftui.model import Problem, Row
 from sftui.repairs import WANTED, Counts, Plan, Repair, Repaired, layout_of, plan_of, repaired, row_of, strip_tokens
 from sftui.repairs import mended as mend_row
 from sftui.repairs.lines import line_of
+from sftui.repairs.originals import originals
 from sftui.repairs.texts import looks_like_control
+from sftui.repairs.values import as_json
 from sftui.workspace.events import RepairCount, RepairsCounted, RepairsWritten
 from sftui.workspace.overlay import Overlay
 from sftui.workspace.requests import RepairsRequest, WriteRequest
 
 if TYPE_CHECKING:
     from sftui.conversations import Detected
-    from sftui.sources import Source
     from sftui.tokens import LoadedTokenizer
     from sftui.workspace.session import Session
 
 REPORT_EVERY = 0.25
-_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
-_BLANK = b" \t\r\n"
-_BOM = b"\xef\xbb\xbf"
 
 
 # — over the rows —
@@ -71,15 +69,21 @@ def _controls(tokenizer: LoadedTokenizer) -> Callable[[str], list[str]]:
 
 
 def codes_of(session: Session, plan: Plan) -> Callable[[Row], Collection[str]] | None:
-    """What is found in a row, where the plan asks for it; nothing while there is no tokenizer or template."""
+    """What is found in a row, where the plan asks for it.
+
+    What it returns raises SftuiError where that cannot be told: without a tokenizer or a template, and for a row that
+    stopped before every check was made and has nothing that the plan asks for.
+    """
     if not plan.codes:
         return None
 
     def codes(row: Row) -> set[str]:
-        try:
-            return {finding.code for finding in session.found(session.inspect_row(row))}
-        except SftuiError:
-            return set()
+        inspection = session.inspect_row(row)
+        found = {finding.code for finding in session.found(inspection)}
+        problem = inspection.problem
+        if problem is not None and not any(code.startswith(plan.codes) for code in found):
+            raise SftuiError(problem.what, why=problem.why, fix=problem.fix)
+        return found
 
     return codes
 
@@ -137,22 +141,25 @@ def write_repaired(session: Session, plan: Plan, target: Path | None, journal: P
     """Write the rows after a plan, and a log of every change; both take their names only at the end, whole.
 
     Tells after every row how far it is; without files it only counts. Not being asked for more stops it, and
-    leaves nothing behind. ExportError.
+    leaves nothing behind. ExportError, also where lines of JSON cannot hold a row.
     """
     assert session.detected is not None and session.stored is not None
     counts, lost = Counts(), 0
-    originals = _originals(session.stored, session.options.paths)
+    stored_as = originals(session.stored)
     with contextlib.ExitStack() as files:
         rows = files.enter_context(atomic_file(target, folders=False)) if target is not None else None
         told_in = files.enter_context(atomic_file(journal, folders=False)) if journal is not None else None  # takes its name first
         for done in repaired(session.stored.rows(), plan, layout_of(_detected(session)), codes_of(session, plan)):
+            original = next(stored_as, None)
+            if original is None:
+                done = as_json(done)
             counts.add(done)
-            line = line_of(done, next(originals, None))
+            line = line_of(done, original)
             if line is None and done.dropped is None:
                 lost += 1
             elif line is not None and rows is not None:
                 rows.write(line)
-            if told_in is not None and done.changes:
+            if told_in is not None and (done.changes or done.unchecked):
                 _tell(told_in, done)
             yield Written(counts, lost)
 
@@ -164,28 +171,11 @@ def _detected(session: Session) -> Detected:
     return detect(session.stored_sample, session.recipe)
 
 
-def _originals(source: Source, paths: Sequence[str]) -> Iterator[bytes | None]:
-    """The line of every row, byte for byte, where the data is lines of JSON; None for each row otherwise."""
-    if source.kind != "jsonl":
-        return
-    if len(paths) == 1 and os.path.isfile(paths[0]):
-        with open(paths[0], "rb") as file:
-            if not file.peek(4).startswith(_PACKED):
-                for number, line in enumerate(file):
-                    if number == 0:
-                        line = line.removeprefix(_BOM)
-                    if line.strip(_BLANK):
-                        yield line
-                return
-    for row in source.rows():
-        # A row that was decoded and not cut comes back as the very bytes it was.
-        line = row.raw.encode("utf-8", "surrogatepass")
-        yield line if row.data is not None and len(line) == row.size else None
-
-
 def _tell(file: IO[bytes], done: Repaired) -> None:
     changes = [change.to_json() for change in done.changes]
-    entry: Mapping[str, object] = {"row": done.row.index, "where": done.row.where, "dropped": done.dropped, "changes": changes}
+    entry: dict[str, object] = {"row": done.row.index, "where": done.row.where, "dropped": done.dropped, "changes": changes}
+    if done.unchecked:
+        entry["unchecked"] = done.unchecked
     file.write(json.dumps(entry).encode() + b"\n")
 
 
