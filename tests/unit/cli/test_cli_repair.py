@@ -88,6 +88,15 @@ def test_what_is_missing_is_told(sftui, dirty: Path, words: tuple[str, ...], tol
     assert done.code == 2 and told in done.err
 
 
+@pytest.mark.parametrize(("code", "told"), [("TPL004", "sftui explain TPL004"), ("dup001", "--apply deduplicate"), ("DUP", "sftui"), ("PAC001", "sftui explain PAC001")])
+def test_a_code_that_no_row_has_is_refused_in_one_sentence(sftui, dirty: Path, tmp_path: Path, code: str, told: str) -> None:
+    for words in (("--dry-run",), ("-o", tmp_path / "out.jsonl"), ("--apply", "trim", "--dry-run")):
+        done = sftui("repair", dirty, "-t", "builtin:chatml", "--drop", code, *words)
+        assert done.code == 2 and done.out == "" and done.err.count("\n") == 1 and done.err.startswith("sftui: ")
+        assert f"`{code.upper()}` leaves out no row" in done.err and told in done.err
+    assert not (tmp_path / "out.jsonl").exists()
+
+
 @pytest.mark.parametrize("option", ["-o", "--log"])
 def test_never_in_place(sftui, dirty: Path, tmp_path: Path, option: str) -> None:
     link = tmp_path / "link.jsonl"
