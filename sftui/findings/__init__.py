@@ -3,6 +3,7 @@
 from sftui.findings.catalogue import CODES, explain
 from sftui.findings.context import Context
 from sftui.findings.dataset import DatasetChecks
+from sftui.findings.files import damaged_files
 from sftui.findings.model import Code, Finding, Fix, Severity
 from sftui.findings.run import check_row, check_setup
 from sftui.findings.waivers import Waiver, apply_waivers, read_waivers
@@ -19,6 +20,7 @@ __all__ = [
     "apply_waivers",
     "check_row",
     "check_setup",
+    "damaged_files",
     "explain",
     "read_waivers",
 ]

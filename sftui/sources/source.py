@@ -57,9 +57,13 @@ class Damage:
     fix: str = COPY_AGAIN
 
     def sentence(self) -> str:
-        """What is missing and why, in one sentence."""
+        """What is missing, why, and what to do, in one sentence."""
+        return f"{self.missing()}; {self.fix}"
+
+    def missing(self) -> str:
+        """The same without what to do."""
         read = f"{self.rows:,} rows of it are" if self.rows > 1 else "one row of it is" if self.rows else "no row of it is"
-        return f"{self.title} cannot be read whole, because {self.why}; {read} read; {self.fix}"
+        return f"{self.title} cannot be read whole, because {self.why}; {read} read"
 
 
 class NoRows(SourceError):

@@ -11,9 +11,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from sftui import pipeline, trainers
-from sftui.findings import Context, DatasetChecks, Finding, check_row, check_setup
+from sftui.findings import Context, DatasetChecks, Finding, check_row, check_setup, damaged_files
 from sftui.model import Inspection, Row
 from sftui.recipe import Recipe, changed
+from sftui.sources import Damage
 from sftui.templates import builtin_template, compile_template
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.tokens.builtin import folder
@@ -34,6 +35,7 @@ class Case:
     generation_config: Mapping[str, Any] | None = None
     model_config: Mapping[str, Any] | None = None
     evaluation: Sequence[Any] = ()
+    damage: Sequence[Damage] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     edit: Callable[[Inspection], Inspection] | None = None
 
@@ -130,4 +132,5 @@ def run(case: Case, recipe: Recipe | None = None) -> Outcome:
         checks.add(inspection)
     found.extend(check_setup(context, inspections))
     found.extend(checks.finish())
+    found.extend(damaged_files(case.damage))
     return Outcome(tuple(found), inspections, context)

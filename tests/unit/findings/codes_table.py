@@ -94,6 +94,7 @@ def _settings(case: Case, other: Case) -> list[str]:
     made += [f"{path} {_json(value)}" for path, value in case.changes.items()]
     for name, values in (("generation_config", case.generation_config), ("config", case.model_config), ("tokenizer", case.facts)):
         made += [f"{name}.{key} {_json(value)}" for key, value in (values or {}).items()]
+    made += [one.sentence() for one in case.damage]
     if case.evaluation:
         made.append(f"evaluation rows {' / '.join(map(_row, case.evaluation))}")
     if case.edit is not None:

@@ -8,6 +8,7 @@ from typing import Any
 from case_runner import Case, tokenizer_of
 
 from sftui.model import IGNORE_INDEX, Inspection
+from sftui.sources import Damage
 
 
 def chat(*turns: Any, **columns: Any) -> dict[str, Any]:
@@ -64,6 +65,7 @@ EXAMPLES: dict[str, tuple[Case, Case]] = {
     "ROW002": (rows(GOOD, GOOD, {"messages": []}), FINE),
     "ROW003": (rows(GOOD, GOOD, chat(("user", {"a": 1}), "yes"), template="chatml"), FINE),
     "ROW004": (rows(GOOD, chat("a\ud83d", "b")), FINE),
+    "ROW006": (rows(GOOD, damage=(Damage("t.jsonl.gz", 1, "its compressed data is damaged: it ends before its time"),)), FINE),
     "ROL001": (rows(chat(("user", "hi"), ("bot", "Hello there."))), FINE),
     "ROL002": (rows(chat(("user", "hi"), ("asistant", "Hello there."))), FINE),
     "ROL003": (rows(GOOD, GOOD, {"messages": [{"content": "hi"}]}), FINE),
