@@ -156,6 +156,12 @@ def test_an_export_writes_over_its_recipe_but_over_no_data(sftui: Sftui, folder:
     assert done.code == 2 and (folder / "rows.jsonl").read_text() == ROW + OTHER
 
 
+def test_files_that_are_no_data_may_lie_beside_the_data(sftui: Sftui, folder: Path) -> None:
+    done = sftui("export", "shards", "-t", "builtin:chatml", "--to", "llamafactory", "-o", "shards")
+    assert done.code == 0 and (folder / "shards" / "dataset_info.json").exists() and (folder / "shards" / "recipe.yaml").exists()
+    assert len(sftui("encode", "shards", "-t", "builtin:chatml", "-o", "-").records()) == 4
+
+
 def test_one_file_is_not_named_twice(sftui: Sftui, folder: Path) -> None:
     done = sftui("check", "rows.jsonl", "-t", "builtin:chatml", "--baseline", "x.json", "--write-baseline", "-o", "./x.json")
     assert done.code == 2 and "named for two outputs" in done.err and not (folder / "x.json").exists()
