@@ -13,6 +13,7 @@ from sftui.cli.loading import tell_notes
 from sftui.cli.opening import open_options
 from sftui.cli.records import as_json
 from sftui.cli.sides import SideRecipe, other_side
+from sftui.cli.telling import DataNotes
 from sftui.cli.writing import Progress
 from sftui.errors import RecipeError
 
@@ -38,10 +39,13 @@ def compare_recipes(
     try:
         comparing.open()
         tell_notes(side.recipe for side in sides)
+        notes = DataNotes(comparing.sessions[0])
+        notes.tell()
         progress = Progress(comparing.total(limit, sample))
         for count in comparing.count(comparing.rows(limit, sample), keep=show):
             progress.at(count.rows)
         progress.end()
+        notes.tell()
     finally:
         comparing.close()
     if count is None:

@@ -11,6 +11,7 @@ import click
 from sftui.cli.loading import loaded_session
 from sftui.cli.opening import open_options
 from sftui.cli.records import as_json, records
+from sftui.cli.telling import DataNotes, refuse_half
 from sftui.cli.writing import STDOUT, Progress, targets
 from sftui.errors import ExportError
 from sftui.exports.parquet import parquet_writer
@@ -26,8 +27,11 @@ def encode_rows(given: Mapping[str, Any], out: str, explain: bool, force: bool) 
     (target,) = targets(inputs_of(options), force, out)
     assert target is not None
     session = loaded_session(options)
+    notes = DataNotes(session)
     written = dropped = failed = 0
     try:
+        refuse_half(session)
+        notes.tell()
         total = session.count_now()
         progress = Progress(total)
         with target.open(folders=False) as file, sink(file, explain) as put:
@@ -39,6 +43,7 @@ def encode_rows(given: Mapping[str, Any], out: str, explain: bool, force: bool) 
                 failed += inspection.problem is not None
                 progress.at(written)
         progress.end()
+        notes.tell()
     finally:
         session.close()
     click.echo(_told(written, dropped, failed, out), err=True)

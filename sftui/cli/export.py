@@ -9,6 +9,7 @@ import click
 
 from sftui.cli.loading import tell_notes
 from sftui.cli.opening import open_options
+from sftui.cli.telling import DataNotes
 from sftui.cli.writing import STDOUT, Progress, may_write
 from sftui.errors import ConversationError, ExportError, SftuiError
 from sftui.text import visible
@@ -44,6 +45,7 @@ def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool, li
             if session.tools_problem is not None:
                 problem = session.tools_problem
                 raise SftuiError(problem.what, why=problem.why, fix=problem.fix)
+        DataNotes(session).look()
         plan = plan_export(to, folder, recipe, options.base or recipe, session.prepared())
     finally:
         session.close()

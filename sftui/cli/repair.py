@@ -12,6 +12,7 @@ import click
 from sftui.cli.check import words_of
 from sftui.cli.loading import loaded_session
 from sftui.cli.opening import open_options
+from sftui.cli.telling import DataNotes, refuse_half
 from sftui.cli.writing import STDOUT, Progress, Target, targets
 from sftui.errors import ConversationError, ExportError, RecipeError
 from sftui.workspace.inputs import inputs_of
@@ -41,7 +42,11 @@ def repair_data(
     options = open_options(given)
     target, journal = _targets(given, options, out, log, marks, dry_run, force)
     session = _session(options, bool(plan.codes))
+    notes = DataNotes(session)
     try:
+        if target is not None:
+            refuse_half(session)
+        notes.tell()
         plan = session_plan(session, chosen, marked)
         progress = Progress(session.count_now())
         now = Written(Counts())
@@ -49,6 +54,7 @@ def repair_data(
             for now in write_repaired(session, plan, rows, told):
                 progress.at(now.counts.rows)
             progress.end()
+        notes.tell()
     finally:
         session.close()
     click.echo(_summary(now.counts, now.lost, target, DROP_REASONS), err=True)

@@ -12,6 +12,7 @@ import click
 from sftui.cli.loading import loaded_session
 from sftui.cli.opening import open_options
 from sftui.cli.records import as_json, record, shift_record
+from sftui.cli.telling import DataNotes
 from sftui.errors import SourceError
 from sftui.model import Inspection
 from sftui.recipe import Recipe
@@ -25,12 +26,15 @@ def show_row(
 ) -> int:
     """Print one row; 2 where there is no such row or it cannot be prepared."""
     session = loaded_session(open_options(given, row), tell=not (explain and form == "text"))
+    notes = DataNotes(session)
     try:
+        notes.look()
         found = session.row(row)
         if session.past_end(row):
             raise SourceError(found.problem or f"there is no row {row}")
         inspection = session.inspect_row(found)
         recipe = session.recipe
+        notes.tell()
     finally:
         session.close()
     if form == "json":

@@ -10,6 +10,7 @@ import click
 
 from sftui.cli.loading import loaded_session
 from sftui.cli.opening import open_options
+from sftui.cli.telling import DataNotes
 from sftui.cli.writing import targets
 from sftui.errors import TemplateError
 from sftui.text import visible
@@ -45,7 +46,9 @@ def write_template(given: Mapping[str, Any], tags: bool, out: str | None, force:
     options = open_options(given)
     (target,) = targets(inputs_of(options), force, out)
     session = loaded_session(options)
+    notes = DataNotes(session)
     try:
+        notes.look()
         assert session.tools is not None
         template = session.tools.templates.get("default") or next(iter(session.tools.templates.values()), None)
         if template is None:
@@ -61,6 +64,7 @@ def write_template(given: Mapping[str, Any], tags: bool, out: str | None, force:
             source, told = done.source, _told(done.proven, done.unproven, done.raised)
         elif target is None:
             click.echo(source)
+        notes.tell()
     finally:
         session.close()
     if told:

@@ -12,6 +12,7 @@ import click
 from sftui.cli.configs import config_file
 from sftui.cli.loading import loaded_session
 from sftui.cli.opening import open_options
+from sftui.cli.telling import DataNotes
 from sftui.errors import RecipeError, SftuiError
 from sftui.text import visible
 
@@ -30,6 +31,7 @@ def verify_rows(given: Mapping[str, Any], python: str, count: int) -> int:
     with tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
         try:
             _tell(session.recipe.preset, installed)
+            DataNotes(session).look()
             assert session.source is not None
             numbers = [row.index for row in chosen_rows(session.source, None, count)]
             click.echo(f"sftui: {trainer} {installed} prepares {len(numbers)} rows; importing it takes a while", err=True)

@@ -29,6 +29,7 @@ class CompareCommands:
         self.screen = screen
         self.other: Recipe | None = None
         self.name = ""
+        self.file: str | None = None
         self.repairs: tuple[str, ...] | None = None
         self.answer: ev.ComparisonReady | None = None
         self.count: ev.CountReady | None = None
@@ -101,6 +102,7 @@ class CompareCommands:
             other = load_recipe(path.read_text(encoding="utf-8"), str(path))
         except (SftuiError, OSError, ValueError) as error:
             return str(error)
+        self.file = str(path)
         if other.tokenizer.name is None:
             other = replace(other, tokenizer=self.screen.workspace.recipe.tokenizer)
         self.start(other, path.name)

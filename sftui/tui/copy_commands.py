@@ -13,6 +13,7 @@ from sftui.views import Role
 
 if TYPE_CHECKING:
     from sftui.tui.main_screen import MainScreen
+    from sftui.workspace.inputs import Inputs
 
 WHAT = ("row", "ids", "labels", "text")
 ENDINGS = {"row": "json", "ids": "json", "labels": "json", "text": "txt", "template": "jinja"}
@@ -53,6 +54,17 @@ class CopyCommands:
             self.screen.say(f"this row has no {what}: there is nothing to take", Role.WARNING)
         return text
 
+    def inputs(self, recipes: bool = True) -> Inputs:
+        """What is read here and never written over: by whoever opened it, the recipe in force, or a comparison.
+
+        `recipes=False` leaves out the recipe and the config that were opened, which an export writes back.
+        """
+        from sftui.workspace.inputs import inputs_of
+
+        workspace, compare = self.screen.workspace, self.screen.compare_commands
+        used = [workspace.base_recipe, workspace.recipe, *([compare.other] if compare.other is not None else [])]
+        return inputs_of(workspace.options, compare.file, recipes=recipes, used=used)
+
     def _caveat(self, what: str) -> str:
         """Said with whatever leaves the program otherwise than the file has it."""
         inspection = self.screen.tokens.inspection
@@ -92,7 +104,7 @@ class CopyCommands:
             if not name:
                 return None
             try:
-                said = write_out(text, name.removesuffix("!"), overwrite=name.endswith("!"))
+                said = write_out(text, name, self.inputs())
             except (SftuiError, OSError) as error:
                 return str(error)
             self.screen.say(said + self._caveat(what))

@@ -16,8 +16,12 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sftui.errors import ExportError, SftuiError
+
+if TYPE_CHECKING:
+    from sftui.workspace.inputs import Inputs
 
 OSC52_LIMIT = 74_994
 """Bytes of text beyond which xterm and others drop the sequence without a word."""
@@ -43,12 +47,13 @@ def copy_out(text: str, write: Callable[[str], None], environment: Mapping[str, 
     return f"sent {size} to the terminal's clipboard (OSC 52): not every terminal takes it, w writes a file"
 
 
-def write_out(text: str, path: str, *, overwrite: bool) -> str:
-    """Writes atomically; ExportError where the file is there and may not be overwritten."""
+def write_out(text: str, named: str, inputs: Inputs) -> str:
+    """Writes atomically; a name that ends with `!` may be there already. ExportError where it may not, or is an input."""
     from sftui.exports.files import write_atomically
 
-    target = Path(path).expanduser()
-    if target.exists() and not overwrite:
+    target = Path(named.removesuffix("!")).expanduser()
+    inputs.refuse(target)
+    if target.exists() and not named.endswith("!"):
         raise ExportError(f"{target} is there already", fix="end the name with ! to overwrite it")
     write_atomically(target, text.encode("utf-8", "backslashreplace"))
     return f"wrote {target}"

@@ -46,6 +46,9 @@ class DataExport:
         log = f"{target.rsplit('.', 1)[0]}.log.jsonl"
         try:
             check_targets(self.screen.workspace.options.paths, target, log)
+            inputs = self.screen.copy_commands.inputs()
+            for file in (target, log):
+                inputs.refuse(Path(file))
         except SftuiError as error:
             return str(error)
         there = [path for path in (target, log) if Path(path).exists()]

@@ -67,6 +67,10 @@ class ExportDialog:
     def _plan(self, target: str, folder: str) -> str | None:
         try:
             plan = self.screen.workspace.plan_export(target, folder)
+            inputs = self.screen.copy_commands.inputs(recipes=False)
+            for file in plan.files:
+                if file.diff or not file.exists:
+                    inputs.refuse(file.path)
         except (SftuiError, OSError) as error:
             self.screen.prompt.close()
             self.screen.say(str(error), Role.ERROR)

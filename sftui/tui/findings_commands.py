@@ -230,7 +230,7 @@ class FindingsCommands:
         if not name:
             return None
         try:
-            told = write_out(source, name.removesuffix("!"), overwrite=name.endswith("!"))
+            told = write_out(source, name, self.screen.copy_commands.inputs())
             path = Path(name.removesuffix("!")).expanduser()
             recipe = changed(self.screen.workspace.recipe, "render.template", f"file:{path}")
             for change in finding.fix.changes if finding.fix is not None else ():

@@ -157,8 +157,8 @@ class MarkCommands:
         if not name:
             return None
         try:
-            told = write_out(self.marks.to_text(), name.removesuffix("!"), overwrite=name.endswith("!"))
-        except SftuiError as error:
+            told = write_out(self.marks.to_text(), name, self.screen.copy_commands.inputs())
+        except (SftuiError, OSError) as error:
             return str(error)
         self.screen.say(f"{told}: {self.marks.words()} · sftui repair --marks leaves out what is marked drop")
         return None

@@ -1,0 +1,53 @@
+"""What is to be known of the data that a command reads: told once on stderr, or a reason to write nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from sftui.errors import SourceError
+from sftui.text import visible
+
+if TYPE_CHECKING:
+    from sftui.workspace.session import Session
+
+LOOK = 0.2
+"""Seconds that are spent at most on finding out whether the data is whole, where not all of it is read anyway."""
+
+
+class DataNotes:
+    """How rows are read, and what of the data cannot be: each sentence once, however often `tell` is called.
+
+    `damage=False` leaves damage out, for what has it among its findings.
+    """
+
+    def __init__(self, session: Session, *, damage: bool = True) -> None:
+        self._session = session
+        self._damage = damage
+        self._told: set[str] = set()
+
+    def tell(self) -> None:
+        """What is known by now; call it again at the end, when more was read."""
+        source, detected = self._session.source, self._session.detected
+        assert source is not None and detected is not None
+        lost = tuple(one.sentence() for one in source.damage) if self._damage else ()
+        for note in (*source.notes, *detected.notes, *lost):
+            if note not in self._told:
+                self._told.add(note)
+                click.echo(f"sftui: {visible(note)}", err=True)
+
+    def look(self) -> None:
+        """The same after a short look for damage."""
+        assert self._session.source is not None
+        if self._damage:
+            self._session.source.index_more(LOOK)
+        self.tell()
+
+
+def refuse_half(session: Session) -> None:
+    """SourceError where what would be written is not all of the data: half a dataset looks like a smaller one."""
+    assert session.source is not None
+    session.source.read_through()
+    for one in session.source.damage:
+        raise SourceError("cannot be read whole, and nothing is written of a part", where=one.title, why=one.why, fix=one.fix)

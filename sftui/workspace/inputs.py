@@ -1,0 +1,123 @@
+"""Which files a session reads: what must never be written over, by a command or by the inspector."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sftui.errors import ExportError, SftuiError
+
+if TYPE_CHECKING:
+    from sftui.recipe import Recipe
+    from sftui.workspace.options import OpenOptions
+
+TOKENIZER_FILES = ("tokenizer*", "special_tokens_map.json", "added_tokens.json", "vocab*", "merges*", "*config.json", "chat_template*",
+                   "*.model", "*.tiktoken", "tekken.json")
+"""What of a model's folder is read; the reports that lie beside are not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """The files that are read, and the folders and patterns in which any data file would be read the next time."""
+
+    files: tuple[str, ...]
+    places: tuple[str, ...] = ()
+
+    def refuse(self, target: Path) -> None:
+        """ExportError where `target` is one of the inputs, by whatever name, link or hard link, would become one, or is no file."""
+        here = _identity(target)
+        for file in self.files:
+            if here is not None and here == _identity(file):
+                raise ExportError(f"{target} is one of the files that are read here", why=f"it is {file}, and nothing is ever written in place", fix="name another file")
+        for place in self.places:
+            if _would_read(place, target):
+                raise ExportError(f"{target} would be read as data the next time", why=f"it belongs to {place}", fix="name another folder")
+        if target.exists() and not target.is_file():
+            raise ExportError(f"{target} cannot be written over", why="it is a folder or a device, and no file", fix="name another file")
+
+
+def inputs_of(options: OpenOptions, *others: str | None, recipes: bool = True, used: Iterable[Recipe] = ()) -> Inputs:
+    """Everything that is read; `others` are further data or files, e.g. of --eval, and `used` further recipes.
+
+    `recipes=False` leaves out the recipe and the trainer's config themselves: an export writes them back with a diff.
+    """
+    named = [*options.paths, *(one for one in others if one is not None)]
+    files = [*data_files(options.paths, options.split), *data_files(named[len(options.paths) :])]
+    if recipes:
+        files += [one for one in (options.recipe_file, options.config.path if options.config is not None else None) if one is not None]
+    if options.config is not None:
+        values = [key.value for key in options.config.keys if isinstance(key.value, str)]
+        files += [one for value in values for one in (value, os.path.join(value, "dataset_info.json")) if os.path.isfile(one)]
+    for recipe in (options.full_recipe(), *used):
+        files += recipe_files(recipe)
+    return Inputs(tuple(dict.fromkeys(files)), tuple(one for one in named if not os.path.isfile(one)))
+
+
+def data_files(paths: Iterable[str], split: str | None = None) -> tuple[str, ...]:
+    """The local files behind what was named as data, in the order of reading; a name of the Hub has none. SourceError."""
+    return tuple(dict.fromkeys(file for path in paths for file in _files_of(path, split)))
+
+
+def recipe_files(recipe: Recipe) -> tuple[str, ...]:
+    """The local files that a recipe names: its chat template, and those of its tokenizer."""
+    from sftui.tokens.locate import locate
+
+    template = recipe.render.template
+    files = [os.path.expanduser(template.removeprefix("file:"))] if template.startswith("file:") else []
+    try:
+        place = locate(recipe.tokenizer.name or "", recipe.tokenizer.revision)
+    except SftuiError:
+        return tuple(files)
+    if place.folder is not None:
+        there = [*place.folder.glob("*"), *place.folder.glob("additional_chat_templates/*")]
+        files += [str(one) for one in sorted(there) if one.is_file() and any(fnmatchcase(one.name, form) for form in TOKENIZER_FILES)]
+    elif place.path is not None:
+        files.append(str(place.path))
+    return tuple(files)
+
+
+def _files_of(path: str, split: str | None) -> Iterator[str]:
+    from sftui.sources.files import find_folder, find_glob, is_glob
+
+    if os.path.isdir(path):
+        if _whole(path):
+            yield from sorted(str(one) for one in Path(path).rglob("*") if one.is_file())
+        else:
+            yield from find_folder(Path(path), split).files
+    elif is_glob(path):
+        yield from find_glob(path).files
+    elif os.path.exists(path):
+        yield path
+
+
+def _whole(folder: str) -> bool:
+    """Whether all of a folder belongs to its data: written by `save_to_disk`, or a dataset repository that says what it holds."""
+    from sftui.sources.files import declares_data
+
+    return declares_data(Path(folder)) or any(os.path.isfile(os.path.join(folder, name)) for name in ("state.json", "dataset_dict.json"))
+
+
+def _would_read(place: str, target: Path) -> bool:
+    from sftui.sources.files import NOT_DATA, format_of, is_glob
+
+    real, data = os.path.realpath(target), format_of(target.name) is not None and target.name not in NOT_DATA
+    if os.path.isdir(place):
+        inside = real.startswith(os.path.join(os.path.realpath(place), ""))
+        return inside and (data or _whole(place))
+    if not data or not is_glob(place):
+        return False
+    pattern = os.path.abspath(place)
+    deep = "**" in pattern or pattern.count(os.sep) == real.count(os.sep)
+    return deep and any(fnmatchcase(one, pattern) for one in (real, os.path.abspath(target)))
+
+
+def _identity(path: str | Path) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -1,0 +1,121 @@
+"""Whatever the inspector writes: never over anything that is open, under no name, and not with `!` either."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from fake_workspace import FakeWorkspace
+from tui_driver import Driven, running
+
+from sftui.exports.plan import plan_export
+from sftui.recipe import Recipe, changed
+from sftui.tokens import builtin
+from sftui.workspace import OpenOptions
+
+INPUTS = ("train.jsonl", "t.jinja", "tok/tokenizer.json", "r.yaml", "other.yaml")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where data, a template, a tokenizer and two recipes are."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("train.jsonl", "t.jinja", "r.yaml"):
+        (tmp_path / name).write_text("{}\n")
+    (tmp_path / "other.yaml").write_text("preset: hf-trainer\ntokenizer: {name: tok}\n")
+    (tmp_path / "tok").mkdir()
+    for file in builtin.folder("chatml").iterdir():
+        (tmp_path / "tok" / file.name).write_bytes(file.read_bytes())
+    return tmp_path
+
+
+def opened(paths: tuple[str, ...] = ("train.jsonl",)) -> FakeWorkspace:
+    recipe = changed(changed(Recipe(), "tokenizer.name", "tok"), "render.template", "file:t.jinja")
+    made = FakeWorkspace(recipe=recipe)
+    made.options = OpenOptions(paths, recipe=recipe, recipe_file="r.yaml")
+    return made
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+async def compared(driven: Driven) -> None:
+    await driven.press("C", "end", "enter", *"other.yaml", "enter", "escape")
+
+
+async def named(driven: Driven, keys: tuple[str, ...], name: str) -> str:
+    await driven.press(*keys, "ctrl+u", "ctrl+k", *name, "enter")
+    said = driven.said
+    await driven.press("escape")
+    return said
+
+
+@pytest.mark.parametrize("link", ["itself", "symlink", "hardlink"])
+async def test_no_input_is_written_over(folder: Path, link: str) -> None:
+    async with running((80, 24), opened()) as driven:
+        await compared(driven)
+        await driven.press("r", "k")
+        for number, victim in enumerate(INPUTS):
+            target = victim
+            if link != "itself":
+                target = f"link{number}.json"
+                (os.symlink if link == "symlink" else os.link)(folder / victim, folder / target)
+            before = contents(folder)
+            for keys in (("w", "w"), ("w", "i"), ("w", "l"), ("w", "t"), ("x", "enter")):
+                for name in (f"{target}!", f"./{target}!", target):
+                    assert "files that are read here" in await named(driven, keys, name), (keys, name)
+            assert contents(folder) == before
+        assert "wrote" in await named(driven, ("w", "w"), "new.json") and (folder / "new.json").exists()
+        assert "already" in await named(driven, ("w", "w"), "new.json") and "wrote" in await named(driven, ("w", "w"), "new.json!")
+
+
+async def test_a_file_does_not_become_data_nor_a_folder_a_file(folder: Path) -> None:
+    async with running((80, 24), opened((".",))) as driven:
+        assert "read as data the next time" in await named(driven, ("w", "w"), "row.json") and not (folder / "row.json").exists()
+        assert "folder or a device" in await named(driven, ("w", "w"), "tok!")
+        assert "wrote" in await named(driven, ("w", "w"), "row.txt")
+
+
+async def test_a_tagged_template_is_not_written_over_its_own(folder: Path) -> None:
+    workspace = FakeWorkspace(recipe=changed(Recipe(), "mask.rule", "generation_tag"))
+    workspace.options = OpenOptions(("train.jsonl",), recipe=workspace.recipe, template="file:t.jinja")
+    async with running((80, 24), workspace) as driven:
+        await driven.press("f", "a", "y")
+        for name in ("t.jinja!", "train.jsonl!"):
+            await driven.press("ctrl+u", "ctrl+k", *name, "enter")
+            assert "files that are read here" in driven.said and driven.main.prompt.open
+        assert (folder / "t.jinja").read_text() == (folder / "train.jsonl").read_text() == "{}\n"
+
+
+async def test_an_export_refuses_a_link_to_an_input_but_writes_the_recipe_back(folder: Path) -> None:
+    class Planning(FakeWorkspace):
+        def plan_export(self, to: str, folder: str) -> object:
+            return plan_export(to, folder, self.recipe, self.base_recipe, prepared)
+
+    from sftui.exports.plan import Prepared
+
+    prepared = Prepared(("train.jsonl",))
+    workspace = Planning()
+    workspace.options = OpenOptions(("train.jsonl",), recipe_file="out/recipe.yaml")
+    (folder / "out").mkdir()
+    (folder / "linked").mkdir()
+    (folder / "out/recipe.yaml").write_text("preset: hf-trainer\n")
+    os.link(folder / "train.jsonl", folder / "linked/recipe.yaml")
+    async with running((80, 24), workspace) as driven:
+        assert "files that are read here" in await named(driven, ("x", "enter"), "linked")
+        await driven.press("x", "enter", "ctrl+u", "ctrl+k", *"out", "enter")
+        assert "y overwrites" in driven.text
+        await driven.press("y")
+        assert "wrote out/recipe.yaml" in driven.said and (folder / "train.jsonl").read_text() == "{}\n"
+
+
+async def test_repaired_data_spares_every_input(folder: Path) -> None:
+    os.link(folder / "train.jsonl", folder / "copy.jsonl")
+    os.symlink(folder / "t.jinja", folder / "fresh.log.jsonl")
+    async with running((80, 24), opened()) as driven:
+        await driven.press("R", "j", "enter")
+        for name in ("copy.jsonl", "fresh.jsonl"):
+            assert "files that are read here" in await named(driven, ("x", "enter"), name)
+        assert not any(asked == "write" for asked, _ in driven.workspace.asked)
