@@ -13,6 +13,7 @@ from sftui.repairs.literals import Literal
 
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 _ESCAPED = re.compile(r"(?<!\\)(?:\\\\)*\\u(?!00[0-7])[0-9a-fA-F]{4}")
+_HALF = re.compile("[\ud800-\udfff]")
 _AROUND = re.compile(rb'("[^"\\]*(?:\\.[^"\\]*)*")|([,:]?)([ \t\r\n]+)', re.DOTALL)
 
 
@@ -82,8 +83,7 @@ class Style:
 
     def quoted(self, text: str) -> str:
         """A string as JSON text; half a character has no UTF-8 and is escaped in any style."""
-        halves = not self.escaped and any("\ud800" <= one <= "\udfff" for one in text) if not text.isascii() else False
-        return json.dumps(text, ensure_ascii=self.escaped or halves)
+        return json.dumps(text, ensure_ascii=self.escaped or _HALF.search(text) is not None)
 
 
 def style_of(text: str, root: Node) -> Style:
@@ -99,7 +99,7 @@ def style_of(text: str, root: Node) -> Style:
             comma = ", " if text[inside[1].at - 1].isspace() else ","
         waiting += reversed(inside)
     comma = comma or (", " if colon != ":" else ",")
-    return Style(comma, colon or ": ", text.isascii() and _ESCAPED.search(text) is not None)
+    return Style(comma, colon or ": ", "\\u" in text and text.isascii() and _ESCAPED.search(text) is not None)
 
 
 class Splice:
@@ -116,7 +116,7 @@ class Splice:
         return self._value(self.root, self.data, new)
 
     def _value(self, node: Node, old: Any, new: Any) -> str:
-        if _key(old) == _key(new):
+        if old == new if isinstance(old, str) and isinstance(new, str) else _key(old) == _key(new):
             return self.text[node.start : node.end]
         if isinstance(old, dict) and isinstance(new, Mapping):
             return self._object(node, old, new)
@@ -197,12 +197,19 @@ class Splice:
 
 def _key(value: Any) -> str:
     """Equal for values that are equal in JSON: 1, 1.0 and true are three."""
-    return json.dumps(value, default=str)
+    return _ENCODER.encode(value)
+
+
+_WINDOW = 64
+"""Items that are looked through for the one that a changed item was: a list may be long, and all of it have changed."""
+_ENCODER = json.JSONEncoder(default=str)
 
 
 def _source(old: list[Any], at: int, spare: int, item: Any) -> int | None:
     """Which of the old items the new one was: an equal one, else the one with most in common; `spare` may be skipped."""
-    choices = range(at, min(len(old), at + max(spare, 0) + 1))
+    if spare == 0 and at < len(old):
+        return at
+    choices = range(at, min(len(old), at + min(max(spare, 0), _WINDOW) + 1))
     wanted = _key(item)
     equal = next((number for number in choices if _key(old[number]) == wanted), None)
     if equal is not None or not isinstance(item, Mapping):

@@ -25,11 +25,11 @@ NEXT = '{"id": 1e400, "messages": [{"role": "user", "content": "r"}, {"role": "a
 BROKEN = b'{"messages": ["\xff'
 
 
-def written(paths: list[Path], out: Path, chosen: tuple[str, ...] = ("trim",), log: Path | None = None, tokenizer: str | None = None) -> Written:
-    options = OpenOptions(tuple(map(str, paths)), tokenizer=tokenizer)
+def written(paths: list[Path], out: Path, chosen: tuple[str, ...] = ("trim",), log: Path | None = None, **more: Any) -> Written:
+    options = OpenOptions(tuple(map(str, paths)), **more)
     session = Session(options, options.full_recipe())
     session.open()
-    if tokenizer:
+    if options.tokenizer:
         session.load_tokenizer("provisional")
     try:
         *_, last = write_repaired(session, session_plan(session, chosen), out, log)
@@ -86,6 +86,15 @@ def test_rows_of_a_list_keep_all_but_their_line_breaks(tmp_path: Path) -> None:
     (tmp_path / "d.json").write_text("[\n  " + ",\n  ".join(row.replace(', "messages"', ',\n    "messages"') for row in rows) + "\n]\n")
     written([tmp_path / "d.json"], tmp_path / "out.jsonl")
     assert (tmp_path / "out.jsonl").read_text().splitlines() == [row.replace('" q', '"q') for row in rows]
+
+
+def test_a_list_of_texts_and_a_list_inside_an_object(tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_text('[ "a \\u00e9",\n"</s>b" ]')
+    written([tmp_path / "t.json"], tmp_path / "out.jsonl", ("strip-tokens",))
+    assert (tmp_path / "out.jsonl").read_text() == '{"text": "a \\u00e9"}\n{"text": "b"}\n'
+    (tmp_path / "d.json").write_text('{\n"version": 1, "data": [\n' + FINE % "a" + ",\n" + DIRTY % "b" + "]}")
+    written([tmp_path / "d.json"], tmp_path / "out.jsonl", rows_in="data")
+    assert (tmp_path / "out.jsonl").read_text().splitlines() == [FINE % "a", FINE % "b"]
 
 
 CELL = st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=4), st.none())
