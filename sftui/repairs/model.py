@@ -34,7 +34,8 @@ class Layout:
     """Where a set keeps what repairs touch.
 
     `columns` hold lists of messages, `texts` plain text; `tools` is the column of the tool list. `roles` maps the
-    data's roles to those that templates see. `decisive` are all columns that the set is read from, `body` those of them that say something by
+    data's roles to those that templates see. `decisive` are all columns that the set is read from
+    (None: `columns` and `texts`), `body` those of them that say something by
     themselves; `said` are the `texts` that become messages, `history` the column of pairs that stand before them.
     """
 
@@ -44,7 +45,7 @@ class Layout:
     role: str = "role"
     content: str = "content"
     roles: Mapping[str, str] = field(default_factory=dict)
-    decisive: tuple[str, ...] = ()
+    decisive: tuple[str, ...] | None = None
     body: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
     history: str | None = None

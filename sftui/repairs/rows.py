@@ -44,7 +44,7 @@ def _answers(item: Any, layout: Layout) -> bool:
 
 def fingerprint(data: Data, layout: Layout) -> bytes:
     """Equal for two rows that differ in nothing that a trainer reads of them, see `identity`."""
-    return identity(data, layout.decisive or (*layout.columns, *layout.texts))
+    return identity(data, (*layout.columns, *layout.texts) if layout.decisive is None else layout.decisive)
 
 
 def unseen() -> Callable[[bytes, int], int | None]:

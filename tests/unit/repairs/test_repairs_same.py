@@ -57,6 +57,14 @@ def test_names_and_invisible_white_space_do_not_count() -> None:
     assert left_out(CHAT, {"messages": [{"content": "q", "role": "user"}, A]}) == [1], "the order of keys says nothing"
 
 
+def test_duplicates_are_those_that_the_audit_tells() -> None:
+    rows = [CHAT, {**CHAT, "images": ["1"]}, {**CHAT, "images": ["1"], "id": 3}, {"messages": [U, {**A, "content": "a "}]}]
+    found = detect([Row(0, rows[1], "", "")], Data())
+    first: dict[bytes, int] = {}
+    told = [number for number, one in enumerate(rows) if first.setdefault(identity(one, tuple(found.fields.values())), number) != number]
+    assert left_out(*rows, layout=layout_of(found)) == told == [2, 3]
+
+
 def test_a_deep_row_is_compared_too() -> None:
     deep: Any = "x"
     for _ in range(5000):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from sftui.conversations import detect
 from sftui.model import Row
 from sftui.recipe import Data
 from sftui.repairs import REPAIRS, TITLES, Layout, layout_of, make_plan, repair_row, repaired
+from sftui.repairs.literals import lossless
 
 ALPACA = {"instruction": "Go on", "input": "", "output": "ok", "history": [["a", "b"]]}
 
@@ -77,6 +79,11 @@ def call(arguments: str) -> dict[str, Any]:
 @pytest.mark.parametrize("text", ['{"q": NaN}', '{"q": -Infinity}', '{"q": 1, "q": 2}', '{"a": [{"q": 1, "q": 2}]}', '{"a":' * 300 + "1" + "}" * 300])
 def test_json_text_that_would_not_be_whole_as_json_stays_text(text: str) -> None:
     assert after("parse-json", call(text), Layout())[1] == []
+
+
+def test_a_number_keeps_its_text_on_the_way_to_another_process() -> None:
+    number = pickle.loads(pickle.dumps(lossless('{"a": 1.10}')))["a"]
+    assert number == 1.1 and number.text == "1.10" and json.dumps(number) == "1.1"
 
 
 def test_titles_tell_what_each_repair_does() -> None:
