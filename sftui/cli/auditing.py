@@ -16,8 +16,10 @@ import click
 
 from sftui.cli.loading import loaded_session
 from sftui.cli.reading import labels_of, repository_names
+from sftui.cli.telling import DataNotes
 from sftui.cli.writing import Progress
 from sftui.exports.report_model import Checked, Look
+from sftui.text import visible
 from sftui.workspace.inputs import data_files
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ def audited(
 ) -> Checked:
     """The audit of the options' data under their recipe; `looks`: so many rows of each code are inspected again, for drawing."""
     from sftui.audit import audit_context
-    from sftui.findings import read_waivers
+    from sftui.findings import damaged_files, read_waivers
     from sftui.trainers import trainer_named
 
     session = loaded_session(options)
@@ -55,11 +57,15 @@ def audited(
         source = session.source
         assert source is not None
         files = data_files(options.paths, options.split)
+        told = DataNotes(session, damage=False)
+        told.tell()
         running.run(files or _cached(source))
+        told.tell()
+        running.audit.found.add(damaged_files(source.damage))
         there = [path for path in (*files, *options.paths) if os.path.exists(path) and _named(path) == path]
         return Checked(
             running.audit, session.recipe, source.title, tuple(map(_named, options.paths)), source.kind, tools.tokenizer.facts, tools.template_name,
-            complete=max_rows is None and sample is None, notes=(*options.notes, *source.notes, *detected.notes, *trainer_named(session.recipe.preset).notes(session.recipe)),
+            complete=max_rows is None and sample is None and not source.damage, notes=(*options.notes, *source.notes, *detected.notes, *trainer_named(session.recipe.preset).notes(session.recipe)),
             looks=tuple(_looks(running.audit, session, looks)),
             files={label: file if _named(file) == file else label for label, file in labels_of(files).items()}, tracked=repository_names(there),
         )
@@ -195,6 +201,8 @@ def _prompts(options: OpenOptions, evaluation: str, trained: Session) -> frozens
 
         for row in held.source.rows():
             checks.add(inspect_early(row, held.detected, held.recipe))
+        for one in held.source.damage:
+            click.echo(f"sftui: {visible(one.sentence())}", err=True)
         return checks.prompts
     finally:
         held.close()
