@@ -12,6 +12,7 @@ import zlib
 from typing import IO, Any, NamedTuple
 
 from sftui.errors import SourceError
+from sftui.sources.source import Change
 
 HEAD = 4096
 STEP = 4 << 20
@@ -47,10 +48,9 @@ class ByteFile:
             self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
             raise SourceError("cannot be read", where=path, why=(error.strerror or str(error)).lower()) from error
-        status = os.fstat(self._fd)
-        self._identity = (status.st_dev, status.st_ino)
-        self._checked_mtime = status.st_mtime_ns
+        self._seen = os.fstat(self._fd)
         self._head = self.pread(0, HEAD)
+        self._tail = self._last(self._seen.st_size)
 
     @property
     def complete(self) -> bool:
@@ -85,21 +85,37 @@ class ByteFile:
             have += len(data)
         return b"".join(pieces)
 
-    def changed(self, upto: int) -> str:
-        """Why the first `upto` bytes are no longer those that were indexed, or an empty string."""
+    def changed(self, upto: int, *, grows: bool = False) -> Change | None:
+        """Whether the first `upto` bytes are still those that were indexed, and whether there are more of them.
+
+        What was indexed stays readable where another file has the name now. `grows`: more bytes at the end are no change.
+        """
         try:
-            status = os.stat(self.path)
+            now = os.stat(self.path)
         except OSError:
-            return ""  # deleted: the open file still holds what was indexed
-        if (status.st_dev, status.st_ino) != self._identity:
-            return "another file has taken its place"
-        if status.st_size < upto:
-            return f"it has shrunk to {status.st_size:,} bytes"
-        if status.st_mtime_ns != self._checked_mtime:
-            if self.pread(0, len(self._head)) != self._head:
-                return "its beginning has been rewritten"
-            self._checked_mtime = status.st_mtime_ns
-        return ""
+            return Change("it is not there any more", True)  # the open file still holds what was indexed
+        if (now.st_dev, now.st_ino) != (self._seen.st_dev, self._seen.st_ino):
+            return Change("another file has taken its place", True)
+        if now.st_size < upto:
+            return Change(f"it has shrunk to {now.st_size:,} bytes", False)
+        if now.st_mtime_ns == self._seen.st_mtime_ns and now.st_size == self._seen.st_size:
+            return None
+        at, tail = self._tail
+        if self.pread(0, len(self._head)) != self._head or self.pread(at, len(tail)) != tail:
+            return Change("it has been rewritten", False)
+        if now.st_size == self._seen.st_size and self.size() == now.st_size:  # a writer may be about to append
+            return Change("it was written to again, or touched", False)
+        if not grows:
+            return Change("it has grown", True)
+        self._seen = now
+        self._head = self._head if len(self._head) == HEAD else self.pread(0, HEAD)
+        self._tail = self._last(now.st_size)
+        return None
+
+    def _last(self, size: int) -> tuple[int, bytes]:
+        """Where the last bytes of a file of `size` begin, and what they are."""
+        at = max(0, size - HEAD)
+        return at, self.pread(at, size - at)
 
     def open(self, *, owning: bool = False) -> io.BufferedReader:
         """The whole as a file object; an `owning` one closes this file when it is closed."""
@@ -115,13 +131,14 @@ class SpooledFile(ByteFile):
     """Bytes that come as a stream (unpacked gz or zst, a pipe), kept in an unnamed temporary file.
 
     The temporary file has no name, so nothing is left behind even after kill -9. `test` is the command
-    that tells whether the packed file is whole.
+    that tells whether the packed file is whole, `origin` its path, where it has one.
     """
 
     def __init__(
-        self, stream: IO[bytes], label: str, *, packed_size: int = 0, selectable: bool = False, test: str = ""
+        self, stream: IO[bytes], label: str, *, packed_size: int = 0, selectable: bool = False, test: str = "", origin: str | None = None
     ) -> None:
         self.path = label
+        self._origin = (origin, os.stat(origin)) if origin is not None else None
         self._test = f" ({test} finds such damage)" if test else ""
         self.label = label
         self._stream: IO[bytes] | None = stream
@@ -220,14 +237,30 @@ class SpooledFile(ByteFile):
             self._stream.close()
         self._stream = None
 
-    def changed(self, upto: int) -> str:
-        return ""
+    def changed(self, upto: int, *, grows: bool = False) -> Change | None:
+        if self._origin is None:
+            return None
+        path, seen = self._origin
+        return stat_changed(path, seen, readable=True)
 
     def close(self) -> None:
         with self._lock:
             self._finish()
             self._fd = -1
             self._spool.close()
+
+
+def stat_changed(path: str, seen: os.stat_result, *, readable: bool) -> Change | None:
+    """What tells a file from the one that was `seen`; `readable`: its rows are kept elsewhere."""
+    try:
+        now = os.stat(path)
+    except OSError:
+        return Change("it is not there any more", True)
+    if (now.st_dev, now.st_ino) != (seen.st_dev, seen.st_ino):
+        return Change("another file has taken its place", True)
+    if now.st_size < seen.st_size:
+        return Change(f"it has shrunk to {now.st_size:,} bytes", readable)
+    return Change("it was written to again, or touched", readable) if now.st_mtime_ns != seen.st_mtime_ns else None
 
 
 class _Reader(io.RawIOBase):

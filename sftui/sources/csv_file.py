@@ -19,7 +19,7 @@ from sftui.model import Row
 from sftui.sources.arrow_rows import ArrowDecoder
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.records import changed_under_us
-from sftui.sources.source import Count, Damage, NoRows, Source
+from sftui.sources.source import Change, Count, Damage, NoRows, Source
 from sftui.sources.spool import ArrowSpool
 
 CHUNK = 10_000
@@ -79,6 +79,11 @@ class CsvSource(Source):
             return (Damage(self.title, self._ends[-1], *stopped),)
         return (Damage(self.title, self._ends[-1], self._failed, "mend the file there"),) if self._failed else ()
 
+    def change(self) -> Change | None:
+        change = self._file.changed(self._read_bytes)
+        # all rows are kept in the spool once they were read
+        return change if change is None or not self._done or self._file.stopped else Change(change.why, True)
+
     def count(self) -> Count:
         rows = self._ends[-1] if self._ends else 0
         return Count(rows, self._done, 1.0 if self._done else min(0.99, self._file.progress(self._read_bytes)))
@@ -100,8 +105,9 @@ class CsvSource(Source):
                 raise IndexError(index)
             self._advance()
         where = f"{self.title} row {index}"
-        if why := self._file.changed(self._read_bytes):
-            return changed_under_us(index, where, why)
+        change = self.change()
+        if change is not None and not change.readable:
+            return changed_under_us(index, where, change.why)
         with self._lock:
             chunk = bisect_right(self._ends, index)
             batch = self._spool.batch(chunk)

@@ -8,7 +8,7 @@ from abc import abstractmethod
 
 from sftui.model import Row
 from sftui.sources.byte_file import ByteFile
-from sftui.sources.source import Count, Damage, Source
+from sftui.sources.source import Change, Count, Damage, Source
 
 WAIT = 0.25
 """How long a reader of a pipe waits for bytes before it lets others (and `close`) have a turn."""
@@ -39,6 +39,9 @@ class IndexedSource(Source):
     def damage(self) -> tuple[Damage, ...]:
         stopped = self._file.stopped
         return (Damage(self.title, self._known(), *stopped),) if stopped is not None and self._done else ()
+
+    def change(self) -> Change | None:
+        return self._file.changed(self._position())
 
     def count(self) -> Count:
         with self._lock:

@@ -276,8 +276,9 @@ class JsonArraySource(IndexedSource):
             start, end = self._starts[index], self._ends[index]
             scanned = self._scanner.position
         where = f"{self.title} record {index}"
-        if why := self._file.changed(scanned):
-            return changed_under_us(index, where, why)
+        change = self._file.changed(scanned)
+        if change is not None and not change.readable:
+            return changed_under_us(index, where, change.why)
         size = end - start
         if size > self._row_limit:
             return oversized(self._file.pread(start, 4 * RAW_LIMIT), size, self._row_limit, index, where)

@@ -12,6 +12,7 @@ from sftui.model import RAW_LIMIT, Row
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.indexed import IndexedSource
 from sftui.sources.records import JSON_SPACE, changed_under_us, oversized, parse_record
+from sftui.sources.source import Change
 
 BLOCK = 1 << 18
 OBJECT = frozenset(b"{")
@@ -92,13 +93,16 @@ class JsonlSource(IndexedSource):
         self._grown = False
         self._whole_at_end = False
 
+    def change(self) -> Change | None:
+        return self._file.changed(self._scanner.position, grows=True)
+
     def refresh(self) -> bool:
         with self._indexing, self._lock:
             if self._closed:
                 return False
             if not self._done or not self._file.complete or self._file.size() <= self._scanner.position:
                 return not self._done
-            if self._file.changed(self._scanner.position):
+            if self._file.changed(self._scanner.position, grows=True):
                 return False
             self._done = False
             self._grown = True
@@ -114,8 +118,9 @@ class JsonlSource(IndexedSource):
             run = bisect_right(self._blank_rows, index)
             line = index + 1 + (self._blank_lines[run - 1] if run else 0)
         where = f"{self.title} line {line}"
-        if why := self._file.changed(scanned):
-            return changed_under_us(index, where, why)
+        change = self._file.changed(scanned, grows=True)
+        if change is not None and not change.readable:
+            return changed_under_us(index, where, change.why)
         if not exact:
             start, end = self._walk(start, steps, end)
         return self._parse(index, where, start, end)

@@ -187,6 +187,7 @@ def _unpacked(file: ByteFile) -> ByteFile:
     if not head.startswith((GZIP, ZSTD)):
         return file
     size = file.size() if file.complete else 0
+    path = None if isinstance(file, SpooledFile) else file.path
     packed = file.open(owning=True)
     stream: Any
     if head.startswith(GZIP):
@@ -195,4 +196,4 @@ def _unpacked(file: ByteFile) -> ByteFile:
         import pyarrow as pa
 
         stream = pa.CompressedInputStream(pa.PythonFile(packed, mode="r"), "zstd")
-    return SpooledFile(stream, file.label, packed_size=size, test="gzip -t" if head.startswith(GZIP) else "zstd -t")
+    return SpooledFile(stream, file.label, packed_size=size, test="gzip -t" if head.startswith(GZIP) else "zstd -t", origin=path)

@@ -15,7 +15,7 @@ from sftui.model import Row
 from sftui.sources.arrow_rows import ArrowDecoder
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.records import changed_under_us
-from sftui.sources.source import COPY_AGAIN, Count, Damage, Source
+from sftui.sources.source import COPY_AGAIN, Change, Count, Damage, Source
 from sftui.sources.spool import ArrowSpool
 
 BATCH_BYTES = 1 << 20
@@ -80,8 +80,9 @@ class ParquetSource(Source):
         if not 0 <= index < self.count().rows:
             raise IndexError(index)
         where = f"{self.title} row {index}"
-        if why := self._file.changed(self._size):
-            return changed_under_us(index, where, why)
+        change = self.change()
+        if change is not None and not change.readable:
+            return changed_under_us(index, where, change.why)
         group = bisect_right(self._ends, index)
         first = self._ends[group - 1] if group else 0
         number, at = divmod(index - first, self._batch_rows)
@@ -104,15 +105,21 @@ class ParquetSource(Source):
         why = f"{rows:,} of its {self._ends[-1]:,} rows are damaged, from row {self._ends[first] - self._rows_of(first):,} on ({told})"
         return (Damage(self.title, self._ends[-1] - rows, why),)
 
-    def read_through(self) -> None:
+    def look_through(self) -> Iterator[None]:
         """Decode every row group once."""
         for group in range(len(self._ends)):
-            with self._lock:
-                try:
-                    for _ in self._open_group(group):
-                        pass
-                except (OSError, ValueError) as error:
-                    self._dead.setdefault(group, " ".join(str(error).split()))
+            try:
+                batches = self._open_group(group)
+                while True:
+                    with self._lock:
+                        if next(batches, None) is None:
+                            break
+                    yield
+            except (OSError, ValueError) as error:
+                self._dead.setdefault(group, " ".join(str(error).split()))
+
+    def change(self) -> Change | None:
+        return self._file.changed(self._size)
 
     def _rows_of(self, group: int) -> int:
         before: int = self._ends[group - 1] if group else 0

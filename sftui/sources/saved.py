@@ -12,8 +12,9 @@ from typing import Any
 from sftui.errors import SourceError
 from sftui.model import Row
 from sftui.sources.arrow_rows import ArrowDecoder
+from sftui.sources.byte_file import stat_changed
 from sftui.sources.records import changed_under_us
-from sftui.sources.source import COPY_AGAIN, Count, Damage, Source
+from sftui.sources.source import COPY_AGAIN, Change, Count, Damage, Source
 
 STATE = "state.json"
 SPLITS = "dataset_dict.json"
@@ -34,7 +35,7 @@ class SavedSource(Source):
 
         self.title = title
         self._batches: list[Any] = []
-        self._files: list[tuple[Path, int]] = []  # of each batch: its file and the size it had
+        self._files: list[tuple[Path, os.stat_result]] = []  # of each batch: its file and how it was
         self._damage: list[Damage] = []
         schema, path = None, folder
         try:
@@ -45,7 +46,7 @@ class SavedSource(Source):
                 schema = schema or reader.schema
                 batches = list(reader)
                 self._batches += batches
-                self._files += [(path, os.stat(path).st_size)] * len(batches)
+                self._files += [(path, os.stat(path))] * len(batches)
                 if not _ends(path):
                     rows = sum(batch.num_rows for batch in batches)
                     self._damage.append(Damage(f"{title}/{path.name}", rows, "it ends before the mark that ends an Arrow stream"))
@@ -61,6 +62,13 @@ class SavedSource(Source):
     def damage(self) -> tuple[Damage, ...]:
         return tuple(self._damage)
 
+    def change(self) -> Change | None:
+        found = [
+            Change(f"of {path.name}: {change.why}", change.readable)
+            for path, seen in dict(self._files).items() if (change := stat_changed(str(path), seen, readable=False)) is not None
+        ]
+        return min(found, key=lambda one: one.readable, default=None)
+
     def count(self) -> Count:
         return Count(self._ends[-1] if self._ends else 0, True, 1.0)
 
@@ -72,10 +80,11 @@ class SavedSource(Source):
             raise IndexError(index)
         where = f"{self.title} row {index}"
         number = bisect_right(self._ends, index)
-        path, size = self._files[number]
+        path, seen = self._files[number]
         # reading a mapped file beyond its end would kill the process
-        if path.exists() and path.stat().st_size < size:
-            return changed_under_us(index, where, f"{path.name} has shrunk")
+        change = stat_changed(str(path), seen, readable=False)
+        if change is not None and not change.readable:
+            return changed_under_us(index, where, f"of {path.name}: {change.why}")
         return self._decoder.row(self._batches[number], index - (self._ends[number - 1] if number else 0), index, where)
 
     def close(self) -> None:

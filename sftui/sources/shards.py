@@ -6,12 +6,12 @@ import resource
 import threading
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from sftui.errors import SourceError
 from sftui.model import Row
-from sftui.sources.source import COPY_AGAIN, Count, Damage, NoRows, Source
+from sftui.sources.source import COPY_AGAIN, Change, Count, Damage, NoRows, Source
 
 
 class ShardedSource(Source):
@@ -60,10 +60,17 @@ class ShardedSource(Source):
             if time.monotonic() >= until:
                 return False
 
-    def read_through(self) -> None:
-        super().read_through()
+    def look_through(self) -> Iterator[None]:
+        yield from super().look_through()
         for shard in list(self._shards):
-            shard.read_through()
+            yield from shard.look_through()
+
+    def change(self) -> Change | None:
+        found = [
+            Change(f"of {shard.title}: {change.why}", change.readable)
+            for shard in list(self._shards) if (change := shard.change()) is not None
+        ]
+        return min(found, key=lambda one: one.readable, default=None)
 
     def refresh(self) -> bool:
         # only the last file can grow without moving the numbers of the rows after it

@@ -5,11 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sftui.errors import SourceError
 from sftui.model import Row
 
 MIB = 1 << 20
+STEP_SECONDS = 0.02
 COPY_AGAIN = "copy or write it again"
 LOOK_AHEAD = 32
 """Rows that are looked at for the column names of a format that has no header."""
@@ -66,6 +68,13 @@ class Damage:
         return f"{self.title} cannot be read whole, because {self.why}; {read} read"
 
 
+class Change(NamedTuple):
+    """Why the data is not what was opened (follows "because"); `readable`: the rows as they were can still be read."""
+
+    why: str
+    readable: bool
+
+
 class NoRows(SourceError):
     """The file is whole and holds no rows, which among several files is no loss."""
 
@@ -106,9 +115,18 @@ class Source(ABC):
         """Work on the index for about this long; True once every row is known."""
         return True
 
+    def change(self) -> Change | None:
+        """What has become of the file since it was opened; None where all rows are as they were, and perhaps more."""
+        return None
+
+    def look_through(self) -> Iterator[None]:
+        """Look at every byte once, a slice at a time, so that `damage` says all there is; as slow as reading the data."""
+        while not self.index_more(STEP_SECONDS):
+            yield
+
     def read_through(self) -> None:
-        """Look at every byte once, so that `damage` says all there is; as slow as reading the data."""
-        while not self.index_more(1.0):
+        """`look_through` to its end."""
+        for _ in self.look_through():
             pass
 
     def refresh(self) -> bool:

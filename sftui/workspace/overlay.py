@@ -9,7 +9,7 @@ from sftui.model import Row
 from sftui.repairs import Counts, Layout, Plan, Repaired, double_of, mended, row_of
 from sftui.repairs.rows import fingerprint
 from sftui.repairs.run import Codes
-from sftui.sources import Count, Damage, Source
+from sftui.sources import Change, Count, Damage, Source
 
 
 class Overlay(Source):
@@ -40,8 +40,11 @@ class Overlay(Source):
     def damage(self) -> tuple[Damage, ...]:
         return self.stored.damage
 
-    def read_through(self) -> None:
-        self.stored.read_through()
+    def change(self) -> Change | None:
+        return self.stored.change()
+
+    def look_through(self) -> Iterator[None]:
+        return self.stored.look_through()
 
     def mend(self, row: Row) -> Repaired:
         """What becomes of a row of the source."""

@@ -170,8 +170,36 @@ def test_a_changed_file_is_never_shown_as_garbage(tmp_path: Path, how: str) -> N
         path.write_bytes(b'{"other": 1}\n' * 5000)
     else:  # same beginning, a line in the middle removed, longer in all
         path.write_bytes(b"".join([*lines[:60], b"{}\n", *lines[61:], *lines]))
-    row = source.row(100)
-    assert row.data is None and row.problem is not None and "file changed under us" in row.problem
+    row, change = source.row(100), source.change()
+    assert change is not None and change.readable == (how == "replaced")
+    if how == "replaced":  # the file that was opened is still there, without a name
+        assert row.data == json.loads(lines[100]) and "another file has taken its place" in change.why
+    else:
+        assert row.data is None and row.problem is not None and "file changed under us" in row.problem
+
+
+def test_what_is_written_again_or_gone_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    source = open_bytes(tmp_path, b'{"n": 1}\n{"n": 2}\n')
+    assert finish(source) == 2 and source.change() is None
+    path.write_bytes(b'{"n": 1}\n{"n": 7}\n')
+    os.utime(path, ns=(0, 5))
+    assert source.change() == ("it has been rewritten", False) and "file changed under us" in (source.row(1).problem or "")
+    path.write_bytes(b'{"n": 1}\n{"n": 2}\n')
+    os.utime(path, ns=(0, 6))
+    assert source.change() == ("it was written to again, or touched", False)
+    path.unlink()
+    assert source.change() == ("it is not there any more", True) and source.row(1).data == {"n": 2}
+
+
+def test_a_growing_file_is_no_changed_one(tmp_path: Path) -> None:
+    source = open_bytes(tmp_path, b'{"n": 0}\n')
+    assert finish(source) == 1
+    for n in range(1, 4):
+        with open(tmp_path / "t.jsonl", "ab") as file:
+            file.write(b'{"n": %d, "pad": "%s"}\n' % (n, b"x" * 5000))
+        assert source.change() is None and source.refresh() and finish(source) == n + 1
+        assert [source.row(k).data["n"] for k in range(n + 1)] == list(range(n + 1))  # type: ignore[index]
 
 
 def test_a_deleted_file_still_reads(tmp_path: Path) -> None:

@@ -132,6 +132,22 @@ def test_packed_lists_and_tables_cut_inside_a_row(tmp_path: Path) -> None:
         assert "ends before its time" in source.damage[0].why and not source.notes
 
 
+@pytest.mark.parametrize("name", ["t.jsonl.gz", "t.json", "t.csv"])
+def test_rows_that_are_kept_elsewhere_outlive_a_change(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    content = {"t.jsonl.gz": gzip.compress(LINES), "t.json": b'[{"n": 0}, {"n": 1}]', "t.csv": b"n\n0\n1\n"}[name]
+    path.write_bytes(content)
+    source = read_through(path)
+    assert source.change() is None
+    with open(path, "ab") as file:
+        file.write(b"\n")
+    change = source.change()
+    assert change is not None and change.readable and source.row(1).data == {"n": 1}
+    (tmp_path / "new").write_bytes(b"x")
+    os.replace(tmp_path / "new", path)
+    assert source.change() == ("another file has taken its place", True) and source.row(1).data == {"n": 1}
+
+
 def test_what_is_whole_has_no_damage(tmp_path: Path) -> None:
     for ending, pack in PACKERS.items():
         path = tmp_path / f"t.jsonl.{ending}"
