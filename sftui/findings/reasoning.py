@@ -10,7 +10,9 @@ from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding
 
 _THINK = re.compile(r"<think>(.*?)</think>", re.DOTALL)
-_KEYS = ("reasoning_content", "thinking", "reasoning")
+_QUOTES = "\"'‘’“”«»*"
+KEYS = ("reasoning_content", "thinking", "reasoning")
+"""Where messages keep their reasoning beside the content."""
 
 
 def lost(look: Look) -> Iterator[Finding]:
@@ -23,10 +25,10 @@ def lost(look: Look) -> Iterator[Finding]:
     for number, message in enumerate(look.messages):
         if message.role != "assistant":
             continue
-        key = next((key for key in _KEYS if isinstance(message.data.get(key), str) and message.data[key].strip()), None)
+        key = next((key for key in KEYS if isinstance(message.data.get(key), str) and message.data[key].strip()), None)
         if key is not None and not _stands(message.data[key], rendered.text):
             source = look.context.template.source if look.context.template is not None else ""
-            if not any(name in source for name in _KEYS):
+            if not any(name in source for name in KEYS):
                 yield look.finding(
                     "THK003",
                     f"the `{key}` of message {number} does not appear in the rendered text",
@@ -53,7 +55,7 @@ def lost(look: Look) -> Iterator[Finding]:
 def _reason(look: Look, number: int) -> str:
     message = look.messages[number]
     match = _THINK.search(look.text_of(message))
-    said = match.group(1) if match else next((str(message.data[key]) for key in _KEYS if message.data.get(key)), "")
+    said = match.group(1) if match else next((str(message.data[key]) for key in KEYS if message.data.get(key)), "")
     return shown(said.strip())
 
 
@@ -71,8 +73,8 @@ def unbalanced(look: Look) -> Iterator[Finding]:
         opened, closed = plain.count("<think>"), plain.count("</think>")
         if opened == closed:
             continue
-        # A tag in the middle of a sentence is talked about; one at an edge of the text or of a line is meant.
-        if closed > opened and not re.search(r"(^|\n)[^\n]*</think>\s*(\n|$|\S)", plain):
+        # A tag in the middle of a sentence is talked about; one at an edge of the text, a line or a sentence is meant.
+        if closed > opened and sum(_closes(plain, match) for match in re.finditer("</think>", plain)) <= opened:
             continue
         if opened > closed and not re.search(r"(^|\n)\s*<think>", plain):
             continue
@@ -80,6 +82,17 @@ def unbalanced(look: Look) -> Iterator[Finding]:
         at = text.find("<think>" if opened > closed else "</think>")
         yield look.finding("THK005", f"message {number} {what}", message=number, evidence=shown(text[max(0, at - 20) : at + 40]))
         return
+
+
+def _closes(text: str, tag: re.Match[str]) -> bool:
+    """Whether a closing tag ends a thought; one that is quoted, or a word among the words of a sentence, is a mention."""
+    before, after = text[: tag.start()].rpartition("\n")[2], text[tag.end() :].partition("\n")[0]
+    if not before.strip() or not after.strip():
+        return True
+    if before[-1] in _QUOTES and after[0] in _QUOTES:
+        return False
+    among = before[-1].isspace() and (after.lstrip()[0].islower() or after[0] in ",.;:!?)")
+    return not among or before.rstrip()[-1] in ".!?:"
 
 
 CHECKS = Checks(conversation=(lost, unbalanced))
