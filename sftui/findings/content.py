@@ -11,7 +11,6 @@ from sftui.findings.context import Context
 from sftui.findings.look import Look, fix_of, shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.roles import raw_messages, refused_roles
-from sftui.findings.tools import calls_of
 from sftui.model import Inspection, Message, Stage
 
 # Control characters but tab, line feed and carriage return; NUL; U+FFFD; lone surrogates; BOM.
@@ -46,7 +45,7 @@ def nothing_said(look: Look) -> Iterator[Finding]:
 def _no_text(look: Look, number: int, message: Message, content: Any) -> Iterator[Finding]:
     role = shown(message.role, 40)
     if content is None:
-        if message.data.get("tool_calls") or _reasoning(message):
+        if _speaks(message):
             return
         what = "has no key `content`" if "content" not in message.data else "has null as content"
         yield look.finding(
@@ -103,7 +102,10 @@ def no_plain_text(look: Look) -> bool:
 
 def _parts(look: Look, number: int, content: Sequence[Any]) -> Iterator[Finding]:
     """A list of parts is meant for vision models; it is wrong where its Python text reaches the rendering."""
-    rendered = look.inspection.rendered
+    rendered, message = look.inspection.rendered, look.messages[number]
+    empty = all(isinstance(part, str) or (isinstance(part, Mapping) and part.get("type") in (None, "text")) for part in content)
+    if message.role == "assistant" and empty and not _speaks(message) and not any(text.strip() for part in content for text in _said(part)):
+        yield look.finding("CON003", f"message {number} of the assistant is empty", message=number, tokens=_place(look, number), evidence="")
     if content and _stopped_here(look):
         yield look.finding(
             "CON002",
@@ -139,6 +141,8 @@ def _parts(look: Look, number: int, content: Sequence[Any]) -> Iterator[Finding]
 
 def _said(part: Any) -> Iterator[str]:
     """The text of a content part, under the key that OpenAI or ShareGPT give it."""
+    if isinstance(part, str):
+        yield part
     for key in ("text", "value"):
         if isinstance(part, Mapping) and isinstance(part.get(key), str):
             yield part[key]
@@ -146,7 +150,7 @@ def _said(part: Any) -> Iterator[str]:
 
 def _edges(look: Look, number: int, message: Message, content: str) -> Iterator[Finding]:
     if not content.strip():
-        if message.data.get("tool_calls") or _reasoning(message):
+        if _speaks(message):
             return
         if not content:
             yield look.finding(
@@ -178,8 +182,9 @@ def _edges(look: Look, number: int, message: Message, content: str) -> Iterator[
     )
 
 
-def _reasoning(message: Message) -> bool:
-    return any(message.data.get(key) for key in ("reasoning_content", "thinking", "reasoning"))
+def _speaks(message: Message) -> bool:
+    """Whether a message says something beside its content: calls or reasoning."""
+    return any(message.data.get(key) for key in ("tool_calls", "reasoning_content", "thinking", "reasoning"))
 
 
 def _place(look: Look, number: int) -> tuple[int, int] | None:
@@ -287,22 +292,6 @@ def json_text(look: Look) -> Iterator[Finding]:
         yield look.finding("CON007", f"`{shown(column, 40)}` is JSON text, which this trainer does not parse", evidence=shown(data[column]))
 
 
-def null_keys(look: Look) -> Iterator[Finding]:
-    """CON009: keys that are null in tool arguments or schemas; one null may be meant, several beside others are Arrow's."""
-    for number, message in enumerate(look.messages):
-        for _, arguments, _ in calls_of(message):
-            if isinstance(arguments, Mapping):
-                empty = [str(key) for key, value in arguments.items() if value is None]
-                if len(empty) > 1 and len(empty) >= len(arguments) / 2:
-                    yield look.finding(
-                        "CON009",
-                        f"the arguments of a call in message {number} have {len(empty)} null keys of {len(arguments)}",
-                        message=number,
-                        evidence=shown(", ".join(empty)),
-                    )
-                    return
-
-
 def two_formats(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """CON006: columns that each make a format of their own, in most rows."""
     counts: dict[str, int] = {}
@@ -374,6 +363,6 @@ def unread_keys(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
 
 CHECKS = Checks(
     data=(stale_content,),
-    conversation=(nothing_said, broken_characters, json_text, null_keys),
+    conversation=(nothing_said, broken_characters, json_text),
     setup=(two_formats, unread_keys),
 )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from sftui.findings.checks import Checks
 from sftui.findings.context import Context
 from sftui.findings.look import Look
 from sftui.findings.model import Finding
-from sftui.model import Part
+from sftui.findings.reasoning import KEYS
+from sftui.findings.tools import walk
+from sftui.model import Message, Part
 
 MEDIA = (
     "<image>",
@@ -55,49 +59,70 @@ def media_ids(context: Context) -> frozenset[int]:
 
 
 def typed(look: Look) -> Iterator[Finding]:
-    """INJ001 and INJ002: the first place of each; the token's text must stand in the message's own data."""
+    """INJ001 and INJ002: the first place of each; the token's text must stand in the row's own data."""
     if not look.chat or not look.known:
         return
-    special, parts, owners, ids = look.tokens.special, look.tokens.parts, look.tokens.messages, look.tokens.input_ids
     media = media_ids(look.context)
-    if media and not media.isdisjoint(ids) and not _has_media(look):
-        for i, one in enumerate(ids):
-            if (
-                one in media
-                and parts[i] is Part.CONTENT
-                and owners[i] >= 0
-                and look.tokens.pieces[i] in look.text_of(look.messages[owners[i]])
-            ):
-                yield look.finding(
-                    "INJ002",
-                    f"{look.token(i)} is typed in message {owners[i]}, and the row has no media",
-                    message=owners[i],
-                    tokens=(max(0, i - 2), i + 3),
-                )
-                return
-    if True not in special:
+    if media and not media.isdisjoint(look.tokens.input_ids) and not _has_media(look):
+        where = [i for i, one in enumerate(look.tokens.input_ids) if one in media]
+        for i, place, message in _in_data(look, where):
+            yield look.finding("INJ002", f"{look.token(i)} is typed in {place}, and the row has no media", message=message, tokens=(max(0, i - 2), i + 3))
+            break
+    if True not in look.tokens.special:
         return
-    i = -1
-    while True:
-        try:
-            i = special.index(True, i + 1)
-        except ValueError:
-            return
-        if parts[i] is not Part.CONTENT or owners[i] < 0 or ids[i] in media:
-            continue
-        piece = look.tokens.pieces[i]
-        message = look.messages[owners[i]]
-        if piece not in str(message.content) or any(word in piece.lower() for word in _WANTED):
-            continue
-        count = sum(1 for j in range(i, len(ids)) if special[j] and parts[j] is Part.CONTENT and owners[j] == owners[i])
-        more = f" ({count} control tokens in this message)" if count > 1 else ""
-        yield look.finding(
-            "INJ001",
-            f"{look.token(i)} is typed in message {owners[i]} of the {look.roles[owners[i]]} and becomes a control token{more}",
-            message=owners[i],
-            tokens=(max(0, i - 2), min(len(ids), i + 4)),
-        )
+    where = [
+        i
+        for i, special in enumerate(look.tokens.special)
+        if special and look.tokens.input_ids[i] not in media and not any(word in look.tokens.pieces[i].lower() for word in _WANTED)
+    ]
+    found = list(_in_data(look, where))
+    if not found:
         return
+    i, place, message = found[0]
+    count = sum(1 for _, other, _ in found if other == place)
+    who = f" of the {look.roles[message]}" if message is not None else ""
+    more = f" ({count} control tokens in {'this message' if message is not None else 'them'})" if count > 1 else ""
+    yield look.finding(
+        "INJ001",
+        f"{look.token(i)} is typed in {place}{who} and becomes a control token{more}",
+        message=message,
+        tokens=(max(0, i - 2), min(len(look.tokens), i + 4)),
+    )
+
+
+def _in_data(look: Look, where: list[int]) -> Iterator[tuple[int, str, int | None]]:
+    """Those of the tokens that the data brings: in a message, or in what its tools say of themselves."""
+    parts, owners, pieces = look.tokens.parts, look.tokens.messages, look.tokens.pieces
+    tools = list(words(look.conversation.tools))
+    for i in where:
+        if parts[i] is Part.CONTENT and owners[i] >= 0:
+            if any(pieces[i] in text for text in said(look.messages[owners[i]])):
+                yield i, f"message {owners[i]}", owners[i]
+        elif any(pieces[i] in text and _around(look, i, text) for text in tools):
+            yield i, "the tools", None
+
+
+def said(message: Message) -> Iterator[str]:
+    """Every text of a message that a template may print: content, reasoning, and what its calls are given."""
+    for key in ("content", *KEYS, "tool_calls"):
+        yield from words(message.data.get(key) if key != "content" else message.content)
+
+
+def words(value: Any) -> Iterator[str]:
+    """Every string in nested data, keys of mappings too."""
+    return (one for one in walk(value) if isinstance(one, str))
+
+
+def _around(look: Look, i: int, text: str) -> bool:
+    """Whether a token stands where the rendering holds this text, plainly or as JSON."""
+    rendered, start = look.rendered.text, look.tokens.starts[i]
+    for form in (text, json.dumps(text, ensure_ascii=False)[1:-1], json.dumps(text)[1:-1]):
+        at = rendered.find(form)
+        while 0 <= at <= start:
+            if start < at + len(form):
+                return True
+            at = rendered.find(form, at + 1)
+    return False
 
 
 def _has_media(look: Look) -> bool:

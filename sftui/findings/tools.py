@@ -12,6 +12,8 @@ from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
 from sftui.model import Message, Stage
 
+_NULL_IN_SCHEMAS = {"default", "const", "example", "examples"}
+
 
 def calls_of(message: Message) -> list[tuple[str, Any, str | None]]:
     """Name, arguments and id of each tool call of a message; what is no call is left out."""
@@ -47,20 +49,17 @@ def double_encoded(look: Look) -> Iterator[Finding]:
 
 
 def dropped(look: Look) -> Iterator[Finding]:
-    """TOO002: the name of a call, or the text of a result, is nowhere in the rendering."""
+    """TOO002: the name of a call, the keys or the values it gives, or the text of a result are nowhere in the rendering."""
     rendered = look.inspection.rendered
     if rendered is None:
         return
     for number, message in enumerate(look.messages):
-        lost = [name for name, _, _ in calls_of(message) if not _named(name, rendered.text)]
-        if lost:
-            yield look.finding(
-                "TOO002",
-                f"the tool call {shown(lost[0], 40)} of message {number} does not appear in the rendered text",
-                message=number,
-                evidence=shown(lost[0]),
-            )
-            return
+        place = _place(look, number)
+        for name, arguments, _ in calls_of(message):
+            lost = _lost(name, arguments, rendered.text, place)
+            if lost:
+                yield look.finding("TOO002", f"{lost} of message {number} does not appear in the rendered text", message=number, evidence=shown(name))
+                return
         if message.role == "tool":
             text = look.text_of(message).strip()
             if text and text not in rendered.text and _bare(text) not in _bare(rendered.text):
@@ -73,8 +72,54 @@ def dropped(look: Look) -> Iterator[Finding]:
                 return
 
 
+def _place(look: Look, number: int) -> str:
+    """What is rendered of one message; nothing where it has no place of its own that is proven."""
+    spans = [span for span in look.rendered.spans if span.message == number] if look.known else []
+    return look.rendered.text[min(span.start for span in spans) : max(span.end for span in spans)] if spans else ""
+
+
+def _lost(name: str, arguments: Any, text: str, place: str) -> str:
+    """What is missing of a call: by its place where that is known, since the list of tools names its name and keys as well."""
+    if not _named(name, place or text):
+        return f"the tool call {shown(name, 40)}"
+    given = _parsed(arguments)
+    if not place or not given:
+        return ""
+    keys = [key for key in map(str, given) if key]
+    if keys and not any(_named(key, place) for key in keys):
+        return f"what is given to the tool call {shown(name, 40)}"
+    # Numbers may be written in more than one way.
+    values = [one for one in walk(list(given.values())) if isinstance(one, str) and len(_bare(one)) > 1]
+    bare = _bare(place)
+    if values and not any(one in place or _bare(one) in bare or _bare(json.dumps(one)[1:-1]) in bare for one in values):
+        return f"the value of `{shown(keys[0], 40)}` in the tool call {shown(name, 40)}"
+    return ""
+
+
+def _parsed(arguments: Any) -> Mapping[str, Any]:
+    """Arguments as a mapping, from JSON text too; empty where they are none."""
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except (ValueError, RecursionError):
+            return {}
+    return arguments if isinstance(arguments, Mapping) else {}
+
+
+def walk(value: Any) -> Iterator[Any]:
+    """Every value inside nested data in order, itself first; keys come before their values. Data may nest deeper than calls can."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        yield one
+        if isinstance(one, Mapping):
+            waiting += [item for key, inner in reversed(list(one.items())) for item in (inner, key)]
+        elif isinstance(one, (list, tuple)):
+            waiting += reversed(one)
+
+
 def _named(name: str, text: str) -> bool:
-    """Whether a tool is named as a whole word: short names stand inside many words."""
+    """Whether a tool or key is named as a whole word: short names stand inside many words."""
     return name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
@@ -134,6 +179,7 @@ def several_calls(look: Look) -> Iterator[Finding]:
 def graph(look: Look) -> Iterator[Finding]:
     """TOO006: the first of malformed arguments, a result without a call, and a call without a result before the next user."""
     open_calls: list[tuple[str, str | None]] = []
+    made: set[str] = set()
     called_at = -1
     for number, message in enumerate(look.messages):
         calls = calls_of(message)
@@ -156,8 +202,7 @@ def graph(look: Look) -> Iterator[Finding]:
                     evidence=shown(look.text_of(message)),
                 )
                 return
-            known = [one for _, one in open_calls if one is not None]
-            if isinstance(call_id, str) and known and call_id not in known:
+            if isinstance(call_id, str) and made and call_id not in made:
                 yield look.finding(
                     "TOO006",
                     f"the result in message {number} answers the call {shown(call_id, 40)}, which was not made",
@@ -165,7 +210,8 @@ def graph(look: Look) -> Iterator[Finding]:
                     evidence=shown(call_id),
                 )
                 return
-            open_calls = [one for one in open_calls if one[1] != call_id] if known else open_calls[1:]
+            named = any(one is not None for _, one in open_calls)
+            open_calls = [one for one in open_calls if one[1] != call_id] if named else open_calls[1:]
         elif message.role == "user" and open_calls and called_at >= 0:
             yield look.finding(
                 "TOO006",
@@ -177,6 +223,7 @@ def graph(look: Look) -> Iterator[Finding]:
             return
         if calls:
             open_calls, called_at = [(name, one) for name, _, one in calls], number
+            made.update(one for _, _, one in calls if one is not None)
 
 
 def _parses(text: str) -> bool:
@@ -196,4 +243,30 @@ def _calls_in_text(look: Look, number: int) -> bool:
     )
 
 
-CHECKS = Checks(conversation=(double_encoded, dropped, tools_missing, graph), stopped=(several_calls,))
+def null_keys(look: Look) -> Iterator[Finding]:
+    """CON009: keys that are null in tool arguments or schemas, which Arrow adds so that all rows have the same."""
+    for number, message in enumerate(look.messages):
+        for _, arguments, _ in calls_of(message):
+            for level in _mappings(arguments):
+                empty = [str(key) for key, value in level.items() if value is None]
+                # One null may be meant, several beside others are Arrow's.
+                if len(empty) > 1 and len(empty) * 2 >= len(level):
+                    yield look.finding(
+                        "CON009",
+                        f"the arguments of a call in message {number} have {len(empty)} null keys of {len(level)}",
+                        message=number,
+                        evidence=shown(", ".join(empty)),
+                    )
+                    return
+    # A schema says null in few places; a property that is null, or several keys, say nothing to a model.
+    levels = _mappings(look.conversation.tools)
+    empty = [str(key) for level in levels for key, value in level.items() if value is None and key not in _NULL_IN_SCHEMAS]
+    if len(empty) > 1:
+        yield look.finding("CON009", f"the row's tools hold {len(empty)} keys that are null", evidence=shown(", ".join(dict.fromkeys(empty))))
+
+
+def _mappings(value: Any) -> Iterator[Mapping[str, Any]]:
+    return (one for one in walk(value) if isinstance(one, Mapping))
+
+
+CHECKS = Checks(conversation=(double_encoded, dropped, tools_missing, graph, null_keys), stopped=(several_calls,))
