@@ -24,7 +24,7 @@ def no_stop(look: Look) -> Iterator[Finding]:
     """EOS001: what is trained at the end of a whole row does not end with a stop token."""
     if look.cut or look.labels.dropped is not None or not look.any_drawn:
         return
-    n = len(look.tokens)
+    n = look.padding
     last = look.last_solid(n)
     if last < 0 or look.tokens.input_ids[last] in look.row_stops:
         return
@@ -33,7 +33,7 @@ def no_stop(look: Look) -> Iterator[Finding]:
         return  # the trainer's own EOS; whether generation stops on it is EOS003's
     if look.chat and look.roles and look.roles[-1] != "assistant":
         return  # LAB012: the row does not end with an answer
-    if look.stored and look.conversation.labels is not None and look.drawn[-1] is False:
+    if look.stored and look.conversation.labels is not None and look.drawn[last] is False:
         return  # stored labels that end masked: another rule's business
     if look.chat and not look.known:
         return
@@ -119,7 +119,7 @@ def doubled_stop(look: Look) -> Iterator[Finding]:
     before = -1
     for i, one in enumerate(ids):
         if one in stops:
-            if before >= 0 and look.drawn[i] and look.drawn[before] and all(look.blank(j) for j in range(before + 1, i)):
+            if before >= 0 and i < look.padding and look.drawn[i] and look.drawn[before] and all(look.blank(j) for j in range(before + 1, i)):
                 yield look.finding(
                     "EOS007", f"{look.token(before)} and {look.token(i)} follow each other and both are trained", tokens=(before, i + 1)
                 )

@@ -135,6 +135,24 @@ class Look:
         return self.labels.dropped is None and sum(end - start for start, end in self.labels.kept) < len(self.tokens)
 
     @cached_property
+    def padding(self) -> int:
+        """Where the padding that a stored row brings at its end begins: attention 0, or pad tokens; else behind the last token."""
+        n = len(self.tokens)
+        if not self.stored:
+            return n
+        attention, ids, pad = self.conversation.attention_mask, self.tokens.input_ids, self.facts.pad_id
+        if attention is not None and len(attention) == n:
+            while n and not attention[n - 1]:
+                n -= 1
+        end = n
+        while end and ids[end - 1] == pad:
+            end -= 1
+        # Where the pad token is a stop as well, the first of the run ends the row; two may be one stop too many (EOS007).
+        if pad in self.context.stops:
+            return end + 1 if n - end > 2 else n
+        return end
+
+    @cached_property
     def any_drawn(self) -> bool:
         return any(self.drawn)
 

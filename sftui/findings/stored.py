@@ -52,22 +52,26 @@ def out_of_range(look: Look) -> Iterator[Finding]:
     labels = look.conversation.labels
     if labels is None or not look.stored:
         return
-    size = max(look.facts.vocab_size, look.context.model_rows or 0)
-    wrong = next((i for i, label in enumerate(labels) if label != IGNORE_INDEX and not 0 <= label < size), None)
-    if wrong is not None and labels[wrong] != look.recipe.mask.ignore_index:
-        yield look.finding("LAB005", f"label {labels[wrong]} at position {wrong} is no token id", tokens=(wrong, wrong + 1))
+    size, ignored = max(look.facts.vocab_size, look.context.model_rows or 0), look.recipe.mask.ignore_index
+    wrong = [i for i, label in enumerate(labels) if label != ignored and not 0 <= label < size]
+    if wrong:
+        first = wrong[0]
+        what = f"is not what the loss ignores, which is {ignored}" if labels[first] == IGNORE_INDEX else "is no token id"
+        more = f"; {len(wrong)} labels are out of range" if len(wrong) > 1 else ""
+        yield look.finding("LAB005", f"label {labels[first]} at position {first} {what}{more}", tokens=(first, first + 1))
 
 
 def attention(look: Look) -> Iterator[Finding]:
     """LAB007 and PAD002."""
-    mask, labels = look.conversation.attention_mask, look.conversation.labels
-    if not look.stored or mask is None or 0 not in mask or len(mask) != len(look.tokens):
+    if not look.stored:
         return
-    ids = look.conversation.input_ids
-    if labels is not None and len(labels) == len(mask):
-        wrong = [i for i, (on, label) in enumerate(zip(mask, labels)) if not on and label != IGNORE_INDEX]
-        if wrong:
-            yield look.finding("LAB007", f"{len(wrong)} padded positions are trained", tokens=(wrong[0], min(wrong[-1] + 1, wrong[0] + 6)))
+    mask, ids, n = look.conversation.attention_mask, look.conversation.input_ids, len(look.tokens)
+    hidden = mask is not None and 0 in mask and len(mask) == n
+    wrong = [i for i, drawn in enumerate(look.drawn) if drawn and (i >= look.padding or (hidden and mask is not None and not mask[i]))]
+    if wrong:
+        yield look.finding("LAB007", f"{len(wrong)} padded positions are trained", tokens=(wrong[0], min(wrong[-1] + 1, wrong[0] + 6)))
+    if mask is None or not hidden:
+        return
     first, last = mask.index(1) if 1 in mask else 0, len(mask) - 1 - mask[::-1].index(1) if 1 in mask else 0
     holes = [i for i in range(first, last) if not mask[i]]
     if holes and len({ids[i] for i in holes}) == 1 and all(not mask[i] for i, one in enumerate(ids) if one == ids[holes[0]]):
