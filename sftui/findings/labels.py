@@ -57,12 +57,11 @@ def others_trained(look: Look) -> Iterator[Finding]:
     for turn in look.turns:
         if turn.role in _OTHERS and turn.role not in wanted:
             some = sum(look.drawn[turn.content[0] : turn.content[1]])
-            if some:
+            if some and not (some == 1 and _at_border(look, turn)):
                 touched.append(turn)
                 count += some
     total = sum(look.drawn)
-    # A boundary token that merges into the question is BND001's.
-    if count < 2 or not touched or count < total * 0.02:
+    if not touched:
         return
     roles = ", ".join(dict.fromkeys(turn.role for turn in touched))
     rule = {
@@ -83,6 +82,12 @@ def others_trained(look: Look) -> Iterator[Finding]:
         tokens=first.content,
         fix=fix_of(look.context, "LAB002", changes, title, surgery),
     )
+
+
+def _at_border(look: Look, turn: Turn) -> bool:
+    """Whether training begins with the last token of a question: one that merges into the answer is BND001's."""
+    start, end = turn.content
+    return look.drawn[end - 1] and (start == 0 or not look.drawn[start - 1])
 
 
 def flags_ignored(look: Look) -> Iterator[Finding]:
