@@ -13,7 +13,7 @@ from sftui.audit.lengths import best_fit, quantiles
 from sftui.audit.marks import dataset_marks
 from sftui.audit.tallies import Tallies
 from sftui.findings import Context, DatasetChecks, Finding, check_row
-from sftui.findings.dataset import Tally, _hashes
+from sftui.findings.dataset import Tally
 from sftui.model import IGNORE_INDEX, Inspection, Labels, Tokens
 from sftui.text import visible
 
@@ -108,9 +108,9 @@ class Audit:
         before = self.checks.same.count
         self.checks.add(inspection)
         if self._marking and self.checks.same.count > before:
-            hashes = _hashes(inspection)
-            assert hashes is not None
-            self.repeated.add(hashes[0])
+            whole = self.checks.whole(inspection)
+            assert whole is not None
+            self.repeated.add(whole)
 
     def _source(self, where: str) -> list[int]:
         name = where.rpartition(" ")[0].rpartition(" ")[0] or where

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from heapq import nsmallest
 
+from sftui import trainers
+from sftui.conversations.identity import identity
+from sftui.conversations.refusals import MEDIA_COLUMNS
 from sftui.findings.catalogue import CODES, REPAIR_OF
 from sftui.findings.context import Context
 from sftui.findings.look import shown
@@ -21,7 +24,6 @@ REMEMBERED = 2_000_000
 EXAMPLES = 5
 EARLY, LONG = 3, 40
 MOST_COLUMNS, RARE, ENOUGH_ROWS = 500, 0.05, 20
-_DEFAULTS = {"trl": 1024, "llamafactory": 2048, "axolotl": 512}
 
 
 @dataclass(slots=True)
@@ -55,6 +57,7 @@ class DatasetChecks:
         self.rule = context.recipe.mask.rule
         self.boundary = context.recipe.mask.boundary
         self.turns = context.recipe.mask.turns
+        self.read_from = tuple(context.detected.fields.values())
         self.evaluation = evaluation
         self.remembered = remembered
         self.rows = self.read = self.tokens = self.trained = 0
@@ -63,7 +66,7 @@ class DatasetChecks:
         self.over: Counter[int] = Counter()
         self.lost: Counter[int] = Counter()
         self.seen: dict[int, int] = {}
-        # Of each prompt the first row that asks it, with the hash of that row; of each other answer its first row.
+        # Of each prompt the first row that asks it, with the hash of its answer; of each other answer its first row.
         self.asked: dict[int, tuple[int, int]] = {}
         self.others: dict[int, int] = {}
         self.same, self.leaked = Tally(), Tally()
@@ -105,12 +108,16 @@ class DatasetChecks:
         if inspection.tokens is not None and inspection.labels is not None:
             self._measure(inspection)
 
+    def whole(self, inspection: Inspection) -> int | None:
+        """8 bytes of what a trainer reads of the row, equal for rows that are the same to it; None where there is nothing."""
+        return _hash(identity(inspection.row.data, self.read_from)) if inspection.row.data else None
+
     def _compare(self, inspection: Inspection) -> None:
-        row, hashes = inspection.row.index, _hashes(inspection)
-        if hashes is None:
+        row, whole = inspection.row.index, self.whole(inspection)
+        if whole is None:
             return
-        whole, prompt = hashes
-        if prompt is not None and prompt in self.evaluation:
+        asked = _asked(inspection)
+        if asked is not None and asked[0] in self.evaluation:
             self.leaked.add(row)
         if whole in self.seen:
             self.same.add(row)
@@ -119,17 +126,17 @@ class DatasetChecks:
             self.seen[whole] = row
         else:
             self.unremembered += 1
-        if prompt is not None:
-            self._ask(prompt, row, whole)
+        if asked is not None:
+            self._ask(asked[0], row, asked[1])
 
-    def _ask(self, prompt: int, row: int, whole: int) -> None:
+    def _ask(self, prompt: int, row: int, answer: int) -> None:
         """A prompt with its answer: the earliest row stays in `asked`, other answers go to `others`."""
         before = self.asked.get(prompt)
         if before is None:
             if len(self.asked) < self.remembered:
-                self.asked[prompt] = (row, whole)
+                self.asked[prompt] = (row, answer)
             return
-        first, other = sorted(((row, whole), before))
+        first, other = sorted(((row, answer), before))
         self.asked[prompt] = first
         if first[1] != other[1]:
             self.others.pop(first[1], None)
@@ -207,8 +214,8 @@ class DatasetChecks:
         self.same.merge(Tally(len(repeated), nsmallest(EXAMPLES, repeated)))
         for key, row in other.others.items():
             self.others[key] = min(row, self.others.get(key, row))
-        for key, (row, whole) in other.asked.items():
-            self._ask(key, row, whole)
+        for key, (row, answer) in other.asked.items():
+            self._ask(key, row, answer)
 
     def finish(self) -> tuple[Finding, ...]:
         """Every finding over what was gathered; may be asked at any time."""
@@ -239,7 +246,7 @@ class DatasetChecks:
             )
 
     def _lengths(self) -> Iterator[Finding]:
-        default = _DEFAULTS.get(self.trainer)
+        default = trainers.preset(self.preset).length.max
         if not self.cut.count or self.max_length is None or self.max_length != default or self.trained == 0:
             return
         table = " · ".join(
@@ -248,7 +255,7 @@ class DatasetChecks:
         better = next((limit for limit in LIMITS if limit > self.max_length and self.over[limit] * 100 < self.rows), None)
         yield self._finding(
             "TRU005",
-            f"{self.cut.count} of {self.rows} rows are longer than {self.max_length}, which is only {self.trainer}'s default",
+            f"{self.cut.count} of {self.rows} rows are longer than {self.max_length}, which is what {self.trainer} takes where nothing is said",
             self.cut,
             evidence=f"rows over a length, and the share of trained tokens behind it: {table}",
             changes=(RecipeChange("length.max", self.max_length, better),) if better else (),
@@ -295,34 +302,25 @@ class DatasetChecks:
         )
 
 
-def _hashes(inspection: Inspection) -> tuple[int, int | None] | None:
-    """The whole and the prompt of a row, white space aside; None where it says nothing."""
-    conversation = inspection.conversation
+def _asked(inspection: Inspection) -> tuple[int, int] | None:
+    """What a row asks, with its media and tools, and that with its answer; white space aside. None where it asks nothing."""
+    conversation, data = inspection.conversation, inspection.row.data
     assert conversation is not None
-    if conversation.kind is Kind.TOKENS:
-        return _hash(repr(conversation.input_ids)), None
-    if conversation.kind is Kind.TEXT:
-        text = " ".join((conversation.text or "").split())
-        return (_hash(text), None) if text else None
     if conversation.kind is Kind.STRINGS:
-        prompt, answer = " ".join((conversation.prompt or "").split()), " ".join((conversation.completion or "").split())
-        return _hash(f"user:{prompt}\0assistant:{answer}\0"), _hash(f"user:{prompt}\0")
-    parts = [
-        f"{message.role}:{' '.join(str(message.content).split())}{message.data.get('tool_calls') or ''}\0"
-        for message in conversation.messages
-    ]
-    first = next((i for i, message in enumerate(conversation.messages) if message.role == "assistant"), len(parts))
-    prompt = "".join(parts[:first])
-    if not parts:
+        said = [("user", conversation.prompt or ""), ("assistant", conversation.completion or "")]
+    else:
+        said = [(message.role, f"{message.content}{message.data.get('tool_calls') or ''}") for message in conversation.messages]
+    first = next((i for i, (role, _) in enumerate(said) if role == "assistant"), len(said))
+    if not any(role == "user" for role, _ in said[:first]):
         return None
-    return (
-        _hash("".join(parts)),
-        _hash(prompt) if first and any(one.role == "user" for one in conversation.messages[:first]) else None,
-    )
+    turns = [f"{role}:{' '.join(content.split())}\0".encode("utf-8", "surrogatepass") for role, content in said]
+    beside = {name: data[name] for name in MEDIA_COLUMNS if data and data.get(name)} | ({"tools": conversation.tools} if conversation.tools else {})
+    turns[:first] = [b"".join(turns[:first]) + (identity(beside, ()) if beside else b"")]
+    return _hash(turns[0]), _hash(b"".join(turns))
 
 
-def _hash(text: str) -> int:
-    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+def _hash(data: bytes) -> int:
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "big")
 
 
 def _rows(count: int) -> str:

@@ -50,7 +50,7 @@ def explain(code: str) -> str:
     wanted = ALIASES.get(wanted, wanted)
     if wanted not in CODES:
         near = get_close_matches(wanted, CODES, n=3, cutoff=0.5)
-        raise RecipeError(f"there is no code `{code}`", fix=f"did you mean {' or '.join(near)}?" if near else "see the list in the docs")
+        raise RecipeError(f"there is no code `{code}`", fix=f"did you mean {' or '.join(near)}?" if near else "`sftui explain` lists them")
     one = CODES[wanted]
     lines = [
         f"{one.code} {one.name}: {one.title}", "", one.explanation, "",

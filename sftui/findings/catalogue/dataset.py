@@ -4,7 +4,7 @@ from sftui.findings.catalogue.entry import entry
 
 ENTRIES = (
     entry("DUP001", "duplicates", "MINOR", "dataset", "rows that say the same",
-          "Identical conversations, white space aside. They are trained twice and hide in train/eval splits.",
+          "Identical in all that is trained, media, tools and flags included; white space that cannot be seen aside. They are trained twice and hide in train/eval splits.",
           axolotl="dataset_exact_deduplication: true", data="remove all but one"),
     entry("DUP002", "train-eval-leak", "MAJOR", "dataset", "prompts of the evaluation set are also trained",
           "The evaluation then measures memory.", axolotl="dataset_exact_deduplication: true", data="split by prompt or document, not by row"),
