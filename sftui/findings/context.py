@@ -22,6 +22,9 @@ MOST_REMEMBERED = 5_000
 """Results kept at a time: a hostile set has a new order of roles in every row."""
 NOON = datetime(2026, 1, 2, 12)
 
+_PLAIN = ({"role": "user", "content": FIRST_USER}, {"role": "assistant", "content": FIRST_ANSWER})
+_NAMED_TOKENS = ("bos_token", "eos_token", "pad_token", "unk_token", "sep_token", "cls_token")
+
 
 @dataclass(frozen=True, slots=True)
 class Context:
@@ -98,9 +101,18 @@ class Context:
     @property
     def plain(self) -> str | None:
         """A two-message conversation rendered, from which tails and headers are read."""
-        return self.once(
-            "plain", lambda: self.render([{"role": "user", "content": FIRST_USER}, {"role": "assistant", "content": FIRST_ANSWER}])
-        )
+        return self.once("plain", lambda: self.render(_PLAIN))
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """The special tokens that the tokenizer does not have and without which the template fails on every chat."""
+        return self.once("lacking", self._lacking)
+
+    def _lacking(self) -> tuple[str, ...]:
+        missing = [name for name in _NAMED_TOKENS if self.template is not None and name in self.template.source and not self.variables.get(name)]
+        if not missing or self.plain is not None or self.render(_PLAIN, extra=dict.fromkeys(missing, "")) is None:
+            return ()
+        return tuple(name for name in missing if self.render(_PLAIN, extra={other: "" for other in missing if other != name}) is None)
 
     @property
     def turn_end(self) -> int | None:

@@ -215,9 +215,14 @@ def drift(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
 
 
 def atomic(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
-    """TPL013: what the template writes like a control token, and the vocabulary does not have."""
+    """TPL013: what the template writes as a control token, by name or by its looks, and the vocabulary does not have."""
     plain = context.plain
-    if plain is None or not chats(sample):
+    if not chats(sample):
+        return
+    if context.lacking:
+        names = " and ".join(f"`{name}`" for name in context.lacking)
+        yield about(context, "TPL013", f"the template writes {names}, which this tokenizer does not have: every chat fails on it", ", ".join(context.lacking))
+    if plain is None:
         return
     prompt = context.render([user()], prompt=True) or ""
     tokenizer = context.tools.tokenizer
