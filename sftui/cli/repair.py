@@ -36,6 +36,8 @@ def repair_data(
     dropped = words_of(drop, "--drop", "reason and no code", listed)
     chosen = (*words_of(apply, "--apply", "repair", listed), *(f"{DROPPING}{one}" for one in dropped))
     marked = _marked(marks)
+    if not chosen and not marked and marks is not None:
+        raise RecipeError(f"{marks} holds no row that is marked drop", fix="mark rows in the inspector (rd), or name a repair with --apply")
     if not chosen and not marked:
         raise RecipeError("no repair was named", fix=f"name some with --apply, or rows to leave out with --drop; {listed}")
     plan = plan_of(chosen, codes=tuple(CODES))
@@ -126,7 +128,7 @@ def _summary(counts: Counts, lost: int, target: Target | None, reasons: Mapping[
     lines = [f"sftui: {kept:,} of {counts.rows:,} rows {where}, {counts.changed:,} of them changed, {counts.dropped:,} left out"]
     for name, count in counts.by_repair.most_common():
         told = f" ({reasons[name[5:]]})" if name.startswith("drop ") and name[5:] in reasons else ""
-        lines.append(f"  {name:<20} {count:>9,} rows{told}")
+        lines.append(f"  {name:<20} {count:>9,} {'row' if count == 1 else 'rows'}{told}")
     if lost:
-        lines.append(f"  {lost:,} unreadable rows could not be carried over; leave them out with --drop unreadable")
+        lines.append(f"  {lost:,} row{'s' if lost > 1 else ''} that JSON cannot carry could not be carried over; leave them out with --drop unreadable")
     return "\n".join(lines)
