@@ -74,6 +74,7 @@ REVEALED: Mapping[str, Mapping[str, str]] = {
     },
     "TRU001": {"EOS008": "the answer was cut off", "GEN002": "the answer was cut off, header and all"},
     "TRU002": {"EOS008": "the end of the row was cut off", "PAC004": "packs are longer, so that other documents follow the first"},
+    "TRU005": {"EOS008": "the end of the row was cut off"},
     "TRU007": {"EOS008": "the end of the row was cut off", "GEN002": "the answer was cut off, header and all"},
     "TRU009": {"TRU002": "the row is longer than the model takes: something is lost"},
 }
