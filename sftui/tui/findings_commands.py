@@ -72,6 +72,7 @@ class FindingsCommands:
         finding = self.screen.findings.finding
         if finding is None:
             self.screen.say("there is no finding here", Role.DIM)
+        self.screen.findings.choose()
         return finding
 
     # — to the tokens —

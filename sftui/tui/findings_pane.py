@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sftui.tui.line_view import LineView
@@ -12,15 +14,56 @@ if TYPE_CHECKING:
     from sftui.workspace.events import FindingsReady
 
 
+NONE = -1
+"""The number of no finding: the marked one is on its way, or there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a finding is, wherever it stands: the `nth` of `among` of its code in its message, at `tokens`."""
+
+    code: str
+    row: int | None
+    message: int | None
+    tokens: tuple[int, int] | None
+    nth: int
+    among: int
+
+    @classmethod
+    def of(cls, findings: Sequence[Finding], number: int) -> Identity:
+        """That of one of several findings."""
+        one = findings[number]
+        alike = _alike(findings, one.code, one.row, one.message)
+        return cls(one.code, one.row, one.message, one.tokens, alike.index(number), len(alike))
+
+    def find(self, findings: Sequence[Finding]) -> int:
+        """Where it stands among others, also where its tokens moved; NONE where it is gone."""
+        alike = _alike(findings, self.code, self.row, self.message)
+        if not alike or len(alike) == self.among:
+            return alike[self.nth] if alike else NONE
+        here = [number for number in alike if findings[number].tokens == self.tokens]
+        return here[0] if here else alike[min(self.nth, len(alike) - 1)]
+
+
+def _alike(findings: Sequence[Finding], code: str, row: int | None, message: int | None) -> list[int]:
+    return [number for number, one in enumerate(findings) if (one.code, one.row, one.message) == (code, row, message)]
+
+
 class FindingsPane(LineView):
-    """Blocks of lines, a block a finding; moves go from finding to finding."""
+    """Blocks of lines, a block a finding; moves go from finding to finding.
+
+    The mark follows its finding through every answer of the row. While that one is on its way nothing is marked, so
+    that no key means another; once it is gone its neighbour is marked, until it comes back or another is chosen.
+    """
 
     def __init__(self, ident: str) -> None:
         super().__init__(ident)
         self.answer: FindingsReady | None = None
         self.row = 0
         self.trainer = ""
-        self.marked = 0
+        self.marked = NONE
+        self._wanted: list[Identity] = []
+        self._at = 0
         self.active = False
         self.lines: tuple[Line, ...] = ()
         self._owner: tuple[int, ...] = ()
@@ -28,12 +71,34 @@ class FindingsPane(LineView):
     # — content —
 
     def show(self, row: int, answer: FindingsReady | None, trainer: str) -> None:
-        """The findings of a row, or that they are on their way; the mark stays where the row is the same."""
+        """The findings of a row, or that they are on their way; the mark stays with its finding where the row is the same."""
         if row != self.row:
-            self.marked = self.top = 0
+            self._wanted, self._at, self.top = [], 0, 0
         self.row, self.answer, self.trainer = row, answer, trainer
+        self.marked = self._found()
         self.resized()
         self.repaint()
+
+    def _found(self) -> int:
+        """The number of the finding that was marked last of those that are still there; the one in its place where none is."""
+        findings = self.findings
+        for one in self._wanted:
+            number = one.find(findings)
+            if number != NONE:
+                self._at = number
+                return number
+            if one.row is None and (self.answer is None or self.answer.setup is None):
+                return NONE
+        if not findings:
+            return NONE
+        self._at = min(self._at, len(findings) - 1)
+        self._wanted.append(Identity.of(findings, self._at))
+        return self._at
+
+    def choose(self) -> None:
+        """Something is done with the marked one: what was marked before it does not come back."""
+        if self.marked != NONE:
+            self._wanted, self._at = [Identity.of(self.findings, self.marked)], self.marked
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -45,16 +110,15 @@ class FindingsPane(LineView):
     def finding(self) -> Finding | None:
         """The marked one."""
         found = self.findings
-        return found[self.marked] if self.marked < len(found) else None
+        return found[self.marked] if self.marked != NONE else None
 
     def resized(self) -> None:
         if not self.display or not self.size.width:
             return
-        self.marked = max(0, min(self.marked, len(self.findings) - 1))
         made = self._made(max(self.size.width, 20))
         self.lines = tuple(cells for cells, _ in made)
         self._owner = tuple(owner for _, owner in made)
-        own = [i for i, owner in enumerate(self._owner) if owner == self.marked]
+        own = [i for i, owner in enumerate(self._owner) if owner == self.marked != NONE]
         if own and self.size.height:
             self.keep_in_view(own[-1])
             self.keep_in_view(own[0])
@@ -84,7 +148,9 @@ class FindingsPane(LineView):
     # — moving —
 
     def move(self, steps: int) -> None:
-        self.marked = max(0, min(self.marked + steps, len(self.findings) - 1))
+        if self.findings:
+            self.marked = max(0, min(self.marked + steps, len(self.findings) - 1))
+            self.choose()
         self.resized()
         self.repaint()
 

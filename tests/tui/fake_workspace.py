@@ -224,7 +224,7 @@ class FakeWorkspace:
         from sftui.audit import Audit
 
         facts = SimpleNamespace(name="builtin:gemma", eos_id=None, bos_id=None, special_tokens={})
-        audit = Audit(SimpleNamespace(trainer="hf-trainer", recipe=self.recipe, facts=facts))  # type: ignore[arg-type]
+        audit = Audit(SimpleNamespace(trainer="hf-trainer", recipe=self.recipe, facts=facts, detected=SimpleNamespace(fields={})))  # type: ignore[arg-type]
         for index in range(rows):
             audit.add(self.make(index))
         return audit.figures()
