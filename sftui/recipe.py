@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cache
 from typing import Any, get_type_hints
 
 from sftui.model import IGNORE_INDEX, RecipeChange
@@ -169,6 +170,7 @@ def sections(recipe: Recipe) -> Iterator[tuple[str, Any]]:
             yield f.name, value
 
 
+@cache
 def knobs() -> tuple[KnobInfo, ...]:
     """Every knob of a recipe in the order of the schema."""
     found: list[KnobInfo] = []
