@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from sftui.conversations import Detected
 from sftui.errors import RecipeError, SftuiError, TemplateError
@@ -25,6 +26,10 @@ from sftui.model import (
 from sftui.recipe import Recipe
 from sftui.trainers import Toolbox, trainer_named
 
+if TYPE_CHECKING:
+    from sftui.tokens import LoadedTokenizer
+    from sftui.trainers import Trainer
+
 __all__ = ["Toolbox", "detect", "inspect", "inspect_all", "inspect_early", "make_batch", "make_packs", "make_toolbox", "survey"]
 
 
@@ -34,12 +39,17 @@ def make_toolbox(recipe: Recipe, tokenizer: object) -> Toolbox:
     TokenizerError for a token that is not in the vocabulary, TemplateError for a template that
     is missing or does not parse. No template at all is no error here: rows will say so.
     """
-    from sftui.templates import builtin_template, compile_template, load_template_file
     from sftui.tokens import LoadedTokenizer
 
     assert isinstance(tokenizer, LoadedTokenizer)
     trainer = trainer_named(recipe.preset)
     tokenizer = trainer.tokenizer_of(tokenizer, recipe)
+    return replace(_templates(recipe, tokenizer, trainer), notes=trainer.notes(recipe))
+
+
+def _templates(recipe: Recipe, tokenizer: LoadedTokenizer, trainer: Trainer) -> Toolbox:
+    from sftui.templates import builtin_template, compile_template, load_template_file
+
     kind, _, name = recipe.render.template.partition(":")
     if kind == "file":
         return Toolbox(tokenizer, {"default": load_template_file(name)}, name)
@@ -107,7 +117,7 @@ def inspect(row: Row, detected: Detected, recipe: Recipe, tools: Toolbox, *, spa
         examples = trainer.examples(tokens, labels, shaped, recipe, tools)
     except SftuiError as error:
         return replace(result, stopped_at=stage, problem=as_problem(error))
-    notes = (*trainer.notes(recipe), *shaped.conversation.notes, *rendered.notes, *tokens.notes, *labels.notes)
+    notes = (*(trainer.notes(recipe) if tools.notes is None else tools.notes), *shaped.conversation.notes, *rendered.notes, *tokens.notes, *labels.notes)
     return replace(result, tokens=tokens, labels=labels, example=examples[0] if examples else None, more=examples[1:], notes=notes)
 
 

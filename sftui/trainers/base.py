@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from sftui.errors import RecipeError, TemplateError
@@ -26,7 +27,7 @@ from sftui.model import (
     Tokens,
 )
 from sftui.model import Part as PartOf
-from sftui.recipe import Recipe
+from sftui.recipe import KnobInfo, Recipe, changed, get, knobs
 
 if TYPE_CHECKING:
     from sftui.conversations import Detected
@@ -44,6 +45,8 @@ class Toolbox:
     template_name: str = ""
     survey: Any = None
     """What the trainer decided once for the whole dataset (see `Trainer.survey`)."""
+    notes: tuple[str, ...] | None = None
+    """What the trainer says of the recipe (see `Trainer.notes`); None: nobody asked it yet."""
 
     @property
     def special_tokens(self) -> Mapping[str, str]:
@@ -63,6 +66,8 @@ class Trainer:
     """A trainer that does what the recipe says and nothing else."""
 
     name = ""
+    title = ""
+    """The trainer as its makers write it."""
     versions: tuple[str, ...] = ()
 
     def preset(self, version: str | None = None) -> Recipe:
@@ -70,8 +75,29 @@ class Trainer:
         raise NotImplementedError
 
     def notes(self, recipe: Recipe) -> tuple[str, ...]:
-        """Sentences on the recipe as a whole, e.g. that a version is newer than the rules known."""
+        """Sentences on the recipe as a whole: what the trainer does that no knob says, and what it cannot be told."""
+        return (*self.remarks(recipe), *self.losses(recipe))
+
+    def remarks(self, recipe: Recipe) -> tuple[str, ...]:
+        """What the trainer does by itself, e.g. shuffles, and that a version is newer than the rules known."""
         return ()
+
+    def choices(self, recipe: Recipe, info: KnobInfo) -> tuple[Any, ...]:
+        """The values of a knob with choices that this trainer can be told, the rest of the recipe as it stands.
+
+        Empty for a knob without choices. It is worked out from `losses`, so that what may be chosen is what can be exported.
+        """
+        offered = (False, True) if info.type == "bool" else info.choices
+        usual = get(self.preset(recipe.preset.partition("@")[2] or None), info.path)
+        lost = set(self.losses(changed(recipe, info.path, usual)))
+        return tuple(one for one in offered if one == usual or set(self.losses(changed(recipe, info.path, one))) <= lost)
+
+    def require(self, recipe: Recipe, path: str) -> None:
+        """RecipeError with what there is, where the recipe's choice for a knob is none of this trainer's."""
+        value = get(recipe, path)
+        if value not in _own_choices(self, recipe.preset, path):
+            known = ", ".join(_own_choices(self, recipe.preset, path))
+            raise RecipeError(f"{self.title} has no {path} `{value}`", fix=f"it has {known}")
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
         """How rows are read; a trainer with rules of its own for columns overrides this."""
@@ -188,6 +214,13 @@ class Trainer:
         `facts` name the data path, tokenizer and format (`data`, `tokenizer`, `format`, `template_source`).
         """
         raise RecipeError(f"sftui cannot write a config for {self.name}", fix="export the recipe or preprocess.py")
+
+
+@cache
+def _own_choices(trainer: Trainer, preset: str, path: str) -> tuple[Any, ...]:
+    """`Trainer.choices` with everything else as the preset has it."""
+    info = next(one for one in knobs() if one.path == path)
+    return trainer.choices(trainer.preset(preset.partition("@")[2] or None), info)
 
 
 def prompt_of(conversation: Conversation, rule: str) -> tuple[int | None, str | None]:

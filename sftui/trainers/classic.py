@@ -8,28 +8,52 @@ same, then the last input and the first label go, for a loop that does not shift
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from sftui.errors import RecipeError
-from sftui.recipe import Loss, Recipe, Tokenize
+from sftui.recipe import Loss, Recipe, Tokenize, diff
 from sftui.trainers.base import Trainer
+
+LIMITED: Mapping[str, tuple[str, ...] | None] = {
+    "data.strict_turns": ("off", "error"),
+    "mask.rule": ("completion", "assistant", "turn_full", "generation_tag", "given", "all"),
+    "mask.instruction_marker": None, "mask.response_marker": None, "mask.options": None,
+    "length.over": ("cut_right", "cut_left", "drop", "error"),
+    "pack.strategy": ("none",), "pack.isolate": None, "pack.group": None,
+    "batch.attention": ("ones", "none"), "batch.flatten": None, "loss.weights": None,
+}
+"""Knobs of which these loops have nothing (None), or no more than these choices."""
 
 
 class HfTrainer(Trainer):
     """transformers' Trainer with labels made by hand."""
 
     name = "hf-trainer"
+    title = "hf-trainer"
 
     def preset(self, version: str | None = None) -> Recipe:
         if version is not None:
             raise RecipeError(f"{self.name} has no versions", fix=f"say `{self.name}` without @{version}")
         return Recipe(preset=self.name)
 
+    def losses(self, recipe: Recipe) -> tuple[str, ...]:
+        """The knobs that act under some trainer's preset only; the rest of what a loop does is yours to write."""
+        found = []
+        for change in diff(self.preset(), recipe):
+            known = LIMITED.get(change.path, (change.after,))
+            if known is None:
+                found.append(f"{change.path} = {change.after!r} is nothing that {self.title} does")
+            elif change.after not in known:
+                found.append(f"{change.path} = {change.after!r} is nothing that {self.title} does: it has {', '.join(known)}")
+        return tuple(found)
+
 
 class ManualShift(HfTrainer):
     """A hand-written loop that takes labels already shifted."""
 
     name = "manual-shift"
+    title = "manual-shift"
 
     def preset(self, version: str | None = None) -> Recipe:
         return replace(super().preset(version), tokenize=Tokenize(bos="strip_text"), loss=Loss(shift="preshifted"))

@@ -48,6 +48,7 @@ def keys_of(recipe: Recipe, preset: Recipe, template_file: str | None = None) ->
     options = recipe.mask.options
     top: Keys = {(PLAIN[path],): value for path, value in changes.items() if path in PLAIN}
     losses = [f"{path} = {value!r} has no key in Axolotl's config" for path, value in changes.items() if path not in HANDLED]
+    losses += [f"mask.options.{name} is no key that sftui knows of Axolotl" for name in sorted(set(options) - set(OPTIONS))]
     over = next((word for word, ours in OVER.items() if ours == recipe.length.over), None)
     if over is None:
         losses.append(f"length.over = {recipe.length.over!r} has no key in Axolotl's config")
@@ -83,6 +84,8 @@ def _packing(recipe: Recipe, changes: Mapping[str, Any], top: Keys) -> list[str]
         top[("pad_to_sequence_len",)] = False
     if batch.multiple not in (None, 64):
         top[("pad_to_multiple_of",)] = batch.multiple
+    if recipe.pack.isolate and (recipe.pack.strategy != "multipack" or batch.attention != "none"):
+        losses.append("pack.isolate = True is what pack.strategy multipack with batch.attention none does in Axolotl, and nothing else")
     stated = recipe.mask.options.get("attn_implementation")
     if stated:
         top[("attn_implementation",)] = stated

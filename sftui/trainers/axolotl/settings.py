@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sftui.errors import RecipeError
-from sftui.recipe import Recipe, diff
+from sftui.recipe import Recipe
 
 CHAT = "chat_template"
 TOKENIZED = "tokenized"
@@ -28,13 +28,6 @@ OPTIONS = (
     "multipack_real_batches", "curriculum_sampling", "shuffle_merged_datasets", "dataset_exact_deduplication",
     "attn_implementation",
 )
-EFFECTIVE = frozenset((
-    "preset", "data.format", "data.fields", "data.message_keys", "data.role_map", "data.given_labels", "tokenizer.name", "tokenizer.revision",
-    "tokenizer.eos_token", "tokenizer.pad_token", "tokenizer.bos_token", "render.template", "render.kwargs", "mask.rule", "mask.roles",
-    "mask.terminator", "mask.ignore_index", "mask.options", "length.max", "length.over", "length.min_tokens", "length.drop_unlabelled",
-    "pack.strategy", "pack.isolate", "pack.group", "batch.size", "batch.pad_side", "batch.pad_token", "batch.pad_to", "batch.multiple",
-    "batch.attention", "batch.flatten", "batch.labels_pad",
-))
 DEFAULT_MAPPING: Mapping[str, str] = {"role": "role", "content": "content"}
 
 
@@ -114,16 +107,11 @@ def _strings(value: Any, name: str) -> Mapping[str, str]:
     return {str(key): str(item) for key, item in value.items()}
 
 
-def ineffective(recipe: Recipe, preset: Recipe) -> tuple[str, ...]:
-    """Knobs set in the recipe that Axolotl has nothing for, in a sentence each."""
-    options = recipe.mask.options
-    found = [
-        f"{change.path} has no effect: Axolotl has no key for it" for change in diff(preset, recipe)
-        if change.path not in EFFECTIVE
-    ]
+def ineffective(recipe: Recipe) -> tuple[str, ...]:
+    """Keys of Axolotl's own that have no effect in it, in a sentence each."""
+    options, found = recipe.mask.options, []
     if options.get("field_tools") not in (None, "tools") or recipe.data.fields.get("tools", "tools") != "tools":
         found.append("field_tools has no effect: Axolotl never hands it to its prompter and reads the column `tools`")
     if options.get("field_thinking") not in (None, "reasoning_content"):
         found.append("field_thinking has no effect: Axolotl fills message_property_mappings first, which switches it off")
-    found.extend(f"mask.options.{name} is no key that sftui knows of Axolotl" for name in sorted(set(options) - set(OPTIONS)))
     return tuple(found)

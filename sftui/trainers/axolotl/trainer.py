@@ -61,6 +61,7 @@ class Axolotl(Trainer):
     """The content of assistant turns and the EOS behind it; instruction types in two parts."""
 
     name = "axolotl"
+    title = "Axolotl"
     versions = ("0.19", "0.18")
 
     def preset(self, version: str | None = None) -> Recipe:
@@ -78,7 +79,7 @@ class Axolotl(Trainer):
             batch=BatchOptions(size=1, multiple=64, attention="doc_ids"),
         )
 
-    def notes(self, recipe: Recipe) -> tuple[str, ...]:
+    def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         newer = versions.unknown_newer(versions.of_preset(recipe.preset, self.versions, self.name), self.versions, "Axolotl")
         found = [newer] if newer else []
         if recipe.pack.strategy == PACKS and not recipe.mask.options.get("curriculum_sampling"):
@@ -89,7 +90,7 @@ class Axolotl(Trainer):
             found.append("dataset_exact_deduplication leaves out rows that become equal; sftui shows them all")
         if recipe.pack.strategy == PACKS and recipe.batch.attention == "doc_ids":
             found.append(packing.NUMBERED)
-        return (*found, *ineffective(recipe, self.preset(recipe.preset.partition("@")[2] or None)))
+        return (*found, *ineffective(recipe))
 
     def tokenizer_of(self, tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
         from sftui.trainers.axolotl.vocabulary import prepared

@@ -16,7 +16,6 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from sftui import labels as label_rules
 from sftui.conversations import Detected
 from sftui.errors import ConversationError, RecipeError, TemplateError
 from sftui.model import (
@@ -56,6 +55,7 @@ class LlamaFactory(Trainer):
     """Its own templates, every slot tokenized alone, answers and their ends trained."""
 
     name = "llamafactory"
+    title = "LLaMA-Factory"
     versions = ("0.9",)
 
     def __init__(self, today: Callable[[], date] = date.today) -> None:
@@ -75,7 +75,7 @@ class LlamaFactory(Trainer):
             batch=BatchOptions(pad_side="right", multiple=8),
         )
 
-    def notes(self, recipe: Recipe) -> tuple[str, ...]:
+    def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         newer = versions.unknown_newer(versions.of_preset(recipe.preset, self.versions, self.name), self.versions, "LLaMA-Factory")
         found = [newer] if newer else []
         if _named(recipe) is None:
@@ -165,6 +165,8 @@ class LlamaFactory(Trainer):
         if pretrain.is_pretraining(recipe):
             packing = recipe.pack.strategy != "none"
             return tokens, pretrain.label(tokens, None if packing else recipe.length.max, pad_token_id(recipe, tools)[0])
+        self.require(recipe, "mask.rule")
+        self.require(recipe, "length.over")
         template = self._template(recipe, tools)
         history, prompt = recipe.mask.turns == "last", recipe.mask.rule == "all"
         if history and prompt:
@@ -176,29 +178,20 @@ class LlamaFactory(Trainer):
         count = len(tokens) - appended
         starts = _starts(numbers[:count], encode.turn_count(shaped.conversation.messages))
         pairs = [(starts[k + 1] - starts[k], starts[k + 2] - starts[k + 1]) for k in range(0, len(starts) - 2, 2)]
-        if recipe.length.over == "proportional":
-            cutoff = _cutoff(recipe)
-            kept = length.cut(pairs, cutoff, reserved=appended, last_first=history)
-            ranges = _ranges(starts, kept, count, appended)
-            dropped = None
-        else:
-            ranges, dropped = label_rules.keep(len(tokens), recipe.length)
-        labels, reasons = self._draw(tokens, rendered, shaped, recipe, template, numbers)
+        kept = length.cut(pairs, _cutoff(recipe), reserved=appended, last_first=history)
+        ranges = _ranges(starts, kept, count, appended)
+        labels, reasons = self._draw(tokens, shaped, recipe, template, numbers)
         if template.efficient_eos:
             served_first = (len(pairs) - 1 if history else 0) * 2
             for turn in range(0, 2 * len(pairs), 2):
                 if turn != served_first and starts[turn + 1] > starts[turn]:
                     labels[starts[turn]], reasons[starts[turn]] = tokens.input_ids[-1], Reason.EFFICIENT_EOS
-        return tokens, Labels(tuple(labels), tuple(reasons), ranges, dropped)
+        return tokens, Labels(tuple(labels), tuple(reasons), ranges)
 
     def _draw(
-        self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, template: SlotTemplate, numbers: Sequence[int]
+        self, tokens: Tokens, shaped: Shaped, recipe: Recipe, template: SlotTemplate, numbers: Sequence[int]
     ) -> tuple[list[int], list[Reason]]:
         mask = recipe.mask
-        if mask.rule not in ("parts", "all"):
-            subject = label_rules.Subject(tokens, rendered, shaped.conversation)
-            flags, reasons = label_rules.draw(subject, mask)
-            return [i if on else IGNORE_INDEX for i, on in zip(tokens.input_ids, flags)], reasons
         last = encode.turn_count(shaped.conversation.messages) - 1
         labels, reasons = [], []
         for i, (token, turn, part) in enumerate(zip(tokens.input_ids, numbers, tokens.parts)):

@@ -264,6 +264,10 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[tuple[str | int, ...],
             losses.append(f"mask.rule = {value!r} has no key in torchtune's config")
         elif path not in ("preset", "mask.rule", "mask.turns", "data.format", "data.fields", "pack.isolate", "tokenizer.name", "render.template", "batch.multiple", "batch.size"):
             losses.append(f"{path} = {value!r} has no key in torchtune's config")
+    if recipe.mask.turns == "last" and recipe.mask.rule in ("auto", "all"):
+        losses.append(f"mask.turns = 'last' does nothing under mask.rule {recipe.mask.rule}: set that to turn_full")
+    if recipe.pack.isolate and recipe.pack.strategy != "sequential":
+        losses.append("pack.isolate = True does nothing without pack.strategy sequential, which always does it")
     if recipe.mask.rule in ("all", "turn_full", "assistant") and recipe.data.format != "text":  # text has no such key: all is trained
         last = recipe.mask.turns == "last" and recipe.mask.rule != "all"
         if newest(preset):

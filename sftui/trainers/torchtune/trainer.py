@@ -64,6 +64,7 @@ class Torchtune(Trainer):
     """Chat, instruct, Alpaca and text datasets with the Qwen and Llama 3 tokenizers."""
 
     name = "torchtune"
+    title = "torchtune"
     versions = ("0.7", "0.6.1")
 
     def preset(self, version: str | None = None) -> Recipe:
@@ -81,7 +82,7 @@ class Torchtune(Trainer):
             loss=Loss(shift="preshifted" if versions.at_least(number, (0, 7)) else "internal"),
         )
 
-    def notes(self, recipe: Recipe) -> tuple[str, ...]:
+    def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         newer = versions.unknown_newer(versions.of_preset(recipe.preset, self.versions, self.name), self.versions, "torchtune")
         found = [newer] if newer else []
         if shifts(recipe):
@@ -207,6 +208,7 @@ class Torchtune(Trainer):
         )
 
     def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> tuple[Pack, ...]:
+        self.require(recipe, "pack.strategy")
         if recipe.length.max is None:
             raise RecipeError("torchtune cannot pack without max_seq_len", fix="set length.max")
         return pack_sequential(examples, recipe.length.max, split=bool(recipe.mask.options.get("split_across_pack")))

@@ -26,6 +26,8 @@ PLAIN = {
     "eos_token": "tokenizer.eos_token", "pad_token": "tokenizer.pad_token", "per_device_train_batch_size": "batch.size",
     "model_name_or_path": "tokenizer.name", "model_revision": "tokenizer.revision",
 }
+OPTIONS = ("completion_only_loss", "dataset_text_field")
+"""What mask.options may hold."""
 READ_TOGETHER = {
     "completion_only_loss", "assistant_only_loss", "truncation_mode", "packing", "packing_strategy", "dataset_text_field",
     "chat_template_path", "dataset_name", "dataset_config", "dataset_train_split", "dataset_kwargs", "datasets",
@@ -154,9 +156,10 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
         if own is not None:
             keys.update(own)
         elif path == "mask.options":
-            for name in ("completion_only_loss", "dataset_text_field"):
+            for name in OPTIONS:
                 if name in value:
                     keys[name] = value[name]
+            losses.extend(f"mask.options.{name} has no key in TRL's config" for name in value if name not in OPTIONS)
         elif path == "render.template":
             if value.startswith("file:"):
                 keys["chat_template_path"] = value[5:]

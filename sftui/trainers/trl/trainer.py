@@ -32,6 +32,7 @@ class Trl(Trainer):
     """Prompt and completion by common prefix, messages as a whole or by `{% generation %}` tags."""
 
     name = "trl"
+    title = "TRL"
     versions = ("1.16", "1.14", "1.8")
 
     def preset(self, version: str | None = None) -> Recipe:
@@ -51,7 +52,7 @@ class Trl(Trainer):
             batch=BatchOptions(pad_side="right"),
         )
 
-    def notes(self, recipe: Recipe) -> tuple[str, ...]:
+    def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         newer = versions.unknown_newer(versions.of_preset(recipe.preset, self.versions, self.name), self.versions, "TRL")
         return (newer,) if newer else ()
 
@@ -100,6 +101,8 @@ class Trl(Trainer):
     def label(
         self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
+        self.require(recipe, "mask.rule")
+        self.require(recipe, "length.over")
         conversation = shaped.conversation
         subject = label_rules.Subject(tokens, rendered, conversation)
         if conversation.kind is Kind.TOKENS and conversation.labels is not None:
@@ -151,6 +154,7 @@ class Trl(Trainer):
         return flat_batch(examples, rows, [range(n) for n in lengths], recipe, pad_token_id(recipe, tools)[0])
 
     def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> tuple[Pack, ...]:
+        self.require(recipe, "pack.strategy")
         size = recipe.length.max
         if size is None:
             raise RecipeError("TRL cannot pack without max_length", fix="set length.max")

@@ -46,6 +46,7 @@ class Unsloth(Trainer):
     """Text, messages, prompt and completion, ids; everything trained until responses only is asked for."""
 
     name = "unsloth"
+    title = "Unsloth"
     versions = ("2026.10", "2026.8")
 
     def preset(self, version: str | None = None) -> Recipe:
@@ -61,7 +62,7 @@ class Unsloth(Trainer):
             batch=BatchOptions(pad_side="right"),
         )
 
-    def notes(self, recipe: Recipe) -> tuple[str, ...]:
+    def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         newer = versions.unknown_newer(versions.of_preset(recipe.preset, self.versions, self.name), self.versions, "Unsloth")
         length = "length.max is the model's max_seq_length (2048 unless FastLanguageModel was given another)"
         pad = "unsloth gives a tokenizer without a pad token one of its own choice, which sftui does not know; labels do not depend on it"
@@ -160,6 +161,8 @@ class Unsloth(Trainer):
     def label(
         self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
+        self.require(recipe, "mask.rule")
+        self.require(recipe, "length.over")
         conversation = shaped.conversation
         kept = self._kept(tokens, conversation, recipe, tools)
         survey = self._survey(conversation, recipe, tools)
@@ -209,6 +212,7 @@ class Unsloth(Trainer):
 
     def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> tuple[Pack, ...]:
         """TRL's packing of the cut rows; train_on_responses_only then searches each pack from end to end."""
+        self.require(recipe, "pack.strategy")
         size = recipe.length.max
         if size is None:
             raise RecipeError("Unsloth cannot pack without a length", fix="set length.max")

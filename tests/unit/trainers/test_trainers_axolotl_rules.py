@@ -284,5 +284,5 @@ def test_packs_number_their_documents() -> None:
 def test_knobs_without_an_effect_are_named() -> None:
     recipe: Recipe = with_knobs(preset("axolotl@0.19"), {"mask.turns": "last", "mask.options": {"field_tools": "f", "odd": 1}})
     notes = " ".join(trainer_named("axolotl").notes(recipe))
-    assert "mask.turns has no effect" in notes and "field_tools has no effect" in notes and "mask.options.odd" in notes
+    assert "mask.turns = 'last' has no key" in notes and "field_tools has no effect" in notes and "mask.options.odd" in notes
     assert not [note for note in trainer_named("axolotl").notes(preset("axolotl@0.18")) if "no effect" in note]

@@ -132,6 +132,6 @@ def test_a_fresh_config_reads_back(knobs: dict[str, Any]) -> None:
 
 def test_what_torchtune_has_no_key_for_is_said() -> None:
     written = trainer_named("torchtune").write_config(changed(preset("torchtune@0.6.1"), "mask.turns", "last"), None, {})
-    assert not written.losses  # turns alone changes nothing under rule auto
+    assert written.losses == ("mask.turns = 'last' does nothing under mask.rule auto: set that to turn_full",)
     recipe = changed(changed(preset("torchtune@0.6.1"), "mask.turns", "last"), "mask.rule", "turn_full")
     assert "before 0.7" in trainer_named("torchtune").write_config(recipe, None, {}).losses[0]
