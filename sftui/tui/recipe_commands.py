@@ -49,6 +49,9 @@ class RecipeCommands:
         if not choices:
             self.screen.say(f"{info.path}: Enter types a value", Role.DIM)
             return
+        if choices == (value,):
+            self.screen.say(f"{info.path}: {self.screen.workspace.recipe.preset} has no other value", Role.DIM)
+            return
         at = choices.index(value) if value in choices else 0
         self.put(info.path, choices[(at + step) % len(choices)])
 
@@ -58,11 +61,15 @@ class RecipeCommands:
         value = self.screen.recipe.value(info)
         choices = self._choices()
         if choices:
-            self._pick(f"{info.path}: {info.doc}", [(value_text(c), "") for c in choices],
+            self._pick(f"{info.path}: {info.doc}{self._only(choices)}", [(value_text(c), "") for c in choices],
                        lambda number: self.put(info.path, choices[number]), choices.index(value) if value in choices else 0)
             return
         text = "" if value is None else value if isinstance(value, str) else value_text(value)
         self.screen.prompt.ask(f"{info.path}: {info.doc}", lambda typed: self._typed(info.path, typed), value=text)
+
+    def _only(self, choices: tuple[Any, ...]) -> str:
+        """Why there is one choice alone: the trainer has no other."""
+        return f" ({self.screen.workspace.recipe.preset} has no other)" if len(choices) == 1 else ""
 
     def _choices(self) -> tuple[Any, ...]:
         info = self.screen.recipe.knob
@@ -70,7 +77,10 @@ class RecipeCommands:
             from sftui.trainers import preset_names
 
             return tuple(preset_names())
-        return (False, True) if info.type == "bool" else info.choices
+        from sftui.trainers import trainer_named
+
+        recipe = self.screen.workspace.recipe
+        return trainer_named(recipe.preset).choices(recipe, info)
 
     def _typed(self, path: str, text: str) -> str | None:
         from sftui.recipe_io import parse_value

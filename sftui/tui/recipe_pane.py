@@ -87,7 +87,10 @@ class RecipePane(LineView):
         if self.value(info) != self.base_value(info):
             cells.add(f" · was {value_text(self.base_value(info))}", Role.CHANGED)
         if info.choices:
-            cells.add(" · " + " ".join(info.choices), Role.DIM)
+            from sftui.trainers import trainer_named
+
+            recipe = self.workspace.recipe
+            cells.add(" · " + " ".join(trainer_named(recipe.preset).choices(recipe, info)), Role.DIM)
         return cells.line()
 
 

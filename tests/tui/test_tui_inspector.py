@@ -7,6 +7,7 @@ from fake_workspace import FakeWorkspace
 from tui_driver import SIZES, check_golden, running
 
 from sftui.model import Problem
+from sftui.trainers import preset
 from sftui.tui.commands import COMMANDS
 from sftui.workspace import events as ev
 
@@ -195,9 +196,27 @@ async def test_choices_are_picked_from_a_dialog() -> None:
         while driven.main.recipe.knob.path != "length.over":
             await driven.press("j")
         text = await driven.press("enter")
-        assert "cut_left" in text and "proportional" in text
+        assert "cut_left" in text and "proportional" not in text
         await driven.press("j", "enter")
         assert driven.workspace.recipe.length.over == "cut_left"
+
+
+async def test_a_knob_is_offered_what_its_trainer_can_be_told() -> None:
+    async with running() as driven:
+        driven.workspace.set_recipe(preset("trl@1.16"))
+        await driven.press("c")
+        while driven.main.recipe.knob.path != "mask.rule":
+            await driven.press("j")
+        assert "auto all completion gene" in driven.text and "turn_content" not in driven.text
+        rules = []
+        for _ in range(4):
+            await driven.press("l")
+            rules.append(driven.workspace.recipe.mask.rule)
+        assert sorted(rules) == ["all", "auto", "completion", "generation_tag"]
+        while driven.main.recipe.knob.path != "mask.turns":
+            await driven.press("j")
+        await driven.press("l")
+        assert "mask.turns: trl@1.16 has no other value" in driven.said and driven.workspace.recipe.mask.turns == "all"
 
 
 async def test_another_preset_keeps_data_and_tokenizer() -> None:
