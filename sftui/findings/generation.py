@@ -202,10 +202,13 @@ def offsets(look: Look) -> Iterator[Finding]:
         return
     reach = max(ends)
     empty = sum(map(int.__eq__, starts, ends)) - starts.count(NOWHERE)
-    if reach < len(text) * 0.5 or empty > len(starts) * 0.5:
+    placed = [start for start in starts if start != NOWHERE]
+    back = sum(map(int.__gt__, placed, placed[1:]))
+    if reach < len(text) * 0.5 or empty > len(starts) * 0.5 or back > len(starts) * 0.05:
+        turns = f", and {back} go backwards" if back else ""
         yield look.finding(
             "GEN007",
-            f"the offsets reach character {max(reach, 0)} of {len(text)}, and {empty} of {len(starts)} are empty",
+            f"the offsets reach character {max(reach, 0)} of {len(text)}, {empty} of {len(starts)} are empty{turns}",
             tokens=(0, len(starts)),
         )
 
