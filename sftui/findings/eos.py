@@ -134,7 +134,7 @@ def foreign_stop(look: Look) -> Iterator[Finding]:
             continue
         for match in _FOREIGN.finditer(text):
             literal = match.group()
-            if look.context.tools.tokenizer.token_id(literal) is not None:
+            if look.context.tools.tokenizer.token_id(literal) is not None or _struck(text, match):
                 continue
             trained, place = _at(look, number, literal)
             ends = text.rstrip().endswith(literal)
@@ -148,6 +148,13 @@ def foreign_stop(look: Look) -> Iterator[Finding]:
                 severity=None if answer and ends and trained is not False else Severity.WARNING,
             )
             return
+
+
+def _struck(text: str, end: re.Match[str]) -> bool:
+    """Whether `</s>` closes HTML's strike-through: its `<s>` stands inside the same line, not where a text begins."""
+    line = text[: end.start()].rpartition("\n")[2]
+    opened = line.rfind("<s>")
+    return end.group() == "</s>" and opened >= 0 and "</s>" not in line[opened:] and bool(text[: end.start() - len(line) + opened].strip())
 
 
 def _at(look: Look, number: int | None, literal: str) -> tuple[bool | None, tuple[int, int] | None]:

@@ -10,12 +10,21 @@ from case_runner import Case, run, tokenizer_of
 from examples import CALLING, GOOD, IDS, STORED, chat, plain, rows
 
 from sftui.findings.tools import walk
+from sftui.model import Inspection
 
-PAD, EOS = tokenizer_of("chatml").facts.pad_id, tokenizer_of("chatml").facts.eos_id
+PAD, EOS = tokenizer_of("chatml").facts.pad_id or 0, tokenizer_of("chatml").facts.eos_id or 0
 OPEN = [one for one in IDS if one != EOS]
 NO_ARGUMENTS = plain("{% for c in m.tool_calls %}CALL {{ c.function.name }}{% endfor %}{{ m.content }}<|im_end|>", before="{% if tools %}{{ tools | tojson }}{% endif %}")
 KEYS_ONLY = plain("{% for c in m.tool_calls %}{{ c.function.name }}{{ c.function.arguments.keys() | list }}{% endfor %}{{ m.content }}<|im_end|>")
 IN_XML = plain("{% for c in m.tool_calls %}<{{ c.function.name }}>{% for k, v in c.function.arguments.items() %}<{{ k }}>{{ v }}</{{ k }}>{% endfor %}{% endfor %}{{ m.content }}<|im_end|>")
+
+
+def backwards(inspection: Inspection) -> Inspection:
+    """Each second pair of tokens in the wrong order."""
+    assert inspection.tokens is not None
+    starts = list(inspection.tokens.starts)
+    starts[1::2], starts[2::2] = starts[2::2] + starts[1::2][len(starts[2::2]):], starts[1::2][:len(starts[2::2])]
+    return replace(inspection, tokens=replace(inspection.tokens, starts=tuple(starts)))
 
 
 def call(arguments: Any, id: str | None = None) -> dict[str, Any]:  # noqa: A002 (the key's name)
@@ -68,6 +77,8 @@ RAISED: dict[str, tuple[str, Case]] = {
     "-100 where the loss ignores -1": ("LAB005", stored(IDS, [-100] * 10 + IDS[10:], mask__ignore_index=-1)),
     "the length that Unsloth takes by itself": ("TRU005", rows(chat("hi", "so it goes " * 1500), preset="unsloth@2026.10")),
     "a template that names a token the tokenizer lacks": ("TPL013", rows(GOOD, template=plain(before="{{ bos_token + 'x' }}"), facts={"bos_token": None})),
+    "offsets that go backwards": ("GEN007", rows(GOOD, edit=backwards)),
+    "a stop of another family behind a start of it": ("EOS012", said("<s>Hello.</s>")),
     "history that differs is another prompt, the same one is not": ("DUP001", rows(*[{"instruction": "Go on", "input": "", "output": "ok", "history": [["a", "b"]]}] * 2)),
 }
 
@@ -95,6 +106,7 @@ PASSED: dict[str, tuple[str, Case]] = {
     "an answer that is only a picture": ("CON003", said([{"type": "image"}])),
     "an answer of no parts that calls": ("CON003", said([], tool_calls=call({})["tool_calls"])),
     "labels masked as the loss ignores them": ("LAB005", stored(IDS, [-1] * 10 + IDS[10:], mask__ignore_index=-1)),
+    "HTML that strikes a word through": ("EOS012", said("It costs <s>12</s> 10 euros, was <s>15</s>")),
     "rows that do not fail for their own sake": ("ROW003", rows(GOOD, template=plain(before="{{ bos_token + 'x' }}"), facts={"bos_token": None})),
 }
 
