@@ -50,6 +50,7 @@ class Auditing:
             return
         from sftui.audit import Audit, Filter, run_audit
         from sftui.audit.tallies import ListedTallies
+        from sftui.findings import damaged_files
 
         assert session.source is not None
         gathered = self._gathered
@@ -73,6 +74,8 @@ class Auditing:
         for progress in run_audit(gathered, session.source.rows(self._next), inspect, context, head=head, total=session.count_now, budget=0.0):
             if progress.rows > taken:
                 taken, self._next = progress.rows, last + 1
+            if progress.done:
+                gathered.found.add(damaged_files(session.source.damage))
             seconds = (progress.rows - before) / progress.rate if progress.rate else 0.0
             if progress.done or seconds - told > REPORT_EVERY:
                 told = seconds
@@ -114,7 +117,7 @@ class Auditing:
 
 def _event(asked: AuditRequest, version: int, gathered: Audit, progress: AuditProgress) -> AuditReady:
     codes = tuple(
-        CodeCount(one.code, one.severity.value, one.count if one.rows else one.kept[0].finding.count, one.rows[0] if one.rows else _first(one.kept[0].finding.rows),
+        CodeCount(one.code, one.severity.value, one.count if one.rows or one.count > 1 else one.kept[0].finding.count, one.rows[0] if one.rows else _first(one.kept[0].finding.rows),
                   one.kept[0].finding.sentence)
         for one in gathered.found.ordered() if one.kept
     )

@@ -38,11 +38,22 @@ class ExportPrepared(NamedTuple):
 
 
 class CountChanged(NamedTuple):
-    """How many rows are known; `exact` once the index is complete, `fraction` of it is done."""
+    """How many rows are known; `exact` once the index is complete, `fraction` of it is done.
+
+    `damage` is a sentence on what cannot be read, and so is in no count.
+    """
 
     rows: int
     exact: bool
     fraction: float
+    damage: str = ""
+
+
+class SourceChanged(NamedTuple):
+    """The file is another one than was opened (None: it is the same again); `lost`: its rows cannot be read any more."""
+
+    problem: Problem | None
+    lost: bool = False
 
 
 class TokenizerChanged(NamedTuple):
@@ -110,7 +121,7 @@ class BatchReady(NamedTuple):
 
 
 class SearchFound(NamedTuple):
-    """A hit: the row and, where the query was for tokens, the token positions in it."""
+    """A hit: the row and, where the query was for tokens, the token positions in it; `unread` rows could not be read."""
 
     ticket: int
     row: int | None
@@ -118,6 +129,7 @@ class SearchFound(NamedTuple):
     searched: int = 0
     finished: bool = False
     problem: Problem | None = None
+    unread: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +281,7 @@ class WorkerFailed(NamedTuple):
 
 
 Event = (
-    SourceOpened | ExportPrepared | CountChanged | TokenizerChanged | RecipeChanged | RowReady | SummariesReady
+    SourceOpened | ExportPrepared | CountChanged | SourceChanged | TokenizerChanged | RecipeChanged | RowReady | SummariesReady
     | BatchReady | SearchFound | FindingsReady | ComparisonReady | CountReady | PacksReady | AuditReady
     | OrderReady | TagsReady | RepairsCounted | RepairsWritten | WorkerFailed
 )

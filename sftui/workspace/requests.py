@@ -15,7 +15,7 @@ from sftui.workspace.options import OpenOptions, SearchQuery
 
 
 class Open(NamedTuple):
-    """The first request. `row` None: inspect nothing until asked (after a restart)."""
+    """The first request. `row` None: inspect nothing until asked (after a restart). `opened` as in `SetRecipe`."""
 
     options: OpenOptions
     recipe: Recipe
@@ -23,14 +23,20 @@ class Open(NamedTuple):
     ticket: int
     row: int | None = 0
     repairs: tuple[str, ...] = ()
+    opened: int = 0
 
 
 class SetRecipe(NamedTuple):
-    """A new recipe, or other repairs over the rows; the last row, batch and summaries are then answered again by themselves."""
+    """A new recipe, or other repairs over the rows; the last row, batch and summaries are then answered again by themselves.
+
+    `opened`: how often the data was to be opened again; where that has grown, it is. (Of several requests only the
+    newest arrives.)
+    """
 
     recipe: Recipe
     version: int
     repairs: tuple[str, ...] = ()
+    opened: int = 0
 
 
 @dataclass(frozen=True, slots=True)

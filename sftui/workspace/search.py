@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from sftui.errors import SftuiError
-from sftui.model import RAW_LIMIT, Inspection, Problem
+from sftui.model import RAW_LIMIT, Inspection, Problem, Row
 from sftui.workspace.events import SearchFound
 from sftui.workspace.requests import SearchRequest
 from sftui.workspace.session import Session
@@ -31,9 +31,11 @@ def search(session: Session, asked: SearchRequest) -> Iterator[SearchFound | Non
     except (ValueError, re.error) as error:
         yield SearchFound(asked.ticket, None, finished=True, problem=Problem(f"`{asked.query.text}` cannot be searched for", str(error)))
         return
-    searched, told = 0, time.monotonic()
+    searched, unread, told = 0, 0, time.monotonic()
     for index in _indices(session, asked):
-        inspection = _candidate(session, index, asked)
+        row = session.row(index)
+        unread += row.problem is not None and not row.raw and not session.past_end(index)
+        inspection = _candidate(session, row, asked)
         if inspection is not None:
             found = match(inspection)
             if found is not None:
@@ -45,7 +47,7 @@ def search(session: Session, asked: SearchRequest) -> Iterator[SearchFound | Non
             yield SearchFound(asked.ticket, None, (), searched)
         else:
             yield None
-    yield SearchFound(asked.ticket, None, (), searched, True)
+    yield SearchFound(asked.ticket, None, (), searched, True, unread=unread)
 
 
 def matcher(session: Session, asked: SearchRequest) -> Matcher:
@@ -92,9 +94,8 @@ def _indices(session: Session, asked: SearchRequest) -> Iterator[int]:
         index += 1
 
 
-def _candidate(session: Session, index: int, asked: SearchRequest) -> Inspection | None:
+def _candidate(session: Session, row: Row, asked: SearchRequest) -> Inspection | None:
     """The row, inspected; a plain-text needle that the raw row cannot hold saves the work."""
-    row = session.row(index)
     query = asked.query
     if query.kind == "text" and query.text.isascii() and query.text.isalnum() and 0 < row.size <= RAW_LIMIT:
         # ASCII letters and digits are stored as they are; anything else may be escaped or come from the template.

@@ -26,24 +26,22 @@ from sftui.model import Inspection, Problem, Row, Stage
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.inbox import URGENCY, Inbox
+from sftui.workspace.indexing import Indexer, Look
 from sftui.workspace.loader import Loaded, Loader
 from sftui.workspace.memory import trim
 from sftui.workspace.search import search
 from sftui.workspace.second import Second
 from sftui.workspace.session import Session
 from sftui.workspace.summaries import TOO_HEAVY, summaries, summary
+from sftui.workspace.watching import unless_lost, write_whole
 
 if TYPE_CHECKING:
-    from sftui.sources import Source
     from sftui.workspace.auditing import Auditing
 
 SLICE = 0.01
 SWITCH = 0.001
 """Seconds a thread may keep the interpreter lock while another wants it: the indexer must not hold up a row."""
 BESIDE = (rq.FindingsRequest, rq.CompareRequest, rq.CountRequest, rq.PacksRequest, rq.AuditRequest, rq.RepairsRequest)
-INDEX_SLICE = 0.02
-REPORT_EVERY = 0.25
-LOOK_EVERY = 2.0
 
 
 class Worker:
@@ -55,8 +53,8 @@ class Worker:
         self._sending = threading.Lock()
         self._session: Session | None = None
         self._loader = Loader(inbox.post)
+        self._indexer = Indexer(inbox, self.send, self._loader.settled)
         self._version = 0
-        self._count: ev.CountChanged | None = None
         self._refused: Problem | None = None
         self._row: rq.RowRequest | None = None
         self._batch: rq.BatchRequest | None = None
@@ -98,6 +96,10 @@ class Worker:
             self._set_recipe(item)
         elif isinstance(item, Loaded):
             self._loaded(item)
+        elif isinstance(item, Look):
+            if self._indexer.look(item):  # what is on screen cannot be read any more, or can be again
+                self._answer_row()
+                self._start_list()
         elif isinstance(item, rq.RowRequest):
             self._row = item
             if item.held != self._version:
@@ -110,7 +112,8 @@ class Worker:
             self._start_list()
         elif isinstance(item, rq.SearchRequest) and self._ready():
             assert self._session is not None
-            self._jobs[rq.SearchRequest] = (item.ticket, search(self._session, item))
+            self._jobs[rq.SearchRequest] = (item.ticket, unless_lost(
+                self._session, search(self._session, item), lambda problem: ev.SearchFound(item.ticket, None, finished=True, problem=problem)))
         elif isinstance(item, BESIDE):
             self._beside[type(item)] = item
             self._start_beside(item)
@@ -123,14 +126,13 @@ class Worker:
             assert self._session is not None
             self._jobs[rq.OrderRequest] = (item.ticket, self._audits().order(self._session, item, self._version))
         elif isinstance(item, rq.WriteRequest) and self._ready():
-            from sftui.workspace.repairing import write_job
-
             assert self._session is not None
-            self._jobs[rq.WriteRequest] = (item.ticket, write_job(self._session, item))
+            self._jobs[rq.WriteRequest] = (item.ticket, write_whole(self._session, item))
 
     # --- opening ----------------------------------------------------------------------------
 
     def _open(self, request: rq.Open) -> None:
+        self._opening, self._refused = request, None
         session = Session(request.options, request.recipe)
         session.repairs = request.repairs
         self._version = request.version
@@ -153,11 +155,8 @@ class Worker:
         if request.row is not None:
             self._row = rq.RowRequest(request.ticket, request.row)
             self._answer_row()
-        if session.source is not None:
-            session.source.index_more(INDEX_SLICE)  # a small file is known at once
-        self._tell_count()
         opened.set()
-        threading.Thread(target=self._index, name="sftui-index", daemon=True).start()
+        self._indexer.begin(session)
 
     def _tell_source(self) -> None:
         session = self._session
@@ -171,41 +170,14 @@ class Worker:
         assert self._session is not None
         self.send(ev.ExportPrepared(pickle.dumps(self._session.prepared(), pickle.HIGHEST_PROTOCOL)))
 
-    def _tell_count(self) -> None:
-        assert self._session is not None and self._session.source is not None
-        count = self._session.source.count()
-        event = ev.CountChanged(count.rows, count.exact, count.fraction)
-        if event != self._count:
-            self._count = event
-            self.send(event)
-
-    def _index(self) -> None:
-        """Index the rest of the source in slices, giving way to what is asked meanwhile; then watch it grow."""
-        session = self._session
-        assert session is not None and session.source is not None
-        self._loader.settled.wait(5.0)
-        try:
-            self._index_rest(session.source)
-            while True:  # a file that is still being written shows its new rows
-                time.sleep(LOOK_EVERY)
-                if session.source.refresh():
-                    self._index_rest(session.source)
-        except Exception as error:
-            self.send(ev.WorkerFailed(Problem("the rest of the data cannot be indexed", str(error)), traceback.format_exc()))
-
-    def _index_rest(self, source: Source) -> None:
-        told = time.monotonic()
-        while not source.index_more(INDEX_SLICE):
-            if time.monotonic() - told > REPORT_EVERY:
-                told = time.monotonic()
-                self._tell_count()
-            time.sleep(0.005 if self._inbox.busy() else 0)
-        self._tell_count()
-
     # --- recipe and tokenizer ---------------------------------------------------------------
 
     def _set_recipe(self, request: rq.SetRecipe) -> None:
         self._version = request.version
+        if request.opened != self._opening.opened:
+            self._opening = self._opening._replace(opened=request.opened)
+            if self._reopen(request):
+                return
         session = self._session
         if session is None:
             self._answer_row()
@@ -218,6 +190,38 @@ class Worker:
         if request.recipe.data != data or request.repairs != repairs:
             self._tell_source()
         self._answer_again()
+
+    def _reopen(self, request: rq.SetRecipe) -> bool:
+        """Open the data again; where it cannot be, what was open stays open. False where the recipe is still to be put in force."""
+        old, again = self._session, self._opening._replace(recipe=request.recipe, version=request.version, repairs=request.repairs)
+        if old is None:
+            self._open(again._replace(ticket=self._row.ticket if self._row is not None else again.ticket))
+            return True
+        session = Session(old.options, old.recipe)
+        session.repairs = old.repairs
+        try:
+            session.open()
+        except SftuiError as error:
+            self._indexer.refused(Problem(f"the data cannot be opened again: {error}", fix="what was open before still is"))
+            return False
+        self._end_jobs()
+        session.set_tokenizer(old.tokenizer, old.tokenizer_problem)
+        self._session, self._second, self._auditing = session, Second(), None
+        self._tell_source()
+        self._indexer.begin(session)
+        old.close()
+        self._indexer.tell_change(ev.SourceChanged(None))
+        return False
+
+    def _end_jobs(self) -> None:
+        """Give up all that reads the data; a write takes its files away."""
+        write = self._jobs.get(rq.WriteRequest)
+        for _, job in self._jobs.values():
+            if isinstance(job, Generator):
+                job.close()
+        self._jobs.clear()
+        if write is not None:
+            self.send(ev.RepairsWritten(write[0], "", ""))
 
     def _loaded(self, loaded: Loaded) -> None:
         """A tokenizer has come, was proven or corrected, or could not be loaded."""
@@ -295,13 +299,20 @@ class Worker:
         from sftui.workspace.repairing import count_repairs
 
         auditing = self._audits()
+
+        def no_audit(problem: Problem) -> ev.AuditReady:
+            auditing.forget()
+            return ev.AuditReady(item.ticket, version, 0, problem=problem)
+
         jobs: dict[type, Callable[[], Iterator[Any]]] = {
             rq.FindingsRequest: lambda: findings(session, item, version),
             rq.CompareRequest: lambda: self._second.compare(session, item, version),
-            rq.CountRequest: lambda: self._second.count(session, item, version),
-            rq.PacksRequest: lambda: packs(session, item, version),
-            rq.AuditRequest: lambda: auditing.run(session, item, version),
-            rq.RepairsRequest: lambda: count_repairs(session, item, version),
+            rq.CountRequest: lambda: unless_lost(
+                session, self._second.count(session, item, version), lambda problem: ev.CountReady(item.ticket, version, problem=problem)),
+            rq.PacksRequest: lambda: unless_lost(
+                session, packs(session, item, version), lambda problem: ev.PacksReady(item.ticket, version, problem=problem)),
+            rq.AuditRequest: lambda: unless_lost(session, auditing.run(session, item, version), no_audit),
+            rq.RepairsRequest: lambda: unless_lost(session, count_repairs(session, item, version), lambda problem: None),
         }
         self._jobs[type(item)] = (item.ticket, jobs[type(item)]())
 

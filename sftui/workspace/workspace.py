@@ -67,6 +67,7 @@ class Workspace(Questions):
         self._events: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._backlog: list[ev.Event] = []
         self._writing: tuple[str, ...] = ()
+        self._opened = 0
         self._link: Link | None = None
         self._watch: threading.Timer | None = None
         self._answered = True
@@ -225,6 +226,13 @@ class Workspace(Questions):
         with self._lock:
             return self._history.redo() and self._announce()
 
+    def reopen(self) -> None:
+        """Read the data anew, under the same recipe and repairs; all that is asked is answered again."""
+        with self._lock:
+            self._opened += 1
+            self.written = None
+            self._announce()
+
     def changes(self) -> tuple[RecipeChange, ...]:
         """What differs from the recipe as opened."""
         return diff(self.base_recipe, self.recipe)
@@ -254,7 +262,7 @@ class Workspace(Questions):
     def _announce(self) -> bool:
         self.version += 1
         self._cache.clear()
-        self._send(rq.SetRecipe(self.recipe, self.version, self.repairs))
+        self._send(rq.SetRecipe(self.recipe, self.version, self.repairs, self._opened))
         self._events.put(ev.RecipeChanged(self.recipe, self.version, self.repairs))
         return True
 
@@ -269,7 +277,7 @@ class Workspace(Questions):
             return
         self._link = Link(self._events.put, self._ended, self._command)
         ticket = self._latest.get(ev.RowReady) or self._ticket(ev.RowReady)
-        self._link.send(rq.Open(self.options, self.recipe, self.version, ticket, row, self.repairs))
+        self._link.send(rq.Open(self.options, self.recipe, self.version, ticket, row, self.repairs, self._opened))
 
     def _ended(self, link: Link) -> None:
         self._events.put(link)
@@ -301,6 +309,8 @@ class Workspace(Questions):
             self.source = event
         elif isinstance(event, ev.CountChanged):
             self.count = event
+        elif isinstance(event, ev.SourceChanged) and event.lost:
+            self._cache.clear()
         elif isinstance(event, ev.TokenizerChanged):
             self.tokenizer = event
             self._cache.clear()

@@ -1,0 +1,73 @@
+"""Data that breaks off, or changes on disk while it is open: told as it is, and never taken for data in which nothing is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sftui.model import Problem
+from sftui.workspace.events import RepairsWritten, SourceChanged
+from sftui.workspace.requests import WriteRequest
+
+if TYPE_CHECKING:
+    from sftui.sources import Source
+    from sftui.workspace.session import Session
+
+AGAIN = "D reads it again"
+
+
+def change_told(source: Source) -> SourceChanged:
+    """What has become of the file since it was opened."""
+    change = source.change()
+    if change is None:
+        return SourceChanged(None)
+    stand = "the rows are shown as they were" if change.readable else "its rows cannot be read any more"
+    return SourceChanged(Problem(f"{source.title} changed on disk", change.why, f"{stand}, {AGAIN}"), not change.readable)
+
+
+def damage_told(source: Source) -> str:
+    """What of the data cannot be read, in one sentence; empty where it is whole as far as one knows."""
+    damage = source.damage
+    if not damage:
+        return ""
+    more = f" (and {len(damage) - 1:,} more files)" if len(damage) > 1 else ""
+    return damage[0].sentence() + more
+
+
+def lost(session: Session) -> Problem | None:
+    """Why no row can be read any more, or None."""
+    assert session.source is not None
+    told = change_told(session.source)
+    return told.problem if told.lost else None
+
+
+def unless_lost(session: Session, events: Iterator[Any], instead: Callable[[Problem], Any]) -> Iterator[Any]:
+    """The events of a job over many rows; `instead` of what it makes of rows that cannot be read any more, the reason."""
+    gone = lost(session)
+    if gone is None:
+        for event in events:
+            gone = lost(session) if event is not None else None
+            if gone is not None:
+                break
+            yield event
+    if gone is not None:
+        yield instead(gone)
+
+
+def write_whole(session: Session, asked: WriteRequest) -> Iterator[RepairsWritten | None]:
+    """The repaired data, where all of the data is there and still what was opened; half a dataset looks like a smaller one."""
+    from sftui.workspace.repairing import write_job
+
+    assert session.source is not None
+    for _ in session.source.look_through():
+        yield None
+    problem = change_told(session.source).problem
+    if problem is not None:
+        problem = replace(problem, what=f"nothing is written: {problem.what}", fix=AGAIN)
+    for one in session.source.damage:
+        problem = problem or Problem(f"nothing is written of a part: {one.title} cannot be read whole", one.why, one.fix)
+    if problem is not None:
+        yield RepairsWritten(asked.ticket, asked.target, asked.log, problem=problem)
+        return
+    yield from write_job(session, asked)

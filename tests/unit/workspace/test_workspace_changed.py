@@ -1,0 +1,121 @@
+"""The file changes on disk, or turns out to be cut off, while it is open: nothing false is said, and it can be read again."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+from sftui.workspace import SearchQuery
+from sftui.workspace import events as ev
+
+
+def proven_row(event: ev.RowReady) -> bool:
+    return event.inspection.tokens is not None and not event.inspection.provisional
+
+
+def lines(words: list[str]) -> str:
+    rows = [{"messages": [{"role": "user", "content": "Q?"}, {"role": "assistant", "content": word}]} for word in words]
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def replace_with(data: Path, text: str) -> None:
+    new = data.with_name("new")
+    new.write_text(text)
+    os.replace(new, data)
+
+
+def found(workspace, heard, text: str) -> ev.SearchFound:
+    ticket = workspace.request_search(SearchQuery("text", text), 0)
+    return heard.wait(ev.SearchFound, lambda e: e.ticket == ticket and (e.finished or e.problem is not None))
+
+
+def test_a_replaced_file_stays_what_was_opened(open_workspace, data: Path) -> None:
+    workspace, heard = open_workspace()
+    heard.wait(ev.RowReady, proven_row)
+    replace_with(data, lines(["anew"] * 3))
+    told = heard.wait(ev.SourceChanged)
+    assert not told.lost and told.problem.sentence() == (
+        "chat.jsonl changed on disk, because another file has taken its place; the rows are shown as they were, D reads it again")
+    assert found(workspace, heard, "Answer 7").row == 7
+    workspace.request_audit()
+    audit = heard.wait(ev.AuditReady, lambda e: e.done)
+    assert audit.rows == 40 and not [one for one in audit.codes if one.code == "ROW001"]
+
+
+def test_nothing_is_found_in_rows_that_cannot_be_read(open_workspace, data: Path) -> None:
+    workspace, heard = open_workspace()
+    heard.wait(ev.RowReady, proven_row)
+    text = data.read_text()
+    data.write_text(text.replace("Answer", "Reply!"))
+    os.utime(data, ns=(5, 5))
+    search = found(workspace, heard, "Answer 7")
+    assert search.row is None and search.problem is not None
+    assert search.problem.sentence() == "chat.jsonl changed on disk, because it has been rewritten; its rows cannot be read any more, D reads it again"
+    workspace.request_audit()
+    audit = heard.wait(ev.AuditReady, lambda e: e.problem is not None)
+    assert "changed on disk" in audit.problem.what and audit.codes == ()
+    while not any(isinstance(event, ev.SourceChanged) and event.lost for event in heard.seen):
+        heard.wait(ev.SourceChanged)
+    row = heard.seen[-1] if isinstance(heard.seen[-1], ev.RowReady) else heard.wait(ev.RowReady)
+    assert "changed under us" in row.inspection.row.problem
+    assert workspace.cached(0) is None or workspace.cached(0).problem is not None
+
+
+def test_reopening_keeps_recipe_repairs_and_place(open_workspace, data: Path) -> None:
+    workspace, heard = open_workspace(row=2)
+    heard.wait(ev.RowReady, proven_row)
+    workspace.change("length.max", 64)
+    workspace.set_repairs(("trim",))
+    replace_with(data, lines(["  one", "  two", "  three", "  four"]))
+    version = workspace.version
+    workspace.reopen()
+    assert workspace.version == version + 1
+    row = heard.wait(ev.RowReady, lambda e: e.version == workspace.version and proven_row(e)).inspection.row
+    assert row.index == 2 and row.data["messages"][1]["content"] == "three" and row.repairs
+    assert workspace.count is not None and (workspace.count.rows, workspace.count.exact) == (4, True)
+    assert workspace.recipe.length.max == 64 and workspace.repairs == ("trim",) and workspace.undo()
+    assert found(workspace, heard, "three").row == 2
+    assert found(workspace, heard, "Answer 7").row is None
+    with data.open("a") as file:  # the new file is watched, too
+        file.write(lines(["five"]))
+    assert heard.wait(ev.CountChanged, lambda e: e.rows == 5).exact
+
+
+def test_what_cannot_be_opened_again_stays_open(open_workspace, data: Path) -> None:
+    workspace, heard = open_workspace()
+    heard.wait(ev.RowReady, proven_row)
+    data.unlink()
+    workspace.reopen()
+    told = heard.wait(ev.SourceChanged, lambda e: "opened again" in e.problem.what)
+    assert "does not exist" in told.problem.what and told.problem.fix == "what was open before still is"
+    assert heard.wait(ev.RowReady, lambda e: e.version == workspace.version).inspection.row.data is not None
+
+
+def test_nothing_is_written_of_a_file_that_changed(open_workspace, data: Path, tmp_path: Path) -> None:
+    workspace, heard = open_workspace()
+    heard.wait(ev.RowReady, proven_row)
+    workspace.set_repairs(("trim",))
+    replace_with(data, lines(["anew"] * 40))
+    workspace.request_write(str(tmp_path / "out.jsonl"), str(tmp_path / "out.log"))
+    written = heard.wait(ev.RepairsWritten)
+    assert written.problem is not None and "nothing is written: chat.jsonl changed on disk" in written.problem.what
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_a_cut_file_says_so_and_has_a_count(open_workspace, data: Path, tmp_path: Path) -> None:
+    whole = "".join(lines([os.urandom(200).hex()]) for _ in range(40)).encode()
+    data.write_bytes(gzip.compress(whole)[:-4000])
+    workspace, heard = open_workspace()
+    count = heard.wait(ev.CountChanged, lambda e: e.exact)
+    assert 10 < count.rows < 40 and count.damage.startswith("chat.jsonl cannot be read whole, because its compressed data is damaged")
+    heard.wait(ev.RowReady, proven_row)
+    assert found(workspace, heard, "nowhere").finished
+    workspace.request_audit()
+    codes = heard.wait(ev.AuditReady, lambda e: e.done).codes
+    assert [one.code for one in codes if one.severity == "error"] == ["ROW006"]
+    workspace.set_repairs(("trim",))
+    workspace.request_write(str(tmp_path / "out.jsonl"), str(tmp_path / "out.log"))
+    written = heard.wait(ev.RepairsWritten)
+    assert "nothing is written of a part: chat.jsonl cannot be read whole" in written.problem.what and not (tmp_path / "out.jsonl").exists()
