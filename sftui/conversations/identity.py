@@ -37,7 +37,9 @@ def identity(data: Mapping[str, Any], columns: Collection[str]) -> bytes:
 
 def seen_text(text: str) -> str:
     """A text without the white space that nobody sees: at line ends, and as empty lines around it."""
-    return "\n".join(line.rstrip() for line in text.replace("\r\n", "\n").split("\n")).strip("\n")
+    if "\n" not in text:
+        return text.rstrip()
+    return "\n".join([line.rstrip() for line in text.replace("\r\n", "\n").split("\n")]).strip("\n")
 
 
 def _read(column: str) -> bool:

@@ -70,12 +70,8 @@ def typed(look: Look) -> Iterator[Finding]:
             break
     if True not in look.tokens.special:
         return
-    where = [
-        i
-        for i, special in enumerate(look.tokens.special)
-        if special and look.tokens.input_ids[i] not in media and not any(word in look.tokens.pieces[i].lower() for word in _WANTED)
-    ]
-    found = list(_in_data(look, where))
+    where = [i for i, special in enumerate(look.tokens.special) if special and look.tokens.input_ids[i] not in media]
+    found = [one for one in _in_data(look, where) if not any(word in look.tokens.pieces[one[0]].lower() for word in _WANTED)]
     if not found:
         return
     i, place, message = found[0]
@@ -98,7 +94,7 @@ def _in_data(look: Look, where: list[int]) -> Iterator[tuple[int, str, int | Non
         if parts[i] is Part.CONTENT and owners[i] >= 0:
             if any(pieces[i] in text for text in said(look.messages[owners[i]])):
                 yield i, f"message {owners[i]}", owners[i]
-        elif any(pieces[i] in text and _around(look, i, text) for text in tools):
+        elif tools and any(pieces[i] in text and _around(look, i, text) for text in tools):
             yield i, "the tools", None
 
 
