@@ -50,12 +50,14 @@ class Status:
     order: str = ""
     repaired: str = ""
     mark: str = ""
+    data: str = ""
 
 
 def status_cells(status: Status, width: int) -> Line:
     """The status line in `width` cells: what is left out first is the source, then the preset's name.
 
-    The star that says that what is shown is in no file yet always stays, and the letter of a review mark.
+    The star that says that what is shown is in no file yet always stays, the letter of a review mark, and the sign of
+    data that is damaged or changed on disk.
     """
     count = f"{status.rows:,}" if status.exact else f"≥{status.rows:,}"
     if not status.exact and 0 < status.indexing < 1:
@@ -69,22 +71,22 @@ def status_cells(status: Status, width: int) -> Line:
     def length(*parts: str) -> int:
         return sum(cell_width(part) + 3 for part in parts if part) - 3 + cell_width(pending) + 2
 
-    repaired, mark = status.repaired, status.mark
-    rest = length(place, mark, repaired, rule, trained, state)
+    repaired, mark, data = status.repaired, status.mark, status.data
+    rest = length(place, data, mark, repaired, rule, trained, state)
     if rest + 6 > width and " " in rule:
         rule = rule.split(" ", 1)[1]
-        rest = length(place, mark, repaired, rule, trained, state)
+        rest = length(place, data, mark, repaired, rule, trained, state)
     if rest > width:
         place = place.removeprefix("row ").replace(" of ", "/")
         trained = trained.replace(" trained", "")
-        rest = length(place, mark, repaired, rule, trained, state)
+        rest = length(place, data, mark, repaired, rule, trained, state)
     if rest > width:
-        repaired, mark = repaired[:1], mark[:1]
-        rest = length(place, mark, repaired, rule, trained, state)
+        repaired, mark, data = repaired[:1], mark[:1], data[:1]
+        rest = length(place, data, mark, repaired, rule, trained, state)
     room = width - rest - 3
     source = clip(visible(status.source), room) if room >= 4 else ""
     cells = LineBuilder().add(" ")
-    parts = [(source, Role.DIM), (place, Role.TITLE), (mark, Role.KEY), (repaired, Role.CHANGED), (rule, Role.PLAIN),
+    parts = [(source, Role.DIM), (place, Role.TITLE), (data, Role.ERROR), (mark, Role.KEY), (repaired, Role.CHANGED), (rule, Role.PLAIN),
              (trained, Role.ERROR if status.stopped else Role.TRAINED), (state, state_role)]
     first = True
     for text, role in parts:

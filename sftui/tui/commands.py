@@ -48,7 +48,7 @@ class Command:
 _KEY_NAMES = {
     "left": "←", "right": "→", "up": "↑", "down": "↓", "pageup": "PgUp", "pagedown": "PgDn",
     "home": "Home", "end": "End", "enter": "Enter", "escape": "Esc", "tab": "Tab", "space": "Space",
-    "shift+tab": "⇧Tab", "f1": "F1", "backspace": "⌫",
+    "shift+tab": "⇧Tab", "f1": "F1", "f5": "F5", "backspace": "⌫",
 }
 
 
@@ -104,11 +104,13 @@ COMMANDS: tuple[Command, ...] = (
     *_moves(DIALOG, "line"),
     Command("dialog.accept", ("enter",), "take it", "Takes what is marked.", "Move", DIALOG),
     Command("dialog.yes", ("y",), "yes", "Does what the dialog offers.", "Move", DIALOG),
+    Command("dialog.export", ("x",), "export instead", "Goes to the export, where the dialog offers that.", "Move", DIALOG),
     Command("dialog.close", ("escape", "q"), "close the dialog", "Closes the dialog and changes nothing.", "Move", DIALOG),
     Command("row.next", ("]",), "next row", "Shows the next row.", "Rows", counted=True),
     Command("row.previous", ("[",), "previous row", "Shows the previous row.", "Rows", counted=True),
     Command("row.last", ("G",), "last row", "Shows the last row, or with a count that row (12G).", "Rows", counted=True),
     Command("row.goto", ("g",), "go to row", "Asks for a row number; 12g and :12 go at once, gg is the first row.", "Rows", counted=True),
+    Command("reopen", ("D", "f5"), "read the data again", "Opens the data as it is on disk now; recipe, repairs, marks and place stay.", "Rows"),
     Command("pane.next", ("tab",), "next pane", "Moves the keys to the next pane.", "Move"),
     Command("pane.previous", ("shift+tab",), "previous pane", "Moves the keys to the previous pane.", "Move"),
     Command("close", ("escape",), "close or cancel", "Cancels what is typed or searched, then closes the side pane.", "Move"),
@@ -173,8 +175,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("theme", ("t",), "theme", "Neutral dark, neutral light, ansi (your palette), mono.", "Help"),
     Command("mouse", ("m",), "mouse", "Gives the mouse to sftui or back to the terminal.", "Help"),
     Command("suspend", ("ctrl+z",), "suspend", "Goes back to the shell; fg returns.", "Help"),
-    Command("quit", ("q",), "quit", "Quits at once.", "Help"),
-    Command("interrupt", ("ctrl+c",), "interrupt", "Cancels a running search or audit, else quits.", "Help"),
+    Command("quit", ("q",), "quit", "Quits; asks once where changes are in no file yet.", "Help"),
+    Command("interrupt", ("ctrl+c",), "interrupt", "Cancels a running search or audit, else quits at once.", "Help"),
 )
 
 BY_ID = {command.id: command for command in COMMANDS}

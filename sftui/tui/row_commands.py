@@ -28,6 +28,8 @@ class RowCommands:
         self.backwards = False
         self._provisional: Inspection | None = None
         self._notes: tuple[str, ...] = ()
+        self._damage = ""
+        self._changed = False
 
     def handlers(self) -> dict[str, Callable[[int | None], None]]:
         return {
@@ -35,6 +37,7 @@ class RowCommands:
             "row.previous": lambda n: self.step(-(n or 1)),
             "row.last": lambda n: self.go(self.last if n is None else n),
             "row.goto": lambda n: self.ask() if n is None else self.go(n),
+            "reopen": lambda n: self.reopen(),
             "row_list.down": lambda n: self.step(n or 1),
             "row_list.up": lambda n: self.step(-(n or 1)),
             "row_list.page_down": lambda n: self.step((n or 1) * self.screen.rows.page),
@@ -57,6 +60,8 @@ class RowCommands:
         screen = self.screen
         if row > self.last:
             known = "the last row" if screen.status.exact else "the last row known so far: the file is still being indexed"
+            if screen.status.exact and self._damage:
+                known = f"the last row that can be read: {self._damage}"
             if row != screen.status.row + 1 or screen.status.row == self.last:
                 screen.say(f"row {self.last:,} is {known}", Role.DIM)
             row = self.last
@@ -100,6 +105,14 @@ class RowCommands:
         elif isinstance(event, ev.CountChanged):
             screen.set_status(rows=event.rows, exact=event.exact, indexing=event.fraction)
             screen.rows.set_count(event.rows)
+            if event.exact and screen.status.row > self.last:
+                self.go(self.last)
+            if event.damage != self._damage:
+                self._damage = event.damage
+                self._data(event.damage, Role.ERROR)
+        elif isinstance(event, ev.SourceChanged):
+            self._changed = event.problem is not None
+            self._data(event.problem.sentence() if event.problem is not None else "", Role.ERROR if event.lost else Role.WARNING)
         elif isinstance(event, ev.SummariesReady):
             screen.rows.put(event.rows)
         elif isinstance(event, ev.SourceOpened):
@@ -107,14 +120,27 @@ class RowCommands:
         elif isinstance(event, ev.TokenizerChanged):
             self._tokenizer(event)
 
+    def _data(self, told: str, role: Role) -> None:
+        """What is wrong with the file itself, in the status line for as long as it is."""
+        self.screen.set_status(data="✗ changed on disk" if self._changed else "✗ damaged" if self._damage else "")
+        if told:
+            self.screen.say(told, role)
+
+    def reopen(self) -> None:
+        """The data as it is on disk now; an order of rows was made of the data before."""
+        self.screen.rows.set_order(None)
+        self.screen.set_status(order="")
+        self.screen.workspace.reopen()
+        self.screen.say("the data is read again", Role.DIM)
+
     def _source(self, event: ev.SourceOpened) -> None:
         screen = self.screen
         screen.set_status(source=event.title)
         if event.refused is not None:
             screen.tokens.fail(event.refused)
             screen.say(event.refused.sentence(), Role.ERROR)
-        elif event.notes and event.notes != self._notes:
-            screen.say(event.notes[0], Role.WARNING)
+        elif new := [note for note in event.notes if note not in self._notes]:
+            screen.say(new[0], Role.WARNING)
         self._notes = event.notes
 
     def _tokenizer(self, event: ev.TokenizerChanged) -> None:

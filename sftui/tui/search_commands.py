@@ -112,9 +112,9 @@ class SearchCommands:
         elif not event.finished:
             screen.say(f"searching … {event.searched:,} rows, Esc cancels", Role.DIM)
         else:
-            self._at_the_end()
+            self._at_the_end(event.unread)
 
-    def _at_the_end(self) -> None:
+    def _at_the_end(self, unread: int) -> None:
         screen = self.screen
         self.ticket = None
         far = self._start > 0 if self._forward else self._start < screen.status.rows - 1
@@ -123,4 +123,5 @@ class SearchCommands:
         else:
             assert self.query is not None
             what = "an error or a warning" if self.query == SearchQuery(FINDING, "any") else f"{self.query.kind} {self.query.text}"
-            screen.say(f"no {'other ' if self.query.kind == FINDING else ''}row has {what}", Role.WARNING)
+            rest = f" in what can be read; {unread:,} {'rows' if unread > 1 else 'row'} could not be" if unread else ""
+            screen.say(f"no {'other ' if self.query.kind == FINDING else ''}row has {what}{rest}", Role.WARNING)

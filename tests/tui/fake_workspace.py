@@ -120,6 +120,7 @@ class FakeWorkspace:
     """The workspace's signatures; `hold` keeps answers until `release`, for tests of staleness."""
 
     def __init__(self, rows: int = 41, recipe: Recipe | None = None, data: list[tuple[str, str]] = DATA) -> None:
+        self.reopened = 0
         self.options = OpenOptions(("train.jsonl",), recipe=recipe or Recipe())
         self.recipe = self.base_recipe = self.options.full_recipe()
         self.repairs: tuple[str, ...] = ()
@@ -422,6 +423,9 @@ class FakeWorkspace:
             return False
         self.past.append(self.chosen)
         return self.put(self.future.pop())
+
+    def reopen(self) -> None:
+        self.reopened += 1
 
     def changes(self) -> tuple[Any, ...]:
         return diff(self.base_recipe, self.recipe)
