@@ -49,17 +49,28 @@ def preference_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str])
     return None
 
 
+_HOLDERS = frozenset({
+    "instances", "examples", "tasks", "samples", "data", "rows", "train", "training", "validation", "valid", "dev", "val", "test", "eval",
+})
+"""Keys of one JSON object around all rows, or around those of a split."""
+
+
 def unreadable_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Problem:
     """Why nothing here looks like an SFT row; always gives a sentence."""
     if not samples:
         return Problem("no row could be read", "the first rows hold no mapping of columns", "check that this is the right file")
-    for name in columns:
-        value = _first(samples, name)
-        if name.lower() in {"instances", "examples", "tasks", "samples", "data", "rows"} and _nested(value):
-            return Problem(
-                "this is no set of one example a row", f"its examples are nested in `{name}`",
-                f"write each entry of `{name}` as a row of its own, or for one JSON object say --rows-in {name}",
-            )
+    nested = [name for name in columns if name.lower() in _HOLDERS and _nested(_first(samples, name))]
+    if nested:
+        return Problem(
+            "this is no set of one example a row", f"its examples are nested in {' and '.join(f'`{name}`' for name in nested)}",
+            f"write each entry as a row of its own, or for one JSON object say {' or '.join(f'--rows-in {name}' for name in nested)}",
+        )
+    if len(columns) == 1 and (sign := next((sign for sign in ";\t|" if sign in columns[0]), "")):
+        told = "tabs" if sign == "\t" else f"`{sign}`"
+        return Problem(
+            f"the data has only one column, `{columns[0]}`", f"its fields seem to be parted by {told} and not by commas",
+            f"write them with commas, which datasets.load_dataset reads too (it takes this file only with sep={sign!r})",
+        )
     text = [name for name in columns if isinstance(_first(samples, name), str)]
     media = find_column(columns, MEDIA_COLUMNS)
     if media and not [name for name in text if name != media]:

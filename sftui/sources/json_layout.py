@@ -7,7 +7,7 @@ import re
 
 from sftui.errors import SourceError
 from sftui.sources.byte_file import ByteFile
-from sftui.sources.json_array import JsonArraySource, Layout
+from sftui.sources.json_array import BLOCK, ElementScanner, JsonArraySource, Layout
 from sftui.sources.jsonl import JsonlSource
 from sftui.sources.records import JSON_SPACE
 from sftui.sources.source import NoRows, Source
@@ -17,6 +17,8 @@ KNOWN = "JSON Lines, a JSON list or Parquet"
 _SCALAR = rb'(?:"(?:[^"\\]|\\.)*"|[-+.\w]+)'
 LISTS = re.compile(rb'\{\s*(?:"[^"\\]*"\s*:\s*' + _SCALAR + rb'\s*,\s*)*"([^"\\]*)"\s*:\s*\[\s*(?=\{)')
 """An object whose first value that is no scalar is a list of objects."""
+OPENS_LIST = re.compile(rb"\s*:\s*\[\s*(?=\{)")
+BEFORE_LIST = 1 << 12
 
 
 def open_json(file: ByteFile, head: bytes, *, row_limit: int, field: str | None, sure: bool) -> Source:
@@ -58,12 +60,43 @@ def _open_array(file: ByteFile, body: bytes, start: int, *, row_limit: int, note
 
 def _open_field(file: ByteFile, body: bytes, start: int, *, row_limit: int, field: str) -> Source:
     match = LISTS.match(body)
-    if match is None or match[1].decode("utf-8", errors="replace") != field:
+    begin: int | None = None
+    if match is not None and match[1].decode("utf-8", errors="replace") == field:
+        begin = start + match.end()
+    elif body.startswith(b"{"):
+        begin = _find_list(file, start, field)
+    if begin is None:
         known = f"its first list of objects is {match[1].decode('utf-8', errors='replace')}" if match else ""
         raise SourceError(f"has no list of objects in the field {field}", where=file.label, why=known)
     notes = (f"rows are the list in the field {field} of {file.label}",)
-    begin = start + match.end()
     return JsonArraySource(file, row_limit=row_limit, begin=begin, layout=Layout.ARRAY, notes=notes, nested=True)
+
+
+def _find_list(file: ByteFile, start: int, field: str) -> int | None:
+    """Where the list of objects in a field of the object at `start` begins, however much stands before it."""
+    # inside of the object its keys and values are elements like any, a key being one before a colon
+    scanner = ElementScanner(start + 1, Layout.VALUES, nested=True)
+    longest = len(json.dumps(field)) * 2 + 2
+    while True:
+        block = file.pread(scanner.position, BLOCK)
+        if not block and file.complete:
+            return None
+        if not block:
+            file.fill()
+            continue
+        for begin, end in scanner.feed(block):
+            if end - begin > longest or not _is_text(file.pread(begin, end - begin), field):
+                continue
+            after = file.pread(end, BEFORE_LIST)
+            if match := OPENS_LIST.match(after):
+                return end + match.end()
+
+
+def _is_text(data: bytes, text: str) -> bool:
+    try:
+        return bool(json.loads(data) == text)
+    except ValueError:
+        return False
 
 
 def _inner_list(label: str, body: bytes) -> list[str]:
@@ -73,7 +106,7 @@ def _inner_list(label: str, body: bytes) -> list[str]:
     name = match[1].decode("utf-8", errors="replace")
     return [
         f"{label} is one object, so it is one row, as datasets reads it; if its rows are the list in {name}, "
-        f"read that field (datasets: field={name!r})"
+        f"read that field with --rows-in {name} (datasets: field={name!r})"
     ]
 
 

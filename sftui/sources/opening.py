@@ -100,7 +100,9 @@ def _find(path: str, spec: SourceSpec) -> Found:
 
 def _only_train(spec: SourceSpec, where: str) -> None:
     if spec.split not in {None, "train"}:
-        raise SourceError(f"has no split {spec.split}", where=where, why="files have no splits of their own")
+        alone = os.path.isfile(where) and format_of(where) == "json"
+        fix = f"--rows-in {spec.split} reads the list of that name, where the file is one JSON object" if alone else ""
+        raise SourceError(f"has no split {spec.split}", where=where, why="files have no splits of their own", fix=fix)
 
 
 def _open_folder(spec: SourceSpec, folder: Path) -> Source:

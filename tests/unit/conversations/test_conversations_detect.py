@@ -129,6 +129,8 @@ def test_messages_use_the_recipe_s_role_map_only() -> None:
     ({"image": "x.png", "label": 3}, "no text to train on"),
     ({"prompt": "p", "id": 1}, "a prompt but no answer"),
     ({"instruction": "i", "instances": [{"input": "", "output": "o"}]}, "nested in `instances`"),
+    ({"train": [{"messages": []}], "test": [{"messages": []}]}, "--rows-in train or --rows-in test"),
+    ({"prompt;completion": "a;b"}, "only one column, `prompt;completion`, because its fields seem to be parted by `;`"),
     ({"a": 1, "b": [1]}, "its columns are `a` (a number), `b` (a list)"),
     ({"question": "q", "answer": 42}, "`answer` is a number, not text; store the answers as text"),
 ])

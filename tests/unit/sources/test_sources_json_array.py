@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sftui.errors import SourceError
-from sftui.sources import Source, SourceSpec, open_source
+from sftui.sources import Source, SourceSpec, json_layout, open_source
 from sftui.sources.json_array import ElementScanner, Layout
 
 
@@ -134,13 +134,20 @@ def test_a_broken_first_line_does_not_make_it_one_object(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "data", [b'{"data": [{"a":1},{"a":2}]}', b'{"v": 1.5, "t": "x\\"",\n "data": [\n{"a":1},\n{"a":2}], "end": [1]}']
 )
-def test_rows_inside_one_object(tmp_path: Path, data: bytes) -> None:
+def test_rows_inside_one_object(tmp_path: Path, data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     source = open_bytes(tmp_path, data)
     assert len(read(source)) == 1
     assert "it is one row, as datasets reads it; if its rows are the list in data" in source.notes[-1]
     inner = open_bytes(tmp_path, data, field="data")
     assert read(inner) == [{"a": 1}, {"a": 2}]
     assert inner.notes == ("rows are the list in the field data of t.json",)
+    for block in (7, 1 << 18):
+        monkeypatch.setattr(json_layout, "BLOCK", block)
+        both = b'{"test": 1, "train": [{"a": "\\"test\\": [{"}, {"b": [1]}], "x": "test", "meta": {"test": [{}]}, "test" : [ {"a": 5}, {"a": 6}], "z": 1}'
+        assert read(open_bytes(tmp_path, both, field="test")) == [{"a": 5}, {"a": 6}]
+        assert len(read(open_bytes(tmp_path, both, field="train"))) == 2
+        with pytest.raises(SourceError, match="has no list of objects in the field meta"):
+            open_bytes(tmp_path, both, field="meta")
     with pytest.raises(SourceError, match="its first list of objects is data"):
         open_bytes(tmp_path, data, field="rows")
 

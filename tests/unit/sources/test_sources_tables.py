@@ -201,7 +201,7 @@ def test_another_separator_is_suspected(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a;b\n1;2\n")
     source = open_source(SourceSpec((str(tmp_path / "t.csv"),)))
     assert read(source) == [{"a;b": "1;2"}]
-    assert source.notes == ("t.csv has one column, named 'a;b'; its fields seem to be parted by ;",)
+    assert source.notes == ("t.csv has one column, named 'a;b'; its fields seem to be parted by ;, which datasets reads with sep=';'",)
 
 
 def test_a_damaged_parquet_file(tmp_path: Path) -> None:
