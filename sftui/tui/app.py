@@ -91,6 +91,10 @@ class SftuiApp(App[None], inherit_bindings=False):
         if not self.mouse_on:
             self._tell_mouse()
 
+    def farewell(self) -> str:
+        """What is lost without having been asked about."""
+        return self.main.own_commands.farewell()
+
     def toggle_mouse(self) -> bool:
         """Gives the mouse back to the terminal, or takes it."""
         self.mouse_on = not self.mouse_on
@@ -128,6 +132,10 @@ def run_app(workspace: Workspace, settings: Settings, *, theme: str | None = Non
         if not app.main.mark_commands.close():
             sys.stderr.write("sftui: the last review marks could not be saved\n")
     workspace.close()
+    with contextlib.suppress(OSError):  # the terminal may be gone
+        if told := app.farewell():
+            sys.stderr.write(f"sftui: {told}\n")
+            sys.stderr.flush()
     for text in app.main.copy_commands.to_print:
         sys.stdout.write(visible(text, newline="\n") + "\n")
     return app.return_code or 0

@@ -19,6 +19,9 @@ from sftui.tui.themes import Styles
 from sftui.views import Line, Over, Role
 from sftui.views.cells import LineBuilder, line
 
+EXPORT = 1
+"""The answer of a dialog that goes to the export instead."""
+
 
 class DialogLines(LineView):
     """The lines of a dialog; with `marked` one of them is picked from."""
@@ -58,7 +61,7 @@ class DialogLines(LineView):
 
 
 class Dialog(ModalScreen[int | None], inherit_bindings=False):
-    """A titled box. Dismisses with None, or with the number of the line picked (0 for yes)."""
+    """A titled box. Dismisses with None, or with the number of the line picked (0 for yes, EXPORT where that is offered)."""
 
     DEFAULT_CSS = """
     Dialog { align: center middle; background: transparent; }
@@ -70,11 +73,13 @@ class Dialog(ModalScreen[int | None], inherit_bindings=False):
 
     def __init__(
         self, title: str, make: Callable[[int], Sequence[Line]], keymap: Keymap, look: Styles, *,
-        picking: bool = False, offer: str = "", marked: int = 0,
+        picking: bool = False, offer: str = "", exports: bool = False, leave: str = "closes", marked: int = 0,
     ) -> None:
         super().__init__()
         self.heading = title
-        self.offer = offer
+        self.offer = offer + ("x exports · " if exports else "")
+        self.exports = exports
+        self.leave = leave
         self.reader = KeyReader(keymap)
         self.look = look
         self.lines = DialogLines(make, picking)
@@ -92,7 +97,7 @@ class Dialog(ModalScreen[int | None], inherit_bindings=False):
         for part in (self.bar, self.lines, self.foot):
             part.set_look(self.look)
         self.bar.show(line((f" {visible(self.heading)}", Role.TITLE)))
-        keys = "j k move · Enter takes it · Esc closes" if self.lines.picking else f"j k scroll · {self.offer}Esc closes"
+        keys = "j k move · Enter takes it · Esc closes" if self.lines.picking else f"j k scroll · {self.offer}Esc {self.leave}"
         self.foot.show(line((f" {keys}", Role.DIM)))
         self.fit(self.app.size)
 
@@ -126,6 +131,8 @@ class Dialog(ModalScreen[int | None], inherit_bindings=False):
             self.choose(self.lines.marked if last else None)
         elif name == "yes" and self.offer:
             self.dismiss(0)
+        elif name == "export" and self.exports:
+            self.dismiss(EXPORT)
         elif name == "close":
             self.dismiss(None)
 

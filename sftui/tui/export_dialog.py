@@ -100,6 +100,8 @@ class ExportDialog:
         except (SftuiError, OSError) as error:
             self.screen.say(str(error), Role.ERROR)
             return
+        if plan.converted is None:  # another trainer's files do not say all of it
+            self.screen.own_commands.kept = self.screen.workspace.recipe
         names = ", ".join(str(path) for path in written)
         self.screen.say(f"wrote {names}" if names else "nothing to write: the files are as they should be")
 

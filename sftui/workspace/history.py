@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sftui.recipe import Recipe
+from sftui.model import RecipeChange
+from sftui.recipe import Recipe, diff
 
 LIMIT = 500
 
@@ -48,3 +49,31 @@ class History:
         self.past.append(self.now)
         self.now = self.future.pop()
         return True
+
+
+@dataclass(frozen=True, slots=True)
+class Unexported:
+    """What quitting would lose; false where that is nothing."""
+
+    changes: tuple[RecipeChange, ...] = ()
+    repairs: tuple[str, ...] = ()
+    waivers: tuple[dict[str, Any], ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.changes or self.repairs or self.waivers)
+
+    def words(self, yet: str = " yet") -> str:
+        """`2 recipe changes, 1 repair are in no file yet`; empty where there is nothing."""
+        counted = ((len(self.changes), "recipe change"), (len(self.repairs), "repair"), (len(self.waivers), "waiver"))
+        told = [f"{count:,} {word}{'s' if count > 1 else ''}" for count, word in counted if count]
+        verb = "is" if sum(count for count, _ in counted) == 1 else "are"
+        return f"{', '.join(told)} {verb} in no file{yet}" if told else ""
+
+
+def unexported(now: Chosen, kept: Chosen) -> Unexported:
+    """What is in force and not in the recipe opened or exported last, nor in the data written last: those are `kept`."""
+    had = [dict(one) for one in kept.recipe.waivers]
+    return Unexported(
+        diff(kept.recipe, now.recipe), tuple(one for one in now.repairs if one not in kept.repairs),
+        tuple(dict(one) for one in now.recipe.waivers if dict(one) not in had),
+    )

@@ -91,6 +91,18 @@ def test_the_terminal_is_left_as_it_was_found(tmp_path: Path, way: str) -> None:
         assert terminal.restored() == []
 
 
+@pytest.mark.parametrize("way", ["ctrl+c", "SIGTERM", "SIGHUP", "SIGINT"])
+def test_what_was_exported_nowhere_is_told_afterwards(tmp_path: Path, way: str) -> None:
+    with opened(tmp_path) as terminal:
+        terminal.send("c")
+        terminal.until("preset")
+        terminal.send("jjjjjjll")
+        terminal.settle()
+        LEAVES[way](terminal)
+        assert terminal.wait() == CODES[way] and terminal.restored() == []
+        assert b"is in no file: " in terminal.raw.rpartition(b"\x1b[?1049l")[2]
+
+
 def test_it_ends_when_the_terminal_is_gone(tmp_path: Path) -> None:
     """The connection drops: the terminal closes, writing fails, and nothing may stay behind."""
     psutil = pytest.importorskip("psutil")

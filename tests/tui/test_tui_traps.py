@@ -240,13 +240,14 @@ def test_no_file_grows_into_a_god_object() -> None:
 
 def test_files_are_written_atomically_and_never_over_others_unasked(tmp_path: Path) -> None:
     from sftui.errors import ExportError
+    from sftui.workspace.inputs import Inputs
 
     target = tmp_path / "ids.json"
-    assert "wrote" in write_out("[1]", str(target), overwrite=False)
+    assert "wrote" in write_out("[1]", str(target), Inputs(()))
     with pytest.raises(ExportError):
-        write_out("[2]", str(target), overwrite=False)
+        write_out("[2]", str(target), Inputs(()))
     assert target.read_text() == "[1]"
-    write_out("[2]", str(target), overwrite=True)
+    write_out("[2]", f"{target}!", Inputs(()))
     assert target.read_text() == "[2]" and len(list(tmp_path.iterdir())) == 1
 
 

@@ -1,0 +1,99 @@
+"""Quitting: at once where everything is in a file, else after one question; signals never ask but tell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fake_workspace import FakeWorkspace
+from tui_driver import SIZES, Driven, check_golden, running
+
+from sftui.exports.plan import Prepared, plan_export
+from sftui.recipe import Recipe, changed
+from sftui.workspace.history import Chosen, unexported
+
+
+class Planning(FakeWorkspace):
+    def plan_export(self, to: str, folder: str) -> object:
+        return plan_export(to, folder, self.recipe, self.base_recipe, Prepared(("train.jsonl",)))
+
+
+def has_quit(driven: Driven) -> bool:
+    return driven.app._exit
+
+
+async def change_all(driven: Driven) -> None:
+    """Two knobs, a repair, a waiver."""
+    driven.workspace.change("mask.rule", "all")
+    driven.workspace.change("length.max", 256)
+    await driven.press("R", "j", "enter", "f", "i", *"on purpose", "enter")
+
+
+async def test_nothing_to_lose_quits_at_once() -> None:
+    async with running((80, 24)) as driven:
+        await driven.press("r", "k", "q")
+        assert has_quit(driven)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_what_is_in_no_file_is_named_before_it_goes(size: tuple[int, int]) -> None:
+    async with running(size) as driven:
+        await change_all(driven)
+        text = await driven.press("escape", "q")
+        check_golden(f"{size[0]}x{size[1]}-quit", text)
+        assert not has_quit(driven) and "2 recipe changes, 1 repair, 1 waiver are in no file yet" in text
+        assert "on purpose" in text and "map-roles" in text and "256" in text and "y quits" in text and "x exports · Esc stays" in text
+        await driven.press("escape")
+        assert not has_quit(driven) and len(driven.app.screen_stack) == 1
+        await driven.press("q", "y")
+        assert has_quit(driven)
+
+
+async def test_from_the_question_to_the_export() -> None:
+    async with running((80, 24)) as driven:
+        driven.workspace.change("mask.rule", "all")
+        text = await driven.press("q", "x")
+        assert not has_quit(driven) and "recipe.yaml" in text
+
+
+async def test_what_was_taken_back_or_written_is_not_asked_about(tmp_path: Path) -> None:
+    async with running((80, 24), Planning()) as driven:
+        await driven.press("R", "j", "enter", "u")
+        assert not driven.main.own_commands.lost()
+        await change_all(driven)
+        await driven.press("escape", "x", "enter", "enter", "y")
+        assert [one for one in driven.main.own_commands.lost().words().split(", ") if "repair" in one] == []
+        await driven.press("x", "j", "enter", "ctrl+u", "ctrl+k", *str(tmp_path), "enter", "y")
+        assert "wrote" in driven.said and not driven.main.own_commands.lost()
+        driven.workspace.change("length.max", 300)
+        await driven.settle()
+        assert driven.main.own_commands.lost().words() == "1 recipe change is in no file yet"
+        await driven.press("u", "q")
+        assert has_quit(driven)
+
+
+@pytest.mark.parametrize("keys", [("ctrl+c",), ("q", "ctrl+c")])
+async def test_ctrl_c_ends_at_once_and_tells_afterwards(keys: tuple[str, ...]) -> None:
+    async with running((80, 24)) as driven:
+        driven.workspace.change("length.max", 256)
+        await driven.settle()
+        await driven.press(*keys)
+        assert has_quit(driven)
+        assert driven.app.farewell() == "1 recipe change is in no file: length.max null → 256"
+
+
+async def test_after_a_yes_nothing_more_is_told() -> None:
+    async with running((80, 24)) as driven:
+        driven.workspace.change("length.max", 256)
+        await driven.press("q", "y")
+        assert driven.app.farewell() == ""
+
+
+def test_what_is_in_no_file() -> None:
+    recipe = Recipe()
+    kept = Chosen(recipe, ("trim",))
+    assert not unexported(kept, kept) and not unexported(Chosen(recipe), kept)
+    assert unexported(Chosen(recipe, ("trim", "fold")), kept).words() == "1 repair is in no file yet"
+    waived = changed(recipe, "waivers", ({"code": "CON001", "reason": "so"},))
+    assert unexported(Chosen(waived), kept).words() == "1 waiver is in no file yet"
+    assert not unexported(Chosen(recipe), Chosen(waived)).waivers, "one that was taken away is not lost"
