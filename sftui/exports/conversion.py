@@ -8,7 +8,8 @@ labels, which are counted.
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ from sftui.errors import SftuiError
 from sftui.recipe import Recipe, changed, diff, get
 
 if TYPE_CHECKING:
+    from sftui.conversations import Detected
+    from sftui.model import Conversation, Row
     from sftui.trainers.config import WrittenConfig
 
 ALWAYS = (
@@ -24,11 +27,14 @@ ALWAYS = (
 )
 TRANSLATED = ("mask.rule", "mask.turns", "mask.prompt", "mask.options", "render.template", "pack.strategy", "pack.isolate", "batch.flatten",
               "batch.attention", "mask.instruction_marker", "mask.response_marker", "preset")
-ASSISTANT = {"trl": "generation_tag", "axolotl": "turn_content", "llamafactory": "parts", "unsloth": "markers"}
-"""The rule by which each trainer trains every assistant turn; the others' is that of their preset."""
+ASSISTANT = {"trl": "generation_tag", "axolotl": "turn_content", "llamafactory": "parts", "unsloth": "markers", "torchtune": "turn_full"}
+"""The rule by which each trainer trains every assistant turn."""
 
-ONLY_LAST = ("llamafactory", "unsloth")
-"""Trainers that can train the last assistant turn alone."""
+TO_PAIRS = ("trl", "unsloth")
+"""Trainers that have a rule of its own for prompt and completion."""
+
+STANDARD = frozenset({"system", "user", "assistant", "tool", "developer", "observation", "function"})
+"""Roles that templates and trainers know."""
 
 PACKING = {"trl": "bfd", "axolotl": "multipack", "llamafactory": "knapsack", "unsloth": "bfd", "torchtune": "sequential"}
 EVERY_ASSISTANT = ("assistant", "generation_tag", "turn_content", "turn_full", "parts", "markers")
@@ -42,14 +48,18 @@ class Converted:
     losses: tuple[str, ...] = ()
 
 
-def convert(recipe: Recipe, to: str, data_format: str | None) -> Converted:
-    """`recipe` for the preset `to`; `data_format` is how the rows are read. RecipeError for an unknown preset."""
+def convert(recipe: Recipe, to: str, data_format: str | None, detected: Detected | None = None) -> Converted:
+    """`recipe` for the preset `to`; `data_format` and `detected` are how the rows are read. RecipeError for an unknown preset.
+
+    A knob that the other trainer cannot be told stays as its preset has it, and is a loss.
+    """
     from sftui.trainers import preset
 
     target, source = preset(to), preset(recipe.preset)
     name, losses = target.preset.partition("@")[0], []
     for path in ALWAYS:
-        target = changed(target, path, get(recipe, path))
+        if path != "length.over" or recipe.length.max is not None:  # without a limit nothing is over it
+            target = changed(target, path, get(recipe, path))
     for change in diff(source, recipe):
         if change.path not in (*ALWAYS, *TRANSLATED):
             target = changed(target, change.path, change.after)
@@ -69,37 +79,117 @@ def convert(recipe: Recipe, to: str, data_format: str | None) -> Converted:
         target = changed(target, "pack.strategy", strategy)
         if strategy != recipe.pack.strategy:
             losses.append(f"pack.strategy {recipe.pack.strategy} becomes {strategy}: rows are packed in other groups")
-    return Converted(target, tuple(losses))
+    if name == "unsloth" and detected is not None:
+        target = _read_by_script(target, detected)
+    target, lost = _sayable(target)
+    return Converted(target, (*losses, *lost))
+
+
+def rebased(recipe: Recipe, to: str) -> Recipe:
+    """The same corrections on another version of the same trainer, whose own rules hold for the rest."""
+    from sftui.trainers import preset
+
+    target = preset(to)
+    for change in diff(preset(recipe.preset), recipe):
+        if change.path != "preset":
+            target = changed(target, change.path, change.after)
+    return replace(target, waivers=recipe.waivers)
+
+
+def _sayable(target: Recipe) -> tuple[Recipe, list[str]]:
+    """The recipe without the knobs that its trainer has no key for, and a sentence on each."""
+    from sftui.trainers import preset, trainer_named
+
+    trainer = trainer_named(target.preset)
+    lost: list[str] = []
+    for change in diff(preset(target.preset), target):
+        without = changed(target, change.path, change.before)
+        rest = trainer.losses(without)
+        told = [loss for loss in trainer.losses(target) if loss not in rest]
+        if told and all(loss.startswith(change.path) for loss in told):
+            target, lost = without, [*lost, *told]
+    return target, lost
+
+
+def _read_by_script(target: Recipe, detected: Detected) -> Recipe:
+    """What a script of Unsloth does before: it names the text column, renders messages, renames a pair's columns."""
+    options, fields, shape = dict(target.mask.options), dict(detected.fields), detected.format
+    column = fields.get("messages")
+    if shape == "text" and fields.get("text", "text") != "text":
+        options["dataset_text_field"] = fields["text"]
+    elif shape in ("messages", "sharegpt") and (column != "messages" or shape == "sharegpt"):
+        options["text_from"] = column
+        if shape == "sharegpt":
+            options["standardize"] = True
+    elif shape in ("columns", "prompt_completion") and {"prompt", "completion"} <= fields.keys() and fields["prompt"] != "prompt":
+        target = changed(target, "data.fields", {name: fields[name] for name in ("prompt", "completion")})
+    return changed(target, "mask.options", options)
+
+
+def unread(recipe: Recipe, rows: Sequence[Row], title: str, source: Recipe, detected: Detected | None) -> tuple[str, ...]:
+    """Why the trainer of a recipe would stop at these rows, or which roles it would leave as they are; `detected`: how `source` reads them."""
+    from sftui.pipeline import detect, inspect_early
+
+    if not rows:
+        return ()
+    try:
+        found = detect(rows, recipe)
+    except SftuiError as error:
+        return (f"{title} would stop: {error}",)
+    readable = next((row for row in rows if row.data is not None), None)
+    if readable is None:
+        return ()
+    problem, there = found.refused, inspect_early(readable, found, recipe)
+    problem = problem or there.problem
+    if problem is None:
+        here = inspect_early(readable, detected, source).conversation if detected is not None else None
+        kept = _roles(there.conversation) - _roles(here)
+        foreign = sorted(kept - STANDARD)
+        return (f"{title} leaves the roles {', '.join(foreign)} as they stand in the data: map them there first (repair map-roles)",) if here and foreign else ()
+    told = "; ".join(part for part in (problem.what, problem.why, problem.fix) if part)
+    return (told if title in problem.what else f"{title} would stop: {told}",)
+
+
+def _roles(conversation: Conversation | None) -> set[str]:
+    return {message.role for message in conversation.messages} if conversation is not None else set()
 
 
 def _mask(recipe: Recipe, target: Recipe, name: str, data_format: str | None) -> tuple[Recipe, list[str]]:
     meant = _meant(recipe, data_format)
     own = ASSISTANT.get(name, target.mask.rule)
+    if meant == "kept":
+        return target, []
     if meant == "all":
-        return changed(target, "mask.rule", "all"), []
+        own_system = name == "torchtune" and target.loss.shift == "preshifted" and data_format in ("messages", "sharegpt")
+        return changed(target, "mask.rule", "all"), [f"{target.preset} never trains a system message"] if own_system else []
     if meant == "completion":
-        if name in ("trl", "unsloth"):
-            return changed(target, "mask.rule", "completion"), []
-        return changed(target, "mask.rule", own), []
+        return changed(target, "mask.rule", "completion" if name in TO_PAIRS else own), []
     target = changed(target, "mask.rule", own)
     if meant == "last":
-        if name in ONLY_LAST:
-            return changed(target, "mask.turns", "last"), []
+        last = changed(target, "mask.turns", "last")
+        if not _sayable(last)[1]:
+            return last, []
         return target, [f"{recipe.preset} trains the last assistant message only: {target.preset} has no key for it and trains every one"]
+    if meant == "other":
+        return target, [f"mask.rule {recipe.mask.rule} has no equal: {target.preset} trains every assistant message"]
     return target, []
 
 
 def _meant(recipe: Recipe, data_format: str | None) -> str:
-    """What a recipe trains: all, completion, assistant (every turn), last (assistant turn), or other."""
+    """What a recipe trains: all, completion, assistant (every turn), last (assistant turn), other; kept: what every trainer does."""
     mask = recipe.mask
     pairs = data_format in ("prompt_completion", "alpaca", "columns")
+    if data_format in ("text", "tokenized", "segments"):  # a text is trained as a whole, stored labels as they stand
+        return "kept"
     if mask.rule == "auto" and recipe.preset.startswith("torchtune@"):  # the default of its dataset builders
-        return "all" if data_format in ("alpaca", "text") else "assistant"
-    if mask.rule == "all" or (mask.rule == "auto" and not pairs and data_format != "tokenized"):
+        return "all" if data_format == "alpaca" else "completion" if pairs else "assistant"
+    if mask.rule == "all" or (mask.rule == "auto" and not pairs):
         return "all"
     if mask.rule in ("completion", "auto"):
         return "completion" if pairs or mask.prompt == "column" else "last"
-    return "last" if mask.turns == "last" else "assistant" if mask.rule in EVERY_ASSISTANT else "other"
+    if mask.rule not in EVERY_ASSISTANT:
+        return "other"
+    return "completion" if pairs else "last" if mask.turns == "last" else "assistant"
 
 
 def reread(recipe: Recipe, written: WrittenConfig) -> Recipe:

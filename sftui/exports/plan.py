@@ -12,10 +12,11 @@ from sftui.errors import ExportError
 from sftui.exports.files import write_atomically
 from sftui.exports.repaired import over_repaired, pointed_at
 from sftui.exports.wording import correction_line
-from sftui.recipe import Recipe
+from sftui.recipe import Recipe, changed
 
 if TYPE_CHECKING:
     from sftui.conversations import Detected
+    from sftui.model import Row
     from sftui.tokens import TokenizerFacts
     from sftui.trainers.config import OpenedConfig, WrittenConfig
 
@@ -33,7 +34,8 @@ class Prepared:
     template in force as text where it is not the tokenizer's own. `config` is the trainer's own
     config where one was opened, and `dataset` the number of its dataset; `plainly` is how rows are
     read by no trainer's rules, which is what another trainer's config is written from. `repairs`
-    are chosen and lie over the rows; `repaired` is the file that has them. Missing parts are None.
+    are chosen and lie over the rows; `repaired` is the file that has them; `sample` holds the first
+    rows. Missing parts are None.
     """
 
     paths: tuple[str, ...]
@@ -49,6 +51,7 @@ class Prepared:
     plainly: Detected | None = None
     repairs: tuple[str, ...] = ()
     repaired: str | None = None
+    sample: tuple[Row, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,18 +124,23 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Pr
         contents = {SCRIPT_FILE: script(recipe, base, prepared), **contents}
     if to == "recipe" or to in (*HAND_WRITTEN, "preprocess"):
         return ExportPlan(tuple(_planned(Path(folder) / name, text) for name, text in contents.items()), line, unwritten)
-    made = _config_of(to, recipe, prepared)
+    made = _config_of(to, recipe, prepared, Path(folder).absolute())
     opened = prepared.config
     before = {Path(opened.path).name: opened.text} if opened is not None and _same_trainer(opened.trainer, to) else {}
     if made.converted is not None:
         line = f"{line}; converted from {recipe.preset} to {made.recipe.preset}"
         contents = {RECIPE_FILE: recipe_text(made.converted, made.converted)}
-    contents = {**_placed(_told(made.written, line), Path(folder)), **contents}
+    contents = {**_placed(_told(made.written, line), Path(folder).absolute()), **contents}
     files = tuple(_planned(Path(folder) / name, text, before.get(name)) for name, text in contents.items())
     several = (f"the config names {prepared.paths[0]} only: add the other data files to it by hand",) if len(prepared.paths) > 1 and not before else ()
-    return ExportPlan(files, line, (*unwritten, *made.losses, *made.written.losses, *made.written.notes, *several), made.converted)
+    told = (*unwritten, *made.losses, *made.written.losses, *made.written.notes, *several)
+    here = [str(Path(folder).absolute()), *(_absolute(path) for path in prepared.paths[:1])]
+    if not before and any(Path(one).is_absolute() and one in text for one in here for text in contents.values()):
+        told = (*told, ABSOLUTE)
+    return ExportPlan(files, line, tuple(dict.fromkeys(told)), made.converted)
 
 
+ABSOLUTE = "files here are named by absolute paths, because a trainer looks for others from where it is started"
 HAND_WRITTEN = ("hf-trainer", "manual-shift")
 
 
@@ -175,45 +183,72 @@ class _Made:
     losses: tuple[str, ...] = ()
 
 
-def _config_of(to: str, recipe: Recipe, prepared: Prepared) -> _Made:
+def _config_of(to: str, recipe: Recipe, prepared: Prepared, folder: Path) -> _Made:
     """The trainer's own config; RecipeError where sftui writes none for it."""
+    from sftui.exports.conversion import convert, rebased, reread, unread
     from sftui.trainers import preset, trainer_named
 
     trainer = trainer_named(to)
     if _same_trainer(recipe.preset, to):
         opened = prepared.config if prepared.config is not None and _same_trainer(prepared.config.trainer, to) else None
-        other = replace(recipe, preset=recipe.preset if "@" not in to else preset(to).preset)
-        written = trainer.write_config(other, opened, facts_of(recipe, prepared, opened))
+        other = recipe if "@" not in to else rebased(recipe, to)
+        written = trainer.write_config(other if opened is not None else located(other), opened, facts_of(recipe, prepared, opened, folder))
         if opened is not None and prepared.repaired is not None:
             written = pointed_at(written, opened, prepared.repaired, prepared.dataset)
         return _Made(written, other, other if other != recipe else None)
-    from sftui.exports.conversion import convert, reread
-
+    read = prepared.detected
     if prepared.plainly is not None and prepared.plainly.refused is None:
         prepared = replace(prepared, detected=prepared.plainly)
-    found = convert(recipe, preset(to).preset, prepared.detected.format if prepared.detected is not None else None)
-    written = trainer.write_config(found.recipe, None, facts_of(recipe, prepared))
-    return _Made(written, found.recipe, reread(found.recipe, written), found.losses)
+    found = convert(recipe, preset(to).preset, prepared.detected.format if prepared.detected is not None else None, prepared.detected)
+    written = trainer.write_config(located(found.recipe), None, facts_of(recipe, prepared, folder=folder))
+    converted = reread(found.recipe, written)
+    return _Made(written, found.recipe, converted, (*found.losses, *unread(converted, prepared.sample, trainer.title, recipe, read)))
 
 
 def _same_trainer(one: str, other: str) -> bool:
     return one.partition("@")[0] == other.partition("@")[0]
 
 
-def facts_of(recipe: Recipe, prepared: Prepared, opened: OpenedConfig | None = None) -> dict[str, Any]:
+def located(recipe: Recipe) -> Recipe:
+    """The recipe with a tokenizer that lies here named by its absolute path."""
+    name = recipe.tokenizer.name
+    return recipe if name is None else changed(recipe, "tokenizer.name", _absolute(name))
+
+
+def _absolute(name: str) -> str:
+    """An absolute path for what lies here; a name of the Hub as it is."""
+    return str(Path(name).absolute()) if Path(name).exists() else name
+
+
+def facts_of(
+    recipe: Recipe, prepared: Prepared, opened: OpenedConfig | None = None, folder: Path | None = None
+) -> dict[str, Any]:
     """What a config needs to know beside the recipe (see `Trainer.write_config`); `opened` names its own template file."""
-    found = prepared.detected
+    found, data = prepared.detected, recipe.data
+    if found is not None:
+        kept = found.fields if data.format in ("auto", found.format) else {}
+        found = replace(found, fields={**kept, **data.fields}, format=found.format if data.format == "auto" else data.format)
     named_there = opened is not None and opened.recipe.render.template == recipe.render.template
     return {
-        "data": prepared.paths[0] if prepared.paths else None,
-        "tokenizer": recipe.tokenizer.name,
+        "data": _absolute(prepared.paths[0]) if prepared.paths else None,
+        "tokenizer": located(recipe).tokenizer.name,
+        "folder": str(folder) if folder is not None else None,
         "template_source": None if named_there else prepared.template_source,
+        "chat_template": _chat_template(prepared),
         "dataset": prepared.dataset,
         "format": found.format if found is not None else None,
         "fields": found.fields if found is not None else {},
         "message_keys": found.message_keys if found is not None else {},
         "role_map": found.role_map if found is not None else {},
     }
+
+
+def _chat_template(prepared: Prepared) -> str | None:
+    """The template that renders, as text; None where it is not known."""
+    if prepared.template_source is not None or prepared.tokenizer is None:
+        return prepared.template_source
+    own = prepared.tokenizer.chat_templates
+    return own.get("default") or next(iter(own.values()), None)
 
 
 def _placed(contents: dict[str, str], folder: Path) -> dict[str, str]:

@@ -300,7 +300,7 @@ class Session:
             kind=self.source.kind if self.source is not None else "",
             detected=self.detected, tokenizer=self.tokenizer.facts if self.tokenizer is not None else None,
             template_source=source, config=options.config, dataset=options.dataset,
-            plainly=self._plainly,
+            plainly=self._plainly, sample=self._sample[:8],
         )
 
     def close(self) -> None:

@@ -24,6 +24,9 @@ HANDLED = frozenset((
     "data.message_keys", "data.role_map", "render.template", "render.kwargs", "pack.strategy", "pack.isolate", "batch.pad_to", "batch.multiple",
     "batch.attention", "preset",
 ))
+NO_LIMIT = 1_000_000
+"""sequence_len must be a number."""
+
 TEMPLATE_FILE = "chat_template.jinja"
 Keys = dict[KeyPath, Any]
 
@@ -38,7 +41,8 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
         text, name = edit("", _whole(top, dataset, recipe, facts)), "axolotl.yml"
     else:
         text, name = _edited(opened, int(facts.get("dataset") or 0), top, dataset, recipe, preset, template), Path(opened.path).name
-    notes = (f"start Axolotl in the folder of {TEMPLATE_FILE}: elsewhere it takes the file's name for the template itself",) if own_file else ()
+    notes = ((f"start Axolotl in the folder of {TEMPLATE_FILE}: elsewhere it takes the file's name for the template itself",)
+             if own_file and not facts.get("folder") else ())
     return WrittenConfig((WrittenFile(name, text), *files), tuple(losses), notes)
 
 
@@ -47,7 +51,11 @@ def keys_of(recipe: Recipe, preset: Recipe, template_file: str | None = None) ->
     changes = {change.path: change.after for change in diff(preset, recipe)}
     options = recipe.mask.options
     top: Keys = {(PLAIN[path],): value for path, value in changes.items() if path in PLAIN}
+    unlimited = "length.max" in changes and recipe.length.max is None
+    if unlimited:
+        top[("sequence_len",)] = NO_LIMIT
     losses = [f"{path} = {value!r} has no key in Axolotl's config" for path, value in changes.items() if path not in HANDLED]
+    losses += [f"Axolotl always has a limit: sequence_len {NO_LIMIT} stands for none"] if unlimited else []
     losses += [f"mask.options.{name} is no key that sftui knows of Axolotl" for name in sorted(set(options) - set(OPTIONS))]
     over = next((word for word, ours in OVER.items() if ours == recipe.length.over), None)
     if over is None:
@@ -201,6 +209,8 @@ def _whole(top: Keys, dataset: Keys, recipe: Recipe, facts: Mapping[str, Any]) -
         # A pair of texts has no type of its own: the prompt as it stands, the completion and EOS behind it.
         plain = {"format": "{instruction}", "no_input_format": "{instruction}"}
         kind = {"field_instruction": named["prompt"], "field_output": named["completion"], **plain}
+    if kind == "alpaca" and named.get("output", "output") != "output":
+        kind = "gpteacher" if (named.get("instruction"), named["output"]) == ("instruction", "response") else kind
     if ("type",) not in dataset and kind != "tokenized" and recipe.data.format != "tokenized":
         entry["type"] = kind
     found = facts.get("fields") or ({"messages": "conversations"} if facts.get("format") == "sharegpt" else {})

@@ -47,12 +47,14 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
     where = {"file_name": str(Path(data).absolute())} if local else {"hf_hub_url": data}
     base = {
         "model_name_or_path": facts.get("tokenizer") or "MODEL", "stage": "sft", "do_train": True, "finetuning_type": "lora",
-        "dataset": name, "dataset_dir": ".", **wanted, "output_dir": "out",
+        "dataset": name, "dataset_dir": facts.get("folder") or ".", **wanted, "output_dir": "out",
     }
     lines: dict[tuple[str | int, ...], Any] = {(key,): value for key, value in base.items()}
     text = edit("", lines)
     entry = json.dumps({name: {**where, **entry_of(recipe, facts)}}, ensure_ascii=False, indent=2)
-    notes = [f"run llamafactory-cli train llamafactory_sft.yaml in this folder: dataset_dir is relative to it ({INFO} stands here)"]
+    notes = []
+    if not facts.get("folder"):
+        notes.append(f"run llamafactory-cli train llamafactory_sft.yaml in this folder: dataset_dir is relative to it ({INFO} stands here)")
     if recipe.render.template == "tokenizer":
         notes.append("template is not set: LLaMA-Factory parses the tokenizer's own chat template")
     return WrittenConfig((WrittenFile("llamafactory_sft.yaml", text), WrittenFile(INFO, entry + "\n")), tuple(losses), tuple(notes))

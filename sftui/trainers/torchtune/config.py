@@ -43,6 +43,11 @@ BUILDERS: Mapping[str, tuple[str, str | None, Mapping[str, str]]] = {
     "samsum_dataset": ("columns", "Samsung/samsum", {"input": "dialogue", "output": "summary"}),
     "grammar_dataset": ("columns", "liweili/c4_200m", {}),
 }
+BUILDER_OF = {
+    "messages": "chat_dataset", "sharegpt": "chat_dataset", "columns": "instruct_dataset", "prompt_completion": "instruct_dataset",
+    "alpaca": "alpaca_dataset", "text": "text_completion_dataset",
+}
+"""How rows are read → the builder that reads them so."""
 STRATEGIES = {"train_on_all": ("all", "all"), "train_on_assistant": ("turn_full", "all"), "train_on_last": ("turn_full", "last")}
 _REFERENCE = re.compile(r"\$\{([\w.]+)\}")
 
@@ -213,8 +218,8 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
             changes = {(("dataset", 0, *key[1:]) if key[0] == "dataset" else key): value for key, value in changes.items()}
         return WrittenConfig((WrittenFile(Path(opened.path).name, edit(opened.text, changes, opened.path)),), tuple(losses))
     kind = recipe.data.format if recipe.data.format in COLUMNS else str(facts.get("format") or "messages")
-    builder = {"columns": "instruct_dataset", "prompt_completion": "instruct_dataset", "alpaca": "alpaca_dataset", "text": "text_completion_dataset"}.get(kind, "chat_dataset")
-    model = recipe.render.template.partition("/")[2] or "qwen2_5"
+    builder = BUILDER_OF.get(kind, "chat_dataset")
+    model = recipe.render.template.partition("/")[2] or ("llama3" if "<|start_header_id|>" in str(facts.get("chat_template")) else "qwen2_5")
     folder = facts.get("tokenizer") or recipe.tokenizer.name or "TOKENIZER_FOLDER"
     base: dict[tuple[str | int, ...], Any] = {("tokenizer", "_component_"): f"torchtune.models.{model}.{model}_tokenizer"}
     if model == JINJA:
@@ -231,10 +236,30 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
     if suffix:
         base["dataset", "data_files"] = data
     if builder == "chat_dataset":
-        base["dataset", "conversation_column"] = recipe.data.fields.get("messages") or COLUMNS.get(kind, COLUMNS["messages"])["messages"]
+        base["dataset", "conversation_column"] = COLUMNS.get(kind, COLUMNS["messages"])["messages"]
         base["dataset", "conversation_style"] = "sharegpt" if kind == "sharegpt" else "openai"
     base["dataset", "split"] = "train"
-    return WrittenConfig((WrittenFile("torchtune.yaml", edit("", {**base, **wanted})),), tuple(losses))
+    base.update(_columns(builder, {**(facts.get("fields") or {}), **recipe.data.fields}))
+    wanted.pop(("dataset", "column_map"), None)
+    notes = (("masking_strategy came with torchtune 0.7, which is not on PyPI: --to torchtune@0.6.1 writes train_on_input",)
+             if ("dataset", "masking_strategy") in wanted else ())
+    return WrittenConfig((WrittenFile("torchtune.yaml", edit("", {**base, **wanted})),), tuple(losses), notes)
+
+
+def _columns(builder: str, fields: Mapping[str, str]) -> dict[tuple[str | int, ...], Any]:
+    """The keys that name the dataset's columns, where they are not the builder's own; `fields` by sftui's names."""
+    if builder == "chat_dataset":
+        return {("dataset", "conversation_column"): fields["messages"]} if "messages" in fields else {}
+    if builder == "text_completion_dataset":
+        return {("dataset", "column"): fields["text"]} if fields.get("text", "text") != "text" else {}
+    if builder == "instruct_dataset":
+        given = {"input": fields.get("input") or fields.get("prompt"), "output": fields.get("output") or fields.get("completion")}
+    else:
+        given = {name: fields.get(name) for name in COLUMNS["alpaca"]}
+    named = {ours: theirs for ours, theirs in given.items() if theirs}
+    if all(ours == theirs for ours, theirs in named.items()):
+        return {}
+    return {("dataset", "column_map"): {**{ours: ours for ours in given if ours != "input"}, **named}}
 
 
 def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[tuple[str | int, ...], Any], list[str]]:
@@ -253,13 +278,15 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[tuple[str | int, ...],
             keys["dataset", "packed"] = True
         elif path == "tokenize.append_eos" and value == "never" and recipe.data.format == "text":
             keys["dataset", "add_eos"] = False
-        elif path == "data.fields" and recipe.data.format in ("columns", "alpaca"):
-            if dict(value) != dict(COLUMNS[recipe.data.format]):
-                keys["dataset", "column_map"] = dict(value)
+        elif path == "data.fields":
+            builder = BUILDER_OF.get(recipe.data.format)
+            keys.update(_columns(builder, value) if builder else {})
         elif path == "mask.options":
             losses.extend(f"mask.options.{name} has no key in torchtune's config" for name in value if name not in ("prompt_template", "split_across_pack"))
             if "prompt_template" in value:
                 keys["tokenizer", "prompt_template"] = value["prompt_template"]
+        elif path == "render.template" and not value.startswith("torchtune/"):
+            losses.append(f"render.template = {value!r} has no key in torchtune's config: it renders messages in its own code")
         elif path == "mask.rule" and value not in ("auto", "all", "turn_full", "assistant"):
             losses.append(f"mask.rule = {value!r} has no key in torchtune's config")
         elif path not in ("preset", "mask.rule", "mask.turns", "data.format", "data.fields", "pack.isolate", "tokenizer.name", "render.template", "batch.multiple", "batch.size"):

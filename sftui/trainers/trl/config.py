@@ -28,6 +28,9 @@ PLAIN = {
 }
 OPTIONS = ("completion_only_loss", "dataset_text_field")
 """What mask.options may hold."""
+OWN_COLUMNS = {"template_kwargs": "chat_template_kwargs"}
+"""Columns that TRL calls otherwise than sftui."""
+UNREAD = ("alpaca", "columns", "segments")
 READ_TOGETHER = {
     "completion_only_loss", "assistant_only_loss", "truncation_mode", "packing", "packing_strategy", "dataset_text_field",
     "chat_template_path", "dataset_name", "dataset_config", "dataset_train_split", "dataset_kwargs", "datasets",
@@ -138,11 +141,27 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
             base[("datasets",)] = [{"path": loader, "data_files": data, "split": "train"}]
         else:
             base[("dataset_name",)] = data or "DATASET"
+        text = str((facts.get("fields") or {}).get("text") or "text")
+        if facts.get("format") == "text" and text != "text":
+            wanted.setdefault("dataset_text_field", text)
         base[("output_dir",)] = "out"
         text = edit("", {**base, **{(key,): value for key, value in wanted.items() if key != "model_name_or_path"}})
         name = "trl_sft.yaml"
     files.insert(0, WrittenFile(name, text))
-    return WrittenConfig(tuple(files), tuple(losses))
+    return WrittenConfig(tuple(files), (*losses, *_refused(recipe, facts)))
+
+
+def _refused(recipe: Recipe, facts: Mapping[str, Any]) -> tuple[str, ...]:
+    """What TRL stops at: assistant_only_loss with a chat template in which it cannot find the answers."""
+    source = facts.get("chat_template")
+    if recipe.mask.rule != "generation_tag" or not source:
+        return ()
+    from sftui.trainers.trl.training_templates import finds_answers
+
+    if finds_answers(str(source)):
+        return ()
+    return ("TRL would stop: assistant_only_loss needs {% generation %} tags, which the chat template does not have and TRL cannot put into it; "
+            "sftui template --add-generation-tags puts them in",)
 
 
 def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
@@ -152,6 +171,14 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
     back = {path: key for key, path in PLAIN.items()}
     for change in diff(preset, recipe):
         path, value = change.path, change.after
+        if path == "data.fields":
+            keys.update({"dataset_text_field": value["text"]} if value.get("text", "text") != "text" else {})
+            losses.extend(f"data.fields {ours} = {theirs!r} has no key in TRL's config: rename the column to `{OWN_COLUMNS.get(ours, ours)}`"
+                          for ours, theirs in value.items() if ours != "text" and theirs not in (OWN_COLUMNS.get(ours, ours), "conversations"))
+            continue
+        if path == "data.format" and value in UNREAD:
+            losses.append(f"data.format = {value!r} has no key in TRL's config: TRL reads messages, prompt and completion, text, or ids")
+            continue
         own = sft_config_keys(path, value, recipe, back)
         if own is not None:
             keys.update(own)

@@ -42,6 +42,11 @@ def training_toolbox(tools: Toolbox) -> Toolbox:
     return replace(tools, templates={"default": _compiled(source, name)}, template_name=f"TRL's training copy of {name}")
 
 
+def finds_answers(source: str) -> bool:
+    """Whether TRL can train the answers alone with this chat template: it has tags, or a stored twin that has."""
+    return _MARKERS.search(source) is not None or training_twin(source) is not None
+
+
 def training_twin(source: str) -> tuple[str, str] | None:
     """(name, text) of the training template of a stored template, or None where TRL has none."""
     entry = _table().get(hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest())

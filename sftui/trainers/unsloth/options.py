@@ -161,6 +161,9 @@ def _snippet(recipe: Recipe, keys: Mapping[str, Any], facts: Mapping[str, Any], 
     if template:
         lines.append("tokenizer.chat_template = open(\"chat_template.jinja\", encoding=\"utf-8\").read()")
     lines += ["", f"dataset = {load}"]
+    renamed = {theirs: ours for ours, theirs in recipe.data.fields.items() if ours in ("prompt", "completion") and ours != theirs}
+    if renamed:
+        lines.append(f"dataset = dataset.rename_columns({renamed!r})")
     if keys.get("standardize"):
         lines.append("dataset = standardize_data_formats(dataset)")
     column = keys.get("text_from")

@@ -155,5 +155,5 @@ def test_a_template_file_of_the_config_is_left_alone_and_a_new_one_is_found(sftu
     done = sftui("export", name, "--to", trainer, "-o", "out", "--max-length", "99")
     assert done.code == 0 and f"{key}: mine.jinja" in (work / "out" / name).read_text() and not (work / "out" / "chat_template.jinja").exists()
     done = sftui("export", name, "--to", trainer, "-o", "two", "--template", "zephyr")
-    assert done.code == 0 and f"{key}: two/chat_template.jinja" in (work / "two" / name).read_text()
+    assert done.code == 0 and f"{key}: {work.resolve()}/two/chat_template.jinja" in (work / "two" / name).read_text()
     assert sftui("show", f"two/{name}", "--format", "json").code == 0

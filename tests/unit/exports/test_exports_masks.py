@@ -1,0 +1,124 @@
+"""What is trained before an export is trained by the exported config, read back; where it is not, the export says so in words."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sftui import pipeline
+from sftui.conversations import detect
+from sftui.errors import SftuiError
+from sftui.exports.conversion import reread
+from sftui.exports.plan import ExportPlan, Prepared, plan_export
+from sftui.model import Row
+from sftui.recipe import Data, Recipe, changed
+from sftui.templates import compile_template
+from sftui.tokens import LoadedTokenizer, load_tokenizer
+from sftui.trainers import preset
+from sftui.trainers.config import WrittenConfig, WrittenFile
+
+TURNS = (("system", "sysword here"), ("user", "userone here"), ("assistant", "answerone here"), ("user", "usertwo here"), ("assistant", "answertwo here"))
+NAMES = {"user": "human", "assistant": "gpt"}
+ROWS: Mapping[str, Mapping[str, Any]] = {
+    "messages": {"messages": [{"role": role, "content": text} for role, text in TURNS]},
+    "messages-elsewhere": {"dialogue": [{"role": role, "content": text} for role, text in TURNS]},
+    "sharegpt": {"conversations": [{"from": NAMES.get(role, role), "value": text} for role, text in TURNS]},
+    "alpaca": {"instruction": "userone here", "input": "usertwo here", "output": "answerone here"},
+    "alpaca-response": {"instruction": "userone here", "input": "usertwo here", "response": "answerone here"},
+    "pair": {"prompt": "userone here", "completion": " answerone here"},
+    "question-answer": {"question": "userone here", "answer": " answerone here"},
+    "pair-of-messages": {"prompt": [{"role": "user", "content": "userone here"}], "completion": [{"role": "assistant", "content": "answerone here"}]},
+    "text": {"text": "It is userone here and answerone here"},
+    "text-elsewhere": {"content": "It is userone here and answerone here"},
+    "ids": {"input_ids": list(range(300, 340)), "labels": [-100] * 20 + list(range(320, 340)), "attention_mask": [1] * 40},
+}
+"""A row of each shape, its parts told apart by their words."""
+
+WORDS = ("sysword", "userone", "usertwo", "answerone", "answertwo")
+TAGGED = ("{% for m in messages %}<|im_start|>{{ m['role'] }}\n{% if m['role'] == 'assistant' %}{% generation %}{{ m['content'] }}<|im_end|>"
+          "{% endgeneration %}{% else %}{{ m['content'] }}<|im_end|>{% endif %}\n{% endfor %}"
+          "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}")
+STARTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "hf-trainer": ("hf-trainer", {}), "hf-trainer assistant": ("hf-trainer", {"mask.rule": "assistant"}),
+    "hf-trainer tagged": ("hf-trainer", {"mask.rule": "assistant", "render.template": "TAGGED"}),
+    "manual-shift": ("manual-shift", {}),
+    "trl": ("trl@1.16", {}), "trl tagged": ("trl@1.16", {"mask.rule": "generation_tag", "render.template": "TAGGED"}),
+    "axolotl": ("axolotl@0.19", {}), "llamafactory": ("llamafactory@0.9", {}), "llamafactory last": ("llamafactory@0.9", {"mask.turns": "last"}),
+    "unsloth": ("unsloth@2026.10", {}), "unsloth markers": ("unsloth@2026.10", {"mask.rule": "markers"}),
+    "torchtune 0.6": ("torchtune@0.6.1", {}), "torchtune": ("torchtune@0.7", {}),
+    "torchtune last": ("torchtune@0.7", {"mask.rule": "turn_full", "mask.turns": "last"}),
+}
+TARGETS = ("trl", "axolotl", "llamafactory", "unsloth", "torchtune", "torchtune@0.6.1")
+STOPPED = re.compile(r"stop|cannot read|leaves the roles|needs to be told")
+OTHERWISE = re.compile(r"trains|has no equal")
+
+
+@cache
+def tokenizer() -> LoadedTokenizer:
+    return load_tokenizer("builtin:chatml")
+
+
+def recipe_of(start: str, folder: Path) -> Recipe:
+    name, knobs = STARTS[start]
+    recipe = changed(preset(name), "tokenizer.name", "builtin:chatml")
+    for path, value in knobs.items():
+        if value == "TAGGED":
+            (folder / "tagged.jinja").write_text(TAGGED)
+            value = f"file:{folder / 'tagged.jinja'}"
+        recipe = changed(recipe, path, value)
+    return recipe
+
+
+def trained(recipe: Recipe, row: Row) -> str:
+    """The words that are trained; what stops, where something does."""
+    try:
+        found = pipeline.detect([row], recipe)
+        if found.refused is not None:
+            return f"stopped: {found.refused.what}"
+        tools = pipeline.survey(row, found, recipe, pipeline.make_toolbox(recipe, tokenizer()))
+    except SftuiError as error:
+        return f"stopped: {error}"
+    one = pipeline.inspect(row, found, recipe, tools)
+    if one.problem is not None or one.tokens is None or one.labels is None:
+        return f"stopped: {one.problem.what if one.problem else ''}"
+    if one.labels.dropped:
+        return f"stopped: {one.labels.dropped}"
+    text = b"".join(surface if label != -100 else b"|" for surface, label in zip(one.tokens.surfaces, one.labels.labels)).decode("utf-8", "replace")
+    return " ".join(word for word in WORDS if word in text) or f"{sum(label != -100 for label in one.labels.labels)} of {len(one.labels.labels)}"
+
+
+def planned(start: Recipe, row: Row, to: str, folder: Path) -> tuple[ExportPlan, Recipe]:
+    """The export, and the recipe that its config is when it is read back."""
+    source = TAGGED if start.render.template.startswith("file:") else None
+    assert source is None or compile_template(source, "tagged")
+    prepared = Prepared(
+        paths=(str(folder / "rows.jsonl"),), kind="jsonl", detected=pipeline.detect([row], start), tokenizer=tokenizer().facts,
+        template_source=source, plainly=detect([row], Data()), sample=(row,),
+    )
+    plan = plan_export(to, str(folder / "out"), start, start, prepared)
+    if plan.converted is not None:
+        return plan, plan.converted
+    files = tuple(WrittenFile(file.path.name, file.content) for file in plan.files if file.path.name != "recipe.yaml")
+    return plan, reread(start, WrittenConfig(files))
+
+
+@pytest.mark.parametrize("shape", ROWS)
+@pytest.mark.parametrize("start", STARTS)
+def test_the_mask_is_carried_or_the_loss_is_told(start: str, shape: str, tmp_path: Path) -> None:
+    recipe, row = recipe_of(start, tmp_path), Row(0, ROWS[shape], json.dumps(ROWS[shape]), "rows.jsonl line 1")
+    before = trained(recipe, row)
+    if before.startswith("stopped"):  # an export of what does not run is refused, or nobody's
+        return
+    for to in TARGETS:
+        plan, after = planned(recipe, row, to, tmp_path)
+        now = trained(after, row)
+        if now == before:
+            continue
+        wanted = STOPPED if now.startswith("stopped") else OTHERWISE
+        assert any(wanted.search(note) for note in plan.notes), f"{to}: `{before}` becomes `{now}`, and the export says {plan.notes}"
