@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from sftui.workspace.session import Session
 
 
-def tell_notes(recipes: Iterable[Recipe]) -> None:
-    """What the trainers say of the recipes as a whole, e.g. that a version is newer than the rules known: each once, on stderr."""
+def tell_notes(recipes: Iterable[Recipe]) -> tuple[str, ...]:
+    """What the trainers say of the recipes as a whole, e.g. that a version is newer than the rules known: each once, on stderr, and returned."""
     from sftui.trainers import trainer_named
 
-    for note in dict.fromkeys(note for recipe in recipes for note in trainer_named(recipe.preset).notes(recipe)):
+    notes = tuple(dict.fromkeys(note for recipe in recipes for note in trainer_named(recipe.preset).notes(recipe)))
+    for note in notes:
         click.echo(f"sftui: {visible(note)}", err=True)
+    return notes
 
 
 def loaded_session(options: OpenOptions, *, tell: bool = True) -> Session:
