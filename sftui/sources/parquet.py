@@ -53,7 +53,7 @@ class ParquetSource(Source):
             # no pre-buffering: it would read whole column chunks of a large row group into memory
             self._parquet = pq.ParquetFile(self._stream, buffer_size=READ_BUFFER, pre_buffer=False)
         except (pa.ArrowException, OSError) as error:
-            raise SourceError("is not a Parquet file", where=self.title, why=str(error).rstrip(".")) from error
+            raise SourceError("is not a Parquet file", where=self.title, why=str(error).rstrip("."), fix=COPY_AGAIN) from error
         metadata = self._parquet.metadata
         groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
         self._ends = list(accumulate(group.num_rows for group in groups))

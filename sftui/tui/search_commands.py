@@ -123,5 +123,5 @@ class SearchCommands:
         else:
             assert self.query is not None
             what = "an error or a warning" if self.query == SearchQuery(FINDING, "any") else f"{self.query.kind} {self.query.text}"
-            rest = f" in what can be read; {unread:,} {'rows' if unread > 1 else 'row'} could not be" if unread else ""
+            rest = f" in what can be read; {unread:,} {'rows' if unread > 1 else 'row'} could not be" if unread else " in the rows that can be read" if "damaged" in screen.status.data else ""
             screen.say(f"no {'other ' if self.query.kind == FINDING else ''}row has {what}{rest}", Role.WARNING)

@@ -23,7 +23,8 @@ def change_told(source: Source) -> SourceChanged:
     if change is None:
         return SourceChanged(None)
     stand = "the rows are shown as they were" if change.readable else "its rows cannot be read any more"
-    return SourceChanged(Problem(f"{source.title} changed on disk", change.why, f"{stand}, {AGAIN}"), not change.readable)
+    # what to do stands first: one line of the screen may not hold all of it
+    return SourceChanged(Problem(f"{source.title} changed on disk: {AGAIN}", fix=f"{change.why}, and {stand}"), not change.readable)
 
 
 def damage_told(source: Source) -> str:
@@ -64,7 +65,7 @@ def write_whole(session: Session, asked: WriteRequest) -> Iterator[RepairsWritte
         yield None
     problem = change_told(session.source).problem
     if problem is not None:
-        problem = replace(problem, what=f"nothing is written: {problem.what}", fix=AGAIN)
+        problem = replace(problem, what=f"nothing is written: {problem.what}")
     for one in session.source.damage:
         problem = problem or Problem(f"nothing is written of a part: {one.title} cannot be read whole", one.why, one.fix)
     if problem is not None:

@@ -8,7 +8,7 @@ from sftui.model import Problem
 from sftui.workspace import events as ev
 
 BROKEN = "t.jsonl.gz cannot be read whole, because it ends before its time; 41 rows of it are read; copy it again"
-CHANGED = Problem("t.jsonl changed on disk", "another file has taken its place", "the rows are shown as they were, D reads it again")
+CHANGED = Problem("t.jsonl changed on disk: D reads it again", fix="another file has taken its place, and the rows are shown as they were")
 
 
 async def test_damage_is_told_and_stays_in_sight() -> None:
@@ -51,3 +51,9 @@ async def test_a_search_says_what_it_could_not_read() -> None:
         driven.main.search_commands.on_found(ev.SearchFound(77, None, searched=41, finished=True, unread=3))
         await driven.settle()
         assert "no row has text nowhere in what can be read; 3 rows could not be" in driven.said
+        driven.workspace.send(ev.CountChanged(41, True, 1.0, BROKEN))
+        await driven.press("n")
+        for _ in range(2):  # to the end, and round to where it began
+            driven.main.search_commands.on_found(ev.SearchFound(77, None, searched=41, finished=True))
+        await driven.settle()
+        assert "no row has text nowhere in the rows that can be read" in driven.said

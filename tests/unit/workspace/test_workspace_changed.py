@@ -37,7 +37,7 @@ def test_a_replaced_file_stays_what_was_opened(open_workspace, data: Path) -> No
     replace_with(data, lines(["anew"] * 3))
     told = heard.wait(ev.SourceChanged)
     assert not told.lost and told.problem.sentence() == (
-        "chat.jsonl changed on disk, because another file has taken its place; the rows are shown as they were, D reads it again")
+        "chat.jsonl changed on disk: D reads it again; another file has taken its place, and the rows are shown as they were")
     assert found(workspace, heard, "Answer 7").row == 7
     workspace.request_audit()
     audit = heard.wait(ev.AuditReady, lambda e: e.done)
@@ -52,7 +52,7 @@ def test_nothing_is_found_in_rows_that_cannot_be_read(open_workspace, data: Path
     os.utime(data, ns=(5, 5))
     search = found(workspace, heard, "Answer 7")
     assert search.row is None and search.problem is not None
-    assert search.problem.sentence() == "chat.jsonl changed on disk, because it has been rewritten; its rows cannot be read any more, D reads it again"
+    assert search.problem.sentence() == "chat.jsonl changed on disk: D reads it again; it has been rewritten, and its rows cannot be read any more"
     workspace.request_audit()
     audit = heard.wait(ev.AuditReady, lambda e: e.problem is not None)
     assert "changed on disk" in audit.problem.what and audit.codes == ()
