@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import replace
 from io import BytesIO
 from itertools import accumulate
 from operator import itemgetter
@@ -95,6 +97,10 @@ class JsonlSource(IndexedSource):
 
     def change(self) -> Change | None:
         return self._file.changed(self._scanner.position, grows=True)
+
+    def look_through(self) -> Iterator[None]:
+        if not self._file.complete or self._file.stopped is not None:  # lines of a plain file cannot be missing unseen
+            yield from super().look_through()
 
     def refresh(self) -> bool:
         with self._indexing, self._lock:
@@ -199,4 +205,7 @@ class JsonlSource(IndexedSource):
             return oversized(data[: 4 * RAW_LIMIT], size, self._row_limit, index, where)
         if broken or (not newline and len(data) < size):
             return changed_under_us(index, where, "its lines no longer lie where they did")
-        return parse_record(data.rstrip(b"\r"), index, where, offset=start)
+        row = parse_record(data.rstrip(b"\r"), index, where, offset=start)
+        if row.problem is not None and not newline and row.data is None:
+            return replace(row, problem=f"{row.problem}; it is the last line and has no line end, as where a file was cut off")
+        return row

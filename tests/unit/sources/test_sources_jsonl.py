@@ -178,6 +178,14 @@ def test_a_changed_file_is_never_shown_as_garbage(tmp_path: Path, how: str) -> N
         assert row.data is None and row.problem is not None and "file changed under us" in row.problem
 
 
+def test_a_plain_file_that_was_cut_off_says_so(tmp_path: Path) -> None:
+    source = open_bytes(tmp_path, b'{"n": 1}\n{"n": "x')
+    source.read_through()
+    assert (source.row(1).problem or "").endswith("; it is the last line and has no line end, as where a file was cut off")
+    assert open_bytes(tmp_path, b'{"n": 1}\n{"n": 2}').row(1).problem is None
+    assert "no line end" not in (open_bytes(tmp_path, b'{"n": 1}\n{"n": "x\n').row(1).problem or "")
+
+
 def test_what_is_written_again_or_gone_is_told(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     source = open_bytes(tmp_path, b'{"n": 1}\n{"n": 2}\n')
