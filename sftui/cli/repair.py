@@ -29,7 +29,7 @@ def repair_data(
 ) -> int:
     """Write the repaired rows to a new file; with `dry_run` only count. Counts go to stderr."""
     from sftui.findings import CODES
-    from sftui.repairs import DROP_REASONS, DROPPING, Counts, plan_of
+    from sftui.repairs import DROP_REASONS, DROPPING, Counts, layout_of, own_names, plan_of
     from sftui.workspace.repairing import Written, session_plan, write_repaired
 
     listed = "`sftui repair --list` tells all"
@@ -59,7 +59,8 @@ def repair_data(
         notes.tell()
     finally:
         session.close()
-    click.echo(_summary(now.counts, now.lost, target, DROP_REASONS), err=True)
+    own = own_names(layout_of(session.detected)) if "map-roles" in chosen and session.detected is not None else ()
+    click.echo(_summary(now.counts, now.lost, target, DROP_REASONS, own), err=True)
     return 2 if now.lost else 0
 
 
@@ -122,13 +123,15 @@ def _session(options: Any, codes: bool) -> Session:
     return session
 
 
-def _summary(counts: Counts, lost: int, target: Target | None, reasons: Mapping[str, str]) -> str:
+def _summary(counts: Counts, lost: int, target: Target | None, reasons: Mapping[str, str], own: tuple[str, ...] = ()) -> str:
     kept = counts.rows - counts.dropped - lost
     where = "would be written" if target is None else f"written to {target.path or 'stdout'}"
     lines = [f"sftui: {kept:,} of {counts.rows:,} rows {where}, {counts.changed:,} of them changed, {counts.dropped:,} left out"]
     for name, count in counts.by_repair.most_common():
         told = f" ({reasons[name[5:]]})" if name.startswith("drop ") and name[5:] in reasons else ""
         lines.append(f"  {name:<20} {count:>9,} {'row' if count == 1 else 'rows'}{told}")
+    if own:
+        lines.append(f"  map-roles left {' and '.join(own)} as they are: they are the names of ShareGPT, as which the set is read")
     if lost:
         lines.append(f"  {lost:,} row{'s' if lost > 1 else ''} that JSON cannot carry could not be carried over; leave them out with --drop unreadable")
     return "\n".join(lines)

@@ -31,6 +31,8 @@ SHAREGPT_ROLES: Mapping[str, str] = {
     "tool": "tool", "function": "tool", "observation": "tool", "function_response": "tool",
     "tool_response": "tool",
 }
+# More names that are told and repaired, but that no format maps by itself: `ai` is LangChain's.
+ROLE_ALIASES: Mapping[str, str] = {**SHAREGPT_ROLES, "ai": "assistant"}
 CALL_ROLE = "function_call"
 CALL_NOTE = (
     "data.function_calls is tool_calls: a `function_call` turn that holds JSON with name and arguments becomes "

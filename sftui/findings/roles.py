@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sftui.conversations.messages import KNOWN_ROLES, SHAREGPT_ROLES
+from sftui.conversations.messages import KNOWN_ROLES, ROLE_ALIASES
 from sftui.findings.checks import Checks
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
 from sftui.model import NOWHERE, Part, Stage
 
-_ALIASES = {name: role for name, role in SHAREGPT_ROLES.items() if name not in KNOWN_ROLES}
+_ALIASES = {name: role for name, role in ROLE_ALIASES.items() if name not in KNOWN_ROLES}
 _TURNS = ("user", "assistant")
 _SLOTS = ("observation", "function", "function_call")
 """LLaMA-Factory's own names, each with a slot in its templates."""
@@ -69,8 +69,8 @@ def _header(look: Look, number: int) -> tuple[int, int] | None:
 def nearest_role(role: str) -> str:
     """The known role that this one is a misspelling of, or nothing."""
     plain = role.strip().casefold()
-    if plain in KNOWN_ROLES or plain in SHAREGPT_ROLES:
-        return SHAREGPT_ROLES.get(plain, plain)
+    if plain in KNOWN_ROLES or plain in ROLE_ALIASES:
+        return ROLE_ALIASES.get(plain, plain)
     if len(plain) < 4 or len(plain) > 14:
         return ""
     allowed = 1 if len(plain) < 7 else 2

@@ -17,8 +17,9 @@ from sftui.repairs.run import (
     repaired,
 )
 from sftui.repairs.texts import WANTED, strip_tokens
+from sftui.repairs.turns import own_names
 
 __all__ = [
     "DEDUPLICATE", "DROP", "DROPPING", "DROP_REASONS", "REPAIRS", "TITLES", "WANTED", "Change", "Counts", "Fixes", "Layout", "Plan", "Repair",
-    "Repaired", "double_of", "fixes_for", "layout_of", "line_of", "make_plan", "mended", "plan_of", "repair_row", "repaired", "row_of", "strip_tokens",
+    "Repaired", "double_of", "fixes_for", "layout_of", "line_of", "make_plan", "mended", "own_names", "plan_of", "repair_row", "repaired", "row_of", "strip_tokens",
 ]

@@ -5,29 +5,39 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sftui.conversations.messages import CALL_ROLE, FLAG_KEYS, KNOWN_ROLES, SHAREGPT_ROLES, WEIGHT_KEYS
+from sftui.conversations.messages import CALL_ROLE, FLAG_KEYS, KNOWN_ROLES, ROLE_ALIASES, WEIGHT_KEYS
 from sftui.findings.roles import nearest_role
 from sftui.repairs.model import Change, Data, Item, Layout, each_item, quote, with_items
 
 _BETWEEN = "\n\n"
+_SHAREGPT = ("human", "gpt", "observation")
+"""Names of the format ShareGPT itself."""
 _ADDED = "was added to the one before"
 
 
 def map_roles(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
     """Aliases (human, gpt, bot) and misspellings (Assistant, asistant) become the roles that templates know.
 
-    A `function_call` turn keeps its role: how it is read depends on it. So do the aliases of a set that has no other
-    names, as in ShareGPT: its format says what they mean.
+    A `function_call` turn keeps its role: how it is read depends on it. Whether a trainer maps aliases by itself does not
+    matter, other readers of the file may not. In ShareGPT (`from` and `value`) read by its rules, human and gpt are the
+    names of the format: they stay, and other names for the two become them.
     """
+    own = {layout.roles[name]: name for name in own_names(layout)}
 
     def mend(place: str, item: Item) -> tuple[Item, list[Change]]:
         role = item.get(layout.role)
-        known = known_role(role) if isinstance(role, str) and role not in layout.roles else None
+        known = known_role(role) if isinstance(role, str) and not (own and role in _SHAREGPT) else None
+        known = own.get(known, known) if known is not None else None
         if known is None or known == role:
             return item, []
         return {**item, layout.role: known}, [Change("map-roles", f"{place}.{layout.role}", f"{quote(role)} → {known!r}")]
 
     return each_item(data, layout, mend)
+
+
+def own_names(layout: Layout) -> tuple[str, ...]:
+    """The names of ShareGPT that a set keeps because it is read by them; empty for any other set."""
+    return tuple(name for name in _SHAREGPT[:2] if layout.role == "from" and name in layout.roles)
 
 
 def known_role(role: str) -> str | None:
@@ -37,8 +47,8 @@ def known_role(role: str) -> str | None:
     plain = role.strip().casefold()
     if plain in KNOWN_ROLES:
         return plain
-    if plain in SHAREGPT_ROLES and plain != CALL_ROLE:
-        return SHAREGPT_ROLES[plain]
+    if plain in ROLE_ALIASES and plain != CALL_ROLE:
+        return ROLE_ALIASES[plain]
     return nearest_role(role) or None
 
 

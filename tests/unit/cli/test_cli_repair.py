@@ -153,3 +153,14 @@ def test_the_new_file_does_not_become_part_of_a_folder_of_data(sftui, dirty: Pat
     (folder / "a.jsonl").write_text(FINE + "\n")
     done = sftui("repair", folder, "--apply", "trim", "-o", folder / "b.jsonl")
     assert done.code == 2 and "never in place" in done.err
+
+
+def test_roles_are_mapped_whatever_the_preset_and_names_of_a_format_stay(sftui, tmp_path: Path) -> None:
+    chats, turns = tmp_path / "chats.jsonl", tmp_path / "turns.jsonl"
+    chats.write_text(json.dumps({"messages": [{"role": "human", "content": "q"}, {"role": "ai", "content": "a"}]}) + "\n")
+    turns.write_text(json.dumps({"conversations": [{"from": "human", "value": "q"}, {"from": "chatgpt", "value": "a"}]}) + "\n")
+    done = sftui("repair", chats, "--apply", "map-roles", "-o", "-")
+    assert [one["role"] for one in json.loads(done.out)["messages"]] == ["user", "assistant"] and "ShareGPT" not in done.err
+    done = sftui("repair", turns, "--apply", "map-roles", "-o", "-")
+    assert [one["from"] for one in json.loads(done.out)["conversations"]] == ["human", "gpt"]
+    assert "map-roles left human and gpt as they are" in done.err

@@ -45,7 +45,7 @@ def mended(name: str, *messages: Any, layout: Layout = LAYOUT, **columns: Any) -
 
 @pytest.mark.parametrize(("role", "known"), [
     ("human", "user"), ("gpt", "assistant"), ("Assistant", "assistant"), (" user ", "user"), ("asistant", "assistant"), ("observation", "tool"),
-    ("user", None), ("function_call", None), ("critic", None), ("", None), ("ipython", None),
+    ("user", None), ("function_call", None), ("critic", None), ("", None), ("ipython", None), ("ai", "assistant"),
 ])
 def test_roles(role: str, known: str | None) -> None:
     assert known_role(role) == known
@@ -55,7 +55,15 @@ def test_roles(role: str, known: str | None) -> None:
 def test_roles_that_the_format_explains_stay() -> None:
     layout = Layout(role="from", content="value", roles={"human": "user", "gpt": "assistant"})
     items = [{"from": "human", "value": "q"}, {"from": "Gpt", "value": "a"}]
-    assert mended("map-roles", *items, layout=layout) == [items[0], {"from": "assistant", "value": "a"}]
+    assert mended("map-roles", *items, layout=layout) == [items[0], {"from": "gpt", "value": "a"}]
+    unmapped = Layout(role="from", content="value")
+    assert [item["from"] for item in mended("map-roles", *items, layout=unmapped)] == ["user", "assistant"], "no trainer reads these names"
+
+
+def test_roles_become_the_standard_ones_whatever_the_preset_maps() -> None:
+    layout = Layout(roles={"human": "user", "gpt": "assistant"})
+    items = [{"role": "human", "content": "q"}, {"role": "gpt", "content": "a"}, {"role": "model", "content": "b"}]
+    assert [item["role"] for item in mended("map-roles", *items, layout=layout)] == ["user", "assistant", "assistant"]
 
 
 def test_neighbours_are_joined_and_equal_ones_kept_once() -> None:
