@@ -54,7 +54,7 @@ def find_glob(pattern: str) -> Found:
     matches = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
     files = tuple(path for path in matches if format_of(path) and os.path.basename(path) not in NOT_DATA)
     if not files:
-        why = f"none of the {len(matches)} files it matches is {KNOWN}" if matches else "no file matches it"
+        why = f"none of the {len(matches):,} files it matches is {KNOWN}" if matches else "no file matches it"
         raise SourceError("opens nothing", where=pattern, why=why)
     return Found(files, pattern)
 

@@ -48,7 +48,7 @@ def open_source(spec: SourceSpec) -> Source:
         files += found.files
         notes += found.notes
     _only_train(spec, "several files")
-    return _open_files(spec, Found(tuple(files), f"{len(files)} files", tuple(notes)))
+    return _open_files(spec, Found(tuple(files), f"{len(files):,} files", tuple(notes)))
 
 
 def _open_one(spec: SourceSpec, path: str) -> Source:

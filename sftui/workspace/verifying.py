@@ -57,7 +57,7 @@ def verify(session: Session, numbers: Sequence[int], ask: Ask) -> Verified:
     assert session.tools is not None
     rows = [session.row(number) for number in numbers]
     readable = [row for row in rows if row.data is not None]
-    notes = [f"{len(rows) - len(readable)} rows cannot be read and are left out"] if len(readable) < len(rows) else []
+    notes = [f"{len(rows) - len(readable):,} rows cannot be read and are left out"] if len(readable) < len(rows) else []
     if not readable:
         raise SftuiError("there are no rows to verify on")
     inspections = [session.inspect_row(row, spans=False) for row in readable]
