@@ -37,6 +37,8 @@ class Audit:
         self._marking = self.found.wanted.remember or bool(self.found.wanted.known)
         self.repeated: set[int] = set()
         self.checks = DatasetChecks(context, evaluation)
+        own = context.recipe.length.max
+        self.limits = tuple(sorted({*LIMITS, own} if own is not None else LIMITS))
         self.rows = self.tokenized = self.tokens = self.trained = 0
         self.received_rows = self.received_tokens = self.received_trained = 0
         self.lengths: Counter[int] = Counter()
@@ -127,7 +129,7 @@ class Audit:
         self.lengths[n] += 1
         if n:
             self.shares[trained * 100 // n] += 1
-        for limit in LIMITS:
+        for limit in self.limits:
             if n <= limit:
                 break
             lost = n - limit - labels.labels[limit:].count(IGNORE_INDEX)
@@ -189,7 +191,7 @@ class Audit:
         return Figures(
             self.rows, self.tokenized, self.tokens, self.trained, self.received_rows, self.received_tokens, self.received_trained,
             dict(sorted(self.lengths.items())), quantiles(self.lengths, QUANTILES), dict(sorted(self.shares.items())),
-            tuple(self._limit(limit, packing) for limit in LIMITS),
+            tuple(self._limit(limit, packing) for limit in self.limits),
             _largest(self.by_role), dict(sorted(self.by_message.items())), _largest(self.by_special), _largest(self.by_part),
             self.drops.figures(), self.stops.figures(),
             _group("the same as an earlier row", self.checks.same), _group("an earlier prompt answered differently", self.checks.again),

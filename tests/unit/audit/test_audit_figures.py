@@ -26,7 +26,7 @@ def plain_loop(opened: Opened) -> dict[str, Any]:
     sums: Counter[str] = Counter()
     lengths: list[int] = []
     shares, roles, messages, parts, special, drops, stops = (Counter[Any]() for _ in range(7))
-    limits: dict[int, Counter[str]] = {limit: Counter() for limit in (512, 1024, 2048, 4096, 8192, 16384, 32768)}
+    limits: dict[int, Counter[str]] = {limit: Counter() for limit in (512, 1024, 2048, 4096, 8192, 16384, 32768, opened.recipe.length.max or 512)}
     for row in opened.rows:
         found = opened.inspect(row)
         sums["rows"] += 1
@@ -75,6 +75,7 @@ def compare(figures: Figures, plain: dict[str, Any]) -> None:
         assert dict(getattr(figures, name)) == dict(plain[name]), name
     for name in ("drops", "stops"):
         assert {one.name: one.count for one in getattr(figures, name)} == dict(plain[name]), name
+    assert [one.limit for one in figures.limits] == sorted(plain["limits"]), "the recipe's own one is among them"
     for one in figures.limits:
         for name in ("over", "tokens_cut", "trained_cut", "unlabelled", "tokens_dropped", "trained_dropped"):
             assert getattr(one, name) == plain["limits"][one.limit][name], (one.limit, name)
