@@ -101,6 +101,16 @@ def fit(text: str, width: int, *, right: bool = False) -> str:
     return gap + text if right else text + gap
 
 
+def share(part: int, whole: int, decimals: int = 0) -> str:
+    """A percentage that never rounds something to nothing, or a part to all: `<1 %`, `23 %`, `>99 %`."""
+    if not whole:
+        return f"{0:.{decimals}f} %"
+    percent, least = round(100 * part / whole, decimals), 10**-decimals
+    if part and not percent:
+        return f"<{least:.{decimals}f} %"
+    return f">{100 - least:.{decimals}f} %" if part < whole and percent >= 100 else f"{percent:.{decimals}f} %"
+
+
 def split_at(text: str, width: int) -> tuple[str, str]:
     """`text` (already visible) in two: the longest head of at most `width` cells, and the rest."""
     if text.isascii():

@@ -16,7 +16,7 @@ from sftui.cli.telling import DataNotes
 from sftui.errors import SourceError
 from sftui.model import Inspection
 from sftui.recipe import Recipe
-from sftui.text import visible
+from sftui.text import share, visible
 
 DEFAULT_WIDTH = 80
 
@@ -99,8 +99,8 @@ def _head(inspection: Inspection, recipe: Recipe) -> str:
         parts.append(f"dropped: {inspection.dropped}")
     elif inspection.example is not None:
         total = len(inspection.example.labels)
-        share = f" ({inspection.trained * 100 // total} %)" if total else ""
-        parts.append(f"{inspection.trained:,} of {total:,} trained{share}")
+        part = f" ({share(inspection.trained, total)})" if total else ""
+        parts.append(f"{inspection.trained:,} of {total:,} trained{part}")
     return " · ".join(parts)
 
 

@@ -10,6 +10,7 @@ from sftui.exports.report_findings import finding_sections
 from sftui.exports.report_markup import safe
 from sftui.exports.report_model import Checked, counted
 from sftui.exports.report_style import STYLE
+from sftui.text import share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,13 +49,13 @@ def _page(checked: Checked, sections: Sequence[Section]) -> Iterator[str]:
 
 def _summary(checked: Checked) -> str:
     figures = checked.audit
-    share = f" ({100 * figures.trained / figures.tokens:.1f} %)" if figures.tokens else ""
+    part = f" ({share(figures.trained, figures.tokens, 1)})" if figures.tokens else ""
     facts = [
         ("Rows", f"{figures.rows:,}" + ("" if checked.complete else " looked at")),
         ("Trainer", checked.recipe.preset),
         ("Tokenizer", checked.tokenizer.name),
         ("Template", checked.template or "none"),
-        ("Tokens", f"{figures.tokens:,}, {figures.trained:,} trained{share}"),
+        ("Tokens", f"{figures.tokens:,}, {figures.trained:,} trained{part}"),
         ("Reach the trainer", f"{figures.received_rows:,} rows, {figures.received_tokens:,} tokens, {figures.received_trained:,} trained"),
         ("Findings", counted(checked)),
     ]

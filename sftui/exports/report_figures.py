@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sftui.audit.bars import length_bars, share_bars
 from sftui.exports.report_markup import safe, table
 from sftui.exports.report_plots import columns_svg, rows_svg
+from sftui.text import share
 
 if TYPE_CHECKING:
     from sftui.audit import Figures, GroupFigure
@@ -21,7 +22,7 @@ def figure_sections(figures: Figures) -> Iterator[tuple[str, str, str]]:
     if figures.tokenized:
         yield "lengths", "Lengths", columns_svg("lengths-plot", "Rows by length in tokens", length_bars(figures.lengths)) + table(
             "Lengths in tokens, before anything is cut", ("Part of the rows", "At most"),
-            ((_quantile(share), f"{length:,}") for share, length in figures.quantiles.items()))
+            ((_quantile(part), f"{length:,}") for part, length in figures.quantiles.items()))
         yield "shares", "Trained share", columns_svg(
             "shares-plot", "Rows by the per cent of their tokens that is trained", share_bars(figures.shares))
     if figures.by_role:
@@ -56,7 +57,7 @@ def _budget(figures: Figures) -> str:
 
 def _counts(caption: str, head: str, counts: Mapping[str, int]) -> str:
     total = sum(counts.values()) or 1
-    return table(caption, (head, "Tokens", "Share"), ((name, f"{count:,}", f"{100 * count / total:.1f} %") for name, count in _top(counts)))
+    return table(caption, (head, "Tokens", "Share"), ((name, f"{count:,}", share(count, total, 1)) for name, count in _top(counts)))
 
 
 def _top(counts: Mapping[str, int]) -> list[tuple[str, int]]:
@@ -67,7 +68,7 @@ def _top(counts: Mapping[str, int]) -> list[tuple[str, int]]:
 
 def _limits(figures: Figures) -> str:
     def per(part: int, whole: int) -> str:
-        return f"{part:,} ({100 * part / whole:.1f} %)" if whole and part else f"{part:,}"
+        return f"{part:,} ({share(part, whole, 1)})" if whole and part else f"{part:,}"
 
     cut = table("Cutting longer rows on the right", ("Limit", "Rows cut", "Trained tokens lost", "Left without a label"), (
         (f"{one.limit:,}", per(one.over, figures.tokenized), per(one.trained_cut, figures.trained), f"{one.unlabelled:,}") for one in figures.limits))
@@ -89,5 +90,5 @@ def _first(group: GroupFigure) -> str:
     return ", ".join(map(str, group.rows[:5])) + (", …" if group.count > 5 else "")
 
 
-def _quantile(share: float) -> str:
-    return {0.0: "shortest", 0.5: "half", 1.0: "all (longest)"}.get(share, f"{100 * share:.0f} %")
+def _quantile(part: float) -> str:
+    return {0.0: "shortest", 0.5: "half", 1.0: "all (longest)"}.get(part, f"{100 * part:.0f} %")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sftui.audit.bars import short
 from sftui.exports.report_markup import safe
+from sftui.text import share
 
 WIDTH = 360
 """Units of the drawing; at phone width one is about a pixel."""
@@ -38,7 +39,7 @@ def rows_svg(name: str, title: str, bars: Sequence[tuple[str, int]]) -> str:
         y = i * 34
         parts.append(f'<text x="0" y="{y + 12}">{safe(_clip(label))}</text>')
         parts.append(f'<rect class="bar" x="0" y="{y + 16}" width="{max(1.0, 230 * count / most):.1f}" height="12"/>')
-        parts.append(f'<text x="{max(1.0, 230 * count / most) + 6:.1f}" y="{y + 26}">{count:,} ({100 * count / total:.1f} %)</text>')
+        parts.append(f'<text x="{max(1.0, 230 * count / most) + 6:.1f}" y="{y + 26}">{count:,} ({share(count, total, 1)})</text>')
     return _svg(name, title, "; ".join(f"{label}: {count:,}" for label, count in bars), 34 * max(1, len(bars)) + 4, "".join(parts))
 
 

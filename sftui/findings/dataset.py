@@ -16,6 +16,7 @@ from sftui.findings.context import Context
 from sftui.findings.look import shown
 from sftui.findings.model import BY_HAND, Finding, Fix, Severity
 from sftui.model import IGNORE_INDEX, Inspection, Kind, Part, Reason, RecipeChange
+from sftui.text import share
 
 LIMITS = (512, 1024, 2048, 4096, 8192, 16384, 32768)
 """The lengths for which is told what cutting there would take."""
@@ -250,7 +251,7 @@ class DatasetChecks:
         if not self.cut.count or self.max_length is None or self.max_length != default or self.trained == 0:
             return
         table = " · ".join(
-            f"{limit}: {self.over[limit]} rows, {100 * self.lost[limit] / self.trained:.1f} %" for limit in LIMITS if self.over[limit]
+            f"{limit}: {self.over[limit]} rows, {share(self.lost[limit], self.trained, 1)}" for limit in LIMITS if self.over[limit]
         )
         better = next((limit for limit in LIMITS if limit > self.max_length and self.over[limit] * 100 < self.rows), None)
         yield self._finding(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sftui.text import cell_width, clip, visible
+from sftui.text import cell_width, clip, share, visible
 from sftui.tui.commands import footer, show_key
 from sftui.tui.keys import Keymap
 from sftui.tui.line_view import LineView
@@ -61,7 +61,7 @@ def status_cells(status: Status, width: int) -> Line:
     """
     count = f"{status.rows:,}" if status.exact else f"≥{status.rows:,}"
     if not status.exact and 0 < status.indexing < 1:
-        count += f" ({status.indexing:.0%})"
+        count += f" ({min(99, int(100 * status.indexing))} %)"
     place = f"row {status.row:,} of {count}" + (f" ({status.order})" if status.order else "")
     trained = _trained(status)
     state, state_role = _STATES.get(status.state, (status.state, Role.DIM))
@@ -111,8 +111,7 @@ def _trained(status: Status) -> str:
         return status.stopped
     if status.total is None or status.trained is None:
         return "…"
-    percent = f" {100 * status.trained / status.total:.0f}%" if status.total else ""
-    return f"{status.trained:,}/{status.total:,} trained{percent}"
+    return f"{status.trained:,}/{status.total:,} trained {share(status.trained, status.total)}"
 
 
 def footer_cells(context: str, width: int, keymap: Keymap) -> Line:

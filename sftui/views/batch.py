@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sftui.model import IGNORE_INDEX, Batch, Pack
-from sftui.text import visible
+from sftui.text import share, visible
 from sftui.views.cells import Line, LineBuilder, Role, crop, line, wrap
 from sftui.views.flow import MIXED
 from sftui.views.table import MASKED, TRAINED
@@ -122,16 +122,6 @@ def scaled(glyphs: str, step: int) -> str:
         else:
             out.append(MIXED if TRAINED in kinds else MASKED)
     return "".join(out)
-
-
-def share(part: int, whole: int) -> str:
-    """A percentage without decimals that never rounds something to nothing, or a part to all."""
-    if not whole:
-        return "0 %"
-    percent = round(100 * part / whole)
-    if percent == 0 and part:
-        return "<1 %"
-    return ">99 %" if percent == 100 and part < whole else f"{percent} %"
 
 
 def _strip(builder: LineBuilder, glyphs: str) -> Line:

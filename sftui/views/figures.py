@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sftui.audit.bars import length_bars, share_bars, short
-from sftui.text import cell_width, fit, visible
+from sftui.text import cell_width, fit, share, visible
 from sftui.views.cells import Line, Role, crop, line, wrap
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ def figure_lines(figures: Figures, width: int) -> tuple[Line, ...]:
 
 
 def _blocks(figures: Figures, width: int) -> Iterator[Line]:
-    share = f" ({100 * figures.trained_share:.1f} %)" if figures.tokens else ""
-    yield from wrap(line((f"{figures.rows:,} rows", Role.TITLE), f" · {figures.tokens:,} tokens · {figures.trained:,} trained{share}"), width)
+    part = f" ({share(figures.trained, figures.tokens, 1)})" if figures.tokens else ""
+    yield from wrap(line((f"{figures.rows:,} rows", Role.TITLE), f" · {figures.tokens:,} tokens · {figures.trained:,} trained{part}"), width)
     yield from wrap(line((f"{figures.received_rows:,} rows, {figures.received_tokens:,} tokens, {figures.received_trained:,} trained reach the trainer",
                           Role.DIM)), width)
     if figures.tokenized:
@@ -89,7 +89,7 @@ def bar_lines(counts: Mapping[str, int], width: int, shown: int = SHOWN) -> tupl
     names = min(names, max(8, width // 3))
     room = max(4, min(40, width - names - 22))
     return tuple(
-        line((fit(visible(name), names), Role.KEY), (f" {count:>11,} {100 * count / total:>5.1f} % ", Role.NUMBER), (_bar(count, most, room), Role.TRAINED))
+        line((fit(visible(name), names), Role.KEY), (f" {count:>11,} {share(count, total, 1):>7} ", Role.NUMBER), (_bar(count, most, room), Role.TRAINED))
         for name, count in items
     )
 
@@ -107,7 +107,7 @@ def _titled(title: str, lines: Iterator[Line] | tuple[Line, ...]) -> Iterator[Li
 
 def _quantiles(quantiles: Mapping[float, int]) -> str:
     names = {0.0: "shortest", 0.5: "half", 1.0: "longest"}
-    return " · ".join(f"{names.get(share, f'{100 * share:.0f} %')} {'≤ ' if 0 < share < 1 else ''}{length:,}" for share, length in quantiles.items())
+    return " · ".join(f"{names.get(part, f'{100 * part:.0f} %')} {'≤ ' if 0 < part < 1 else ''}{length:,}" for part, length in quantiles.items())
 
 
 def _limits(figures: Figures) -> Iterator[Line]:
@@ -115,8 +115,8 @@ def _limits(figures: Figures) -> Iterator[Line]:
     trained = figures.trained or 1
     for one in figures.limits:
         yield line(
-            (f"{one.limit:>7,}", Role.KEY), f" {one.over:>10,}", f" {short(one.trained_cut):>10} {100 * one.trained_cut / trained:>5.1f} %",
-            f" {one.unlabelled:>9,}", f" {100 * one.trained_dropped / trained:>11.1f} %", f" {'…' if one.packs is None else format(one.packs, ','):>9}")
+            (f"{one.limit:>7,}", Role.KEY), f" {one.over:>10,}", f" {short(one.trained_cut):>10} {share(one.trained_cut, trained, 1):>7}",
+            f" {one.unlabelled:>9,}", f" {share(one.trained_dropped, trained, 1):>13}", f" {'…' if one.packs is None else format(one.packs, ','):>9}")
 
 
 def _groups(groups: Sequence[GroupFigure]) -> Iterator[Line]:

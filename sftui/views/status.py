@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from sftui.model import Inspection
-from sftui.text import clip, fit, visible
-from sftui.views.batch import share
+from sftui.text import clip, fit, share, visible
 from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, wrap
 from sftui.views.table import MASKED_LABEL, TRAINED, TokenTable
 from sftui.views.words import convention, explain, shift_warning, why_stopped

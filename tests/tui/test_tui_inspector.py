@@ -353,4 +353,4 @@ async def test_an_index_that_still_grows_is_honest() -> None:
         assert driven.main.status.row == 19
         await driven.press("3", "0", "0", "G")
         assert driven.main.status.row == 19 and "still being indexed" in driven.said
-        assert "≥20 (50%)" in driven.lines[0]
+        assert "≥20 (50 %)" in driven.lines[0]

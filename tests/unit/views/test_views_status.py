@@ -9,7 +9,7 @@ from inspections_by_hand import inspection, stopped
 
 from sftui.model import Stage
 from sftui.recipe import Recipe, changed, knobs
-from sftui.text import cell_width
+from sftui.text import cell_width, share
 from sftui.views import (
     Role,
     diff_text_lines,
@@ -19,7 +19,7 @@ from sftui.views import (
     row_line,
     value_text,
 )
-from sftui.views.batch import scaled, share
+from sftui.views.batch import scaled
 from sftui.workspace.events import RowSummary
 
 
@@ -28,6 +28,10 @@ from sftui.workspace.events import RowSummary
 )
 def test_shares_never_round_to_nothing_or_all(part: int, whole: int, shown: str) -> None:
     assert share(part, whole) == shown
+
+
+def test_shares_with_decimals_do_not_either() -> None:
+    assert [share(part, 100_000, 1) for part in (0, 1, 22_580, 99_999, 100_000)] == ["0.0 %", "<0.1 %", "22.6 %", ">99.9 %", "100.0 %"]
 
 
 def test_scaled_strips_keep_what_is_trained_in_sight() -> None:
