@@ -18,7 +18,7 @@ ENTRIES = (
           "LLaMA-Factory cuts prompt and answer in proportion, each at its end, so the answer follows half a question.",
           llamafactory="cutoff_len: larger, filter long rows, or mask_history: true"),
     entry("TRU004", "cut-from-the-left", "MAJOR", "row", "the beginning of the row is cut off",
-          "BOS, system message and tools are lost.", trl="truncation_mode: keep_start", torchtune="truncation_type: right", hf="truncation_side = \"right\"",
+          "BOS, system message and tools are lost.", trl="truncation_mode: keep_start", torchtune="truncation_type: right (since 0.7; 0.6.1 always cuts on the right)", hf="truncation_side = \"right\"",
           data="cut on the right, or drop long rows"),
     entry("TRU005", "default-length", "MAJOR", "dataset", "the trainer's default length cuts rows",
           "Nobody chose this limit: it is the trainer's default, and it takes trained tokens away.",

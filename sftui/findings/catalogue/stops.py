@@ -37,7 +37,7 @@ ENTRIES = (
     entry("EOS010", "control-tokens-untrained", "MAJOR", "setup", "the template's control tokens are new to this base model",
           "The tokenizer brings no template of its own, so the control tokens that the recipe's template writes were hardly trained. LoRA on attention alone "
           "leaves their embeddings as they are and the model never emits them.",
-          trl="modules_to_save or trainable_token_indices", axolotl="lora_modules_to_save: [embed_tokens, lm_head]", llamafactory="additional_target: embed_tokens,lm_head",
+          trl="lora_modules_to_save: [embed_tokens, lm_head], or trainable_token_indices of peft", axolotl="lora_modules_to_save: [embed_tokens, lm_head]", llamafactory="additional_target: embed_tokens,lm_head",
           unsloth="train embed_tokens and lm_head, or start from the instruct model", hf="train the embeddings, or start from the instruct model"),
     entry("EOS011", "template-ends-without-stop", "FATAL", "setup", "the template writes nothing after the last answer",
           "Single-turn sets then hold no stop token at all, as with GLM-4 MoE.",
