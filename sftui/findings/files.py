@@ -1,4 +1,4 @@
-"""Files of the data that cannot be read to their end: what no row can tell."""
+"""Files of the data that cannot be read whole: what no row can tell."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def write_whole(session: Session, asked: WriteRequest) -> Iterator[RepairsWritte
     if problem is not None:
         problem = replace(problem, what=f"nothing is written: {problem.what}")
     for one in session.source.damage:
-        problem = problem or Problem(f"nothing is written of a part: {one.title} cannot be read whole", one.why, one.fix)
+        problem = problem or Problem(f"nothing is written of data that cannot be read whole, {one.title}", one.why, one.fix)
     if problem is not None:
         yield RepairsWritten(asked.ticket, asked.target, asked.log, problem=problem)
         return

@@ -19,7 +19,7 @@ ENTRIES = (
     entry("ROW005", "not-strict-json", "MINOR", "row", "the row holds NaN or Infinity, which is not JSON",
           "Python's json module reads it, stricter readers (orjson, Arrow, other languages) refuse the file.",
           data="store null or a number"),
-    entry("ROW006", "file-damaged", "LOUD", "dataset", "a file of the data cannot be read to its end",
+    entry("ROW006", "file-damaged", "LOUD", "dataset", "a file of the data cannot be read whole",
           "It is cut off, its compressed data or a part of it is broken, or it cannot be opened. Rows are missing that nobody counts: what is read "
           "looks like a smaller dataset. `datasets` raises at such a file; other readers may stop there without a word.",
           data="copy or write the file again; `gzip -t FILE` and `zstd -t FILE` tell whether it is whole"),

@@ -47,7 +47,7 @@ def test_no_part_of_the_data_is_written(sftui, damaged: Path, tmp_path: Path, wo
     command, *rest = (word.replace("OUT", str(target)) for word in words)
     done = sftui(command, damaged, *TOK, *rest)
     assert done.code == 2 and done.out == "" and not target.exists()
-    assert done.err.startswith("sftui: t.jsonl.gz: cannot be read whole, and nothing is written of a part, because its compressed data is damaged")
+    assert done.err.startswith("sftui: t.jsonl.gz: nothing is written of data that cannot be read whole, because its compressed data is damaged")
     assert len(done.err.splitlines()) == 1
 
 

@@ -118,4 +118,4 @@ def test_a_cut_file_says_so_and_has_a_count(open_workspace, data: Path, tmp_path
     workspace.set_repairs(("trim",))
     workspace.request_write(str(tmp_path / "out.jsonl"), str(tmp_path / "out.log"))
     written = heard.wait(ev.RepairsWritten)
-    assert "nothing is written of a part: chat.jsonl cannot be read whole" in written.problem.what and not (tmp_path / "out.jsonl").exists()
+    assert "nothing is written of data that cannot be read whole, chat.jsonl" in written.problem.what and not (tmp_path / "out.jsonl").exists()
