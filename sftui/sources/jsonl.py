@@ -98,6 +98,10 @@ class JsonlSource(IndexedSource):
     def change(self) -> Change | None:
         return self._file.changed(self._scanner.position, grows=True)
 
+    def outgrown(self) -> Change | None:
+        more = self._done and self._file.complete and self._file.size() > self._scanner.position
+        return Change("it has grown", True) if more else None
+
     def look_through(self) -> Iterator[None]:
         if not self._file.complete or self._file.stopped is not None:  # lines of a plain file cannot be missing unseen
             yield from super().look_through()

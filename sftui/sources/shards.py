@@ -66,9 +66,10 @@ class ShardedSource(Source):
             yield from shard.look_through()
 
     def change(self) -> Change | None:
+        shards = list(self._shards)
         found = [
             Change(f"of {shard.title}: {change.why}", change.readable)
-            for shard in list(self._shards) if (change := shard.change()) is not None
+            for shard in shards if (change := shard.change() or (None if shard is shards[-1] else shard.outgrown())) is not None
         ]
         return min(found, key=lambda one: one.readable, default=None)
 

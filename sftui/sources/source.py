@@ -119,6 +119,10 @@ class Source(ABC):
         """What has become of the file since it was opened; None where all rows are as they were, and perhaps more."""
         return None
 
+    def outgrown(self) -> Change | None:
+        """A change where there are rows behind the last one, which stay out as others follow."""
+        return None
+
     def look_through(self) -> Iterator[None]:
         """Look at every byte once, a slice at a time, so that `damage` says all there is; as slow as reading the data."""
         while not self.index_more(STEP_SECONDS):

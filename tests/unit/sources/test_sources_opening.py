@@ -99,6 +99,18 @@ def test_a_bad_shard_is_left_out_and_said(tmp_path: Path) -> None:
     assert source.notes == ("left out: b.jsonl: is empty",) and source.damage == ()
 
 
+def test_a_shard_that_grows_before_others_is_told(tmp_path: Path) -> None:
+    write(tmp_path, {"a.jsonl": lines(0), "b.jsonl": lines(1)})
+    source = open_source(SourceSpec((str(tmp_path),)))
+    assert values(source) == [0, 1] and source.change() is None
+    with open(tmp_path / "b.jsonl", "a") as file:
+        file.write(lines(2))
+    assert source.change() is None and source.refresh() and values(source) == [0, 1, 2]
+    with open(tmp_path / "a.jsonl", "a") as file:
+        file.write(lines(3))
+    assert source.change() == ("of a.jsonl: it has grown", True) and values(source) == [0, 1, 2]
+
+
 def test_a_shard_that_cannot_be_opened_is_damage(tmp_path: Path) -> None:
     write(tmp_path, {"a.jsonl": lines(0), "b.jsonl": "", "c.jsonl": lines(1)})
     (tmp_path / "b.jsonl").write_text(lines(5), encoding="utf-16")
