@@ -9,6 +9,7 @@ from typing import Any
 from sftui.recipe import Recipe, diff
 from sftui.recipe_io import parse_yaml
 from sftui.trainers.axolotl.config import DATASET_OPTIONS, LOADERS, OVER, SPECIAL, TOP_OPTIONS
+from sftui.trainers.axolotl.instruct import alpaca_prompts
 from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, OPTIONS, TYPE_OF_FORMAT
 from sftui.trainers.axolotl.templates import JINJA
 from sftui.trainers.config import OpenedConfig, WrittenConfig, WrittenFile
@@ -209,8 +210,8 @@ def _whole(top: Keys, dataset: Keys, recipe: Recipe, facts: Mapping[str, Any]) -
         # A pair of texts has no type of its own: the prompt as it stands, the completion and EOS behind it.
         plain = {"format": "{instruction}", "no_input_format": "{instruction}"}
         kind = {"field_instruction": named["prompt"], "field_output": named["completion"], **plain}
-    if kind == "alpaca" and named.get("output", "output") != "output":
-        kind = "gpteacher" if (named.get("instruction"), named["output"]) == ("instruction", "response") else kind
+    if kind == "alpaca" and any(ours != named.get(ours, ours) for ours in ("instruction", "input", "output")):
+        kind = _renamed_alpaca(named)
     if ("type",) not in dataset and kind != "tokenized" and recipe.data.format != "tokenized":
         entry["type"] = kind
     found = facts.get("fields") or ({"messages": "conversations"} if facts.get("format") == "sharegpt" else {})
@@ -232,6 +233,13 @@ def _whole(top: Keys, dataset: Keys, recipe: Recipe, facts: Mapping[str, Any]) -
         ("num_epochs",): 1, ("learning_rate",): 0.0002, ("optimizer",): "adamw_torch", ("val_set_size",): 0.0,
     }
     return {**base, **{path: value for path, value in top.items() if path != ("tokenizer_config",) or facts.get("tokenizer") != value}}
+
+
+def _renamed_alpaca(named: Mapping[str, str]) -> dict[str, str]:
+    """A user-defined type with the prompts of type alpaca, which reads no columns but its own."""
+    with_input, without = alpaca_prompts()
+    columns = {f"field_{name}": named[name] for name in ("instruction", "input", "output") if name in named}
+    return {**columns, "format": with_input, "no_input_format": without}
 
 
 assert set(TOP_OPTIONS) | set(DATASET_OPTIONS) <= set(OPTIONS)

@@ -58,6 +58,11 @@ _TLDR = Style("USER: Summarize the following article as a TL;DR.\n{instruction}\
 _ORCAMINI = Style("### User:\n{instruction}\n\n### Response:\n", "### User:\n{instruction}\n\n### Response:\n", "### System:\n{system}\n\n")
 
 
+def alpaca_prompts() -> tuple[str, str]:
+    """The prompt of type alpaca with and without an input, as `format` and `no_input_format` of a user-defined type."""
+    return f"{_WITH_INPUT}\n\n{INSTRUCT.turn}", f"{_WITHOUT_INPUT}\n\n{INSTRUCT.without_input}"
+
+
 @dataclass(frozen=True, slots=True)
 class InstructType:
     """One dataset type: `read` gives instruction, input and response of a row.

@@ -122,3 +122,48 @@ def test_the_mask_is_carried_or_the_loss_is_told(start: str, shape: str, tmp_pat
             continue
         wanted = STOPPED if now.startswith("stopped") else OTHERWISE
         assert any(wanted.search(note) for note in plan.notes), f"{to}: `{before}` becomes `{now}`, and the export says {plan.notes}"
+
+
+@pytest.mark.parametrize("names", [("ask", "given", "reply"), ("instruction", "input", "response"), ("instruction", "context", "output")])
+def test_columns_that_axolotl_does_not_know_are_named_with_the_same_prompt(names: tuple[str, str, str], tmp_path: Path) -> None:
+    texts = ("Add.", "1 and 2", "3")
+    usual = Row(0, dict(zip(("instruction", "input", "output"), texts)), "", "rows.jsonl line 1")
+    other = Row(0, dict(zip(names, texts)), "", "rows.jsonl line 1")
+    base = recipe_of("hf-trainer", tmp_path)
+    start = changed(base, "data.fields", dict(zip(("instruction", "input", "output"), names)))
+    ids = []
+    for recipe, row in ((base, usual), (start, other)):
+        _, after = planned(recipe, row, "axolotl", tmp_path)
+        found = pipeline.detect([row], after)
+        one = pipeline.inspect(row, found, after, pipeline.make_toolbox(after, tokenizer()))
+        assert one.tokens is not None and one.labels is not None, one.problem
+        ids.append((one.tokens.input_ids, one.labels.labels))
+    assert ids[0] == ids[1]
+
+
+def test_a_rule_and_a_version_of_the_same_trainer_are_told_for_what_they_are(tmp_path: Path) -> None:
+    row = Row(0, ROWS["messages"], json.dumps(ROWS["messages"]), "rows.jsonl line 1")
+    plan, after = planned(recipe_of("trl", tmp_path), row, "trl@1.8", tmp_path)
+    assert after.mask.boundary == "prompt_length" and not any("mask.boundary" in note for note in plan.notes)
+    plan, after = planned(changed(recipe_of("hf-trainer", tmp_path), "length.over", "drop"), row, "llamafactory", tmp_path)
+    assert not any("length.over" in note for note in plan.notes), "nothing is over no limit"
+
+
+def test_files_are_named_by_absolute_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    row = Row(0, ROWS["messages"], json.dumps(ROWS["messages"]), "rows.jsonl line 1")
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row.data))
+    recipe = recipe_of("hf-trainer tagged", tmp_path)
+    for to in ("trl", "axolotl", "llamafactory", "unsloth", "torchtune"):
+        prepared = Prepared(
+            paths=("rows.jsonl",), kind="jsonl", detected=pipeline.detect([row], recipe), tokenizer=tokenizer().facts,
+            template_source=TAGGED, plainly=detect([row], Data()), sample=(row,),
+        )
+        plan = plan_export(to, "made", recipe, recipe, prepared)
+        text = "\n".join(file.content for file in plan.files if file.path.name != "recipe.yaml")
+        assert str(tmp_path / "rows.jsonl") in text, to
+        if to in ("trl", "axolotl", "unsloth"):
+            assert str(tmp_path / "made" / "chat_template.jinja") in text
+        if to == "llamafactory":
+            assert f"dataset_dir: {tmp_path / 'made'}" in text
+        assert sum("absolute paths" in note for note in plan.notes) == 1
