@@ -153,8 +153,8 @@ def check(info: KnobInfo, raw: Any) -> Any:
         if isinstance(raw, bool):  # YAML reads a bare off/no/on/yes of version 1.1 as a boolean
             raw = {False: "off", True: "on"}[raw]
         if raw not in info.choices:
-            close = _did_you_mean(str(raw), info.choices)
-            return Misfit(f"cannot be {raw!r}{close}", f"choose one of {', '.join(info.choices)}")
+            close, choices = _did_you_mean(str(raw), info.choices).removeprefix(", "), ", ".join(info.choices)
+            return Misfit(f"cannot be {raw!r}", f"{close} It can be {choices}" if close else f"choose one of {choices}")
         return raw
     if info.type == "bool":
         return raw if isinstance(raw, bool) else Misfit(f"cannot be {raw!r}", "say true or false")
