@@ -145,7 +145,8 @@ def unread(recipe: Recipe, rows: Sequence[Row], title: str, source: Recipe, dete
         here = inspect_early(readable, detected, source).conversation if detected is not None else None
         kept = _roles(there.conversation) - _roles(here)
         foreign = sorted(kept - STANDARD)
-        return (f"{title} leaves the roles {', '.join(foreign)} as they stand in the data: map them there first (repair map-roles)",) if here and foreign else ()
+        mapping = f"`sftui repair --trainer {recipe.preset.partition('@')[0]} --apply map-roles` maps them"
+        return (f"{title} leaves the roles {', '.join(foreign)} as they stand in the data: {mapping}",) if here and foreign else ()
     told = "; ".join(part for part in (problem.what, problem.why, problem.fix) if part)
     return (told if title in problem.what else f"{title} would stop: {told}",)
 

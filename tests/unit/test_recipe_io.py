@@ -26,7 +26,7 @@ def test_a_preset_saves_as_its_name_alone(name: str) -> None:
         ("preset: hf-trianer", "did you mean `hf-trainer`"),
         ("mask: {rulle: all}", "did you mean `mask.rule`"),
         ("maks: {rule: all}", "did you mean `mask`"),
-        ("mask: {rule: complesion}", "`mask.rule` cannot be 'complesion', did you mean `completion`\? It can be auto, all"),
+        ("mask: {rule: complesion}", "`mask.rule` cannot be 'complesion', did you mean `completion`? It can be auto, all"),
         ("length: {max: 0}", "give 1 or more"),
         ("length: {max: '12'}", "give a whole number"),
         ("length: {max: true}", "give a whole number"),
