@@ -51,13 +51,14 @@ class Status:
     repaired: str = ""
     mark: str = ""
     data: str = ""
+    side: str = ""
 
 
 def status_cells(status: Status, width: int) -> Line:
     """The status line in `width` cells: what is left out first is the source, then the preset's name.
 
-    The star that says that what is shown is in no file yet always stays, the letter of a review mark, and the sign of
-    data that is damaged or changed on disk.
+    Always there are the side of a comparison that is shown, which comes first, the star that says that what is shown is
+    in no file yet, the letter of a review mark, and the sign of data that is damaged or changed on disk.
     """
     count = f"{status.rows:,}" if status.exact else f"≥{status.rows:,}"
     if not status.exact and 0 < status.indexing < 1:
@@ -69,7 +70,7 @@ def status_cells(status: Status, width: int) -> Line:
     pending = f" {status.pending}" if status.pending else ""
 
     def length(*parts: str) -> int:
-        return sum(cell_width(part) + 3 for part in parts if part) - 3 + cell_width(pending) + 2
+        return sum(cell_width(part) + 3 for part in (status.side, *parts) if part) - 3 + cell_width(pending) + 2
 
     repaired, mark, data = status.repaired, status.mark, status.data
     rest = length(place, data, mark, repaired, rule, trained, state)
@@ -86,7 +87,7 @@ def status_cells(status: Status, width: int) -> Line:
     room = width - rest - 3
     source = clip(visible(status.source), room) if room >= 4 else ""
     cells = LineBuilder().add(" ")
-    parts = [(source, Role.DIM), (place, Role.TITLE), (data, Role.ERROR), (mark, Role.KEY), (repaired, Role.CHANGED), (rule, Role.PLAIN),
+    parts = [(status.side, Role.CHANGED), (source, Role.DIM), (place, Role.TITLE), (data, Role.ERROR), (mark, Role.KEY), (repaired, Role.CHANGED), (rule, Role.PLAIN),
              (trained, Role.ERROR if status.stopped else Role.TRAINED), (state, state_role)]
     first = True
     for text, role in parts:

@@ -7,10 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
+from sftui.model import Inspection
 from sftui.recipe import Recipe, changed
 from sftui.tui.dialogs import Dialog, options
 from sftui.views import Line, Role, line, wrap
 from sftui.workspace import events as ev
+from sftui.workspace.events import RowSummary
 from sftui.workspace.history import Chosen
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ class CompareCommands:
         self.screen = screen
         self.other: Recipe | None = None
         self.name = ""
+        self.told = ""
         self.file: str | None = None
         self.repairs: tuple[str, ...] | None = None
         self.answer: ev.ComparisonReady | None = None
@@ -55,6 +58,7 @@ class CompareCommands:
             self.pick()
         else:
             self.start(self.other, self.name, self.repairs)
+            self.screen.say(f"B: {self.told or self.name} · {HINT if self.repairs is None else REPAIR_HINT}")
 
     def pick(self) -> None:
         """A preset, the recipe as opened, a chat template, or a recipe file."""
@@ -110,12 +114,17 @@ class CompareCommands:
 
     # — the comparison —
 
-    def start(self, other: Recipe, name: str, repairs: tuple[str, ...] | None = None) -> None:
-        """Compare with `other` (with other repairs of the data) from here on, and count over the dataset in the background."""
+    def start(self, other: Recipe, name: str, repairs: tuple[str, ...] | None = None, told: str = "") -> None:
+        """Compare with `other` (with other repairs of the data) from here on, and count over the dataset in the background.
+
+        `told` says what it is where the name is too short to.
+        """
         self.screen.findings_commands.previewed()
+        if self.on_b:
+            self.back_to_a()
+        self.told = told if (other, name) != (self.other, self.name) else told or self.told
         self.other, self.name, self.repairs = other, name, repairs
         self.answer = self.count = None
-        self.on_b = False
         look = self.screen.look_commands
         if look.open_view == VIEW:
             self.closed()
@@ -250,11 +259,26 @@ class CompareCommands:
             return
         if answer.other.row.index == screen.status.row:
             screen.tokens.show(answer.other, self.other)
-            screen.row_commands.update_status(answer.other, self.other, mark="B ")
+            screen.row_commands.update_status(answer.other, self.other, side="B")
+            screen.rows.show_beside(self._summary(answer.other))
             screen.say(f"B: {self.name} · a goes back to A: {screen.workspace.recipe.preset}")
 
-    def back_to_a(self) -> None:
+    def _summary(self, made: Inspection) -> RowSummary:
+        """The row as the list shows it under the second recipe; what is found in it is not known there."""
+        row = made.row.index
+        summary = self.screen.rows.summaries.get(row) or RowSummary(row, "")
+        whole = len(made.labels.labels) if made.labels is not None else None
+        tokens = len(made.example.input_ids) if made.example is not None else whole
+        return replace(summary, tokens=tokens, trained=made.trained if whole is not None else None, cut=max(0, (whole or 0) - (tokens or 0)),
+                       dropped=made.dropped, problem=made.problem.what if made.problem is not None else None, errors=None, warnings=None)
+
+    def left_b(self) -> None:
+        """The tokens of the recipe in force are shown."""
         self.on_b = False
+        self.screen.rows.show_beside(None)
+
+    def back_to_a(self) -> None:
+        self.left_b()
         screen = self.screen
         screen.workspace.request_row(screen.status.row)
         screen.say(f"A: {screen.workspace.recipe.preset}")

@@ -10,7 +10,7 @@ from sftui.text import visible
 from sftui.tui.commands import TOKENS
 from sftui.tui.copying import write_out
 from sftui.tui.dialogs import Dialog
-from sftui.views import Action, Line, Role, line, wrap
+from sftui.views import Action, Line, Role, line, value_text, wrap
 from sftui.workspace import SearchQuery
 from sftui.workspace import events as ev
 
@@ -172,7 +172,9 @@ class FindingsCommands:
         finding = self.screen.findings.finding
         recipe = self._fixed()
         if recipe is not None and finding is not None:
-            self.screen.compare_commands.start(recipe, "with the fix")
+            changes = finding.fix.changes if finding.fix is not None else ()
+            told = ", ".join(f"{change.path} → {value_text(change.after)}" for change in changes)
+            self.screen.compare_commands.start(recipe, f"{finding.code}'s fix", told=f"the fix of {finding.code} ({told})")
             self._previewing = True
             self.screen.say(f"{finding.code}: + applies this, Esc closes" + self._tags(finding))
 

@@ -173,7 +173,7 @@ class RowCommands:
         elif screen.tokens.inspection is None or screen.tokens.inspection.row.index != row:
             hits = ()
         screen.tokens.show(inspection, screen.workspace.recipe, hits=hits, cursor=cursor)
-        screen.compare_commands.on_b = False
+        screen.compare_commands.left_b()
         screen.look_commands.show_view(keep=True)
         screen.findings_commands.on_row()
         self._announce(inspection)
@@ -189,7 +189,7 @@ class RowCommands:
         what = f"{n:,} token{'s' if n != 1 else ''} of this row changed" if n else "nothing changed in this row"
         self.screen.say(f"corrected: {what}", Role.WARNING)
 
-    def update_status(self, inspection: Inspection, recipe: Recipe | None = None, mark: str = "") -> None:
+    def update_status(self, inspection: Inspection, recipe: Recipe | None = None, side: str = "") -> None:
         """Figures of a row under a recipe, the one in force unless another is named."""
         screen = self.screen
         recipe = recipe or screen.workspace.recipe
@@ -203,7 +203,7 @@ class RowCommands:
             stopped = f"✗ stopped at {inspection.stopped_at.value}"
         total = len(inspection.example.input_ids) if inspection.example is not None else len(table) if table else None
         screen.set_status(
-            rule=f"{mark}{recipe.preset} {recipe.mask.rule}", trained=inspection.trained, total=total, stopped=stopped,
+            rule=f"{recipe.preset} {recipe.mask.rule}", side=side, trained=inspection.trained, total=total, stopped=stopped,
             repaired=self._repaired(inspection),
         )
 

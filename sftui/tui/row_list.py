@@ -40,6 +40,7 @@ class RowList(LineView):
         self.signs = 0
         self.glyph: Callable[[int], str] = lambda row: ""
         self.summaries: dict[int, RowSummary] = {}
+        self.beside: RowSummary | None = None
         self._asked = (0, 0)
 
     # — content —
@@ -90,6 +91,12 @@ class RowList(LineView):
         self.summaries.update((summary.index, summary) for summary in rows)
         self.repaint()
 
+    def show_beside(self, summary: RowSummary | None) -> None:
+        """One row as it is on the other side of a comparison, under a B; None where that is not shown."""
+        if summary is not self.beside:
+            self.beside = summary
+            self.repaint()
+
     def forget(self) -> None:
         """Another recipe or tokenizer: what is off screen is no longer true, the rest answers again."""
         seen = {self.row_at(i) for i in range(*self.window())}
@@ -121,7 +128,8 @@ class RowList(LineView):
         here = row == self.current
         summary = self.summaries.get(row) or RowSummary(row, "…")
         gutter = f"{self.glyph(row) or ' '}{'*' if summary.repaired else ' '}" if self.signs else ""
-        cells = row_line(summary, self.size.width, current=here, digits=self.digits, gutter=gutter)
+        beside = self.beside if self.beside is not None and self.beside.index == row else None
+        cells = row_line(beside or summary, self.size.width, current=here, digits=self.digits, gutter=gutter, sign="B" if beside else "▸")
         over = Over.CURSOR if here and self.active else Over.NONE
         return tuple(run._replace(over=over, role=QUIET.get(run.role, run.role)) for run in cells)
 

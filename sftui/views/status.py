@@ -97,13 +97,14 @@ def _label_note(table: TokenTable, i: int) -> str:
     return f" ({table.ignore_index})" if table.label_cell(i) == MASKED_LABEL else ""
 
 
-def row_line(summary: Summary, width: int, *, current: bool = False, digits: int = 6, gutter: str = "") -> Line:
+def row_line(summary: Summary, width: int, *, current: bool = False, digits: int = 6, gutter: str = "", sign: str = "▸") -> Line:
     """One line of the row list: `▸    17   412  29 %  ✂1  what it begins with`.
 
-    `gutter` stands before the number: the letter of a review mark, and a star where the row is repaired.
+    `gutter` stands before the number: the letter of a review mark, and a star where the row is repaired; `sign` before that
+    where the row is the current one.
     """
     over = Over.CURSOR if current else Over.NONE
-    builder = LineBuilder().add("▸" if current else " ", Role.PLAIN, over).add(gutter, Role.CHANGED, over)
+    builder = LineBuilder().add(sign if current else " ", Role.PLAIN, over).add(gutter, Role.CHANGED, over)
     builder.add(f"{summary.index:>{digits}}", Role.POSITION, over)
     tokens = f"{summary.tokens:,}" if summary.tokens is not None else ""
     builder.add(f" {tokens:>6}", Role.NUMBER, over)

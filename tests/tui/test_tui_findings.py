@@ -110,9 +110,9 @@ async def test_a_and_b_in_turn_keep_the_cursor() -> None:
         cursor, trained = driven.main.tokens.state.cursor, driven.main.status.trained
         await driven.press("a")
         assert driven.main.tokens.state.cursor == cursor and driven.main.status.trained > trained
-        assert driven.main.status.rule.startswith("B ")
+        assert driven.main.status.side == "B"
         await driven.press("a")
-        assert driven.main.status.trained == trained and not driven.main.status.rule.startswith("B ")
+        assert driven.main.status.trained == trained and not driven.main.status.side
 
 
 async def test_the_second_recipe_is_taken_and_undone() -> None:
@@ -167,3 +167,24 @@ async def test_a_finding_is_waived_with_a_reason_and_taken_back() -> None:
         assert driven.said == "undo: waivers 1 → 0"
         await driven.press("i", "enter")
         assert not driven.workspace.recipe.waivers, "no reason, no waiver"
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_the_side_that_is_shown_is_always_said(size: tuple[int, int]) -> None:
+    async with running(size, all_trained()) as driven:
+        driven.workspace.set_repairs(("map-roles",))
+        await driven.press("A", "escape")
+        driven.main.figures_commands.order("longest")
+        await driven.settle()
+        assert driven.main.status.order == "longest"
+        await driven.press("r", "f", "f", "d", "escape", "escape")
+        assert not driven.lines[0].startswith(" B ")
+        own = [line for line in driven.lines[1:] if line.startswith("▸")]
+        text = await driven.press("a")
+        check_golden(f"{size[0]}x{size[1]}-side-b", text)
+        assert driven.lines[0].startswith(" B · ") and "LAB002's fix" in driven.said
+        assert [line for line in driven.lines[1:] if line.startswith("B")] and own and not any(line.startswith("▸") for line in driven.lines[1:])
+        text = await driven.press("C")
+        assert "the fix of LAB002 (mask.rule → completion)" in text and not driven.lines[0].startswith(" B")
+        await driven.press("escape", "a", "]")
+        assert not driven.lines[0].startswith(" B") and not any(line.startswith("B") for line in driven.lines[1:])
