@@ -226,12 +226,12 @@ class DatasetChecks:
 
     def _repeats(self) -> Iterator[Finding]:
         if self.same.count:
-            rest = f"; {self.unremembered} rows were not compared" if self.unremembered else ""
+            rest = f"; {self.unremembered:,} rows were not compared" if self.unremembered else ""
             yield self._finding("DUP001", f"{_rows(self.same.count)} the same as an earlier one{rest}", self.same)
         if self.leaked.count:
-            yield self._finding("DUP002", f"{self.leaked.count} of {self.rows} rows ask what the evaluation set asks", self.leaked)
+            yield self._finding("DUP002", f"{self.leaked.count:,} of {self.rows:,} rows ask what the evaluation set asks", self.leaked)
         if self.again.count:
-            yield self._finding("DUP003", f"{self.again.count} of {self.rows} rows answer an earlier prompt differently", self.again)
+            yield self._finding("DUP003", f"{self.again.count:,} of {self.rows:,} rows answer an earlier prompt differently", self.again)
 
     def _columns(self) -> Iterator[Finding]:
         rare = {column: tally for column, tally in self.columns.items() if tally.count < RARE * self.read}
@@ -242,7 +242,7 @@ class DatasetChecks:
             names = ", ".join(f"`{shown(str(column), 30)}`" for column in list(rare)[:6])
             yield self._finding(
                 "CON013",
-                f"{names} {'is' if len(rare) == 1 else 'are'} in at most {max(tally.count for tally in rare.values())} of {self.read} rows",
+                f"{names} {'is' if len(rare) == 1 else 'are'} in at most {max(tally.count for tally in rare.values()):,} of {self.read:,} rows",
                 together,
             )
 
@@ -251,12 +251,12 @@ class DatasetChecks:
         if not self.cut.count or self.max_length is None or self.max_length != default or self.trained == 0:
             return
         table = " · ".join(
-            f"{limit}: {self.over[limit]} rows, {share(self.lost[limit], self.trained, 1)}" for limit in LIMITS if self.over[limit]
+            f"{limit}: {self.over[limit]:,} rows, {share(self.lost[limit], self.trained, 1)}" for limit in LIMITS if self.over[limit]
         )
         better = next((limit for limit in LIMITS if limit > self.max_length and self.over[limit] * 100 < self.rows), None)
         yield self._finding(
             "TRU005",
-            f"{self.cut.count} of {self.rows} rows are longer than {self.max_length}, which is what {self.trainer} takes where nothing is said",
+            f"{self.cut.count:,} of {self.rows:,} rows are longer than {self.max_length:,}, which is what {self.trainer} takes where nothing is said",
             self.cut,
             evidence=f"rows over a length, and the share of trained tokens behind it: {table}",
             changes=(RecipeChange("length.max", self.max_length, better),) if better else (),
@@ -267,7 +267,7 @@ class DatasetChecks:
         if by_length and self.long_prompt.count >= 20 and self.early.count >= 0.95 * self.long_prompt.count:
             yield self._finding(
                 "BND007",
-                f"in {self.early.count} of {self.long_prompt.count} longer rows the mask begins after at most {EARLY} tokens",
+                f"in {self.early.count:,} of {self.long_prompt.count:,} longer rows the mask begins after at most {EARLY} tokens",
                 self.early,
             )
         if self.some_turns.count:
@@ -278,14 +278,14 @@ class DatasetChecks:
                 changes += (RecipeChange("mask.turns", "last", "all"),)
             yield self._finding(
                 "LAB009",
-                f"in {self.some_turns.count} of {self.many_turns} rows with several answers not every answer is trained",
+                f"in {self.some_turns.count:,} of {self.many_turns:,} rows with several answers not every answer is trained",
                 self.some_turns,
                 changes=changes,
             )
         if self.few_trained.count or 0 < self.all_trained.count < self.read:
-            parts = [f"{self.few_trained.count} rows train less than 1 % of their tokens"] if self.few_trained.count else []
+            parts = [f"{self.few_trained.count:,} rows train less than 1 % of their tokens"] if self.few_trained.count else []
             if 0 < self.all_trained.count < self.read:
-                parts.append(f"{self.all_trained.count} of {self.read} rows train every token")
+                parts.append(f"{self.all_trained.count:,} of {self.read:,} rows train every token")
             yield self._finding("LAB013", " and ".join(parts), self.few_trained if self.few_trained.count else self.all_trained)
 
     def _finding(self, code: str, sentence: str, tally: Tally, evidence: str = "", changes: tuple[RecipeChange, ...] = ()) -> Finding:
@@ -325,4 +325,4 @@ def _hash(data: bytes) -> int:
 
 
 def _rows(count: int) -> str:
-    return "1 row says" if count == 1 else f"{count} rows say"
+    return "1 row says" if count == 1 else f"{count:,} rows say"
