@@ -101,6 +101,11 @@ def fit(text: str, width: int, *, right: bool = False) -> str:
     return gap + text if right else text + gap
 
 
+def visible_blanks(text: str) -> str:
+    """`visible` for text in lines: a line's own end is a ⏎, blanks at its ends and several in a row are ␣."""
+    return _BLANKS.sub(lambda found: SPACE * len(found[0]), visible(text, newline=f"{NEWLINE}\n"))
+
+
 def share(part: int, whole: int, decimals: int = 0) -> str:
     """A percentage that never rounds something to nothing, or a part to all: `<1 %`, `23 %`, `>99 %`."""
     if not whole:
@@ -205,4 +210,5 @@ class _Widths(dict[str, int]):
 _STAND_INS = _StandIns()
 _WIDTHS = _Widths()
 _HALVES = re.compile("([\udc80-\udcff]+)")
+_BLANKS = re.compile(f"^ +| +(?={NEWLINE}?$)|  +", re.MULTILINE)
 _LITERAL = re.compile(f"([{SPACE}{NEWLINE}{TAB}])")

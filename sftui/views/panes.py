@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sftui.model import Conversation, Inspection, Kind, Message, Part, Row
-from sftui.text import visible
+from sftui.text import visible, visible_blanks
 from sftui.views.cells import Line, LineBuilder, Role, line, text_lines, wrap
 from sftui.views.table import MASKED, TRAINED, TokenTable, make_table
 from sftui.views.words import why_stopped
@@ -39,7 +39,7 @@ def conversation_lines(inspection: Inspection, width: int) -> tuple[Line, ...]:
     for title, text in _plain_columns(conversation):
         lines.append(())
         lines += wrap(line((title, Role.TITLE)), width)
-        lines += _block(text, width)
+        lines += _written(text, width)
     for title, value in (("tools", conversation.tools), ("template kwargs", dict(conversation.template_kwargs))):
         if value:
             lines.append(())
@@ -113,14 +113,14 @@ def _message_lines(i: int, message: Message, counts: tuple[int, int] | None, wid
     yield from wrap(line((" · ".join(facts), Role.TITLE)), width)
     content = message.content
     if isinstance(content, str):
-        yield from _block(content, width)
+        yield from _written(content, width)
     elif content is not None:
         yield from _block(_json(content), width, Role.VALUE)
     for key, value in message.data.items():
         if key in ("role", "content") or value is None:
             continue
         yield from wrap(line((f"{visible(str(key))}:", Role.KEY)), width)
-        yield from _block(value if isinstance(value, str) else _json(value), width, Role.VALUE)
+        yield from _written(value, width, Role.VALUE) if isinstance(value, str) else _block(_json(value), width, Role.VALUE)
 
 
 def _plain_columns(conversation: Conversation) -> Iterator[tuple[str, str]]:
@@ -158,6 +158,12 @@ def _stretches(inspection: Inspection) -> Iterator[tuple[str, Role]]:
         yield rendered.text[max(span.start, at) : min(span.end, PANE_LIMIT)], PART_ROLES[span.part]
         at = max(span.end, at)
     yield rendered.text[at:PANE_LIMIT], Role.PLAIN
+
+
+def _written(text: str, width: int, role: Role = Role.PLAIN) -> Iterator[Line]:
+    """What somebody wrote, with the white space that is easily missed made visible."""
+    yield from text_lines(visible_blanks(text[:BLOCK_LIMIT]), width, role)
+    yield from _more(len(text), BLOCK_LIMIT, width)
 
 
 def _block(

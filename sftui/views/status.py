@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Protocol
 
 from sftui.model import Inspection
-from sftui.text import clip, fit, share, visible
+from sftui.text import cell_width, clip, fit, share, visible
 from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, wrap
 from sftui.views.table import MASKED_LABEL, TRAINED, TokenTable
 from sftui.views.words import convention, explain, shift_warning, why_stopped
+
+LEAST_TOKEN = 8
+"""Cells that the text of the token under the cursor keeps where its reason is long."""
 
 
 class Summary(Protocol):
@@ -69,13 +72,21 @@ def shift_lines(shift: str, width: int) -> tuple[Line, ...]:
 
 
 def token_line(table: TokenTable, i: int, width: int, *, shift: bool = False) -> Line:
-    """The token under the cursor in full: position, text, id, part, and what happens there."""
+    """The token under the cursor: position, text, id, part, and above all what happens there and why."""
     if not 0 <= i < len(table):
         return ()
-    builder = LineBuilder().add(f"{i:,} ", Role.POSITION).add(clip(table.cells[i], max(width // 3, 8)), table.roles[i])
-    builder.add(f" {table.ids[i]} ", Role.NUMBER).add(f"{table.parts[i]} · ", Role.HEADER)
+    position, number, told = f"{i:,} ", f" {table.ids[i]} ", explain(table, i, shift=shift)
     trained = (table.loss_shifted if shift else table.loss)[i] == TRAINED
-    return crop(builder.add(explain(table, i, shift=shift), Role.TRAINED if trained else Role.MASKED).line(), width)
+    short = told.replace(", because it ", ": ", 1).replace(", because ", ": ", 1)
+    left = width - len(position) - len(number)
+    # The reason is what the line is for: before it is cut the token, then its words, then the part give way.
+    for reason, part in ((told, f"{table.parts[i]} · "), (short, f"{table.parts[i]} · "), (told, ""), (short, "")):
+        room = left - cell_width(part) - cell_width(reason)
+        if room >= min(cell_width(table.cells[i]), LEAST_TOKEN):
+            break
+    builder = LineBuilder().add(position, Role.POSITION).add(clip(table.cells[i], max(min(room, width // 3), LEAST_TOKEN)), table.roles[i])
+    builder.add(number, Role.NUMBER).add(part, Role.HEADER)
+    return crop(builder.add(reason, Role.TRAINED if trained else Role.MASKED).line(), width)
 
 
 def token_lines(table: TokenTable, i: int, width: int) -> tuple[Line, ...]:

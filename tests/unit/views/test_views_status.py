@@ -9,7 +9,7 @@ from inspections_by_hand import inspection, stopped
 
 from sftui.model import Stage
 from sftui.recipe import Recipe, changed, knobs
-from sftui.text import cell_width, share
+from sftui.text import cell_width, share, visible_blanks
 from sftui.views import (
     Role,
     diff_text_lines,
@@ -17,9 +17,12 @@ from sftui.views import (
     plain,
     recipe_lines,
     row_line,
+    token_line,
     value_text,
 )
 from sftui.views.batch import scaled
+from sftui.views.table import make_table
+from sftui.views.words import explain
 from sftui.workspace.events import RowSummary
 
 
@@ -83,3 +86,17 @@ def test_a_diff_keeps_its_signs() -> None:
 )
 def test_values_read_as_in_the_file(value: object, shown: str) -> None:
     assert value_text(value) == shown
+
+
+@pytest.mark.parametrize("width", [59, 79])
+def test_the_reason_of_a_token_is_not_cut(width: int) -> None:
+    table = make_table(inspection())
+    assert table is not None
+    for i in range(len(table)):
+        told, whole = plain((token_line(table, i, width),)).rstrip("\n"), explain(table, i)
+        assert told.endswith((whole, whole.replace(", because it ", ": ").replace(", because ", ": "))), told
+        assert cell_width(told) <= width and str(table.ids[i]) in told
+
+
+def test_blanks_that_are_easily_missed_are_visible() -> None:
+    assert visible_blanks(" hi \na  b c\n\n  x") == "␣hi␣⏎\na␣␣b c⏎\n⏎\n␣␣x"
