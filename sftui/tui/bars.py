@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from sftui.text import cell_width, clip, share, visible
@@ -22,8 +23,9 @@ class Bar(LineView):
         self.cells: Line = ()
 
     def show(self, cells: Line) -> None:
-        self.cells = cells
-        self.repaint()
+        if cells != self.cells:
+            self.cells = cells
+            self.repaint()
 
     def line_count(self) -> int:
         return 1
@@ -115,10 +117,12 @@ def _trained(status: Status) -> str:
     return f"{status.trained:,}/{status.total:,} trained {share(status.trained, status.total)}"
 
 
-def footer_cells(context: str, width: int, keymap: Keymap) -> Line:
-    """The keys worth knowing here; whole entries only."""
+def footer_cells(context: str, width: int, keymap: Keymap, idle: Collection[str] = ()) -> Line:
+    """The keys worth knowing here but those of `idle` commands; whole entries only."""
     cells = LineBuilder().add(" ")
     for ids, word in footer(context):
+        if any(name in idle for name in ids):
+            continue
         key = " ".join(show_key(keymap.keys_of(name)[0]) for name in ids)
         if cells.width + cell_width(key) + len(word) + 2 > width:
             break

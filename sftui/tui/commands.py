@@ -197,7 +197,7 @@ _FOOTERS: dict[str, tuple[tuple[tuple[str, ...], str], ...]] = {
     ),
     FINDINGS: (
         (("findings.tokens",), "tokens"), (("findings.preview",), "diff"), (("findings.apply",), "apply"),
-        (("findings.explain",), "why"), (("findings.next",), "next row"), (("close",), "close"),
+        (("findings.explain",), "why"), (("findings.waive",), "waive"), (("findings.next",), "next row"), (("close",), "close"),
     ),
     DOCUMENT: (
         (("document.down", "document.up"), "scroll"), (("pane.cycle",), "next pane"), (("close",), "close"),
@@ -211,7 +211,7 @@ _FOOTERS: dict[str, tuple[tuple[tuple[str, ...], str], ...]] = {
 
 
 def footer(context: str) -> tuple[tuple[tuple[str, ...], str], ...]:
-    """The at most six entries of the footer: the commands whose keys are shown, and a word."""
+    """The at most seven entries of the footer: the commands whose keys are shown, and a word."""
     return _FOOTERS.get(context, _FOOTERS[ANY])
 
 

@@ -75,6 +75,31 @@ class FindingsCommands:
         self.screen.findings.choose()
         return finding
 
+    def sentence(self) -> Line:
+        """What `a` does with the marked finding; which keys there are is the footer's."""
+        finding = self.screen.findings.finding
+        if finding is None:
+            return line((" nothing found here; n goes to the next row with findings", Role.DIM))
+        cures, own = self.screen.repair_commands.cures(finding), finding.fix
+        told = [name for name, _ in cures]
+        if own is not None and own.changes:
+            told.insert(0, ", ".join(f"{change.path} → {value_text(change.after)}" for change in own.changes))
+        elif own is not None and own.template:
+            told.insert(0, "generation tags in the chat template")
+        if not told:
+            return line((f" {finding.code}: no knob and no repair helps here", Role.DIM), ("  ?", Role.KEY), (" says what does", Role.DIM))
+        return line((" a", Role.KEY), (" applies ", Role.DIM), (" or ".join(told), Role.PLAIN))
+
+    def idle(self) -> frozenset[str]:
+        """The commands that come to nothing with the marked finding."""
+        finding = self.screen.findings.finding
+        if finding is None:
+            return frozenset(("findings.tokens", "findings.preview", "findings.apply", "findings.explain", "findings.waive"))
+        cures, own = self.screen.repair_commands.cures(finding), finding.fix
+        preview = bool(cures) or (own is not None and bool(own.changes))
+        apply = preview or (own is not None and own.template is not None)
+        return frozenset(name for name, works in (("findings.preview", preview), ("findings.apply", apply)) if not works)
+
     # — to the tokens —
 
     def to_tokens(self) -> None:

@@ -172,17 +172,3 @@ class FindingsPane(LineView):
 
     def line_cells(self, number: int) -> Line:
         return self.lines[number]
-
-    def sentence(self) -> Line:
-        """What the keys do with the marked finding."""
-        finding = self.finding
-        if finding is None:
-            return line((" nothing found here; n goes to the next row with findings", Role.DIM))
-        from sftui.repairs import fixes_for
-
-        fixable = (finding.fix is not None and bool(finding.fix.changes)) or bool(fixes_for(finding.code).repairs)
-        keys = (("Enter", "its tokens"), *((("d", "what it changes"), ("a", "apply the fix")) if fixable else ()), ("?", "why"), ("i", "waive"), ("n", "next row"))
-        parts: list[tuple[str, Role]] = [(" ", Role.PLAIN)]
-        for key, word in keys:
-            parts += [(key, Role.KEY), (f" {word}  ", Role.DIM)]
-        return line(*parts)

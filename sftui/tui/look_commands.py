@@ -110,7 +110,7 @@ class LookCommands:
         """The line under the panes: the knob or the token that is marked."""
         screen = self.screen
         if screen.context == FINDINGS:
-            return screen.findings.sentence()
+            return screen.findings_commands.sentence()
         return screen.recipe.sentence() if screen.context == RECIPE else screen.tokens.sentence()
 
     # — panes —

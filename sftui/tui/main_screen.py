@@ -289,12 +289,10 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.update_detail()
 
     def update_detail(self) -> None:
-        if self.said:
-            self.detail.show(message_cells(self.said, self.said_role))
-        else:
-            self.detail.show(self.look_commands.sentence())
+        idle = self.findings_commands.idle() if self.context == FINDINGS else ()
+        self.footer.show(footer_cells(self.context, self.width, self.keymap, idle))
+        self.detail.show(message_cells(self.said, self.said_role) if self.said else self.look_commands.sentence())
 
     def update_bars(self) -> None:
         self.set_status()
         self.update_detail()
-        self.footer.show(footer_cells(self.context, self.width, self.keymap))

@@ -188,3 +188,16 @@ async def test_the_side_that_is_shown_is_always_said(size: tuple[int, int]) -> N
         assert "the fix of LAB002 (mask.rule → completion)" in text and not driven.lines[0].startswith(" B")
         await driven.press("escape", "a", "]")
         assert not driven.lines[0].startswith(" B") and not any(line.startswith("B") for line in driven.lines[1:])
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_only_keys_that_work_for_the_finding_are_offered(size: tuple[int, int]) -> None:
+    async with running(size, all_trained()) as driven:
+        text = await driven.press("]", "f", "j")
+        detail, foot = text.splitlines()[-2:]
+        assert detail == " a applies mask.rule → completion" and "d diff" in foot and "a apply" in foot
+        text = await driven.press("k")
+        assert text.splitlines()[-2] == " a applies drop CON008"
+        text = await driven.press("end")
+        detail, foot = text.splitlines()[-2:]
+        assert detail == " EOS008: no knob and no repair helps here  ? says what does" and "d diff" not in foot and "a apply" not in foot and "? why" in foot
