@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from sftui.comparison import Column, ComparisonCount, RowComparison, Side
 from sftui.model import IGNORE_INDEX
-from sftui.text import cell_width, clip, fit, visible, visible_token
+from sftui.text import cell_width, clip, fit, share, visible, visible_token
 from sftui.views.cells import Line, LineBuilder, Role, crop, line, wrap
 from sftui.views.table import CUT, MASKED, TRAINED
 
@@ -65,8 +65,8 @@ def count_lines(count: ComparisonCount, names: Sequence[str], width: int) -> tup
     longest = max((cell_width(visible(name)) for name in names), default=0)
     for number, name in enumerate(names):
         trained, received = count.trained[number] if count.trained else 0, count.received[number] if count.received else 0
-        share = f" ({trained * 100 / received:.1f} %)" if received else ""
-        told = f"{trained:,} of {received:,} tokens trained{share}"
+        part = f" ({share(trained, received, 1)})" if received else ""
+        told = f"{trained:,} of {received:,} tokens trained{part}"
         for figure, words in ((count.dropped, "dropped"), (count.stopped, "that it cannot prepare")):
             if figure and figure[number]:
                 told += f", {figure[number]:,} row{'s' if figure[number] != 1 else ''} {words}"

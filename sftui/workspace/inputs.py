@@ -32,7 +32,8 @@ class Inputs:
         here = _identity(target)
         for file in self.files:
             if here is not None and here == _identity(file):
-                raise ExportError(f"{target} is one of the files that are read here", why=f"it is {file}, and nothing is ever written in place", fix="name another file")
+                why = "nothing is ever written in place" if target == Path(file) else f"it is {file}, and nothing is ever written in place"
+                raise ExportError(f"{target} is one of the files that are read here", why=why, fix="name another file")
         for place in self.places:
             if _would_read(place, target):
                 raise ExportError(f"{target} would be read as data the next time", why=f"it belongs to {place}", fix="name another folder")
