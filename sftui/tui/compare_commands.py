@@ -7,12 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
-from sftui.model import Inspection
 from sftui.recipe import Recipe, changed
 from sftui.tui.dialogs import Dialog, options
+from sftui.tui.presets import preset_like
 from sftui.views import Line, Role, line, wrap
 from sftui.workspace import events as ev
-from sftui.workspace.events import RowSummary
 from sftui.workspace.history import Chosen
 
 if TYPE_CHECKING:
@@ -260,17 +259,8 @@ class CompareCommands:
         if answer.other.row.index == screen.status.row:
             screen.tokens.show(answer.other, self.other)
             screen.row_commands.update_status(answer.other, self.other, side="B")
-            screen.rows.show_beside(self._summary(answer.other))
+            screen.rows.show_beside(answer.other)
             screen.say(f"B: {self.name} · a goes back to A: {screen.workspace.recipe.preset}")
-
-    def _summary(self, made: Inspection) -> RowSummary:
-        """The row as the list shows it under the second recipe; what is found in it is not known there."""
-        row = made.row.index
-        summary = self.screen.rows.summaries.get(row) or RowSummary(row, "")
-        whole = len(made.labels.labels) if made.labels is not None else None
-        tokens = len(made.example.input_ids) if made.example is not None else whole
-        return replace(summary, tokens=tokens, trained=made.trained if whole is not None else None, cut=max(0, (whole or 0) - (tokens or 0)),
-                       dropped=made.dropped, problem=made.problem.what if made.problem is not None else None, errors=None, warnings=None)
 
     def left_b(self) -> None:
         """The tokens of the recipe in force are shown."""
@@ -300,18 +290,3 @@ class CompareCommands:
             screen.repair_commands.tell(self.name)
         else:
             screen.say("that is the recipe in force already", Role.DIM)
-
-
-def preset_like(now: Recipe, name: str) -> Recipe:
-    """A preset with the data, tokenizer and chat template of `now`.
-
-    A template of one trainer's own registry is nothing to another one, which then keeps its own.
-    """
-    from sftui.trainers import preset
-
-    filled = preset(name)
-    template = now.render.template
-    kind = template.partition(":")[0]
-    own = "/" in kind and kind.partition("/")[0] != name.partition("@")[0]
-    render = filled.render if own else replace(filled.render, template=template)
-    return replace(filled, data=now.data, tokenizer=now.tokenizer, render=render)

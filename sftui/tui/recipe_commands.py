@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
 from sftui.tui.commands import RECIPE
-from sftui.tui.compare_commands import preset_like
 from sftui.tui.dialogs import Dialog, options
+from sftui.tui.presets import preset_like
 from sftui.tui.recipe_pane import PRESET
 from sftui.views import Role, value_text
 from sftui.workspace import events as ev

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from textual.message import Message
 
+from sftui.model import Inspection
 from sftui.tui.line_view import LineView
 from sftui.views import Line, Over, Role, row_line
 from sftui.workspace.events import RowSummary
@@ -91,11 +93,19 @@ class RowList(LineView):
         self.summaries.update((summary.index, summary) for summary in rows)
         self.repaint()
 
-    def show_beside(self, summary: RowSummary | None) -> None:
+    def show_beside(self, made: Inspection | None) -> None:
         """One row as it is on the other side of a comparison, under a B; None where that is not shown."""
-        if summary is not self.beside:
-            self.beside = summary
+        before, self.beside = self.beside, self._made(made) if made is not None else None
+        if before != self.beside:
             self.repaint()
+
+    def _made(self, made: Inspection) -> RowSummary:
+        """What is found in a row is not known on the other side."""
+        summary = self.summaries.get(made.row.index) or RowSummary(made.row.index, "")
+        whole = len(made.labels.labels) if made.labels is not None else None
+        tokens = len(made.example.input_ids) if made.example is not None else whole
+        return replace(summary, tokens=tokens, trained=made.trained if whole is not None else None, cut=max(0, (whole or 0) - (tokens or 0)),
+                       dropped=made.dropped, problem=made.problem.what if made.problem is not None else None, errors=None, warnings=None)
 
     def forget(self) -> None:
         """Another recipe or tokenizer: what is off screen is no longer true, the rest answers again."""

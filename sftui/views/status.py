@@ -77,7 +77,7 @@ def token_line(table: TokenTable, i: int, width: int, *, shift: bool = False) ->
         return ()
     position, number, told = f"{i:,} ", f" {table.ids[i]} ", explain(table, i, shift=shift)
     trained = (table.loss_shifted if shift else table.loss)[i] == TRAINED
-    short = told.replace(", because it ", ": ", 1).replace(", because ", ": ", 1)
+    short = told.replace(", because it is ", ": ", 1).replace(", because it ", ": ", 1).replace(", because ", ": ", 1)
     left = width - len(position) - len(number)
     # The reason is what the line is for: before it is cut the token, then its words, then the part give way.
     for reason, part in ((told, f"{table.parts[i]} · "), (short, f"{table.parts[i]} · "), (told, ""), (short, "")):

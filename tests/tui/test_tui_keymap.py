@@ -113,7 +113,7 @@ def test_footer_fits_80_and_60_cells() -> None:
     from sftui.tui.bars import footer_cells
 
     for context in CONTEXTS:
-        assert len(footer(context)) <= 6
+        assert len(footer(context)) <= 7
         whole = footer_cells(context, 200, build_keymap())
         assert sum(run.width for run in whole) <= 80
         assert sum(run.width for run in footer_cells(context, 60, build_keymap())) <= 60
