@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -45,14 +47,20 @@ async def compared(driven: Driven) -> None:
     await driven.press("C", "end", "enter", *"other.yaml", "enter", "escape")
 
 
+async def waited(driven: Driven, done: Callable[[], bool]) -> None:
+    """On a busy machine one pause is over before a key is taken."""
+    for _ in range(100):
+        if done():
+            return
+        await asyncio.sleep(0.02)
+        await driven.settle()
+
+
 async def named(driven: Driven, keys: tuple[str, ...], name: str) -> str:
     await driven.press(*keys, "ctrl+u", "ctrl+k", *name)
-    asked = driven.said
+    await waited(driven, lambda: driven.main.prompt.text == name)
     await driven.press("enter")
-    for _ in range(50):  # on a busy machine one pause is over before the key is taken
-        if driven.said != asked:
-            break
-        await driven.settle()
+    await waited(driven, lambda: bool(driven.said) and not driven.said.startswith(("file for", "folder for", "new file")))
     said = driven.said
     await driven.press("escape")
     return said
