@@ -57,12 +57,15 @@ async def waited(driven: Driven, done: Callable[[], bool]) -> None:
 
 
 async def named(driven: Driven, keys: tuple[str, ...], name: str) -> str:
-    await driven.press(*keys, "ctrl+u", "ctrl+k", *name)
+    await driven.press(*keys)
+    await waited(driven, lambda: driven.main.prompt.open)
+    await driven.press("ctrl+u", "ctrl+k", *name)
     await waited(driven, lambda: driven.main.prompt.text == name)
     await driven.press("enter")
     await waited(driven, lambda: bool(driven.said) and not driven.said.startswith(("file for", "folder for", "new file")))
     said = driven.said
     await driven.press("escape")
+    await waited(driven, lambda: not driven.main.prompt.open and len(driven.app.screen_stack) == 1)
     return said
 
 
