@@ -16,6 +16,7 @@ from sftui.recipe import Recipe, changed
 from sftui.tokens import builtin
 from sftui.workspace import OpenOptions
 
+WRITING = (("w", "w"), ("w", "i"), ("w", "l"), ("w", "t"), ("x", "enter"))
 INPUTS = ("train.jsonl", "t.jinja", "tok/tokenizer.json", "r.yaml", "other.yaml")
 
 
@@ -79,7 +80,8 @@ async def test_no_input_is_written_over(folder: Path, link: str) -> None:
                 target = f"link{number}.json"
                 (os.symlink if link == "symlink" else os.link)(folder / victim, folder / target)
             before = contents(folder)
-            for keys in (("w", "w"), ("w", "i"), ("w", "l"), ("w", "t"), ("x", "enter")):
+            # Every key on the first input, and every input by some key: all by all would take a minute.
+            for keys in WRITING if number == 0 else (WRITING[number % len(WRITING)],):
                 for name in (f"./{target}!", target):
                     assert "files that are read here" in await named(driven, keys, name), (keys, name)
             assert contents(folder) == before
