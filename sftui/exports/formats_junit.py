@@ -32,12 +32,17 @@ def as_junit(checked: Checked) -> str:
 
 def _case(checked: Checked, one: FoundCode) -> str:
     title = visible(f"{one.code} {CODES[one.code].title}")
-    lines = []
+    lines: list[str] = []
+    before = ""
     for found in one.kept:
         file, line = checked.place(found)
         place = f"{file}:{line} " if line is not None else ""
         row = f"{place}row {found.finding.row}: " if found.finding.row is not None else ""
         lines.append(visible(row + found.finding.sentence))
+        key = checked.key(found.finding)
+        if key and key != before:
+            before = key
+            lines.append(visible(f"fix: {key}"))
     if one.count > len(one.kept):
         lines.append(f"and {one.count - len(one.kept):,} more")
     text = escape("\n".join(lines))
