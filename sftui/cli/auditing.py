@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from sftui.audit import Audit, AuditProgress, Filter
     from sftui.findings import Context
     from sftui.model import Row
-    from sftui.sources import Source
     from sftui.workspace.options import OpenOptions
     from sftui.workspace.session import Session
 
@@ -59,7 +58,7 @@ def audited(
         files = data_files(options.paths, options.split)
         told = DataNotes(session, damage=False)
         told.tell()
-        running.run(files or _cached(source))
+        running.run(files or source.cached)
         told.tell()
         running.audit.found.add(damaged_files(source.damage))
         there = [path for path in (*files, *options.paths) if os.path.exists(path) and _named(path) == path]
@@ -166,12 +165,6 @@ def _signals() -> Iterator[list[int]]:
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
-
-
-def _cached(source: Source) -> tuple[str, ...]:
-    """The files of a Hub dataset in the cache of `datasets`, under names that its content decides."""
-    entries = getattr(getattr(source, "_dataset", None), "cache_files", None) or ()
-    return tuple(str(entry["filename"]) for entry in entries)
 
 
 def _named(path: str) -> str:

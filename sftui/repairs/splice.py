@@ -14,7 +14,6 @@ from sftui.repairs.literals import Literal
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 _ESCAPED = re.compile(r"(?<!\\)(?:\\\\)*\\u(?!00[0-7])[0-9a-fA-F]{4}")
 _HALF = re.compile("[\ud800-\udfff]")
-_AROUND = re.compile(rb'("[^"\\]*(?:\\.[^"\\]*)*")|([,:]?)([ \t\r\n]+)', re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -46,17 +45,6 @@ def nodes(text: str) -> Node:
             if first in "{[":
                 stack.append(node)
     return root.inside[0]
-
-
-def one_line(record: bytes) -> bytes:
-    """A JSON text without its line breaks; nothing else of it changes."""
-
-    def joined(match: re.Match[bytes]) -> bytes:
-        if match[1] is not None or not (b"\n" in match[3] or b"\r" in match[3]):
-            return match[0]
-        return match[2] + (b" " if match[2] else b"")
-
-    return _AROUND.sub(joined, record) if b"\n" in record or b"\r" in record else record
 
 
 @dataclass(frozen=True, slots=True)

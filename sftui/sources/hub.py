@@ -53,6 +53,10 @@ class HubSource(Source):
             return Row(index, None, raw[:RAW_LIMIT], where, len(raw), problem)
         return Row(index, data, raw[:RAW_LIMIT], where, len(raw))
 
+    @property
+    def cached(self) -> tuple[str, ...]:
+        return tuple(str(entry["filename"]) for entry in getattr(self._dataset, "cache_files", None) or ())
+
     def close(self) -> None:
         self._dataset = ()
 

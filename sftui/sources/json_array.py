@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import re
 from array import array
+from collections.abc import Iterator
 from enum import Enum
 
 from sftui.model import RAW_LIMIT, Row
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.indexed import IndexedSource
-from sftui.sources.records import JSON_SPACE, changed_under_us, oversized, parse_record
+from sftui.sources.records import JSON_SPACE, changed_under_us, one_line, oversized, parse_record
 from sftui.sources.source import COPY_AGAIN, Damage
 
 BLOCK = 1 << 18
@@ -249,6 +250,14 @@ class JsonArraySource(IndexedSource):
             torn = "record" in self._scanner.missing
             cut = (Damage(self.title, self._known() - torn, self._scanner.missing, f"{COPY_AGAIN}, or close what is open there"),)
         return cut
+
+    def lines(self) -> Iterator[bytes | None]:
+        head, tail = (b"", b"") if self._column is None else (b"{" + json.dumps(self._column).encode() + b": ", b"}")
+        number = 0
+        while number < len(self._ends):
+            start, end = self._starts[number], self._ends[number]
+            yield head + one_line(self._file.pread(start, end - start)) + tail
+            number += 1
 
     def _known(self) -> int:
         return len(self._ends)

@@ -135,6 +135,11 @@ class JsonlSource(IndexedSource):
             start, end = self._walk(start, steps, end)
         return self._parse(index, where, start, end)
 
+    def lines(self) -> Iterator[bytes | None]:
+        with self._file.open() as file:
+            file.seek(self._begin)
+            yield from (line for line in file if line.strip(JSON_SPACE))
+
     def _position(self) -> int:
         return self._scanner.position
 

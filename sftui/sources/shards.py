@@ -91,6 +91,12 @@ class ShardedSource(Source):
                 if not self._open_next(after=number):
                     raise IndexError(index) from None
 
+    def lines(self) -> Iterator[bytes | None]:
+        number = 0
+        while number < len(self._shards):  # grows while the rows are read
+            yield from self._shards[number].lines()
+            number += 1
+
     def close(self) -> None:
         with self._lock:
             self._openers.clear()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import repeat
 from typing import NamedTuple
 
 from sftui.errors import SourceError
@@ -146,6 +147,19 @@ class Source(ABC):
             if row.data is not None:
                 names.update(dict.fromkeys(map(str, row.data)))
         return tuple(names)
+
+    def lines(self) -> Iterator[bytes | None]:
+        """The bytes of each row in order, as a line; None for each row that is stored as something else than JSON.
+
+        To be read in step with `rows`: those of row n are there once row n has been read. A line comes with the line
+        end that it has, a record over several lines without its line breaks.
+        """
+        return repeat(None)
+
+    @property
+    def cached(self) -> tuple[str, ...]:
+        """The files of a cache that the rows are read from, under names that their content decides."""
+        return ()
 
     def rows(self, start: int = 0) -> Iterator[Row]:
         """Every row from `start` on, in order."""

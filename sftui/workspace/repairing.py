@@ -18,7 +18,6 @@ from sftui.model import Problem, Row
 from sftui.repairs import WANTED, Counts, Plan, Repair, Repaired, layout_of, plan_of, repaired, row_of, strip_tokens
 from sftui.repairs import mended as mend_row
 from sftui.repairs.lines import line_of
-from sftui.repairs.originals import originals
 from sftui.repairs.texts import looks_like_control
 from sftui.repairs.values import as_json
 from sftui.workspace.events import RepairCount, RepairsCounted, RepairsWritten
@@ -145,7 +144,7 @@ def write_repaired(session: Session, plan: Plan, target: Path | None, journal: P
     """
     assert session.detected is not None and session.stored is not None
     counts, lost = Counts(), 0
-    stored_as = originals(session.stored)
+    stored_as = session.stored.lines()
     with contextlib.ExitStack() as files:
         rows = files.enter_context(atomic_file(target, folders=False)) if target is not None else None
         told_in = files.enter_context(atomic_file(journal, folders=False)) if journal is not None else None  # takes its name first

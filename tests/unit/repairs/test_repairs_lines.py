@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sftui.repairs import REPAIRS, Layout, Repaired, line_of, repair_row, row_of
-from sftui.repairs.splice import Splice, one_line
-from sftui.sources.records import parse_record
+from sftui.repairs.splice import Splice
+from sftui.sources.records import one_line, parse_record
 
 ALL = tuple(REPAIRS.values())
 
