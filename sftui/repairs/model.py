@@ -34,9 +34,9 @@ class Layout:
     """Where a set keeps what repairs touch.
 
     `columns` hold lists of messages, `texts` plain text; `tools` is the column of the tool list. `roles` maps the
-    data's roles to those that templates see. `decisive` are all columns that the set is read from
-    (None: `columns` and `texts`), `body` those of them that say something by
-    themselves; `said` are the `texts` that become messages, `history` the column of pairs that stand before them.
+    data's roles to those that templates see. `decisive` are all columns that the set is read from (None: `columns` and
+    `texts`), `body` those of them that say something by themselves; `said` are the `texts` that become messages,
+    `answer` is the column of the answer, `history` that of pairs that stand before them.
     """
 
     columns: tuple[str, ...] = ("messages",)
@@ -48,6 +48,7 @@ class Layout:
     decisive: tuple[str, ...] | None = None
     body: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
+    answer: str | None = None
     history: str | None = None
 
     def role_of(self, item: Any) -> str:

@@ -11,7 +11,7 @@ from sftui.repairs.model import Data, Layout
 DROP_REASONS: Mapping[str, str] = {
     "unreadable": "the row cannot be read",
     "empty": "the row holds no messages and no text",
-    "no-answer": "no message of the assistant says anything",
+    "no-answer": "the row holds no answer, or an empty one",
 }
 
 MARKED = "marked"
@@ -25,8 +25,10 @@ def drop_reason(data: Data | None, layout: Layout, wanted: Collection[str]) -> s
     lists = [value for column in layout.columns if isinstance(value := data.get(column), (list, tuple))]
     if "empty" in wanted and not any(_says(data.get(column)) for column in (*layout.columns, *layout.texts, *layout.body)):
         return "empty"
-    if "no-answer" in wanted and any(lists) and not any(_answers(item, layout) for items in lists for item in items):
-        return "no-answer"
+    if "no-answer" in wanted and (any(lists) or layout.answer is not None):
+        text = data.get(layout.answer) if layout.answer is not None else None
+        if not (isinstance(text, str) and text.strip()) and not any(_answers(item, layout) for items in lists for item in items):
+            return "no-answer"
     return None
 
 
@@ -38,8 +40,9 @@ def _answers(item: Any, layout: Layout) -> bool:
     if layout.role_of(item) != "assistant":
         return False
     content = item.get(layout.content)
-    said = bool(content.strip()) if isinstance(content, str) else content is not None and content != []
-    return said or any(item.get(key) for key in ("tool_calls", "reasoning_content", "thinking", "reasoning"))
+    parts = content if isinstance(content, (list, tuple)) else () if content is None else (content,)
+    said = (part.get("text", part) if isinstance(part, Mapping) and part.get("type", "text") == "text" else part for part in parts)
+    return any(bool(one.strip()) if isinstance(one, str) else one is not None for one in said) or any(item.get(key) for key in ("tool_calls", "reasoning_content", "thinking", "reasoning"))
 
 
 def fingerprint(data: Data, layout: Layout) -> bytes:

@@ -114,7 +114,7 @@ def layout_of(detected: Detected) -> Layout:
     return Layout(
         chats or ("messages",), texts, fields.get("tools", "tools"), detected.message_keys.get("role", "role"),
         detected.message_keys.get("content", "content"), dict(detected.role_map), decisive=tuple(dict.fromkeys(fields.values())),
-        body=body, said=said, history=fields.get("history"),
+        body=body, said=said, answer=fields.get("output") or fields.get("completion"), history=fields.get("history"),
     )
 
 

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from sftui.conversations import detect
 from sftui.errors import RecipeError
 from sftui.findings import CODES
 from sftui.model import Row
+from sftui.recipe import Data
 from sftui.repairs import (
     REPAIRS,
     TITLES,
@@ -18,6 +20,7 @@ from sftui.repairs import (
     Plan,
     Repaired,
     fixes_for,
+    layout_of,
     make_plan,
     repair_row,
     repaired,
@@ -140,6 +143,20 @@ def test_rows_are_left_out_for_reasons_and_codes() -> None:
     done = run(plan, {"messages": [U, {**A, "content": "a "}]}, codes=lambda row: {"CON004"} if "a " in str(row.data) else {"TRU001"})
     assert [one.dropped for one in done] == [None], "codes are asked after the other repairs"
     assert [one.dropped for one in run(plan, {"messages": [U]}, codes=lambda row: {"CON003", "BOS001"})] == ["CON003"]
+
+
+@pytest.mark.parametrize(("row", "stays"), [
+    ({"instruction": "q", "input": "", "output": "a"}, True), ({"instruction": "q", "input": "", "output": " \n"}, False),
+    ({"instruction": "q", "input": "", "output": None}, False), ({"prompt": "q", "completion": "a"}, True), ({"prompt": "q", "completion": ""}, False),
+    ({"prompt": [U], "completion": [A]}, True), ({"prompt": [U], "completion": [{**A, "content": ""}]}, False), ({"text": "q"}, True),
+    ({"messages": [U, {**A, "content": [{"type": "text", "text": " "}]}]}, False), ({"messages": [U, {**A, "content": [{"type": "image"}]}]}, True),
+    ({"messages": [U, {**A, "content": [{"type": "text", "text": "a"}]}]}, True), ({"messages": [U, {**A, "content": None, "tool_calls": [{}]}]}, True),
+])
+def test_rows_without_an_answer_are_left_out_in_every_format(row: dict[str, Any], stays: bool) -> None:
+    whole = {**row, **{name: "a" for name in ("output", "completion") if isinstance(row.get(name), str) or (name in row and row[name] is None)}}
+    layout = layout_of(detect([Row(0, whole, "", "row 0")], Data()))
+    done = list(repaired([Row(0, row, "", "row 0")], make_plan([], ["no-answer"]), layout))
+    assert [one.dropped for one in done] == [None if stays else "no-answer"]
 
 
 def test_duplicates_white_space_and_other_columns_aside() -> None:
