@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from case import Case, home
+from places import made_once
 
 from sftui import pipeline
 from sftui.errors import SftuiError
@@ -77,16 +78,12 @@ def folder_of(case: Case) -> Path:
     """The case's tokenizer with its template and tokens, in a folder that stays, so that its proof stays."""
     asked = case.request(Path("/"))
     key = hashlib.sha256(json.dumps([asked["tokenizer"], asked["chat_template"], asked["tokens"]]).encode()).hexdigest()[:16]
-    folder = home() / "tokenizers" / key / Path(asked["tokenizer"]).name
-    if not folder.exists():
-        made = home() / "tokenizers" / f"{key}.part"
-        shutil.rmtree(made, ignore_errors=True)
-        made.mkdir(parents=True)
-        tokenizer_folder(asked, made)
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        (made / "tokenizer").replace(folder)
-        shutil.rmtree(made)
-    return folder
+
+    def put(folder: Path) -> None:
+        tokenizer_folder(asked, folder.parent)
+        (folder.parent / "tokenizer").rename(folder)
+
+    return made_once(home() / "tokenizers" / key / Path(asked["tokenizer"]).name, put)
 
 
 def config_text(trainer: str, case: Case, work: Path) -> tuple[str, Path]:

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from places import made_once
+
 Rows = list[dict[str, Any]]
 
 FILES = {
@@ -32,14 +34,11 @@ OWN_FILES = {
 
 def write(name: str, folder: Path, datasets: Path, source: str, limit: int | None) -> Path:
     """The rows called `source` as folder/name.jsonl, made if absent."""
-    path = folder / f"{name}.jsonl"
-    if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
+    def put(path: Path) -> None:
         lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows(source, datasets)[:limit]]
-        part = path.with_suffix(".part")
-        part.write_text("".join(lines), encoding="utf-8")
-        part.replace(path)
-    return path
+        path.write_text("".join(lines), encoding="utf-8")
+
+    return made_once(folder / f"{name}.jsonl", put)
 
 
 def rows(name: str, datasets: Path) -> Rows:

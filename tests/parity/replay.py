@@ -14,6 +14,7 @@ from typing import Any
 
 import environments
 from case import home, shared_folder
+from places import made_once
 from record import ask
 
 from sftui.trainers.verify.session import read_result
@@ -39,12 +40,14 @@ def tokenizer(bos: bool) -> Path:
     source = shared_folder() / "golden"
     if not bos:
         return source / "hf_tokenizer"
-    folder = home() / "data" / "golden_tokenizer_bos"
-    folder.mkdir(parents=True, exist_ok=True)
-    config = json.loads((source / "hf_tokenizer" / "tokenizer_config.json").read_text())
-    (folder / "tokenizer_config.json").write_text(json.dumps({**config, "bos_token": "<s>"}))
-    (folder / "tokenizer.json").write_bytes((source / "tokenizer_bos.json").read_bytes())
-    return folder
+
+    def put(folder: Path) -> None:
+        folder.mkdir()
+        config = json.loads((source / "hf_tokenizer" / "tokenizer_config.json").read_text())
+        (folder / "tokenizer_config.json").write_text(json.dumps({**config, "bos_token": "<s>"}))
+        (folder / "tokenizer.json").write_bytes((source / "tokenizer_bos.json").read_bytes())
+
+    return made_once(home() / "data" / "golden_tokenizer_bos", put)
 
 
 def request(trainer: str, record: Mapping[str, Any], output: Path) -> dict[str, Any] | None:
