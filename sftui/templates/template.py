@@ -38,10 +38,11 @@ class TemplateFeatures:
 class ChatTemplate:
     """A compiled chat template: `text` renders messages as `apply_chat_template(tokenize=False)` does.
 
-    Pickles by its source. Renders of one template in two threads take turns.
+    Pickles by its source. Renders of one template in two threads take turns. `normalizes` says
+    whether messages are made regular before they are rendered (see `prepare_messages`).
     """
 
-    __slots__ = ("_clock", "_environment", "_lock", "_template", "has_generation_tag", "name", "source")
+    __slots__ = ("_clock", "_environment", "_lock", "_template", "has_generation_tag", "name", "normalizes", "source")
 
     def __init__(self, source: str, name: str, clock: Callable[[], datetime] | None = None) -> None:
         from sftui.templates import sandbox
@@ -49,6 +50,7 @@ class ChatTemplate:
         self.source = source
         self.name = name
         self.has_generation_tag = _GENERATION_TAG.search(source) is not None
+        self.normalizes = True
         self._clock = clock
         self._lock = threading.Lock()
         if len(source) > limits.SOURCE_LIMIT:
@@ -59,7 +61,18 @@ class ChatTemplate:
             raise _compile_error(error, name) from error
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (ChatTemplate, (self.source, self.name, self._clock))
+        made = (self.source, self.name, self._clock)
+        return (ChatTemplate, made) if self.normalizes else (_taking_messages_as_they_are, made)
+
+    def as_they_are(self) -> ChatTemplate:
+        """This template as transformers up to 5.17 renders it: keys that are None stay, and reasoning under its one name."""
+        if not self.normalizes:
+            return self
+        twin = ChatTemplate.__new__(ChatTemplate)
+        for name in self.__slots__:
+            setattr(twin, name, getattr(self, name))
+        twin.normalizes = False
+        return twin
 
     def __repr__(self) -> str:
         return f"ChatTemplate({self.name!r}, {len(self.source)} characters)"
@@ -85,7 +98,7 @@ class ChatTemplate:
 
         if not messages:
             raise TemplateError("a chat template cannot render an empty conversation", where=self.name, why=EMPTY_CONVERSATION.rstrip("."))
-        prepared = prepare_messages(messages)
+        prepared = prepare_messages(messages, normalize=self.normalizes)
         last_text = ""
         if continue_final_message:
             if add_generation_prompt:
@@ -109,6 +122,10 @@ class ChatTemplate:
 def compile_template(source: str, name: str, *, clock: Callable[[], datetime] | None = None) -> ChatTemplate:
     """A template from its source; TemplateError where it cannot be parsed."""
     return ChatTemplate(source, name, clock)
+
+
+def _taking_messages_as_they_are(source: str, name: str, clock: Callable[[], datetime] | None) -> ChatTemplate:
+    return ChatTemplate(source, name, clock).as_they_are()
 
 
 def load_template_file(path: str | Path) -> ChatTemplate:
@@ -162,17 +179,20 @@ def features(template: ChatTemplate) -> TemplateFeatures:
     )
 
 
-def prepare_messages(messages: Sequence[Mapping[str, Any]]) -> list[dict[Any, Any]]:
-    """Messages as a template of transformers 5.23 sees them.
+def prepare_messages(messages: Sequence[Mapping[str, Any]], *, normalize: bool = True) -> list[dict[Any, Any]]:
+    """Messages as a template of transformers 5.23 sees them; without `normalize`, of 5.17 and before.
 
-    Keys whose value is None are dropped, everything becomes plain JSON types, and reasoning is found
-    under both `reasoning_content` and `thinking`, whatever name it came under.
+    Everything becomes plain JSON types. To normalize is to drop keys whose value is None and to give
+    reasoning under both `reasoning_content` and `thinking`, whatever name it came under.
     """
     prepared = []
     for message in messages:
         if not isinstance(message, Mapping):
             raise TemplateError("a message is not a mapping with a role", why=f"it is a {type(message).__name__}")
-        plain = {plain_data(key): plain_data(value) for key, value in message.items() if value is not None}
+        plain = {plain_data(key): plain_data(value) for key, value in message.items() if value is not None or not normalize}
+        if not normalize:
+            prepared.append(plain)
+            continue
         reasoning = next((plain[key] for key in _REASONING_KEYS if plain.get(key) is not None), None)
         if reasoning is not None:
             plain = {"thinking": reasoning, **plain, "reasoning_content": reasoning}

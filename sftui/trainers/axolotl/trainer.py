@@ -55,6 +55,11 @@ from sftui.trainers.base import (
 from sftui.trainers.config import OpenedConfig, WrittenConfig
 
 PACKS = "multipack"
+NOT_VARIABLES = (
+    "add_generation_prompt", "tools", "documents", "tokenize", "chat_template", "return_dict", "messages", "conversation", "padding", "truncation",
+    "max_length", "return_tensors", "tokenizer_kwargs", "continue_final_message", "return_assistant_tokens_mask",
+)
+"""Arguments of apply_chat_template that chat_template_kwargs would set instead of variables of the template."""
 
 
 class Axolotl(Trainer):
@@ -262,10 +267,11 @@ class Axolotl(Trainer):
 
 
 def _template(conversation: Conversation, recipe: Recipe, tools: Toolbox) -> ChatTemplate:
+    """The template of the conversation; Axolotl pins transformers 5.16 (0.18: 5.14), which does not normalize messages."""
     if len(tools.templates) > 1 and recipe.render.template == "tokenizer":
         raise TemplateError("Axolotl cannot use this tokenizer's chat template", why="it has several named ones",
                             fix="set chat_template to one of Axolotl's own, or to jinja")
-    return pick_template(conversation, tools)
+    return pick_template(conversation, tools).as_they_are()
 
 
 def _turns(conversation: Conversation, recipe: Recipe, template: ChatTemplate) -> tuple[Mapping[str, object], ...]:
@@ -276,7 +282,7 @@ def _turns(conversation: Conversation, recipe: Recipe, template: ChatTemplate) -
 
 
 def _refuse_kwargs(recipe: Recipe) -> None:
-    for name in ("add_generation_prompt", "tools", "documents", "tokenize", "chat_template", "return_dict", "messages"):
+    for name in NOT_VARIABLES:
         if name in recipe.render.kwargs:
             raise RecipeError(f"sftui does not model `{name}` in chat_template_kwargs", fix="leave it out")
 
