@@ -66,8 +66,10 @@ def _top(recipe: Recipe, config: Mapping[str, Any], path: str) -> Recipe:
     name = config.get("tokenizer_config") or config.get("base_model_config") or config.get("base_model")
     if name:
         knobs["tokenizer.name"] = str(name)
-    strategy = str(config.get("excess_length_strategy") or "drop").lower()
-    knobs["length.over"] = OVER.get(strategy, "drop")  # Axolotl takes any other word for drop
+    strategy = config.get("excess_length_strategy")
+    if strategy is not None and strategy not in OVER:
+        raise RecipeError(f"excess_length_strategy is `{strategy}`", where=path, why="Axolotl's schema refuses it", fix=f"say one of {', '.join(OVER)}")
+    knobs["length.over"] = OVER[strategy or "drop"]
     if config.get("train_on_inputs"):
         knobs["mask.rule"] = "all"
     if config.get("chat_template_kwargs"):

@@ -111,10 +111,14 @@ def _transformed(message: Mapping[str, Any], settings: Settings, template_keys: 
     turn = {ours: message[theirs] for ours, theirs in settings.mapping.items() if message.get(theirs) is not None}
     if isinstance(turn.get("role"), str):
         turn["role"] = settings.roles.get(turn["role"], turn["role"])
-    if settings.split_thinking and turn.get("role") == "assistant":
-        if not isinstance(turn.get("content"), str):
+    if settings.split_thinking and "role" not in turn:
+        raise _stop("the message has no role", where, "split_thinking looks at it: KeyError 'role'")
+    if settings.split_thinking and turn["role"] == "assistant":
+        content = turn.get("content")
+        if isinstance(content, str):
+            _split_thinking(turn, settings.thinking_key)
+        elif not isinstance(content, (list, Mapping)):  # parts are joined later, and never split
             raise _stop("the message has no text to split", where, "split_thinking looks for tags in its content")
-        _split_thinking(turn, settings.thinking_key)
     sources = set(settings.mapping.values())
     for key, value in message.items():
         # A key that the template reads wins over a mapped one of the same name, as in Axolotl.

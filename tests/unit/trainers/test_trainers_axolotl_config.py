@@ -63,7 +63,7 @@ def one(lines: str = "", dataset: str = "type: chat_template") -> Recipe:
     [
         ("sequence_len: 2048", "length.max", 2048),
         ("excess_length_strategy: truncate", "length.over", "cut_right"),
-        ("excess_length_strategy: RAISE", "length.over", "error"),
+        ("excess_length_strategy: raise", "length.over", "error"),
         ("excess_length_strategy: null", "length.over", "drop"),
         ("min_sample_len: 9", "length.min_tokens", 9),
         ("train_on_inputs: true", "mask.rule", "all"),
@@ -104,6 +104,11 @@ def test_each_top_level_key_sets_its_knob(line: str, path: str, value: Any) -> N
 )
 def test_each_key_of_a_dataset_sets_its_knob(line: str, path: str, value: Any) -> None:
     assert get(one(dataset=f"type: chat_template\n{line}"), path) == value
+
+
+def test_a_word_for_lengths_that_the_schema_refuses_is_refused() -> None:
+    with pytest.raises(RecipeError, match="RAISE"):
+        one("excess_length_strategy: RAISE")
 
 
 def test_a_dataset_that_wants_the_tokenizers_template_gets_the_top_level_one() -> None:

@@ -123,9 +123,25 @@ def test_thinking_is_split_off_where_asked_for(tokenizer: LoadedTokenizer) -> No
         "role": "assistant", "reasoning_content": "hm", "content": "Yes."}
 
 
+def test_parts_are_never_split(tokenizer: LoadedTokenizer) -> None:
+    row = {"messages": [CHAT[0], {"role": "assistant", "content": [{"type": "text", "text": "<think>hm</think>Yes."}]}]}
+    text = shown(tokenizer, made(tokenizer, [row], {"mask.options": {"split_thinking": True}})[0])
+    assert "«<think>hm</think>Yes.<|im_end|>»" in text
+
+
+def test_a_null_system_column_is_written_as_its_transformers_writes_none(tokenizer: LoadedTokenizer) -> None:
+    source = "{% for message in messages %}{{ message['role'] ~ ': ' ~ message['content'] }}<|im_end|>{% endfor %}"
+    knobs = {"render.template": "axolotl/jinja", "mask.options": {"chat_template_jinja": source}}
+    rows = [{"system": "Be kind.", "messages": CHAT[:2]}, {"system": None, "messages": CHAT[:2]}]
+    assert shown(tokenizer, made(tokenizer, rows, knobs)[1]).startswith("system: None<|im_end|>user: Hello")
+
+
 @pytest.mark.parametrize(
     ("row", "knobs", "said"),
     [
+        ({"messages": [CHAT[0], {"role": "assistant"}]}, {"mask.options": {"split_thinking": True}}, "no text to split"),
+        ({"messages": [CHAT[0], {"content": "x"}]}, {"mask.options": {"split_thinking": True}}, "no role"),
+        ({"messages": CHAT}, {"render.kwargs": {"max_length": 5}}, "does not model"),
         ({"messages": None}, {}, "no messages"),
         ({"messages": []}, {}, "is empty"),
         ({"messages": "[not json"}, {}, "not JSON"),
