@@ -88,8 +88,9 @@ def _check(config: Mapping[str, Any], path: str) -> None:
     if stage not in ("sft", STAGE):
         raise RecipeError(f"stage `{stage}` is not supervised fine-tuning", where=path, why="sftui knows LLaMA-Factory's stages sft and pt",
                           fix="open a config with stage: sft")
-    if stage == STAGE and config.get("neat_packing"):
-        raise RecipeError("`neat_packing` cannot be set as True except SFT", where=path, fix="set it to false")
+    for key in ("neat_packing", "train_on_prompt", "mask_history"):
+        if stage == STAGE and config.get(key):
+            raise RecipeError(f"`{key}` cannot be set as True except SFT", where=path, fix="set it to false")
     if config.get("mask_history") and config.get("train_on_prompt"):
         raise RecipeError("`mask_history` is incompatible with `train_on_prompt`", where=path, fix="set one of them to false")
     template = TEMPLATES.get(str(config.get("template")))

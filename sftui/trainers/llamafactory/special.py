@@ -29,7 +29,7 @@ def fix_special_tokens(tokenizer: LoadedTokenizer, template: SlotTemplate) -> Lo
             added.insert(0, eos)
     if eos is None:
         eos = FALLBACK_EOS
-        added.append(eos)
+        added.insert(0, eos)
     tokenizer = with_tokens(tokenizer, added)
     pad = eos if facts.pad_id is None else None
     return tokenizer.overriding(eos=eos if eos != facts.eos_token else None, pad=pad)

@@ -3,7 +3,7 @@
 Run with the python of an environment that has `llamafactory`; see `exchange` for requests and
 results. `config` holds keys of its YAML, `dataset` the entry of dataset_info.json without
 file_name. Rows are told apart by an extra column of the data (see `exchange.carry_rows`); packs
-are recorded in order without row numbers.
+are recorded in order without row numbers, also where each holds one row.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
         if "labels" not in record:  # stage pt leaves them to its collator
             record = {**record, "labels": collator([{"input_ids": record["input_ids"]}])["labels"][0]}
         more = {name: record[name] for name in OPTIONAL if name in done.column_names}
-        row = record.get(ROW)
+        row = None if data_args.packing else record.get(ROW)
         made = row_record(row, record["input_ids"], record["labels"], **more)
         yield made if row is not None else {**made, "kind": "pack"}
     yield from batches(request.get("batch") or {}, done, collator)

@@ -283,3 +283,16 @@ def test_packs_hold_every_row_that_fits_once(lengths: list[int], size: int, neat
     for pack in packs:
         assert len(pack.input_ids) == len(pack.labels) == len(pack.position_ids or ()) == len(pack.attention_mask or ()) == size
         assert pack.attention_mask and (set(pack.attention_mask) == {1} if not neat else max(pack.attention_mask) == len(pack.documents))
+
+
+def test_a_missing_eos_is_added_before_the_stop_words() -> None:
+    from dataclasses import replace
+
+    from sftui.tokens.loaded import LoadedTokenizer
+    from sftui.trainers.llamafactory.registry import TEMPLATES
+    from sftui.trainers.llamafactory.special import fix_special_tokens
+
+    bare = load_tokenizer("builtin:gemma")
+    bare = LoadedTokenizer(replace(bare.facts, eos_token=None, eos_id=None), bare.engine)
+    made = fix_special_tokens(bare, replace(TEMPLATES["yi"], stop_words=("<|stop|>",)))
+    assert made.token_id("<|endoftext|>") is not None and made.token_id("<|stop|>") == (made.token_id("<|endoftext|>") or 0) + 1
