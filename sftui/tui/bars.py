@@ -1,4 +1,4 @@
-"""The bars: one line each; the status line never loses its essential part."""
+"""The bars: a line each, or a few; the status line never loses its essential part."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from sftui.text import cell_width, clip, share, visible
 from sftui.tui.commands import footer, show_key
 from sftui.tui.keys import Keymap
 from sftui.tui.line_view import LineView
-from sftui.views.cells import Line, LineBuilder, Role, crop, line
+from sftui.views.cells import Line, LineBuilder, Role, crop, line, wrap
 
 
 class Bar(LineView):
-    """One line of cells, on a ground of its own."""
+    """One line of cells, or as many as it is shown, on a ground of its own."""
 
     DEFAULT_CSS = "Bar { height: 1; }"
 
     def __init__(self, ident: str, ground: str = "bar") -> None:
         super().__init__(ident)
         self.ground = ground
-        self.cells: Line = ()
+        self.lines: tuple[Line, ...] = ((),)
 
-    def show(self, cells: Line) -> None:
-        if cells != self.cells:
-            self.cells = cells
+    def show(self, *lines: Line) -> None:
+        if lines != self.lines:
+            self.lines = lines
             self.repaint()
 
     def line_count(self) -> int:
-        return 1
+        return len(self.lines)
 
     def line_cells(self, line: int) -> Line:
-        return crop(self.cells, self.size.width)
+        return crop(self.lines[line], self.size.width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,5 +130,9 @@ def footer_cells(context: str, width: int, keymap: Keymap, idle: Collection[str]
     return cells.line()
 
 
-def message_cells(text: str, role: Role = Role.PLAIN) -> Line:
-    return line((" " + visible(text), role))
+def message_lines(text: str, role: Role, width: int) -> tuple[Line, Line]:
+    """An answer in one line and, where that is too short for it, what is left of it."""
+    whole = " " + visible(text)
+    first = wrap(line((whole, role)), width)[0]
+    left = whole[len("".join(run.text for run in first)):].strip()
+    return first, line((" " + left, role)) if left else ()

@@ -16,7 +16,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.screen import Screen
 
-from sftui.tui.bars import Bar, Status, footer_cells, message_cells, status_cells
+from sftui.tui.bars import Bar, Status, footer_cells, message_lines, status_cells
 from sftui.tui.batch_commands import BatchCommands
 from sftui.tui.commands import DOCUMENT, FINDINGS, LIST, RECIPE, TOKENS
 from sftui.tui.compare_commands import CompareCommands
@@ -284,14 +284,16 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.status_bar.show(status_cells(self.status, self.width))
 
     def say(self, text: str, role: Role = Role.PLAIN) -> None:
-        """An answer in the line under the panes, until the next key."""
+        """An answer in the line under the panes, until the next key; a long one goes on in place of the keys."""
         self.said, self.said_role = text, role
         self.update_detail()
 
     def update_detail(self) -> None:
+        told, left = message_lines(self.said, self.said_role, self.width) if self.said else (self.look_commands.sentence(), ())
         idle = self.findings_commands.idle() if self.context == FINDINGS else ()
-        self.footer.show(footer_cells(self.context, self.width, self.keymap, idle))
-        self.detail.show(message_cells(self.said, self.said_role) if self.said else self.look_commands.sentence())
+        self.detail.show(told)
+        self.footer.show(left or footer_cells(self.context, self.width, self.keymap, idle))
+        self.footer.display = bool(left) or not self.prompt.open
 
     def update_bars(self) -> None:
         self.set_status()

@@ -36,7 +36,7 @@ def edit(text: str, cursor: int, key: str, character: str | None) -> tuple[str, 
 
 
 class Prompt(LineView):
-    """Takes the place of the footer while it is open; the line above says what is asked."""
+    """Takes the place of the keys in the footer while it is open; the line above says what is asked."""
 
     DEFAULT_CSS = "Prompt { height: 1; display: none; }"
 
@@ -89,7 +89,7 @@ class Prompt(LineView):
 
     def _show(self, on: bool) -> None:
         self.open = self.display = on
-        self.main.footer.display = not on
+        self.main.update_detail()
         self.repaint()
 
     def line_count(self) -> int:
