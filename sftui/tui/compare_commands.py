@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
 from sftui.recipe import Recipe, changed
-from sftui.tui.dialogs import Dialog, options
+from sftui.tui.dialogs import Dialog, Options
 from sftui.tui.presets import preset_like
 from sftui.views import Line, Role, line, wrap
 from sftui.workspace import events as ev
@@ -75,7 +75,7 @@ class CompareCommands:
         entries += [(f"template builtin:{name}", "this recipe with another chat template") for name in builtin_names()]
         entries.append(("file:", "a recipe file you name"))
         screen = self.screen
-        dialog = Dialog("compare with", options(entries), screen.keymap, screen.look, picking=True)
+        dialog = Dialog("compare with", Options(entries), screen.keymap, screen.look, picking=True)
         screen.app.push_screen(dialog, lambda number: None if number is None else self._picked(entries[number][0]))
 
     def _picked(self, name: str) -> None:

@@ -10,17 +10,19 @@ from textual.containers import Container
 from textual.geometry import Size
 from textual.screen import ModalScreen
 
-from sftui.text import clip, visible
+from sftui.text import cell_width, clip, visible
 from sftui.tui.bars import Bar
 from sftui.tui.commands import DIALOG
 from sftui.tui.keys import Keymap, KeyReader
 from sftui.tui.line_view import LineView
 from sftui.tui.themes import Styles
-from sftui.views import Line, Over, Role
+from sftui.views import Line, Over, Role, wrap
 from sftui.views.cells import LineBuilder, line
 
 EXPORT = 1
 """The answer of a dialog that goes to the export instead."""
+LONGEST_TITLE, LONGEST_NOTE = 4, 3
+"""Lines of a title, and of what the marked line is too short for."""
 
 
 class DialogLines(LineView):
@@ -82,33 +84,50 @@ class Dialog(ModalScreen[int | None], inherit_bindings=False):
         self.leave = leave
         self.reader = KeyReader(keymap)
         self.look = look
+        self.make = make
         self.lines = DialogLines(make, picking)
         self.lines.marked = marked
         self.bar = Bar("dialog-title")
+        self.note = Bar("dialog-note", ground="back")
         self.foot = Bar("dialog-foot", ground="back")
 
     def compose(self) -> ComposeResult:
         with Container(id="dialog"):
             yield self.bar
             yield self.lines
+            yield self.note
             yield self.foot
 
     def on_mount(self) -> None:
-        for part in (self.bar, self.lines, self.foot):
+        for part in (self.bar, self.lines, self.note, self.foot):
             part.set_look(self.look)
-        self.bar.show(line((f" {visible(self.heading)}", Role.TITLE)))
-        keys = "j k move · Enter takes it · Esc closes" if self.lines.picking else f"j k scroll · {self.offer}Esc {self.leave}"
-        self.foot.show(line((f" {keys}", Role.DIM)))
         self.fit(self.app.size)
 
     def on_resize(self, event: events.Resize) -> None:
         self.fit(event.size)
 
     def fit(self, size: Size) -> None:
-        """As tall as its lines, at most as tall as the screen."""
-        width = min(size.width, 100) - 2
-        lines = len(self.lines.make(max(width, 8)))
-        self.lines.styles.height = max(1, min(lines, size.height - 4))
+        """As tall as its lines, at most as tall as the screen; the title and the meaning of the marked line are told whole."""
+        width = max(8, min(size.width, 100) - 2)
+        title = self.title_lines(width)
+        note = max((len(self.make.left(number, width)) for number in range(len(self.make.texts))), default=0) if isinstance(self.make, Options) else 0
+        self.bar.styles.height, self.note.styles.height = len(title), note
+        self.note.display = note > 0
+        self.lines.styles.height = max(1, min(len(self.make(width)), size.height - 3 - len(title) - note))
+        self.bar.show(*title)
+        self.foot.show(line((f" {self.keys()}", Role.DIM)))
+        self.tell(width)
+
+    def title_lines(self, width: int) -> tuple[Line, ...]:
+        return wrap(line((f" {visible(self.heading)}", Role.TITLE)), width, " ")[:LONGEST_TITLE]
+
+    def keys(self) -> str:
+        return "j k move · Enter takes it · Esc closes" if self.lines.picking else f"j k scroll · {self.offer}Esc {self.leave}"
+
+    def tell(self, width: int = 0) -> None:
+        """What the marked line is too short for."""
+        if isinstance(self.make, Options):
+            self.note.show(*self.make.left(self.lines.marked, width or self.note.size.width))
 
     def take_key(self, event: events.Key) -> None:
         if event.key == "ctrl+c":
@@ -127,6 +146,7 @@ class Dialog(ModalScreen[int | None], inherit_bindings=False):
         }
         if name in moves:
             self.lines.move(moves[name])
+            self.tell()
         elif name == "accept":
             self.choose(self.lines.marked if last else None)
         elif name == "yes" and self.offer:
@@ -145,17 +165,23 @@ class Dialog(ModalScreen[int | None], inherit_bindings=False):
 
     def on_line_view_wheeled(self, message: LineView.Wheeled) -> None:
         self.lines.move(message.lines)
+        self.tell()
 
 
-def options(entries: Sequence[tuple[str, str]]) -> Callable[[int], Sequence[Line]]:
+class Options:
     """Lines to pick from: a name and what it means."""
-    widest = max((len(name) for name, _ in entries), default=0)
 
-    def make(width: int) -> Sequence[Line]:
-        lines = []
-        for name, meaning in entries:
-            text = clip(f" {visible(name):<{widest}}  {visible(meaning)}", width)
-            lines.append(line((text + " " * max(0, width - len(text)), Role.PLAIN)))
-        return lines
+    def __init__(self, entries: Sequence[tuple[str, str]]) -> None:
+        widest = max((len(name) for name, _ in entries), default=0)
+        self.meanings = [visible(meaning) for _, meaning in entries]
+        self.texts = [f" {visible(name):<{widest}}  {meaning}" for (name, _), meaning in zip(entries, self.meanings)]
 
-    return make
+    def __call__(self, width: int) -> Sequence[Line]:
+        texts = (clip(text, width) for text in self.texts)
+        return [line((text + " " * max(0, width - cell_width(text)), Role.PLAIN)) for text in texts]
+
+    def left(self, number: int, width: int) -> tuple[Line, ...]:
+        """The meaning of an entry over a few lines, where its own line cuts it."""
+        if not 0 <= number < len(self.texts) or cell_width(self.texts[number]) <= width:
+            return ()
+        return wrap(line((f" {self.meanings[number]}", Role.VALUE)), width, " ")[:LONGEST_NOTE]

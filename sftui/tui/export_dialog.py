@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
 from sftui.text import visible
-from sftui.tui.dialogs import Dialog, options
+from sftui.tui.dialogs import Dialog, Options
 from sftui.views import Line, Role, diff_text_lines, line, wrap
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class ExportDialog:
     def open(self) -> None:
         screen = self.screen
         found = (*self._own(), *targets(screen.workspace.recipe.preset))
-        dialog = Dialog("export", options(found), screen.keymap, screen.look, picking=True)
+        dialog = Dialog("export", Options(found), screen.keymap, screen.look, picking=True)
         screen.app.push_screen(dialog, lambda number: None if number is None else self._where(found[number][0]))
 
     def _own(self) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from sftui.text import clip, visible
-from sftui.tui.dialogs import Dialog, options
+from sftui.tui.dialogs import Dialog, Options
 from sftui.tui.mark_commands import ORDERS as MARKS
 from sftui.views import Line, Role, line, wrap
 from sftui.workspace import events as ev
@@ -164,7 +164,7 @@ class FiguresCommands:
             entries += [(kind, f"{one.count:,} × {one.name}") for one in groups[:MOST_GROUPS]]
             asked += [by_group(kind, one.name) for one in groups[:MOST_GROUPS]]
             title += f" · the {MOST_GROUPS} largest of {len(groups):,} {kind} groups" if len(groups) > MOST_GROUPS else ""
-        dialog = Dialog(title, options(entries), screen.keymap, screen.look, picking=True)
+        dialog = Dialog(title, Options(entries), screen.keymap, screen.look, picking=True)
         screen.app.push_screen(dialog, lambda number: None if number is None else self.order(asked[number]))
 
     def order(self, by: str) -> None:

@@ -59,15 +59,13 @@ class Palette(Dialog):
             lines.append(cells.add(clip(entry.help, max(0, width - cells.width)), Role.DIM).line())
         return lines or [line((" nothing is called that", Role.DIM))]
 
-    def on_mount(self) -> None:
-        super().on_mount()
-        self.foot.show(line((" ↑ ↓ move · Enter runs it · Esc closes", Role.DIM)))
-        self.show_text()
+    def keys(self) -> str:
+        return "↑ ↓ move · Enter runs it · Esc closes"
 
-    def show_text(self) -> None:
+    def title_lines(self, width: int) -> tuple[Line, ...]:
         before, at, after = (visible(part) for part in (self.text[: self.cursor], self.text[self.cursor: self.cursor + 1], self.text[self.cursor + 1:]))
         cells = LineBuilder().add(" : ", Role.KEY).add(before, Role.VALUE).add(at or " ", Role.VALUE, Over.CURSOR).add(after, Role.VALUE)
-        self.bar.show(cells.line() if self.text else (*cells.line(), *line(("a command, or a row number", Role.DIM))))
+        return (cells.line() if self.text else (*cells.line(), *line(("a command, or a row number", Role.DIM))),)
 
     def take_key(self, event: events.Key) -> None:
         moves = {"up": "up", "down": "down", "pageup": "page_up", "pagedown": "page_down"}
@@ -84,7 +82,7 @@ class Palette(Dialog):
                 self.found = self.matching(self.text)
                 self.lines.marked = self.lines.top = 0
                 self.lines.draw_anew()
-            self.show_text()
+            self.bar.show(*self.title_lines(self.bar.size.width))
 
     def choose(self, number: int | None) -> None:
         """Runs once the palette is gone, so that what the command opens stands over the panes."""

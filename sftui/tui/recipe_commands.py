@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
 from sftui.tui.commands import RECIPE
-from sftui.tui.dialogs import Dialog, options
+from sftui.tui.dialogs import Dialog, Options
 from sftui.tui.presets import preset_like
 from sftui.tui.recipe_pane import PRESET
 from sftui.views import Role, value_text
@@ -190,5 +190,5 @@ class RecipeCommands:
 
     def _pick(self, title: str, entries: list[tuple[str, str]], done: Callable[[int], None], marked: int = 0) -> None:
         screen = self.screen
-        dialog = Dialog(title, options(entries), screen.keymap, screen.look, picking=True, marked=marked)
+        dialog = Dialog(title, Options(entries), screen.keymap, screen.look, picking=True, marked=marked)
         screen.app.push_screen(dialog, lambda number: None if number is None else done(number))

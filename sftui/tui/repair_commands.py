@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sftui.text import visible
-from sftui.tui.dialogs import Dialog, options
+from sftui.tui.dialogs import Dialog, Options
 from sftui.views import Line, Role, line
 from sftui.workspace import events as ev
 
@@ -64,7 +64,7 @@ class RepairCommands:
             elif number is not None:
                 repair(entries[number][0])
 
-        dialog = Dialog(f"{finding.code}: {verb}", options(entries), self.screen.keymap, self.screen.look, picking=True)
+        dialog = Dialog(f"{finding.code}: {verb}", Options(entries), self.screen.keymap, self.screen.look, picking=True)
         self.screen.app.push_screen(dialog, picked)
 
     def preview(self, name: str) -> None:
@@ -102,7 +102,7 @@ class RepairCommands:
         entries = [(f"{'[x]' if name in now else '[ ]'} {name}", known.get(name, "leave out the rows that have this finding")) for name in names]
         counted = self.counted
         told = f" · {self.words(counted)}" if counted is not None and now else ""
-        dialog = Dialog(f"repairs of the data{told}", options(entries), screen.keymap, screen.look, picking=True)
+        dialog = Dialog(f"repairs of the data{told}", Options(entries), screen.keymap, screen.look, picking=True)
         screen.app.push_screen(dialog, lambda number: None if number is None else self.toggle(names[number]))
 
     def toggle(self, name: str) -> None:
