@@ -28,6 +28,12 @@ TURNS = (("user", "observation"), ("assistant", "function"))
 DROPPED = "llamafactory_dropped"
 """The key of `Conversation.extra` that says why the row is dropped."""
 
+UNEVEN = (
+    "tools or tool calls kept as objects have different keys from row to row: LLaMA-Factory's datasets (4.0) gives all rows of a JSON file the same keys, "
+    "null where a row has none, and writes them; sftui shows each row's own (keep tools and arguments as JSON text)"
+)
+"""What is not known of `formatting: openai`: Arrow has one schema for the whole file."""
+
 THINKING_OFF = "detailed thinking off"
 THINKING_ON = "detailed thinking on"
 
@@ -60,7 +66,28 @@ def detect(rows: Sequence[Row], data: Data, *, openai: bool) -> Detected:
         if theirs not in columns:
             return _refuse(f"there is no column `{theirs}`", f"LLaMA-Factory raises KeyError '{theirs}'",
                            "name the dataset's columns in dataset_info.json")
+    if openai and _uneven(samples, found.fields):
+        found = replace(found, notes=(*found.notes, UNEVEN))
     return found
+
+
+def _uneven(rows: Sequence[Mapping[str, Any]], fields: Mapping[str, str]) -> bool:
+    """Whether tools or calls that are objects have other keys, or the same in another order, in another place."""
+    keys: dict[tuple[str, ...], tuple[str, ...]] = {}
+
+    def same(value: Any, path: tuple[str, ...]) -> bool:
+        if isinstance(value, Mapping):
+            held = tuple(map(str, value))
+            return keys.setdefault(path, held) == held and all(same(item, (*path, str(key))) for key, item in value.items())
+        return all(same(item, (*path, "")) for item in value) if isinstance(value, (list, tuple)) else True
+
+    for row in rows:
+        turns = row.get(fields["messages"])
+        calls = [turn.get("tool_calls") for turn in turns if isinstance(turn, Mapping)] if isinstance(turns, (list, tuple)) else []
+        tools = row.get(fields["tools"]) if "tools" in fields else None
+        if not same(calls, ("calls",)) or not same(tools, ("tools",)):
+            return True
+    return False
 
 
 def chat_roles(data: Data) -> Mapping[str, str]:

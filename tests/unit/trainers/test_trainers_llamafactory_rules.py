@@ -296,3 +296,24 @@ def test_a_missing_eos_is_added_before_the_stop_words() -> None:
     bare = LoadedTokenizer(replace(bare.facts, eos_token=None, eos_id=None), bare.engine)
     made = fix_special_tokens(bare, replace(TEMPLATES["yi"], stop_words=("<|stop|>",)))
     assert made.token_id("<|endoftext|>") is not None and made.token_id("<|stop|>") == (made.token_id("<|endoftext|>") or 0) + 1
+
+
+@pytest.mark.parametrize(
+    ("second", "told"),
+    [('{"b": 1}', False), ({"a": 2}, False), ({"b": 1}, True)],
+    ids=["text", "the same keys", "other keys"],
+)
+def test_it_is_told_where_arrow_would_even_out_the_keys_of_calls(second: Any, told: bool) -> None:
+    from golden_records import rows_of
+
+    from sftui.trainers.llamafactory.formats import UNEVEN
+
+    def row(arguments: Any) -> dict[str, Any]:
+        call = {"type": "function", "function": {"name": "f", "arguments": arguments}}
+        return {"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "", "tool_calls": [call]}]}
+
+    first = {"a": 1} if isinstance(second, dict) else '{"a": 1}'
+    recipe = with_knobs(preset("llamafactory@0.9"), {
+        "data.format": "messages", "data.fields": {"messages": "messages"}, "mask.options": {"formatting": "openai"}})
+    found = trainer_named("llamafactory").detect(rows_of([row(first), row(second)]), recipe)
+    assert (UNEVEN in found.notes) == told
