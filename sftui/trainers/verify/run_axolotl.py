@@ -50,7 +50,7 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     config = configuration(request, work, model_folder)
     yield {"kind": "head", "rows_in": len(read_rows(request)) if brings_rows(request) else None}
     path = work / "config.yml"
-    path.write_text(yaml.safe_dump(config), encoding="utf-8")
+    path.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
     (model_folder / "config.json").write_text(json.dumps({
         "architectures": ["LlamaForCausalLM"], "model_type": "llama", **tiny_config(1000),
     }))
