@@ -16,17 +16,31 @@ MESSAGE_KEYS = {"role": "role", "content": "content"}
 FROM_VALUE = {"role": "from", "content": "value"}
 
 
-def detect(rows: Sequence[Row], text_field: str) -> Detected:
-    """TRL's own reading of a dataset, or the refusal that its error amounts to."""
+def detect(rows: Sequence[Row], text_field: str, *, assistant_only: bool = False, completion_only: bool | None = None) -> Detected:
+    """TRL's own reading of a dataset, or the refusal that its error amounts to.
+
+    `assistant_only` and `completion_only` are the two loss settings of SFTConfig.
+    """
     first = next((row.data for row in rows if isinstance(row.data, Mapping)), None)
     if first is None:
         return Detected("auto", refused=Problem("no row could be read", fix="mend the file"))
     columns = dict.fromkeys(key for row in rows if isinstance(row.data, Mapping) for key in row.data)
     if "image" in columns or "images" in columns:
         return _refuse("the dataset has images", "TRL prepares vision rows in its collator with a processor, which sftui does not model")
+    if assistant_only and not _conversational(first):
+        return _refuse("TRL refuses assistant_only_loss here", "it looks for messages in the columns prompt, completion and messages of the first row, before it reads anything else",
+                       "set mask.rule to auto, or give messages")
     if "input_ids" in columns:
         fields: dict[str, str] = {name: name for name in ("input_ids", "labels", "attention_mask") if name in columns}
         return Detected("tokenized", fields, reason="TRL: a column `input_ids` is taken as prepared", given_labels="unshifted")
+    taken = [name for name in ("labels", "assistant_masks", "completion_mask") if name in columns]
+    if assistant_only and "assistant_masks" in taken:
+        taken.remove("assistant_masks")  # TRL writes its own over it
+    if "completion_mask" in taken and ("prompt" in columns or completion_only is not True):
+        taken.remove("completion_mask")
+    if taken:
+        return _refuse(f"there is a column `{taken[0]}` beside text that is still to be tokenized", "TRL takes it as the labels or the mask of the tokens it makes",
+                       "rename or remove the column")
     if "chat_template_kwargs" in columns and any(isinstance(row.data, Mapping) and row.data.get("chat_template_kwargs") is None for row in rows):
         return _refuse("some rows have chat_template_kwargs and others do not", "datasets fills the gaps with null and TRL stops there with a TypeError",
                        "give every row a mapping, {} where there is nothing to say")
@@ -46,6 +60,11 @@ def detect(rows: Sequence[Row], text_field: str) -> Detected:
     names = ", ".join(f"`{name}`" for name in list(columns)[:6])
     return _refuse(f"TRL cannot read these columns ({names})", f"it looks for messages, prompt, or `{text_field}` and raises KeyError '{text_field}'",
                    "rename the columns or give TRL a formatting_func")
+
+
+def _conversational(row: Mapping[str, Any]) -> bool:
+    """is_conversational; of several columns TRL asks only the first that a set of their names gives up."""
+    return any(_is_messages(row.get(name)) for name in ("prompt", "completion", "chosen", "rejected", "messages"))
 
 
 def _from_value(row: Mapping[str, Any]) -> bool:

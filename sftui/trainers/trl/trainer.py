@@ -23,9 +23,12 @@ from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox, Trainer, pad_token_id, stored_tokens
 from sftui.trainers.config import OpenedConfig, WrittenConfig
 from sftui.trainers.trl import formats
+from sftui.trainers.trl.arguments import refuse_arguments
 from sftui.trainers.trl.packing import pack_bfd, pack_wrapped
 
 TEXT_FIELD = "dataset_text_field"
+TEXT_BESIDE = "text_beside"
+"""Where a prompt and a completion keep what the text column of their row holds."""
 
 
 class Trl(Trainer):
@@ -59,7 +62,14 @@ class Trl(Trainer):
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
         if recipe.data.format != "auto" or recipe.data.fields:
             return super().detect(rows, recipe)
-        return formats.detect(rows, text_field(recipe))
+        return formats.detect(rows, text_field(recipe), assistant_only=assistant_only(recipe), completion_only=completion_only(recipe))
+
+    def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
+        conversation = super().convert(row, detected, recipe)
+        column = self._text_column(recipe)
+        if conversation.kind is not Kind.STRINGS or not isinstance(row.data, Mapping) or column not in row.data:
+            return conversation
+        return replace(conversation, extra={**conversation.extra, TEXT_BESIDE: row.data[column]})
 
     def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
         prompt = conversation.prompt_messages
@@ -71,6 +81,7 @@ class Trl(Trainer):
         if recipe.batch.flatten and recipe.pack.strategy == "none" and recipe.length.max is not None:
             raise RecipeError("TRL refuses padding_free without packing", why="max_length is set and would not be enforced",
                               fix="set length.max to null, or pack.strategy to bfd")
+        refuse_arguments(conversation, "TRL")
         return Shaped(conversation, None, prompt)
 
     def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
@@ -87,22 +98,43 @@ class Trl(Trainer):
         if conversation.kind is Kind.CHAT:
             # apply_chat_template tokenizes without special tokens and nothing is appended
             return tokenize(rendered, tools.tokenizer, replace(recipe.tokenize, add_special_tokens=False, append_eos="never"))
-        if recipe.tokenize.append_eos == "if_missing_text" and not self._appends_eos(conversation, recipe):
+        if recipe.tokenize.append_eos == "if_missing_text" and not self._appends_eos(conversation, recipe, tools):
             return tokenize(rendered, tools.tokenizer, replace(recipe.tokenize, append_eos="never"))
         return tokenize(rendered, tools.tokenizer, recipe.tokenize)
 
-    def _appends_eos(self, conversation: Conversation, recipe: Recipe) -> bool:
-        """TRL < 1.15 looks for the literal column `text`, whatever dataset_text_field says."""
-        if conversation.kind is not Kind.TEXT:
+    def _appends_eos(self, conversation: Conversation, recipe: Recipe, tools: Toolbox) -> bool:
+        """Whether the EOS goes to the text that is trained: a text column that lacks one gets it before a completion does."""
+        eos, column = tools.tokenizer.facts.eos_token, self._text_column(recipe)
+        if conversation.kind is Kind.TEXT and column != text_field(recipe):
+            return False
+        if eos is None:
+            raise RecipeError("TRL stops at this row", why="it appends the EOS token to text, and the tokenizer has none", fix="set tokenizer.eos_token")
+        if conversation.kind is Kind.TEXT:
             return True
+        if TEXT_BESIDE not in conversation.extra or column == "completion":
+            return True
+        beside = conversation.extra[TEXT_BESIDE]
+        if not isinstance(beside, str):
+            raise RecipeError(f"TRL stops at this row: its `{column}` is no text", why=f"beside a completion the column `{column}` is the one that gets the EOS token",
+                              fix="remove the column")
+        if column == "prompt" and not beside.endswith(eos):
+            raise RecipeError("TRL appends the EOS token to the prompt", why="dataset_text_field names the column `prompt`, which sftui does not model",
+                              fix="name another column")
+        return beside.endswith(eos)
+
+    def _text_column(self, recipe: Recipe) -> str:
+        """The column that the EOS step looks for: TRL < 1.15 has the literal `text`, whatever dataset_text_field says."""
         number = versions.of_preset(recipe.preset, self.versions, self.name)
-        return versions.at_least(number, (1, 15)) or text_field(recipe) == "text"
+        return text_field(recipe) if versions.at_least(number, (1, 15)) else "text"
 
     def label(
         self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
         self.require(recipe, "mask.rule")
         self.require(recipe, "length.over")
+        facts = tools.tokenizer.facts
+        if facts.pad_token is None and facts.eos_token is None:
+            raise RecipeError("TRL stops before it reads a row", why="the tokenizer has neither a pad token nor an EOS token to pad with", fix="set tokenizer.pad_token")
         conversation = shaped.conversation
         subject = label_rules.Subject(tokens, rendered, conversation)
         if conversation.kind is Kind.TOKENS and conversation.labels is not None:
@@ -113,8 +145,8 @@ class Trl(Trainer):
             labels = tuple(i if on else IGNORE_INDEX for i, on in zip(tokens.input_ids, drawn[0]))
         packing = recipe.pack.strategy != "none"
         length = recipe.length
-        if packing and recipe.pack.strategy != "bfd":
-            length = replace(length, max=None)
+        if packing:  # truncation_mode is not asked: bfd keeps the start, the others cut nothing
+            length = replace(length, over="cut_right", max=length.max if recipe.pack.strategy == "bfd" else None)
         kept, dropped = label_rules.keep(len(tokens), length)
         # The drop step runs right after truncation and is skipped with it (no max_length, or packing).
         drops = length.drop_unlabelled and length.max is not None and not packing

@@ -1,0 +1,34 @@
+"""A row's chat_template_kwargs that are no template variables but arguments of apply_chat_template itself.
+
+Source: trl 1.16.0, trl/trainer/sft_trainer.py `tokenize_fn`, unsloth_zoo 2026.10.7,
+unsloth_zoo/dataset_utils.py `_tokenize_messages`, and transformers 5.23,
+tokenization_utils_base.py `apply_chat_template`. Arrow gives every row all the names, null where
+a row does not have one.
+"""
+
+from __future__ import annotations
+
+from sftui.errors import RecipeError
+from sftui.model import Conversation
+
+CLASHING = frozenset(["conversation", "input", "processing_class", "tokenize", "return_dict", "return_assistant_tokens_mask"])
+"""Given by the trainer as well, so that python stops at the second one whatever its value."""
+ACTING = frozenset([
+    "chat_template", "tools", "add_generation_prompt", "continue_final_message", "sanitize_control_tokens", "padding", "truncation",
+    "max_length", "return_tensors", "tokenizer_kwargs",
+])
+"""These change the text or the ids wherever they hold anything."""
+
+
+def refuse_arguments(conversation: Conversation, trainer: str) -> None:
+    """RecipeError where a row's kwargs do more than set variables of the template."""
+    kwargs = conversation.template_kwargs
+    clashing = [name for name in kwargs if name in CLASHING or (name == "add_generation_prompt" and conversation.prompt_messages is not None)]
+    if clashing:
+        raise RecipeError(f"{trainer} stops at `{clashing[0]}` in chat_template_kwargs", why="it gives apply_chat_template that argument itself", fix="leave it out")
+    acting = [name for name in kwargs if name in ACTING and (kwargs[name] or (name in ("tools", "chat_template") and kwargs[name] is not None))]
+    if acting:
+        raise RecipeError(f"sftui does not model `{acting[0]}` in chat_template_kwargs", why="it is an argument of apply_chat_template, no variable of the template",
+                          fix="leave it out")
+    if "tools" in kwargs and conversation.tools is not None:
+        raise RecipeError("sftui does not model `tools` in chat_template_kwargs", why="there they take the place of the tools column", fix="leave it out")

@@ -1,0 +1,103 @@
+"""TRL's tricky rules: where the EOS goes, which columns it takes for its own, what packing does to the length."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from sftui import pipeline
+from sftui.model import Inspection, Row
+from sftui.recipe import changed
+from sftui.tokens import LoadedTokenizer, load_tokenizer
+from sftui.trainers import preset
+
+TURNS = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi."}]
+PAIR = {"prompt": "Say ", "completion": "hi"}
+EOS = "<|im_end|>"
+
+
+def inspected(rows: list[dict[str, Any]], version: str = "1.16", tokenizer: Any = None, **knobs: Any) -> list[Inspection]:
+    recipe = preset(f"trl@{version}")
+    for path, value in knobs.items():
+        recipe = changed(recipe, path.replace("__", "."), value)
+    source = [Row(i, row, "", f"row {i}") for i, row in enumerate(rows)]
+    detected = pipeline.detect(source, recipe)
+    assert detected.refused is None, detected.refused
+    tools = pipeline.make_toolbox(recipe, tokenizer or load_tokenizer("builtin:chatml", mode="provisional"))
+    return [pipeline.inspect(row, detected, recipe, tools) for row in source]
+
+
+@pytest.mark.parametrize(("row", "version", "field", "ends"), [
+    (PAIR, "1.16", "text", True),
+    ({**PAIR, "text": "x"}, "1.16", "text", False),  # the text column gets it instead
+    ({**PAIR, "text": f"x{EOS}"}, "1.16", "text", True),
+    ({**PAIR, "body": "x"}, "1.16", "body", False),
+    ({**PAIR, "body": "x"}, "1.14", "body", True),  # before 1.15 it looks for `text`, whatever the config says
+    ({**PAIR, "text": "x"}, "1.14", "body", False),
+    (PAIR, "1.16", "completion", True),
+])
+def test_a_text_column_beside_a_completion_takes_the_eos(row: dict[str, Any], version: str, field: str, ends: bool) -> None:
+    options = {} if field == "text" else {"dataset_text_field": field}
+    one = inspected([row], version, mask__options=options)[0]
+    assert one.tokens is not None and (one.tokens.pieces[-1] == EOS) is ends
+
+
+def test_a_text_column_that_holds_no_text_stops_trl() -> None:
+    one = inspected([{**PAIR, "text": None}])[0]
+    assert one.problem is not None and "no text" in one.problem.what
+
+
+@pytest.mark.parametrize(("row", "knobs", "words"), [
+    ({"text": "a", "labels": 1}, {}, "column `labels`"),
+    ({"messages": TURNS, "assistant_masks": [1]}, {}, "column `assistant_masks`"),
+    ({"messages": TURNS, "completion_mask": [1]}, {"mask.rule": "completion"}, "column `completion_mask`"),
+    ({"messages": TURNS, "completion_mask": [1]}, {}, None),
+    ({"messages": TURNS, "assistant_masks": [1]}, {"mask.rule": "generation_tag"}, None),
+    ({"input_ids": [1, 2], "labels": [1, 2]}, {}, None),
+    ({"input_ids": [1, 2]}, {"mask.rule": "generation_tag"}, "assistant_only_loss"),
+    ({"input_ids": [1, 2], "messages": TURNS}, {"mask.rule": "generation_tag"}, None),
+    ({"conversations": [{"from": "user", "value": "a"}]}, {"mask.rule": "generation_tag"}, "assistant_only_loss"),  # asked before it is renamed
+])
+def test_columns_that_trl_takes_for_its_own(row: dict[str, Any], knobs: dict[str, Any], words: str | None) -> None:
+    recipe = preset("trl@1.16")
+    for path, value in knobs.items():
+        recipe = changed(recipe, path, value)
+    refused = pipeline.detect([Row(0, row, "", "row 0")], recipe).refused
+    assert (refused is None) if words is None else (refused is not None and words in refused.sentence())
+
+
+@pytest.mark.parametrize(("kwargs", "row", "words"), [
+    ({"enable_thinking": False}, {"messages": TURNS}, None),
+    ({"add_generation_prompt": None}, {"messages": TURNS}, None),
+    ({"add_generation_prompt": True}, {"messages": TURNS}, "does not model"),
+    ({"continue_final_message": True}, {"messages": TURNS}, "does not model"),
+    ({"add_generation_prompt": None}, {"prompt": TURNS[:1], "completion": TURNS[1:]}, "stops at"),
+    ({"tokenize": True}, {"messages": TURNS}, "stops at"),
+    ({"tools": None}, {"messages": TURNS, "tools": [{"type": "function"}]}, "does not model"),
+])
+def test_kwargs_that_are_no_template_variables_are_refused(kwargs: dict[str, Any], row: dict[str, Any], words: str | None) -> None:
+    one = inspected([{**row, "chat_template_kwargs": kwargs}])[0]
+    assert (one.problem is None) if words is None else (one.problem is not None and words in one.problem.what)
+
+
+def test_packing_keeps_the_start_whatever_truncation_mode_says() -> None:
+    knobs = {"length__max": 3, "length__over": "cut_left"}
+    ids = inspected([{"text": "one two three four five six"}])[0].tokens
+    alone = inspected([{"text": "one two three four five six"}], **knobs)[0].example
+    packed = inspected([{"text": "one two three four five six"}], pack__strategy="bfd", **knobs)[0].example
+    assert ids is not None and alone is not None and packed is not None
+    assert alone.input_ids == ids.input_ids[-3:] and packed.input_ids == ids.input_ids[:3]
+
+
+def without(tokenizer: LoadedTokenizer, **facts: None) -> LoadedTokenizer:
+    return LoadedTokenizer(replace(tokenizer.facts, **facts), tokenizer.engine)
+
+
+def test_a_tokenizer_with_nothing_to_pad_with_is_refused() -> None:
+    tokenizer = load_tokenizer("builtin:chatml", mode="provisional")
+    bare = inspected([{"messages": TURNS}], tokenizer=without(tokenizer, pad_token=None, pad_id=None, eos_token=None, eos_id=None))[0]
+    assert bare.problem is not None and "neither a pad token nor an EOS" in (bare.problem.why or "")
+    text = inspected([{"text": "a"}], tokenizer=without(tokenizer, eos_token=None, eos_id=None))[0]
+    assert text.problem is not None and "EOS" in (text.problem.why or "")
