@@ -96,9 +96,8 @@ class FindingsCommands:
         if finding is None:
             return frozenset(("findings.tokens", "findings.preview", "findings.apply", "findings.explain", "findings.waive"))
         cures, own = self.screen.repair_commands.cures(finding), finding.fix
-        preview = bool(cures) or (own is not None and bool(own.changes))
-        apply = preview or (own is not None and own.template is not None)
-        return frozenset(name for name, works in (("findings.preview", preview), ("findings.apply", apply)) if not works)
+        works = bool(cures) or (own is not None and bool(own.changes or own.template))
+        return frozenset() if works else frozenset(("findings.preview", "findings.apply"))
 
     # — to the tokens —
 
@@ -193,8 +192,11 @@ class FindingsCommands:
         self._previewing = True
 
     def _preview_fix(self) -> None:
-        """The row as it is and with the fix, aligned, and what changes over the dataset."""
+        """The row as it is and with the fix, aligned, and what changes over the dataset; of a template alone, its difference."""
         finding = self.screen.findings.finding
+        if finding is not None and finding.fix is not None and finding.fix.template is not None and not finding.fix.changes:
+            self._tag(finding)
+            return
         recipe = self._fixed()
         if recipe is not None and finding is not None:
             changes = finding.fix.changes if finding.fix is not None else ()
@@ -215,9 +217,7 @@ class FindingsCommands:
         """
         finding = self.screen.findings.finding
         if finding is not None and finding.fix is not None and finding.fix.template is not None:
-            self._tagging = finding
-            self.screen.workspace.request_tags()
-            self.screen.say("putting generation tags into the chat template …", Role.DIM)
+            self._tag(finding)
             return
         recipe = self._fixed()
         if recipe is None or finding is None or finding.fix is None:
@@ -227,6 +227,12 @@ class FindingsCommands:
             self.screen.say(f"applied: {told} · u takes it back, x exports")
         else:
             self.screen.say("the recipe says so already", Role.DIM)
+
+    def _tag(self, finding: Finding) -> None:
+        """Ask for the template with its tags; nothing is written before it was shown."""
+        self._tagging = finding
+        self.screen.workspace.request_tags()
+        self.screen.say("putting generation tags into the chat template …", Role.DIM)
 
     def on_tags(self, event: ev.TagsReady) -> None:
         """The tagged template is here: what changes in it is shown before it is written."""
@@ -280,6 +286,7 @@ class FindingsCommands:
         from sftui.recipe import changed
 
         if not reason:
+            self.screen.say(f"{finding.code} is not waived: that needs a reason", Role.DIM)
             return None
         workspace = self.screen.workspace
         waiver = {"code": finding.code, "reason": reason, **({"rows": finding.row} if finding.row is not None else {})}

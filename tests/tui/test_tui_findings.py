@@ -147,6 +147,9 @@ async def test_a_template_gets_its_tags_is_shown_written_and_used(tmp_path: Path
         text = await driven.press("f", "a")
         assert "41 conversations" in text and "+{% generation %}x" in text and "y writes it" in text
         await driven.press("escape")
+        assert driven.said == "nothing was written" and "d diff" in await driven.press("j", "k")
+        assert "+{% generation %}x" in await driven.press("d"), "the difference of a template is what it changes"
+        await driven.press("escape")
         assert driven.said == "nothing was written"
         target = tmp_path / "tagged.jinja"
         await driven.press("a", "y", "ctrl+u", "ctrl+k", *str(target), "enter")
@@ -166,7 +169,7 @@ async def test_a_finding_is_waived_with_a_reason_and_taken_back() -> None:
         assert "CON008" in await driven.press("u") and not driven.workspace.recipe.waivers
         assert driven.said == "undo: waivers 1 → 0"
         await driven.press("i", "enter")
-        assert not driven.workspace.recipe.waivers, "no reason, no waiver"
+        assert not driven.workspace.recipe.waivers and driven.said == "CON008 is not waived: that needs a reason"
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
