@@ -14,25 +14,23 @@ if TYPE_CHECKING:
     from sftui.exports.plan import ExportPlan
     from sftui.tui.main_screen import MainScreen
 
-TARGETS = (
-    ("recipe", "recipe.yaml: the recipe, as what differs from its preset"),
-    ("preprocess", "preprocess.py: makes these ids and labels with transformers and datasets alone"),
-)
+RECIPE = ("recipe", "recipe.yaml: the recipe, as what differs from its preset")
+SCRIPT = ("preprocess", "preprocess.py: makes these ids and labels with transformers and datasets alone")
 
 
 def targets(preset: str) -> tuple[tuple[str, str], ...]:
-    """What may be written: the recipe, a script, the trainer's own config, and the configs of the others."""
+    """What may be written: the recipe, a script or the trainer's own config, and the configs of the others."""
     from sftui.exports.plan import HAND_WRITTEN
     from sftui.trainers import preset_names
 
     name = preset.partition("@")[0]
-    own = () if name in HAND_WRITTEN else ((preset, f"the config of {name}, corrected"),)
+    own = SCRIPT if name in HAND_WRITTEN else (preset, f"the config of {name}, corrected")
     newest = {other.partition("@")[0]: other for other in reversed(preset_names())}
     others = (
         (newest[other], f"converted to {other}'s config; says what it cannot express")
         for other in dict.fromkeys(one.partition("@")[0] for one in preset_names()) if other not in (*HAND_WRITTEN, name)
     )
-    return (*TARGETS, *own, *others)
+    return (RECIPE, own, *others)
 
 
 class ExportDialog:
@@ -62,7 +60,8 @@ class ExportDialog:
         if target == "marks":
             self.screen.mark_commands.export()
             return
-        self.screen.prompt.ask(f"folder for the {target}", lambda text: self._plan(target, text.strip() or "."), value="sftui-export")
+        what = {"recipe": "recipe.yaml", "preprocess": "preprocess.py"}.get(target, f"the config of {target}")
+        self.screen.prompt.ask(f"folder for {what}", lambda text: self._plan(target, text.strip() or "."), value="sftui-export")
 
     def _plan(self, target: str, folder: str) -> str | None:
         try:
