@@ -49,6 +49,8 @@ class DataExport:
             inputs = self.screen.copy_commands.inputs()
             for file in (target, log):
                 inputs.refuse(Path(file))
+            if not Path(target).parent.exists():
+                return f"there is no folder {Path(target).parent}"
         except SftuiError as error:
             return str(error)
         there = [path for path in (target, log) if Path(path).exists()]

@@ -208,3 +208,9 @@ async def test_a_repair_that_cannot_help_says_so() -> None:
     async with running((80, 24), Stubborn()) as driven:
         await driven.press("f", "a", "a")
         assert driven.said == "drop CON008 is in force and cannot take CON008 away here" and driven.workspace.repairs == (DROP,)
+
+
+async def test_a_folder_that_is_not_there_is_said_while_its_name_can_be_mended(tmp_path: Path) -> None:
+    async with running((80, 24)) as driven:
+        await driven.press("R", "j", "enter", "x", "enter", "ctrl+u", "ctrl+k", *str(tmp_path / "no" / "new.jsonl"), "enter")
+        assert driven.said == f"there is no folder {tmp_path / 'no'}" and driven.main.prompt.open

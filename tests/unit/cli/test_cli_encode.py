@@ -65,7 +65,7 @@ def test_overwriting_needs_force_where_nobody_can_be_asked(sftui, data: Path, tm
     assert out.read_text() != "precious"
 
 
-@pytest.mark.parametrize(("name", "told"), [("out.txt", "OUT.jsonl or OUT.parquet"), ("no/such/out.jsonl", "no such file or directory")])
+@pytest.mark.parametrize(("name", "told"), [("out.txt", "OUT.jsonl or OUT.parquet"), ("no/such/out.jsonl", "there is no folder ")])
 def test_what_cannot_be_written_is_told_in_one_sentence(sftui, data: Path, tmp_path: Path, name: str, told: str) -> None:
     done = sftui("encode", data, *TOK, "-o", tmp_path / name)
     assert done.code == 2 and told in done.err and len(done.err.splitlines()) == 1
