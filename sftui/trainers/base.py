@@ -69,6 +69,8 @@ class Trainer:
     title = ""
     """The trainer as its makers write it."""
     versions: tuple[str, ...] = ()
+    groups_hold_dropped = False
+    """Whether the rows that it drops count where it packs so many rows (`pack.group`) together."""
 
     def preset(self, version: str | None = None) -> Recipe:
         """Every field filled as the trainer fills it; RecipeError for a version it never had."""

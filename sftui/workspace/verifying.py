@@ -93,10 +93,20 @@ def through(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox) -
             examples[place] = (one.example, *one.more)
     packs: tuple[Pack, ...] = ()
     if recipe.pack.strategy not in ("none", "multipack"):  # multipack packs while it samples batches
-        flat = [example for made in examples.values() for example in made]
-        group, trainer = recipe.pack.group, trainer_named(recipe.preset)
-        packs = tuple(pack for i in range(0, len(flat), group) for pack in trainer.pack(flat[i:i + group], recipe, tools))
+        trainer = trainer_named(recipe.preset)
+        packs = tuple(pack for group in _groups(examples, recipe.pack.group, trainer.groups_hold_dropped) for pack in trainer.pack(group, recipe, tools))
     return Expected(examples, packs, problems)
+
+
+def _groups(examples: Mapping[int, Sequence[Example]], size: int, with_dropped: bool) -> list[list[Example]]:
+    """The examples that are packed together; `with_dropped`: a group is so many rows, whether they are kept or not."""
+    if not with_dropped:
+        flat = [example for made in examples.values() for example in made]
+        return [flat[start:start + size] for start in range(0, len(flat), size)]
+    groups: dict[int, list[Example]] = {}
+    for place, made in examples.items():
+        groups.setdefault(place // size, []).extend(made)
+    return list(groups.values())
 
 
 def piece(made: Example | Pack) -> Piece:

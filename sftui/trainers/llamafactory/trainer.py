@@ -57,6 +57,7 @@ class LlamaFactory(Trainer):
     name = "llamafactory"
     title = "LLaMA-Factory"
     versions = ("0.9",)
+    groups_hold_dropped = True  # it drops and packs in one step, `preprocessing_batch_size` rows at a time
 
     def __init__(self, today: Callable[[], date] = date.today) -> None:
         self.today = today  # the tool format llama3 writes the date of the preparation

@@ -317,3 +317,14 @@ def test_it_is_told_where_arrow_would_even_out_the_keys_of_calls(second: Any, to
         "data.format": "messages", "data.fields": {"messages": "messages"}, "mask.options": {"formatting": "openai"}})
     found = trainer_named("llamafactory").detect(rows_of([row(first), row(second)]), recipe)
     assert (UNEVEN in found.notes) == told
+
+
+def test_rows_that_are_dropped_count_in_the_groups_that_are_packed() -> None:
+    from sftui.workspace.verifying import through
+
+    recipe = with_knobs(preset("llamafactory@0.9"), {
+        "render.template": "llamafactory/chatml", "pack.strategy": "knapsack", "pack.group": 2, "length.max": 64})
+    tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml"))
+    rows = [{"instruction": "q", "input": "", "output": None if number == 1 else "a"} for number in range(4)]
+    packs = through(inspect(rows, recipe, tools), recipe, tools).packs
+    assert [len(pack.documents) for pack in packs] == [1, 2]
