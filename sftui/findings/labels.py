@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 from sftui.findings.checks import Checks
 from sftui.findings.look import Look, Turn, fix_of
 from sftui.findings.model import GENERATION_TAGS, Finding, Severity
+from sftui.findings.roles import raw_message
 from sftui.findings.truncation import answer_cut
 from sftui.model import Kind, Reason
 
 _OTHERS = ("user", "system", "tool", "developer")
+_FLAGS = ("train", "training", "trainable", "loss_mask", "loss", "weight", "loss_weight")
 
 
 def nothing_trained(look: Look) -> Iterator[Finding]:
@@ -92,32 +95,36 @@ def _at_border(look: Look, turn: Turn) -> bool:
 
 def flags_ignored(look: Look) -> Iterator[Finding]:
     """LAB010: a message is trained, or not, against what its own flag says."""
-    flagged = {number for number, message in enumerate(look.messages) if message.trained is not None}
-    if not flagged:
-        return
     for turn in look.turns:
-        number, message = turn.message, look.messages[turn.message]
-        if (
-            number not in flagged
-            or turn.content[1] <= turn.content[0]
-            or any(look.drawn[turn.content[0] : turn.content[1]]) is message.trained
-        ):
+        number = turn.message
+        trained, key, value = _flag(look, number)
+        if trained is None or turn.content[1] <= turn.content[0] or any(look.drawn[turn.content[0] : turn.content[1]]) is trained:
             continue
-        key = next(
-            (key for key in ("train", "training", "trainable", "loss_mask", "loss", "weight", "loss_weight") if key in message.data),
-            "a flag",
-        )
         keys = dict(look.recipe.data.message_keys)
         change = ("data.message_keys", {**keys, "train_flag": key}) if look.context.trainer == "axolotl" else None
-        outcome = "is trained all the same" if not message.trained else "is not trained"
+        outcome = "is trained all the same" if not trained else "is not trained"
         yield look.finding(
             "LAB010",
-            f"message {number} says `{key}: {message.data.get(key)}`, and {outcome}",
+            f"message {number} says `{key}: {value}`, and {outcome}",
             message=number,
             tokens=turn.content,
             change=change,
         )
         return
+
+
+def _flag(look: Look, number: int) -> tuple[bool | None, str, Any]:
+    """What a message says of its own training, under which key; Axolotl and LLaMA-Factory leave keys behind that are not named to them."""
+    message = look.messages[number]
+    if message.trained is not None:
+        key = next((key for key in _FLAGS if key in message.data), "a flag")
+        return message.trained, key, message.data.get(key)
+    if look.context.trainer not in ("axolotl", "llamafactory") or "train_flag" in look.recipe.data.message_keys:
+        return None, "", None
+    raw = raw_message(look, number)
+    # A yes to an answer is what these trainers do in any case; what is left out is what they do not hear of.
+    key = next((key for key in _FLAGS if isinstance(raw.get(key), (bool, int, float)) and raw[key] == 0), "")
+    return (False, key, raw[key]) if key else (None, "", None)
 
 
 def weights_ignored(look: Look) -> Iterator[Finding]:

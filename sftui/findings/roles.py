@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,8 @@ from sftui.model import NOWHERE, Part, Stage
 
 _ALIASES = {name: role for name, role in ROLE_ALIASES.items() if name not in KNOWN_ROLES}
 _TURNS = ("user", "assistant")
+_ORDERS = ("system", "developer")
+_PLACE = re.compile(r"\[(\d{1,9})\]\Z")
 _SLOTS = ("observation", "function", "function_call")
 """LLaMA-Factory's own names, each with a slot in its templates."""
 
@@ -129,6 +132,15 @@ def raw_messages(look: Look) -> Sequence[Any] | None:
     return value if isinstance(value, (list, tuple)) else None
 
 
+def raw_message(look: Look, number: int) -> Mapping[str, Any]:
+    """A message as the row holds it, with the keys that the trainer leaves behind; empty where it stands elsewhere."""
+    place = _PLACE.search(look.messages[number].origin)
+    items = raw_messages(look) if place else None
+    at = int(place[1]) if place else 0
+    item = items[at] if items is not None and at < len(items) else None
+    return item if isinstance(item, Mapping) else {}
+
+
 def system_place(look: Look) -> Iterator[Finding]:
     places = [number for number, role in enumerate(look.roles) if role == "system"]
     if not places or places == [0]:
@@ -177,8 +189,11 @@ def out_of_order(look: Look) -> Iterator[Finding]:
         return
     if number == 0:
         what = f"the row begins with the {shown(look.roles[0], 40)}"
-    else:
+    elif look.roles[number - 1] == look.roles[number]:
         what = f"messages {number - 1} and {number} are both from the {shown(look.roles[number], 40)}"
+    else:
+        expected = "assistant" if look.roles[number] == "user" else "user"
+        what = f"message {number} of the {look.roles[number]} follows the {shown(look.roles[number - 1], 40)}, where the {expected}'s turn is expected"
     yield look.finding("TPL006", what, message=number, evidence=shown(look.text_of(look.messages[number])), severity=Severity.WARNING)
 
 
@@ -238,17 +253,15 @@ def ends_elsewhere(look: Look) -> Iterator[Finding]:
 
 def system_lost(look: Look) -> Iterator[Finding]:
     """TPL003: a proven absence, once per row; a merge into the user's turn is the set-up's to tell."""
-    if not look.known or not look.roles or look.roles[0] != "system" or not look.text_of(look.messages[0]).strip():
+    if not look.known or look.recipe.mask.options.get("drop_system_message"):
         return
-    if any(span.message == 0 and span.part is Part.CONTENT for span in look.rendered.spans):
-        return
-    if look.text_of(look.messages[0]).strip() in look.rendered.text or look.recipe.mask.options.get("drop_system_message"):
-        return
-    if any(span.message == NOWHERE and span.part is Part.CONTENT for span in look.rendered.spans):
-        return
-    yield look.finding(
-        "TPL003", "the system message does not appear in the rendered text", message=0, evidence=shown(look.text_of(look.messages[0]))
-    )
+    placed = {span.message for span in look.rendered.spans if span.part is Part.CONTENT}
+    for number, role in enumerate(look.roles):
+        said = look.text_of(look.messages[number]).strip() if role in _ORDERS else ""
+        # Text without an owner may be this one, where it stands first.
+        if said and number not in placed and said not in look.rendered.text and not (number == 0 and NOWHERE in placed):
+            yield look.finding("TPL003", f"the {role} message does not appear in the rendered text", message=number, evidence=shown(said))
+            return
 
 
 CHECKS = Checks(

@@ -105,7 +105,7 @@ def _together(first: Any, second: Any) -> tuple[Any, str] | None:
 
 
 def fold_system(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
-    """System messages go into the user message right after them, before its text.
+    """System and developer messages go into the user message right after them, before its text.
 
     One stays where it stands if another message comes first, if it holds more than text, or if the user's holds neither
     text nor parts.
@@ -117,7 +117,7 @@ def fold_system(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
         waiting: list[tuple[int, Any]] = []
         for number, item in enumerate(items):
             role = layout.role_of(item)
-            if role == "system" and _only_text(item, layout):
+            if role in ("system", "developer") and _only_text(item, layout):
                 waiting.append((number, item))
                 continue
             folded = _folded([system for _, system in waiting], item, layout) if role == "user" and waiting else None

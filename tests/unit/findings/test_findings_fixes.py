@@ -67,7 +67,7 @@ REVEALED: Mapping[str, Mapping[str, str]] = {
     "ROL001": {"EOS008": "the answer is one now"}, "ROL002": {"EOS008": "the answer is one now"},
     "LAB002": {"GEN002": "torchtune trains the header of every message that it trains"},
     "LAB009": {"EOS008": "the line break behind an earlier answer is trained with it"},
-    "LAB010": {"LAB009": "the flag leaves an answer out, as it says"},
+    "LAB010": {"LAB009": "the flag leaves an answer out, as it says", "LAB001": "the flag leaves the only answer out, as it says"},
     "TPL001": {
         "EOS008": "the row is rendered now", "LAB002": "the row is rendered now, and this trainer trains all of it",
         "EOS010": "the tokenizer brings no template, so its control tokens are probably untrained",
