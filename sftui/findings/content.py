@@ -1,8 +1,7 @@
-"""Content: empty, of the wrong type, with broken characters, or in the wrong place."""
+"""Content: empty, of the wrong type, or in the wrong place."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,16 +10,9 @@ from sftui.findings.context import Context
 from sftui.findings.look import Look, fix_of, shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.roles import raw_messages, refused_roles
+from sftui.findings.words import part_texts
 from sftui.model import Inspection, Message, Stage
 
-# Control characters but tab, line feed and carriage return; NUL; U+FFFD; lone surrogates; BOM.
-_BROKEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd\ud800-\udfff\ufeff]")
-# Bidi overrides and isolates, zero-width characters (the joiners of scripts and emoji aside), line separators.
-_INVISIBLE = re.compile("[\u202a-\u202e\u2066-\u2069\u200b\u2060\u2028\u2029\u00ad]")
-# UTF-8 read as Latin-1 or cp1252: a lead byte's letter, then the letters of continuation bytes.
-_MOJIBAKE = re.compile(
-    "[\u00c2-\u00c5\u00d0\u00d1][\u0080-\u00bf\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u02c6\u02dc\u2013\u2014\u2018-\u201e\u2020-\u2022\u2026\u2030\u2039\u203a\u20ac\u2122]|\u00e2[\u0080\u20ac][\u0080-\u00bf\u2010-\u203a\u0152\u0153\u02dc\u2122]"
-)
 _FORMATS = {
     "messages": "messages",
     "conversations": "messages",
@@ -104,7 +96,7 @@ def _parts(look: Look, number: int, content: Sequence[Any]) -> Iterator[Finding]
     """A list of parts is meant for vision models; it is wrong where its Python text reaches the rendering."""
     rendered, message = look.inspection.rendered, look.messages[number]
     empty = all(isinstance(part, str) or (isinstance(part, Mapping) and part.get("type") in (None, "text")) for part in content)
-    if message.role == "assistant" and empty and not _speaks(message) and not any(text.strip() for part in content for text in _said(part)):
+    if message.role == "assistant" and empty and not _speaks(message) and not any(text.strip() for part in content for text in part_texts(part)):
         yield look.finding("CON003", f"message {number} of the assistant is empty", message=number, tokens=_place(look, number), evidence="")
     if content and _stopped_here(look):
         yield look.finding(
@@ -128,7 +120,7 @@ def _parts(look: Look, number: int, content: Sequence[Any]) -> Iterator[Finding]
             return
     # Messages of other roles go missing whole where the template does not know the role: TPL003 and TOO002 say that.
     parts = content if look.messages[number].role in ("user", "assistant") else ()
-    lines = [line.strip() for part in parts for text in _said(part) for line in text.splitlines() if line.strip()]
+    lines = [line.strip() for part in parts for text in part_texts(part) for line in text.splitlines() if line.strip()]
     if lines and not any(line in rendered.text for line in lines):
         yield look.finding(
             "CON002",
@@ -137,15 +129,6 @@ def _parts(look: Look, number: int, content: Sequence[Any]) -> Iterator[Finding]
             tokens=_place(look, number),
             evidence=shown(str(content)),
         )
-
-
-def _said(part: Any) -> Iterator[str]:
-    """The text of a content part, under the key that OpenAI or ShareGPT give it."""
-    if isinstance(part, str):
-        yield part
-    for key in ("text", "value"):
-        if isinstance(part, Mapping) and isinstance(part.get(key), str):
-            yield part[key]
 
 
 def _edges(look: Look, number: int, message: Message, content: str) -> Iterator[Finding]:
@@ -193,93 +176,6 @@ def _place(look: Look, number: int) -> tuple[int, int] | None:
         return None
     turn = next((turn for turn in look.turns if turn.message == number), None)
     return (turn.content if turn.content[1] else turn.header) if turn is not None and turn.end + turn.header[1] else None
-
-
-def broken_characters(look: Look) -> Iterator[Finding]:
-    """CON008 and CON012, one finding each a row."""
-    broken = escaped = False
-    for number, text in texts(look):
-        if (not broken and not text.isascii()) or _BROKEN.search(text):
-            match = _mojibake(text) or _BROKEN.search(text) or _INVISIBLE.search(text)
-            if match and not broken:
-                broken = True
-                serious = match.re is not _INVISIBLE
-                around = text[max(0, match.start() - 20) : match.end() + 20]
-                yield look.finding(
-                    "CON008",
-                    f"{_name(look, number)} holds {_what(match)} at character {match.start()}",
-                    message=number,
-                    evidence=shown(around),
-                    severity=Severity.WARNING if serious or match.group() in "\u202e\u202d" else None,
-                )
-        if (
-            not escaped
-            and "\\n" in text
-            and "\n" not in text
-            and text.count("\\n") > 1
-            and "\\\\" not in text
-            and "\\t" not in text
-            and "`" not in text
-        ):
-            escaped = True
-            at = text.index("\\n")
-            yield look.finding(
-                "CON012",
-                f"{_name(look, number)} holds the characters \\n {text.count(chr(92) + 'n')} times and no line break",
-                message=number,
-                evidence=shown(text[max(0, at - 20) : at + 30]),
-            )
-
-
-def _mojibake(text: str) -> re.Match[str] | None:
-    """A match only where most of the text's letters outside ASCII belong to such pairs: real words have few."""
-    found = _MOJIBAKE.search(text)
-    if found is None:
-        return None
-    try:
-        decoded = text.encode("cp1252").decode("utf-8")
-    except UnicodeError:
-        try:
-            decoded = text.encode("latin-1").decode("utf-8")
-        except UnicodeError:
-            pairs = sum(len(one) for one in _MOJIBAKE.findall(text))
-            return found if pairs >= 4 and pairs * 2 > sum(not char.isascii() for char in text) else None
-    return found if decoded != text else None
-
-
-def _what(match: re.Match[str]) -> str:
-    if match.re is _MOJIBAKE:
-        return f"what looks like UTF-8 read as another encoding ({shown(match.group())})"
-    code = ord(match.group())
-    kind = {0xFFFD: "the replacement character", 0xFEFF: "a byte order mark", 0: "a NUL"}.get(code)
-    if kind is None:
-        kind = "a lone surrogate" if 0xD800 <= code <= 0xDFFF else "an invisible character" if code > 0x9F else "a control character"
-    return f"{kind} U+{code:04X}"
-
-
-def texts(look: Look) -> Iterator[tuple[int | None, str]]:
-    """Every text of the conversation with its message; None for a row that is one text."""
-    conversation = look.conversation
-    for number, message in enumerate(conversation.messages):
-        content = message.data.get("content")
-        if type(content) is str:
-            yield number, content
-        elif isinstance(content, (list, tuple)):
-            for part in content:
-                if isinstance(part, Mapping) and isinstance(part.get("text"), str):
-                    yield number, part["text"]
-    if conversation.prompt is not None:
-        yield 0, conversation.prompt
-    if conversation.completion is not None:
-        yield 1, conversation.completion
-    if conversation.text is not None:
-        yield None, conversation.text
-
-
-def _name(look: Look, number: int | None) -> str:
-    if number is None:
-        return "the text"
-    return f"message {number}" if look.messages else ("the prompt", "the completion")[number]
 
 
 def json_text(look: Look) -> Iterator[Finding]:
@@ -363,6 +259,6 @@ def unread_keys(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
 
 CHECKS = Checks(
     data=(stale_content,),
-    conversation=(nothing_said, broken_characters, json_text),
+    conversation=(nothing_said, json_text),
     setup=(two_formats, unread_keys),
 )

@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from sftui.findings.checks import Checks
-from sftui.findings.content import texts
 from sftui.findings.look import Look, Turn
 from sftui.findings.model import Finding, Severity
+from sftui.findings.words import spoken_of, texts, without_code
 from sftui.model import NOWHERE, Kind, Part, Reason
 
-# Stop tokens of published families, as they are seen typed into data of another one.
+# Stop tokens of published families, as they are seen typed into data of another one, and what begins their turns.
 _FOREIGN = re.compile(
-    r"</s>|<\|endoftext\|>|<\|eot_id\|>|<\|end_of_text\|>|<eos>|<\|im_end\|>|<end_of_turn>|<\|end\|>|<｜end▁of▁sentence｜>"
+    r"</s>|<\|(?:endoftext|eot_id|eom_id|end_of_text|im_end|end|return|eot|EOT|eos|end_?of_?turn|END_OF_TURN_TOKEN)\|>|<(?:eos|EOS)>|\[EOS\]"
+    r"|<end_of_(?:turn|utterance)>|<turn\|>|<｜end▁of▁sentence｜>|(?P<start><\|(?:im_start|start_header_id)\|>|<start_of_turn>)"
 )
 
 _DIALOGUE = re.compile(r"^### ?(?:Response|Assistant|Answer|Output)|\[/INST\]|<\|?(?:assistant|im_start)", re.MULTILINE)
@@ -128,26 +129,34 @@ def doubled_stop(look: Look) -> Iterator[Finding]:
 
 
 def foreign_stop(look: Look) -> Iterator[Finding]:
-    """EOS012: a stop token's text that this tokenizer cuts into pieces."""
-    for number, text in texts(look):
-        if "<" not in text:
+    """EOS012: a stop token's text that is plain text for this tokenizer; the worst place of the row."""
+    tokenizer, milder = look.context.tools.tokenizer, None
+    for number, text, content in texts(look):
+        if "<" not in text and "[EOS]" not in text:
             continue
-        for match in _FOREIGN.finditer(text):
-            literal = match.group()
-            if look.context.tools.tokenizer.token_id(literal) is not None or _struck(text, match):
+        bare = without_code(text)
+        for match in _FOREIGN.finditer(bare):
+            literal, one = match.group(), tokenizer.token_id(match.group())
+            if (one is not None and tokenizer.is_special(one)) or _struck(bare, match) or spoken_of(bare, *match.span()):
                 continue
-            trained, place = _at(look, number, literal)
-            ends = text.rstrip().endswith(literal)
+            trained, place = _at(look, number, literal, text.count(literal, 0, match.start()))
+            ends = content and not match["start"] and bare.rstrip().endswith(literal)
             answer = number is None or not look.messages or look.roles[number] == "assistant"
-            yield look.finding(
+            worst = answer and ends and trained is not False
+            found = look.finding(
                 "EOS012",
-                f"{literal} is plain text for this tokenizer, not a stop token",
+                f"{literal} is plain text for this tokenizer, not a {'control' if match['start'] else 'stop'} token",
                 message=number,
                 tokens=place,
                 evidence=None if place else literal,
-                severity=None if answer and ends and trained is not False else Severity.WARNING,
+                severity=None if worst else Severity.WARNING,
             )
-            return
+            if worst:
+                yield found
+                return
+            milder = milder or found
+    if milder is not None:
+        yield milder
 
 
 def _struck(text: str, end: re.Match[str]) -> bool:
@@ -157,14 +166,16 @@ def _struck(text: str, end: re.Match[str]) -> bool:
     return end.group() == "</s>" and opened >= 0 and "</s>" not in line[opened:] and bool(text[: end.start() - len(line) + opened].strip())
 
 
-def _at(look: Look, number: int | None, literal: str) -> tuple[bool | None, tuple[int, int] | None]:
-    """Whether the text is trained, and its tokens, where the row got that far."""
+def _at(look: Look, number: int | None, literal: str, before: int) -> tuple[bool | None, tuple[int, int] | None]:
+    """Whether this text is trained, and its tokens, where the row got that far; `before` are others of it in the message."""
     if look.inspection.tokens is None or look.inspection.labels is None or look.inspection.rendered is None:
         return None, None
     spans = look.rendered.spans
     for span in spans:
         if span.part is Part.CONTENT and (number is None or span.message == number):
             at = look.rendered.text.find(literal, span.start, span.end)
+            while at >= 0 and before:
+                at, before = look.rendered.text.find(literal, at + 1, span.end), before - 1
             if at >= 0:
                 where = [
                     i

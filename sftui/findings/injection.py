@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from sftui.findings.checks import Checks
 from sftui.findings.context import Context
 from sftui.findings.look import Look
 from sftui.findings.model import Finding
-from sftui.findings.reasoning import KEYS
-from sftui.findings.tools import walk
-from sftui.model import Message, Part
+from sftui.findings.words import said, words
+from sftui.model import Part
 
 MEDIA = (
     "<image>",
@@ -96,17 +94,6 @@ def _in_data(look: Look, where: list[int]) -> Iterator[tuple[int, str, int | Non
                 yield i, f"message {owners[i]}", owners[i]
         elif tools and any(pieces[i] in text and _around(look, i, text) for text in tools):
             yield i, "the tools", None
-
-
-def said(message: Message) -> Iterator[str]:
-    """Every text of a message that a template may print: content, reasoning, and what its calls are given."""
-    for key in ("content", *KEYS, "tool_calls"):
-        yield from words(message.data.get(key) if key != "content" else message.content)
-
-
-def words(value: Any) -> Iterator[str]:
-    """Every string in nested data, keys of mappings too."""
-    return (one for one in walk(value) if isinstance(one, str))
 
 
 def _around(look: Look, i: int, text: str) -> bool:

@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from sftui.findings.checks import Checks
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding
+from sftui.findings.roles import raw_message
+from sftui.findings.words import REASONING, spoken_of, without_code
 
 _THINK = re.compile(r"<think>(.*?)</think>", re.DOTALL)
-_QUOTES = "\"'‘’“”«»*"
-KEYS = ("reasoning_content", "thinking", "reasoning")
-"""Where messages keep their reasoning beside the content."""
+_NAMES = ("think", "thinking", "thought", "reasoning", "seed:think")
+_TAGS = (*((f"<{name}>", f"</{name}>") for name in _NAMES), ("[THINK]", "[/THINK]"), ("<|begin_of_thought|>", "<|end_of_thought|>"))
+_TAG = re.compile("|".join(re.escape(tag) for tags in _TAGS for tag in tags))
 
 
 def lost(look: Look) -> Iterator[Finding]:
@@ -25,15 +27,18 @@ def lost(look: Look) -> Iterator[Finding]:
     for number, message in enumerate(look.messages):
         if message.role != "assistant":
             continue
-        key = next((key for key in KEYS if isinstance(message.data.get(key), str) and message.data[key].strip()), None)
-        if key is not None and not _stands(message.data[key], rendered.text):
-            source = look.context.template.source if look.context.template is not None else ""
-            if not any(name in source for name in KEYS):
+        # LLaMA-Factory renders in its own code, and leaves the keys behind that it does not read.
+        by_template = look.context.trainer not in ("llamafactory", "torchtune")
+        held = message.data if by_template else {**raw_message(look, number), **message.data}
+        key = next((key for key in REASONING if isinstance(held.get(key), str) and held[key].strip()), None)
+        if key is not None and not _stands(held[key], rendered.text):
+            source = look.context.template.source if look.context.template is not None and by_template else ""
+            if not re.search(rf"\b{key}\b", source):
                 yield look.finding(
                     "THK003",
                     f"the `{key}` of message {number} does not appear in the rendered text",
                     message=number,
-                    evidence=shown(message.data[key]),
+                    evidence=shown(held[key]),
                 )
                 return
             stripped.append(number)
@@ -55,7 +60,7 @@ def lost(look: Look) -> Iterator[Finding]:
 def _reason(look: Look, number: int) -> str:
     message = look.messages[number]
     match = _THINK.search(look.text_of(message))
-    said = match.group(1) if match else next((str(message.data[key]) for key in KEYS if message.data.get(key)), "")
+    said = match.group(1) if match else next((str(message.data[key]) for key in REASONING if message.data.get(key)), "")
     return shown(said.strip())
 
 
@@ -64,35 +69,45 @@ def _stands(said: str, text: str) -> bool:
 
 
 def unbalanced(look: Look) -> Iterator[Finding]:
-    """THK005: opening and closing tags of one answer differ in number; a mention in prose or code is none."""
+    """THK005: the tags of one answer do not open and close in turn; a mention in prose or code is none."""
     for number, message in enumerate(look.messages):
         text = look.text_of(message)
-        if message.role != "assistant" or "think>" not in text:
+        if message.role != "assistant" or not _TAG.search(text):
             continue
-        plain = re.sub(r"`[^`]*`", "", text)
-        opened, closed = plain.count("<think>"), plain.count("</think>")
-        if opened == closed:
-            continue
-        # A tag in the middle of a sentence is talked about; one at an edge of the text, a line or a sentence is meant.
-        if closed > opened and sum(_closes(plain, match) for match in re.finditer("</think>", plain)) <= opened:
-            continue
-        if opened > closed and not re.search(r"(^|\n)\s*<think>", plain):
-            continue
-        what = "opens a think block and never closes it" if opened > closed else "closes a think block that it never opened"
-        at = text.find("<think>" if opened > closed else "</think>")
-        yield look.finding("THK005", f"message {number} {what}", message=number, evidence=shown(text[max(0, at - 20) : at + 40]))
-        return
+        plain = without_code(text)
+        for names in _TAGS:
+            what, at = _fault(plain, *names)
+            # Backticks may be single ones that enclose a tag by chance: with the code in place it must be wrong too.
+            if what and _fault(text, *names)[0]:
+                yield look.finding("THK005", f"message {number} {what}", message=number, evidence=shown(text[max(0, at - 20) : at + 40]))
+                return
 
 
-def _closes(text: str, tag: re.Match[str]) -> bool:
+def _fault(text: str, opening: str, closing: str) -> tuple[str, int]:
+    """What is wrong with the tags of one kind, and where; nothing where they match or are only talked about."""
+    opened, closed = text.count(opening), text.count(closing)
+    if opened == closed:
+        crossed = 0 <= text.find(closing) < text.find(opening)
+        # A block that is whole in itself, behind a text about tags, is told by its edges alone.
+        meant = crossed and _closes(text, text.find(closing), closing) and _begins(text, text.rfind(opening))
+        return (f"has {closing} before {opening}", text.find(closing)) if meant and opened == 1 else ("", -1)
+    # A tag in the middle of a sentence is talked about; one at an edge of the text, a line or a sentence is meant.
+    places = [match.start() for match in re.finditer(re.escape(closing), text)]
+    if closed > opened and sum(_closes(text, at, closing) for at in places) > opened:
+        return "closes a think block that it never opened", places[0]
+    if opened > closed and any(_begins(text, match.start()) for match in re.finditer(re.escape(opening), text)):
+        return "opens a think block and never closes it", text.find(opening)
+    return "", -1
+
+
+def _begins(text: str, at: int) -> bool:
+    """Whether an opening tag begins a line."""
+    return not text[:at].rpartition("\n")[2].strip()
+
+
+def _closes(text: str, at: int, tag: str) -> bool:
     """Whether a closing tag ends a thought; one that is quoted, or a word among the words of a sentence, is a mention."""
-    before, after = text[: tag.start()].rpartition("\n")[2], text[tag.end() :].partition("\n")[0]
-    if not before.strip() or not after.strip():
-        return True
-    if before[-1] in _QUOTES and after[0] in _QUOTES:
-        return False
-    among = before[-1].isspace() and (after.lstrip()[0].islower() or after[0] in ",.;:!?)")
-    return not among or before.rstrip()[-1] in ".!?:"
+    return not spoken_of(text, at, at + len(tag))
 
 
 CHECKS = Checks(conversation=(lost, unbalanced))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sftui.findings import (
     bos,
     boundary,
+    characters,
     content,
     eos,
     generation,
@@ -37,6 +38,7 @@ SECTIONS: tuple[Checks, ...] = tuple(
         rows,
         roles,
         content,
+        characters,
         template,
         template_setup,
         bos,

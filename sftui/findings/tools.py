@@ -10,6 +10,7 @@ from typing import Any
 from sftui.findings.checks import Checks
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
+from sftui.findings.words import walk
 from sftui.model import Message, Stage
 
 _NULL_IN_SCHEMAS = {"default", "const", "example", "examples"}
@@ -104,18 +105,6 @@ def _parsed(arguments: Any) -> Mapping[str, Any]:
         except (ValueError, RecursionError):
             return {}
     return arguments if isinstance(arguments, Mapping) else {}
-
-
-def walk(value: Any) -> Iterator[Any]:
-    """Every value inside nested data in order, itself first; keys come before their values. Data may nest deeper than calls can."""
-    waiting = [value]
-    while waiting:
-        one = waiting.pop()
-        yield one
-        if isinstance(one, Mapping):
-            waiting += [item for key, inner in reversed(list(one.items())) for item in (inner, key)]
-        elif isinstance(one, (list, tuple)):
-            waiting += reversed(one)
 
 
 def _named(name: str, text: str) -> bool:

@@ -86,6 +86,7 @@ ENTRIES = (
     entry("TOO003", "tools-not-passed", "MAJOR", "row", "the row's tools do not reach the rendered text",
           "The template or the trainer leaves the tool list out: the model learns to call tools it was never told of.",
           axolotl="datasets[].field_tools, and a template that prints tools", llamafactory="dataset_info.json: columns.tools, as a JSON string",
+          trl="a template that prints tools: TRL passes the column `tools`",
           data="pass tools=row['tools'] and use a template that prints them"),
     entry("TOO004", "empty-tools-boilerplate", "MINOR", "setup", "an empty tool list changes the rendered text",
           "tools=[] is not the same as no tools: the template prints its tool preamble.", data="store null instead of an empty list"),

@@ -9,7 +9,7 @@ import pytest
 from case_runner import Case, run, tokenizer_of
 from examples import CALLING, GOOD, IDS, STORED, chat, plain, rows
 
-from sftui.findings.tools import walk
+from sftui.findings.words import walk
 from sftui.model import Inspection
 
 PAD, EOS = tokenizer_of("chatml").facts.pad_id or 0, tokenizer_of("chatml").facts.eos_id or 0
