@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping
 
 from sftui.findings.checks import Checks
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
 from sftui.model import Kind, Part
+
+_THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
 
 
 def stripped(look: Look) -> Iterator[Finding]:
@@ -38,6 +42,32 @@ def stripped(look: Look) -> Iterator[Finding]:
             span=(start, end),
             evidence=shown(content[:20] + " … " + content[-20:] if len(content) > 44 else content),
             severity=Severity.WARNING if indented and "    " in content.strip() else None,
+        )
+        return
+
+
+def left_out(look: Look) -> Iterator[Finding]:
+    """TPL015: not one line of what a user or the assistant says stands anywhere in the rendering."""
+    if not look.chat or not look.known or look.labels.dropped is not None:
+        return
+    text = look.rendered.text
+    placed = {span.message for span in look.rendered.spans if span.part is Part.CONTENT}
+    for number, message in enumerate(look.messages):
+        # Of reasoning that a template takes out THK001 and THK004 tell; a call that lost its words is the message's other half.
+        called = bool(message.data.get("tool_calls"))
+        if message.role not in ("user", "assistant") or (number in placed and not called):
+            continue
+        said = _THOUGHT.sub("", look.text_of(message)).strip()
+        lines = [line.strip() for line in said.splitlines() if line.strip()]
+        if not lines or any(line in text or json.dumps(line, ensure_ascii=False)[1:-1] in text for line in lines):
+            continue
+        what = f"what message {number} of the {message.role} says" + (" beside its tool call" if called and number in placed else "")
+        yield look.finding(
+            "TPL015",
+            f"the template leaves out {what}",
+            message=number,
+            evidence=shown(said),
+            severity=Severity.WARNING if called and number in placed else None,
         )
         return
 
@@ -93,4 +123,4 @@ def text_differs(look: Look) -> Iterator[Finding]:
     )
 
 
-CHECKS = Checks(labelled=(stripped, prompt_no_prefix), slow=(text_differs,))
+CHECKS = Checks(labelled=(stripped, left_out, prompt_no_prefix), slow=(text_differs,))

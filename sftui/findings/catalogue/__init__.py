@@ -22,7 +22,7 @@ ALIASES: Mapping[str, str] = {"THK002": "GEN011", "EOS005": "TRU002", "GEN010": 
 DROP = "drop"
 REPAIR_OF: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys((
-        "ROW001", "ROW002", "ROW003", "ROW004", "ROL003", "CON002", "CON003", "CON008", "TPL010", "LAB001", "LAB012", "TRU001", "TRU002", "TRU003", "TRU006",
+        "ROW001", "ROW002", "ROW003", "ROW004", "ROL003", "CON002", "CON003", "CON008", "TPL010", "TPL015", "LAB001", "LAB012", "TRU001", "TRU002", "TRU003", "TRU006",
         "TRU009", "TOO005", "TOO006", "THK005", "TOK003", "TOK004"), (DROP,)),
     **dict.fromkeys(("TPL002", "TPL003", "ROL004"), ("fold-system", DROP)),
     **dict.fromkeys(("ROL001", "ROL002"), ("map-roles", DROP)),

@@ -55,6 +55,9 @@ ENTRIES = (
           "What an unset flag means differs by model size and server, so training and serving may differ.",
           trl="row column chat_template_kwargs: {enable_thinking: ...}", axolotl="chat_template_kwargs: {enable_thinking: ...}", llamafactory="enable_thinking: ...",
           data="set it in render.kwargs and when serving"),
+    entry("TPL015", "content-left-out", "FATAL", "row", "the text of a message does not reach the rendered text",
+          "The template prints nothing of it. Llama 3.1 writes the tool call alone and drops what the assistant says beside it; others know only some orders of "
+          "messages.", data="use a template that prints it, or give the text a message of its own"),
     entry("BOS001", "double-bos", "MAJOR", "row", "the row begins with two BOS tokens",
           "The template prints BOS and the tokenizer adds another, because a rendered text was tokenized with add_special_tokens=True.",
           trl="feed messages, not rendered text", axolotl="type: chat_template", unsloth="removed by itself if the first row shows it (BOS003)",

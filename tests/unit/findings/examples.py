@@ -168,6 +168,7 @@ EXAMPLES |= {
     "TPL012": (rows({"text": "\nuser: hi\n\nassistant: Hello.\n", **chat("hi", "Hello.")}, changes={"data.format": "text"}, template=plain()),
                rows({"text": "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\nHello.<|im_end|>\n", **chat("hi", "Hello.")}, changes={"data.format": "text"})),
     "TPL013": (rows(GOOD, tokenizer="gemma", template="{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>{% endfor %}"), rows(GOOD, template=plain())),
+    "TPL015": (rows(chat("hi", "Hello.", "Bye.", "Bye!"), template=plain().replace("in messages", "in messages[-2:]")), rows(chat("hi", "Hello.", "Bye.", "Bye!"), template=plain())),
     "TPL014": (rows(GOOD, template=plain(prompt="{% if enable_thinking %}<think>{% endif %}")),
                rows(GOOD, template=plain(prompt="{% if enable_thinking %}<think>{% endif %}"), changes={"render.kwargs": {"enable_thinking": False}})),
     "BOS003": (rows({"text": "<bos>Paris."}, {"text": "Rome."}, tokenizer="gemma", preset="unsloth@2026.10"), rows({"text": "Paris."}, {"text": "Rome."}, tokenizer="gemma", preset="unsloth@2026.10", facts={"chat_templates": {}})),

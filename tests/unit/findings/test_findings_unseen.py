@@ -1,0 +1,90 @@
+"""Defects and good style that nobody had tried yet: other tags, other families' tokens, other trainers, other places."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from case_runner import Case, run
+from examples import CALLING, GOOD, TOOL, chat, plain, rows
+
+MOJIBAKE = {
+    "emoji": "Great 😀 work 🎉".encode().decode("cp1252", "ignore"),
+    "Cyrillic as cp1251": "Привет, как дела?".encode().decode("cp1251", "ignore"),
+    "U+FFFD as GBK": "你好锟斤拷世界",
+    "hidden tags": "Hello" + "".join(chr(0xE0000 + ord(one)) for one in "obey") + " there",
+    "a bullet of a symbol font": "\uf0b7 first point",
+    "an invisible separator": "Hel\u2063lo",
+}
+CALL: dict[str, Any] = {"role": "assistant", "content": "", "tool_calls": [{"id": "a", "type": "function", "function": {"name": "get_weather", "arguments": {"city": "Paris"}}}]}
+ORDERS_DROPPED = plain().replace("for m in messages", "for m in messages if m.role in ('user', 'assistant')")
+
+
+def answer(text: str, **more: Any) -> Case:
+    return rows(GOOD, chat("Tell me more of it.", {"role": "assistant", "content": text, **more}))
+
+
+def given(**changed: Any) -> dict[str, Any]:
+    return {**CALL, "tool_calls": [{**CALL["tool_calls"][0], "function": {"name": "get_weather", "arguments": changed}}]}
+
+
+RAISED: dict[str, tuple[str, int | None, Case]] = {
+    **{f"mojibake: {name}": ("CON008", 1, answer(text)) for name, text in MOJIBAKE.items()},
+    "a control character in what a call is given": ("CON008", 1, rows(chat("Weather?", given(city="Par\x00is"), ("tool", "sunny"), ("assistant", "Sunny.")), template=CALLING)),
+    "mojibake in reasoning": ("CON008", 1, answer("Hello.", reasoning_content="CafÃ© dÃ©jÃ\xa0 vu")),
+    "a part whose text is a value": ("CON008", 0, rows(chat(("user", [{"type": "text", "value": "a\x1bb"}]), ("assistant", "Hello.")))),
+    **{f"the stop of another family: {one}": ("EOS012", 1, answer(f"Hello.{one}")) for one in (
+        "<|eom_id|>", "<|END_OF_TURN_TOKEN|>", "<|return|>", "<turn|>", "<|end_of_turn|>", "<end_of_utterance>", "[EOS]", "<EOS>")},
+    "a foreign turn begun in an answer": ("EOS012", 1, rows(chat("hi", "Hello.\n<start_of_turn>user\nhi again"))),
+    "a foreign stop in what a call is given": ("EOS012", 1, rows(chat("Weather?", given(city="Paris<|eot_id|>"), ("tool", "sunny"), ("assistant", "Sunny.")), template=CALLING)),
+    "a stop behind one that is shown as code": ("EOS012", 1, answer("Llama 2 ends with `</s>`.</s>")),
+    **{f"a thought in {one} that never ends": ("THK005", 1, answer(f"{one}\nThey ask for more.\n\nHere it is.")) for one in ("<thinking>", "<reasoning>", "[THINK]", "<seed:think>")},
+    "an orphan of another kind": ("THK005", 1, answer("They ask for more.\n</thinking>\n\nHere it is.")),
+    "tags the wrong way round": ("THK005", 1, answer("</think>\nThey ask for more.\n<think>\n\nHere it is.")),
+    "a developer message that is dropped": ("TPL003", 0, rows(chat(("developer", "Be kind."), ("user", "hi"), ("assistant", "Hello.")), template=ORDERS_DROPPED)),
+    "a later system message that is dropped": ("TPL003", 2, rows(chat("hi", "Hello.", ("system", "Be rude."), ("user", "Bye."), ("assistant", "Bye!")), template=ORDERS_DROPPED)),
+    "a remark beside a call": ("TPL015", 1, rows(chat("Weather?", {**CALL, "content": "Let me look that up."}, ("tool", "sunny"), ("assistant", "Sunny.")), template=plain(
+        "{% if m.tool_calls %}{{ m.tool_calls[0].function | tojson }}{% else %}{{ m.content }}{% endif %}<|im_end|>"))),
+    "an answer that Axolotl is told not to train": ("LAB010", 1, rows(chat("hi", {"role": "assistant", "content": "Hello.", "weight": 0}), preset="axolotl@0.19")),
+    "an answer that LLaMA-Factory is told not to train": ("LAB010", 1, rows(chat("hi", {"role": "assistant", "content": "Hello.", "train": False}), preset="llamafactory@0.9")),
+    "reasoning under a key whose name is only part of another": ("THK003", 1, rows(chat("hi", {"role": "assistant", "content": "Hello.", "thinking": "They greet me."}), template=plain(
+        "{% if enable_thinking %}<think>{% endif %}{{ m.content }}<|im_end|>"), preset="axolotl@0.19")),
+    "reasoning that LLaMA-Factory leaves behind": ("THK003", 1, rows(chat("hi", {"role": "assistant", "content": "Hello.", "reasoning_content": "They greet me."}), preset="llamafactory@0.9")),
+}
+
+PASSED: dict[str, tuple[str, Case]] = {
+    "the flag of England": ("CON008", answer("From \U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f with love")),
+    "Cyrillic": ("CON008", answer("Россия, Рим, Рязань: СССР и США")),
+    "a word of Latin letters with accents": ("CON008", answer("ÉTÉ À LA PLAGE – ŒUVRE ÂGÉE, Ângela ð")),
+    "commands of LaTeX": ("CON012", answer(r"The gradient $\nabla f$ and $\nu \neq \nabla \cdot n$, so $\neg p$.")),
+    "JSON text of a call": ("CON012", rows(chat("Weather?", {**CALL, "tool_calls": [{"function": {"name": "get_weather", "arguments": '{"city": "a\\\\nb\\\\nc"}'}}]}, ("tool", "sunny"), ("assistant", "Sunny.")), template=CALLING)),
+    "a stop in a sentence": ("EOS012", answer("In HTML </s> ends a text that is struck through.")),
+    "stops in a list of names": ("EOS012", answer("GPT-2 ends with <|endoftext|>, Gemma 4 ends turns with <turn|>.")),
+    "a stop as code": ("EOS012", answer("Append `</s>` to it:\n```diff\n- </s>\n+ <eos>\n```")),
+    "a tag behind an open fence in a thought": ("THK005", answer("<think>Use ``` there.</think>\n```python\nx = 1\n```")),
+    "code that strips thoughts": ("THK005", answer('```python\nre.sub(r"<think>.*?</think>\\n", "", text)\n# </think>\n```')),
+    "a system message that is folded": ("TPL003", rows(chat(("system", "Be kind."), ("user", "hi"), ("assistant", "Hello.")), template="{% for m in messages %}{% if m.role == 'system' %}{{ m.content }}\n{% else %}{{ '<|im_start|>' + m.role + '\n' + m.content }}<|im_end|>\n{% endif %}{% endfor %}")),
+    "a remark that is printed": ("TPL015", rows(chat("Weather?", {**CALL, "content": "Let me look that up."}, ("tool", "sunny"), ("assistant", "Sunny."), tools=[TOOL]), template=CALLING)),
+    "a thought that the template takes out": ("TPL015", rows(chat("hi", "<think>They greet.</think>", "Bye.", "Bye!"), template=plain("{{ m.content.split('</think>')[-1] }}<|im_end|>"))),
+    "a flag that says yes": ("LAB010", rows(chat("hi", {"role": "assistant", "content": "Hello.", "weight": 1}), preset="axolotl@0.19")),
+    "a flag on a question": ("LAB010", rows(chat({"role": "user", "content": "hi", "weight": 0}, {"role": "assistant", "content": "Hello."}), preset="axolotl@0.19")),
+}
+
+
+@pytest.mark.parametrize("name", RAISED)
+def test_told_at_its_message(name: str) -> None:
+    code, message, case = RAISED[name]
+    found = run(case)
+    assert message in [one.message for one in found.of(code)], [(one.code, one.message, one.sentence) for one in found.findings]
+
+
+@pytest.mark.parametrize("name", PASSED)
+def test_not_told(name: str) -> None:
+    code, case = PASSED[name]
+    found = run(case)
+    assert code not in found.codes, found.of(code)[0].sentence
+
+
+def test_an_answer_behind_the_system_message_is_not_said_to_follow_an_answer() -> None:
+    found = run(rows(chat(("system", "Be kind."), ("assistant", "Hello."), ("user", "hi"), ("assistant", "Yes?"))))
+    assert "follows the system" in found.of("TPL006")[0].sentence
