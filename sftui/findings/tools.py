@@ -7,12 +7,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from sftui.conversations.detected import type_word
 from sftui.findings.checks import Checks
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.words import walk
 from sftui.model import Message, Stage
 
+_RESULTS = ("tool", "function", "ipython", "environment", "observation")
 _NULL_IN_SCHEMAS = {"default", "const", "example", "examples"}
 
 
@@ -61,7 +63,7 @@ def dropped(look: Look) -> Iterator[Finding]:
             if lost:
                 yield look.finding("TOO002", f"{lost} of message {number} does not appear in the rendered text", message=number, evidence=shown(name))
                 return
-        if message.role == "tool":
+        if message.role in _RESULTS:
             text = look.text_of(message).strip()
             if text and text not in rendered.text and _bare(text) not in _bare(rendered.text):
                 yield look.finding(
@@ -166,61 +168,70 @@ def several_calls(look: Look) -> Iterator[Finding]:
 
 
 def graph(look: Look) -> Iterator[Finding]:
-    """TOO006: the first of malformed arguments, a result without a call, and a call without a result before the next user."""
+    """TOO006: the first of malformed calls, calls of no tool and results without a call; else a call without a result."""
+    tools = look.conversation.tools
+    known = {name for tool in tools if isinstance(tool, Mapping) if (name := _tool_name(tool))} if isinstance(tools, (list, tuple)) else set()
     open_calls: list[tuple[str, str | None]] = []
     made: set[str] = set()
-    called_at = -1
+    called_at, unanswered = -1, None
+
+    def told(what: str, number: int, evidence: str, severity: Severity | None = None) -> Finding:
+        return look.finding("TOO006", what, message=number, evidence=shown(evidence), severity=severity)
+
     for number, message in enumerate(look.messages):
         calls = calls_of(message)
-        for name, arguments, _ in calls:
-            if isinstance(arguments, str) and arguments.strip() and not _parses(arguments):
-                yield look.finding(
-                    "TOO006",
-                    f"the arguments of {shown(name, 40)} in message {number} are no JSON",
-                    message=number,
-                    evidence=shown(arguments),
-                )
-                return
+        wrong = _malformed(message, calls, known)
+        if wrong is not None:
+            yield told(wrong[0].format(number), number, wrong[1])
+            return
         if message.role == "tool":
             call_id = message.data.get("tool_call_id")
             if not open_calls and called_at < 0 and not _calls_in_text(look, number):
-                yield look.finding(
-                    "TOO006",
-                    f"message {number} is a tool result, but no tool was called before it",
-                    message=number,
-                    evidence=shown(look.text_of(message)),
-                )
+                yield told(f"message {number} is a tool result, but no tool was called before it", number, look.text_of(message))
                 return
-            if isinstance(call_id, str) and made and call_id not in made:
-                yield look.finding(
-                    "TOO006",
-                    f"the result in message {number} answers the call {shown(call_id, 40)}, which was not made",
-                    message=number,
-                    evidence=shown(call_id),
-                )
-                return
+            if isinstance(call_id, str) and made:
+                if call_id not in made:
+                    yield told(f"the result in message {number} answers the call {shown(call_id, 40)}, which was not made", number, call_id)
+                    return
+                if call_id not in {one for _, one in open_calls}:
+                    yield told(f"the result in message {number} answers the call {shown(call_id, 40)} a second time", number, call_id)
+                    return
             named = any(one is not None for _, one in open_calls)
-            open_calls = [one for one in open_calls if one[1] != call_id] if named else open_calls[1:]
-        elif message.role == "user" and open_calls and called_at >= 0:
-            yield look.finding(
-                "TOO006",
-                f"the call of {shown(open_calls[0][0], 40)} in message {called_at} has no result",
-                message=called_at,
-                evidence=shown(open_calls[0][0]),
-                severity=Severity.INFO,
-            )
-            return
+            open_calls = [one for one in open_calls if one[1] != call_id] if named and call_id is not None else open_calls[1:]
+        elif message.role in ("user", "assistant") and open_calls:
+            what = f"the call of {shown(open_calls[0][0], 40)} in message {called_at} has no result"
+            unanswered = unanswered or told(what, called_at, open_calls[0][0], Severity.INFO)
+            open_calls = []
         if calls:
             open_calls, called_at = [(name, one) for name, _, one in calls], number
             made.update(one for _, _, one in calls if one is not None)
+    if unanswered is not None:
+        yield unanswered
 
 
-def _parses(text: str) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
+def _malformed(message: Message, calls: list[tuple[str, Any, str | None]], known: set[str]) -> tuple[str, str] | None:
+    """What is wrong with the calls of one message, with a place for its number, and the text that shows it."""
+    raw = message.data.get("tool_calls")
+    if isinstance(raw, str) and raw.strip():
+        return "the tool calls of message {} are text, not a list", raw
+    if isinstance(raw, (list, tuple)) and len(calls) < len(raw):
+        return "a tool call of message {} names no function", str(raw)
+    for name, arguments, _ in calls:
+        of = shown(name, 40).replace("{", "{{").replace("}", "}}")
+        if isinstance(arguments, str) and arguments.strip():
+            try:
+                arguments = json.loads(arguments)
+            except (ValueError, RecursionError):
+                return f"the arguments of {of} in message {{}} are no JSON", str(arguments)
+        if arguments and not isinstance(arguments, (str, Mapping)):
+            return f"the arguments of {of} in message {{}} are {type_word(arguments)}, not a mapping of names to values", str(arguments)
+        if isinstance(arguments, str) and arguments.strip():
+            return f"the arguments of {of} in message {{}} are JSON text inside JSON text", arguments
+        if known and name not in known:
+            return f"message {{}} calls {of}, which is none of the row's tools", name
+    ids = [one for _, _, one in calls if one]
+    twice = next((one for one in ids if ids.count(one) > 1), None)
+    return None if twice is None else ("two calls of message {} have the same id", twice)
 
 
 def _calls_in_text(look: Look, number: int) -> bool:
