@@ -22,6 +22,11 @@ MOST_REMEMBERED = 5_000
 """Results kept at a time: a hostile set has a new order of roles in every row."""
 NOON = datetime(2026, 1, 2, 12)
 
+def _ids(value: Any) -> frozenset[int]:
+    """One id or several, as the configs of models hold them."""
+    return frozenset(one for one in (value if isinstance(value, (list, tuple)) else [value]) if type(one) is int)
+
+
 _PLAIN = ({"role": "user", "content": FIRST_USER}, {"role": "assistant", "content": FIRST_ANSWER})
 _NAMED_TOKENS = ("bos_token", "eos_token", "pad_token", "unk_token", "sep_token", "cls_token")
 
@@ -127,11 +132,31 @@ class Context:
         return next((i for i in tokenizer.encode(tail).ids if tokenizer.is_special(i)), None) if tail.strip() else None
 
     @property
+    def opening(self) -> frozenset[int]:
+        """The special tokens with which the template begins an answer: they may follow an answer, and end none."""
+        return self.once("opening", self._opening)
+
+    def _opening(self) -> frozenset[int]:
+        asked, prompt = self.render(_PLAIN[:1]), self.render(_PLAIN[:1], prompt=True)
+        if asked is None or prompt is None:
+            return frozenset()
+        tokenizer = self.tools.tokenizer
+        before, after = (
+            {one for one in tokenizer.encode(text.rpartition(FIRST_USER)[2]).ids if tokenizer.is_special(one)} for text in (asked, prompt)
+        )
+        return frozenset(after - before)
+
+    @property
     def generation_stops(self) -> frozenset[int]:
         """The ids that generation_config.json stops on; empty without the file."""
-        value = (self.generation_config or {}).get("eos_token_id")
-        values = value if isinstance(value, (list, tuple)) else [value]
-        return frozenset(one for one in values if type(one) is int)
+        return _ids((self.generation_config or {}).get("eos_token_id"))
+
+    @property
+    def config_stops(self) -> frozenset[int]:
+        """The ids that config.json names, from which transformers takes the stops of a model without generation_config.json."""
+        config = self.model_config or {}
+        text = config.get("text_config")
+        return _ids(config.get("eos_token_id", text.get("eos_token_id") if isinstance(text, Mapping) else None))
 
     @property
     def stops(self) -> frozenset[int]:

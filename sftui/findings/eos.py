@@ -50,6 +50,33 @@ def no_stop(look: Look) -> Iterator[Finding]:
     )
 
 
+def unended(look: Look) -> Iterator[Finding]:
+    """EOS001 inside a row: an earlier answer is trained and the next turn follows it at once, though the last answer has an end."""
+    answers = [turn for turn in look.answers if turn.content[1] > turn.content[0]]
+    opening = look.context.opening
+    if len(answers) < 2 or not opening or look.stored or look.labels.dropped is not None:
+        return
+    starts = [turn.content[0] for turn in look.turns if turn.content[1] > turn.content[0]]
+
+    def ends(turn: Turn) -> bool:
+        """Whether a special token that begins no turn stands between this answer and the next message."""
+        after = next((start for start in starts if start >= turn.content[1]), len(look.tokens))
+        return any(look.tokens.special[i] and look.tokens.input_ids[i] not in opening for i in range(turn.content[1], after))
+
+    if not ends(answers[-1]):
+        return
+    open_ended = [turn for turn in answers[:-1] if look.drawn[turn.content[1] - 1] and not ends(turn)]
+    if open_ended:
+        turn = open_ended[0]
+        some = f"{len(open_ended)} earlier answers" if len(open_ended) > 1 else f"message {turn.message}"
+        yield look.finding(
+            "EOS001",
+            f"no stop token ends {some}, only the last answer",
+            message=turn.message,
+            tokens=(max(turn.content[0], turn.content[1] - 4), min(turn.content[1] + 3, len(look.tokens))),
+        )
+
+
 def is_prose(look: Look) -> bool:
     """Plain text without a sign of a dialogue, which may be meant for continued pre-training, where ends matter less."""
     conversation = look.conversation
@@ -187,4 +214,4 @@ def _at(look: Look, number: int | None, literal: str, before: int) -> tuple[bool
     return None, None
 
 
-CHECKS = Checks(conversation=(foreign_stop,), labelled=(no_stop, masked_stop, stop_as_pad, doubled_stop))
+CHECKS = Checks(conversation=(foreign_stop,), labelled=(no_stop, unended, masked_stop, stop_as_pad, doubled_stop))

@@ -204,10 +204,10 @@ class Look:
 
     @cached_property
     def row_stops(self) -> frozenset[int]:
-        """The stop set, with the special tokens that end the assistant's turns in this row."""
+        """The stop set, with the special tokens that end the assistant's turns in this row; one that begins the next turn is none."""
         ids, special = self.tokens.input_ids, self.tokens.special
         own = {ids[i] for turn in self.answers for i in range(*turn.terminator) if special[i]}
-        return self.context.stops | own
+        return self.context.stops | (own - self.context.opening)
 
     def text_of(self, message: Message) -> str:
         """The content of a message where it is text, else nothing."""

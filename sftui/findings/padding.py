@@ -41,12 +41,19 @@ def pad_in_text(look: Look) -> Iterator[Finding]:
 
 def pad_token(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """PAD001 and PAD005."""
-    pad = _pad(context)
+    pad, rows = _pad(context), context.model_rows
+    told = (context.model_config or {}).get("pad_token_id")
+    if rows is not None and type(told) is int and told >= rows:
+        yield about(
+            context,
+            "PAD005",
+            f"config.json has the pad_token_id {told}, outside the model's {rows} embedding rows: most models do not load with it",
+            f"pad_token_id: {told}",
+        )
     if pad is None:
         return
     if pad == context.facts.eos_id:
         yield about(context, "PAD001", f"the pad token is the EOS token {context.facts.eos_token}", str(context.facts.eos_token))
-    rows = context.model_rows
     if rows is not None and pad >= rows:
         yield about(
             context,

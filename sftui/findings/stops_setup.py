@@ -34,6 +34,18 @@ def wrong_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Findi
                 f"{piece} {end}",
                 changes=[("tokenizer.eos_token", piece)],
             )
+    elif context.generation_config is None and context.config_stops and end not in context.config_stops:
+        names = ", ".join(_named(context, i) for i in sorted(context.config_stops))
+        # A trainer that knows the tokenizer's EOS writes it into the model's configs; who loads the base model has what stands there.
+        yield about(
+            context,
+            "EOS003",
+            f"answers end with {piece} and config.json stops on {names}, with no generation_config.json beside it",
+            f"{piece} {end}",
+            Severity.WARNING if end == context.facts.eos_id else None,
+            changes=[("tokenizer.eos_token", piece)] if end != context.facts.eos_id else [],
+            title="" if end != context.facts.eos_id else f"eos_token_id: {end} in config.json",
+        )
     elif context.facts.eos_id is not None and end != context.facts.eos_id:
         # Without generation_config.json the model may well stop on both: seen with every Gemma.
         yield about(
@@ -44,6 +56,12 @@ def wrong_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Findi
             Severity.INFO,
             changes=[("tokenizer.eos_token", piece)],
         )
+
+
+def _named(context: Context, token: int) -> str:
+    """A token by its piece and its id, by its id alone where the tokenizer has none such."""
+    piece = shown(context.tools.tokenizer.piece(token), 40) if 0 <= token < context.facts.vocab_size else ""
+    return f"{piece} {token}".strip()
 
 
 def behind_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:

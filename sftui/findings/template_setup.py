@@ -15,6 +15,7 @@ from sftui.model import Inspection, Kind
 from sftui.templates import compile_template, families_for, features
 
 _CONTROL = re.compile(r"<\|[^|<>\s]{1,40}\|>|<｜[^｜<>]{1,40}｜>|<(?:start_of_turn|end_of_turn|bos|eos|s|/s|turn\||\|turn)>")
+_THEN = datetime(2026, 1, 2, 12)
 _DATE = re.compile(r"\b\d{1,2} [A-Z][a-z]{2} 20\d\d\b")
 _SYSTEM, _SECOND_USER, _SECOND_ANSWER, _REASON = "sftuiSystem7", "sftuiQuestion8", "sftuiAnswer8", "sftuiReason7"
 
@@ -129,8 +130,10 @@ def injected_text(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
 def date(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     if context.template is None or "date_string" in context.recipe.render.kwargs:
         return
-    one = context.render([user()], now=datetime(2026, 1, 2, 12))
-    other = context.render([user()], now=datetime(2031, 11, 23, 12))
+    one, again, other = (context.render([user()], now=now) for now in (_THEN, _THEN, datetime(2031, 11, 23, 18, 45, 7)))
+    if one is not None and again is not None and one != again:
+        yield about(context, "TPL005", "the template renders the same row in another way each time", shown(one[:40]), title="use a template that draws nothing by chance")
+        return
     frozen = _DATE.search(one) if one and one == other and "date_string" in context.template.source else None
     if frozen is not None:
         yield about(
@@ -146,7 +149,7 @@ def date(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
         yield about(
             context,
             "TPL005",
-            "the template writes the date of the day into every row",
+            "the template writes the date of the day or the time into every row",
             shown(one[max(0, at - 20) : at + 20]),
             changes=[("render.kwargs", {**context.recipe.render.kwargs, "date_string": "01 Jan 2026"})]
             if "date_string" in context.template.source

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from case_runner import Case, run
+from case_runner import Case, run, tokenizer_of
 from examples import CALLING, GOOD, TOOL, chat, plain, rows
 
+EOS = tokenizer_of("chatml").facts.eos_id or 0
 MOJIBAKE = {
     "emoji": "Great 😀 work 🎉".encode().decode("cp1252", "ignore"),
     "Cyrillic as cp1251": "Привет, как дела?".encode().decode("cp1251", "ignore"),
@@ -28,6 +29,22 @@ def given(**changed: Any) -> dict[str, Any]:
     return {**CALL, "tool_calls": [{**CALL["tool_calls"][0], "function": {"name": "get_weather", "arguments": changed}}]}
 
 
+def calls(*said: dict[str, Any], **more: Any) -> Case:
+    return rows(GOOD, chat(("user", "Weather?"), *said, ("assistant", "Sunny."), **more), template=CALLING)
+
+
+def called(*ids: str, name: str = "get_weather", arguments: Any = None) -> dict[str, Any]:
+    given = {"city": "Paris"} if arguments is None else arguments
+    return {**CALL, "tool_calls": [{"id": one, "type": "function", "function": {"name": name, "arguments": given}} for one in ids]}
+
+
+def result(of: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": of, "content": "sunny"}
+
+
+OPEN_ENDED = "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content }}{% if m.role == 'user' or loop.last %}<|im_end|>{% endif %}{{ '\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+MORE = chat("hi", "Hello.", "Bye.", "Bye!")
+
 RAISED: dict[str, tuple[str, int | None, Case]] = {
     **{f"mojibake: {name}": ("CON008", 1, answer(text)) for name, text in MOJIBAKE.items()},
     "a control character in what a call is given": ("CON008", 1, rows(chat("Weather?", given(city="Par\x00is"), ("tool", "sunny"), ("assistant", "Sunny.")), template=CALLING)),
@@ -45,6 +62,23 @@ RAISED: dict[str, tuple[str, int | None, Case]] = {
     "a later system message that is dropped": ("TPL003", 2, rows(chat("hi", "Hello.", ("system", "Be rude."), ("user", "Bye."), ("assistant", "Bye!")), template=ORDERS_DROPPED)),
     "a remark beside a call": ("TPL015", 1, rows(chat("Weather?", {**CALL, "content": "Let me look that up."}, ("tool", "sunny"), ("assistant", "Sunny.")), template=plain(
         "{% if m.tool_calls %}{{ m.tool_calls[0].function | tojson }}{% else %}{{ m.content }}{% endif %}<|im_end|>"))),
+    "a result that comes twice": ("TOO006", 3, calls(called("a"), result("a"), result("a"))),
+    "two calls of one id": ("TOO006", 1, calls(called("a", "a"), result("a"), result("a"))),
+    "a call of a tool that the row does not have": ("TOO006", 1, calls(called("a", name="get_wether"), result("a"), tools=[TOOL])),
+    "arguments in a list": ("TOO006", 1, calls(called("a", arguments='["Paris"]'), result("a"))),
+    "arguments as JSON text in JSON text": ("TOO006", 1, calls(called("a", arguments='"{\\"city\\": \\"Paris\\"}"'), result("a"))),
+    "a call without a name": ("TOO006", 1, calls({**CALL, "tool_calls": [{"id": "a", "function": {"arguments": {}}}]}, result("a"))),
+    "calls as text": ("TOO006", 1, calls({**CALL, "tool_calls": '[{"name": "get_weather"}]'}, result("a"))),
+    "a call that goes on without its result": ("TOO006", 1, calls(called("a"))),
+    "one of two calls that goes on without its result": ("TOO006", 1, calls(called("a", "b"), result("a"))),
+    "a call without its result before a worse one": ("TOO006", 3, calls(called("a"), ("user", "Well?"), called("b", arguments="{no"), result("b"))),
+    "a result under its old role": ("TOO002", 2, rows(chat("Weather?", CALL, ("function", "sunny and warm"), ("assistant", "Sunny.")), template=CALLING.replace("in messages", "in messages if m.role != 'function'"))),
+    "an earlier answer that nothing ends": ("EOS001", 1, rows(MORE, template=OPEN_ENDED, changes={"mask.rule": "assistant"})),
+    "a template that writes the time": ("TPL005", None, rows(GOOD, template="{{ strftime_now('%H:%M') }}" + plain())),
+    "a template that draws lots": ("TPL005", None, rows(GOOD, template="{{ range(100000) | random }}" + plain())),
+    "a config that stops elsewhere": ("EOS003", None, rows(GOOD, model_config={"eos_token_id": 7})),
+    "a config within a config that stops elsewhere": ("EOS003", None, rows(GOOD, model_config={"text_config": {"eos_token_id": [7, 8]}})),
+    "a config whose pad is beyond the embedding": ("PAD005", None, rows(GOOD, model_config={"pad_token_id": 100000, "vocab_size": 100000})),
     "an answer that Axolotl is told not to train": ("LAB010", 1, rows(chat("hi", {"role": "assistant", "content": "Hello.", "weight": 0}), preset="axolotl@0.19")),
     "an answer that LLaMA-Factory is told not to train": ("LAB010", 1, rows(chat("hi", {"role": "assistant", "content": "Hello.", "train": False}), preset="llamafactory@0.9")),
     "reasoning under a key whose name is only part of another": ("THK003", 1, rows(chat("hi", {"role": "assistant", "content": "Hello.", "thinking": "They greet me."}), template=plain(
@@ -66,6 +100,16 @@ PASSED: dict[str, tuple[str, Case]] = {
     "a system message that is folded": ("TPL003", rows(chat(("system", "Be kind."), ("user", "hi"), ("assistant", "Hello.")), template="{% for m in messages %}{% if m.role == 'system' %}{{ m.content }}\n{% else %}{{ '<|im_start|>' + m.role + '\n' + m.content }}<|im_end|>\n{% endif %}{% endfor %}")),
     "a remark that is printed": ("TPL015", rows(chat("Weather?", {**CALL, "content": "Let me look that up."}, ("tool", "sunny"), ("assistant", "Sunny."), tools=[TOOL]), template=CALLING)),
     "a thought that the template takes out": ("TPL015", rows(chat("hi", "<think>They greet.</think>", "Bye.", "Bye!"), template=plain("{{ m.content.split('</think>')[-1] }}<|im_end|>"))),
+    "a result by its order": ("TOO006", calls(called("a", "b"), ("tool", "sunny"), ("tool", "warm"))),
+    "calls with ids that are used anew": ("TOO006", calls(called("a"), result("a"), called("a"), result("a"))),
+    "a call that is given nothing": ("TOO006", calls(called("a", arguments="{}"), result("a"), tools=[TOOL])),
+    "a row that ends with its call": ("TOO006", rows(chat("Weather?", CALL, tools=[TOOL]), template=CALLING)),
+    "answers that all have an end": ("EOS001", rows(MORE, changes={"mask.rule": "assistant"})),
+    "answers that the next role's mark ends": ("EOS001", rows(MORE, tokenizer="gemma", changes={"mask.rule": "assistant"})),
+    "no mark of the next turn for an end": ("EOS007", rows(MORE, template=OPEN_ENDED, changes={"mask.rule": "all"})),
+    "a config beside a generation config": ("EOS003", rows(GOOD, model_config={"eos_token_id": 7}, generation_config={"eos_token_id": [EOS]})),
+    "a config that stops where answers end": ("EOS003", rows(GOOD, model_config={"eos_token_id": [7, EOS]})),
+    "a config with a pad of its own": ("PAD005", rows(GOOD, model_config={"pad_token_id": -1, "vocab_size": 100000})),
     "a flag that says yes": ("LAB010", rows(chat("hi", {"role": "assistant", "content": "Hello.", "weight": 1}), preset="axolotl@0.19")),
     "a flag on a question": ("LAB010", rows(chat({"role": "user", "content": "hi", "weight": 0}, {"role": "assistant", "content": "Hello."}), preset="axolotl@0.19")),
 }
