@@ -11,7 +11,7 @@ from sftui.findings.look import Look, fix_of, shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.roles import raw_messages, refused_roles
 from sftui.findings.words import part_texts
-from sftui.model import Inspection, Message, Stage
+from sftui.model import Inspection, Kind, Message, Stage
 
 _FORMATS = {
     "messages": "messages",
@@ -32,6 +32,20 @@ def nothing_said(look: Look) -> Iterator[Finding]:
                 yield from _edges(look, number, message, content)
         else:
             yield from _no_text(look, number, message, content)
+
+
+def nothing_written(look: Look) -> Iterator[Finding]:
+    """CON003 and CON004 for rows without messages: a completion, or a text, that says nothing at all."""
+    conversation = look.conversation
+    strings = conversation.kind is Kind.STRINGS
+    text = conversation.completion if strings else conversation.text if conversation.kind is Kind.TEXT else None
+    if text is None or text.strip() or "segments" in conversation.extra:
+        return
+    what, number = ("the completion", 1) if strings else ("the text", None)
+    if text:
+        yield look.finding("CON004", f"{what} is white space only", message=number, evidence=shown(text))
+    else:
+        yield look.finding("CON003", f"{what} is empty", message=number, evidence="")
 
 
 def _no_text(look: Look, number: int, message: Message, content: Any) -> Iterator[Finding]:
@@ -259,6 +273,6 @@ def unread_keys(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
 
 CHECKS = Checks(
     data=(stale_content,),
-    conversation=(nothing_said, json_text),
+    conversation=(nothing_said, nothing_written, json_text),
     setup=(two_formats, unread_keys),
 )

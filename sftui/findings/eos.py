@@ -121,9 +121,9 @@ def masked_stop(look: Look) -> Iterator[Finding]:
 
 
 def stop_as_pad(look: Look) -> Iterator[Finding]:
-    """EOS002: stored labels are masked at every real EOS, and the pad token is the EOS."""
+    """EOS002: stored labels are masked at every real EOS, and the pad token is the EOS; EOS004 where it is another one."""
     facts, conversation = look.facts, look.conversation
-    if not look.stored or conversation.labels is None or facts.eos_id is None or facts.pad_id not in (None, facts.eos_id):
+    if not look.stored or conversation.labels is None or facts.eos_id is None:
         return
     attention = conversation.attention_mask
     places = [
@@ -134,9 +134,10 @@ def stop_as_pad(look: Look) -> Iterator[Finding]:
     drawn = look.drawn
     behind = [i for i in places if i > 0 and drawn[i - 1] and not drawn[i]]
     if behind and not any(drawn[i] for i in places):
+        same = facts.pad_id in (None, facts.eos_id)
         yield look.finding(
-            "EOS002",
-            f"the label of {look.token(behind[0])} is masked behind a trained token; pad and EOS are the same token",
+            "EOS002" if same else "EOS004",
+            f"the label of {look.token(behind[0])} is masked behind a trained token" + ("; pad and EOS are the same token" if same else ""),
             tokens=(max(0, behind[0] - 3), behind[0] + 1),
         )
 

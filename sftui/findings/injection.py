@@ -10,7 +10,7 @@ from sftui.findings.context import Context
 from sftui.findings.look import Look
 from sftui.findings.model import Finding
 from sftui.findings.words import said, words
-from sftui.model import Part
+from sftui.model import Kind, Part
 
 MEDIA = (
     "<image>",
@@ -58,6 +58,8 @@ def media_ids(context: Context) -> frozenset[int]:
 
 def typed(look: Look) -> Iterator[Finding]:
     """INJ001 and INJ002: the first place of each; the token's text must stand in the row's own data."""
+    if look.known and look.conversation.kind is Kind.STRINGS:
+        yield from _in_completion(look)
     if not look.chat or not look.known:
         return
     media = media_ids(look.context)
@@ -82,6 +84,23 @@ def typed(look: Look) -> Iterator[Finding]:
         message=message,
         tokens=(max(0, i - 2), min(len(look.tokens), i + 4)),
     )
+
+
+def _in_completion(look: Look) -> Iterator[Finding]:
+    """INJ001 without messages: a control token inside a completion that goes on behind it; a prompt with some was rendered beforehand."""
+    special, owners, text = look.tokens.special, look.tokens.messages, look.conversation.completion or ""
+    content = [i for i, part in enumerate(look.tokens.parts) if part is Part.CONTENT]
+    if any(special[i] and owners[i] == 0 for i in content):
+        return
+    mine = [i for i in content if owners[i] == 1]
+    last = max((i for i in mine if not special[i] and not look.blank(i)), default=-1)
+    for i in mine:
+        piece = look.tokens.pieces[i]
+        if special[i] and i < last and piece in text and not any(word in piece.lower() for word in _WANTED):
+            yield look.finding(
+                "INJ001", f"{look.token(i)} is typed in the completion and becomes a control token", message=1, tokens=(max(0, i - 2), i + 4)
+            )
+            return
 
 
 def _in_data(look: Look, where: list[int]) -> Iterator[tuple[int, str, int | None]]:

@@ -70,16 +70,17 @@ def _stands(said: str, text: str) -> bool:
 
 def unbalanced(look: Look) -> Iterator[Finding]:
     """THK005: the tags of one answer do not open and close in turn; a mention in prose or code is none."""
-    for number, message in enumerate(look.messages):
-        text = look.text_of(message)
-        if message.role != "assistant" or not _TAG.search(text):
+    completion = look.conversation.completion
+    answers = [(number, look.text_of(message)) for number, message in enumerate(look.messages) if message.role == "assistant"]
+    for number, text in answers if completion is None else [(1, completion)]:
+        if "<" not in text and "[" not in text or not _TAG.search(text):
             continue
         plain = without_code(text)
         for names in _TAGS:
             what, at = _fault(plain, *names)
             # Backticks may be single ones that enclose a tag by chance: with the code in place it must be wrong too.
             if what and _fault(text, *names)[0]:
-                yield look.finding("THK005", f"message {number} {what}", message=number, evidence=shown(text[max(0, at - 20) : at + 40]))
+                yield look.finding("THK005", f"{f'message {number}' if look.messages else 'the completion'} {what}", message=number, evidence=shown(text[max(0, at - 20) : at + 40]))
                 return
 
 

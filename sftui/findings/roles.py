@@ -253,7 +253,7 @@ def ends_elsewhere(look: Look) -> Iterator[Finding]:
 
 def system_lost(look: Look) -> Iterator[Finding]:
     """TPL003: a proven absence, once per row; a merge into the user's turn is the set-up's to tell."""
-    if not look.known or look.recipe.mask.options.get("drop_system_message"):
+    if not any(role in _ORDERS for role in look.roles) or not look.known or look.recipe.mask.options.get("drop_system_message"):
         return
     placed = {span.message for span in look.rendered.spans if span.part is Part.CONTENT}
     for number, role in enumerate(look.roles):

@@ -12,7 +12,7 @@ from sftui.findings.model import Finding, Severity
 from sftui.findings.template_setup import about
 from sftui.model import IGNORE_INDEX, Inspection, Kind, Stage, common_prefix
 
-_LOW, _KEPT = 0.5, 0.8
+_LOW, _KEPT, _SURE = 0.5, 0.8, 0.95
 
 
 def shifted(look: Look) -> Iterator[Finding]:
@@ -39,7 +39,13 @@ def shifted(look: Look) -> Iterator[Finding]:
         )
     elif found.positions >= ENOUGH_POSITIONS and max(found.unshifted, found.shifted) < _LOW:
         before = sum(1 for i in range(1, len(ids)) if labels[i] != IGNORE_INDEX and labels[i] == ids[i - 1])
-        if before < _LOW * found.positions:
+        if before >= _SURE * found.positions:
+            yield look.finding(
+                "LAB008",
+                "the stored labels are moved one place to the right: each is the id before its own",
+                tokens=(0, min(8, len(look.tokens))),
+            )
+        elif before < _LOW * found.positions:
             first = next(i for i, label in enumerate(labels) if label != IGNORE_INDEX and label != ids[i])
             yield look.finding(
                 "LAB008",

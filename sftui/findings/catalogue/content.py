@@ -49,7 +49,7 @@ ENTRIES = (
           "The content is a list of parts but the template prints it as it stands, so the training text holds [{'type': 'text', …}]; templates that print only "
           "strings leave it out.",
           data="join the text parts of the message into one string"),
-    entry("CON003", "answer-empty", "MAJOR", "row", "an assistant message says nothing",
+    entry("CON003", "answer-empty", "MAJOR", "row", "an answer or a text says nothing",
           "There is no text, no tool call and no reasoning: the model is taught to end its turn at once.", data="drop the message or the row"),
     entry("CON004", "edge-white-space", "MAJOR", "row", "an answer begins or ends with white space, or is nothing else",
           "White space at the edge merges with the header's tokens (BND001), is stripped by some templates (TPL009) and breaks masks by generation "
