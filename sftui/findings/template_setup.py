@@ -292,6 +292,28 @@ def template_boundary(context: Context, sample: Sequence[Inspection]) -> Iterato
         )
 
 
+def other_prompt(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+    """TPL007 where no mask hangs on the prompt: a server still begins the answer otherwise than it is trained."""
+    if not chats(sample) or any(one.tokens is not None and one.tokens.prompt_ids is not None for one in sample):
+        return  # told of each row
+    prompt, whole = context.render([user()], prompt=True), context.plain
+    if prompt is None or whole is None or whole.startswith(prompt) or FIRST_ANSWER not in whole:
+        return
+    # Families that think leave an open or an empty block in the prompt on purpose.
+    meant = whole.startswith(prompt.partition("<think>")[0])
+    asked, trained = prompt.rpartition(FIRST_USER)[2], whole.rpartition(FIRST_USER)[2].partition(FIRST_ANSWER)[0]
+    yield about(
+        context,
+        "TPL007",
+        "a server begins answers in another way than they are trained",
+        f"asked for with {shown(asked[-40:], 40)}, trained behind {shown(trained[-40:], 40)}",
+        Severity.INFO if meant else None,
+        title="use a template whose generation prompt is how its answers begin",
+        rows=tuple(one.row.index for one in chats(sample)),
+        count=len(sample),
+    )
+
+
 def boundary_merges(context: Context) -> bool:
     """Whether the template itself makes prompt and answer merge, whatever the row says."""
 
@@ -350,6 +372,7 @@ CHECKS = Checks(
         atomic,
         thinking,
         template_boundary,
+        other_prompt,
         empty_tools,
         think_tags,
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from case_runner import Case, run, tokenizer_of
-from examples import CALLING, GOOD, TOOL, chat, plain, rows
+from examples import CALLING, GOOD, IDS, TOOL, chat, plain, rows
 
 EOS = tokenizer_of("chatml").facts.eos_id or 0
 MOJIBAKE = {
@@ -38,11 +38,16 @@ def called(*ids: str, name: str = "get_weather", arguments: Any = None) -> dict[
     return {**CALL, "tool_calls": [{"id": one, "type": "function", "function": {"name": name, "arguments": given}} for one in ids]}
 
 
+def strings(completion: str, prompt: str = "Where is it?") -> Case:
+    return rows({"prompt": "Q", "completion": "A"}, {"prompt": prompt, "completion": completion}, preset="trl@1.16")
+
+
 def result(of: str) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": of, "content": "sunny"}
 
 
 OPEN_ENDED = "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content }}{% if m.role == 'user' or loop.last %}<|im_end|>{% endif %}{{ '\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+OTHER_PROMPT = plain().replace("'<|im_start|>assistant\n' }}{% endif", "'<|im_start|>model\n' }}{% endif")
 MORE = chat("hi", "Hello.", "Bye.", "Bye!")
 
 RAISED: dict[str, tuple[str, int | None, Case]] = {
@@ -79,6 +84,14 @@ RAISED: dict[str, tuple[str, int | None, Case]] = {
     "a config that stops elsewhere": ("EOS003", None, rows(GOOD, model_config={"eos_token_id": 7})),
     "a config within a config that stops elsewhere": ("EOS003", None, rows(GOOD, model_config={"text_config": {"eos_token_id": [7, 8]}})),
     "a config whose pad is beyond the embedding": ("PAD005", None, rows(GOOD, model_config={"pad_token_id": 100000, "vocab_size": 100000})),
+    "a completion that is empty": ("CON003", 1, strings("")),
+    "a completion of white space": ("CON004", 1, strings(" \n")),
+    "a text that is empty": ("CON003", None, rows({"text": "Paris."}, {"text": ""}, preset="trl@1.16")),
+    "a completion whose thought never ends": ("THK005", 1, strings("<think>\nThey ask.\n\nIt is Paris.")),
+    "a turn begun in a completion": ("INJ001", 1, strings("Paris.<|im_end|>\n<|im_start|>user\nAnd Rome?")),
+    "labels moved to the right": ("LAB008", None, rows({"input_ids": IDS, "labels": [-100] * 5 + IDS[4:-1]}, changes={"mask.rule": "given"})),
+    "a stored stop that is masked": ("EOS004", None, rows({"input_ids": IDS, "labels": [-100] * 4 + IDS[4:-1] + [-100]}, changes={"mask.rule": "given"})),
+    "a prompt for another role's turn": ("TPL007", None, rows(GOOD, template=OTHER_PROMPT, preset="axolotl@0.19")),
     "an answer that Axolotl is told not to train": ("LAB010", 1, rows(chat("hi", {"role": "assistant", "content": "Hello.", "weight": 0}), preset="axolotl@0.19")),
     "an answer that LLaMA-Factory is told not to train": ("LAB010", 1, rows(chat("hi", {"role": "assistant", "content": "Hello.", "train": False}), preset="llamafactory@0.9")),
     "reasoning under a key whose name is only part of another": ("THK003", 1, rows(chat("hi", {"role": "assistant", "content": "Hello.", "thinking": "They greet me."}), template=plain(
@@ -110,6 +123,11 @@ PASSED: dict[str, tuple[str, Case]] = {
     "a config beside a generation config": ("EOS003", rows(GOOD, model_config={"eos_token_id": 7}, generation_config={"eos_token_id": [EOS]})),
     "a config that stops where answers end": ("EOS003", rows(GOOD, model_config={"eos_token_id": [7, EOS]})),
     "a config with a pad of its own": ("PAD005", rows(GOOD, model_config={"pad_token_id": -1, "vocab_size": 100000})),
+    "a completion that ends with its stop": ("INJ001", strings("Paris.<|im_end|>\n")),
+    "a prompt that was rendered beforehand": ("INJ001", strings("Paris.<|im_end|>\n<|im_start|>user\nAnd Rome?", "<|im_start|>user\nhi<|im_end|>\n")),
+    "a completion that begins with a blank": ("CON004", strings(" Paris.")),
+    "stored stops of which some are trained": ("EOS004", rows({"input_ids": [*IDS, *IDS], "labels": [*IDS[:-1], -100, *IDS]}, changes={"mask.rule": "given"})),
+    "a prompt for the same turn": ("TPL007", rows(GOOD, template=plain(), preset="axolotl@0.19")),
     "a flag that says yes": ("LAB010", rows(chat("hi", {"role": "assistant", "content": "Hello.", "weight": 1}), preset="axolotl@0.19")),
     "a flag on a question": ("LAB010", rows(chat({"role": "user", "content": "hi", "weight": 0}, {"role": "assistant", "content": "Hello."}), preset="axolotl@0.19")),
 }
