@@ -10,6 +10,7 @@ from sftui.findings.context import Context
 from sftui.findings.look import Look, fix_of, shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.roles import raw_messages, refused_roles
+from sftui.findings.tools import unread_calls
 from sftui.findings.words import part_texts
 from sftui.model import Inspection, Kind, Message, Stage
 
@@ -150,6 +151,8 @@ def _edges(look: Look, number: int, message: Message, content: str) -> Iterator[
         if _speaks(message):
             return
         if not content:
+            if unread_calls(look, number):
+                return  # TOO002
             yield look.finding(
                 "CON003", f"message {number} of the assistant is empty", message=number, tokens=_place(look, number), evidence=""
             )

@@ -73,7 +73,7 @@ def unbalanced(look: Look) -> Iterator[Finding]:
     completion = look.conversation.completion
     answers = [(number, look.text_of(message)) for number, message in enumerate(look.messages) if message.role == "assistant"]
     for number, text in answers if completion is None else [(1, completion)]:
-        if "<" not in text and "[" not in text or not _TAG.search(text):
+        if ("<" not in text and "[" not in text) or not _TAG.search(text):
             continue
         plain = without_code(text)
         for names in _TAGS:

@@ -11,6 +11,7 @@ from sftui.conversations.detected import type_word
 from sftui.findings.checks import Checks
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
+from sftui.findings.roles import raw_message
 from sftui.findings.words import walk
 from sftui.model import Message, Stage
 
@@ -28,6 +29,13 @@ def calls_of(message: Message) -> list[tuple[str, Any, str | None]]:
             one = call.get("id")
             found.append((function["name"], function.get("arguments"), one if isinstance(one, str) else None))
     return found
+
+
+def unread_calls(look: Look, number: int) -> list[tuple[str, Any, str | None]]:
+    """The calls that the row holds of a message, where LLaMA-Factory leaves them behind."""
+    if look.context.trainer != "llamafactory" or look.messages[number].data.get("tool_calls"):
+        return []
+    return calls_of(Message(raw_message(look, number)))
 
 
 def double_encoded(look: Look) -> Iterator[Finding]:
@@ -57,6 +65,15 @@ def dropped(look: Look) -> Iterator[Finding]:
     if rendered is None:
         return
     for number, message in enumerate(look.messages):
+        unread = unread_calls(look, number)
+        if unread and not any(_named(name, rendered.text) for name, _, _ in unread):
+            yield look.finding(
+                "TOO002",
+                f"LLaMA-Factory does not read the `tool_calls` of message {number}: only `formatting: openai` does",
+                message=number,
+                evidence=shown(", ".join(name for name, _, _ in unread)),
+            )
+            return
         place = _place(look, number)
         for name, arguments, _ in calls_of(message):
             lost = _lost(name, arguments, rendered.text, place)

@@ -82,7 +82,7 @@ ENTRIES = (
           "OpenAI stores arguments as JSON text, templates of Hugging Face expect a mapping: they escape the text once more and the model learns "
           "arguments full of backslashes.", axolotl="nothing: Axolotl parses the arguments itself", data="json.loads the arguments of every tool call"),
     entry("TOO002", "tool-call-dropped", "FATAL", "row", "a tool call or a tool result does not reach the rendered text",
-          "The template never prints it, so the turn is an empty answer.", data="use a template that prints tool calls, or fold them into the content"),
+          "The template never prints it, or the trainer does not read it, so the turn is an empty answer.", llamafactory="dataset_info.json: formatting: openai", data="use a template that prints tool calls, or fold them into the content"),
     entry("TOO003", "tools-not-passed", "MAJOR", "row", "the row's tools do not reach the rendered text",
           "The template or the trainer leaves the tool list out: the model learns to call tools it was never told of.",
           axolotl="datasets[].field_tools, and a template that prints tools", llamafactory="dataset_info.json: columns.tools, as a JSON string",

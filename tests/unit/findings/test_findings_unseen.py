@@ -96,6 +96,7 @@ RAISED: dict[str, tuple[str, int | None, Case]] = {
     "an answer that LLaMA-Factory is told not to train": ("LAB010", 1, rows(chat("hi", {"role": "assistant", "content": "Hello.", "train": False}), preset="llamafactory@0.9")),
     "reasoning under a key whose name is only part of another": ("THK003", 1, rows(chat("hi", {"role": "assistant", "content": "Hello.", "thinking": "They greet me."}), template=plain(
         "{% if enable_thinking %}<think>{% endif %}{{ m.content }}<|im_end|>"), preset="axolotl@0.19")),
+    "a call that LLaMA-Factory leaves behind": ("TOO002", 1, rows(chat("Weather?", CALL, "And now?", "Sunny."), preset="llamafactory@0.9")),
     "reasoning that LLaMA-Factory leaves behind": ("THK003", 1, rows(chat("hi", {"role": "assistant", "content": "Hello.", "reasoning_content": "They greet me."}), preset="llamafactory@0.9")),
 }
 
@@ -128,6 +129,7 @@ PASSED: dict[str, tuple[str, Case]] = {
     "a completion that begins with a blank": ("CON004", strings(" Paris.")),
     "stored stops of which some are trained": ("EOS004", rows({"input_ids": [*IDS, *IDS], "labels": [*IDS[:-1], -100, *IDS]}, changes={"mask.rule": "given"})),
     "a prompt for the same turn": ("TPL007", rows(GOOD, template=plain(), preset="axolotl@0.19")),
+    "an answer whose call LLaMA-Factory leaves behind": ("CON003", rows(chat("Weather?", CALL, "And now?", "Sunny."), preset="llamafactory@0.9")),
     "a flag that says yes": ("LAB010", rows(chat("hi", {"role": "assistant", "content": "Hello.", "weight": 1}), preset="axolotl@0.19")),
     "a flag on a question": ("LAB010", rows(chat({"role": "user", "content": "hi", "weight": 0}, {"role": "assistant", "content": "Hello."}), preset="axolotl@0.19")),
 }
