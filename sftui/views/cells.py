@@ -193,10 +193,12 @@ def role_map(lines: Iterable[Line]) -> str:
 
 
 def _words(text: str) -> Iterator[str]:
-    """Words with the spaces that follow them."""
+    """Words with the spaces that follow them; a per cent sign is one word with its number."""
     start = 0
     while start < len(text):
         end = text.find(" ", start)
+        while end > 0 and text[end - 1].isdigit() and text[end + 1:end + 2] == "%":
+            end = text.find(" ", end + 1)
         if end < 0:
             yield text[start:]
             return
