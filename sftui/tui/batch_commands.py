@@ -16,8 +16,8 @@ BATCH, PACKS = "batch", "packs"
 MOST_ROWS = 1024
 MOST_PACKS = 8
 """Packs that are drawn; what is left out is said."""
-BATCH_HINT = "8B shows eight rows · ] [ move on · Esc closes"
-PACKS_HINT = "] [ begin at another row · B batch · Esc closes"
+BATCH_HINT = "8B eight rows · ] [ move on · Esc closes"
+PACKS_HINT = "] [ other rows · B batch · Esc closes"
 
 
 class BatchCommands:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 VIEW = "compare"
 HINT = "a A/B · - differing · = other · + takes B"
-REPAIR_HINT = "a A/B · - differing · + applies it · Esc closes"
+REPAIR_HINT = "a A/B · - differing · + applies it"
 REPAIR_NAMES = ("as it stands", "repaired")
 
 

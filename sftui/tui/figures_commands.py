@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from sftui.tui.main_screen import MainScreen
 
 VIEW = "figures"
-HINT = "F rows by these · L wider · X stop · A close"
 ALL = "all rows"
 ORDERS = (
     (ALL, "every row, as it stands in the data"), ("error", "rows with an error"), ("warning", "rows with a warning"),
@@ -81,7 +80,13 @@ class FiguresCommands:
         self._paint()
 
     def show(self, keep: bool) -> None:
-        self.screen.document.show(VIEW, self.lines, keep=keep, hint=HINT)
+        self.screen.document.show(VIEW, self.lines, keep=keep, hint=self.hint())
+
+    def hint(self) -> str:
+        """What the keys do now, which for X is another thing once the audit stands still."""
+        answer = self.answer
+        audit = "X stops · " if self.running else "X audits · " if answer is None else "" if answer.done else "X goes on · "
+        return f"F rows · L wider · {audit}A closes"
 
     def _paint(self) -> None:
         if self.screen.look_commands.open_view == VIEW:
@@ -110,7 +115,13 @@ class FiguresCommands:
 
     def lines(self, width: int) -> tuple[Line, ...]:
         """What was done in this session, then what the audit found."""
-        return (*self.screen.mark_commands.lines(width), *self.screen.repair_commands.lines(width), *self._audited(width))
+        made: list[Line] = []
+        for block in (self.screen.mark_commands.lines(width), self.screen.repair_commands.lines(width), self._audited(width)):
+            told = list(block)
+            while told and not told[-1]:
+                told.pop()
+            made += [(), *told] if made and told else told
+        return tuple(made)
 
     def _audited(self, width: int) -> tuple[Line, ...]:
         answer = self.answer
@@ -121,9 +132,9 @@ class FiguresCommands:
             return wrap(line((f"✗ {answer.problem.sentence()}", Role.ERROR)), width)
         made: list[Line] = [*self._progress(answer, width)]
         if answer.codes:
-            made += [(), line(("Findings", Role.TITLE), ("  F shows the rows of one, R repairs them", Role.DIM))]
+            made += [*([()] if made else []), line(("Findings", Role.TITLE), ("  F shows the rows of one, R repairs them", Role.DIM))]
         widest = max((len(f"{one.count:,}") for one in answer.codes), default=0)
-        for one in answer.codes:
+        for one in worst_first(answer.codes):
             glyph, role = GLYPHS[one.severity]
             first = f"row {one.first:,}: " if one.first is not None else ""
             head = f" {one.code}  {one.count:>{widest},}  "
@@ -131,7 +142,7 @@ class FiguresCommands:
         if answer.figures is not None:
             from sftui.views.figures import figure_lines
 
-            made += [(), *figure_lines(answer.figures, width)]
+            made += [*([()] if made else []), *figure_lines(answer.figures, width)]
         return tuple(made)
 
     def _progress(self, answer: ev.AuditReady, width: int) -> tuple[Line, ...]:
@@ -146,6 +157,8 @@ class FiguresCommands:
 
     def pick_order(self) -> None:
         """Which rows the list shows, and in which order: by what the audit knows so far."""
+        from sftui.views.figures import apart
+
         screen = self.screen
         answer = self.answer
         own = [*screen.mark_commands.orders(), *screen.repair_commands.orders()]
@@ -156,12 +169,13 @@ class FiguresCommands:
             return
         entries = [ORDERS[0], *own]
         if answer is not None:
-            entries += [*ORDERS[1:], *((one.code, f"{one.count:,} × {one.sentence}") for one in answer.codes if one.first is not None)]
+            entries += [*ORDERS[1:], *((one.code, f"{one.count:,} × {one.sentence}") for one in worst_first(answer.codes) if one.first is not None)]
         asked = [by for by, _ in entries]
         title = "which rows"
         for kind, field in GROUPS.items():
             groups: tuple[GroupFigure, ...] = getattr(answer.figures, field, ()) if answer is not None else ()
-            entries += [(kind, f"{one.count:,} × {one.name}") for one in groups[:MOST_GROUPS]]
+            names = apart([one.name for one in groups[:MOST_GROUPS]], WIDEST_TOLD)
+            entries += [(kind, f"{one.count:,} × {name}") for one, name in zip(groups, names)]
             asked += [by_group(kind, one.name) for one in groups[:MOST_GROUPS]]
             title += f" · the {MOST_GROUPS} largest of {len(groups):,} {kind} groups" if len(groups) > MOST_GROUPS else ""
         dialog = Dialog(title, Options(entries), screen.keymap, screen.look, picking=True)
@@ -200,6 +214,11 @@ class FiguresCommands:
             source = self.screen.repair_commands.counted if event.by in REPAIRED else self.answer
             so_far = "" if source is not None and source.done else " so far"
             screen.say(f"{by}: {event.total:,} rows{so_far}{more} · ] [ go through them, F all rows")
+
+
+def worst_first(codes: Sequence[ev.CodeCount]) -> list[ev.CodeCount]:
+    """Errors, then warnings, then infos; those of one severity as they came."""
+    return sorted(codes, key=lambda one: list(GLYPHS).index(one.severity))
 
 
 def _worst(event: ev.AuditReady) -> str:

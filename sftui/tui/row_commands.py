@@ -68,6 +68,8 @@ class RowCommands:
         self.hits_to_show, self.backwards = hits, backwards
         if row == screen.status.row and screen.tokens.inspection is not None and hits is None:
             return
+        if row != screen.status.row and screen.rows.line_of(row) is None:
+            screen.say(f"row {row:,} is none of those listed ({screen.status.order}) · ] goes back to them, F all rows", Role.DIM)
         if row != screen.status.row:
             screen.set_status(row=row, trained=None, total=None, stopped="")
             screen.mark_commands.show()

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sftui.audit.bars import length_bars, share_bars, short
-from sftui.text import cell_width, fit, share, visible
+from sftui.text import cell_width, clip, fit, share, visible
 from sftui.views.cells import Line, Role, crop, line, wrap
 
 if TYPE_CHECKING:
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 SHOWN = 8
 """Names of a list; more are counted together."""
+SHORTEST_CUT, NARROWEST_NAME, LONGEST_NAME = 12, 24, 60
+"""Cells that names must share before these are left out, and cells that a name has at least and at most."""
+NARROW_TABLE = 73
+"""Cells below which what a limit takes is told in parts of the whole alone."""
 PLOT_HEIGHT = 9
 WIDEST_PLOT = 100
 BAR, HALF = "█", "▌"
@@ -36,7 +40,7 @@ def _blocks(figures: Figures, width: int) -> Iterator[Line]:
         yield from _titled("Rows by length in tokens", column_lines(length_bars(figures.lengths), width))
         yield from wrap(line((_quantiles(figures.quantiles), Role.DIM)), width)
         yield from _titled("Rows by per cent of tokens trained", column_lines(share_bars(figures.shares), width))
-        yield from _titled("What a limit takes", _limits(figures))
+        yield from _titled("What a limit takes", _limits(figures, width))
     if figures.by_role:
         roles = {name or "no message": count for name, count in figures.by_role.items()}
         messages = {f"message {index}" if index >= 0 else "no message": count for index, count in figures.by_message.items()}
@@ -45,14 +49,13 @@ def _blocks(figures: Figures, width: int) -> Iterator[Line]:
             if counts:
                 yield from _titled(title, bar_lines(counts, width))
     repeats = (figures.repeated, figures.answered_again, figures.leaked)
-    yield from _titled("Duplicates and overlap", _groups(repeats))
+    yield from _titled("Duplicates and overlap", _groups(repeats, width))
     for title, groups in (("Dropped by the trainer", figures.drops), ("Stopped at", figures.stops), ("Roles in order", figures.signatures),
                           ("Way through the template", figures.branches), ("Findings together", figures.finding_sets)):
         if groups:
-            yield from _titled(title, _groups(groups))
+            yield from _titled(title, _groups(groups, width))
     if len(figures.sources) > 1:
-        yield from _titled("Sources", (
-            line(f"{one.rows:>9,} rows {one.tokens:>12,} tokens {one.trained:>12,} trained  ", (one.name, Role.VALUE)) for one in figures.sources))
+        yield from _titled("Sources", _sources(figures, width))
 
 
 def column_lines(bars: Sequence[tuple[str, int]], width: int, height: int = PLOT_HEIGHT) -> tuple[Line, ...]:
@@ -110,7 +113,27 @@ def _quantiles(quantiles: Mapping[float, int]) -> str:
     return " · ".join(f"{names.get(part, f'{100 * part:.0f} %')} {'≤ ' if 0 < part < 1 else ''}{length:,}" for part, length in quantiles.items())
 
 
-def _limits(figures: Figures) -> Iterator[Line]:
+def _sources(figures: Figures, width: int) -> Iterator[Line]:
+    """Each source with its figures; its name in a line of its own where there is no room beside them."""
+    made = [line(f"{one.rows:>9,} rows {one.tokens:>12,} tokens {one.trained:>12,} trained  ", (visible(one.name), Role.VALUE)) for one in figures.sources]
+    if all(sum(run.width for run in cells) <= width for cells in made):
+        yield from made
+        return
+    for one in figures.sources:
+        yield from wrap(line((visible(one.name), Role.VALUE)), width)
+        yield from wrap(line(f"  {one.rows:,} rows · {one.tokens:,} tokens · {one.trained:,} trained"), width, "  ")
+
+
+def _limits(figures: Figures, width: int) -> Iterator[Line]:
+    if width < NARROW_TABLE:
+        yield from wrap(line(("rows over it, trained tokens lost where those are cut, rows then without a label, trained tokens lost where those are dropped",
+                              Role.DIM)), width)
+        yield line(("  limit     over     cut  no label  dropped   packs", Role.LABEL))
+        for one in figures.limits:
+            cut, dropped = (share(lost, figures.trained or 1, 1) for lost in (one.trained_cut, one.trained_dropped))
+            packs = "…" if one.packs is None else format(one.packs, ",")
+            yield line((f"{one.limit:>7,}", Role.KEY), f" {one.over:>8,} {cut:>7} {one.unlabelled:>9,} {dropped:>8} {packs:>7}")
+        return
     yield line(("  limit  rows over   cut: trained lost  no label  dropped: lost     packs", Role.LABEL))
     trained = figures.trained or 1
     for one in figures.limits:
@@ -119,10 +142,22 @@ def _limits(figures: Figures) -> Iterator[Line]:
             f" {one.unlabelled:>9,}", f" {share(one.trained_dropped, trained, 1):>13}", f" {'…' if one.packs is None else format(one.packs, ','):>9}")
 
 
-def _groups(groups: Sequence[GroupFigure]) -> Iterator[Line]:
-    for one in groups[:SHOWN]:
-        rows = f"  rows {', '.join(map(str, one.rows[:4]))}{', …' if one.count > 4 else ''}" if one.rows else ""
-        yield line((f"{one.count:>9,} ", Role.NUMBER), (visible(one.name)[:60], Role.VALUE), (rows, Role.DIM))
+def apart(names: Sequence[str], room: int) -> list[str]:
+    """The names, without what they all begin with where that leaves no room for what tells them apart."""
+    told = [visible(name) for name in names]
+    if len(told) < 2 or max(map(cell_width, told)) <= room:
+        return told
+    first, last = min(told), max(told)
+    shared = next((at for at, (one, other) in enumerate(zip(first, last)) if one != other), len(first))
+    cut = max(first.rfind("<", 0, shared), first.rfind(" ", 0, shared) + 1)
+    return [f"…{name[cut:]}" for name in told] if cut > SHORTEST_CUT else told
+
+
+def _groups(groups: Sequence[GroupFigure], width: int) -> Iterator[Line]:
+    rows = [f"  rows {', '.join(map(str, one.rows[:4]))}{', …' if one.count > 4 else ''}" if one.rows else "" for one in groups[:SHOWN]]
+    names = apart([one.name for one in groups[:SHOWN]], max(width - 10 - max(map(len, rows), default=0), NARROWEST_NAME))
+    for one, name, listed in zip(groups, names, rows):
+        yield line((f"{one.count:>9,} ", Role.NUMBER), (clip(name, LONGEST_NAME), Role.VALUE), (listed, Role.DIM))
     left = groups[SHOWN:]
     if left:
         yield line((f"{sum(one.count for one in left):>9,} ", Role.NUMBER), (f"in {len(left):,} more groups", Role.DIM))

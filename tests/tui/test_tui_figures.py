@@ -10,6 +10,10 @@ from tui_driver import SIZES, check_golden, running
 
 from sftui.audit.figures import GroupFigure
 from sftui.recipe import Recipe, changed
+from sftui.tui.batch_commands import BATCH_HINT, PACKS_HINT
+from sftui.tui.compare_commands import HINT, REPAIR_HINT
+from sftui.tui.figures_commands import worst_first
+from sftui.workspace.events import CodeCount
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
@@ -42,9 +46,9 @@ async def test_the_audit_is_stopped_and_keeps_what_it_has() -> None:
         workspace.held, late = workspace.held[:1], workspace.held[1:]
         workspace.release()
         await driven.settle()
-        assert "auditing 20 of 41 rows" in driven.text
+        assert "auditing 20 of 41 rows" in driven.text and "X stops" in driven.text
         await driven.press("X")
-        assert "stopped at 20 of 41 rows" in driven.text and workspace.asked[-1][0] == "cancel"
+        assert "stopped at 20 of 41 rows" in driven.text and "X goes on" in driven.text and workspace.asked[-1][0] == "cancel"
         workspace.send(late[0])
         await driven.settle()
         assert "stopped at 20 of 41 rows" in driven.text
@@ -81,6 +85,27 @@ async def test_rows_of_a_code_are_gone_through() -> None:
         assert driven.main.status.row == 1, "a row that is not listed leads to the first that is"
         await driven.press("F", "enter")
         assert rows.order is None and rows.rows == 41 and "(CON008)" not in driven.text
+
+
+async def test_a_row_that_is_not_listed_is_shown_and_said_to_be_none_of_them() -> None:
+    async with running((80, 24)) as driven:
+        await driven.press("A", "F", *"8j", "enter", "5", "G")
+        assert driven.main.status.row == 5 and driven.said.startswith("row 5 is none of those listed (CON008)")
+        await driven.press("]")
+        assert driven.main.status.row == 1 and not driven.said
+
+
+def test_errors_come_first() -> None:
+    codes = [CodeCount(name, severity, 1, 0, "x") for name, severity in (("A", "info"), ("B", "warning"), ("C", "error"), ("D", "error"))]
+    assert [one.code for one in worst_first(codes)] == ["C", "D", "B", "A"]
+
+
+async def test_what_the_keys_do_fits_beside_the_row_list() -> None:
+    async with running((80, 24)) as driven:
+        await driven.press("A")
+        figures = f"X goes on · {driven.main.figures_commands.hint()}"
+        for title, hint in (("figures", figures), ("compare", HINT), ("compare", REPAIR_HINT), ("batch", BATCH_HINT), ("packs", PACKS_HINT)):
+            assert len(f" {title}   {hint}") <= 53, hint
 
 
 async def test_rows_are_sorted_and_summaries_asked_by_name() -> None:

@@ -15,7 +15,7 @@ import pytest
 from sftui.audit import Figures, GroupFigure, LimitFigure, SourceFigure
 from sftui.text import cell_width
 from sftui.views.cells import plain
-from sftui.views.figures import bar_lines, column_lines, figure_lines
+from sftui.views.figures import apart, bar_lines, column_lines, figure_lines
 
 FOLDER = Path(__file__).parents[2] / "golden" / "figures"
 
@@ -65,3 +65,16 @@ def test_no_figures_and_small_counts_are_drawn() -> None:
     assert plain(figure_lines(empty, 80)).startswith("0 rows")
     assert "▌" in plain(bar_lines({"much": 10_000, "little": 1}, 80))
     assert column_lines([], 80) == ()
+
+
+def test_what_tells_long_names_apart_is_seen() -> None:
+    names = ["<|im_start|>system<|im_end|><|im_start|>user", "<|im_start|>system<|im_end|><|im_start|>user<|im_start|>tool"]
+    assert apart(names, 30) == ["…<|im_start|>user", "…<|im_start|>user<|im_start|>tool"]
+    assert apart(names, 80) == names and apart(names[:1], 10) == names[:1] and apart(["a b", "c d"], 1) == ["a b", "c d"]
+
+
+def test_beside_the_row_list_nothing_that_counts_is_cut() -> None:
+    made = plain(figure_lines(figures(), 53)).splitlines()
+    assert "  limit     over     cut  no label  dropped   packs" in made and all(name in made for name in ("part-0.jsonl", "part-1.jsonl"))
+    table = made[made.index("What a limit takes"):made.index("Trained tokens by role")]
+    assert not any(text.endswith("…") for text in (*table, *made[made.index("Sources"):]))
