@@ -203,7 +203,8 @@ class FindingsCommands:
             told = ", ".join(f"{change.path} → {value_text(change.after)}" for change in changes)
             self.screen.compare_commands.start(recipe, f"{finding.code}'s fix", told=f"the fix of {finding.code} ({told})")
             self._previewing = True
-            self.screen.say(f"{finding.code}: + applies this, Esc closes" + self._tags(finding))
+            tags = f" · {TAGS}" if finding.fix is not None and finding.fix.template is not None else ""
+            self.screen.say(f"{finding.code}: + applies this, Esc closes{tags}")
 
     def previewed(self) -> bool:
         """Whether the comparison that closes was a fix's, so that its finding is shown again."""
@@ -211,10 +212,7 @@ class FindingsCommands:
         return was
 
     def _apply_fix(self) -> None:
-        """Put the fix into the recipe; the row, the list and the findings answer again.
-
-        A template that needs generation tags is made first, and written where the user says.
-        """
+        """Put the fix into the recipe; a template that needs generation tags is made first, and written where the user says."""
         finding = self.screen.findings.finding
         if finding is not None and finding.fix is not None and finding.fix.template is not None:
             self._tag(finding)
@@ -293,10 +291,6 @@ class FindingsCommands:
         workspace.set_recipe(changed(workspace.recipe, "waivers", (*workspace.recipe.waivers, waiver)))
         self.screen.say(f"{finding.code} is waived: {reason} · u takes it back, x exports the recipe")
         return None
-
-    def _tags(self, finding: Finding) -> str:
-        tagged = finding.fix is not None and finding.fix.template is not None
-        return f" · {TAGS}" if tagged else ""
 
     # — other rows —
 
