@@ -34,8 +34,10 @@ class _Columns:
             del column[index]
 
 
-def tokenize(rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize) -> Tokens:
+def tokenize(rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize, *, ending: str | None = None) -> Tokens:
     """Tokenize a rendered row; O(tokens + spans).
+
+    `ending` is the part of the text in whose end an EOS is looked for before one is appended, e.g. the completion alone; None: all of it.
 
     A token belongs to the span in which its first character lies, also where it reaches into the
     next. Ids that stand for no text (added BOS/EOS, appended EOS) have offsets NOWHERE and the
@@ -53,7 +55,7 @@ def tokenize(rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize) 
         if options.mode == "per_part":
             notes.append("this row has no parts to encode one by one: it was tokenized whole")
         text = rendered.text
-        if options.append_eos == "if_missing_text" and not text.endswith(tokenizer.facts.eos_token or ""):
+        if options.append_eos == "if_missing_text" and not (text if ending is None else ending).endswith(tokenizer.facts.eos_token or ""):
             text += tokenizer.facts.eos_token or ""
         _place(columns, tokenizer.encode(text, options.add_special_tokens), rendered, tokenizer)
     if options.append_eos == "always" or (

@@ -100,7 +100,7 @@ class Trl(Trainer):
             return tokenize(rendered, tools.tokenizer, replace(recipe.tokenize, add_special_tokens=False, append_eos="never"))
         if recipe.tokenize.append_eos == "if_missing_text" and not self._appends_eos(conversation, recipe, tools):
             return tokenize(rendered, tools.tokenizer, replace(recipe.tokenize, append_eos="never"))
-        return tokenize(rendered, tools.tokenizer, recipe.tokenize)
+        return tokenize(rendered, tools.tokenizer, recipe.tokenize, ending=conversation.completion)
 
     def _appends_eos(self, conversation: Conversation, recipe: Recipe, tools: Toolbox) -> bool:
         """Whether the EOS goes to the text that is trained: a text column that lacks one gets it before a completion does."""

@@ -37,11 +37,12 @@ def inspected(rows: list[dict[str, Any]], version: str = "1.16", tokenizer: Any 
     ({**PAIR, "body": "x"}, "1.14", "body", True),  # before 1.15 it looks for `text`, whatever the config says
     ({**PAIR, "text": "x"}, "1.14", "body", False),
     (PAIR, "1.16", "completion", True),
+    ({"prompt": f"a{EOS}", "completion": ""}, "1.16", "text", True),  # the prompt's own is not the completion's
 ])
 def test_a_text_column_beside_a_completion_takes_the_eos(row: dict[str, Any], version: str, field: str, ends: bool) -> None:
     options = {} if field == "text" else {"dataset_text_field": field}
     one = inspected([row], version, mask__options=options)[0]
-    assert one.tokens is not None and (one.tokens.pieces[-1] == EOS) is ends
+    assert one.tokens is not None and one.tokens.pieces.count(EOS) == ends + (EOS in row["prompt"])
 
 
 def test_a_text_column_that_holds_no_text_stops_trl() -> None:
