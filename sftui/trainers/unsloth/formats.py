@@ -29,7 +29,9 @@ def detect(rows: Sequence[Row], options: Mapping[str, Any], *, assistant_only: b
     text_field = str(options.get("dataset_text_field") or "text")
     if column is not None and not column_of_messages(data[0].get(str(column))):
         return _refuse(f"`text_from` names `{column}`, which holds no list of messages", "", "name the column of messages")
-    if column is not None:
+    # assistant_only_loss goes for `messages` even where a script has put their text beside them
+    itself = assistant_only and newest and column == "messages" and not options.get("formatting_func") and column_of_messages(data[0].get("messages"), "role")
+    if column is not None and not itself:
         return _rendered(str(column), data, options, newest)
     if options.get("formatting_func"):
         return _refuse("sftui cannot know what a formatting_func makes of a row", "it is Python of your own",

@@ -1,14 +1,14 @@
 """Which tokens Unsloth trains: the masks drawn before train_on_responses_only, and its own.
 
 Source: unsloth_zoo 2026.10.7 and 2026.8.13, unsloth_zoo/dataset_utils.py `sft_prepare_dataset`
-(completion_mask, assistant_masks), `train_on_responses_only`; transformers'
-DataCollatorForLanguageModeling (ready ids without labels: the pad id is never trained).
+(completion_mask, assistant_masks), `train_on_responses_only`. The collator that sft_prepare_dataset
+sets for ready ids (which would never train the pad id) is none that a run sees: TRL's constructor
+puts its own in place afterwards.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 
 from sftui import labels as label_rules
@@ -90,15 +90,6 @@ def _masks_hold(recipe: Recipe, newest: bool) -> bool:
     numbers = tuple(int(part) for part in stated.split(".")[:2] if part.isdigit())
     collator_reads = numbers < MASKS_READ
     return (newest and not collator_reads) or (collator_reads and recipe.mask.rule != "markers")
-
-
-def without_pad(values: Sequence[int], conversation: Conversation, recipe: Recipe, pad_id: int | None) -> Sequence[int]:
-    """Ready ids without labels or masks go to a collator of transformers that never trains the pad id."""
-    ready = conversation.kind is Kind.TOKENS and conversation.labels is None
-    masked = any(name in conversation.extra for name in ("completion_mask", "assistant_masks"))
-    if not ready or masked or recipe.mask.rule == "markers":
-        return values
-    return tuple(IGNORE_INDEX if value == pad_id else value for value in values)
 
 
 def with_markers(

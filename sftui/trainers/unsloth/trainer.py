@@ -24,6 +24,7 @@ from sftui.tokens import tokenize
 from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox, Trainer, pad_token_id, stored_tokens
 from sftui.trainers.config import OpenedConfig, WrittenConfig
+from sftui.trainers.trl.arguments import refuse_arguments
 from sftui.trainers.trl.packing import pack_bfd, pack_wrapped
 from sftui.trainers.trl.trainer import flat_batch, flat_packs
 from sftui.trainers.unsloth import formats, masks
@@ -132,14 +133,23 @@ class Unsloth(Trainer):
         if masks.assistant_only(recipe) and (not newest(recipe) or conversation.kind is not Kind.CHAT or rendered_by_script(conversation, recipe)):
             raise RecipeError("Unsloth draws no assistant mask here", why="assistant_only_loss needs messages that Unsloth itself renders (2026.10)",
                               fix="set mask.rule to markers, which is train_on_responses_only")
+        if recipe.length.max is None and (conversation.kind is Kind.STRINGS or conversation.prompt_messages is not None):
+            raise RecipeError("Unsloth stops at a prompt and a completion without max_length", why="it compares the length with 0", fix="set length.max")
         if rendered_by_script(conversation, recipe):
             return Shaped(replace(conversation, tools=None, template_kwargs={}))
+        refuse_arguments(conversation, "Unsloth")
         prompt = 1 if conversation.kind is Kind.STRINGS else conversation.prompt_messages
         return Shaped(conversation, None, prompt)
 
     def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
-        if masks.assistant_only(recipe) and shaped.conversation.kind is Kind.CHAT:
-            tools = masks.training_tools(tools)
+        conversation = shaped.conversation
+        if conversation.kind is Kind.CHAT:
+            if masks.assistant_only(recipe):
+                tools = masks.training_tools(tools)
+            # it runs on transformers up to 5.17, which hands messages over as they are; keys of `messages` that are null it drops itself
+            tools = replace(tools, templates={name: template.as_they_are() for name, template in tools.templates.items()})
+            if conversation.prompt_messages is None and not rendered_by_script(conversation, recipe):
+                shaped = replace(shaped, conversation=replace(conversation, messages=tuple(map(_without_nulls, conversation.messages))))
         return super().render(shaped, recipe, tools, spans=spans)
 
     def tokenize(self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> Tokens:
@@ -152,7 +162,7 @@ class Unsloth(Trainer):
         eos = recipe.tokenize.append_eos
         if eos == "if_missing_text" and (conversation.kind is not Kind.STRINGS or tools.tokenizer.facts.eos_token is None):
             eos = "never"
-        return tokenize(rendered, tools.tokenizer, replace(recipe.tokenize, add_special_tokens=special, append_eos=eos))
+        return tokenize(rendered, tools.tokenizer, replace(recipe.tokenize, add_special_tokens=special, append_eos=eos), ending=conversation.completion)
 
     def _survey(self, conversation: Conversation, recipe: Recipe, tools: Toolbox) -> Survey:
         found = tools.survey
@@ -172,13 +182,13 @@ class Unsloth(Trainer):
         if recipe.mask.rule == "markers" and survey.markers is not None:
             drawn = masks.with_markers(tokens, drawn, kept, survey.markers, last_only=recipe.mask.turns == "last")
         stored = conversation.labels if conversation.kind is Kind.TOKENS else None
-        values = masks.without_pad(tokens.input_ids if stored is None else stored, conversation, recipe, pad_token_id(recipe, tools)[0])
+        values = tokens.input_ids if stored is None else stored
         labels = tuple(value if on else IGNORE_INDEX for value, on in zip(values, drawn[0]))
         dropped = None
-        if not any(drawn[0]) and recipe.pack.strategy == "none":
-            if recipe.mask.rule == "markers":
+        if not any(drawn[0]):
+            if recipe.mask.rule == "markers" and recipe.pack.strategy == "none":
                 dropped = "every label is -100: Unsloth removes the row (no response marker in it, usually cut off), and stops if this befalls every row"
-            elif masks.assistant_only(recipe):
+            elif masks.assistant_only(recipe):  # before it packs
                 dropped = "no assistant token is left within max_length: Unsloth removes the row"
         notes = () if rendered.exact else ("who wrote which token is a best effort here",)
         return tokens, Labels(labels, tuple(drawn[1]), kept, dropped, notes)
@@ -207,6 +217,9 @@ class Unsloth(Trainer):
 
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
         if not recipe.batch.flatten:
+            if recipe.mask.rule == "markers" and recipe.pack.strategy == "none":
+                # train_on_responses_only puts a collator of its own in place, which knows nothing of pad_to_multiple_of
+                recipe = replace(recipe, batch=replace(recipe.batch, multiple=None))
             return super().collate(examples, rows, recipe, tools)
         return flat_batch(examples, rows, [range(len(one.input_ids)) for one in examples], recipe, pad_token_id(recipe, tools)[0])
 
@@ -261,7 +274,10 @@ def rendered_by_script(conversation: Conversation, recipe: Recipe) -> bool:
     """Whether the chat reaches Unsloth as text: the user's script rendered it (always so before 2026.10)."""
     if conversation.kind is not Kind.CHAT or conversation.prompt_messages is not None:
         return False
-    return recipe.mask.options.get("text_from") is not None or not newest(recipe)
+    column = recipe.mask.options.get("text_from")
+    if column == "messages" and masks.assistant_only(recipe) and newest(recipe) and not recipe.mask.options.get("formatting_func"):
+        return False  # the column is still there beside the text, and assistant_only_loss goes for it
+    return column is not None or not newest(recipe)
 
 
 def default_source(tools: Toolbox) -> str:
@@ -277,3 +293,9 @@ def _standard(message: Message, recipe: Recipe) -> Message:
                                 why="it is none of its aliases", fix="rename the role")
     return replace(message, data={"role": role, "content": message.content})
 
+
+
+def _without_nulls(message: Message) -> Message:
+    if all(value is not None for value in message.data.values()):
+        return message
+    return replace(message, data={key: value for key, value in message.data.items() if value is not None})

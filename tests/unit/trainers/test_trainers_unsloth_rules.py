@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from sftui import pipeline
 from sftui.model import Inspection, Reason, Row
 from sftui.recipe import changed
+from sftui.templates import compile_template
 from sftui.tokens import load_tokenizer
 from sftui.trainers import preset
 from sftui.trainers.unsloth.markers import Marker, Markers, hidden_places, spans_of
@@ -124,3 +126,51 @@ def test_the_completion_mask_depends_on_trl(version: str, trl: str | None, rule:
     assert one.problem is None and one.labels is not None and one.tokens is not None
     first = next(i for i, owner in enumerate(one.tokens.messages) if owner == 1 and one.tokens.parts[i].value == "content")
     assert (one.labels.labels[first] == -100) is masked
+
+
+def test_the_prompts_own_eos_is_not_the_completions() -> None:
+    one = inspected([{"prompt": "a<|im_end|>", "completion": ""}])[0]
+    assert one.tokens is not None and one.tokens.pieces[-2:] == ("<|im_end|>",) * 2
+
+
+def test_responses_only_replaces_the_collator_and_its_multiple() -> None:
+    recipe = changed(preset("unsloth@2026.10"), "batch.multiple", 64)
+    tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml", mode="provisional"))
+    for rule, width in (("auto", 64), ("markers", None)):
+        found = inspected([{"messages": TURNS}], mask__rule=rule)
+        batch = pipeline.make_batch(found, changed(recipe, "mask.rule", rule), tools)
+        assert len(batch.input_ids[0]) == (width or batch.lengths[0])
+
+
+def test_a_row_without_an_answer_is_removed_before_packing() -> None:
+    kept, gone = inspected([{"messages": TURNS}, {"messages": TURNS[:1]}], mask__rule="generation_tag", pack__strategy="bfd")
+    assert kept.dropped is None and gone.dropped is not None
+
+
+def test_assistant_only_goes_for_the_messages_beside_their_text() -> None:
+    one = inspected([{"messages": TURNS}], mask__rule="generation_tag", mask__options={"text_from": "messages"})[0]
+    assert one.problem is None and one.trained
+
+
+def test_ready_ids_train_the_pad_token_too() -> None:
+    tokenizer = load_tokenizer("builtin:chatml", mode="provisional")
+    pad = tokenizer.facts.pad_id
+    one = inspected([{"input_ids": [5, pad, 6]}])[0]
+    assert pad is not None and one.labels is not None and one.labels.labels == (5, pad, 6)
+
+
+def test_templates_see_null_as_the_pinned_transformers_hands_it_over() -> None:
+    turn = {"role": "assistant", "content": None, "reasoning_content": "r"}
+    template = "{% for m in messages %}{{ m.content }}/{{ m.thinking }};{% endfor %}"
+    recipe = preset("unsloth@2026.10")
+    tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml", mode="provisional"))
+    tools = replace(tools, templates={"default": compile_template(template, "nulls")})
+    for row, wanted in (({"messages": [TURNS[0], turn]}, "Hello/;/;"), ({"prompt": TURNS[:1], "completion": [turn]}, "Hello/;None/;")):
+        source = Row(0, row, "", "row 0")
+        one = pipeline.inspect(source, pipeline.detect([source], recipe), recipe, tools)
+        assert one.rendered is not None and one.rendered.text == wanted
+
+
+def test_a_completion_without_a_length_stops_unsloth() -> None:
+    one = inspected([{"prompt": "a", "completion": "b"}], length__max=None)[0]
+    assert one.problem is not None and "max_length" in one.problem.what
