@@ -223,7 +223,11 @@ def _sharegpt(turns: Numbered, tags: Mapping[str, str | None]) -> tuple[list[Mes
             rest = [_message(mapping.get(r) or str(r), c, o) for o, r, c, _ in turns[number:]]
             return messages + rest, _invalid_role(origin, role)
         messages.append(_message(mapping[role], content, origin))
-    return messages, _invalid_count(messages)
+    why = _invalid_count(messages)
+    if why is None and (stray := next((message for message in messages if message.role == "system"), None)) is not None:
+        # A null role is taken for that of a tag without a name: the system's where system_tag has none.
+        raise ConversationError(f"{stray.origin} has no role", why="LLaMA-Factory stops the whole run: Unexpected role: system", fix="mend or remove the row")
+    return messages, why
 
 
 def _openai(turns: Numbered, tags: Mapping[str, str | None]) -> tuple[list[Message], str | None]:
@@ -242,7 +246,11 @@ def _openai(turns: Numbered, tags: Mapping[str, str | None]) -> tuple[list[Messa
             results.append((origin, content))
             continue
         if results:
-            joined = "\n</tool_response>\n<tool_response>\n".join(str(text) for _, text in results)
+            empty = next((where for where, text in results if not isinstance(text, str)), None)
+            if empty is not None:
+                raise ConversationError(f"the content of {empty} is no text", why="LLaMA-Factory stops the whole run: it joins the results of tools",
+                                        fix="mend or remove the row")
+            joined = "\n</tool_response>\n<tool_response>\n".join(text for _, text in results)
             messages.append(_message("observation", joined, results[0][0]))
             results = []
         if role not in mapping:

@@ -328,3 +328,18 @@ def test_rows_that_are_dropped_count_in_the_groups_that_are_packed() -> None:
     rows = [{"instruction": "q", "input": "", "output": None if number == 1 else "a"} for number in range(4)]
     packs = through(inspect(rows, recipe, tools), recipe, tools).packs
     assert [len(pack.documents) for pack in packs] == [1, 2]
+
+
+def test_a_null_role_without_a_system_tag_and_a_null_tool_result_stop_the_run() -> None:
+    keys = {"role": "role", "content": "content"}
+    base = {"data.format": "messages", "data.fields": {"messages": "messages"}, "data.message_keys": keys}
+    roles = {"user": "user", "assistant": "assistant"}
+    for where in (0, 1):
+        turns = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
+        turns[where] = {"role": None, "content": "x"}
+        row = seen([{"messages": turns}], {**base, "data.role_map": roles})[0]
+        assert row.problem and "Unexpected role: system" in row.problem.sentence()
+    turns = [{"role": "user", "content": "q"}, {"role": "call", "content": "{}"}, {"role": "tool", "content": None}, {"role": "assistant", "content": "a"}]
+    row = seen([{"messages": turns}], {
+        **base, "data.role_map": {**roles, "tool": "observation", "call": "function"}, "mask.options": {"formatting": "openai"}})[0]
+    assert row.problem and "joins the results of tools" in row.problem.sentence()
