@@ -7,12 +7,17 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sftui.findings.words import without_code
 from sftui.repairs.literals import lossless
 from sftui.repairs.model import Change, Controls, Data, Item, Layout, Repair, each_content, each_item, each_turn, quote
 
 # Special tokens by their looks; what data is meant to hold (reasoning, tools, code) is none of them.
 _CONTROL = re.compile(
-    r"<\|[^|<>\s]{1,60}\|>|<｜[^｜<>\s]{1,60}｜>|<(?:start|end)_of_turn>|</?s>|<(?:bos|eos|pad|unk)>|\[/?(?:INST|SYSTEM_PROMPT)\]")
+    r"<\|[^|<>\s]{1,60}\|>|<｜[^｜<>\s]{1,60}｜>|<(?:start|end)_of_turn>|<end_of_utterance>|<\|turn>|<turn\|>|</?s>|<(?:bos|eos|pad|unk|EOS)>"
+    r"|\[(?:/?(?:INST|SYSTEM_PROMPT)|EOS)\]"
+)
+# What HTML strikes through inside a line; behind a mark `<s>` begins a text of the Llama 2 family.
+_STRUCK = re.compile(r"(?<=[^\n>])<s>(?:(?!</?s>|\[/?INST)[^\n])*</s>")
 WANTED = ("think", "tool", "function", "python", "code", "fim", "reason", "thought", "ref", "box", "quad", "object", "repo", "file", "channel")
 
 _EXACT = 2.0**63
@@ -126,8 +131,9 @@ def _number(value: Any) -> str | None:
 
 
 def looks_like_control(text: str) -> Sequence[str]:
-    """What in a text is a control token of some model family, by its looks alone."""
-    return [found for found in _CONTROL.findall(text) if not any(word in found.lower() for word in WANTED)]
+    """What in a text is a control token of some model family, by its looks alone; what code shows and HTML strikes through is none."""
+    bare = _STRUCK.sub("", without_code(text))
+    return [found for found in _CONTROL.findall(bare) if not any(word in found.lower() for word in WANTED)]
 
 
 def strip_tokens(controls: Controls) -> Repair:

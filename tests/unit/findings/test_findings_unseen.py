@@ -8,6 +8,8 @@ import pytest
 from case_runner import Case, run, tokenizer_of
 from examples import CALLING, GOOD, IDS, TOOL, chat, plain, rows
 
+from sftui.repairs.texts import looks_like_control
+
 EOS = tokenizer_of("chatml").facts.eos_id or 0
 MOJIBAKE = {
     "emoji": "Great 😀 work 🎉".encode().decode("cp1252", "ignore"),
@@ -147,6 +149,14 @@ def test_not_told(name: str) -> None:
     code, case = PASSED[name]
     found = run(case)
     assert code not in found.codes, found.of(code)[0].sentence
+
+
+def test_the_repair_takes_out_what_is_told_and_leaves_what_is_shown() -> None:
+    for stop in ("<|eom_id|>", "<turn|>", "<end_of_utterance>", "[EOS]", "<EOS>", "</s>"):
+        assert looks_like_control(f"Hello.{stop}") == [stop]
+    assert looks_like_control("<s>[INST] hi [/INST] Hello.</s><s>[INST] Bye") == ["<s>", "[INST]", "[/INST]", "</s>", "<s>", "[INST]"]
+    for text in ("Append `</s>` to it.", "```diff\n- </s>\n```", "It costs <s>12</s> 10 euros."):
+        assert looks_like_control(text) == []
 
 
 def test_an_answer_behind_the_system_message_is_not_said_to_follow_an_answer() -> None:
