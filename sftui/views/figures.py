@@ -5,6 +5,7 @@ The upright bars are drawn by plotext, as text without styles; every number also
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
 SHOWN = 8
 """Names of a list; more are counted together."""
-SHORTEST_CUT, NARROWEST_NAME, LONGEST_NAME = 12, 24, 60
-"""Cells that names must share before these are left out, and cells that a name has at least and at most."""
+SHORTEST_CUT, LONGEST_NAME = 12, 60
+"""Cells that names must share before these are left out, and cells that a name has at most."""
 NARROW_TABLE = 73
 """Cells below which what a limit takes is told in parts of the whole alone."""
 PLOT_HEIGHT = 9
@@ -33,8 +34,8 @@ def figure_lines(figures: Figures, width: int) -> tuple[Line, ...]:
 
 def _blocks(figures: Figures, width: int) -> Iterator[Line]:
     part = f" ({share(figures.trained, figures.tokens, 1)})" if figures.tokens else ""
-    yield from wrap(line((f"{figures.rows:,} rows", Role.TITLE), f" · {figures.tokens:,} tokens · {figures.trained:,} trained{part}"), width)
-    yield from wrap(line((f"{figures.received_rows:,} rows, {figures.received_tokens:,} tokens, {figures.received_trained:,} trained reach the trainer",
+    yield from wrap(line((f"{figures.rows:,} row{'s' if figures.rows != 1 else ''}", Role.TITLE), f" · {figures.tokens:,} tokens · {figures.trained:,} trained{part}"), width)
+    yield from wrap(line((f"{figures.received_rows:,} row{'s' if figures.received_rows != 1 else ''}, {figures.received_tokens:,} tokens, {figures.received_trained:,} trained reach the trainer",
                           Role.DIM)), width)
     if figures.tokenized:
         yield from _titled("Rows by length in tokens", column_lines(length_bars(figures.lengths), width))
@@ -143,10 +144,24 @@ def _limits(figures: Figures, width: int) -> Iterator[Line]:
 
 
 def apart(names: Sequence[str], room: int) -> list[str]:
-    """The names, without what they all begin with where that leaves no room for what tells them apart."""
+    """The names, without what they all begin with where that leaves no room for what tells them apart.
+
+    Those that still look the same in that room are told apart among themselves.
+    """
     told = [visible(name) for name in names]
     if len(told) < 2 or max(map(cell_width, told)) <= room:
         return told
+    told = _without_beginning(told)
+    seen = [clip(name, room) for name in told]
+    for text, count in Counter(seen).items():
+        alike = [number for number, other in enumerate(seen) if other == text]
+        if 1 < count < len(told):
+            for number, name in zip(alike, apart([told[number] for number in alike], room)):
+                told[number] = name
+    return told
+
+
+def _without_beginning(told: list[str]) -> list[str]:
     first, last = min(told), max(told)
     shared = next((at for at, (one, other) in enumerate(zip(first, last)) if one != other), len(first))
     cut = max(first.rfind("<", 0, shared), first.rfind(" ", 0, shared) + 1)
@@ -155,7 +170,7 @@ def apart(names: Sequence[str], room: int) -> list[str]:
 
 def _groups(groups: Sequence[GroupFigure], width: int) -> Iterator[Line]:
     rows = [f"  rows {', '.join(map(str, one.rows[:4]))}{', …' if one.count > 4 else ''}" if one.rows else "" for one in groups[:SHOWN]]
-    names = apart([one.name for one in groups[:SHOWN]], max(width - 10 - max(map(len, rows), default=0), NARROWEST_NAME))
+    names = apart([one.name for one in groups[:SHOWN]], min(LONGEST_NAME, width - 10))
     for one, name, listed in zip(groups, names, rows):
         yield line((f"{one.count:>9,} ", Role.NUMBER), (clip(name, LONGEST_NAME), Role.VALUE), (listed, Role.DIM))
     left = groups[SHOWN:]

@@ -70,6 +70,8 @@ def test_no_figures_and_small_counts_are_drawn() -> None:
 def test_what_tells_long_names_apart_is_seen() -> None:
     names = ["<|im_start|>system<|im_end|><|im_start|>user", "<|im_start|>system<|im_end|><|im_start|>user<|im_start|>tool"]
     assert apart(names, 30) == ["…<|im_start|>user", "…<|im_start|>user<|im_start|>tool"]
+    third = "<|im_start|>user<|im_end|>"
+    assert apart([*names, third], 30) == ["…<|im_start|>user", "…<|im_start|>user<|im_start|>tool", third], "two of three look the same"
     assert apart(names, 80) == names and apart(names[:1], 10) == names[:1] and apart(["a b", "c d"], 1) == ["a b", "c d"]
 
 
