@@ -175,6 +175,7 @@ class RowCommands:
         elif screen.tokens.inspection is None or screen.tokens.inspection.row.index != row:
             hits = ()
         screen.tokens.show(inspection, screen.workspace.recipe, hits=hits, cursor=cursor)
+        screen.rows.learn(inspection)
         screen.compare_commands.left_b()
         screen.look_commands.show_view(keep=True)
         screen.findings_commands.on_row()

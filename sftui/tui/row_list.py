@@ -42,6 +42,7 @@ class RowList(LineView):
         self.signs = 0
         self.glyph: Callable[[int], str] = lambda row: ""
         self.summaries: dict[int, RowSummary] = {}
+        self.opened: dict[int, RowSummary] = {}
         self.beside: RowSummary | None = None
         self._asked = (0, 0)
 
@@ -93,6 +94,13 @@ class RowList(LineView):
         self.summaries.update((summary.index, summary) for summary in rows)
         self.repaint()
 
+    def learn(self, made: Inspection) -> None:
+        """The figures of a row that was opened: of one that is too heavy to be tokenized for the list they come from nowhere else."""
+        listed = self.summaries.get(made.row.index)
+        if made.tokens is not None and (listed is None or listed.tokens is None):
+            self.opened[made.row.index] = self._made(made)
+            self.repaint()
+
     def show_beside(self, made: Inspection | None) -> None:
         """One row as it is on the other side of a comparison, under a B; None where that is not shown."""
         before, self.beside = self.beside, self._made(made) if made is not None else None
@@ -111,6 +119,7 @@ class RowList(LineView):
         """Another recipe or tokenizer: what is off screen is no longer true, the rest answers again."""
         seen = {self.row_at(i) for i in range(*self.window())}
         self.summaries = {i: s for i, s in self.summaries.items() if i in seen}
+        self.opened = {}
 
     def window(self) -> tuple[int, int]:
         return self.top, min(self.rows, self.top + max(1, self.size.height))
@@ -137,6 +146,8 @@ class RowList(LineView):
         row = self.row_at(line)
         here = row == self.current
         summary = self.summaries.get(row) or RowSummary(row, "…")
+        if summary.tokens is None and row in self.opened:
+            summary = replace(self.opened[row], preview=summary.preview, repaired=summary.repaired)
         gutter = f"{self.glyph(row) or ' '}{'*' if summary.repaired else ' '}" if self.signs else ""
         beside = self.beside if self.beside is not None and self.beside.index == row else None
         cells = row_line(beside or summary, self.size.width, current=here, digits=self.digits, gutter=gutter, sign="B" if beside else "▸")

@@ -95,7 +95,7 @@ class TokenPane(LineView):
             return ()
         width = max(self.size.width, 8)
         if self.table is None and self.inspection.stopped_at is None:
-            return wrap(line(("the tokenizer is loading; tokens come as soon as it is there", Role.WARNING)), width)
+            return wrap(line(("the tokens of this row are on their way: it is long, or the tokenizer is loading", Role.WARNING)), width)
         lines = (*(wrap(self.note, width)[:2] if self.note else ()), *notice_lines(self.inspection, width))
         if self.state.shift and self.table is not None:
             lines += shift_lines(self.shift_kind, width)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from fake_workspace import FakeWorkspace
 from tui_driver import SIZES, check_golden, running
@@ -354,3 +356,16 @@ async def test_an_index_that_still_grows_is_honest() -> None:
         await driven.press("3", "0", "0", "G")
         assert driven.main.status.row == 19 and "still being indexed" in driven.said
         assert "≥20 (50 %)" in driven.lines[0]
+
+
+async def test_a_row_too_heavy_for_the_list_is_listed_with_its_figures_once_it_was_opened() -> None:
+    workspace = FakeWorkspace()
+    whole = workspace.summary
+    workspace.summary = lambda index: replace(whole(index), tokens=None, trained=None, cut=0) if index == 3 else whole(index)  # type: ignore[method-assign]
+    async with running((80, 24), workspace) as driven:
+        assert "415" not in driven.lines[4]
+        assert "3    415  97 %" in (await driven.press("3", "G")).splitlines()[4]
+        assert "3    415  97 %" in (await driven.press("j", "[")).splitlines()[4]
+        driven.workspace.change("mask.rule", "all")
+        await driven.settle()
+        assert "415" not in driven.lines[4], "figures of another recipe are not kept"
