@@ -13,7 +13,7 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.tokens import LoadedTokenizer
 
-Range = tuple[int, int, bool]
+Range = tuple[float, float, bool]
 
 
 def trained_tokens(text: str, details: Any, tokenizer: LoadedTokenizer) -> list[bool]:
@@ -38,7 +38,7 @@ def _ranges(details: Any) -> list[Range]:
         begin, end = item["begin_offset"], item["end_offset"]
         if not isinstance(begin, (int, float)) or not isinstance(end, (int, float)):
             raise _broken("an offset is not a number")
-        found.append((int(begin), int(end), bool(item["train"])))
+        found.append((begin, end, bool(item["train"])))
     return found
 
 

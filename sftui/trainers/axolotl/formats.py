@@ -57,6 +57,8 @@ def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
 
 def read_row(row: Row, detected: Detected, recipe: Recipe) -> Conversation:
     """One row by the detected type; ConversationError where Axolotl's own code would raise."""
+    if detected.format == "tokenized" and isinstance(row.data, Mapping) and all(row.data.get(name) == [] for name in PREPARED):
+        return Conversation(Kind.TOKENS, "tokenized", input_ids=(), labels=(), attention_mask=())  # too short: it is dropped
     if detected.refused is not None or detected.format == "tokenized" or not isinstance(row.data, Mapping):
         return convert(row, detected, recipe.data)
     where = row.where or f"row {row.index}"

@@ -302,3 +302,42 @@ def test_knobs_without_an_effect_are_named() -> None:
     notes = " ".join(trainer_named("axolotl").notes(recipe))
     assert "mask.turns = 'last' has no key" in notes and "field_tools has no effect" in notes and "mask.options.odd" in notes
     assert not [note for note in trainer_named("axolotl").notes(preset("axolotl@0.18")) if "no effect" in note]
+
+
+@pytest.mark.parametrize(
+    ("name", "system", "said"),
+    [
+        ("llama3", None, "system<|end_header_id|>\n\n<|eot_id|>"), ("mistral_v1", None, " [INST] \n\nHello [/INST]"), ("qwen3", None, "fails"),
+        ("chatml", None, "fails"), ("llama3", "S", "system<|end_header_id|>\n\nS<|eot_id|>"),
+    ],
+)
+def test_a_null_system_text_in_its_own_templates(name: str, system: str | None, said: str) -> None:
+    from sftui.errors import TemplateError
+    from sftui.trainers.axolotl.templates import template_named
+
+    template = template_named(name, load_tokenizer("builtin:llama3"), preset("axolotl@0.19")).as_they_are()
+    try:
+        text = template.text([{"role": "system", "content": system}, *CHAT], variables={"bos_token": "<s>", "eos_token": "</s>"})[0]
+    except TemplateError as error:
+        text = str(error)
+    assert said in text
+
+
+def test_its_llama3_template_needs_a_bos_token() -> None:
+    from sftui.errors import TemplateError
+    from sftui.trainers.axolotl.templates import template_named
+
+    with pytest.raises(TemplateError, match="bos_token"):
+        template_named("llama3", load_tokenizer("builtin:llama3"), preset("axolotl@0.19")).text(CHAT, variables={})
+
+
+def test_offsets_of_a_detail_need_not_be_whole_numbers(tokenizer: LoadedTokenizer) -> None:
+    row = {"messages": [CHAT[0], {"role": "assistant", "content": "x", "detail": [{"begin_offset": 0.5, "end_offset": 1.5, "train": True}]}]}
+    one = made(tokenizer, [row], {"data.message_keys": {"train_detail": "detail"}})[0]
+    assert "«<|im_end|>»" in shown(tokenizer, one) and "«x" not in shown(tokenizer, one)
+
+
+def test_a_prepared_row_without_tokens_is_too_short(tokenizer: LoadedTokenizer) -> None:
+    rows = [{"input_ids": [5, 6], "attention_mask": [1, 1], "labels": [5, 6]}, {"input_ids": [], "attention_mask": [], "labels": []}]
+    full, empty = made(tokenizer, rows)
+    assert full.example and empty.dropped and "min_sample_len" in empty.dropped
