@@ -6,6 +6,7 @@ A tokenizer without a template, or with several, gets the template `empty`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,9 @@ from sftui.trainers.llamafactory.registry import PLACEHOLDER, TEMPLATES, Kind, S
 
 if TYPE_CHECKING:
     from sftui.templates import ChatTemplate
+
+_HOLDER = re.compile(r"\{\{[a-zA-Z_][a-zA-Z0-9_]*\}\}")
+"""What LLaMA-Factory takes for a placeholder, whatever its name; only `{{content}}` is filled in."""
 
 
 def parse(templates: Mapping[str, ChatTemplate], special_tokens: Mapping[str, Any], prefix: str) -> SlotTemplate:
@@ -40,7 +44,7 @@ def parse(templates: Mapping[str, ChatTemplate], special_tokens: Mapping[str, An
         default_system = _inserted(without_default, user)
         user = user[len(system.replace(PLACEHOLDER, default_system, 1)):]
     for name, slot in (("system", system), ("user", user), ("assistant", assistant)):
-        if PLACEHOLDER not in slot:
+        if not _HOLDER.search(slot):
             raise TemplateError(f"LLaMA-Factory cannot parse the tokenizer's chat template: no content is left of a {name} message",
                                 why="template is null", fix="name a template of LLaMA-Factory")
     return SlotTemplate(
