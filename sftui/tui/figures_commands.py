@@ -222,8 +222,7 @@ def worst_first(codes: Sequence[ev.CodeCount]) -> list[ev.CodeCount]:
 
 
 def _worst(event: ev.AuditReady) -> str:
-    counts = {name: sum(one.count for one in event.codes if one.severity == name) for name in ("error", "warning")}
-    told = [f"{count:,} {name}{'s' if count != 1 else ''}" for name, count in counts.items() if count]
+    told = [f"{count:,} {name}{'s' if count != 1 else ''}" for name, count in zip(("error", "warning"), event.found) if count]
     return ", ".join(told) or "no error and no warning"
 
 

@@ -116,13 +116,16 @@ class Auditing:
 
 
 def _event(asked: AuditRequest, version: int, gathered: Audit, progress: AuditProgress) -> AuditReady:
+    from sftui.findings import Severity
+
     codes = tuple(
         CodeCount(one.code, one.severity.value, one.count if one.rows or one.count > 1 else one.kept[0].finding.count, one.rows[0] if one.rows else _first(one.kept[0].finding.rows),
                   one.kept[0].finding.sentence)
         for one in gathered.found.ordered() if one.kept
     )
+    found = gathered.found.severities
     return AuditReady(asked.ticket, version, progress.rows, progress.total, progress.rate, progress.left, progress.done,
-                      brief(gathered.figures(packing=progress.done), whole=progress.done), codes)
+                      brief(gathered.figures(packing=progress.done), whole=progress.done), codes, (found[Severity.ERROR], found[Severity.WARNING]))
 
 
 def brief(figures: Figures, *, whole: bool = False) -> Figures:

@@ -202,7 +202,7 @@ class CodeCount:
 
 
 class AuditReady(NamedTuple):
-    """The audit so far: rows taken in, of how many (None: not known), rows a second, seconds left."""
+    """The audit so far: rows taken in, of how many (None: not known), rows a second, seconds left, errors and warnings."""
 
     ticket: int
     version: int
@@ -213,6 +213,7 @@ class AuditReady(NamedTuple):
     done: bool = False
     figures: Figures | None = None
     codes: tuple[CodeCount, ...] = ()
+    found: tuple[int, int] = (0, 0)
     problem: Problem | None = None
 
 

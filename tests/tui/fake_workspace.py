@@ -217,7 +217,7 @@ class FakeWorkspace:
         if self.audit_parts:
             self.send(ev.AuditReady(ticket, self.version, 20, self.rows, 500.0, 0.04, figures=self.figures(20)))
         codes = (ev.CodeCount("CON008", "error", 14, 1, "message 1 holds a control character"), ev.CodeCount("EOS008", "info", 1, None, "⏎ is trained"))
-        self.send(ev.AuditReady(ticket, self.version, self.rows, self.rows, 500.0, 0.0, True, self.figures(self.rows), codes))
+        self.send(ev.AuditReady(ticket, self.version, self.rows, self.rows, 500.0, 0.0, True, self.figures(self.rows), codes, (14, 0)))
         return ticket
 
     def figures(self, rows: int) -> Any:

@@ -13,7 +13,7 @@ from sftui.recipe import Recipe, changed
 from sftui.tui.batch_commands import BATCH_HINT, PACKS_HINT
 from sftui.tui.compare_commands import HINT, REPAIR_HINT
 from sftui.tui.figures_commands import worst_first
-from sftui.workspace.events import CodeCount
+from sftui.workspace.events import AuditReady, CodeCount
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
@@ -98,6 +98,14 @@ async def test_a_row_that_is_not_listed_is_shown_and_said_to_be_none_of_them() -
 def test_errors_come_first() -> None:
     codes = [CodeCount(name, severity, 1, 0, "x") for name, severity in (("A", "info"), ("B", "warning"), ("C", "error"), ("D", "error"))]
     assert [one.code for one in worst_first(codes)] == ["C", "D", "B", "A"]
+
+
+async def test_what_was_found_is_counted_as_check_counts_it() -> None:
+    async with running((80, 24)) as driven:
+        driven.main.figures_commands.ticket = 7
+        codes = (CodeCount("TRU005", "warning", 44, 0, "44 of 50 rows are longer than 1,024"),)
+        driven.main.figures_commands.on_audit(AuditReady(7, 1, 50, 50, done=True, codes=codes, found=(0, 1)))
+        assert driven.said.startswith("audit done: 1 warning ·"), "one finding, whatever its rows are"
 
 
 async def test_what_the_keys_do_fits_beside_the_row_list() -> None:
