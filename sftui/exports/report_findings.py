@@ -21,8 +21,8 @@ SHOWN = 3
 
 
 def finding_sections(checked: Checked) -> Iterator[tuple[str, str, str]]:
-    """The section of the findings: a table of codes, then each code with its first findings."""
-    codes = checked.audit.found.ordered()
+    """The section of the findings: a table of codes, the worst first, then each code with its first findings."""
+    codes = sorted(checked.audit.found.ordered(), key=lambda one: one.severity.rank)
     if not codes:
         yield "findings", "Findings", "<p>Nothing was found.</p>\n"
         return
@@ -30,6 +30,8 @@ def finding_sections(checked: Checked) -> Iterator[tuple[str, str, str]]:
         (one.code, one.severity.value, CODES[one.code].title, f"{one.count:,}") for one in codes), plain=3)
     for one in codes:
         overview = overview.replace(f">{one.code}</th>", f'><a href="#{one.code}">{one.code}</a></th>')
+    for severity in Severity:
+        overview = overview.replace(f">{severity.value}</td>", f'><span class="sev {severity.value}">{severity.value}</span></td>')
     looks = {_place(look.found.finding): look for look in checked.looks}
     yield "findings", "Findings", overview + (LEGEND if looks else "") + "".join(_code(checked, one, looks) for one in codes)
 

@@ -18,7 +18,7 @@ nav ul{display:flex;flex-wrap:wrap;gap:.25rem 1rem;list-style:none;padding:0;mar
 table{border-collapse:collapse;width:100%;font-size:.9rem;margin:.5rem 0}
 caption{text-align:left;color:var(--dim);padding:.25rem 0}
 th,td{text-align:left;vertical-align:top;padding:.25rem .5rem .25rem 0;border-bottom:1px solid var(--line);font-weight:400}
-thead th{color:var(--dim)}.n{text-align:right;font-variant-numeric:tabular-nums}
+thead th{color:var(--dim);overflow-wrap:normal}th a,td .sev{white-space:nowrap}.n{text-align:right;font-variant-numeric:tabular-nums}
 svg{display:block;width:100%;max-width:34rem;height:auto;margin:.5rem 0}
 svg text{fill:var(--fg);font:11px system-ui,sans-serif}svg .bar{fill:var(--bar)}svg .axis{stroke:var(--line)}
 .sev{font-weight:700}.error{color:var(--err)}.warning{color:var(--warn)}.info{color:var(--info)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -335,6 +336,8 @@ def test_a_report_is_one_page_with_every_finding_escaped(sftui: Sftui, tmp_path:
     assert "<script" not in text and "&lt;script&gt;" in text and not any(char in text for char in "\x1b\u202e")
     assert 'class="tokens"' in text and "CON004" in text and "http-equiv" in text and "http://" not in text and "https://" not in text
     assert sftui("report", path, "-t", "builtin:chatml", "-o", out).code == 2
+    told = re.findall(r'<td><span class="sev (error|warning|info)">', text)
+    assert told and told == sorted(told, key=["error", "warning", "info"].index), "the worst first"
 
 
 def test_findings_in_stdin_name_no_temporary_folder(sftui: Sftui, dirty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
