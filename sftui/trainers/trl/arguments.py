@@ -8,8 +8,11 @@ a row does not have one.
 
 from __future__ import annotations
 
-from sftui.errors import RecipeError
-from sftui.model import Conversation
+from collections.abc import Mapping
+
+from sftui.conversations import Detected
+from sftui.errors import ConversationError, RecipeError
+from sftui.model import Conversation, Kind, Row
 
 CLASHING = frozenset(["conversation", "input", "processing_class", "tokenize", "return_dict", "return_assistant_tokens_mask"])
 """Given by the trainer as well, so that python stops at the second one whatever its value."""
@@ -32,3 +35,10 @@ def refuse_arguments(conversation: Conversation, trainer: str) -> None:
                           fix="leave it out")
     if "tools" in kwargs and conversation.tools is not None:
         raise RecipeError("sftui does not model `tools` in chat_template_kwargs", why="there they take the place of the tools column", fix="leave it out")
+
+
+def refuse_empty_tools(row: Row, detected: Detected, conversation: Conversation, trainer: str) -> None:
+    """ConversationError where a chat's tools are an empty text, which json.loads does not read."""
+    tools = row.data.get(detected.fields.get("tools", "tools")) if isinstance(row.data, Mapping) else None
+    if conversation.kind is Kind.CHAT and isinstance(tools, str) and not tools.strip():
+        raise ConversationError(f"{trainer} stops at this row: its tools are an empty text", why="it reads a text as JSON", fix="store null where there are no tools")

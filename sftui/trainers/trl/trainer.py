@@ -23,7 +23,7 @@ from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox, Trainer, pad_token_id, stored_tokens
 from sftui.trainers.config import OpenedConfig, WrittenConfig
 from sftui.trainers.trl import formats
-from sftui.trainers.trl.arguments import refuse_arguments
+from sftui.trainers.trl.arguments import refuse_arguments, refuse_empty_tools
 from sftui.trainers.trl.packing import pack_bfd, pack_wrapped
 
 TEXT_FIELD = "dataset_text_field"
@@ -66,6 +66,7 @@ class Trl(Trainer):
 
     def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
         conversation = super().convert(row, detected, recipe)
+        refuse_empty_tools(row, detected, conversation, self.title)
         column = self._text_column(recipe)
         if conversation.kind is not Kind.STRINGS or not isinstance(row.data, Mapping) or column not in row.data:
             return conversation

@@ -60,6 +60,9 @@ def test_a_text_column_that_holds_no_text_stops_trl() -> None:
     ({"input_ids": [1, 2]}, {"mask.rule": "generation_tag"}, "assistant_only_loss"),
     ({"input_ids": [1, 2], "messages": TURNS}, {"mask.rule": "generation_tag"}, None),
     ({"conversations": [{"from": "user", "value": "a"}]}, {"mask.rule": "generation_tag"}, "assistant_only_loss"),  # asked before it is renamed
+    ({**PAIR, "messages": TURNS}, {}, "some hold messages"),  # which column it asks hangs on Python's hash seed
+    ({"prompt": TURNS[:1], "completion": TURNS[1:], "messages": TURNS}, {}, None),
+    ({**PAIR, "input_ids": [1], "messages": TURNS}, {}, None),
 ])
 def test_columns_that_trl_takes_for_its_own(row: dict[str, Any], knobs: dict[str, Any], words: str | None) -> None:
     recipe = preset("trl@1.16")
@@ -81,6 +84,11 @@ def test_columns_that_trl_takes_for_its_own(row: dict[str, Any], knobs: dict[str
 def test_kwargs_that_are_no_template_variables_are_refused(kwargs: dict[str, Any], row: dict[str, Any], words: str | None) -> None:
     one = inspected([{**row, "chat_template_kwargs": kwargs}])[0]
     assert (one.problem is None) if words is None else (one.problem is not None and words in one.problem.what)
+
+
+def test_tools_that_are_an_empty_text_stop_trl() -> None:
+    empty, none = inspected([{"messages": TURNS, "tools": ""}, {"messages": TURNS, "tools": None}])
+    assert none.problem is None and empty.problem is not None and "empty text" in empty.problem.what
 
 
 def test_packing_keeps_the_start_whatever_truncation_mode_says() -> None:
