@@ -145,10 +145,10 @@ HAND_WRITTEN = ("hf-trainer", "manual-shift")
 
 
 def recipe_text(recipe: Recipe, base: Recipe) -> str:
-    """recipe.yaml: the corrections as its first line, then what differs from the preset."""
+    """recipe.yaml: the corrections as its first line, then what differs from the preset; it can be opened from anywhere."""
     from sftui.trainers import dump_recipe
 
-    return dump_recipe(recipe, comment=correction_line(recipe, base))
+    return dump_recipe(located(recipe), comment=correction_line(recipe, base))
 
 
 def _planned(path: Path, content: str, opened: str | None = None) -> PlannedFile:
@@ -210,9 +210,11 @@ def _same_trainer(one: str, other: str) -> bool:
 
 
 def located(recipe: Recipe) -> Recipe:
-    """The recipe with a tokenizer that lies here named by its absolute path."""
-    name = recipe.tokenizer.name
-    return recipe if name is None else changed(recipe, "tokenizer.name", _absolute(name))
+    """The recipe with a tokenizer and a template that lie here named by their absolute paths."""
+    name, (kind, _, file) = recipe.tokenizer.name, recipe.render.template.partition(":")
+    if name is not None:
+        recipe = changed(recipe, "tokenizer.name", _absolute(name))
+    return changed(recipe, "render.template", f"file:{_absolute(file)}") if kind == "file" and file else recipe
 
 
 def _absolute(name: str) -> str:

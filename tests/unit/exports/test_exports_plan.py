@@ -79,3 +79,14 @@ def test_the_command_writes_and_says_what(tmp_path: Path, capsys: pytest.Capture
     assert export("--to", "preprocess", "--max-length", "8", "--force")[0] == 0
     assert export("--to", "manual-shift")[0] == 2
     assert export("--to", "hf-trainer", "--force")[0] == 0
+
+
+def test_a_recipe_can_be_opened_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tagged.jinja").write_text("x")
+    (tmp_path / "tokens").mkdir()
+    recipe = changed(changed(BASE, "render.template", "file:tagged.jinja"), "tokenizer.name", "tokens")
+    text = plan_export("recipe", "out", recipe, BASE, Prepared(())).files[0].content
+    read = load_recipe(text, "recipe.yaml")
+    assert (read.render.template, read.tokenizer.name) == (f"file:{tmp_path / 'tagged.jinja'}", str(tmp_path / "tokens"))
+    assert "builtin:chatml" in plan_export("recipe", "out", BASE, BASE, Prepared(())).files[0].content
