@@ -223,6 +223,9 @@ class CompareCommands:
 
     def hide_equal(self) -> None:
         """Only the bands in which something differs, or all again."""
+        if self.screen.look_commands.open_view != VIEW:
+            self.screen.say("no comparison is open: C opens one", Role.DIM)
+            return
         self.differing = not self.differing
         self._paint()
         self.screen.say("only bands that differ" if self.differing else "every band", Role.DIM)

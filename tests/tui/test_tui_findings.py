@@ -125,6 +125,12 @@ async def test_the_second_recipe_is_taken_and_undone() -> None:
         assert driven.workspace.recipe == first
 
 
+async def test_bands_are_hidden_only_where_they_are_seen() -> None:
+    async with running((80, 24)) as driven:
+        await driven.press("-")
+        assert driven.said == "no comparison is open: C opens one" and not driven.main.compare_commands.differing
+
+
 async def test_closing_the_comparison_stops_the_count() -> None:
     async with running((80, 24)) as driven:
         driven.main.compare_commands.start(ALL, "everything")
