@@ -71,8 +71,11 @@ class LookCommands:
         """Zoom or shift: what is said under the panes follows."""
         tokens = self.screen.tokens
         tokens.act(action, count)
-        if action is not Action.SHIFT:
-            self.screen.say(f"zoom: {tokens.state.zoom.value}", Role.DIM)
+        told = [f"zoom: {tokens.state.zoom.value}"] if action is not Action.SHIFT else []
+        if not tokens.display:
+            told = [*(told or [f"shift view {'on' if tokens.state.shift else 'off'}"]), "Esc goes to the tokens"]
+        if told:
+            self.screen.say(" · ".join(told), Role.DIM)
         self.screen.update_detail()
 
     def explain(self) -> None:
@@ -172,8 +175,11 @@ class LookCommands:
         self.screen.hold_keys(RECIPE if self.recipe_open else TOKENS)
 
     def toggle_list(self) -> None:
-        self.screen.list_wanted = not self.screen.list_wanted
-        self.screen.set_panes()
+        screen = self.screen
+        screen.list_wanted = not screen.list_wanted
+        screen.set_panes()
+        if screen.list_wanted and not screen.rows.display:
+            screen.say("there is no room for the list of rows beside the recipe", Role.DIM)
 
     def next_pane(self, step: int) -> None:
         there = self.screen.contexts()

@@ -369,3 +369,15 @@ async def test_a_row_too_heavy_for_the_list_is_listed_with_its_figures_once_it_w
         driven.workspace.change("mask.rule", "all")
         await driven.settle()
         assert "415" not in driven.lines[4], "figures of another recipe are not kept"
+
+
+async def test_keys_for_what_is_hidden_say_what_they_did() -> None:
+    async with running((80, 24)) as driven:
+        await driven.press("f", "s")
+        assert driven.said == "shift view on · Esc goes to the tokens" and driven.main.tokens.state.shift
+        await driven.press("z")
+        assert driven.said.startswith("zoom: ") and driven.said.endswith("Esc goes to the tokens")
+        await driven.press("escape", "s")
+        assert not driven.said, "the screen shows it"
+        await driven.press("c", "L", "L")
+        assert driven.said == "there is no room for the list of rows beside the recipe"
