@@ -26,7 +26,7 @@ def batch_lines(batch: Batch, width: int, *, ignore_index: int = IGNORE_INDEX) -
     step = max(-(-length // room), 1)
     if length:
         lines.append(())
-        lines.append(crop(_legend(step), width))
+        lines.append(crop(_legend(step, width), width))
     rows = _documents(batch) if _flat(batch) else batch.labels
     for row, size, labels in zip(batch.rows, batch.lengths, rows):
         glyphs = _row_glyphs(labels, size, batch.pad_side, ignore_index)
@@ -130,13 +130,14 @@ def _strip(builder: LineBuilder, glyphs: str) -> Line:
     return builder.line()
 
 
-def _legend(step: int) -> Line:
+def _legend(step: int, width: int) -> Line:
+    """What the glyphs mean, and how many positions a cell stands for; in fewer words where there is no room."""
     scale = f"{step} positions a cell" if step > 1 else "1 position a cell"
     mixed: tuple[str | tuple[str, Role], ...] = ((MIXED, Role.TRAINED), " both  ") if step > 1 else ()
-    return line(
-        (TRAINED, Role.TRAINED), " trained  ", (MASKED, Role.MASKED), " masked  ", *mixed,
-        (PAD, Role.PAD), " padding · ", (scale, Role.DIM),
-    )
+    glyphs = line((TRAINED, Role.TRAINED), " trained  ", (MASKED, Role.MASKED), " masked  ", *mixed, (PAD, Role.PAD), " padding · ")
+    if sum(run.width for run in glyphs) + len(scale) > width:
+        scale = f"{step} a cell"
+    return (*glyphs, *line((scale, Role.DIM)))
 
 
 def pack_lines(pack: Pack, width: int, *, ignore_index: int = IGNORE_INDEX) -> tuple[Line, ...]:
@@ -146,7 +147,7 @@ def pack_lines(pack: Pack, width: int, *, ignore_index: int = IGNORE_INDEX) -> t
     trained = sum(_trained(label, ignore_index) for label in pack.labels)
     documents = f"{len(pack.documents):,} document{'s' if len(pack.documents) != 1 else ''}"
     lines = list(wrap(line((
-        f"{documents} in {length:,} tokens · {length - used:,} padding ({share(length - used, length)} waste) · "
+        f"{documents} in {length:,} positions · {length - used:,} padding ({share(length - used, length)} waste) · "
         f"{trained:,} trained ({share(trained, length)})", Role.TITLE)), width))
     for sentence, role in _pack_words(pack):
         lines += wrap(line((sentence, role)), width)
@@ -201,7 +202,7 @@ def _pack_strip(pack: Pack, width: int, ignore_index: int) -> Iterator[Line]:
         glyphs.append(scaled(inside, step) + BORDER)
         at = end
     glyphs.append(scaled(PAD * (len(pack.labels) - at), step))
-    yield crop(_legend(step), width)
+    yield crop(_legend(step, width), width)
     joined = "".join(glyphs)
     for k in range(0, len(joined), max(width, 1)):
         yield _strip(LineBuilder(), joined[k : k + max(width, 1)])
