@@ -29,12 +29,10 @@ def detect(rows: Sequence[Row], text_field: str, *, assistant_only: bool = False
     columns = dict.fromkeys(key for row in rows if isinstance(row.data, Mapping) for key in row.data)
     if "image" in columns or "images" in columns:
         return _refuse("the dataset has images", "TRL prepares vision rows in its collator with a processor, which sftui does not model")
-    asked = [name for name in ASKED if first.get(name) is not None]
-    answers = {_is_messages(first[name]) for name in asked}
-    if "input_ids" not in columns and not _from_value(first) and len(answers) > 1:
-        return _refuse(f"of the columns {' and '.join(f'`{name}`' for name in asked)} some hold messages and some do not",
-                       "TRL asks only one of them whether the rows are conversations, and which one changes from run to run", "remove the columns that are not trained")
-    if assistant_only and True not in answers:
+    chance = by_chance(first)
+    if chance is not None and "input_ids" not in columns and not _from_value(first):
+        return Detected("auto", refused=chance)
+    if assistant_only and not any(_is_messages(first.get(name)) for name in ASKED):
         return _refuse("TRL refuses assistant_only_loss here", "it looks for messages in the columns prompt, completion and messages of the first row, before it reads anything else",
                        "set mask.rule to auto, or give messages")
     if "input_ids" in columns:
@@ -67,6 +65,15 @@ def detect(rows: Sequence[Row], text_field: str, *, assistant_only: bool = False
     names = ", ".join(f"`{name}`" for name in list(columns)[:6])
     return _refuse(f"TRL cannot read these columns ({names})", f"it looks for messages, prompt, or `{text_field}` and raises KeyError '{text_field}'",
                    "rename the columns or give TRL a formatting_func")
+
+
+def by_chance(first: Mapping[str, Any]) -> Problem | None:
+    """Why it cannot be known whether is_conversational says yes of the first row, if it cannot."""
+    asked = [name for name in ASKED if first.get(name) is not None]
+    if len({_is_messages(first[name]) for name in asked}) < 2:
+        return None
+    return Problem(f"of the columns {' and '.join(f'`{name}`' for name in asked)} some hold messages and some do not",
+                   "TRL asks only one of them whether the rows are conversations, and which one changes from run to run", "remove the columns that are not trained")
 
 
 def _from_value(row: Mapping[str, Any]) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 
 from sftui.conversations import Detected
 from sftui.model import Problem, Row
+from sftui.trainers.trl.formats import by_chance
 
 KEYS = {"role": "role", "content": "content"}
 ALIASES = {"system": "system", "user": "user", "human": "user", "input": "user", "gpt": "assistant", "assistant": "assistant", "output": "assistant"}
@@ -31,9 +32,11 @@ def detect(rows: Sequence[Row], options: Mapping[str, Any], *, assistant_only: b
         return _refuse(f"`text_from` names `{column}`, which holds no list of messages", "", "name the column of messages")
     # assistant_only_loss goes for `messages` even where a script has put their text beside them
     itself = assistant_only and newest and column == "messages" and not options.get("formatting_func") and column_of_messages(data[0].get("messages"), "role")
-    if column is not None and not itself:
+    # what a script leaves in place beside the text it adds goes before that text
+    ready = not {"labels", "input_ids"}.isdisjoint(columns) or {"prompt", "completion"} <= columns.keys()
+    if column is not None and not itself and not ready:
         return _rendered(str(column), data, options, newest)
-    if options.get("formatting_func"):
+    if options.get("formatting_func") and column is None:
         return _refuse("sftui cannot know what a formatting_func makes of a row", "it is Python of your own",
                        "store its result in a text column, or name the column of messages it renders as text_from")
     if "images" in columns or "image" in columns:
@@ -45,6 +48,9 @@ def detect(rows: Sequence[Row], options: Mapping[str, Any], *, assistant_only: b
         return Detected("tokenized", fields, reason="Unsloth: the rows hold ids and are taken as prepared", given_labels="unshifted")
     around = {ours: theirs for ours, theirs in (("tools", "tools"), ("template_kwargs", "chat_template_kwargs")) if theirs in columns}
     if "prompt" in columns and "completion" in columns:
+        chance = by_chance(data[0])
+        if chance is not None:
+            return Detected("auto", refused=chance)
         return Detected("prompt_completion", {"prompt": "prompt", "completion": "completion", **around}, KEYS, {}, "Unsloth: columns `prompt` and `completion`")
     if newest and (text_field not in columns or assistant_only) and column_of_messages(data[0].get("messages"), "role"):
         return Detected("messages", {"messages": "messages", **around}, KEYS, {}, "Unsloth: a column `messages`")

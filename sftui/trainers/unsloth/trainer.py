@@ -17,16 +17,29 @@ from typing import Any
 from sftui import labels as label_rules
 from sftui.conversations import Detected
 from sftui.errors import ConversationError, RecipeError, SftuiError
-from sftui.model import IGNORE_INDEX, Batch, Conversation, Example, Kind, Labels, Message, Pack, Rendered, Row, Tokens
+from sftui.model import (
+    IGNORE_INDEX,
+    Batch,
+    Conversation,
+    Example,
+    Kind,
+    Labels,
+    Message,
+    Pack,
+    Problem,
+    Rendered,
+    Row,
+    Tokens,
+)
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
 from sftui.tokens import tokenize
 from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox, Trainer, pad_token_id, stored_tokens
 from sftui.trainers.config import OpenedConfig, WrittenConfig
-from sftui.trainers.trl.arguments import refuse_arguments
+from sftui.trainers.trl.arguments import refuse_arguments, refuse_empty_tools
 from sftui.trainers.trl.packing import pack_bfd, pack_wrapped
-from sftui.trainers.trl.trainer import flat_batch, flat_packs
+from sftui.trainers.trl.trainer import completion_only, flat_batch, flat_packs
 from sftui.trainers.unsloth import formats, masks
 from sftui.trainers.unsloth.markers import Markers, resolve
 
@@ -72,11 +85,18 @@ class Unsloth(Trainer):
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
         if recipe.data.format != "auto" or recipe.data.fields:
             return super().detect(rows, recipe)
+        if recipe.mask.options.get("formatting_func") and completion_only(recipe):
+            return Detected("auto", refused=Problem("completion_only_loss and a formatting_func together are refused", "TRL's constructor stops at them", "drop one of them"))
         found = formats.detect(rows, recipe.mask.options, assistant_only=masks.assistant_only(recipe), newest=newest(recipe))
         return replace(found, role_map=dict(recipe.data.role_map))
 
     def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
         conversation = super().convert(row, detected, recipe)
+        if conversation.kind is Kind.CHAT and not rendered_by_script(conversation, recipe):
+            refuse_empty_tools(row, detected, conversation, "Unsloth")
+            if conversation.prompt_messages is not None and isinstance(row.data, Mapping) and isinstance(row.data.get(detected.fields.get("tools", "tools")), str):
+                raise ConversationError("Unsloth stops at this row: its tools are text", why="beside a prompt and a completion it does not read them as JSON",
+                                        fix="store the tools as a list")
         if conversation.kind is not Kind.CHAT or not recipe.mask.options.get("standardize"):
             return conversation
         return replace(conversation, messages=tuple(_standard(message, recipe) for message in conversation.messages))

@@ -174,3 +174,25 @@ def test_templates_see_null_as_the_pinned_transformers_hands_it_over() -> None:
 def test_a_completion_without_a_length_stops_unsloth() -> None:
     one = inspected([{"prompt": "a", "completion": "b"}], length__max=None)[0]
     assert one.problem is not None and "max_length" in one.problem.what
+
+
+@pytest.mark.parametrize(("row", "options", "format_"), [
+    ({"messages": TURNS, "input_ids": [1]}, {"text_from": "messages"}, "tokenized"),  # what stays beside the new text goes before it
+    ({"messages": TURNS, "prompt": TURNS[:1], "completion": TURNS[1:]}, {"text_from": "messages"}, "prompt_completion"),
+    ({"messages": TURNS}, {"text_from": "messages"}, "messages"),
+    ({"messages": TURNS, "prompt": "a", "completion": "b"}, {}, None),  # asked by chance, as in TRL
+    ({"messages": TURNS}, {"text_from": "messages", "formatting_func": True, "completion_only_loss": True}, None),
+])
+def test_which_columns_go_first(row: dict[str, Any], options: dict[str, Any], format_: str | None) -> None:
+    found = pipeline.detect([Row(0, row, "", "row 0")], changed(preset("unsloth@2026.10"), "mask.options", options))
+    assert (found.refused is not None) if format_ is None else (found.refused is None and found.format == format_)
+
+
+@pytest.mark.parametrize(("columns", "tools", "words"), [
+    ({"messages": TURNS}, "[]", None), ({"messages": TURNS}, "", "empty text"),
+    ({"prompt": TURNS[:1], "completion": TURNS[1:]}, "[]", "tools are text"),
+    ({"prompt": TURNS[:1], "completion": TURNS[1:]}, [], None),
+])
+def test_tools_stored_as_text(columns: dict[str, Any], tools: Any, words: str | None) -> None:
+    one = inspected([{**columns, "tools": tools}])[0]
+    assert (one.problem is None) if words is None else (one.problem is not None and words in one.problem.what)
