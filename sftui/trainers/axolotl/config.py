@@ -17,9 +17,10 @@ from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
 from sftui.trainers.axolotl.keys import use_in_dataset, use_of
 from sftui.trainers.axolotl.packing import varlen
+from sftui.trainers.axolotl.schema import checked
 from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING
 from sftui.trainers.axolotl.templates import FALLBACK, JINJA, TOKENIZER
-from sftui.trainers.config import DatasetRef, KeyNote, OpenedConfig
+from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig
 
 OVER = {"drop": "drop", "truncate": "cut_right", "raise": "error"}
 # The older flags in the order in which Axolotl asks for them.
@@ -47,13 +48,17 @@ def read(path: str, text: str, preset: Recipe) -> OpenedConfig:
     if not isinstance(entries, Sequence) or isinstance(entries, str) or not entries:
         raise RecipeError("the config names no dataset to fine-tune on", where=path, fix="list one under `datasets`")
     notes = [KeyNote(str(key), value, *use_of(str(key), value)) for key, value in config.items() if key != "datasets"]
+    config = checked(config, path)
+    if config.get("max_packed_sequence_len"):
+        raise RecipeError("`max_packed_sequence_len` is no longer supported by Axolotl", where=path, fix="set sequence_len")
     base = _top(preset, config, path)
     refs: list[DatasetRef] = []
     for number, entry in enumerate(entries):
         if not isinstance(entry, Mapping) or not entry.get("path"):
             raise RecipeError(f"datasets[{number}] has no `path`", where=path, fix="name its file, folder or Hub dataset")
-        notes += [KeyNote(f"datasets[{number}].{key}", value, *use_in_dataset(str(key), value)) for key, value in entry.items()]
-        refs += _refs(entry, _dataset(base, config, entry, f"{path}, datasets[{number}]"))
+        notes += [KeyNote(f"datasets[{number}].{key}", value, *_use(entry, str(key), value)) for key, value in entry.items()]
+        where = f"{path}, datasets[{number}]"
+        refs += _refs(entry, _dataset(base, config, checked(entry, where), where))
     return OpenedConfig(preset.preset, path, text, tuple(refs), tuple(notes))
 
 
@@ -66,18 +71,13 @@ def _top(recipe: Recipe, config: Mapping[str, Any], path: str) -> Recipe:
     name = config.get("tokenizer_config") or config.get("base_model_config") or config.get("base_model")
     if name:
         knobs["tokenizer.name"] = str(name)
-    strategy = config.get("excess_length_strategy")
-    if strategy is not None and strategy not in OVER:
-        raise RecipeError(f"excess_length_strategy is `{strategy}`", where=path, why="Axolotl's schema refuses it", fix=f"say one of {', '.join(OVER)}")
-    knobs["length.over"] = OVER[strategy or "drop"]
+    knobs["length.over"] = OVER[config.get("excess_length_strategy") or "drop"]
     if config.get("train_on_inputs"):
         knobs["mask.rule"] = "all"
     if config.get("chat_template_kwargs"):
         knobs["render.kwargs"] = dict(config["chat_template_kwargs"])
     options = {key: config[key] for key in TOP_OPTIONS if config.get(key) is not None}
     special = config.get("special_tokens") or {}
-    if not isinstance(special, Mapping):
-        raise RecipeError("`special_tokens` must be a mapping", where=path)
     knobs.update({SPECIAL[key]: str(value) for key, value in special.items() if key in SPECIAL and value is not None})
     rest = {key: value for key, value in special.items() if key not in SPECIAL and value is not None}
     if rest:
@@ -149,15 +149,13 @@ def choice_of(config: Mapping[str, Any], entry: Mapping[str, Any]) -> tuple[str,
     """render.template for a dataset, and the inline text that goes with it.
 
     The top-level choice replaces the tokenizer's own template, so a dataset that asks for the
-    tokenizer's gets it too.
+    tokenizer's gets it too. A dataset's chat_template_jinja counts only with `chat_template: jinja`
+    beside it: without, its schema says tokenizer_default first (SFTDataset.check_chat_template_config).
     """
-    def stated(source: Mapping[str, Any]) -> tuple[str | None, Any]:
-        jinja = source.get("chat_template_jinja")
-        return source.get("chat_template") or (JINJA if jinja else None), jinja
-
-    name, jinja = stated(entry)
+    name, jinja = entry.get("chat_template"), entry.get("chat_template_jinja")
     if name is None or name == TOKENIZER or str(name).startswith(FALLBACK):
-        top, more = stated(config)
+        more = config.get("chat_template_jinja")
+        top = config.get("chat_template") or (JINJA if more else None)
         if top is not None:
             name, jinja = top, more
     if name is None or name == TOKENIZER or entry.get("type", CHAT) != CHAT:
@@ -165,6 +163,12 @@ def choice_of(config: Mapping[str, Any], entry: Mapping[str, Any]) -> tuple[str,
     if name == JINJA and isinstance(jinja, str) and "{" not in jinja:
         return f"file:{jinja}", None
     return f"axolotl/{name}", jinja
+
+
+def _use(entry: Mapping[str, Any], key: str, value: Any) -> tuple[KeyUse, str]:
+    if key == "chat_template_jinja" and value and entry.get("chat_template") != JINJA:
+        return KeyUse.PASSED, "Axolotl passes over it: a dataset needs `chat_template: jinja` beside it"
+    return use_in_dataset(key, value)
 
 
 def _refs(entry: Mapping[str, Any], recipe: Recipe) -> list[DatasetRef]:

@@ -18,7 +18,7 @@ from sftui.tokens import LoadedTokenizer
 from sftui.tokens.loaded import FastEngine
 
 LLAMA = ("LlamaTokenizer", "LlamaTokenizerFast", "CodeLlamaTokenizer", "CodeLlamaTokenizerFast")
-NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
+NAMED = ("bos_token", "eos_token", "unk_token", "pad_token")
 
 
 def prepared(tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
@@ -109,10 +109,11 @@ def _overridden(tokenizer: LoadedTokenizer, overrides: Mapping[str, Any]) -> Loa
         backend["model"]["vocab"] = {wanted.get(token_id, text): token_id for text, token_id in vocabulary.items()}
     from tokenizers import Tokenizer
 
-    old = {added[token_id][0]: text for token_id, text in wanted.items()}
+    gone = {added[token_id][0] for token_id in wanted}
     made = _loaded(tokenizer, Tokenizer.from_str(json.dumps(backend)))
-    names = {name: old[text] for name, text in tokenizer.facts.special_tokens.items() if isinstance(text, str) and text in old}
-    return _named(made, names)
+    # What is named so in tokenizer_config.json keeps its text, which is no token any more and becomes a new one.
+    names = {name: text for name, text in tokenizer.facts.special_tokens.items() if isinstance(text, str) and text in gone}
+    return _named(_with_tokens(made, list(names.values()), special=True), names)
 
 
 def _copy(tokenizer: LoadedTokenizer, what: str) -> Any:

@@ -106,9 +106,29 @@ def test_each_key_of_a_dataset_sets_its_knob(line: str, path: str, value: Any) -
     assert get(one(dataset=f"type: chat_template\n{line}"), path) == value
 
 
-def test_a_word_for_lengths_that_the_schema_refuses_is_refused() -> None:
-    with pytest.raises(RecipeError, match="RAISE"):
-        one("excess_length_strategy: RAISE")
+@pytest.mark.parametrize("line", [
+    "excess_length_strategy: RAISE", "eot_tokens: <|im_end|>", "sample_packing: auto", "sequence_len: long", "chat_template_kwargs: []",
+])
+def test_a_value_that_the_schema_refuses_is_refused(line: str) -> None:
+    with pytest.raises(RecipeError, match=line.partition(":")[0]):
+        one(line)
+
+
+@pytest.mark.parametrize("line", ["train_on_eos: no", "roles_to_train: assistant", "roles: {assistant: gpt}", "split_thinking: 3"])
+def test_a_value_of_a_dataset_that_the_schema_refuses_is_refused(line: str) -> None:
+    with pytest.raises(RecipeError, match=line.partition(":")[0]):
+        one(dataset=f"type: chat_template\n{line}")
+
+
+def test_values_as_text_are_converted_and_other_special_tokens_passed_over() -> None:
+    recipe = one("sequence_len: '64'\nsample_packing: 'false'\nspecial_tokens: {sep_token: x, unk_token: y}")
+    assert (recipe.length.max, recipe.pack.strategy, recipe.mask.options["special_tokens"]) == (64, "none", {"unk_token": "y"})
+
+
+def test_an_inline_template_of_a_dataset_needs_the_choice_beside_it() -> None:
+    inline = "type: chat_template\nchat_template_jinja: '{{ messages }}'"
+    assert one(dataset=inline).render.template == "tokenizer"
+    assert one(dataset=f"{inline}\nchat_template: jinja").render.template == "axolotl/jinja"
 
 
 def test_a_dataset_that_wants_the_tokenizers_template_gets_the_top_level_one() -> None:

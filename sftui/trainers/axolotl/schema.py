@@ -1,0 +1,68 @@
+"""What Axolotl's schema makes of the values of keys that decide labels: taken, converted, or refused.
+
+Source: axolotl 0.19.0, utils/schemas/config.py, datasets.py (SFTDataset) and model.py (SpecialTokensConfig):
+pydantic models, which take numbers and truth values that are written as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sftui.errors import RecipeError
+from sftui.trainers.axolotl.settings import TRAIN_ON
+
+NUMBERS = ("sequence_len", "min_sample_len", "micro_batch_size", "sample_packing_group_size", "sample_packing_bin_size", "pad_to_multiple_of")
+SWITCHES = (
+    "train_on_inputs", "sample_packing", "pad_to_sequence_len", "curriculum_sampling", "sample_packing_sequentially", "multipack_real_batches",
+    "shuffle_merged_datasets", "dataset_exact_deduplication", "drop_system_message", "split_thinking",
+)
+LISTS = ("eot_tokens", "tokens", "roles_to_train")
+MAPPINGS = ("special_tokens", "chat_template_kwargs", "added_tokens_overrides", "roles", "message_property_mappings")
+CHOICES = {"excess_length_strategy": ("drop", "truncate", "raise"), "train_on_eos": TRAIN_ON, "train_on_eot": TRAIN_ON}
+SPECIAL_TOKENS = ("bos_token", "eos_token", "pad_token", "unk_token", "additional_special_tokens")
+_YES, _NO = ("true", "t", "yes", "y", "on", "1"), ("false", "f", "no", "n", "off", "0")
+
+
+def checked(keys: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The keys of a config, or of one dataset, as the schema leaves them; RecipeError for what it refuses."""
+    return {key: value if value is None else _checked(key, value, where) for key, value in keys.items()}
+
+
+def _checked(key: str, value: Any, where: str) -> Any:
+    if key in NUMBERS:
+        return _number(key, value, where)
+    if key in SWITCHES:
+        return _switch(key, value, where)
+    if key in LISTS and not isinstance(value, list):
+        raise _refused(key, value, "a list", where)
+    if key in MAPPINGS and not isinstance(value, Mapping):
+        raise _refused(key, value, "a mapping", where)
+    if key in CHOICES and value not in CHOICES[key]:
+        raise _refused(key, value, f"one of {', '.join(CHOICES[key])}", where)
+    if key == "roles" and not all(isinstance(sources, list) for sources in value.values()):
+        raise _refused(key, value, "a list for each role", where)
+    if key == "special_tokens":
+        return {name: token for name, token in value.items() if name in SPECIAL_TOKENS}  # it passes over any other name
+    return value
+
+
+def _number(key: str, value: Any, where: str) -> int:
+    try:
+        number = float(value)
+        if number == int(number):
+            return int(number)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise _refused(key, value, "a whole number", where)
+
+
+def _switch(key: str, value: Any, where: str) -> bool:
+    word = str(value).lower()
+    if isinstance(value, bool) or word in _YES + _NO:
+        return word in _YES
+    raise _refused(key, value, "true or false", where)
+
+
+def _refused(key: str, value: Any, wanted: str, where: str) -> RecipeError:
+    return RecipeError(f"{key} is `{value}`", where=where, why="Axolotl's schema refuses it", fix=f"say {wanted}")
