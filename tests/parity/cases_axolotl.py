@@ -147,6 +147,7 @@ CASES = (
         "field_messages": "conversations", "message_field_role": "from", "message_field_content": "value",
     }, limit=60),
     Case("content_parts", "turkish.parts", QWEN, long(), limit=200),
+    Case("content_parts_not_split", "turkish.parts", QWEN, long(), dataset={"split_thinking": True}, limit=60),
     Case("content_parts_tricky", "tricky.parts", LLAMA, long(**LLAMA_PAD)),
     Case("thought_parts", "reason.thought_parts", QWEN, {"sequence_len": 8192}, template="trl_qwen3",
          dataset={"message_field_training_detail": "detail"}),

@@ -79,6 +79,7 @@ CASES = (
     Case("packing_alpaca", "alpaca", LLAMA, {"template": "llama3", "packing": True, "cutoff_len": 256}),
     Case("neat_packing", "turkish", QWEN, {"template": "qwen", "neat_packing": True, "cutoff_len": 512}, dataset=MESSAGES),
     Case("neat_packing_small_group", "alpaca", QWEN, {"template": "qwen", "neat_packing": True, "cutoff_len": 400, "preprocessing_batch_size": 100}),
+    Case("packing_groups_with_dropped", "turkish.broken", QWEN, {"template": "qwen", "packing": True, "cutoff_len": 512, "preprocessing_batch_size": 3}, dataset=MESSAGES),
     Case("pad_labels", "turkish", LLAMA, {"template": "llama3", "ignore_pad_token_for_loss": False}, dataset=MESSAGES, limit=40),
     Case("left_padding_tokenizer", "turkish", PHI, {"template": "phi"}, dataset=MESSAGES, limit=40),
     # tools and reasoning
