@@ -69,9 +69,10 @@ class FindingsCommands:
         self.screen.update_detail()
 
     def _marked(self) -> Finding | None:
-        finding = self.screen.findings.finding
+        finding, answer = self.screen.findings.finding, self.screen.findings.answer
         if finding is None:
-            self.screen.say("there is no finding here", Role.DIM)
+            checking = answer is None or (answer.problem is None and answer.setup is None)
+            self.screen.say("still checking: try again when the findings are here" if checking else "there is no finding here", Role.DIM)
         self.screen.findings.choose()
         return finding
 

@@ -56,7 +56,7 @@ async def test_nothing_is_marked_while_the_answer_is_on_its_way() -> None:
         await driven.press("]", "f", "j", "j", "escape")
         driven.workspace.hold = True
         await driven.press("f", "a")
-        assert marked(driven) is None and "no finding" in driven.said and not driven.workspace.repairs
+        assert marked(driven) is None and "still checking" in driven.said and not driven.workspace.repairs
         driven.workspace.release()
         await driven.settle()
         assert marked(driven) == "CON004"

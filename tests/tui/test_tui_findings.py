@@ -210,3 +210,14 @@ async def test_only_keys_that_work_for_the_finding_are_offered(size: tuple[int, 
         text = await driven.press("end")
         detail, foot = text.splitlines()[-2:]
         assert detail == " EOS008: no knob and no repair helps here  ? says what does" and "d diff" not in foot and "a apply" not in foot and "? why" in foot
+
+
+async def test_before_the_findings_are_here_keys_say_that_they_are_on_their_way() -> None:
+    async with running((80, 24), all_trained()) as driven:
+        driven.workspace.hold = True
+        await driven.press("f", "d")
+        assert driven.said == "still checking: try again when the findings are here"
+        driven.workspace.release()
+        await driven.settle()
+        await driven.press("j", "?", "escape")
+        assert driven.main.findings.finding is not None
