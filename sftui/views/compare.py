@@ -82,7 +82,7 @@ def count_words(count: ComparisonCount) -> str:
     if count.differing_tokens:
         parts += f", in {count.differing_tokens:,} tokens ({count.labels_differing:,} by label, {count.ids_differing:,} by id)"
     if count.one_sided:
-        parts += f"; {count.one_sided:,} of these rows reach only some of the sides"
+        parts += f"; {count.one_sided:,} of these rows {'reaches' if count.one_sided == 1 else 'reach'} only some of the sides"
     return parts
 
 

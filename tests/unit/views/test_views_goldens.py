@@ -101,3 +101,11 @@ def test_view_looks_as_before(name: str, width: int, height: int) -> None:
 def test_no_golden_is_left_over() -> None:
     expected = {f"{name}.{w}x{h}.txt" for name in VIEWS for w, h in SIZES}
     assert {file.name for file in FOLDER.glob("*.txt")} == expected
+
+
+def test_one_row_and_several_are_said_in_english() -> None:
+    from sftui.comparison import ComparisonCount
+    from sftui.views.compare import count_words
+
+    assert "; 1 of these rows reaches only" in count_words(ComparisonCount(9, 2, one_sided=1))
+    assert "; 2 of these rows reach only" in count_words(ComparisonCount(9, 2, one_sided=2))
