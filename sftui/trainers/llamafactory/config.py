@@ -102,6 +102,10 @@ def _check(config: Mapping[str, Any], path: str) -> None:
 
 def _key(recipe: Recipe, key: str, value: Any) -> tuple[Recipe, KeyNote]:
     if key in keys.PLAIN:
+        wanted = (int, float) if key in keys.NUMBERS else str if key == "default_system" else object
+        if value is not None and not isinstance(value, wanted):
+            raise RecipeError(f"{key} is `{value}`", why="LLaMA-Factory converts no value of a YAML, and stops at the first row that needs it",
+                              fix="write it without quotes" if key in keys.NUMBERS else "write it as text")
         return changed(recipe, keys.PLAIN[key], value), KeyNote(key, value, KeyUse.USED)
     if key in keys.OPTIONS:
         if key == "tool_format" and value is not None and value not in FORMATS:

@@ -9,6 +9,7 @@ roles that are given replace its defaults as a whole, as `columns` and `tags` do
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -33,6 +34,8 @@ UNEVEN = (
     "null where a row has none, and writes them; sftui shows each row's own (keep tools and arguments as JSON text)"
 )
 """What is not known of `formatting: openai`: Arrow has one schema for the whole file."""
+
+_TIME = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:?\d\d(:?\d\d(\.\d+)?)?)?)?Z?")
 
 THINKING_OFF = "detailed thinking off"
 THINKING_ON = "detailed thinking on"
@@ -68,7 +71,17 @@ def detect(rows: Sequence[Row], data: Data, *, openai: bool) -> Detected:
                            "name the dataset's columns in dataset_info.json")
     if openai and _uneven(samples, found.fields):
         found = replace(found, notes=(*found.notes, UNEVEN))
+    if found.format == "alpaca":
+        dates = [f"every `{column}` of the sample is a date: datasets reads such a column of a JSON file as timestamps, which are no text to "
+                 "LLaMA-Factory (it drops the row or stops)" for name, column in found.fields.items() if name in ALPACA_FIELDS and _dates(samples, column)]
+        found = replace(found, notes=(*found.notes, *dates))
     return found
+
+
+def _dates(rows: Sequence[Mapping[str, Any]], column: str) -> bool:
+    """Whether a column holds nothing but what pyarrow takes for a time (ISO 8601)."""
+    values = [row[column] for row in rows if row.get(column) is not None]
+    return bool(values) and all(isinstance(value, str) and _TIME.fullmatch(value) for value in values)
 
 
 def _uneven(rows: Sequence[Mapping[str, Any]], fields: Mapping[str, str]) -> bool:

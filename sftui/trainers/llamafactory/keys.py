@@ -12,6 +12,9 @@ PLAIN = {
 }
 """Keys that are one knob each."""
 
+NUMBERS = ("cutoff_len", "preprocessing_batch_size", "per_device_train_batch_size")
+"""Those of them that are numbers."""
+
 OPTIONS = ("tool_format", "max_samples", "ignore_pad_token_for_loss", "add_tokens", "add_special_tokens")
 """Keys that only LLaMA-Factory has; they stand in mask.options under their own names."""
 

@@ -134,6 +134,8 @@ def test_media_and_samples_are_said_not_to_be_modelled(work: Path) -> None:
         ("dataset: scope\n", "ModelScope"),
         ("dataset: plain\nstage: dpo\n", "not supervised fine-tuning"),
         ("dataset: plain\nmask_history: true\ntrain_on_prompt: true\n", "incompatible with `train_on_prompt`"),
+        ("dataset: plain\ncutoff_len: '512'\n", "cutoff_len is `512`"),
+        ("dataset: plain\ndefault_system: 5\n", "default_system is `5`"),
         ("dataset: plain\nstage: pt\ntrain_on_prompt: true\n", "cannot be set as True except SFT"),
         ("dataset: plain\nstage: pt\nmask_history: true\n", "cannot be set as True except SFT"),
         ("dataset: plain\ntemplate: breeze\ntrain_on_prompt: true\n", "does not support `train_on_prompt`"),

@@ -352,3 +352,12 @@ def test_a_parsed_template_may_lose_the_content_where_another_placeholder_is_lef
     source = "{% for message in messages %}{{ (message.role ~ ': ' ~ message.content)|upper }}\n{% endfor %}"
     slots = parse({"default": compile_template(source, "t")}, {}, "")
     assert slots.user == ("USER: {{CONTENT}}\n",) and slots.assistant == ("ASSISTANT: {{CONTENT}}\n",)
+
+
+@pytest.mark.parametrize(("answers", "told"), [(("2024-01-02", "2024-05-06"), True), (("2024-01-02 10:11:12", None), True), (("2024-01-02", "soon"), False)])
+def test_it_is_told_where_arrow_would_read_answers_as_times(answers: tuple[str | None, ...], told: bool) -> None:
+    from golden_records import rows_of
+
+    rows = [{"instruction": "When?", "input": "", "output": answer} for answer in answers]
+    notes = trainer_named("llamafactory").detect(rows_of(rows), preset("llamafactory@0.9")).notes
+    assert any("`output`" in note and "timestamps" in note for note in notes) == told
