@@ -74,6 +74,11 @@ def markers(look: Look) -> Iterator[Finding]:
             tokens=(where[0], where[-1] + 1) if where else None,
         )
         return
+    if response and not look.any_drawn and response not in text and look.recipe.mask.response_marker:
+        yield look.finding(
+            "BND004", f"the response marker {shown(response, 40)} stands nowhere in the text of this row", evidence=shown(text[-80:])
+        )
+        return
     if not look.known or not look.chat:
         return
     for marker in (response, instruction):

@@ -20,7 +20,9 @@ def cut_row(look: Look) -> Iterator[Finding]:
     drawn = look.drawn
     change = _longer(look)
     first = look.runs[0][0] if look.any_drawn else answer_cut(look)
-    if first is not None and not any(any(drawn[start:end]) for start, end in kept):
+    unanswered = _answers_behind(look, kept[0][1]) if len(kept) == 1 and kept[0][0] == 0 and not look.inspection.more else None
+    first = first if unanswered is None else unanswered
+    if first is not None and (unanswered is not None or not any(any(drawn[start:end]) for start, end in kept)):
         yield look.finding(
             "TRU001",
             f"the answer begins at token {first} and the row is cut at {sum(end - start for start, end in kept)}",
@@ -64,6 +66,12 @@ def cut_row(look: Look) -> Iterator[Finding]:
                 severity=severity,
             )
             break
+
+
+def _answers_behind(look: Look, end: int) -> int | None:
+    """Where the first trained answer begins, if all of them stand behind the cut; a mask that trains prompts too hides that."""
+    begins = [turn.content[0] for turn in look.answers if turn.content[1] > turn.content[0] and look.drawn[turn.content[0]]]
+    return begins[0] if begins and min(begins) >= end else None
 
 
 def answer_cut(look: Look) -> int | None:
