@@ -15,7 +15,8 @@ from sftui.findings.roles import raw_message
 from sftui.findings.words import walk
 from sftui.model import Message, Stage
 
-_RESULTS = ("tool", "function", "ipython", "environment", "observation")
+_RESULTS = ("tool", "function", "ipython", "environment")
+"""Roles of results; `function` is LLaMA-Factory's name for a call, and aliases are told as such (ROL001)."""
 _NULL_IN_SCHEMAS = {"default", "const", "example", "examples"}
 
 
@@ -80,7 +81,7 @@ def dropped(look: Look) -> Iterator[Finding]:
             if lost:
                 yield look.finding("TOO002", f"{lost} of message {number} does not appear in the rendered text", message=number, evidence=shown(name))
                 return
-        if message.role in _RESULTS:
+        if message.role in _RESULTS and (message.role != "function" or look.context.trainer != "llamafactory"):
             text = look.text_of(message).strip()
             if text and text not in rendered.text and _bare(text) not in _bare(rendered.text):
                 yield look.finding(

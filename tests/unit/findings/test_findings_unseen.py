@@ -94,6 +94,9 @@ RAISED: dict[str, tuple[str, int | None, Case]] = {
     "labels moved to the right": ("LAB008", None, rows({"input_ids": IDS, "labels": [-100] * 5 + IDS[4:-1]}, changes={"mask.rule": "given"})),
     "a stored stop that is masked": ("EOS004", None, rows({"input_ids": IDS, "labels": [-100] * 4 + IDS[4:-1] + [-100]}, changes={"mask.rule": "given"})),
     "a prompt for another role's turn": ("TPL007", None, rows(GOOD, template=OTHER_PROMPT, preset="axolotl@0.19")),
+    "a response marker of another template": ("BND004", None, rows(GOOD, preset="unsloth@2026.10", changes={
+        "mask.rule": "markers", "mask.instruction_marker": "### Instruction:", "mask.response_marker": "### Response:"})),
+    "an answer behind the cut, where prompts are trained too": ("TRU001", None, rows(chat("Say it. " * 30, "It is said."), preset="trl@1.16", changes={"length.max": 40})),
     "an answer that Axolotl is told not to train": ("LAB010", 1, rows(chat("hi", {"role": "assistant", "content": "Hello.", "weight": 0}), preset="axolotl@0.19")),
     "an answer that LLaMA-Factory is told not to train": ("LAB010", 1, rows(chat("hi", {"role": "assistant", "content": "Hello.", "train": False}), preset="llamafactory@0.9")),
     "reasoning under a key whose name is only part of another": ("THK003", 1, rows(chat("hi", {"role": "assistant", "content": "Hello.", "thinking": "They greet me."}), template=plain(
@@ -132,6 +135,7 @@ PASSED: dict[str, tuple[str, Case]] = {
     "stored stops of which some are trained": ("EOS004", rows({"input_ids": [*IDS, *IDS], "labels": [*IDS[:-1], -100, *IDS]}, changes={"mask.rule": "given"})),
     "a prompt for the same turn": ("TPL007", rows(GOOD, template=plain(), preset="axolotl@0.19")),
     "an answer whose call LLaMA-Factory leaves behind": ("CON003", rows(chat("Weather?", CALL, "And now?", "Sunny."), preset="llamafactory@0.9")),
+    "a first answer before the cut": ("TRU001", rows(chat("hi", "Hello.", "Say it. " * 30, "It is said."), preset="trl@1.16", changes={"length.max": 40})),
     "a flag that says yes": ("LAB010", rows(chat("hi", {"role": "assistant", "content": "Hello.", "weight": 1}), preset="axolotl@0.19")),
     "a flag on a question": ("LAB010", rows(chat({"role": "user", "content": "hi", "weight": 0}, {"role": "assistant", "content": "Hello."}), preset="axolotl@0.19")),
 }
