@@ -59,7 +59,7 @@ def test_open_move_zoom_shift_edit_export_quit(tmp_path: Path, columns: int, lin
         terminal.send("x")
         terminal.until("recipe.yaml")
         terminal.send("\r")
-        terminal.until("folder for the recipe")
+        terminal.until("folder for recipe.yaml")
         terminal.send("\r")
         terminal.until("nothing is written yet")
         terminal.until("mask")
