@@ -37,8 +37,12 @@ class CopyCommands:
 
     def text_of(self, what: str) -> str | None:
         """The subject as text; None where the row has none, which is then said."""
-        inspection = self.screen.tokens.inspection
+        inspection, row_shown = self.screen.tokens.inspection, self.screen.status.row
+        here = inspection.row.index == row_shown if inspection is not None else self.screen.tokens.waiting_for != row_shown
         text: str | None = None
+        if what != "template" and not here:
+            self.screen.say(f"row {row_shown:,} is not here yet: try again when its tokens are", Role.WARNING)
+            return None
         if inspection is not None:
             if what == "row":
                 row = inspection.row

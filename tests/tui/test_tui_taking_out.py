@@ -142,3 +142,14 @@ async def test_what_cannot_be_exported_is_told(tmp_path: Path) -> None:
     async with running(workspace=Refusing()) as driven:
         await _to_the_plan(driven)
         assert "the tokenizer is not loaded yet; wait for it" in driven.text
+
+
+async def test_nothing_of_the_row_before_is_taken_for_the_row_that_is_on_its_way(clipboard: list[str]) -> None:
+    async with running() as driven:
+        driven.workspace.hold = True
+        await driven.press("]", "y", "t")
+        assert driven.main.status.row == 1 and not clipboard and driven.said == "row 1 is not here yet: try again when its tokens are"
+        driven.workspace.release()
+        await driven.settle()
+        await driven.press("y", "t")
+        assert len(clipboard) == 1 and "[/INST]" in clipboard[0]
