@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
+from sftui.model import Problem
 from sftui.recipe import Recipe, changed, diff, get
 
 if TYPE_CHECKING:
@@ -129,6 +130,7 @@ def _read_by_script(target: Recipe, detected: Detected) -> Recipe:
 def unread(recipe: Recipe, rows: Sequence[Row], title: str, source: Recipe, detected: Detected | None) -> tuple[str, ...]:
     """Why the trainer of a recipe would stop at these rows, or which roles it would leave as they are; `detected`: how `source` reads them."""
     from sftui.pipeline import detect, inspect_early
+    from sftui.trainers import trainer_named
 
     if not rows:
         return ()
@@ -141,6 +143,11 @@ def unread(recipe: Recipe, rows: Sequence[Row], title: str, source: Recipe, dete
         return ()
     problem, there = found.refused, inspect_early(readable, found, recipe)
     problem = problem or there.problem
+    if problem is None and there.conversation is not None:
+        try:
+            trainer_named(recipe.preset).shape(there.conversation, recipe)
+        except SftuiError as error:
+            problem = Problem(error.what, error.why, error.fix)
     if problem is None:
         here = inspect_early(readable, detected, source).conversation if detected is not None else None
         kept = _roles(there.conversation) - _roles(here)
