@@ -26,7 +26,7 @@ def batch_lines(batch: Batch, width: int, *, ignore_index: int = IGNORE_INDEX) -
     step = max(-(-length // room), 1)
     if length:
         lines.append(())
-        lines.append(crop(_legend(step, width), width))
+        lines += wrap(_legend(step, width), width)
     rows = _documents(batch) if _flat(batch) else batch.labels
     for row, size, labels in zip(batch.rows, batch.lengths, rows):
         glyphs = _row_glyphs(labels, size, batch.pad_side, ignore_index)
@@ -202,7 +202,7 @@ def _pack_strip(pack: Pack, width: int, ignore_index: int) -> Iterator[Line]:
         glyphs.append(scaled(inside, step) + BORDER)
         at = end
     glyphs.append(scaled(PAD * (len(pack.labels) - at), step))
-    yield crop(_legend(step, width), width)
+    yield from wrap(_legend(step, width), width)
     joined = "".join(glyphs)
     for k in range(0, len(joined), max(width, 1)):
         yield _strip(LineBuilder(), joined[k : k + max(width, 1)])
