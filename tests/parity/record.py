@@ -1,14 +1,16 @@
 """Record what the real trainers make of the parity cases: `python record.py TRAINER[@VERSION] [CASE…]`.
 
 Needs the trainer's environment (see environments.py). A reference is made again only when its
-case, its rows or the trainer's version changed; `--force` makes it again anyway.
+case, its rows, the trainer's version or the runner changed; `--force` makes it again anyway.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import environments
@@ -42,7 +44,7 @@ def record(trainer: str, version: str, cases: Sequence[Case], *, force: bool = F
             died += 1
             path.unlink(missing_ok=True)
         else:
-            path.with_suffix(".key").write_text(case.fingerprint())
+            path.with_suffix(".key").write_text(_key(trainer, case))
         outcome = f"{error['type']}: {error['message'][:90]!r}" if error else f"kept {answer['kept']} of {answer['rows_in']}"
         print(f"{case.name:42} {outcome}  {answer['seconds']:.1f} s", flush=True)
     return died
@@ -52,7 +54,14 @@ def current(trainer: str, version: str, case: Case) -> bool:
     """Whether the reference on disk is of this case as it is now."""
     path = result_path(trainer, version, case)
     key = path.with_suffix(".key")
-    return path.exists() and key.exists() and key.read_text() == case.fingerprint()
+    return path.exists() and key.exists() and key.read_text() == _key(trainer, case)
+
+
+def _key(trainer: str, case: Case) -> str:
+    """What a reference depends on, besides the trainer's version."""
+    folder = Path(session.__file__).parent
+    sources = [(folder / name).read_bytes() for name in (f"run_{trainer}.py", "exchange.py")]
+    return f"{case.fingerprint()} {hashlib.sha256(b''.join(sources)).hexdigest()[:16]}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
