@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from math import isfinite
+from typing import Any
 
+from sftui import trainers
+from sftui.errors import RecipeError
 from sftui.findings.checks import Checks
 from sftui.findings.content import no_plain_text, stale_content
 from sftui.findings.generation import refused_untagged
-from sftui.findings.look import Look, shown
+from sftui.findings.look import Look, fix_of, shown
 from sftui.findings.model import Finding
 from sftui.findings.roles import refused_names, refused_roles, roleless
 from sftui.findings.tools import several_calls
 from sftui.model import Stage
+from sftui.recipe import Recipe, diff, knobs
 
 
 def unreadable(look: Look) -> Iterator[Finding]:
@@ -86,7 +91,24 @@ def refused_by_trainer(look: Look) -> Iterator[Finding]:
         return
     if look.recipe.mask.rule == "generation_tag" and inspection.rendered is not None and not inspection.rendered.has_generation_tag:
         return  # GEN001 says it once
-    yield look.finding("ROW004", inspection.problem.sentence(), evidence="")
+    sentence = inspection.problem.sentence()
+    # No row is at fault where the recipe asks for what the trainer does not have.
+    missing = [knob for refusal, *knob in look.context.once("foreign", lambda: _foreign(look.recipe)) if refusal == sentence]
+    fix = fix_of(look.context, "ROW004", [(path, value) for path, value in missing]) if missing else None
+    yield look.finding("ROW004", sentence, evidence="", fix=replace(fix, repair=None) if fix is not None else None)
+
+
+def _foreign(recipe: Recipe) -> list[tuple[str, str, Any]]:
+    """The knobs whose choice the trainer does not have: how it refuses them, their paths, and what it takes where nothing is said."""
+    trainer, found = trainers.trainer_named(recipe.preset), []
+    choosing = {info.path for info in knobs() if info.choices}
+    for change in diff(trainers.preset(recipe.preset), recipe):
+        if change.path in choosing:
+            try:
+                trainer.require(recipe, change.path)
+            except RecipeError as error:
+                found.append((str(error), change.path, change.before))
+    return found
 
 
 CHECKS = Checks(

@@ -166,3 +166,12 @@ def test_the_repair_takes_out_what_is_told_and_leaves_what_is_shown() -> None:
 def test_an_answer_behind_the_system_message_is_not_said_to_follow_an_answer() -> None:
     found = run(rows(chat(("system", "Be kind."), ("assistant", "Hello."), ("user", "hi"), ("assistant", "Yes?"))))
     assert "follows the system" in found.of("TPL006")[0].sentence
+
+
+@pytest.mark.parametrize("preset", ["trl@1.16", "unsloth@2026.10", "llamafactory@0.9"])
+def test_a_rule_that_the_trainer_does_not_have_is_no_rows_fault(preset: str) -> None:
+    found = run(rows(GOOD, preset=preset, changes={"mask.rule": "assistant"})).of("ROW004")
+    assert found and all("has no mask.rule `assistant`" in one.sentence for one in found)
+    for one in found:
+        assert one.fix is not None and one.fix.repair is None
+        assert [(change.path, change.before) for change in one.fix.changes] == [("mask.rule", "assistant")]
