@@ -125,7 +125,7 @@ def header_trained(look: Look) -> Iterator[Finding]:
     where = [i for i in range(*turn.header) if look.drawn[i]]
     yield look.finding(
         "GEN002",
-        f"{len(where)} header tokens of message {turn.message} are trained",
+        f"{len(where)} header {'token' if len(where) == 1 else 'tokens'} of message {turn.message} {'is' if len(where) == 1 else 'are'} trained",
         message=turn.message,
         tokens=(where[0], where[-1] + 1),
         fix=look.tight_tags("GEN002"),

@@ -60,7 +60,7 @@ def cut_row(look: Look) -> Iterator[Finding]:
             what, severity = ("text", Severity.INFO) if is_prose(look) else ("answer", None)
             yield look.finding(
                 "TRU002",
-                f"the {what} is cut {total - end} tokens before its end, without a stop token",
+                f"the {what} is cut {total - end:,} {'token' if total - end == 1 else 'tokens'} before its end, without a stop token",
                 tokens=(max(start, end - 4), min(n, end + 2)),
                 change=change,
                 severity=severity,
@@ -138,7 +138,7 @@ def over_model(look: Look) -> Iterator[Finding]:
     if limit is not None and look.recipe.length.max is None and look.labels.dropped is None and len(look.tokens) > limit:
         yield look.finding(
             "TRU009",
-            f"the row has {len(look.tokens)} tokens, the model takes {limit}, and no length limit is set",
+            f"the row has {len(look.tokens):,} tokens, the model takes {limit:,}, and no length limit is set",
             tokens=(limit - 3, limit + 3),
             change=("length.max", limit),
         )

@@ -138,7 +138,7 @@ def load_template_file(path: str | Path) -> ChatTemplate:
     except UnicodeDecodeError as error:
         raise TemplateError("the chat template file is not UTF-8 text", where=str(file)) from error
     except OSError as error:
-        raise TemplateError("the chat template file cannot be read", where=str(file), why=error.strerror or str(error)) from error
+        raise TemplateError("the chat template file cannot be read", where=str(file), why=(error.strerror or str(error)).lower()) from error
     if file.suffix == ".json":
         source = _template_in_json(source, str(file))
     return compile_template(source, str(file))
