@@ -26,7 +26,6 @@ name is that of a command is opened with its path, as in `sftui ./show`.
 """
 
 
-
 class Output(click.types.StringParamType):
     """The type of every option that names what a command writes: it must go through `writing.targets` or `may_write`.
 

@@ -31,7 +31,7 @@ def describe(tools: str, name: str, today: date) -> str:
     try:
         listed = json.loads(tools)
     except (TypeError, ValueError) as error:
-        raise TemplateError("the tools are no JSON text", why="LLaMA-Factory stops the whole run at such a row",
+        raise TemplateError("LLaMA-Factory stops the whole run at this row", why="its tools are no JSON text",
                             fix="store the tools as a JSON string") from error
     try:
         return _DESCRIBE[name](listed, today) if len(listed) != 0 else ""

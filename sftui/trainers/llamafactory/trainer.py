@@ -135,7 +135,7 @@ class LlamaFactory(Trainer):
         if shaped.dropped is not None:
             return _unrendered(conversation)
         if conversation.tools is not None and not isinstance(conversation.tools, str):
-            raise TemplateError("the tools are no JSON text", why="LLaMA-Factory stops the whole run at such a row",
+            raise TemplateError("LLaMA-Factory stops the whole run at this row", why="its tools are no JSON text",
                                 fix="store the tools as a JSON string")
         facts, kwargs = tools.tokenizer.facts, recipe.render.kwargs
         options = encode.Options(

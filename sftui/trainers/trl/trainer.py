@@ -152,7 +152,8 @@ class Trl(Trainer):
         # The drop step runs right after truncation and is skipped with it (no max_length, or packing).
         drops = length.drop_unlabelled and length.max is not None and not packing
         if drops and all(label == IGNORE_INDEX for label in label_rules.within(kept, labels)):
-            dropped = f"no trained token is left within max_length {length.max}: TRL drops the row without a word"
+            left = "is trained" if all(label == IGNORE_INDEX for label in labels) else f"that is trained is left within max_length {length.max}"
+            dropped = f"no token {left}: TRL drops the row without a word"
         notes = () if rendered.exact else ("who wrote which token is a best effort here",)
         return tokens, Labels(labels, tuple(drawn[1]), kept, dropped, notes)
 
