@@ -134,10 +134,10 @@ class FindingsPane(LineView):
             return [(cells, -1) for cells in wrap(line((f"✗ {answer.problem.sentence()}", Role.ERROR)), width)]
         made: list[tuple[Line, int]] = []
         number = 0
-        for title, group in ((f"row {self.row:,}", answer.findings), ("the set-up", answer.setup)):
+        for title, group, waived in ((f"row {self.row:,}", answer.findings, answer.waived), ("the set-up", answer.setup, answer.setup_waived)):
             if made:
                 made.append(((), -1))
-            told = "checking …" if group is None else finding_counts(group) or "nothing found"
+            told = "checking …" if group is None else finding_counts(group, waived) or "nothing found"
             made.append((line((f" {title}  ", Role.TITLE), (told, Role.DIM)), -1))
             for finding in group or ():
                 block = finding_block(finding, width, marked=number == self.marked, active=self.active, trainer=self.trainer)

@@ -79,7 +79,8 @@ def _place(finding: Finding) -> str:
     return " · ".join(parts)
 
 
-def finding_counts(findings: Sequence[Finding]) -> str:
-    """`✗2 !1 i3`; empty where nothing was found."""
+def finding_counts(findings: Sequence[Finding], waived: int = 0) -> str:
+    """`✗2 !1 i3 · 1 waived`; empty where nothing was found."""
     counts = [(glyph, sum(one.severity.value == name for one in findings)) for name, glyph in GLYPHS.items()]
-    return " ".join(f"{glyph}{count}" for glyph, count in counts if count)
+    told = " ".join(f"{glyph}{count}" for glyph, count in counts if count)
+    return " · ".join(part for part in (told, f"{waived:,} waived" if waived else "") if part)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
@@ -25,12 +26,14 @@ def findings(session: Session, asked: FindingsRequest, version: int) -> Iterator
     except SftuiError as error:
         yield FindingsReady(asked.ticket, version, asked.index, problem=Problem(error.what, error.why, error.fix))
         return
-    found = session.found(session.inspect(asked.index))
-    known: tuple[Finding, ...] | None = context.memo.get(SETUP)
-    yield FindingsReady(asked.ticket, version, asked.index, found, known)
+    found, waived = session.sifted(session.inspect(asked.index))
+    ready = FindingsReady(asked.ticket, version, asked.index, found, waived=waived)
+    known: tuple[tuple[Finding, ...], int] | None = context.memo.get(SETUP)
     if known is None:
+        yield ready
         yield from (None for _ in _setup(session, context))
-        yield FindingsReady(asked.ticket, version, asked.index, found, context.memo[SETUP])
+        known = context.memo[SETUP]
+    yield replace(ready, setup=known[0], setup_waived=known[1])
 
 
 def _setup(session: Session, context: Context) -> Iterator[None]:
@@ -42,4 +45,4 @@ def _setup(session: Session, context: Context) -> Iterator[None]:
         if row.size <= HEAVY:
             sample.append(session.inspect_row(row))
             yield None
-    context.memo[SETUP] = session.unwaived(check_setup(context, sample))
+    context.memo[SETUP] = session.sift(check_setup(context, sample))

@@ -134,7 +134,10 @@ class SearchFound(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FindingsReady:
-    """Findings of row `index`, the worst first; `setup` is None until the set-up has been checked too."""
+    """Findings of row `index`, the worst first; `setup` is None until the set-up has been checked too.
+
+    `waived` and `setup_waived` count those that the recipe's waivers cover, which are in neither.
+    """
 
     ticket: int
     version: int
@@ -142,6 +145,8 @@ class FindingsReady:
     findings: tuple[Finding, ...] = ()
     setup: tuple[Finding, ...] | None = None
     problem: Problem | None = None
+    waived: int = 0
+    setup_waived: int = 0
 
 
 class ComparisonReady(NamedTuple):

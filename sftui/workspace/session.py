@@ -186,16 +186,21 @@ class Session:
 
     def found(self, inspection: Inspection) -> tuple[Finding, ...]:
         """What is wrong with an inspected row, but for what the recipe waives; SftuiError as `checks`."""
+        return self.sifted(inspection)[0]
+
+    def sifted(self, inspection: Inspection) -> tuple[tuple[Finding, ...], int]:
+        """What is wrong with an inspected row, and how much more of it the recipe waives; SftuiError as `checks`."""
         from sftui.findings import check_row
 
         context = self.checks()
-        return self.unwaived(check_row(inspection, context)) if inspection.row.left_out is None else ()
+        return self.sift(check_row(inspection, context)) if inspection.row.left_out is None else ((), 0)
 
-    def unwaived(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
-        """The findings that no waiver of the recipe covers."""
+    def sift(self, findings: Iterable[Finding]) -> tuple[tuple[Finding, ...], int]:
+        """The findings that no waiver of the recipe covers, and how many others there are."""
         from sftui.findings import apply_waivers
 
-        return apply_waivers(findings, self._waivers)[0]
+        stand, waived = apply_waivers(findings, self._waivers)
+        return stand, len(waived)
 
     @property
     def waivers(self) -> tuple[Waiver, ...]:

@@ -286,8 +286,7 @@ class FakeWorkspace:
             fix = Fix("train the answer alone: set mask.rule to completion", (RecipeChange("mask.rule", self.recipe.mask.rule, "completion"),),
                       trainer_keys={"hf-trainer": "mask the prompt's labels with -100"})
             found.append(Finding("LAB002", Severity.WARNING, "6 of 14 trained tokens are text of user", index, 0, (1, 6), evidence="[What][␣is]", fix=fix))
-        waivers = read_waivers(self.recipe.waivers)
-        return apply_waivers(found, waivers)[0]
+        return tuple(found)
 
     def request_findings(self, index: int) -> int:
         ticket = self.ticket(ev.FindingsReady)
@@ -299,7 +298,8 @@ class FakeWorkspace:
     def findings_event(self) -> ev.FindingsReady:
         ticket, index = self.last["findings"]
         setup = (Finding("EOS008", Severity.INFO, "⏎ behind the stop token is trained", rows=(4,)),)
-        return ev.FindingsReady(ticket, self.version, index, self.findings(index), setup)
+        stand, waived = apply_waivers(self.findings(index), read_waivers(self.recipe.waivers))
+        return ev.FindingsReady(ticket, self.version, index, stand, setup, waived=len(waived))
 
     def request_packs(self, start: int) -> int:
         ticket = self.ticket(ev.PacksReady)

@@ -170,9 +170,10 @@ async def test_a_template_gets_its_tags_is_shown_written_and_used(tmp_path: Path
 async def test_a_finding_is_waived_with_a_reason_and_taken_back() -> None:
     async with running((80, 24), all_trained()) as driven:
         await driven.press("]", "f", "i", *"on purpose", "enter")
-        assert "waived: on purpose" in driven.said and "CON008" not in driven.lines[2]
+        assert "waived: on purpose" in driven.said and "CON008" not in driven.lines[2] and "1 waived" in driven.lines[1]
         assert dict(driven.workspace.recipe.waivers[0]) == {"code": "CON008", "reason": "on purpose", "rows": 1}
-        assert "CON008" in await driven.press("u") and not driven.workspace.recipe.waivers
+        text = await driven.press("u")
+        assert "CON008" in text and "1 waived" not in text and not driven.workspace.recipe.waivers
         assert driven.said == "undo: waivers 1 → 0"
         await driven.press("i", "enter")
         assert not driven.workspace.recipe.waivers and driven.said == "CON008 is not waived: that needs a reason"
