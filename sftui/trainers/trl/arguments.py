@@ -9,6 +9,7 @@ a row does not have one.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from sftui.conversations import Detected
 from sftui.errors import ConversationError, RecipeError
@@ -39,6 +40,11 @@ def refuse_arguments(conversation: Conversation, trainer: str) -> None:
 
 def refuse_empty_tools(row: Row, detected: Detected, conversation: Conversation, trainer: str) -> None:
     """ConversationError where a chat's tools are an empty text, which json.loads does not read."""
-    tools = row.data.get(detected.fields.get("tools", "tools")) if isinstance(row.data, Mapping) else None
+    tools = stored_tools(row, detected)
     if conversation.kind is Kind.CHAT and isinstance(tools, str) and not tools.strip():
         raise ConversationError(f"{trainer} stops at this row: its tools are an empty text", why="it reads a text as JSON", fix="store null where there are no tools")
+
+
+def stored_tools(row: Row, detected: Detected) -> Any:
+    """The tools as the row holds them, before anything is made of them."""
+    return row.data.get(detected.fields.get("tools", "tools")) if isinstance(row.data, Mapping) else None

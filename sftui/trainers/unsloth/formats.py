@@ -20,6 +20,11 @@ LOOKED_AT = 10
 """Rows that standardize_data_formats looks at."""
 
 
+def goes_for_messages(options: Mapping[str, Any], *, assistant_only: bool, newest: bool) -> bool:
+    """Whether assistant_only_loss reads `messages` itself, though a script has put their text beside them."""
+    return assistant_only and newest and options.get("text_from") == "messages" and not options.get("formatting_func")
+
+
 def detect(rows: Sequence[Row], options: Mapping[str, Any], *, assistant_only: bool, newest: bool) -> Detected:
     """How the rows are read; `newest`: the rules since 2026.10."""
     data = [row.data for row in rows if isinstance(row.data, Mapping)]
@@ -30,8 +35,7 @@ def detect(rows: Sequence[Row], options: Mapping[str, Any], *, assistant_only: b
     text_field = str(options.get("dataset_text_field") or "text")
     if column is not None and not column_of_messages(data[0].get(str(column))):
         return _refuse(f"`text_from` names `{column}`, which holds no list of messages", "", "name the column of messages")
-    # assistant_only_loss goes for `messages` even where a script has put their text beside them
-    itself = assistant_only and newest and column == "messages" and not options.get("formatting_func") and column_of_messages(data[0].get("messages"), "role")
+    itself = goes_for_messages(options, assistant_only=assistant_only, newest=newest) and column_of_messages(data[0].get("messages"), "role")
     # what a script leaves in place beside the text it adds goes before that text
     ready = not {"labels", "input_ids"}.isdisjoint(columns) or {"prompt", "completion"} <= columns.keys()
     if column is not None and not itself and not ready:

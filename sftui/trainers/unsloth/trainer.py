@@ -37,7 +37,7 @@ from sftui.tokens import tokenize
 from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox, Trainer, pad_token_id, stored_tokens
 from sftui.trainers.config import OpenedConfig, WrittenConfig
-from sftui.trainers.trl.arguments import refuse_arguments, refuse_empty_tools
+from sftui.trainers.trl.arguments import refuse_arguments, refuse_empty_tools, stored_tools
 from sftui.trainers.trl.packing import pack_bfd, pack_wrapped
 from sftui.trainers.trl.trainer import completion_only, flat_batch, flat_packs
 from sftui.trainers.unsloth import formats, masks
@@ -94,7 +94,7 @@ class Unsloth(Trainer):
         conversation = super().convert(row, detected, recipe)
         if conversation.kind is Kind.CHAT and not rendered_by_script(conversation, recipe):
             refuse_empty_tools(row, detected, conversation, "Unsloth")
-            if conversation.prompt_messages is not None and isinstance(row.data, Mapping) and isinstance(row.data.get(detected.fields.get("tools", "tools")), str):
+            if conversation.prompt_messages is not None and isinstance(stored_tools(row, detected), str):
                 raise ConversationError("Unsloth stops at this row: its tools are text", why="beside a prompt and a completion it does not read them as JSON",
                                         fix="store the tools as a list")
         if conversation.kind is not Kind.CHAT or not recipe.mask.options.get("standardize"):
@@ -294,10 +294,10 @@ def rendered_by_script(conversation: Conversation, recipe: Recipe) -> bool:
     """Whether the chat reaches Unsloth as text: the user's script rendered it (always so before 2026.10)."""
     if conversation.kind is not Kind.CHAT or conversation.prompt_messages is not None:
         return False
-    column = recipe.mask.options.get("text_from")
-    if column == "messages" and masks.assistant_only(recipe) and newest(recipe) and not recipe.mask.options.get("formatting_func"):
-        return False  # the column is still there beside the text, and assistant_only_loss goes for it
-    return column is not None or not newest(recipe)
+    options = recipe.mask.options
+    if formats.goes_for_messages(options, assistant_only=masks.assistant_only(recipe), newest=newest(recipe)):
+        return False
+    return options.get("text_from") is not None or not newest(recipe)
 
 
 def default_source(tools: Toolbox) -> str:
@@ -312,7 +312,6 @@ def _standard(message: Message, recipe: Recipe) -> Message:
         raise ConversationError(f"standardize_data_formats stops at the role {message.role!r}", where=message.origin,
                                 why="it is none of its aliases", fix="rename the role")
     return replace(message, data={"role": role, "content": message.content})
-
 
 
 def _without_nulls(message: Message) -> Message:
