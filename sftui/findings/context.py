@@ -22,11 +22,6 @@ MOST_REMEMBERED = 5_000
 """Results kept at a time: a hostile set has a new order of roles in every row."""
 NOON = datetime(2026, 1, 2, 12)
 
-def _ids(value: Any) -> frozenset[int]:
-    """One id or several, as the configs of models hold them."""
-    return frozenset(one for one in (value if isinstance(value, (list, tuple)) else [value]) if type(one) is int)
-
-
 _PLAIN = ({"role": "user", "content": FIRST_USER}, {"role": "assistant", "content": FIRST_ANSWER})
 _NAMED_TOKENS = ("bos_token", "eos_token", "pad_token", "unk_token", "sep_token", "cls_token")
 
@@ -172,3 +167,8 @@ class Context:
         text = config.get("text_config")
         value = config.get("vocab_size", text.get("vocab_size") if isinstance(text, Mapping) else None)
         return value if type(value) is int and value > 0 else None
+
+
+def _ids(value: Any) -> frozenset[int]:
+    """One id or several, as the configs of models hold them."""
+    return frozenset(one for one in (value if isinstance(value, (list, tuple)) else [value]) if type(one) is int)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from sftui.conversations.messages import FLAG_KEYS, WEIGHT_KEYS
 from sftui.findings.checks import Checks
 from sftui.findings.look import Look, Turn, fix_of
 from sftui.findings.model import GENERATION_TAGS, Finding, Severity
@@ -14,7 +15,7 @@ from sftui.findings.truncation import answer_cut
 from sftui.model import Kind, Reason
 
 _OTHERS = ("user", "system", "tool", "developer")
-_FLAGS = ("train", "training", "trainable", "loss_mask", "loss", "weight", "loss_weight")
+_FLAGS = (*FLAG_KEYS, *WEIGHT_KEYS)
 
 
 def nothing_trained(look: Look) -> Iterator[Finding]:

@@ -84,6 +84,11 @@ class Look:
         """The roles in order, as waivers are held against."""
         return signature_of(self.roles)
 
+    @cached_property
+    def placed(self) -> frozenset[int]:
+        """The messages whose content has a place in the rendering; NOWHERE for content of no message."""
+        return frozenset(span.message for span in self.rendered.spans if span.part is Part.CONTENT)
+
     @property
     def chat(self) -> bool:
         found = self.inspection.conversation

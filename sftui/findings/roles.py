@@ -11,7 +11,7 @@ from sftui.conversations.messages import KNOWN_ROLES, ROLE_ALIASES
 from sftui.findings.checks import Checks
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
-from sftui.model import NOWHERE, Part, Stage
+from sftui.model import NOWHERE, Stage
 
 _ALIASES = {name: role for name, role in ROLE_ALIASES.items() if name not in KNOWN_ROLES}
 _TURNS = ("user", "assistant")
@@ -255,11 +255,10 @@ def system_lost(look: Look) -> Iterator[Finding]:
     """TPL003: a proven absence, once per row; a merge into the user's turn is the set-up's to tell."""
     if not any(role in _ORDERS for role in look.roles) or not look.known or look.recipe.mask.options.get("drop_system_message"):
         return
-    placed = {span.message for span in look.rendered.spans if span.part is Part.CONTENT}
     for number, role in enumerate(look.roles):
         said = look.text_of(look.messages[number]).strip() if role in _ORDERS else ""
         # Text without an owner may be this one, where it stands first.
-        if said and number not in placed and said not in look.rendered.text and not (number == 0 and NOWHERE in placed):
+        if said and number not in look.placed and said not in look.rendered.text and not (number == 0 and NOWHERE in look.placed):
             yield look.finding("TPL003", f"the {role} message does not appear in the rendered text", message=number, evidence=shown(said))
             return
 

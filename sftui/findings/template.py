@@ -51,23 +51,22 @@ def left_out(look: Look) -> Iterator[Finding]:
     if not look.chat or not look.known or look.labels.dropped is not None:
         return
     text = look.rendered.text
-    placed = {span.message for span in look.rendered.spans if span.part is Part.CONTENT}
     for number, message in enumerate(look.messages):
         # Of reasoning that a template takes out THK001 and THK004 tell; a call that lost its words is the message's other half.
         called = bool(message.data.get("tool_calls"))
-        if message.role not in ("user", "assistant") or (number in placed and not called):
+        if message.role not in ("user", "assistant") or (number in look.placed and not called):
             continue
         said = _THOUGHT.sub("", look.text_of(message)).strip()
         lines = [line.strip() for line in said.splitlines() if line.strip()]
         if not lines or any(line in text or json.dumps(line, ensure_ascii=False)[1:-1] in text for line in lines):
             continue
-        what = f"what message {number} of the {message.role} says" + (" beside its tool call" if called and number in placed else "")
+        what = f"what message {number} of the {message.role} says" + (" beside its tool call" if called and number in look.placed else "")
         yield look.finding(
             "TPL015",
             f"the template leaves out {what}",
             message=number,
             evidence=shown(said),
-            severity=Severity.WARNING if called and number in placed else None,
+            severity=Severity.WARNING if called and number in look.placed else None,
         )
         return
 

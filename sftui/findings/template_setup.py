@@ -8,14 +8,13 @@ from datetime import datetime
 from typing import Any
 
 from sftui.findings.checks import Checks
-from sftui.findings.context import FIRST_ANSWER, FIRST_USER, Context
+from sftui.findings.context import FIRST_ANSWER, FIRST_USER, NOON, Context
 from sftui.findings.look import fix_of, shown
 from sftui.findings.model import Finding, Severity
 from sftui.model import Inspection, Kind
 from sftui.templates import compile_template, families_for, features
 
 _CONTROL = re.compile(r"<\|[^|<>\s]{1,40}\|>|<｜[^｜<>]{1,40}｜>|<(?:start_of_turn|end_of_turn|bos|eos|s|/s|turn\||\|turn)>")
-_THEN = datetime(2026, 1, 2, 12)
 _DATE = re.compile(r"\b\d{1,2} [A-Z][a-z]{2} 20\d\d\b")
 _SYSTEM, _SECOND_USER, _SECOND_ANSWER, _REASON = "sftuiSystem7", "sftuiQuestion8", "sftuiAnswer8", "sftuiReason7"
 
@@ -130,7 +129,7 @@ def injected_text(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
 def date(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     if context.template is None or "date_string" in context.recipe.render.kwargs:
         return
-    one, again, other = (context.render([user()], now=now) for now in (_THEN, _THEN, datetime(2031, 11, 23, 18, 45, 7)))
+    one, again, other = (context.render([user()], now=now) for now in (NOON, NOON, datetime(2031, 11, 23, 18, 45, 7)))
     if one is not None and again is not None and one != again:
         yield about(context, "TPL005", "the template renders the same row in another way each time", shown(one[:40]), title="use a template that draws nothing by chance")
         return
