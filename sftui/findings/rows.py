@@ -93,8 +93,8 @@ def refused_by_trainer(look: Look) -> Iterator[Finding]:
         return  # GEN001 says it once
     sentence = inspection.problem.sentence()
     # No row is at fault where the recipe asks for what the trainer does not have.
-    missing = [knob for refusal, *knob in look.context.once("foreign", lambda: _foreign(look.recipe)) if refusal == sentence]
-    fix = fix_of(look.context, "ROW004", [(path, value) for path, value in missing]) if missing else None
+    usual = [(path, value) for refusal, path, value in look.context.once("foreign", lambda: _foreign(look.recipe)) if refusal == sentence]
+    fix = fix_of(look.context, "ROW004", usual) if usual else None
     yield look.finding("ROW004", sentence, evidence="", fix=replace(fix, repair=None) if fix is not None else None)
 
 

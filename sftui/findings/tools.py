@@ -198,9 +198,9 @@ def graph(look: Look) -> Iterator[Finding]:
 
     for number, message in enumerate(look.messages):
         calls = calls_of(message)
-        wrong = _malformed(message, calls, known)
+        wrong = _malformed(message, number, calls, known)
         if wrong is not None:
-            yield told(wrong[0].format(number), number, wrong[1])
+            yield told(wrong[0], number, wrong[1])
             return
         if message.role == "tool":
             call_id = message.data.get("tool_call_id")
@@ -227,29 +227,29 @@ def graph(look: Look) -> Iterator[Finding]:
         yield unanswered
 
 
-def _malformed(message: Message, calls: list[tuple[str, Any, str | None]], known: set[str]) -> tuple[str, str] | None:
-    """What is wrong with the calls of one message, with a place for its number, and the text that shows it."""
+def _malformed(message: Message, number: int, calls: list[tuple[str, Any, str | None]], known: set[str]) -> tuple[str, str] | None:
+    """What is wrong with the calls of one message, and the text that shows it."""
     raw = message.data.get("tool_calls")
     if isinstance(raw, str) and raw.strip():
-        return "the tool calls of message {} are text, not a list", raw
+        return f"the tool calls of message {number} are text, not a list", raw
     if isinstance(raw, (list, tuple)) and len(calls) < len(raw):
-        return "a tool call of message {} names no function", str(raw)
+        return f"a tool call of message {number} names no function", str(raw)
     for name, arguments, _ in calls:
-        of = shown(name, 40).replace("{", "{{").replace("}", "}}")
+        of = shown(name, 40)
         if isinstance(arguments, str) and arguments.strip():
             try:
                 arguments = json.loads(arguments)
             except (ValueError, RecursionError):
-                return f"the arguments of {of} in message {{}} are no JSON", str(arguments)
+                return f"the arguments of {of} in message {number} are no JSON", str(arguments)
         if arguments and not isinstance(arguments, (str, Mapping)):
-            return f"the arguments of {of} in message {{}} are {type_word(arguments)}, not a mapping of names to values", str(arguments)
+            return f"the arguments of {of} in message {number} are {type_word(arguments)}, not a mapping of names to values", str(arguments)
         if isinstance(arguments, str) and arguments.strip():
-            return f"the arguments of {of} in message {{}} are JSON text inside JSON text", arguments
+            return f"the arguments of {of} in message {number} are JSON text inside JSON text", arguments
         if known and name not in known:
-            return f"message {{}} calls {of}, which is none of the row's tools", name
+            return f"message {number} calls {of}, which is none of the row's tools", name
     ids = [one for _, _, one in calls if one]
     twice = next((one for one in ids if ids.count(one) > 1), None)
-    return None if twice is None else ("two calls of message {} have the same id", twice)
+    return None if twice is None else (f"two calls of message {number} have the same id", twice)
 
 
 def _calls_in_text(look: Look, number: int) -> bool:
