@@ -30,7 +30,17 @@ if TYPE_CHECKING:
     from sftui.tokens import LoadedTokenizer
     from sftui.trainers import Trainer
 
-__all__ = ["Toolbox", "detect", "inspect", "inspect_all", "inspect_early", "make_batch", "make_packs", "make_toolbox", "survey"]
+__all__ = [
+    "Toolbox",
+    "detect",
+    "inspect",
+    "inspect_all",
+    "inspect_early",
+    "make_batch",
+    "make_packs",
+    "make_toolbox",
+    "survey",
+]
 
 
 def make_toolbox(recipe: Recipe, tokenizer: object) -> Toolbox:
@@ -59,8 +69,9 @@ def _templates(recipe: Recipe, tokenizer: LoadedTokenizer, trainer: Trainer) -> 
         own = recipe.render.template.partition("/")[2]
         return Toolbox(tokenizer, {"default": trainer.own_template(own, tokenizer, recipe)}, f"{trainer.name}'s {own}")
     if kind != "tokenizer":
-        raise TemplateError(f"render.template `{recipe.render.template}` is not known",
-                            fix="say tokenizer, file:PATH or builtin:NAME")
+        raise TemplateError(
+            f"render.template `{recipe.render.template}` is not known", fix="say tokenizer, file:PATH or builtin:NAME"
+        )
     templates = {
         key: compile_template(source, f"{tokenizer.facts.name} ({key})")
         for key, source in tokenizer.facts.chat_templates.items()
@@ -117,8 +128,16 @@ def inspect(row: Row, detected: Detected, recipe: Recipe, tools: Toolbox, *, spa
         examples = trainer.examples(tokens, labels, shaped, recipe, tools)
     except SftuiError as error:
         return replace(result, stopped_at=stage, problem=as_problem(error))
-    notes = (*(trainer.notes(recipe) if tools.notes is None else tools.notes), *shaped.conversation.notes, *rendered.notes, *tokens.notes, *labels.notes)
-    return replace(result, tokens=tokens, labels=labels, example=examples[0] if examples else None, more=examples[1:], notes=notes)
+    notes = (
+        *(trainer.notes(recipe) if tools.notes is None else tools.notes),
+        *shaped.conversation.notes,
+        *rendered.notes,
+        *tokens.notes,
+        *labels.notes,
+    )
+    return replace(
+        result, tokens=tokens, labels=labels, example=examples[0] if examples else None, more=examples[1:], notes=notes
+    )
 
 
 def inspect_all(
@@ -160,10 +179,15 @@ def make_packs(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox
     """The packed sequences of one packing group, documents named by row, and the rectangle made of them.
 
     Where the collator lays packs end to end it may mask more (TRL: the first token of each document);
-    their labels are then those that it gives. RecipeError where the recipe does not pack, or no row reaches the trainer.
+    their labels are then those that it gives. RecipeError where the recipe does not pack, or no row reaches the
+    trainer.
     """
-    examples = [(one, inspection.row.index) for inspection in inspections if inspection.example is not None
-                for one in (inspection.example, *inspection.more)]
+    examples = [
+        (one, inspection.row.index)
+        for inspection in inspections
+        if inspection.example is not None
+        for one in (inspection.example, *inspection.more)
+    ]
     if recipe.pack.strategy == "none":
         raise RecipeError("the recipe does not pack", fix="set pack.strategy")
     if not examples:

@@ -24,8 +24,15 @@ def knob(default: Any, doc: str, *, choices: tuple[str, ...] = (), minimum: int 
 
 
 FORMATS = (
-    "auto", "messages", "sharegpt", "alpaca", "prompt_completion", "columns", "text",
-    "segments", "tokenized",
+    "auto",
+    "messages",
+    "sharegpt",
+    "alpaca",
+    "prompt_completion",
+    "columns",
+    "text",
+    "segments",
+    "tokenized",
 )
 
 
@@ -34,13 +41,25 @@ class Data:
     """How a row of the dataset becomes a conversation."""
 
     format: str = knob("auto", "how a row is read", choices=FORMATS)
-    fields: Mapping[str, str] = knob({}, "our name → the dataset's column (messages, prompt, completion, text, instruction, input, output, history, system, tools, template_kwargs, input_ids, labels)")
-    message_keys: Mapping[str, str] = knob({}, "our name → the message's key (role, content, reasoning, train_flag, train_detail, weight)")
-    role_map: Mapping[str, str] = knob({"human": "user", "gpt": "assistant"}, "role in the data → role the template sees")
+    fields: Mapping[str, str] = knob(
+        {},
+        "our name → the dataset's column (messages, prompt, completion, text, instruction, input, output, history,"
+        " system, tools, template_kwargs, input_ids, labels)",
+    )
+    message_keys: Mapping[str, str] = knob(
+        {}, "our name → the message's key (role, content, reasoning, train_flag, train_detail, weight)"
+    )
+    role_map: Mapping[str, str] = knob(
+        {"human": "user", "gpt": "assistant"}, "role in the data → role the template sees"
+    )
     strings: str = knob("chat", "a prompt/completion pair of strings becomes", choices=("chat", "plain"))
-    alpaca_prompt: str = knob("stanford", "how instruction and input become the user's message", choices=("stanford", "newline", "blank_line"))
+    alpaca_prompt: str = knob(
+        "stanford", "how instruction and input become the user's message", choices=("stanford", "newline", "blank_line")
+    )
     function_calls: str = knob("text", "a ShareGPT function_call turn becomes", choices=("text", "tool_calls"))
-    strict_turns: str = knob("off", "what happens to rows whose turns do not alternate", choices=("off", "drop", "error"))
+    strict_turns: str = knob(
+        "off", "what happens to rows whose turns do not alternate", choices=("off", "drop", "error")
+    )
     given_labels: str = knob("auto", "how stored labels are aligned", choices=("auto", "unshifted", "shifted"))
 
 
@@ -59,7 +78,9 @@ class Tokenizer:
 class Render:
     """How a conversation becomes text."""
 
-    template: str = knob("tokenizer", "tokenizer, file:PATH, builtin:NAME, or a trainer's own registry as NAME/TEMPLATE")
+    template: str = knob(
+        "tokenizer", "tokenizer, file:PATH, builtin:NAME, or a trainer's own registry as NAME/TEMPLATE"
+    )
     kwargs: Mapping[str, Any] = knob({}, "extra variables for the chat template, e.g. enable_thinking")
     inject_system: str | None = knob(None, "system text added where a row has none")
 
@@ -70,17 +91,39 @@ class Tokenize:
 
     mode: str = knob("prompt_and_full", "what is tokenized in one go", choices=("whole", "prompt_and_full", "per_part"))
     add_special_tokens: bool = knob(False, "the tokenizer adds its own BOS/EOS to the rendered text")
-    bos: str = knob("keep", "what happens to the BOS text of the template", choices=("keep", "strip_text", "drop_second"))
-    append_eos: str = knob("never", "when EOS is added at the end", choices=("never", "if_missing_text", "if_missing_ids", "always"))
+    bos: str = knob(
+        "keep", "what happens to the BOS text of the template", choices=("keep", "strip_text", "drop_second")
+    )
+    append_eos: str = knob(
+        "never", "when EOS is added at the end", choices=("never", "if_missing_text", "if_missing_ids", "always")
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Mask:
     """Which tokens are trained."""
 
-    rule: str = knob("completion", "which tokens are trained", choices=("auto", "all", "completion", "assistant", "generation_tag", "turn_content", "turn_full", "parts", "markers", "segments", "given"))
+    rule: str = knob(
+        "completion",
+        "which tokens are trained",
+        choices=(
+            "auto",
+            "all",
+            "completion",
+            "assistant",
+            "generation_tag",
+            "turn_content",
+            "turn_full",
+            "parts",
+            "markers",
+            "segments",
+            "given",
+        ),
+    )
     boundary: str = knob("prompt_length", "where a completion begins", choices=("prompt_length", "common_prefix"))
-    prompt: str = knob("last_assistant", "what counts as the prompt of a conversation", choices=("last_assistant", "column"))
+    prompt: str = knob(
+        "last_assistant", "what counts as the prompt of a conversation", choices=("last_assistant", "column")
+    )
     roles: tuple[str, ...] = knob(("assistant",), "roles whose messages are trained")
     turns: str = knob("all", "which of those messages are trained", choices=("all", "last"))
     terminator: str = knob("train", "the end-of-turn token of a trained message", choices=("train", "mask"))
@@ -96,7 +139,11 @@ class Length:
     """What happens to long, short and unlabelled rows."""
 
     max: int | None = knob(None, "longest row in tokens; null: no limit", minimum=1)
-    over: str = knob("cut_right", "what happens to a longer row", choices=("cut_right", "cut_left", "drop", "split", "proportional", "error"))
+    over: str = knob(
+        "cut_right",
+        "what happens to a longer row",
+        choices=("cut_right", "cut_left", "drop", "split", "proportional", "error"),
+    )
     drop_unlabelled: bool = knob(False, "rows with nothing trained are dropped")
     min_tokens: int = knob(0, "shorter rows are dropped", minimum=0)
 
@@ -105,7 +152,11 @@ class Length:
 class Pack:
     """How rows are joined into one sequence."""
 
-    strategy: str = knob("none", "how rows are packed into one sequence", choices=("none", "bfd", "bfd_split", "wrapped", "multipack", "knapsack", "neat", "sequential"))
+    strategy: str = knob(
+        "none",
+        "how rows are packed into one sequence",
+        choices=("none", "bfd", "bfd_split", "wrapped", "multipack", "knapsack", "neat", "sequential"),
+    )
     isolate: bool = knob(False, "documents of a pack do not attend to each other")
     group: int = knob(1000, "rows packed together at a time", minimum=1)
 
@@ -128,7 +179,9 @@ class Batch:
 class Loss:
     """What the loss is told beside the labels."""
 
-    shift: str = knob("internal", "who shifts labels by one: the model, or the stored data", choices=("internal", "preshifted"))
+    shift: str = knob(
+        "internal", "who shifts labels by one: the model, or the stored data", choices=("internal", "preshifted")
+    )
     weights: str = knob("none", "loss weight per token", choices=("none", "float"))
 
 
@@ -177,10 +230,16 @@ def knobs() -> tuple[KnobInfo, ...]:
     for section, group in sections(Recipe()):
         hints = get_type_hints(type(group))
         for f in fields(group):
-            found.append(KnobInfo(
-                f"{section}.{f.name}", _type_name(hints[f.name]), f.metadata["doc"],
-                f.metadata["choices"], f.metadata["minimum"], getattr(group, f.name),
-            ))
+            found.append(
+                KnobInfo(
+                    f"{section}.{f.name}",
+                    _type_name(hints[f.name]),
+                    f.metadata["doc"],
+                    f.metadata["choices"],
+                    f.metadata["minimum"],
+                    getattr(group, f.name),
+                )
+            )
     return tuple(found)
 
 

@@ -40,14 +40,20 @@ def parse_yaml(text: str, where: str) -> Mapping[str, Any]:
     except MarkedYAMLError as error:
         mark = error.problem_mark
         place = f"{where} line {mark.line + 1}, column {mark.column + 1}" if mark else where
-        raise RecipeError("the recipe is not valid YAML", where=place, why=str(error.problem), fix="mend the line") from error
+        raise RecipeError(
+            "the recipe is not valid YAML", where=place, why=str(error.problem), fix="mend the line"
+        ) from error
     except (YAMLError, ValueError, RecursionError) as error:
         raise RecipeError("the recipe is not valid YAML", where=where, why=str(error).splitlines()[0]) from error
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise RecipeError("a recipe is a mapping of sections", where=where, why=f"this is a {type(value).__name__}",
-                          fix="begin with `preset: hf-trainer`")
+        raise RecipeError(
+            "a recipe is a mapping of sections",
+            where=where,
+            why=f"this is a {type(value).__name__}",
+            fix="begin with `preset: hf-trainer`",
+        )
     return value
 
 
@@ -216,6 +222,15 @@ def _did_you_mean(word: str, options: Any) -> str:
 
 
 __all__ = [
-    "DEFAULT_PRESET", "Misfit", "check", "cross_check", "dump", "from_mapping", "get", "load", "parse_value", "parse_yaml",
+    "DEFAULT_PRESET",
+    "Misfit",
+    "check",
+    "cross_check",
+    "dump",
+    "from_mapping",
+    "get",
+    "load",
+    "parse_value",
+    "parse_yaml",
     "unknown_knob",
 ]

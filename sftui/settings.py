@@ -91,7 +91,9 @@ def read_settings(text: str, where: str) -> Settings:
     return Settings(**values, problems=tuple(problems), file=where)
 
 
-def check_keymap(keymap: Mapping[str, Sequence[str]], commands: Iterable[BoundCommand], everywhere: str = "anywhere") -> tuple[str, ...]:
+def check_keymap(
+    keymap: Mapping[str, Sequence[str]], commands: Iterable[BoundCommand], everywhere: str = "anywhere"
+) -> tuple[str, ...]:
     """What is wrong with a keymap, one sentence each; empty where it is fine.
 
     Textual's `set_keymap` ignores an unknown id, and lets a clash take the other command's key away
@@ -111,7 +113,7 @@ def check_keymap(keymap: Mapping[str, Sequence[str]], commands: Iterable[BoundCo
         problems.extend(f"`{name}`: `{key}` is no key" for key in keys if not _is_key(key))
     bound = [(c, tuple(keymap.get(c.id, c.keys))) for c in table]
     for number, (one, keys) in enumerate(bound):
-        for other, others in bound[number + 1:]:
+        for other, others in bound[number + 1 :]:
             touched = one.id in keymap or other.id in keymap
             together = one.context == other.context or everywhere in (one.context, other.context)
             if not (touched and together):
@@ -119,8 +121,11 @@ def check_keymap(keymap: Mapping[str, Sequence[str]], commands: Iterable[BoundCo
             for a in keys:
                 for b in others:
                     if _clash(a, b) and not (_was(one, a) and _was(other, b)):
-                        problems.append(f"`{a}` is the key of both `{one.id}` and `{other.id}`" if a == b else
-                                        f"`{a}` of `{one.id}` and `{b}` of `{other.id}` begin the same")
+                        problems.append(
+                            f"`{a}` is the key of both `{one.id}` and `{other.id}`"
+                            if a == b
+                            else f"`{a}` of `{one.id}` and `{b}` of `{other.id}` begin the same"
+                        )
     return tuple(problems)
 
 
@@ -135,10 +140,26 @@ def _clash(a: str, b: str) -> bool:
     return first[:shorter] == second[:shorter]
 
 
-_NAMED_KEYS = frozenset((
-    "up", "down", "left", "right", "home", "end", "pageup", "pagedown", "enter", "escape", "tab", "space", "backspace",
-    "delete", "insert", *(f"f{n}" for n in range(1, 25)),
-))
+_NAMED_KEYS = frozenset(
+    (
+        "up",
+        "down",
+        "left",
+        "right",
+        "home",
+        "end",
+        "pageup",
+        "pagedown",
+        "enter",
+        "escape",
+        "tab",
+        "space",
+        "backspace",
+        "delete",
+        "insert",
+        *(f"f{n}" for n in range(1, 25)),
+    )
+)
 _MODIFIERS = frozenset(("ctrl", "shift", "alt", "super", "hyper", "meta"))
 
 

@@ -31,18 +31,39 @@ MAX_MARKS = 2
 # Nonspacing marks that take no cell anywhere. Spacing marks (Mc) and viramas are left out:
 # Rich and terminals count Indic clusters differently (style-anchors T11).
 _MARK_RANGES = (
-    (0x0300, 0x034E), (0x0350, 0x036F), (0x0483, 0x0487), (0x0591, 0x05C7), (0x0610, 0x061A),
-    (0x064B, 0x065F), (0x0670, 0x0670), (0x06D6, 0x06ED), (0x0900, 0x0DFF), (0x0E31, 0x0E4E),
+    (0x0300, 0x034E),
+    (0x0350, 0x036F),
+    (0x0483, 0x0487),
+    (0x0591, 0x05C7),
+    (0x0610, 0x061A),
+    (0x064B, 0x065F),
+    (0x0670, 0x0670),
+    (0x06D6, 0x06ED),
+    (0x0900, 0x0DFF),
+    (0x0E31, 0x0E4E),
 )
 # Characters that join with a neighbour or show nothing (jamo, fillers, regional indicators, skin
 # tones, blank braille), and those that one Unicode version or library counts as one cell and
 # another as two (kana voicing marks, hexagrams, counting rods).
 _JOINING_RANGES = (
-    (0x0E33, 0x0E33), (0x0EB3, 0x0EB3), (0x115F, 0x11FF), (0x2630, 0x2637), (0x268A, 0x268F),
-    (0x2800, 0x2800), (0x3164, 0x3164), (0x4DC0, 0x4DFF), (0xA960, 0xA97F), (0xD7B0, 0xD7FF),
-    (0xFFA0, 0xFFA0), (0x1D300, 0x1D37F), (0x1F1E6, 0x1F1FF), (0x1F3FB, 0x1F3FF),
+    (0x0E33, 0x0E33),
+    (0x0EB3, 0x0EB3),
+    (0x115F, 0x11FF),
+    (0x2630, 0x2637),
+    (0x268A, 0x268F),
+    (0x2800, 0x2800),
+    (0x3164, 0x3164),
+    (0x4DC0, 0x4DFF),
+    (0xA960, 0xA97F),
+    (0xD7B0, 0xD7FF),
+    (0xFFA0, 0xFFA0),
+    (0x1D300, 0x1D37F),
+    (0x1F1E6, 0x1F1FF),
+    (0x1F3FB, 0x1F3FF),
 )
-_SHOWN = frozenset(["Lu", "Ll", "Lt", "Lm", "Lo", "Nd", "Nl", "No", "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sm", "Sc", "Sk", "So"])
+_SHOWN = frozenset(
+    ["Lu", "Ll", "Lt", "Lm", "Lo", "Nd", "Nl", "No", "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sm", "Sc", "Sk", "So"]
+)
 _VIRAMA = 9
 
 
@@ -65,8 +86,8 @@ def visible_token(surface: bytes, piece: str) -> str:
     """What a token cell shows: the bytes the token stands for, every space and newline visible.
 
     ␣ space, ⏎ newline, ⇥ tab, `‹E2 9C›` bytes of half characters. An empty `surface` (unknown)
-    shows the vocabulary's `piece`, and nothing at all `‹›`. Literal ␣ ⏎ ⇥ in the data show as code points, so that a cell
-    never says two things.
+    shows the vocabulary's `piece`, and nothing at all `‹›`. Literal ␣ ⏎ ⇥ in the data show as code points, so that a
+    cell never says two things.
     """
     if not surface:
         return visible(piece).replace(" ", SPACE) or EMPTY

@@ -22,9 +22,19 @@ if TYPE_CHECKING:
     from sftui.audit.state import drop_state, load_state, save_state, state_key
 
 _WHERE = {
-    "Audit": "audit", "audit_context": "context", "Filter": "found", "Found": "found", "FoundCode": "found", "FoundFinding": "found",
-    "AuditProgress": "run", "check_head": "run", "run_audit": "run", "drop_state": "state", "load_state": "state",
-    "save_state": "state", "state_key": "state",
+    "Audit": "audit",
+    "audit_context": "context",
+    "Filter": "found",
+    "Found": "found",
+    "FoundCode": "found",
+    "FoundFinding": "found",
+    "AuditProgress": "run",
+    "check_head": "run",
+    "run_audit": "run",
+    "drop_state": "state",
+    "load_state": "state",
+    "save_state": "state",
+    "state_key": "state",
 }
 
 
@@ -35,6 +45,21 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "Audit", "AuditProgress", "Figures", "Filter", "Found", "FoundCode", "FoundFinding", "GroupFigure", "LimitFigure", "SourceFigure",
-    "audit_context", "check_head", "drop_state", "load_state", "run_audit", "save_state", "state_key",
+    "Audit",
+    "AuditProgress",
+    "Figures",
+    "Filter",
+    "Found",
+    "FoundCode",
+    "FoundFinding",
+    "GroupFigure",
+    "LimitFigure",
+    "SourceFigure",
+    "audit_context",
+    "check_head",
+    "drop_state",
+    "load_state",
+    "run_audit",
+    "save_state",
+    "state_key",
 ]

@@ -31,7 +31,11 @@ class Audit:
     """
 
     def __init__(
-        self, context: Context, wanted: Filter | None = None, evaluation: frozenset[int] = frozenset(), tallies: type[Tallies] = Tallies,
+        self,
+        context: Context,
+        wanted: Filter | None = None,
+        evaluation: frozenset[int] = frozenset(),
+        tallies: type[Tallies] = Tallies,
     ) -> None:
         self.found = Found(wanted)
         self._marking = self.found.wanted.remember or bool(self.found.wanted.known)
@@ -86,7 +90,9 @@ class Audit:
         conversation = inspection.conversation
         if conversation is not None and conversation.messages:
             roles = [message.role for message in conversation.messages]
-            self.signatures.add(visible(" ".join(roles[:12]) + (" …" if len(roles) > 12 else ""))[:LONGEST_NAME], row.index)
+            self.signatures.add(
+                visible(" ".join(roles[:12]) + (" …" if len(roles) > 12 else ""))[:LONGEST_NAME], row.index
+            )
         if inspection.rendered is not None:
             self.branches.add(branch_of(inspection.rendered), row.index)
         tokens, labels = inspection.tokens, inspection.labels
@@ -97,7 +103,7 @@ class Audit:
             figures[3] += 1
         figures[1] += len(tokens)
         figures[2] += self._measure(labels)
-        for example in (() if inspection.example is None else (inspection.example, *inspection.more)):
+        for example in () if inspection.example is None else (inspection.example, *inspection.more):
             self.received_tokens += len(example.input_ids)
             self.received_trained += example.trained
         if inspection.example is not None:
@@ -106,7 +112,8 @@ class Audit:
             self._budget(inspection, tokens, labels)
 
     def _compare(self, inspection: Inspection) -> None:
-        """Hand the row to the checks of the dataset; where a baseline asks for it, remember which conversations come twice."""
+        """Hand the row to the checks of the dataset; where a baseline asks for it, remember which conversations come
+        twice."""
         before = self.checks.same.count
         self.checks.add(inspection)
         if self._marking and self.checks.same.count > before:
@@ -165,8 +172,20 @@ class Audit:
             self.repeated |= other.repeated | (self.checks.seen.keys() & other.checks.seen.keys())
         for name in ("rows", "tokenized", "tokens", "trained", "received_rows", "received_tokens", "received_trained"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        for name in ("lengths", "shares", "over", "cut", "trained_cut", "unlabelled", "dropped_tokens", "dropped_trained",
-                     "by_role", "by_message", "by_special", "by_part"):
+        for name in (
+            "lengths",
+            "shares",
+            "over",
+            "cut",
+            "trained_cut",
+            "unlabelled",
+            "dropped_tokens",
+            "dropped_trained",
+            "by_role",
+            "by_message",
+            "by_special",
+            "by_part",
+        ):
             getattr(self, name).update(getattr(other, name))
         for name in ("drops", "stops", "signatures", "branches", "finding_sets", "found", "checks"):
             getattr(self, name).merge(getattr(other, name))
@@ -184,26 +203,52 @@ class Audit:
         """Every row is in: add what only the whole dataset can tell. May be called again, and then does nothing."""
         if not self.finished:
             self.finished = True
-            self.found.add(self.checks.finish(), parts=lambda finding: dataset_marks(finding, self.checks, self.repeated))
+            self.found.add(
+                self.checks.finish(), parts=lambda finding: dataset_marks(finding, self.checks, self.repeated)
+            )
 
     def figures(self, packing: bool = True) -> Figures:
         """What is counted so far; without packing in a few milliseconds, however many lengths there are."""
         return Figures(
-            self.rows, self.tokenized, self.tokens, self.trained, self.received_rows, self.received_tokens, self.received_trained,
-            dict(sorted(self.lengths.items())), quantiles(self.lengths, QUANTILES), dict(sorted(self.shares.items())),
+            self.rows,
+            self.tokenized,
+            self.tokens,
+            self.trained,
+            self.received_rows,
+            self.received_tokens,
+            self.received_trained,
+            dict(sorted(self.lengths.items())),
+            quantiles(self.lengths, QUANTILES),
+            dict(sorted(self.shares.items())),
             tuple(self._limit(limit, packing) for limit in self.limits),
-            _largest(self.by_role), dict(sorted(self.by_message.items())), _largest(self.by_special), _largest(self.by_part),
-            self.drops.figures(), self.stops.figures(),
-            _group("the same as an earlier row", self.checks.same), _group("an earlier prompt answered differently", self.checks.again),
+            _largest(self.by_role),
+            dict(sorted(self.by_message.items())),
+            _largest(self.by_special),
+            _largest(self.by_part),
+            self.drops.figures(),
+            self.stops.figures(),
+            _group("the same as an earlier row", self.checks.same),
+            _group("an earlier prompt answered differently", self.checks.again),
             _group("asked in the evaluation set", self.checks.leaked),
             tuple(SourceFigure(visible(name), *values) for name, values in self.sources.items()),
-            self.signatures.figures(), self.branches.figures(), self.finding_sets.figures(),
+            self.signatures.figures(),
+            self.branches.figures(),
+            self.finding_sets.figures(),
         )
 
     def _limit(self, limit: int, packing: bool) -> LimitFigure:
         packs, waste = best_fit(self.lengths, limit) if packing else (None, None)
-        return LimitFigure(limit, self.over[limit], self.cut[limit], self.trained_cut[limit], self.unlabelled[limit],
-                           self.dropped_tokens[limit], self.dropped_trained[limit], packs, waste)
+        return LimitFigure(
+            limit,
+            self.over[limit],
+            self.cut[limit],
+            self.trained_cut[limit],
+            self.unlabelled[limit],
+            self.dropped_tokens[limit],
+            self.dropped_trained[limit],
+            packs,
+            waste,
+        )
 
 
 def _group(name: str, tally: Tally) -> GroupFigure:

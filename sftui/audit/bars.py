@@ -13,7 +13,10 @@ def length_bars(lengths: Mapping[int, int]) -> list[tuple[str, int]]:
         counts[step] = counts.get(step, 0) + count
     if not counts:
         return []
-    return [(f"<{1 << step}" if step < 10 else f"<{1 << step - 10}k", counts.get(step, 0)) for step in range(min(counts), max(counts) + 1)]
+    return [
+        (f"<{1 << step}" if step < 10 else f"<{1 << step - 10}k", counts.get(step, 0))
+        for step in range(min(counts), max(counts) + 1)
+    ]
 
 
 def share_bars(shares: Mapping[int, int]) -> list[tuple[str, int]]:
@@ -29,5 +32,9 @@ def short(number: int) -> str:
     """A count in few characters: 999, 1.2k, 12k, 3M."""
     for size, letter in ((1_000_000, "M"), (1_000, "k")):
         if number >= size:
-            return f"{number / size:.1f}".rstrip("0").rstrip(".") + letter if number < 10 * size else f"{number // size}{letter}"
+            return (
+                f"{number / size:.1f}".rstrip("0").rstrip(".") + letter
+                if number < 10 * size
+                else f"{number // size}{letter}"
+            )
     return str(number)

@@ -24,8 +24,13 @@ def audit_context(recipe: Recipe, detected: Detected, tools: Toolbox) -> Context
     """The context of `check_row`, with generation_config.json and config.json where the tokenizer's folder has them."""
     folder = _folder(recipe)
     return Context(
-        recipe, tools.tokenizer.facts, tools.templates.get("default"), detected, tools,
-        _read(folder, "generation_config.json"), _read(folder, "config.json"),
+        recipe,
+        tools.tokenizer.facts,
+        tools.templates.get("default"),
+        detected,
+        tools,
+        _read(folder, "generation_config.json"),
+        _read(folder, "config.json"),
     )
 
 

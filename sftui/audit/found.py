@@ -67,7 +67,10 @@ class Found:
         self.waived = self.known = 0
 
     def add(
-        self, findings: Iterable[Finding], row: Row | None = None, parts: Callable[[Finding], frozenset[str]] | None = None,
+        self,
+        findings: Iterable[Finding],
+        row: Row | None = None,
+        parts: Callable[[Finding], frozenset[str]] | None = None,
     ) -> tuple[str, ...]:
         """Take in what was found in a row, or in the set-up and the dataset (row None); the codes that stand.
 
@@ -80,7 +83,11 @@ class Found:
             if any(waiver.covers(finding) for waiver in self.wanted.waivers):
                 self.waived += 1
                 continue
-            marks = frozenset({row_mark(finding, row) if row is not None else setup_mark(finding)}) if parts is None else parts(finding)
+            marks = (
+                frozenset({row_mark(finding, row) if row is not None else setup_mark(finding)})
+                if parts is None
+                else parts(finding)
+            )
             if self.wanted.remember:
                 self.fingerprints.setdefault(finding.code, set()).update(marks)
             known = len(marks & self.wanted.known)
@@ -88,9 +95,17 @@ class Found:
                 self.known += 1
                 continue
             if known:
-                finding = replace(finding, sentence=f"{finding.sentence}; the baseline has {known} of {len(marks)} of it")
+                finding = replace(
+                    finding, sentence=f"{finding.sentence}; the baseline has {known} of {len(marks)} of it"
+                )
             stand.append(finding.code)
-            self._keep(FoundFinding(finding, row.where if row is not None else "", next(iter(marks)) if len(marks) == 1 else mark(*sorted(marks))))
+            self._keep(
+                FoundFinding(
+                    finding,
+                    row.where if row is not None else "",
+                    next(iter(marks)) if len(marks) == 1 else mark(*sorted(marks)),
+                )
+            )
         return tuple(stand)
 
     def _keep(self, found: FoundFinding) -> None:
@@ -132,7 +147,11 @@ class Found:
     def ordered(self) -> tuple[FoundCode, ...]:
         """Codes of the set-up first, then of the dataset, then of rows; among them the worst first, then by name."""
         scopes = ("setup", "dataset", "row")
-        return tuple(sorted(self.codes.values(), key=lambda one: (scopes.index(CODES[one.code].scope), one.severity.rank, one.code)))
+        return tuple(
+            sorted(
+                self.codes.values(), key=lambda one: (scopes.index(CODES[one.code].scope), one.severity.rank, one.code)
+            )
+        )
 
     def worst(self) -> Severity | None:
         """The worst severity that stands."""

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 _COUNTS = re.compile(
     r"(?<![\w.])\d[\d,]*"
-    r"(?: of \d[\d,]*(?![\w.])| (?:[a-z]+ )?(?:row|document|conversation|message|answer|turn|prompt)s?\b(?: (?:is|are|has|have|says?)\b)?)")
+    r"(?: of \d[\d,]*(?![\w.])| (?:[a-z]+ )?(?:row|document|conversation|message|answer|turn|prompt)s?\b(?:"
+    r" (?:is|are|has|have|says?)\b)?)"
+)
 """`7 of 1,200`, and `7 rows are` or `1 packed document is`: how often, which moves with the rows."""
 _EXAMPLE = re.compile(r"\S+ or the like")
 _QUOTED = re.compile(r"(`[^`]*`)")
@@ -32,7 +34,8 @@ def row_mark(finding: Finding, row: Row) -> str:
 
 
 def setup_mark(finding: Finding) -> str:
-    """A finding of the set-up: what it says but for how often, so that its keys, knobs and tokens still tell it apart."""
+    """A finding of the set-up: what it says but for how often, so that its keys, knobs and tokens still tell it
+    apart."""
     parts = _QUOTED.split(finding.sentence)
     parts[::2] = [_EXAMPLE.sub("…", _COUNTS.sub("#", part)) for part in parts[::2]]
     return mark(finding.code, "".join(parts))

@@ -58,7 +58,12 @@ class _Process:
 
 
 def audit_in_processes(
-    audit: Audit, rows: Iterable[Row], task: Task, jobs: int, *, total: Callable[[], int | None] = lambda: None,
+    audit: Audit,
+    rows: Iterable[Row],
+    task: Task,
+    jobs: int,
+    *,
+    total: Callable[[], int | None] = lambda: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[AuditProgress]:
     """Like `run_audit`, in `jobs` processes; the set-up must be checked already. SftuiError where a process dies.
@@ -82,9 +87,13 @@ def audit_in_processes(
             seconds = clock() - begun
             rate = (audit.rows - before) / seconds if seconds else 0.0
             whole = total()
-            yield AuditProgress(audit.rows, whole, rate, max(0, whole - audit.rows) / rate if whole is not None and rate else None)
+            yield AuditProgress(
+                audit.rows, whole, rate, max(0, whole - audit.rows) / rate if whole is not None and rate else None
+            )
     except BrokenProcessPool as error:
-        raise SftuiError("a process of the audit ended", why="it was killed or had not enough memory", fix="try --jobs 1") from error
+        raise SftuiError(
+            "a process of the audit ended", why="it was killed or had not enough memory", fix="try --jobs 1"
+        ) from error
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
     audit.finish()

@@ -27,8 +27,15 @@ class AuditProgress:
 
 
 def run_audit(
-    audit: Audit, rows: Iterable[Row], inspect: Callable[[Row], Inspection], context: Context, *, head: Iterable[Row] = (),
-    total: Callable[[], int | None] = lambda: None, budget: float = 0.05, clock: Callable[[], float] = time.monotonic,
+    audit: Audit,
+    rows: Iterable[Row],
+    inspect: Callable[[Row], Inspection],
+    context: Context,
+    *,
+    head: Iterable[Row] = (),
+    total: Callable[[], int | None] = lambda: None,
+    budget: float = 0.05,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[AuditProgress]:
     """Take in `rows`, and tell about every `budget` seconds how far it is; the last one is `done`.
 

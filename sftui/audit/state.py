@@ -34,8 +34,18 @@ def state_key(context: Context, files: Sequence[str], *more: object) -> str:
 
     templates = {name: template.source for name, template in context.tools.templates.items()}
     decided = [
-        FORMAT, __version__, versions(), context.recipe, context.detected, context.facts, templates, _tokenizer_files(context),
-        context.generation_config, context.model_config, [(file, _mark(file)) for file in files], more,
+        FORMAT,
+        __version__,
+        versions(),
+        context.recipe,
+        context.detected,
+        context.facts,
+        templates,
+        _tokenizer_files(context),
+        context.generation_config,
+        context.model_config,
+        [(file, _mark(file)) for file in files],
+        more,
     ]
     return sha256(json.dumps(_plain(decided)).encode("ascii")).hexdigest()[:32]
 

@@ -46,7 +46,10 @@ class Tallies:
 
     def figures(self) -> tuple[GroupFigure, ...]:
         """The largest first, equal ones by name."""
-        return tuple(GroupFigure(name, count, tuple(self.rows[name])) for name, count in sorted(self.counts.items(), key=lambda one: (-one[1], one[0])))
+        return tuple(
+            GroupFigure(name, count, tuple(self.rows[name]))
+            for name, count in sorted(self.counts.items(), key=lambda one: (-one[1], one[0]))
+        )
 
 
 class ListedTallies(Tallies):

@@ -21,8 +21,9 @@ sftui shows exactly what your trainer trains on, token for token.
 """
 
 EPILOG = """\
-Commands: demo, show, encode, export, compare, verify, check, report, repair, template, explain; `sftui COMMAND --help` tells each one's options. Data whose
-name is that of a command is opened with its path, as in `sftui ./show`.
+Commands: demo, show, encode, export, compare, verify, check, report, repair, template, explain;
+`sftui COMMAND --help` tells each one's options. Data whose name is that of a command is opened
+with its path, as in `sftui ./show`.
 """
 
 
@@ -73,10 +74,16 @@ def demo(name: str | None, tokenizer: str | None, theme: str | None, no_mouse: b
 @opening_options_beside_format
 @click.option("--row", type=click.IntRange(min=0), default=0, metavar="N", help="the row to print, from 0")
 @click.option("--shift", is_flag=True, help="what is seen at each position against what must be predicted from it")
-@click.option("--view", type=click.Choice(["text", "columns", "rows"]), default="rows", help="how the tokens are laid out")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="for reading, or as a record")
+@click.option(
+    "--view", type=click.Choice(["text", "columns", "rows"]), default="rows", help="how the tokens are laid out"
+)
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="for reading, or as a record"
+)
 @click.option("--explain", is_flag=True, help="json: also tokens, reasons and spans")
-@click.option("--width", type=click.IntRange(min=20), metavar="N", help="columns of the output; default: the terminal, or 80")
+@click.option(
+    "--width", type=click.IntRange(min=20), metavar="N", help="columns of the output; default: the terminal, or 80"
+)
 def show(row: int, shift: bool, view: str, form: str, explain: bool, width: int | None, **given: Any) -> int:
     """Print one row: its tokens, labels and why each is trained or masked."""
     from sftui.cli.show import show_row
@@ -86,7 +93,14 @@ def show(row: int, shift: bool, view: str, form: str, explain: bool, width: int 
 
 @click.command("sftui encode", context_settings=CONTEXT)
 @opening_options
-@click.option("-o", "--out", required=True, type=OUTPUT, metavar="FILE", help="OUT.jsonl or OUT.parquet; - writes JSON lines to stdout")
+@click.option(
+    "-o",
+    "--out",
+    required=True,
+    type=OUTPUT,
+    metavar="FILE",
+    help="OUT.jsonl or OUT.parquet; - writes JSON lines to stdout",
+)
 @click.option("--explain", is_flag=True, help="also tokens, reasons and spans of every row")
 @click.option("--force", is_flag=True, help="overwrite without asking")
 def encode(out: str, explain: bool, force: bool, **given: Any) -> int:
@@ -101,8 +115,12 @@ def encode(out: str, explain: bool, force: bool, **given: Any) -> int:
 @click.option("--to", required=True, metavar="WHAT", help="recipe, preprocess, or a trainer's name")
 @click.option("-o", "--out", "folder", required=True, type=OUTPUT, metavar="DIR", help="the folder to write into")
 @click.option("--force", is_flag=True, help="overwrite without asking")
-@click.option("--max-rows", type=click.IntRange(min=1), metavar="N",
-              help="for another trainer than the recipe's: count changed labels over the first N rows only")
+@click.option(
+    "--max-rows",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="for another trainer than the recipe's: count changed labels over the first N rows only",
+)
 def export(to: str, folder: str, force: bool, max_rows: int | None, **given: Any) -> int:
     """Write the recipe, a stand-alone script that prepares the data the same way, or a trainer's config."""
     from sftui.cli.export import export_files
@@ -112,16 +130,35 @@ def export(to: str, folder: str, force: bool, max_rows: int | None, **given: Any
 
 @click.command("sftui compare", context_settings=CONTEXT)
 @opening_options_beside_format
-@click.option("--with", "others", multiple=True, metavar="OTHER",
-              help="a recipe, a trainer's config, a preset (trl@1.14), tokenizer=NAME, template=NAME or KNOB=VALUE; "
-                   "several changes in quotes; may be repeated")
+@click.option(
+    "--with",
+    "others",
+    multiple=True,
+    metavar="OTHER",
+    help=(
+        "a recipe, a trainer's config, a preset (trl@1.14), tokenizer=NAME, template=NAME or KNOB=VALUE; "
+        "several changes in quotes; may be repeated"
+    ),
+)
 @click.option("--max-rows", type=click.IntRange(min=1), metavar="N", help="only the first N rows")
 @click.option("--sample", type=click.IntRange(min=1), metavar="N", help="only N rows, at even distances")
-@click.option("--show", "shown", type=click.IntRange(min=0), default=3, metavar="N", help="differing rows to print; default: 3")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="for reading, or as a record")
-@click.option("--width", type=click.IntRange(min=20), metavar="N", help="columns of the output; default: the terminal, or 80")
+@click.option(
+    "--show", "shown", type=click.IntRange(min=0), default=3, metavar="N", help="differing rows to print; default: 3"
+)
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="for reading, or as a record"
+)
+@click.option(
+    "--width", type=click.IntRange(min=20), metavar="N", help="columns of the output; default: the terminal, or 80"
+)
 def compare(
-    others: tuple[str, ...], max_rows: int | None, sample: int | None, shown: int, form: str, width: int | None, **given: Any
+    others: tuple[str, ...],
+    max_rows: int | None,
+    sample: int | None,
+    shown: int,
+    form: str,
+    width: int | None,
+    **given: Any,
 ) -> int:
     """Where two or more recipes, trainers, templates or tokenizers differ; exit 0 nowhere, 1 somewhere."""
     from sftui.cli.compare import compare_recipes
@@ -131,8 +168,12 @@ def compare(
 
 @click.command("sftui verify", context_settings=CONTEXT)
 @opening_options
-@click.option("--python", required=True, metavar="PATH", help="the python of an environment that has the trainer installed")
-@click.option("--rows", type=click.IntRange(min=1), default=50, metavar="N", help="how many rows, at even distances; default: 50")
+@click.option(
+    "--python", required=True, metavar="PATH", help="the python of an environment that has the trainer installed"
+)
+@click.option(
+    "--rows", type=click.IntRange(min=1), default=50, metavar="N", help="how many rows, at even distances; default: 50"
+)
 def verify(python: str, rows: int, **given: Any) -> int:
     """Run the real, installed trainer on some rows and print where sftui's labels differ; exit 1 if any do."""
     from sftui.cli.verify import verify_rows
@@ -142,41 +183,84 @@ def verify(python: str, rows: int, **given: Any) -> int:
 
 @click.command("sftui check", context_settings=CONTEXT)
 @opening_options_beside_format
-@click.option("--format", "form", type=click.Choice(["text", "json", "sarif", "junit", "github"]), default="text", help="for reading, or for a machine")
-@click.option("--fail-on", type=click.Choice(["error", "warning", "never"]), default="error", help="exit 1 from this severity on; default: error")
-@click.option("--select", multiple=True, metavar="CODES", help="only these codes, or beginnings of codes, e.g. TRU,LAB001")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "sarif", "junit", "github"]),
+    default="text",
+    help="for reading, or for a machine",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(["error", "warning", "never"]),
+    default="error",
+    help="exit 1 from this severity on; default: error",
+)
+@click.option(
+    "--select", multiple=True, metavar="CODES", help="only these codes, or beginnings of codes, e.g. TRU,LAB001"
+)
 @click.option("--ignore", multiple=True, metavar="CODES", help="all but these codes, or beginnings of codes")
 @click.option("--max-rows", type=click.IntRange(min=1), metavar="N", help="only the first N rows")
 @click.option("--sample", type=click.IntRange(min=1), metavar="N", help="only N rows, at even distances")
 @click.option("--baseline", type=OUTPUT, metavar="FILE", help="findings that FILE knows do not count")
 @click.option("--write-baseline", is_flag=True, help="write what stands now into the file of --baseline")
-@click.option("--eval", "evaluation", metavar="DATA", help="the evaluation set, to find its prompts in the training data")
+@click.option(
+    "--eval", "evaluation", metavar="DATA", help="the evaluation set, to find its prompts in the training data"
+)
 @click.option("-o", "--out", type=OUTPUT, metavar="FILE", help="write there instead of to stdout")
 @click.option("--force", is_flag=True, help="overwrite without asking")
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="processes; default: one fewer than the machine has cores")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), metavar="N", help="processes; default: one fewer than the machine has cores"
+)
 def check(
-    form: str, fail_on: str, select: tuple[str, ...], ignore: tuple[str, ...], max_rows: int | None, sample: int | None, baseline: str | None,
-    write_baseline: bool, evaluation: str | None, out: str | None, force: bool, jobs: int | None, **given: Any,
+    form: str,
+    fail_on: str,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    max_rows: int | None,
+    sample: int | None,
+    baseline: str | None,
+    write_baseline: bool,
+    evaluation: str | None,
+    out: str | None,
+    force: bool,
+    jobs: int | None,
+    **given: Any,
 ) -> int:
     """Find what is wrong in the set-up and in every row, and the key that repairs it; exit 1 if there is something."""
     from sftui.cli.check import check_data
 
-    return check_data(given, form, fail_on, select, ignore, max_rows, sample, baseline, write_baseline, evaluation, out, force, jobs)
+    return check_data(
+        given, form, fail_on, select, ignore, max_rows, sample, baseline, write_baseline, evaluation, out, force, jobs
+    )
 
 
 @click.command("sftui report", context_settings=CONTEXT)
 @opening_options
 @click.option("-o", "--out", required=True, type=OUTPUT, metavar="FILE", help="the page to write, e.g. report.html")
-@click.option("--select", multiple=True, metavar="CODES", help="only these codes, or beginnings of codes, e.g. TRU,LAB001")
+@click.option(
+    "--select", multiple=True, metavar="CODES", help="only these codes, or beginnings of codes, e.g. TRU,LAB001"
+)
 @click.option("--ignore", multiple=True, metavar="CODES", help="all but these codes, or beginnings of codes")
 @click.option("--max-rows", type=click.IntRange(min=1), metavar="N", help="only the first N rows")
 @click.option("--sample", type=click.IntRange(min=1), metavar="N", help="only N rows, at even distances")
-@click.option("--eval", "evaluation", metavar="DATA", help="the evaluation set, to find its prompts in the training data")
+@click.option(
+    "--eval", "evaluation", metavar="DATA", help="the evaluation set, to find its prompts in the training data"
+)
 @click.option("--force", is_flag=True, help="overwrite without asking")
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="processes; default: one fewer than the machine has cores")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), metavar="N", help="processes; default: one fewer than the machine has cores"
+)
 def report(
-    out: str, select: tuple[str, ...], ignore: tuple[str, ...], max_rows: int | None, sample: int | None, evaluation: str | None,
-    force: bool, jobs: int | None, **given: Any,
+    out: str,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    max_rows: int | None,
+    sample: int | None,
+    evaluation: str | None,
+    force: bool,
+    jobs: int | None,
+    **given: Any,
 ) -> int:
     """Write the figures, plots and findings of the whole dataset as one HTML page that needs nothing else."""
     from sftui.cli.report import write_report
@@ -195,8 +279,12 @@ def explain(code: str | None) -> int:
 
 @click.command("sftui repair", context_settings=CONTEXT)
 @opening_options
-@click.option("--apply", multiple=True, metavar="NAMES", help="repairs to make, e.g. map-roles,trim,deduplicate; see --list")
-@click.option("--drop", multiple=True, metavar="WHAT", help="leave out rows: unreadable, empty, no-answer, or codes of findings")
+@click.option(
+    "--apply", multiple=True, metavar="NAMES", help="repairs to make, e.g. map-roles,trim,deduplicate; see --list"
+)
+@click.option(
+    "--drop", multiple=True, metavar="WHAT", help="leave out rows: unreadable, empty, no-answer, or codes of findings"
+)
 @click.option("--marks", metavar="FILE", help="MARKS.jsonl of the inspector: leave out the rows marked drop")
 @click.option("-o", "--out", type=OUTPUT, metavar="FILE", help="OUT.jsonl, a new file")
 @click.option("--log", type=OUTPUT, metavar="FILE", help="LOG.jsonl: every change, row by row")
@@ -204,8 +292,15 @@ def explain(code: str | None) -> int:
 @click.option("--list", "listing", is_flag=True, help="tell what can be repaired")
 @click.option("--force", is_flag=True, help="overwrite without asking")
 def repair(
-    apply: tuple[str, ...], drop: tuple[str, ...], marks: str | None, out: str | None, log: str | None, dry_run: bool, listing: bool,
-    force: bool, **given: Any,
+    apply: tuple[str, ...],
+    drop: tuple[str, ...],
+    marks: str | None,
+    out: str | None,
+    log: str | None,
+    dry_run: bool,
+    listing: bool,
+    force: bool,
+    **given: Any,
 ) -> int:
     """Write DATA with repairs to a new file, never in place; rows that need none keep every byte."""
     from sftui.cli.repair import list_repairs, repair_data
@@ -215,7 +310,12 @@ def repair(
 
 @click.command("sftui template", context_settings=CONTEXT)
 @opening_options
-@click.option("--add-generation-tags", "tags", is_flag=True, help="put {% generation %} tags around the assistant's answers, with proof over DATA")
+@click.option(
+    "--add-generation-tags",
+    "tags",
+    is_flag=True,
+    help="put {% generation %} tags around the assistant's answers, with proof over DATA",
+)
 @click.option("-o", "--out", type=OUTPUT, metavar="FILE", help="write it, e.g. to chat_template.jinja")
 @click.option("--force", is_flag=True, help="overwrite without asking")
 @click.option("--max-rows", type=click.IntRange(min=1), metavar="N", help="prove over the first N rows only")
@@ -226,8 +326,19 @@ def template(tags: bool, out: str | None, force: bool, max_rows: int | None, **g
     return write_template(given, tags, out, force, max_rows)
 
 
-COMMANDS = {"demo": demo, "show": show, "encode": encode, "export": export, "compare": compare, "verify": verify,
-            "check": check, "report": report, "repair": repair, "template": template, "explain": explain}
+COMMANDS = {
+    "demo": demo,
+    "show": show,
+    "encode": encode,
+    "export": export,
+    "compare": compare,
+    "verify": verify,
+    "check": check,
+    "report": report,
+    "repair": repair,
+    "template": template,
+    "explain": explain,
+}
 
 
 def run(words: list[str]) -> int:

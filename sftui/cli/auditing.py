@@ -37,10 +37,17 @@ SAVE_EVERY = 20.0
 
 
 def audited(
-    options: OpenOptions, wanted: Filter, *, max_rows: int | None = None, sample: int | None = None, evaluation: str | None = None,
-    jobs: int | None = None, looks: int = 0,
+    options: OpenOptions,
+    wanted: Filter,
+    *,
+    max_rows: int | None = None,
+    sample: int | None = None,
+    evaluation: str | None = None,
+    jobs: int | None = None,
+    looks: int = 0,
 ) -> Checked:
-    """The audit of the options' data under their recipe; `looks`: so many rows of each code are inspected again, for drawing."""
+    """The audit of the options' data under their recipe; `looks`: so many rows of each code are inspected again, for
+    drawing."""
     from sftui.audit import audit_context
     from sftui.findings import damaged_files, read_waivers
     from sftui.trainers import trainer_named
@@ -52,7 +59,9 @@ def audited(
         context = audit_context(session.recipe, detected, tools)
         wanted = dataclasses.replace(wanted, waivers=tuple(read_waivers(session.recipe.waivers)))
         prompts = _prompts(options, evaluation, session) if evaluation is not None else frozenset()
-        running = _Running(session, context, wanted, prompts, max_rows, sample, jobs or max(1, (os.cpu_count() or 1) - 1))
+        running = _Running(
+            session, context, wanted, prompts, max_rows, sample, jobs or max(1, (os.cpu_count() or 1) - 1)
+        )
         source = session.source
         assert source is not None
         files = data_files(options.paths, options.split)
@@ -63,10 +72,23 @@ def audited(
         running.audit.found.add(damaged_files(source.damage))
         there = [path for path in (*files, *options.paths) if os.path.exists(path) and _named(path) == path]
         return Checked(
-            running.audit, session.recipe, source.title, tuple(map(_named, options.paths)), source.kind, tools.tokenizer.facts, tools.template_name,
-            complete=max_rows is None and sample is None and not source.damage, notes=(*options.notes, *source.notes, *detected.notes, *trainer_named(session.recipe.preset).notes(session.recipe)),
+            running.audit,
+            session.recipe,
+            source.title,
+            tuple(map(_named, options.paths)),
+            source.kind,
+            tools.tokenizer.facts,
+            tools.template_name,
+            complete=max_rows is None and sample is None and not source.damage,
+            notes=(
+                *options.notes,
+                *source.notes,
+                *detected.notes,
+                *trainer_named(session.recipe.preset).notes(session.recipe),
+            ),
             looks=tuple(_looks(running.audit, session, looks)),
-            files={label: file if _named(file) == file else label for label, file in labels_of(files).items()}, tracked=repository_names(there),
+            files={label: file if _named(file) == file else label for label, file in labels_of(files).items()},
+            tracked=repository_names(there),
         )
     finally:
         session.close()
@@ -76,7 +98,14 @@ class _Running:
     """One audit: picked up where it was left, in this process or in several, saved now and then."""
 
     def __init__(
-        self, session: Session, context: Context, wanted: Filter, prompts: frozenset[int], max_rows: int | None, sample: int | None, jobs: int,
+        self,
+        session: Session,
+        context: Context,
+        wanted: Filter,
+        prompts: frozenset[int],
+        max_rows: int | None,
+        sample: int | None,
+        jobs: int,
     ) -> None:
         from sftui.audit import Audit
 
@@ -98,8 +127,22 @@ class _Running:
         folder = cache_root(self.session.options.cache_dir).parent / "audits"
         options = self.session.options
         whole = self.max_rows is None and self.sample is None and bool(files)
-        key = state_key(self.context, files, options.paths, options.split, options.subset, options.data_revision, options.rows_in, options.row_limit,
-                        self.wanted, self.prompts) if whole else ""
+        key = (
+            state_key(
+                self.context,
+                files,
+                options.paths,
+                options.split,
+                options.subset,
+                options.data_revision,
+                options.rows_in,
+                options.row_limit,
+                self.wanted,
+                self.prompts,
+            )
+            if whole
+            else ""
+        )
         held = load_state(key, folder) if whole else None
         if held is not None:
             self.audit = held
@@ -109,14 +152,18 @@ class _Running:
         with _signals() as received:
             for told in self._steps():
                 progress.at(told.rows, _speed(told))
-                due = time.monotonic() - saved > SAVE_EVERY or (received and (kept or time.monotonic() - begun > SAVE_EVERY / 10))
+                due = time.monotonic() - saved > SAVE_EVERY or (
+                    received and (kept or time.monotonic() - begun > SAVE_EVERY / 10)
+                )
                 if whole and due and not told.done:
                     save_state(self.audit, key, folder)
                     saved, kept = time.monotonic(), True
                 if received:
                     progress.end()
                     if kept:
-                        click.echo(f"sftui: stopped at row {self.audit.rows:,}; the same command goes on there", err=True)
+                        click.echo(
+                            f"sftui: stopped at row {self.audit.rows:,}; the same command goes on there", err=True
+                        )
                     raise KeyboardInterrupt if received[0] == signal.SIGINT else SystemExit(128 + received[0])
         if kept:
             drop_state(key, folder)
@@ -138,12 +185,22 @@ class _Running:
         else:
             rows = chosen_rows(session.source, self.max_rows, self.sample)
         if self.jobs == 1 or (self.total is not None and self.total < WORTH_IT):
-            return run_audit(audit, rows, session.inspect_row, self.context, head=session.source.rows(), total=lambda: self.total, budget=0.0)
+            return run_audit(
+                audit,
+                rows,
+                session.inspect_row,
+                self.context,
+                head=session.source.rows(),
+                total=lambda: self.total,
+                budget=0.0,
+            )
         check_head(audit, session.source.rows(), session.inspect_row, self.context)
         from sftui.audit.processes import Task, audit_in_processes
 
         assert session.detected is not None
-        task = Task(session.recipe, session.detected, self._first(), session.options.cache_dir, self.wanted, self.prompts)
+        task = Task(
+            session.recipe, session.detected, self._first(), session.options.cache_dir, self.wanted, self.prompts
+        )
         return audit_in_processes(audit, rows, task, self.jobs, total=lambda: self.total)
 
 
@@ -174,7 +231,13 @@ def _named(path: str) -> str:
 
 def _speed(told: AuditProgress) -> str:
     """Rows a second and the time left, as far as they are known."""
-    left = "" if told.left is None else f", {told.left:,.0f} s left" if told.left < 100 else f", {told.left / 60:,.0f} min left"
+    left = (
+        ""
+        if told.left is None
+        else f", {told.left:,.0f} s left"
+        if told.left < 100
+        else f", {told.left / 60:,.0f} min left"
+    )
     return f", {told.rate:,.0f}/s{left} " if told.rate else ""
 
 
@@ -184,7 +247,10 @@ def _prompts(options: OpenOptions, evaluation: str, trained: Session) -> frozens
     from sftui.findings import DatasetChecks
     from sftui.workspace.session import Session
 
-    held = Session(dataclasses.replace(options, paths=(evaluation,), split=None, subset=None, data_revision=None, config=None), trained.recipe)
+    held = Session(
+        dataclasses.replace(options, paths=(evaluation,), split=None, subset=None, data_revision=None, config=None),
+        trained.recipe,
+    )
     held.open()
     try:
         held.set_tokenizer(trained.tokenizer)

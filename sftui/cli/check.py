@@ -25,8 +25,19 @@ DEFAULT_WIDTH = 100
 
 
 def check_data(
-    given: Mapping[str, Any], form: str, fail_on: str, select: tuple[str, ...], ignore: tuple[str, ...], max_rows: int | None,
-    sample: int | None, baseline: str | None, write_baseline: bool, evaluation: str | None, out: str | None, force: bool, jobs: int | None,
+    given: Mapping[str, Any],
+    form: str,
+    fail_on: str,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    max_rows: int | None,
+    sample: int | None,
+    baseline: str | None,
+    write_baseline: bool,
+    evaluation: str | None,
+    out: str | None,
+    force: bool,
+    jobs: int | None,
 ) -> int:
     """Print or write what was found; 1 where something at or above `fail_on` stands, else 0."""
     from sftui.audit import Filter
@@ -36,9 +47,15 @@ def check_data(
     if write_baseline and baseline is None:
         raise RecipeError("--write-baseline does not say where", fix="name the file with --baseline FILE")
     known = Baseline(frozenset()) if baseline is None or write_baseline else read_baseline(Path(baseline))
-    wanted = Filter(codes_of(select, "--select"), codes_of(ignore, "--ignore"), (), known.known, remember=write_baseline)
+    wanted = Filter(
+        codes_of(select, "--select"), codes_of(ignore, "--ignore"), (), known.known, remember=write_baseline
+    )
     if known.outdated:
-        click.echo(f"sftui: {baseline} is of an earlier sftui and no longer knows {visible(', '.join(known.outdated))}; write it anew with --write-baseline", err=True)
+        click.echo(
+            f"sftui: {baseline} is of an earlier sftui and no longer knows {visible(', '.join(known.outdated))}; write"
+            " it anew with --write-baseline",
+            err=True,
+        )
     options = open_options(given)
     remembered = baseline if write_baseline else None
     inputs = inputs_of(options, evaluation, None if write_baseline else baseline)
@@ -69,16 +86,23 @@ def words_of(values: tuple[str, ...], option: str, what: str, fix: str) -> tuple
 
 
 def codes_of(values: tuple[str, ...], option: str) -> tuple[str, ...]:
-    """Codes and beginnings of codes (`TRU`), repeated or with commas; RecipeError for one that no code begins with, or for none."""
+    """Codes and beginnings of codes (`TRU`), repeated or with commas; RecipeError for one that no code begins with, or
+    for none."""
     from sftui.findings import CODES
 
-    codes = tuple(word.upper() for word in words_of(values, option, "code", "leave it out for all codes; `sftui explain` lists them"))
+    codes = tuple(
+        word.upper()
+        for word in words_of(values, option, "code", "leave it out for all codes; `sftui explain` lists them")
+    )
     for code in codes:
         if not any(known.startswith(code) for known in CODES):
             from difflib import get_close_matches
 
             near = get_close_matches(code, CODES, n=1, cutoff=0.5)
-            raise RecipeError(f"{option}: there is no code `{code}`", fix=f"did you mean {near[0]}?" if near else "`sftui explain` lists them")
+            raise RecipeError(
+                f"{option}: there is no code `{code}`",
+                fix=f"did you mean {near[0]}?" if near else "`sftui explain` lists them",
+            )
     return codes
 
 

@@ -24,13 +24,22 @@ DEFAULT_WIDTH = 80
 
 
 def compare_recipes(
-    given: Mapping[str, Any], others: Sequence[str], limit: int | None, sample: int | None, show: int, form: str, width: int | None
+    given: Mapping[str, Any],
+    others: Sequence[str],
+    limit: int | None,
+    sample: int | None,
+    show: int,
+    form: str,
+    width: int | None,
 ) -> int:
     """Print the count and the first differing rows; 0 where nothing differs, 1 where something does."""
     from sftui.workspace.comparing import Comparing
 
     if not others:
-        raise RecipeError("there is nothing to compare with", fix="name it: --with trl@1.16, --with FILE, --with tokenizer=NAME, --with PATH=VALUE")
+        raise RecipeError(
+            "there is nothing to compare with",
+            fix="name it: --with trl@1.16, --with FILE, --with tokenizer=NAME, --with PATH=VALUE",
+        )
     options = open_options(given)
     base = options.full_recipe()
     sides = (SideRecipe(base.preset, base), *(other_side(text, base) for text in others))
@@ -72,12 +81,23 @@ def _print(count: ComparisonCount, names: Sequence[str], width: int) -> None:
 
 
 def as_record(count: ComparisonCount, names: Sequence[str]) -> dict[str, Any]:
-    """The count as one record; `columns` of a row are those that differ, with each side's ids and labels (null: cut)."""
+    """The count as one record; `columns` of a row are those that differ, with each side's ids and labels (null:
+    cut)."""
     return {
-        "rows": count.rows, "differing_rows": count.differing_rows, "differing_tokens": count.differing_tokens,
-        "labels_differing": count.labels_differing, "ids_differing": count.ids_differing, "one_sided_rows": count.one_sided,
+        "rows": count.rows,
+        "differing_rows": count.differing_rows,
+        "differing_tokens": count.differing_tokens,
+        "labels_differing": count.labels_differing,
+        "ids_differing": count.ids_differing,
+        "one_sided_rows": count.one_sided,
         "sides": [
-            {"name": name, "trained": count.trained[k], "tokens": count.received[k], "dropped": count.dropped[k], "stopped": count.stopped[k]}
+            {
+                "name": name,
+                "trained": count.trained[k],
+                "tokens": count.received[k],
+                "dropped": count.dropped[k],
+                "stopped": count.stopped[k],
+            }
             for k, name in enumerate(names)
         ],
         "first": [_row(comparison) for comparison in count.first],
@@ -89,8 +109,12 @@ def _row(comparison: RowComparison) -> dict[str, Any]:
         "row": comparison.row,
         "sides": [{"trained": side.trained, "tokens": side.received, "gone": side.gone} for side in comparison.sides],
         "columns": [
-            [{"at": a, "ids": list(side.ids[a:b]), "labels": list(side.labels[a:b])} for (a, b), side in zip(column.cells, comparison.sides)]
-            for column in comparison.columns if column.ids_differ or column.labels_differ
+            [
+                {"at": a, "ids": list(side.ids[a:b]), "labels": list(side.labels[a:b])}
+                for (a, b), side in zip(column.cells, comparison.sides)
+            ]
+            for column in comparison.columns
+            if column.ids_differ or column.labels_differ
         ],
     }
 

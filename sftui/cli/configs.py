@@ -37,7 +37,9 @@ def config_file(given: Mapping[str, Any]) -> str | None:
     words: tuple[str, ...] = given["data"]
     if given["config"] is not None:
         if words:
-            raise RecipeError("--config and DATA both name the data", fix="the data is taken from the config: leave DATA out")
+            raise RecipeError(
+                "--config and DATA both name the data", fix="the data is taken from the config: leave DATA out"
+            )
         return str(given["config"])
     return words[0] if len(words) == 1 and words[0].lower().endswith(SUFFIXES) else None
 
@@ -61,12 +63,17 @@ def open_config(path: str, trainer: str | None, dataset: str | None) -> ChosenCo
     if len(opened.datasets) > 1:
         told.append(f"it names {len(opened.datasets)} datasets; {number} is open, another with --dataset N or NAME:")
         told += [f"  {k}  {one.name}" for k, one in enumerate(opened.datasets)]
-    notes = [f"{key.use.value}: {key.path}{f' ({key.note})' if key.note else ''}"
-             for key in opened.keys if key.use in (KeyUse.UNSUPPORTED, KeyUse.UNKNOWN)]
+    notes = [
+        f"{key.use.value}: {key.path}{f' ({key.note})' if key.note else ''}"
+        for key in opened.keys
+        if key.use in (KeyUse.UNSUPPORTED, KeyUse.UNKNOWN)
+    ]
     passed = sum(key.use is KeyUse.PASSED for key in opened.keys)
     if passed:
         told.append(f"{passed} of its {len(opened.keys)} keys are not about data and are passed through")
-    chosen = ChosenConfig(replace(opened, chosen=number), number, (*told, *opened.notes, *notes), (*opened.notes, *notes))
+    chosen = ChosenConfig(
+        replace(opened, chosen=number), number, (*told, *opened.notes, *notes), (*opened.notes, *notes)
+    )
     _look_beside(chosen)
     return chosen
 
@@ -82,7 +89,11 @@ def _recognised(path: str, text: str) -> tuple[str, str]:
 
     found = recognise(parse_yaml(text, path))
     if found.trainer is None:
-        fix = "open data with it: --recipe FILE" if "recipe of sftui" in found.reason else "say whose it is: --trainer NAME"
+        fix = (
+            "open data with it: --recipe FILE"
+            if "recipe of sftui" in found.reason
+            else "say whose it is: --trainer NAME"
+        )
         raise RecipeError("it is not clear which trainer's config this is", where=path, why=found.reason, fix=fix)
     return found.trainer, found.reason
 
@@ -118,7 +129,8 @@ def _look_beside(chosen: ChosenConfig) -> None:
     for path in chosen.reference.paths:
         if not Path(path).is_absolute() and not Path(path).exists() and (beside / path).exists() and beside != Path():
             raise SourceError(
-                f"{path} is not here", where=chosen.opened.path,
+                f"{path} is not here",
+                where=chosen.opened.path,
                 why=f"{chosen.opened.trainer.partition('@')[0]} takes relative paths from the folder it is started in",
                 fix=f"start sftui in {beside}, where that file is",
             )

@@ -66,7 +66,9 @@ def _sink(out: str) -> Callable[[IO[bytes], bool], contextlib.AbstractContextMan
         return _lines
     if name.endswith(".parquet"):
         return parquet_writer
-    raise ExportError(f"{out} says no format that can be written", fix="name it OUT.jsonl or OUT.parquet, or - for stdout")
+    raise ExportError(
+        f"{out} says no format that can be written", fix="name it OUT.jsonl or OUT.parquet, or - for stdout"
+    )
 
 
 @contextlib.contextmanager

@@ -87,5 +87,7 @@ def tell_changes(options: OpenOptions, recipe: Recipe, converted: Recipe, limit:
         click.echo(plain(count_lines(count, (recipe.preset, converted.preset), 200)), err=True, nl=False)
         if count.first:
             first = count.first[0]
-            why = next((f": {side.gone}" for side in first.sides if side.gone is not None), "; `sftui compare` shows where")
+            why = next(
+                (f": {side.gone}" for side in first.sides if side.gone is not None), "; `sftui compare` shows where"
+            )
             click.echo(visible(f"the first of them is row {first.row}{why}"), err=True)

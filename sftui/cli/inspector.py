@@ -25,7 +25,9 @@ def open_inspector(given: Mapping[str, Any], row: int, theme: str | None, mouse:
 
     piped = "-" in given["data"]
     if not sys.stdout.isatty():
-        raise SftuiError("the inspector needs a terminal", fix="use `sftui show` or `sftui encode` in pipes and scripts")
+        raise SftuiError(
+            "the inspector needs a terminal", fix="use `sftui show` or `sftui encode` in pipes and scripts"
+        )
     options = open_options(given, row)
     if piped:
         _keys_from_terminal()

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 def tell_notes(recipes: Iterable[Recipe]) -> tuple[str, ...]:
-    """What the trainers say of the recipes as a whole, e.g. that a version is newer than the rules known: each once, on stderr, and returned."""
+    """What the trainers say of the recipes as a whole, e.g. that a version is newer than the rules known: each once, on
+    stderr, and returned."""
     from sftui.trainers import trainer_named
 
     notes = tuple(dict.fromkeys(note for recipe in recipes for note in trainer_named(recipe.preset).notes(recipe)))
@@ -27,7 +28,8 @@ def tell_notes(recipes: Iterable[Recipe]) -> tuple[str, ...]:
 
 
 def loaded_session(options: OpenOptions, *, tell: bool = True) -> Session:
-    """Open the data and load the proven tokenizer; SftuiError where either cannot be. `tell`: the trainer's notes, see `tell_notes`."""
+    """Open the data and load the proven tokenizer; SftuiError where either cannot be. `tell`: the trainer's notes, see
+    `tell_notes`."""
     from sftui.workspace.session import Session
 
     session = Session(options, options.full_recipe())

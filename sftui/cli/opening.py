@@ -23,8 +23,12 @@ OPENING: tuple[Callable[[Any], Any], ...] = (
     click.argument("data", nargs=-1, metavar="DATA|CONFIG…"),
     click.option("-t", "--tokenizer", metavar="NAME", help="Hub name, folder, tokenizer.json, .gguf or builtin:NAME"),
     click.option("--recipe", "recipe_file", metavar="FILE", help="a saved recipe"),
-    click.option("--trainer", metavar="NAME[@VERSION]", help="start from a trainer's preset, e.g. hf-trainer, manual-shift"),
-    click.option("--config", metavar="FILE", help="a trainer's own config: data, tokenizer and every knob are taken from it"),
+    click.option(
+        "--trainer", metavar="NAME[@VERSION]", help="start from a trainer's preset, e.g. hf-trainer, manual-shift"
+    ),
+    click.option(
+        "--config", metavar="FILE", help="a trainer's own config: data, tokenizer and every knob are taken from it"
+    ),
     click.option("--dataset", metavar="N|NAME", help="which dataset of the config, from 0"),
     click.option("--max-length", type=click.IntRange(min=1), metavar="N", help="longest row in tokens"),
     click.option("--template", metavar="NAME|FILE", help="another chat template: a built-in name or a file"),
@@ -33,8 +37,15 @@ OPENING: tuple[Callable[[Any], Any], ...] = (
     click.option("--data-revision", metavar="REV", help="branch, tag or commit of a Hub dataset"),
     click.option("--tokenizer-revision", metavar="REV", help="branch, tag or commit of a Hub tokenizer"),
     click.option("--rows-in", metavar="KEY", help="the key whose list holds the rows of a JSON file"),
-    click.option("--row-limit", type=click.IntRange(min=1), metavar="MB", help="longest row that is read, in megabytes; default 16"),
-    click.option("--field", "fields", multiple=True, metavar="OUR=THEIRS", help="our name for one of the data's columns"),
+    click.option(
+        "--row-limit",
+        type=click.IntRange(min=1),
+        metavar="MB",
+        help="longest row that is read, in megabytes; default 16",
+    ),
+    click.option(
+        "--field", "fields", multiple=True, metavar="OUR=THEIRS", help="our name for one of the data's columns"
+    ),
     click.option("--set", "knobs", multiple=True, metavar="PATH=VALUE", help="set one knob of the recipe"),
     click.option("--debug", is_flag=True, help="show a full trace when something fails"),
 )
@@ -54,7 +65,8 @@ def _decorated(command: F, *names: str) -> F:
     for option in reversed(OPENING):
         command = option(command)
     data_format = click.option(
-        *names, "data_format", metavar="FORMAT", help="how a row is read: messages, sharegpt, alpaca, text, …")
+        *names, "data_format", metavar="FORMAT", help="how a row is read: messages, sharegpt, alpaca, text, …"
+    )
     return data_format(command)
 
 
@@ -70,13 +82,22 @@ def open_options(given: Mapping[str, Any], row: int = 0) -> OpenOptions:
     if path is not None:
         return _from_config(path, given, row)
     if given["dataset"] is not None:
-        raise RecipeError("--dataset chooses among the datasets of a config, and no config is open",
-                          fix="give the trainer's YAML as DATA or with --config")
+        raise RecipeError(
+            "--dataset chooses among the datasets of a config, and no config is open",
+            fix="give the trainer's YAML as DATA or with --config",
+        )
     base = _set_up(starting_recipe(given["recipe_file"], given["trainer"]), given)
     return OpenOptions(
-        paths=data_paths(given["data"]), recipe=_corrected(base, given), base=base, split=given["split"],
-        subset=given["subset"], data_revision=given["data_revision"], row=row, debug=given["debug"],
-        recipe_file=given["recipe_file"], **_reading(given),
+        paths=data_paths(given["data"]),
+        recipe=_corrected(base, given),
+        base=base,
+        split=given["split"],
+        subset=given["subset"],
+        data_revision=given["data_revision"],
+        row=row,
+        debug=given["debug"],
+        recipe_file=given["recipe_file"],
+        **_reading(given),
     )
 
 
@@ -91,10 +112,18 @@ def _from_config(path: str, given: Mapping[str, Any], row: int) -> OpenOptions:
         click.echo(f"sftui: {visible(sentence)}", err=True)
     reference = chosen.reference
     return OpenOptions(
-        paths=reference.paths, recipe=_corrected(_set_up(reference.recipe, given), given), base=reference.recipe,
-        split=given["split"] or reference.split, subset=given["subset"] or reference.subset,
-        data_revision=given["data_revision"] or reference.revision, row=row, debug=given["debug"],
-        config=chosen.opened, dataset=chosen.dataset, notes=chosen.notes, **_reading(given),
+        paths=reference.paths,
+        recipe=_corrected(_set_up(reference.recipe, given), given),
+        base=reference.recipe,
+        split=given["split"] or reference.split,
+        subset=given["subset"] or reference.subset,
+        data_revision=given["data_revision"] or reference.revision,
+        row=row,
+        debug=given["debug"],
+        config=chosen.opened,
+        dataset=chosen.dataset,
+        notes=chosen.notes,
+        **_reading(given),
     )
 
 
@@ -205,8 +234,11 @@ def _spooled() -> str:
         with open(path, "wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
     except OSError as error:
-        raise SourceError("stdin cannot be kept in a temporary file", why=(error.strerror or str(error)).lower(),
-                          fix="set TMPDIR to a folder with room") from error
+        raise SourceError(
+            "stdin cannot be kept in a temporary file",
+            why=(error.strerror or str(error)).lower(),
+            fix="set TMPDIR to a folder with room",
+        ) from error
     return path
 
 
@@ -221,4 +253,3 @@ def _pair(text: str, option: str, form: str) -> tuple[str, str]:
     if not equals or not name.strip():
         raise RecipeError(f"{option} {text} is not {form}")
     return name.strip(), value.strip()
-

@@ -15,7 +15,8 @@ def labels_of(files: Iterable[str]) -> dict[str, str]:
 
 
 def repository_names(files: Iterable[str]) -> dict[str, str]:
-    """Each file as a review names it: from the root of the repository that the run is in (else from here), with forward slashes.
+    """Each file as a review names it: from the root of the repository that the run is in (else from here), with forward
+    slashes.
 
     Files outside of it keep their name.
     """
@@ -24,6 +25,8 @@ def repository_names(files: Iterable[str]) -> dict[str, str]:
     names = {}
     for file in files:
         places = (os.path.abspath(file), os.path.realpath(file))
-        inside = next((Path(os.path.relpath(place, root)) for place in places if Path(place).is_relative_to(root)), None)
+        inside = next(
+            (Path(os.path.relpath(place, root)) for place in places if Path(place).is_relative_to(root)), None
+        )
         names[file] = file if inside is None else inside.as_posix()
     return names

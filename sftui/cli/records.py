@@ -65,7 +65,8 @@ def _explained(inspection: Inspection, example: Example) -> dict[str, Any]:
         "tokens": [tokens.pieces[i] for i in seen],
         "reasons": [labels.reasons[i].value for i in learnt],
         "spans": [
-            None if tokens.starts[i] == NOWHERE
+            None
+            if tokens.starts[i] == NOWHERE
             else [tokens.starts[i], tokens.ends[i], tokens.messages[i], tokens.parts[i].value]
             for i in seen
         ],
@@ -82,8 +83,12 @@ def shift_record(made: dict[str, Any]) -> dict[str, Any]:
     if "input_ids" not in made:
         return made
     ends: dict[str, slice] = {
-        "input_ids": slice(None, -1), "attention_mask": slice(None, -1), "tokens": slice(None, -1),
-        "spans": slice(None, -1), "labels": slice(1, None), "reasons": slice(1, None),
+        "input_ids": slice(None, -1),
+        "attention_mask": slice(None, -1),
+        "tokens": slice(None, -1),
+        "spans": slice(None, -1),
+        "labels": slice(1, None),
+        "reasons": slice(1, None),
     }
     return {key: _cut(value, ends[key]) if key in ends else value for key, value in made.items()}
 

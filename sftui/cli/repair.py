@@ -24,8 +24,14 @@ if TYPE_CHECKING:
 
 
 def repair_data(
-    given: Mapping[str, Any], apply: tuple[str, ...], drop: tuple[str, ...], marks: str | None, out: str | None, log: str | None,
-    dry_run: bool, force: bool,
+    given: Mapping[str, Any],
+    apply: tuple[str, ...],
+    drop: tuple[str, ...],
+    marks: str | None,
+    out: str | None,
+    log: str | None,
+    dry_run: bool,
+    force: bool,
 ) -> int:
     """Write the repaired rows to a new file; with `dry_run` only count. Counts go to stderr."""
     from sftui.findings import CODES
@@ -37,9 +43,14 @@ def repair_data(
     chosen = (*words_of(apply, "--apply", "repair", listed), *(f"{DROPPING}{one}" for one in dropped))
     marked = _marked(marks)
     if not chosen and not marked and marks is not None:
-        raise RecipeError(f"{marks} holds no row that is marked drop", fix="mark rows in the inspector (rd), or name a repair with --apply")
+        raise RecipeError(
+            f"{marks} holds no row that is marked drop",
+            fix="mark rows in the inspector (rd), or name a repair with --apply",
+        )
     if not chosen and not marked:
-        raise RecipeError("no repair was named", fix=f"name some with --apply, or rows to leave out with --drop; {listed}")
+        raise RecipeError(
+            "no repair was named", fix=f"name some with --apply, or rows to leave out with --drop; {listed}"
+        )
     plan = plan_of(chosen, codes=tuple(CODES))
     options = open_options(given)
     target, journal = _targets(given, options, out, log, marks, dry_run, force)
@@ -71,7 +82,11 @@ def list_repairs() -> int:
     names = {name: title for name, title in TITLES.items() if name != "drop"}
     width = max(map(len, [*names, *DROP_REASONS]))
     lines = ["--apply", *(f"  {name:<{width}}  {title}" for name, title in names.items())]
-    lines += ["--drop", *(f"  {name:<{width}}  {title}" for name, title in DROP_REASONS.items()), f"  {'CODE':<{width}}  rows with this finding, e.g. TOO006"]
+    lines += [
+        "--drop",
+        *(f"  {name:<{width}}  {title}" for name, title in DROP_REASONS.items()),
+        f"  {'CODE':<{width}}  rows with this finding, e.g. TOO006",
+    ]
     click.echo("\n".join(lines))
     return 0
 
@@ -91,13 +106,21 @@ def _marked(file: str | None) -> tuple[int, ...]:
 
 
 def _targets(
-    given: Mapping[str, Any], options: OpenOptions, out: str | None, log: str | None, marks: str | None, dry_run: bool, force: bool,
+    given: Mapping[str, Any],
+    options: OpenOptions,
+    out: str | None,
+    log: str | None,
+    marks: str | None,
+    dry_run: bool,
+    force: bool,
 ) -> tuple[Target | None, Target | None]:
     """Where the rows go (nowhere in a dry run) and the log: never the data itself; ExportError."""
     from sftui.workspace.repairing import check_targets
 
     if not dry_run and out is None:
-        raise ExportError("no file was named for the repaired data", fix="name it with -o OUT.jsonl, or count only with --dry-run")
+        raise ExportError(
+            "no file was named for the repaired data", fix="name it with -o OUT.jsonl, or count only with --dry-run"
+        )
     if not dry_run and out is not None and out != STDOUT:
         check_targets(options.paths, out, None if log == STDOUT else log)
     target, journal = targets(inputs_of(options, marks), force, None if dry_run else out, log)
@@ -123,15 +146,26 @@ def _session(options: Any, codes: bool) -> Session:
     return session
 
 
-def _summary(counts: Counts, lost: int, target: Target | None, reasons: Mapping[str, str], own: tuple[str, ...] = ()) -> str:
+def _summary(
+    counts: Counts, lost: int, target: Target | None, reasons: Mapping[str, str], own: tuple[str, ...] = ()
+) -> str:
     kept = counts.rows - counts.dropped - lost
     where = "would be written" if target is None else f"written to {target.path or 'stdout'}"
-    lines = [f"sftui: {kept:,} of {counts.rows:,} rows {where}, {counts.changed:,} of them changed, {counts.dropped:,} left out"]
+    lines = [
+        f"sftui: {kept:,} of {counts.rows:,} rows {where}, {counts.changed:,} of them changed, {counts.dropped:,}"
+        " left out"
+    ]
     for name, count in counts.by_repair.most_common():
         told = f" ({reasons[name[5:]]})" if name.startswith("drop ") and name[5:] in reasons else ""
         lines.append(f"  {name:<20} {count:>9,} {'row' if count == 1 else 'rows'}{told}")
     if own:
-        lines.append(f"  map-roles left {' and '.join(own)} as they are: they are the names of ShareGPT, as which the set is read")
+        lines.append(
+            f"  map-roles left {' and '.join(own)} as they are: they are the names of ShareGPT, as which the set is"
+            " read"
+        )
     if lost:
-        lines.append(f"  {lost:,} row{'s' if lost > 1 else ''} that JSON cannot carry could not be carried over; leave them out with --drop unreadable")
+        lines.append(
+            f"  {lost:,} row{'s' if lost > 1 else ''} that JSON cannot carry could not be carried over; leave them out"
+            " with --drop unreadable"
+        )
     return "\n".join(lines)

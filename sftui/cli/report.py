@@ -15,8 +15,15 @@ LOOKS = 3
 
 
 def write_report(
-    given: Mapping[str, Any], out: str, select: tuple[str, ...], ignore: tuple[str, ...], max_rows: int | None, sample: int | None,
-    evaluation: str | None, force: bool, jobs: int | None,
+    given: Mapping[str, Any],
+    out: str,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    max_rows: int | None,
+    sample: int | None,
+    evaluation: str | None,
+    force: bool,
+    jobs: int | None,
 ) -> int:
     """Write the page; what it tells does not change the exit code, `sftui check` is for that."""
     from sftui.audit import Filter

@@ -78,7 +78,9 @@ def _onto(recipe: Recipe, base: Recipe, *, data: bool) -> Recipe:
     from sftui.recipe import changed
 
     if recipe.tokenizer.name is None:
-        recipe = changed(changed(recipe, "tokenizer.name", base.tokenizer.name), "tokenizer.revision", base.tokenizer.revision)
+        recipe = changed(
+            changed(recipe, "tokenizer.name", base.tokenizer.name), "tokenizer.revision", base.tokenizer.revision
+        )
     if recipe.render.template == "tokenizer" and base.render.template.startswith(("file:", "builtin:")):
         recipe = changed(recipe, "render.template", base.render.template)
     if data:

@@ -50,4 +50,6 @@ def refuse_half(session: Session) -> None:
     assert session.source is not None
     session.source.read_through()
     for one in session.source.damage:
-        raise SourceError("nothing is written of data that cannot be read whole", where=one.title, why=one.why, fix=one.fix)
+        raise SourceError(
+            "nothing is written of data that cannot be read whole", where=one.title, why=one.why, fix=one.fix
+        )

@@ -1,4 +1,5 @@
-"""`sftui template`: the chat template in use, and the same with generation tags that are proven to change nothing else."""
+"""`sftui template`: the chat template in use, and the same with generation tags that are proven to change nothing
+else."""
 
 from __future__ import annotations
 
@@ -52,11 +53,18 @@ def write_template(given: Mapping[str, Any], tags: bool, out: str | None, force:
         assert session.tools is not None
         template = session.tools.templates.get("default") or next(iter(session.tools.templates.values()), None)
         if template is None:
-            raise TemplateError("there is no chat template to work on", fix="choose one with --template NAME or --template FILE")
+            raise TemplateError(
+                "there is no chat template to work on", fix="choose one with --template NAME or --template FILE"
+            )
         source, told = template.source, ""
         if tags:
             done = add_generation_tags(
-                source, template.name, dict(session.tools.special_tokens), Conversations(session, max_rows), options=session.recipe.render)
+                source,
+                template.name,
+                dict(session.tools.special_tokens),
+                Conversations(session, max_rows),
+                options=session.recipe.render,
+            )
             if done.refused is not None:
                 click.echo(f"sftui: no tags were added to {visible(template.name)}: {visible(done.refused)}", err=True)
                 return 1
@@ -75,7 +83,9 @@ def write_template(given: Mapping[str, Any], tags: bool, out: str | None, force:
 
 
 def _told(proven: int, unproven: int, raised: int) -> str:
-    parts = [f"{proven:,} conversations render byte for byte the same, and their mask is the answers and what ends them"]
+    parts = [
+        f"{proven:,} conversations render byte for byte the same, and their mask is the answers and what ends them"
+    ]
     if unproven:
         parts.append(f"{unproven:,} render the same but where their answers stand is not known for sure")
     if raised:

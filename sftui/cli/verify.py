@@ -27,14 +27,18 @@ def verify_rows(given: Mapping[str, Any], python: str, count: int) -> int:
 
     trainer, version = _trainer(given)
     installed = installed_version(Path(python), trainer)
-    session = loaded_session(open_options({**given, "trainer": None if given["recipe_file"] else f"{trainer}@{version or installed}"}))
+    session = loaded_session(
+        open_options({**given, "trainer": None if given["recipe_file"] else f"{trainer}@{version or installed}"})
+    )
     with tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
         try:
             _tell(session.recipe.preset, installed)
             DataNotes(session).look()
             assert session.source is not None
             numbers = [row.index for row in chosen_rows(session.source, None, count)]
-            click.echo(f"sftui: {trainer} {installed} prepares {len(numbers)} rows; importing it takes a while", err=True)
+            click.echo(
+                f"sftui: {trainer} {installed} prepares {len(numbers)} rows; importing it takes a while", err=True
+            )
             found = verify(session, numbers, lambda request: _ask(Path(python), trainer, request, errors))
         finally:
             session.close()
@@ -68,7 +72,10 @@ def _trainer(given: Mapping[str, Any]) -> tuple[str, str | None]:
     elif named is None and given["recipe_file"] is not None:
         named = starting_recipe(given["recipe_file"], None).preset
     if named is None:
-        raise RecipeError("it is not said which trainer to verify against", fix="name it: --trainer trl, axolotl, llamafactory, unsloth or torchtune")
+        raise RecipeError(
+            "it is not said which trainer to verify against",
+            fix="name it: --trainer trl, axolotl, llamafactory, unsloth or torchtune",
+        )
     name, _, version = named.partition("@")
     return name, version or None
 
@@ -77,10 +84,16 @@ def _tell(preset: str, installed: str) -> None:
     """Say so where the rules shown are those of another version than the one installed."""
     _, _, version = preset.partition("@")
     if version and installed.split(".")[:2] != version.split(".")[:2]:
-        click.echo(f"sftui: {preset.partition('@')[0]} {installed} is installed there, and the rules are those of {version}: rows may differ for that", err=True)
+        click.echo(
+            f"sftui: {preset.partition('@')[0]} {installed} is installed there, and the rules are those of {version}:"
+            " rows may differ for that",
+            err=True,
+        )
 
 
-def _ask(python: Path, trainer: str, request: Mapping[str, Any], errors: IO[str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _ask(
+    python: Path, trainer: str, request: Mapping[str, Any], errors: IO[str]
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """One request to the trainer's runner; its result."""
     from sftui.trainers.verify.session import ask, read_result
 
@@ -94,4 +107,7 @@ def _ask(python: Path, trainer: str, request: Mapping[str, Any], errors: IO[str]
     errors.seek(0)
     last = errors.read().strip().splitlines()
     raised = answer.get("error") or {"type": "RunnerDied", "message": "the runner gave no result"}
-    return {"trainer": trainer, "error": {**raised, "message": f"{raised['message']} ({last[-1]})" if last else raised["message"]}}, []
+    return {
+        "trainer": trainer,
+        "error": {**raised, "message": f"{raised['message']} ({last[-1]})" if last else raised["message"]},
+    }, []

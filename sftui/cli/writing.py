@@ -45,7 +45,9 @@ class Target:
         try:
             content = text.encode("utf-8")
         except UnicodeEncodeError as error:
-            raise ExportError(f"{self.path or 'the output'} could not be written", why="it would hold half a character") from error
+            raise ExportError(
+                f"{self.path or 'the output'} could not be written", why="it would hold half a character"
+            ) from error
         with self.open() as file:
             file.write(content)
         if self.path is not None:

@@ -86,10 +86,10 @@ def _matched(axis: str, base_places: list[int], base: Placed, side: Placed) -> l
     at = 0
     for (base_start, base_end), (start, _) in _anchors(base, side):
         first = base_places[base_start]
-        found += _diff(axis, at, first, side.text[len(found):start])
+        found += _diff(axis, at, first, side.text[len(found) : start])
         found += base_places[base_start:base_end]
         at = base_places[base_end - 1] + 1
-    found += _diff(axis, at, len(axis), side.text[len(found):])
+    found += _diff(axis, at, len(axis), side.text[len(found) :])
     return found
 
 
@@ -97,9 +97,11 @@ def _anchors(base: Placed, side: Placed) -> Iterator[tuple[Range, Range]]:
     """Message contents that both texts have, in the same order."""
     ours = [span for span in base.contents if span[0] < span[1]]
     theirs = [span for span in side.contents if span[0] < span[1]]
-    matcher = SequenceMatcher(None, [base.text[a:b] for a, b in ours], [side.text[a:b] for a, b in theirs], autojunk=False)
+    matcher = SequenceMatcher(
+        None, [base.text[a:b] for a, b in ours], [side.text[a:b] for a, b in theirs], autojunk=False
+    )
     for block in matcher.get_matching_blocks():
-        yield from zip(ours[block.a:block.a + block.size], theirs[block.b:block.b + block.size])
+        yield from zip(ours[block.a : block.a + block.size], theirs[block.b : block.b + block.size])
 
 
 def _diff(axis: str, start: int, end: int, text: str) -> list[int | None]:
@@ -112,7 +114,10 @@ def _diff(axis: str, start: int, end: int, text: str) -> list[int | None]:
     while tail < min(len(ours), len(theirs)) - head and ours[-1 - tail] == theirs[-1 - tail]:
         tail += 1
     blocks = [(0, 0, head)]
-    blocks += [(head + a, head + b, size) for a, b, size in _blocks(ours[head:len(ours) - tail], theirs[head:len(theirs) - tail], _RUNS)]
+    blocks += [
+        (head + a, head + b, size)
+        for a, b, size in _blocks(ours[head : len(ours) - tail], theirs[head : len(theirs) - tail], _RUNS)
+    ]
     blocks.append((len(ours) - tail, len(theirs) - tail, tail))
     partner = {b + i: a + i for a, b, size in blocks for i in range(size)}
     places, at = [], start
@@ -158,8 +163,8 @@ def _pins(ours: Sequence[str], theirs: Sequence[str], length: int) -> list[tuple
     for number, (_, place) in enumerate(pairs):
         at = bisect_left(tails, place)
         before.append(last[at - 1] if at else None)
-        tails[at:at + 1] = [place]
-        last[at:at + 1] = [number]
+        tails[at : at + 1] = [place]
+        last[at : at + 1] = [number]
     found: list[tuple[int, int]] = []
     step = last[-1] if last else None
     while step is not None:
@@ -173,7 +178,7 @@ def _once(words: Sequence[str], length: int) -> dict[tuple[str, ...], int]:
     places: dict[tuple[str, ...], int] = {}
     twice = set()
     for at in range(len(words) - length + 1):
-        run = tuple(words[at:at + length])
+        run = tuple(words[at : at + length])
         if run in places:
             twice.add(run)
         places[run] = at
@@ -213,7 +218,10 @@ def _one_by_one(cells: Sequence[Range]) -> Iterator[tuple[Range, ...]]:
 def _groups(spans: Sequence[Sequence[Range | None]]) -> Iterator[dict[int, Range]]:
     """Sets of tokens that overlap on the axis, each as a token range a side, from left to right."""
     tokens = sorted(
-        (span[0], span[1], side, token) for side, own in enumerate(spans) for token, span in enumerate(own) if span is not None
+        (span[0], span[1], side, token)
+        for side, own in enumerate(spans)
+        for token, span in enumerate(own)
+        if span is not None
     )
     group: dict[int, Range] = {}
     reach = -1

@@ -31,14 +31,22 @@ class ComparisonCount:
     def plus(self, row: RowComparison) -> ComparisonCount:
         """The count with one more row."""
         sides = row.sides
-        return self.merged(ComparisonCount(
-            rows=1, differing_rows=int(row.differs), differing_tokens=row.differing_tokens,
-            ids_differing=row.ids_differing, labels_differing=row.labels_differing, one_sided=int(row.one_sided),
-            trained=tuple(side.trained for side in sides), received=tuple(side.received for side in sides),
-            dropped=tuple(int(side.gone is not None and not side.stopped) for side in sides),
-            stopped=tuple(int(side.stopped) for side in sides),
-            first=(row,) if row.differs else (), keep=self.keep,
-        ))
+        return self.merged(
+            ComparisonCount(
+                rows=1,
+                differing_rows=int(row.differs),
+                differing_tokens=row.differing_tokens,
+                ids_differing=row.ids_differing,
+                labels_differing=row.labels_differing,
+                one_sided=int(row.one_sided),
+                trained=tuple(side.trained for side in sides),
+                received=tuple(side.received for side in sides),
+                dropped=tuple(int(side.gone is not None and not side.stopped) for side in sides),
+                stopped=tuple(int(side.stopped) for side in sides),
+                first=(row,) if row.differs else (),
+                keep=self.keep,
+            )
+        )
 
     def merged(self, later: ComparisonCount) -> ComparisonCount:
         """This count and that of a later part of the same dataset."""
@@ -49,9 +57,12 @@ class ComparisonCount:
             ids_differing=self.ids_differing + later.ids_differing,
             labels_differing=self.labels_differing + later.labels_differing,
             one_sided=self.one_sided + later.one_sided,
-            trained=_sum(self.trained, later.trained), received=_sum(self.received, later.received),
-            dropped=_sum(self.dropped, later.dropped), stopped=_sum(self.stopped, later.stopped),
-            first=(*self.first, *later.first)[: self.keep], keep=self.keep,
+            trained=_sum(self.trained, later.trained),
+            received=_sum(self.received, later.received),
+            dropped=_sum(self.dropped, later.dropped),
+            stopped=_sum(self.stopped, later.stopped),
+            first=(*self.first, *later.first)[: self.keep],
+            keep=self.keep,
         )
 
 

@@ -115,8 +115,12 @@ def needs_spans(inspections: Sequence[Inspection]) -> bool:
     """Whether knowing who wrote which token would align these better: ids and texts both differ."""
     first = inspections[0]
     return any(
-        one.tokens is not None and first.tokens is not None and one.tokens.input_ids != first.tokens.input_ids
-        and one.rendered is not None and first.rendered is not None and one.rendered.text != first.rendered.text
+        one.tokens is not None
+        and first.tokens is not None
+        and one.tokens.input_ids != first.tokens.input_ids
+        and one.rendered is not None
+        and first.rendered is not None
+        and one.rendered.text != first.rendered.text
         for one in inspections[1:]
     )
 
@@ -126,7 +130,9 @@ def _equal(sides: Sequence[Side]) -> bool:
     if len(kept) < len(sides):
         return not kept
     first = kept[0]
-    return all(side.ids == first.ids and side.labels == first.labels and side.pieces == first.pieces for side in kept[1:])
+    return all(
+        side.ids == first.ids and side.labels == first.labels and side.pieces == first.pieces for side in kept[1:]
+    )
 
 
 def _side(inspection: Inspection) -> Side:
@@ -179,7 +185,9 @@ def _placed(inspection: Inspection, side: Side) -> Placed:
 
 def _column(cells: tuple[Range, ...], sides: Sequence[Side]) -> Column:
     here = [
-        ([i for i in range(a, b) if side.labels[i] is not None], side) for (a, b), side in zip(cells, sides) if side.gone is None
+        ([i for i in range(a, b) if side.labels[i] is not None], side)
+        for (a, b), side in zip(cells, sides)
+        if side.gone is None
     ]
     if len(here) < 2:
         return Column(cells)

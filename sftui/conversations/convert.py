@@ -40,7 +40,9 @@ def _read(row: Row, detected: Detected, data: Data) -> Conversation:
         raise ConversationError(row.problem or "the row could not be read", where=where)
     if not isinstance(row.data, Mapping):
         raise ConversationError(
-            f"the row is {type_word(row.data)}, not a mapping of columns", where=where, fix="drop the row",
+            f"the row is {type_word(row.data)}, not a mapping of columns",
+            where=where,
+            fix="drop the row",
         )
     conversation = _READERS[detected.format](row.data, where, detected, data)
     if data.strict_turns == "error" and conversation.kind is Kind.CHAT:
@@ -91,7 +93,9 @@ def _history(history: Any, column: str, where: str) -> list[Message]:
     for i, pair in enumerate(history):
         if not isinstance(pair, (list, tuple)) or len(pair) != 2 or not all(isinstance(turn, str) for turn in pair):
             raise ConversationError(
-                f"`{column}[{i}]` is not a pair of texts", where=where, fix="each entry is [question, answer]",
+                f"`{column}[{i}]` is not a pair of texts",
+                where=where,
+                fix="each entry is [question, answer]",
             )
         messages.append(Message({"role": "user", "content": pair[0]}, f"{column}[{i}][0]"))
         messages.append(Message({"role": "assistant", "content": pair[1]}, f"{column}[{i}][1]"))
@@ -110,7 +114,8 @@ def _from_pair(row: Mapping[str, Any], where: str, detected: Detected, data: Dat
     if any(chat):
         listed, plain = ("prompt", "completion") if chat[0] else ("completion", "prompt")
         raise ConversationError(
-            f"`{names[listed]}` is a list of messages but `{names[plain]}` is {type_word(row[names[plain]])}", where=where,
+            f"`{names[listed]}` is a list of messages but `{names[plain]}` is {type_word(row[names[plain]])}",
+            where=where,
             fix="store both as text or both as messages",
         )
     texts = {name: _text(row, column, where) for name, column in names.items()}
@@ -124,8 +129,14 @@ def _from_pair(row: Mapping[str, Any], where: str, detected: Detected, data: Dat
         return _chat(row, where, detected, messages, 2, [])
     tools, kwargs, notes = _around(row, where, detected)
     return Conversation(
-        Kind.STRINGS, detected.format, prompt=texts["prompt"], completion=texts["completion"], tools=tools,
-        template_kwargs=kwargs, extra={"origins": names, **_documents(row)}, notes=tuple(notes),
+        Kind.STRINGS,
+        detected.format,
+        prompt=texts["prompt"],
+        completion=texts["completion"],
+        tools=tools,
+        template_kwargs=kwargs,
+        extra={"origins": names, **_documents(row)},
+        notes=tuple(notes),
     )
 
 
@@ -141,13 +152,22 @@ def _from_segments(row: Mapping[str, Any], where: str, detected: Detected, data:
         raise ConversationError(f"`{column}` is {type_word(value)}, not a filled list of segments", where=where)
     segments: list[tuple[str, bool]] = []
     for i, item in enumerate(value):
-        if not isinstance(item, Mapping) or not isinstance(item.get("text"), str) or not isinstance(item.get("label"), bool):
+        if (
+            not isinstance(item, Mapping)
+            or not isinstance(item.get("text"), str)
+            or not isinstance(item.get("label"), bool)
+        ):
             raise ConversationError(
-                "the segment needs `text` and `label` (true or false)", where=f"{where}, {column}[{i}]", fix="drop the row",
+                "the segment needs `text` and `label` (true or false)",
+                where=f"{where}, {column}[{i}]",
+                fix="drop the row",
             )
         segments.append((item["text"], item["label"]))
     return Conversation(
-        Kind.TEXT, "segments", text="".join(text for text, _ in segments), extra={"segments": tuple(segments)},
+        Kind.TEXT,
+        "segments",
+        text="".join(text for text, _ in segments),
+        extra={"segments": tuple(segments)},
     )
 
 
@@ -157,7 +177,11 @@ def _from_tokens(row: Mapping[str, Any], where: str, detected: Detected, data: D
 
 
 def _messages(
-    row: Mapping[str, Any], column: str, where: str, detected: Detected, data: Data,
+    row: Mapping[str, Any],
+    column: str,
+    where: str,
+    detected: Detected,
+    data: Data,
 ) -> tuple[tuple[Message, ...], list[str]]:
     items, note = message_list(_value(row, column, where), column, where)
     if not items:
@@ -168,13 +192,24 @@ def _messages(
 
 
 def _chat(
-    row: Mapping[str, Any], where: str, detected: Detected, messages: tuple[Message, ...], prompt_messages: int | None,
-    notes: list[str], extra: Mapping[str, Any] | None = None,
+    row: Mapping[str, Any],
+    where: str,
+    detected: Detected,
+    messages: tuple[Message, ...],
+    prompt_messages: int | None,
+    notes: list[str],
+    extra: Mapping[str, Any] | None = None,
 ) -> Conversation:
     tools, kwargs, more = _around(row, where, detected)
     return Conversation(
-        Kind.CHAT, detected.format, messages=messages, prompt_messages=prompt_messages, tools=tools,
-        template_kwargs=kwargs, extra={**(extra or {}), **_documents(row)}, notes=(*notes, *more),
+        Kind.CHAT,
+        detected.format,
+        messages=messages,
+        prompt_messages=prompt_messages,
+        tools=tools,
+        template_kwargs=kwargs,
+        extra={**(extra or {}), **_documents(row)},
+        notes=(*notes, *more),
     )
 
 
@@ -188,14 +223,18 @@ def _around(row: Mapping[str, Any], where: str, detected: Detected) -> tuple[Any
         if tools is not None:
             notes.append(f"`{column}` is stored as JSON text and was parsed")
     if tools is not None and not isinstance(tools, (list, tuple)):
-        raise ConversationError(f"`{column}` is {type_word(tools)}, not a list", where=where, fix="store a list of tools")
+        raise ConversationError(
+            f"`{column}` is {type_word(tools)}, not a list", where=where, fix="store a list of tools"
+        )
     column = detected.fields.get("template_kwargs", "chat_template_kwargs")
     kwargs = row.get(column)
     if isinstance(kwargs, str):
         kwargs = _json_or_none(kwargs, column, where)
     if kwargs is not None and not isinstance(kwargs, Mapping):
         raise ConversationError(
-            f"`{column}` is {type_word(kwargs)}, not a mapping of template variables", where=where, fix="store a mapping",
+            f"`{column}` is {type_word(kwargs)}, not a mapping of template variables",
+            where=where,
+            fix="store a mapping",
         )
     return tools, kwargs or {}, notes
 
@@ -223,7 +262,9 @@ def _value(row: Mapping[str, Any], column: str, where: str) -> Any:
 def _text(row: Mapping[str, Any], column: str, where: str) -> str:
     value = _value(row, column, where)
     if not isinstance(value, str):
-        raise ConversationError(f"`{column}` is {type_word(value)}, not text", where=where, fix="drop the row or fill the column")
+        raise ConversationError(
+            f"`{column}` is {type_word(value)}, not text", where=where, fix="drop the row or fill the column"
+        )
     return value
 
 

@@ -17,15 +17,41 @@ from sftui.recipe import Data
 
 SAMPLED = 64
 MESSAGE_COLUMNS = (
-    "messages", "conversations", "conversation", "dialog", "dialogue", "dialogs", "dialogues", "chat", "chats",
-    "turns", "msgs",
+    "messages",
+    "conversations",
+    "conversation",
+    "dialog",
+    "dialogue",
+    "dialogs",
+    "dialogues",
+    "chat",
+    "chats",
+    "turns",
+    "msgs",
 )
 PAIRS = (
-    ("question", "answer"), ("question", "response"), ("question", "output"), ("question", "solution"),
-    ("query", "response"), ("query", "answer"), ("prompt", "response"), ("prompt", "answer"), ("prompt", "output"),
-    ("prompt", "target"), ("instruction", "response"), ("instruction", "answer"), ("instruction", "completion"),
-    ("problem", "solution"), ("problem", "answer"), ("input", "output"), ("input", "target"), ("inputs", "targets"),
-    ("input_text", "output_text"), ("source", "target"), ("user", "assistant"), ("human", "assistant"),
+    ("question", "answer"),
+    ("question", "response"),
+    ("question", "output"),
+    ("question", "solution"),
+    ("query", "response"),
+    ("query", "answer"),
+    ("prompt", "response"),
+    ("prompt", "answer"),
+    ("prompt", "output"),
+    ("prompt", "target"),
+    ("instruction", "response"),
+    ("instruction", "answer"),
+    ("instruction", "completion"),
+    ("problem", "solution"),
+    ("problem", "answer"),
+    ("input", "output"),
+    ("input", "target"),
+    ("inputs", "targets"),
+    ("input_text", "output_text"),
+    ("source", "target"),
+    ("user", "assistant"),
+    ("human", "assistant"),
 )
 TEXT_COLUMNS = ("text", "content", "document", "raw_content")
 OPTIONAL = {
@@ -33,17 +59,35 @@ OPTIONAL = {
     "template_kwargs": ("chat_template_kwargs",),
 }
 _OWNERS = {
-    "messages": "messages", "prompt": "pair", "completion": "pair", "instruction": "alpaca", "output": "alpaca",
-    "input": "alpaca", "history": "alpaca", "text": "text", "input_ids": "tokenized", "labels": "tokenized",
+    "messages": "messages",
+    "prompt": "pair",
+    "completion": "pair",
+    "instruction": "alpaca",
+    "output": "alpaca",
+    "input": "alpaca",
+    "history": "alpaca",
+    "text": "text",
+    "input_ids": "tokenized",
+    "labels": "tokenized",
     "segments": "segments",
 }
 _FORCED = {
-    "messages": "messages", "sharegpt": "messages", "alpaca": "alpaca", "prompt_completion": "pair", "columns": "pair",
-    "text": "text", "segments": "segments", "tokenized": "tokenized",
+    "messages": "messages",
+    "sharegpt": "messages",
+    "alpaca": "alpaca",
+    "prompt_completion": "pair",
+    "columns": "pair",
+    "text": "text",
+    "segments": "segments",
+    "tokenized": "tokenized",
 }
 _REQUIRED = {
-    "messages": ("messages",), "alpaca": ("instruction", "output"), "pair": ("prompt", "completion"), "text": ("text",),
-    "segments": ("segments",), "tokenized": ("input_ids",),
+    "messages": ("messages",),
+    "alpaca": ("instruction", "output"),
+    "pair": ("prompt", "completion"),
+    "text": ("text",),
+    "segments": ("segments",),
+    "tokenized": ("input_ids",),
 }
 
 Sample = Mapping[str, Any]
@@ -79,7 +123,9 @@ def _detect(rows: Sequence[Row], data: Data) -> Detected:
     samples = [row.data for row in rows[:SAMPLED] if isinstance(row.data, Mapping)]
     columns = list(dict.fromkeys(str(name) for row in samples for name in row))
     if data.format != "auto" and data.format not in _FORCED:
-        return Detected("auto", refused=Problem(f"no data format `{data.format}`", fix=did_you_mean(data.format, _FORCED)))
+        return Detected(
+            "auto", refused=Problem(f"no data format `{data.format}`", fix=did_you_mean(data.format, _FORCED))
+        )
     shapes = _shapes(data)
     missing = _missing_column(shapes, data, columns) if samples else None
     if missing is not None:
@@ -89,21 +135,29 @@ def _detect(rows: Sequence[Row], data: Data) -> Detected:
         if refused is not None:
             return Detected("auto", refused=refused)
     found = [
-        candidate for shape, finder in _FINDERS
+        candidate
+        for shape, finder in _FINDERS
         if (not shapes or shape in shapes) and (candidate := finder(samples, columns, data.fields)) is not None
     ]
     best = next((one for one in found if 2 * one.fits >= len(samples)), None) or max(
-        found, key=lambda one: one.fits, default=None)
+        found, key=lambda one: one.fits, default=None
+    )
     if best is None:
         if data.format == "auto" or (samples and not _columns_there(data, columns)):
             return Detected("auto", refused=unreadable_set(samples, columns))
         shape = _FORCED[data.format]
-        best = Candidate(shape, data.format, {name: data.fields.get(name, name) for name in _REQUIRED[shape]}, 0, "", {})
+        best = Candidate(
+            shape, data.format, {name: data.fields.get(name, name) for name in _REQUIRED[shape]}, 0, "", {}
+        )
     return _finish(best, [one for one in found if one is not best], samples, columns, data)
 
 
 def _finish(
-    best: Candidate, others: Sequence[Candidate], samples: Sequence[Sample], columns: Sequence[str], data: Data,
+    best: Candidate,
+    others: Sequence[Candidate],
+    samples: Sequence[Sample],
+    columns: Sequence[str],
+    data: Data,
 ) -> Detected:
     format_name = best.format if data.format == "auto" else data.format
     fields = dict(best.fields)
@@ -142,7 +196,9 @@ def _missing_column(shapes: frozenset[str], data: Data, columns: Sequence[str]) 
         for name in _REQUIRED[shape]:
             column = data.fields.get(name)
             if column is not None and column not in columns:
-                return Problem(f"no column `{column}`", f"data.fields says that it is the {name}", did_you_mean(column, columns))
+                return Problem(
+                    f"no column `{column}`", f"data.fields says that it is the {name}", did_you_mean(column, columns)
+                )
     return None
 
 
@@ -175,13 +231,21 @@ def _find_messages(samples: Sequence[Sample], columns: Sequence[str], fields: Ma
     if "messages" in fields:
         return _messages_in((fields["messages"],), samples)
     place = {name: i for i, name in enumerate(MESSAGE_COLUMNS)}
-    return _messages_in(sorted((name for name in columns if name.lower() in place), key=lambda name: place[name.lower()]), samples)
+    return _messages_in(
+        sorted((name for name in columns if name.lower() in place), key=lambda name: place[name.lower()]), samples
+    )
 
 
-def _find_other_messages(samples: Sequence[Sample], columns: Sequence[str], fields: Mapping[str, str]) -> Candidate | None:
+def _find_other_messages(
+    samples: Sequence[Sample], columns: Sequence[str], fields: Mapping[str, str]
+) -> Candidate | None:
     """Messages under a name that nobody agreed on: only after the columns that have a meaning."""
     taken = {*MESSAGE_COLUMNS, "prompt", "completion", "chosen", "rejected"}
-    return _messages_in([name for name in columns if name.lower() not in taken], samples) if "messages" not in fields else None
+    return (
+        _messages_in([name for name in columns if name.lower() not in taken], samples)
+        if "messages" not in fields
+        else None
+    )
 
 
 def _messages_in(names: Sequence[str], samples: Sequence[Sample]) -> Candidate | None:
@@ -239,9 +303,16 @@ def _find_segments(samples: Sequence[Sample], columns: Sequence[str], fields: Ma
 
     def fits(row: Sample) -> bool:
         value = row.get(column)
-        return isinstance(value, (list, tuple)) and bool(value) and isinstance(value[0], Mapping) and {"text", "label"} <= set(value[0])
+        return (
+            isinstance(value, (list, tuple))
+            and bool(value)
+            and isinstance(value[0], Mapping)
+            and {"text", "label"} <= set(value[0])
+        )
 
-    return _candidate("segments", "segments", {"segments": column}, _count(samples, fits), f"`{column}` of text and label")
+    return _candidate(
+        "segments", "segments", {"segments": column}, _count(samples, fits), f"`{column}` of text and label"
+    )
 
 
 def _find_pair(samples: Sequence[Sample], columns: Sequence[str], fields: Mapping[str, str]) -> Candidate | None:
@@ -257,15 +328,27 @@ def _find_pair(samples: Sequence[Sample], columns: Sequence[str], fields: Mappin
         first, second = find_column(columns, (a,)), find_column(columns, (b,))
         if first is None or second is None or first == second:
             continue
-        text = _count(samples, lambda row, x=first, y=second: isinstance(row.get(x), str) and isinstance(row.get(y), str))  # type: ignore[misc]
-        first_keys = _message_keys([row.get(first) if isinstance(row.get(first), (list, tuple)) else None for row in samples])
-        second_keys = _message_keys([row.get(second) if isinstance(row.get(second), (list, tuple)) else None for row in samples])
+        text = _count(
+            samples, lambda row, x=first, y=second: isinstance(row.get(x), str) and isinstance(row.get(y), str)
+        )  # type: ignore[misc]
+        first_keys = _message_keys(
+            [row.get(first) if isinstance(row.get(first), (list, tuple)) else None for row in samples]
+        )
+        second_keys = _message_keys(
+            [row.get(second) if isinstance(row.get(second), (list, tuple)) else None for row in samples]
+        )
         name = "prompt_completion" if (first.lower(), second.lower()) == ("prompt", "completion") else "columns"
         names = {"prompt": first, "completion": second}
         if first_keys and second_keys and min(first_keys[2], second_keys[2]) > text:
             keys = _key_map(first_keys[0], first_keys[1])
             found = Candidate(
-                "pair", name, names, min(first_keys[2], second_keys[2]), f"messages in `{first}` and in `{second}`", keys)
+                "pair",
+                name,
+                names,
+                min(first_keys[2], second_keys[2]),
+                f"messages in `{first}` and in `{second}`",
+                keys,
+            )
         elif text:
             found = Candidate("pair", name, names, text, f"text in `{first}` and in `{second}`", {})
         else:
@@ -298,7 +381,13 @@ def _find_text(samples: Sequence[Sample], columns: Sequence[str], fields: Mappin
     column = find_column(columns, (fields["text"],) if "text" in fields else TEXT_COLUMNS)
     if column is None:
         return None
-    return _candidate("text", "text", {"text": column}, _count(samples, lambda row: isinstance(row.get(column), str)), f"text in `{column}`")
+    return _candidate(
+        "text",
+        "text",
+        {"text": column},
+        _count(samples, lambda row: isinstance(row.get(column), str)),
+        f"text in `{column}`",
+    )
 
 
 def _candidate(shape: str, format_name: str, fields: Mapping[str, str], fits: int, has: str) -> Candidate | None:
@@ -313,17 +402,24 @@ def _with_alignment(detected: Detected, samples: Sequence[Sample], data: Data) -
     """How stored labels are aligned: what the recipe says, else what the ids show."""
     labels, ids = detected.fields.get("labels", "labels"), detected.fields["input_ids"]
     pairs = [
-        (row[ids], row[labels]) for row in samples
+        (row[ids], row[labels])
+        for row in samples
         if isinstance(row.get(ids), (list, tuple)) and isinstance(row.get(labels), (list, tuple))
     ]
     if not pairs:
         return replace(detected, reason=f"{detected.reason}; there are no labels")
     if data.given_labels != "auto":
         return replace(
-            detected, given_labels=data.given_labels, reason=f"{detected.reason}; labels {data.given_labels}, set by data.given_labels")
+            detected,
+            given_labels=data.given_labels,
+            reason=f"{detected.reason}; labels {data.given_labels}, set by data.given_labels",
+        )
     found = alignment(pairs)
     if found.convention == "unknown":
-        why = f"sftui does not know whether labels are shifted ({found.positions} positions tell, {found.unshifted:.0%} unshifted, {found.shifted:.0%} shifted)"
+        why = (
+            f"sftui does not know whether labels are shifted ({found.positions} positions tell, {found.unshifted:.0%}"
+            f" unshifted, {found.shifted:.0%} shifted)"
+        )
     else:
         share = found.unshifted if found.convention == "unshifted" else found.shifted
         why = f"labels are {found.convention} ({share:.1%} of {found.positions} positions)"

@@ -11,12 +11,33 @@ from typing import Any
 from sftui.conversations.refusals import MEDIA_COLUMNS
 from sftui.conversations.tokenized import MASK_COLUMNS
 
-_READ = frozenset({
-    *MEDIA_COLUMNS, *MASK_COLUMNS, "input_ids", "labels", "attention_mask", "system", "system_prompt", "history", "tools", "functions",
-    "documents", "chat_template_kwargs", "reasoning", "reasoning_content", "thinking", "train", "weight", "weights", "loss_weight",
-})
+_READ = frozenset(
+    {
+        *MEDIA_COLUMNS,
+        *MASK_COLUMNS,
+        "input_ids",
+        "labels",
+        "attention_mask",
+        "system",
+        "system_prompt",
+        "history",
+        "tools",
+        "functions",
+        "documents",
+        "chat_template_kwargs",
+        "reasoning",
+        "reasoning_content",
+        "thinking",
+        "train",
+        "weight",
+        "weights",
+        "loss_weight",
+    }
+)
 """Columns that some trainer, template or collator reads by their name."""
-_MEDIA = frozenset({"image", "images", "img", "imgs", "picture", "pictures", "video", "videos", "audio", "audios", "frames", "pixel"})
+_MEDIA = frozenset(
+    {"image", "images", "img", "imgs", "picture", "pictures", "video", "videos", "audio", "audios", "frames", "pixel"}
+)
 _WORDS = re.compile(r"[a-z]+")
 _MESSAGE_DEPTH = 2
 
@@ -31,7 +52,11 @@ def identity(data: Mapping[str, Any], columns: Collection[str]) -> bytes:
     Indentation does.
     """
     whole = all(data.get(column) is None for column in columns)
-    kept = {name: value for name, value in data.items() if value is not None and (whole or name in columns or _read(str(name)) or _binary(value))}
+    kept = {
+        name: value
+        for name, value in data.items()
+        if value is not None and (whole or name in columns or _read(str(name)) or _binary(value))
+    }
     return _digest(kept)
 
 
@@ -50,13 +75,15 @@ def _read(column: str) -> bool:
 def _binary(value: Any) -> bool:
     inner = value.values() if isinstance(value, Mapping) else value[:1] if isinstance(value, (list, tuple)) else ()
     return isinstance(value, (bytes, bytearray)) or any(
-        isinstance(one, (bytes, bytearray)) or (isinstance(one, Mapping) and any(isinstance(item, (bytes, bytearray)) for item in one.values()))
+        isinstance(one, (bytes, bytearray))
+        or (isinstance(one, Mapping) and any(isinstance(item, (bytes, bytearray)) for item in one.values()))
         for one in inner
     )
 
 
 def _digest(value: Any) -> bytes:
-    """Fed piece by piece from a stack: rows nest deeper than Python calls may. Every piece says its length or its end."""
+    """Fed piece by piece from a stack: rows nest deeper than Python calls may. Every piece says its length or its
+    end."""
     digest = blake2b(digest_size=16)
     waiting: list[tuple[Any, int]] = [(value, 0)]
     while waiting:
@@ -65,7 +92,10 @@ def _digest(value: Any) -> bytes:
             data = seen_text(one).encode("utf-8", "surrogatepass")
             digest.update(b"s%d:" % len(data) + data)
         elif isinstance(one, Mapping):
-            keys = sorted(((str(key), key) for key, item in one.items() if item is not None or depth > _MESSAGE_DEPTH), key=itemgetter(0))
+            keys = sorted(
+                ((str(key), key) for key, item in one.items() if item is not None or depth > _MESSAGE_DEPTH),
+                key=itemgetter(0),
+            )
             digest.update(b"{%d:" % len(keys))
             for name, key in keys:
                 waiting += [(one[key], depth + 1), (name.encode("utf-8", "surrogatepass"), depth)]
@@ -80,4 +110,3 @@ def _digest(value: Any) -> bytes:
             data = bytes(one) if isinstance(one, (bytes, bytearray)) else repr(one).encode("utf-8", "surrogatepass")
             digest.update(b"%s%d:" % (type(one).__name__.encode(), len(data)) + data)
     return digest.digest()
-

@@ -18,17 +18,37 @@ FLAG_KEYS = ("train", "training", "trainable", "loss_mask", "loss")
 WEIGHT_KEYS = ("weight", "loss_weight", "loss")
 
 # The roles that published templates compare against; others reach the template as they are.
-KNOWN_ROLES = frozenset({
-    "system", "user", "assistant", "tool", "developer", "function", "ipython", "environment",
-})
+KNOWN_ROLES = frozenset(
+    {
+        "system",
+        "user",
+        "assistant",
+        "tool",
+        "developer",
+        "function",
+        "ipython",
+        "environment",
+    }
+)
 
 # Fixed by ROL001 of the failure catalogue and by what LLaMA-Factory, Axolotl and Unsloth accept.
 SHAREGPT_ROLES: Mapping[str, str] = {
-    "human": "user", "user": "user", "prompter": "user",
-    "gpt": "assistant", "assistant": "assistant", "model": "assistant", "bot": "assistant",
-    "chatgpt": "assistant", "bing": "assistant", "bard": "assistant", "function_call": "assistant",
+    "human": "user",
+    "user": "user",
+    "prompter": "user",
+    "gpt": "assistant",
+    "assistant": "assistant",
+    "model": "assistant",
+    "bot": "assistant",
+    "chatgpt": "assistant",
+    "bing": "assistant",
+    "bard": "assistant",
+    "function_call": "assistant",
     "system": "system",
-    "tool": "tool", "function": "tool", "observation": "tool", "function_response": "tool",
+    "tool": "tool",
+    "function": "tool",
+    "observation": "tool",
+    "function_response": "tool",
     "tool_response": "tool",
 }
 # More names that are told and repaired, but that no format maps by itself: `ai` is LangChain's.
@@ -48,14 +68,16 @@ def message_list(value: Any, column: str, where: str) -> tuple[Sequence[Any], st
         if isinstance(parsed, list):
             return parsed, f"`{column}` is stored as JSON text and was parsed; not every trainer does that"
         raise ConversationError(
-            f"`{column}` is text, not a list of messages", where=where,
+            f"`{column}` is text, not a list of messages",
+            where=where,
             why="it is not a JSON list either" if parsed is _MISSING else f"it holds {type_word(parsed)}",
             fix="store the messages as a list",
         )
     if isinstance(value, (list, tuple)):
         return value, ""
     raise ConversationError(
-        f"`{column}` is {type_word(value)}, not a list of messages", where=where,
+        f"`{column}` is {type_word(value)}, not a list of messages",
+        where=where,
         fix="drop the row or fill the column",
     )
 
@@ -97,8 +119,13 @@ def _plan(keys: Mapping[str, str]) -> _Keys:
 
 
 def read_messages(
-    items: Sequence[Any], column: str, where: str, keys: Mapping[str, str], roles: Mapping[str, str],
-    *, calls: bool = False,
+    items: Sequence[Any],
+    column: str,
+    where: str,
+    keys: Mapping[str, str],
+    roles: Mapping[str, str],
+    *,
+    calls: bool = False,
 ) -> tuple[tuple[Message, ...], list[str]]:
     """Every item as a Message with its origin, and what is worth saying about them.
 
@@ -114,11 +141,18 @@ def read_messages(
 
 
 def _read_message(
-    item: Any, origin: str, where: str, keys: _Keys, roles: Mapping[str, str], calls: bool, notes: list[str],
+    item: Any,
+    origin: str,
+    where: str,
+    keys: _Keys,
+    roles: Mapping[str, str],
+    calls: bool,
+    notes: list[str],
 ) -> Message:
     if not isinstance(item, Mapping):
         raise ConversationError(
-            f"the message is {type_word(item)}, not a mapping", where=f"{where}, {origin}",
+            f"the message is {type_word(item)}, not a mapping",
+            where=f"{where}, {origin}",
             fix="each message needs a role and content",
         )
     role = item.get(keys.role, _MISSING)
@@ -159,7 +193,9 @@ def _no_role(item: Mapping[str, Any], role: Any, key: str, where: str) -> Conver
         return ConversationError(f"`{key}` is {type_word(role)}, not text", where=where, fix="give the message a role")
     names = [str(name) for name in item]
     close = get_close_matches(key, names, n=1, cutoff=0.6)
-    hint = f"did you mean `{close[0]}`" if close else "its keys are " + (", ".join(f"`{n}`" for n in names[:6]) or "none")
+    hint = (
+        f"did you mean `{close[0]}`" if close else "its keys are " + (", ".join(f"`{n}`" for n in names[:6]) or "none")
+    )
     return ConversationError(f"the message has no `{key}`", where=where, fix=hint)
 
 
@@ -172,7 +208,8 @@ def _check_content_key(item: Mapping[str, Any], key: str, where: str) -> None:
         raise ConversationError(f"the message has no `{key}`", where=where, fix=f"did you mean `{(close or other)[0]}`")
     if key != "content":
         raise ConversationError(
-            f"the message has no `{key}`", where=where,
+            f"the message has no `{key}`",
+            where=where,
             fix="its keys are " + ", ".join(f"`{name}`" for name in names[:6]),
         )
 

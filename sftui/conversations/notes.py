@@ -9,13 +9,19 @@ from sftui.conversations.detected import Detected, find_column
 from sftui.conversations.messages import CALL_NOTE, CALL_ROLE, KNOWN_ROLES, is_missing, parse_json
 from sftui.conversations.refusals import MEDIA_COLUMNS
 
-MEDIA_PARTS = frozenset({"image", "image_url", "input_image", "video", "video_url", "audio", "audio_url", "input_audio"})
+MEDIA_PARTS = frozenset(
+    {"image", "image_url", "input_image", "video", "video_url", "audio", "audio_url", "input_audio"}
+)
 _TRAINER_COLUMNS = ("messages", "conversations", "prompt", "completion", "text")
 _SYSTEM_COLUMNS = ("system", "system_prompt", "system_message")
 
 
 def notes_on(
-    detected: Detected, samples: Sequence[Mapping[str, Any]], columns: Sequence[str], *, fits: int,
+    detected: Detected,
+    samples: Sequence[Mapping[str, Any]],
+    columns: Sequence[str],
+    *,
+    fits: int,
     rivals: Sequence[tuple[str, int]],
 ) -> tuple[str, ...]:
     """The notes of a set: rows that do not fit, columns passed over, roles, media."""
@@ -25,7 +31,9 @@ def notes_on(
     also = [name for name, count in rivals if 2 * count >= len(samples)]
     if also:
         notes.append(
-            f"the rows would also fit {', '.join(also)}; trainers differ in which they take, so remove the unused columns")
+            f"the rows would also fit {', '.join(also)}; trainers differ in which they take, so remove the unused"
+            " columns"
+        )
     beside = [f"`{name}`" for name in columns if name in _TRAINER_COLUMNS and name not in detected.fields.values()]
     if beside and not also and detected.format in {"messages", "sharegpt"}:
         # CON006: TRL picks the first column it knows from an unordered set.
@@ -34,10 +42,17 @@ def notes_on(
     if len(pairs) == 2:
         notes.append("the columns `chosen` and `rejected` are not used")
     column = find_column(columns, _SYSTEM_COLUMNS)
-    if column is not None and "system" not in detected.fields and detected.format in {"messages", "sharegpt", "columns", "prompt_completion"}:
+    if (
+        column is not None
+        and "system" not in detected.fields
+        and detected.format in {"messages", "sharegpt", "columns", "prompt_completion"}
+    ):
         notes.append(f"the column `{column}` is not used; --field system={column} puts it first")
-    if detected.format == "columns" and (column := find_column(columns, ("context", "input"))) is not None \
-            and column not in detected.fields.values():
+    if (
+        detected.format == "columns"
+        and (column := find_column(columns, ("context", "input"))) is not None
+        and column not in detected.fields.values()
+    ):
         notes.append(f"the column `{column}` is not part of the prompt")
     notes += _roles(detected, samples)
     media = find_column(columns, MEDIA_COLUMNS)
@@ -50,8 +65,9 @@ def notes_on(
 
 def _roles(detected: Detected, samples: Sequence[Mapping[str, Any]]) -> list[str]:
     key = detected.message_keys.get("role", "role")
-    seen = list(dict.fromkeys(
-        role for message in _messages(detected, samples) if isinstance(role := message.get(key), str)))
+    seen = list(
+        dict.fromkeys(role for message in _messages(detected, samples) if isinstance(role := message.get(key), str))
+    )
     mapped = [f"{role} → {detected.role_map[role]}" for role in seen if detected.role_map.get(role, role) != role]
     unknown = [role for role in seen if detected.role_map.get(role, role) not in KNOWN_ROLES]
     notes = []
@@ -80,5 +96,8 @@ def _has_media(message: Mapping[str, Any]) -> bool:
     content = message.get("content")
     if not isinstance(content, (list, tuple)):
         return False
-    return any(isinstance(part, Mapping) and part.get("type") in MEDIA_PARTS for part in content if isinstance(part, Mapping)
-               and isinstance(part.get("type"), str))
+    return any(
+        isinstance(part, Mapping) and part.get("type") in MEDIA_PARTS
+        for part in content
+        if isinstance(part, Mapping) and isinstance(part.get("type"), str)
+    )

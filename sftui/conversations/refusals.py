@@ -28,7 +28,8 @@ def preference_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str])
         else:
             use = f"prompt={prompt} --field completion={chosen}" if prompt else f"text={chosen}"
         return Problem(
-            "this is a preference set, not an SFT set", f"its rows hold `{chosen}` and `{rejected}` answers",
+            "this is a preference set, not an SFT set",
+            f"its rows hold `{chosen}` and `{rejected}` answers",
             f"to train on the chosen ones give --field {use} (data.fields in a recipe)",
         )
     if {"prompt", "completion", "label"} <= set(columns) and isinstance(_first(samples, "label"), bool):
@@ -49,44 +50,72 @@ def preference_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str])
     return None
 
 
-_HOLDERS = frozenset({
-    "instances", "examples", "tasks", "samples", "data", "rows", "train", "training", "validation", "valid", "dev", "val", "test", "eval",
-})
+_HOLDERS = frozenset(
+    {
+        "instances",
+        "examples",
+        "tasks",
+        "samples",
+        "data",
+        "rows",
+        "train",
+        "training",
+        "validation",
+        "valid",
+        "dev",
+        "val",
+        "test",
+        "eval",
+    }
+)
 """Keys of one JSON object around all rows, or around those of a split."""
 
 
 def unreadable_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Problem:
     """Why nothing here looks like an SFT row; always gives a sentence."""
     if not samples:
-        return Problem("no row could be read", "the first rows hold no mapping of columns", "check that this is the right file")
+        return Problem(
+            "no row could be read", "the first rows hold no mapping of columns", "check that this is the right file"
+        )
     nested = [name for name in columns if name.lower() in _HOLDERS and _nested(_first(samples, name))]
     if nested:
         return Problem(
-            "this is no set of one example a row", f"its examples are nested in {' and '.join(f'`{name}`' for name in nested)}",
-            f"write each entry as a row of its own, or for one JSON object say {' or '.join(f'--rows-in {name}' for name in nested)}",
+            "this is no set of one example a row",
+            f"its examples are nested in {' and '.join(f'`{name}`' for name in nested)}",
+            "write each entry as a row of its own, or for one JSON object say"
+            f" {' or '.join(f'--rows-in {name}' for name in nested)}",
         )
     if len(columns) == 1 and (sign := next((sign for sign in ";\t|" if sign in columns[0]), "")):
         told = "tabs" if sign == "\t" else f"`{sign}`"
         return Problem(
-            f"the data has only one column, `{columns[0]}`", f"its fields seem to be parted by {told} and not by commas",
-            f"write them with commas, which datasets.load_dataset reads too (it takes this file only with sep={sign!r})",
+            f"the data has only one column, `{columns[0]}`",
+            f"its fields seem to be parted by {told} and not by commas",
+            "write them with commas, which datasets.load_dataset reads too (it takes this file only with"
+            f" sep={sign!r})",
         )
     text = [name for name in columns if isinstance(_first(samples, name), str)]
     media = find_column(columns, MEDIA_COLUMNS)
     if media and not [name for name in text if name != media]:
-        return Problem("this set has no text to train on", f"it holds only `{media}`", "sftui shows text rows; add messages or text")
+        return Problem(
+            "this set has no text to train on",
+            f"it holds only `{media}`",
+            "sftui shows text rows; add messages or text",
+        )
     prompt = find_column(text, _PROMPTS)
     listed = find_column(columns, _CANDIDATES)
     if prompt and listed and isinstance(_first(samples, listed), (list, tuple)):
         return Problem(
-            "each row has a list of answers, not one", f"`{listed}` is a list", "keep one answer a row as prompt and completion",
+            "each row has a list of answers, not one",
+            f"`{listed}` is a list",
+            "keep one answer a row as prompt and completion",
         )
     answer = find_column(columns, _ANSWERS)
     if prompt and answer and answer not in text:
         return Problem(f"`{answer}` is {type_word(_first(samples, answer))}, not text", fix="store the answers as text")
     if prompt and len(text) == 1:
         return Problem(
-            "the rows have a prompt but no answer", f"`{prompt}` is the only text column",
+            "the rows have a prompt but no answer",
+            f"`{prompt}` is the only text column",
             "name the answer's column, e.g. --field completion=answer",
         )
     shown = ", ".join(f"`{name}` ({type_word(_first(samples, name))})" for name in columns[:8]) or "none"

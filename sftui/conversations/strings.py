@@ -46,6 +46,8 @@ def as_chat(conversation: Conversation) -> Conversation:
     origins: Mapping[str, Any] = conversation.extra.get("origins", {})
     messages = (
         Message({"role": "user", "content": conversation.prompt}, str(origins.get("prompt", "prompt"))),
-        Message({"role": "assistant", "content": conversation.completion}, str(origins.get("completion", "completion"))),
+        Message(
+            {"role": "assistant", "content": conversation.completion}, str(origins.get("completion", "completion"))
+        ),
     )
     return replace(conversation, kind=Kind.CHAT, messages=messages, prompt_messages=1, prompt=None, completion=None)

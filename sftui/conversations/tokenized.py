@@ -92,7 +92,13 @@ def read_tokenized(row: Mapping[str, Any], where: str, detected: Detected) -> Co
         elif detected.given_labels == "unknown":
             notes.append(UNKNOWN_SHIFT)
     return Conversation(
-        Kind.TOKENS, "tokenized", input_ids=ids, labels=labels, attention_mask=mask, extra=extra, notes=tuple(notes),
+        Kind.TOKENS,
+        "tokenized",
+        input_ids=ids,
+        labels=labels,
+        attention_mask=mask,
+        extra=extra,
+        notes=tuple(notes),
     )
 
 
@@ -103,14 +109,20 @@ UNKNOWN_SHIFT = (
 
 
 def _optional(
-    row: Mapping[str, Any], column: str, where: str, length: int, *, minimum: int | None,
+    row: Mapping[str, Any],
+    column: str,
+    where: str,
+    length: int,
+    *,
+    minimum: int | None,
 ) -> tuple[int, ...] | None:
     if row.get(column) is None:
         return None
     values = _ints(row, column, where, minimum=minimum)
     if len(values) != length:
         raise ConversationError(
-            f"`{column}` has {len(values)} entries, the ids have {length}", where=where,
+            f"`{column}` has {len(values)} entries, the ids have {length}",
+            where=where,
             fix="store one entry for each id",
         )
     return values
@@ -120,14 +132,19 @@ def _ints(row: Mapping[str, Any], column: str, where: str, *, minimum: int | Non
     values = row[column]
     if not isinstance(values, (list, tuple)):
         raise ConversationError(
-            f"`{column}` is {type_word(values)}, not a list of whole numbers", where=where,
+            f"`{column}` is {type_word(values)}, not a list of whole numbers",
+            where=where,
             fix="drop the row or fill the column",
         )
     for i, value in enumerate(values):
         if type(value) is not int:
             raise ConversationError(
-                f"`{column}[{i}]` is {type_word(value)}, not a whole number", where=where, fix="store ids as integers",
+                f"`{column}[{i}]` is {type_word(value)}, not a whole number",
+                where=where,
+                fix="store ids as integers",
             )
         if minimum is not None and value < minimum:
-            raise ConversationError(f"`{column}[{i}]` is {value}, which no tokenizer gives", where=where, fix="drop the row")
+            raise ConversationError(
+                f"`{column}[{i}]` is {value}, which no tokenizer gives", where=where, fix="drop the row"
+            )
     return tuple(values)

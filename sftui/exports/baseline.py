@@ -33,14 +33,24 @@ def read_baseline(path: Path) -> Baseline:
         read = json.loads(path.read_text(encoding="utf-8"))
         codes, version = read["findings"], read["version"]
         if version not in range(1, VERSION + 1):
-            raise RecipeError("the baseline is of another version", where=str(path), fix="write it anew with --write-baseline")
-        outdated = tuple(sorted(code for code, marks in codes.items() if _outdated(code, marks))) if version == 1 else ()
+            raise RecipeError(
+                "the baseline is of another version", where=str(path), fix="write it anew with --write-baseline"
+            )
+        outdated = (
+            tuple(sorted(code for code, marks in codes.items() if _outdated(code, marks))) if version == 1 else ()
+        )
         return Baseline(frozenset(str(mark) for marks in codes.values() for mark in marks), outdated)
     except OSError as error:
-        raise RecipeError("the baseline cannot be read", where=str(path), why=(error.strerror or str(error)).lower(),
-                          fix="write it with --write-baseline") from error
+        raise RecipeError(
+            "the baseline cannot be read",
+            where=str(path),
+            why=(error.strerror or str(error)).lower(),
+            fix="write it with --write-baseline",
+        ) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise RecipeError("this is no baseline of sftui", where=str(path), fix="write it anew with --write-baseline") from error
+        raise RecipeError(
+            "this is no baseline of sftui", where=str(path), fix="write it anew with --write-baseline"
+        ) from error
 
 
 def _outdated(code: str, marks: Collection[str]) -> bool:
@@ -58,7 +68,11 @@ def may_replace(path: Path) -> None:
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         known = False
     if not known:
-        raise ExportError(f"{path} is no baseline of sftui", why="a baseline is written over another baseline only", fix="name another file with --baseline")
+        raise ExportError(
+            f"{path} is no baseline of sftui",
+            why="a baseline is written over another baseline only",
+            fix="name another file with --baseline",
+        )
 
 
 def baseline_text(found: Found) -> tuple[str, int]:

@@ -23,12 +23,39 @@ if TYPE_CHECKING:
     from sftui.trainers.config import WrittenConfig
 
 ALWAYS = (
-    "tokenizer.name", "tokenizer.revision", "tokenizer.eos_token", "tokenizer.pad_token", "tokenizer.bos_token", "data.format", "data.fields",
-    "render.kwargs", "length.max", "length.over", "batch.size",
+    "tokenizer.name",
+    "tokenizer.revision",
+    "tokenizer.eos_token",
+    "tokenizer.pad_token",
+    "tokenizer.bos_token",
+    "data.format",
+    "data.fields",
+    "render.kwargs",
+    "length.max",
+    "length.over",
+    "batch.size",
 )
-TRANSLATED = ("mask.rule", "mask.turns", "mask.prompt", "mask.options", "render.template", "pack.strategy", "pack.isolate", "batch.flatten",
-              "batch.attention", "mask.instruction_marker", "mask.response_marker", "preset")
-ASSISTANT = {"trl": "generation_tag", "axolotl": "turn_content", "llamafactory": "parts", "unsloth": "markers", "torchtune": "turn_full"}
+TRANSLATED = (
+    "mask.rule",
+    "mask.turns",
+    "mask.prompt",
+    "mask.options",
+    "render.template",
+    "pack.strategy",
+    "pack.isolate",
+    "batch.flatten",
+    "batch.attention",
+    "mask.instruction_marker",
+    "mask.response_marker",
+    "preset",
+)
+ASSISTANT = {
+    "trl": "generation_tag",
+    "axolotl": "turn_content",
+    "llamafactory": "parts",
+    "unsloth": "markers",
+    "torchtune": "turn_full",
+}
 """The rule by which each trainer trains every assistant turn."""
 
 TO_PAIRS = ("trl", "unsloth")
@@ -37,7 +64,13 @@ TO_PAIRS = ("trl", "unsloth")
 STANDARD = frozenset({"system", "user", "assistant", "tool", "developer", "observation", "function"})
 """Roles that templates and trainers know."""
 
-PACKING = {"trl": "bfd", "axolotl": "multipack", "llamafactory": "knapsack", "unsloth": "bfd", "torchtune": "sequential"}
+PACKING = {
+    "trl": "bfd",
+    "axolotl": "multipack",
+    "llamafactory": "knapsack",
+    "unsloth": "bfd",
+    "torchtune": "sequential",
+}
 EVERY_ASSISTANT = ("assistant", "generation_tag", "turn_content", "turn_full", "parts", "markers")
 
 
@@ -50,7 +83,8 @@ class Converted:
 
 
 def convert(recipe: Recipe, to: str, data_format: str | None, detected: Detected | None = None) -> Converted:
-    """`recipe` for the preset `to`; `data_format` and `detected` are how the rows are read. RecipeError for an unknown preset.
+    """`recipe` for the preset `to`; `data_format` and `detected` are how the rows are read. RecipeError for an unknown
+    preset.
 
     A knob that the other trainer cannot be told stays as its preset has it, and is a loss.
     """
@@ -122,13 +156,20 @@ def _read_by_script(target: Recipe, detected: Detected) -> Recipe:
         options["text_from"] = column
         if shape == "sharegpt":
             options["standardize"] = True
-    elif shape in ("columns", "prompt_completion") and {"prompt", "completion"} <= fields.keys() and fields["prompt"] != "prompt":
+    elif (
+        shape in ("columns", "prompt_completion")
+        and {"prompt", "completion"} <= fields.keys()
+        and fields["prompt"] != "prompt"
+    ):
         target = changed(target, "data.fields", {name: fields[name] for name in ("prompt", "completion")})
     return changed(target, "mask.options", options)
 
 
-def unread(recipe: Recipe, rows: Sequence[Row], title: str, source: Recipe, detected: Detected | None) -> tuple[str, ...]:
-    """Why the trainer of a recipe would stop at these rows, or which roles it would leave as they are; `detected`: how `source` reads them."""
+def unread(
+    recipe: Recipe, rows: Sequence[Row], title: str, source: Recipe, detected: Detected | None
+) -> tuple[str, ...]:
+    """Why the trainer of a recipe would stop at these rows, or which roles it would leave as they are; `detected`: how
+    `source` reads them."""
     from sftui.pipeline import detect, inspect_early
     from sftui.trainers import trainer_named
 
@@ -153,7 +194,11 @@ def unread(recipe: Recipe, rows: Sequence[Row], title: str, source: Recipe, dete
         kept = _roles(there.conversation) - _roles(here)
         foreign = sorted(kept - STANDARD)
         mapping = f"`sftui repair --trainer {recipe.preset.partition('@')[0]} --apply map-roles` maps them"
-        return (f"{title} leaves the roles {', '.join(foreign)} as they stand in the data: {mapping}",) if here and foreign else ()
+        return (
+            (f"{title} leaves the roles {', '.join(foreign)} as they stand in the data: {mapping}",)
+            if here and foreign
+            else ()
+        )
     told = "; ".join(part for part in (problem.what, problem.why, problem.fix) if part)
     return (told if title in problem.what else f"{title} would stop: {told}",)
 
@@ -168,8 +213,12 @@ def _mask(recipe: Recipe, target: Recipe, name: str, data_format: str | None) ->
     if meant == "kept":
         return target, []
     if meant == "all":
-        own_system = name == "torchtune" and target.loss.shift == "preshifted" and data_format in ("messages", "sharegpt")
-        return changed(target, "mask.rule", "all"), [f"{target.preset} never trains a system message"] if own_system else []
+        own_system = (
+            name == "torchtune" and target.loss.shift == "preshifted" and data_format in ("messages", "sharegpt")
+        )
+        return changed(target, "mask.rule", "all"), (
+            [f"{target.preset} never trains a system message"] if own_system else []
+        )
     if meant == "completion":
         return changed(target, "mask.rule", "completion" if name in TO_PAIRS else own), []
     target = changed(target, "mask.rule", own)
@@ -177,14 +226,18 @@ def _mask(recipe: Recipe, target: Recipe, name: str, data_format: str | None) ->
         last = changed(target, "mask.turns", "last")
         if not _sayable(last)[1]:
             return last, []
-        return target, [f"{recipe.preset} trains the last assistant message only: {target.preset} has no key for it and trains every one"]
+        return target, [
+            f"{recipe.preset} trains the last assistant message only: {target.preset} has no key for it and trains"
+            " every one"
+        ]
     if meant == "other":
         return target, [f"mask.rule {recipe.mask.rule} has no equal: {target.preset} trains every assistant message"]
     return target, []
 
 
 def _meant(recipe: Recipe, data_format: str | None) -> str:
-    """What a recipe trains: all, completion, assistant (every turn), last (assistant turn), other; kept: what every trainer does."""
+    """What a recipe trains: all, completion, assistant (every turn), last (assistant turn), other; kept: what every
+    trainer does."""
     mask = recipe.mask
     pairs = data_format in ("prompt_completion", "alpaca", "columns")
     if data_format in ("text", "tokenized", "segments"):  # a text is trained as a whole, stored labels as they stand
@@ -222,7 +275,8 @@ def reread(recipe: Recipe, written: WrittenConfig) -> Recipe:
 
 
 def _with_files(found: Recipe, recipe: Recipe) -> Recipe:
-    """The recipe read back, its template named where it stands rather than beside the config, its tokenizer as named."""
+    """The recipe read back, its template named where it stands rather than beside the config, its tokenizer as
+    named."""
     values: dict[str, Any] = {"tokenizer.name": recipe.tokenizer.name, "tokenizer.revision": recipe.tokenizer.revision}
     if found.render.template.startswith("file:"):
         values["render.template"] = recipe.render.template

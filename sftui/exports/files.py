@@ -25,7 +25,11 @@ def atomic_file(path: Path, folders: bool = True) -> Iterator[IO[bytes]]:
             path.parent.mkdir(parents=True, exist_ok=True)
         target = path.resolve() if path.is_symlink() else path
         if not target.parent.exists():
-            raise ExportError(f"{path} could not be written", why=f"there is no folder {target.parent}", fix="make it, or name another file")
+            raise ExportError(
+                f"{path} could not be written",
+                why=f"there is no folder {target.parent}",
+                fix="make it, or name another file",
+            )
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.", suffix=".part")
         with cast("IO[bytes]", os.fdopen(handle, "wb")) as file:
             yield file

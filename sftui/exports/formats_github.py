@@ -28,7 +28,9 @@ def as_github(checked: Checked) -> str:
         lines.append(f"::{LEVELS[finding.severity]} {','.join(place)}::{_data(message)}\n")
     for one in checked.audit.found.ordered():
         if one.count > len(one.kept):
-            lines.append(f"::{LEVELS[one.severity]} title={_property(one.code)}::and {one.count - len(one.kept):,} more\n")
+            lines.append(
+                f"::{LEVELS[one.severity]} title={_property(one.code)}::and {one.count - len(one.kept):,} more\n"
+            )
     return "".join(lines)
 
 

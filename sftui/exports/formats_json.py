@@ -22,12 +22,24 @@ def as_object(checked: Checked) -> dict[str, Any]:
     found = checked.audit.found
     return {
         "version": 1,
-        "data": list(checked.paths), "preset": checked.recipe.preset, "tokenizer": checked.tokenizer.name,
-        "rows": checked.audit.rows, "complete": checked.complete, "notes": list(dict.fromkeys(checked.notes)),
-        "counts": {severity.value: found.severities[severity] for severity in Severity} | {"waived": found.waived, "known": found.known},
+        "data": list(checked.paths),
+        "preset": checked.recipe.preset,
+        "tokenizer": checked.tokenizer.name,
+        "rows": checked.audit.rows,
+        "complete": checked.complete,
+        "notes": list(dict.fromkeys(checked.notes)),
+        "counts": {severity.value: found.severities[severity] for severity in Severity}
+        | {"waived": found.waived, "known": found.known},
         "codes": [
-            {"code": one.code, "name": CODES[one.code].name, "title": CODES[one.code].title, "severity": one.severity.value,
-             "scope": CODES[one.code].scope, "count": one.count, "rows": list(one.rows)}
+            {
+                "code": one.code,
+                "name": CODES[one.code].name,
+                "title": CODES[one.code].title,
+                "severity": one.severity.value,
+                "scope": CODES[one.code].scope,
+                "count": one.count,
+                "rows": list(one.rows),
+            }
             for one in found.ordered()
         ],
         "findings": [finding_record(checked, one) for one in findings_in_order(checked)],
@@ -39,13 +51,23 @@ def finding_record(checked: Checked, one: FoundFinding) -> dict[str, Any]:
     """One finding with its place, its evidence and what repairs it; null where it has none."""
     finding, (file, line) = one.finding, checked.place(one)
     return {
-        "code": finding.code, "severity": finding.severity.value, "sentence": finding.sentence,
-        "file": file, "line": line, "row": finding.row, "message": finding.message,
+        "code": finding.code,
+        "severity": finding.severity.value,
+        "sentence": finding.sentence,
+        "file": file,
+        "line": line,
+        "row": finding.row,
+        "message": finding.message,
         "tokens": list(finding.tokens) if finding.tokens is not None else None,
         "span": list(finding.span) if finding.span is not None else None,
-        "evidence": finding.evidence, "rows": list(finding.rows), "count": finding.count,
+        "evidence": finding.evidence,
+        "rows": list(finding.rows),
+        "count": finding.count,
         "key": checked.key(finding),
-        "changes": [{"path": one.path, "before": _plain(one.before), "after": _plain(one.after)} for one in (finding.fix.changes if finding.fix else ())],
+        "changes": [
+            {"path": one.path, "before": _plain(one.before), "after": _plain(one.after)}
+            for one in (finding.fix.changes if finding.fix else ())
+        ],
         "fingerprint": one.fingerprint,
     }
 

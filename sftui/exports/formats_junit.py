@@ -20,7 +20,10 @@ def as_junit(checked: Checked) -> str:
     """
     codes = checked.audit.found.ordered()
     failed = sum(one.severity is not Severity.INFO for one in codes)
-    cases = "".join(_case(checked, one) for one in codes) or '    <testcase classname="sftui" name="no findings" time="0"/>\n'
+    cases = (
+        "".join(_case(checked, one) for one in codes)
+        or '    <testcase classname="sftui" name="no findings" time="0"/>\n'
+    )
     counts = f'tests="{max(1, len(codes))}" failures="{failed}" errors="0"'
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'

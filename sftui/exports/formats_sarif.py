@@ -30,14 +30,26 @@ def as_log(checked: Checked) -> dict[str, Any]:
     return {
         "$schema": SCHEMA,
         "version": "2.1.0",
-        "runs": [{
-            "tool": {"driver": {"name": "sftui", "version": __version__, "semanticVersion": __version__,
-                                "rules": [_rule(code) for code in codes]}},
-            "columnKind": "unicodeCodePoints",
-            "results": [_result(checked, one, codes) for one in findings_in_order(checked)],
-            "properties": {"preset": checked.recipe.preset, "tokenizer": checked.tokenizer.name, "rows": checked.audit.rows,
-                           "counts": {one.code: one.count for one in checked.audit.found.ordered()}},
-        }],
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "sftui",
+                        "version": __version__,
+                        "semanticVersion": __version__,
+                        "rules": [_rule(code) for code in codes],
+                    }
+                },
+                "columnKind": "unicodeCodePoints",
+                "results": [_result(checked, one, codes) for one in findings_in_order(checked)],
+                "properties": {
+                    "preset": checked.recipe.preset,
+                    "tokenizer": checked.tokenizer.name,
+                    "rows": checked.audit.rows,
+                    "counts": {one.code: one.count for one in checked.audit.found.ordered()},
+                },
+            }
+        ],
     }
 
 
@@ -61,8 +73,11 @@ def _result(checked: Checked, found: FoundFinding, codes: list[str]) -> dict[str
     if line is not None:
         location["region"] = {"startLine": line}
     properties = {
-        "row": finding.row, "message": finding.message, "tokens": list(finding.tokens) if finding.tokens else None,
-        "evidence": finding.evidence or None, "fix": key or None,
+        "row": finding.row,
+        "message": finding.message,
+        "tokens": list(finding.tokens) if finding.tokens else None,
+        "evidence": finding.evidence or None,
+        "fix": key or None,
     }
     return {
         "ruleId": finding.code,

@@ -49,7 +49,12 @@ def _code(checked: Checked, one: FoundCode, width: int) -> Iterator[str]:
     left = one.count - min(len(one.kept), SHOWN)
     if left > 0:
         rows = ", ".join(str(row) for row in list(one.rows)[SHOWN : SHOWN + 12])
-        yield from _wrapped(f"and {left:,} more" + (f": rows {rows}" if rows else "") + (", …" if left > 12 else ""), width - 2, "  ", "  ")
+        yield from _wrapped(
+            f"and {left:,} more" + (f": rows {rows}" if rows else "") + (", …" if left > 12 else ""),
+            width - 2,
+            "  ",
+            "  ",
+        )
 
 
 def _finding(checked: Checked, found: FoundFinding, width: int) -> Iterator[str]:
@@ -77,4 +82,6 @@ def summary(checked: Checked) -> str:
 
 
 def _wrapped(text: str, width: int, later: str, first: str = "") -> list[str]:
-    return textwrap.wrap(text, max(20, width), initial_indent=first, subsequent_indent=later, break_on_hyphens=False) or [first]
+    return textwrap.wrap(
+        text, max(20, width), initial_indent=first, subsequent_indent=later, break_on_hyphens=False
+    ) or [first]

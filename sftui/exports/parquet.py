@@ -37,8 +37,13 @@ def parquet_writer(file: IO[bytes], explain: bool = False) -> Iterator[Callable[
 def _schema(pa: Any, explain: bool) -> Any:
     ids = pa.list_(pa.int32())
     columns = [
-        ("row", pa.int64()), ("input_ids", ids), ("labels", ids), ("attention_mask", pa.list_(pa.int8())),
-        ("part", pa.int32()), ("dropped", pa.string()), ("error", pa.string()),
+        ("row", pa.int64()),
+        ("input_ids", ids),
+        ("labels", ids),
+        ("attention_mask", pa.list_(pa.int8())),
+        ("part", pa.int32()),
+        ("dropped", pa.string()),
+        ("error", pa.string()),
     ]
     if explain:
         span = pa.struct([("start", pa.int32()), ("end", pa.int32()), ("message", pa.int32()), ("part", pa.string())])

@@ -123,7 +123,9 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Pr
 
         contents = {SCRIPT_FILE: script(recipe, base, prepared), **contents}
     if to == "recipe" or to in (*HAND_WRITTEN, "preprocess"):
-        return ExportPlan(tuple(_planned(Path(folder) / name, text) for name, text in contents.items()), line, unwritten)
+        return ExportPlan(
+            tuple(_planned(Path(folder) / name, text) for name, text in contents.items()), line, unwritten
+        )
     made = _config_of(to, recipe, prepared, Path(folder).absolute())
     opened = prepared.config
     before = {Path(opened.path).name: opened.text} if opened is not None and _same_trainer(opened.trainer, to) else {}
@@ -132,7 +134,11 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Pr
         contents = {RECIPE_FILE: recipe_text(made.converted, made.converted)}
     contents = {**_placed(_told(made.written, line), Path(folder).absolute()), **contents}
     files = tuple(_planned(Path(folder) / name, text, before.get(name)) for name, text in contents.items())
-    several = (f"the config names {prepared.paths[0]} only: add the other data files to it by hand",) if len(prepared.paths) > 1 and not before else ()
+    several = (
+        (f"the config names {prepared.paths[0]} only: add the other data files to it by hand",)
+        if len(prepared.paths) > 1 and not before
+        else ()
+    )
     told = (*unwritten, *made.losses, *made.written.losses, *made.written.notes, *several)
     here = [str(Path(folder).absolute()), *(_absolute(path) for path in prepared.paths[:1])]
     if not before and any(Path(one).is_absolute() and one in text for one in here for text in contents.values()):
@@ -145,7 +151,8 @@ HAND_WRITTEN = ("hf-trainer", "manual-shift")
 
 
 def recipe_text(recipe: Recipe, base: Recipe) -> str:
-    """recipe.yaml: the corrections as its first line, then what differs from the preset; it can be opened from anywhere."""
+    """recipe.yaml: the corrections as its first line, then what differs from the preset; it can be opened from
+    anywhere."""
     from sftui.trainers import dump_recipe
 
     return dump_recipe(located(recipe), comment=correction_line(recipe, base))
@@ -156,9 +163,16 @@ def _planned(path: Path, content: str, opened: str | None = None) -> PlannedFile
     try:
         before = path.read_text(encoding="utf-8", errors="backslashreplace")
     except FileNotFoundError:
-        return PlannedFile(path, content, "" if opened is None else _diff(opened, content, f"{path.name} (opened)", f"{path} (new)"), False)
+        return PlannedFile(
+            path,
+            content,
+            "" if opened is None else _diff(opened, content, f"{path.name} (opened)", f"{path} (new)"),
+            False,
+        )
     except OSError as error:
-        raise ExportError(f"{path} cannot be compared with what is there", why=(error.strerror or str(error)).lower()) from error
+        raise ExportError(
+            f"{path} cannot be compared with what is there", why=(error.strerror or str(error)).lower()
+        ) from error
     return PlannedFile(path, content, _diff(before, content, f"{path} (now)", f"{path} (new)"), True)
 
 
@@ -192,17 +206,29 @@ def _config_of(to: str, recipe: Recipe, prepared: Prepared, folder: Path) -> _Ma
     if _same_trainer(recipe.preset, to):
         opened = prepared.config if prepared.config is not None and _same_trainer(prepared.config.trainer, to) else None
         other = recipe if "@" not in to else rebased(recipe, to)
-        written = trainer.write_config(other if opened is not None else located(other), opened, facts_of(recipe, prepared, opened, folder))
+        written = trainer.write_config(
+            other if opened is not None else located(other), opened, facts_of(recipe, prepared, opened, folder)
+        )
         if opened is not None and prepared.repaired is not None:
             written = pointed_at(written, opened, prepared.repaired, prepared.dataset)
         return _Made(written, other, other if other != recipe else None)
     read = prepared.detected
     if prepared.plainly is not None and prepared.plainly.refused is None:
         prepared = replace(prepared, detected=prepared.plainly)
-    found = convert(recipe, preset(to).preset, prepared.detected.format if prepared.detected is not None else None, prepared.detected)
+    found = convert(
+        recipe,
+        preset(to).preset,
+        prepared.detected.format if prepared.detected is not None else None,
+        prepared.detected,
+    )
     written = trainer.write_config(located(found.recipe), None, facts_of(recipe, prepared, folder=folder))
     converted = reread(found.recipe, written)
-    return _Made(written, found.recipe, converted, (*found.losses, *unread(converted, prepared.sample, trainer.title, recipe, read)))
+    return _Made(
+        written,
+        found.recipe,
+        converted,
+        (*found.losses, *unread(converted, prepared.sample, trainer.title, recipe, read)),
+    )
 
 
 def _same_trainer(one: str, other: str) -> bool:
@@ -225,11 +251,14 @@ def _absolute(name: str) -> str:
 def facts_of(
     recipe: Recipe, prepared: Prepared, opened: OpenedConfig | None = None, folder: Path | None = None
 ) -> dict[str, Any]:
-    """What a config needs to know beside the recipe (see `Trainer.write_config`); `opened` names its own template file."""
+    """What a config needs to know beside the recipe (see `Trainer.write_config`); `opened` names its own template
+    file."""
     found, data = prepared.detected, recipe.data
     if found is not None:
         kept = found.fields if data.format in ("auto", found.format) else {}
-        found = replace(found, fields={**kept, **data.fields}, format=found.format if data.format == "auto" else data.format)
+        found = replace(
+            found, fields={**kept, **data.fields}, format=found.format if data.format == "auto" else data.format
+        )
     named_there = opened is not None and opened.recipe.render.template == recipe.render.template
     return {
         "data": _absolute(prepared.paths[0]) if prepared.paths else None,
@@ -254,15 +283,20 @@ def _chat_template(prepared: Prepared) -> str | None:
 
 
 def _placed(contents: dict[str, str], folder: Path) -> dict[str, str]:
-    """The files with the template's own path in them: trainers take it from where they are started, not from the config."""
+    """The files with the template's own path in them: trainers take it from where they are started, not from the
+    config."""
     if TEMPLATE_FILE not in contents:
         return contents
     from sftui.trainers.yaml_edit import scalar
 
     path = str(folder / TEMPLATE_FILE)
     forms = {".yaml": scalar(path), ".yml": scalar(path), ".py": path.replace("\\", "\\\\").replace('"', '\\"')}
-    return {name: text.replace(TEMPLATE_FILE, forms.get(Path(name).suffix, TEMPLATE_FILE)) if name != TEMPLATE_FILE else text
-            for name, text in contents.items()}
+    return {
+        name: (
+            text.replace(TEMPLATE_FILE, forms.get(Path(name).suffix, TEMPLATE_FILE)) if name != TEMPLATE_FILE else text
+        )
+        for name, text in contents.items()
+    }
 
 
 def _told(config: WrittenConfig, line: str) -> dict[str, str]:

@@ -28,7 +28,7 @@ OUT is a folder for datasets.load_from_disk, or a file ending in .jsonl or .parq
 """
 '''
 
-MAIN = '''\
+MAIN = """\
 def main():
     parser = argparse.ArgumentParser(description="Prepare the data for training.")
     parser.add_argument("--data", nargs="+", default=DATA)
@@ -72,7 +72,7 @@ def main():
 
 if __name__ == "__main__":
     sys.exit(main())
-'''
+"""
 
 LOAD = '''\
 def load_tokenizer(name):
@@ -96,10 +96,19 @@ def script(recipe: Recipe, base: Recipe, prepared: Prepared) -> str:
     imports = "\n".join(f"import {name}" for name in sorted(modules))
     head = HEAD.format(correction=correction_line(recipe, base), preset=recipe.preset)
     loader = "PreTrainedTokenizerFast" if "PreTrainedTokenizerFast" in body else "AutoTokenizer"
-    return "\n".join([
-        head + imports, "", "import datasets", f"from transformers import {loader}", "",
-        *constants(recipe, prepared, body), "", "", body,
-    ])
+    return "\n".join(
+        [
+            head + imports,
+            "",
+            "import datasets",
+            f"from transformers import {loader}",
+            "",
+            *constants(recipe, prepared, body),
+            "",
+            "",
+            body,
+        ]
+    )
 
 
 def constants(recipe: Recipe, prepared: Prepared, body: str) -> list[str]:
@@ -117,16 +126,22 @@ def constants(recipe: Recipe, prepared: Prepared, body: str) -> list[str]:
     if "ROLES" in body:
         found.append(assign("ROLES", renamed_roles(prepared.detected)))
     if prepared.template_source is not None:
-        found.append("CHAT_TEMPLATE = (\n" + "\n".join(
-            f"    {literal(line)}" for line in prepared.template_source.splitlines(True) or [""]) + "\n)")
+        found.append(
+            "CHAT_TEMPLATE = (\n"
+            + "\n".join(f"    {literal(line)}" for line in prepared.template_source.splitlines(True) or [""])
+            + "\n)"
+        )
     return found
 
 
 def check_expressible(recipe: Recipe, prepared: Prepared) -> None:
     """ExportError for the first thing that the script could not do as the screen does."""
     if recipe.preset not in HAND_WRITTEN:
-        raise ExportError(f"preprocess.py is for {' and '.join(HAND_WRITTEN)}", why=f"the recipe is for {recipe.preset}",
-                          fix="export that trainer's config instead")
+        raise ExportError(
+            f"preprocess.py is for {' and '.join(HAND_WRITTEN)}",
+            why=f"the recipe is for {recipe.preset}",
+            fix="export that trainer's config instead",
+        )
     if recipe.tokenizer.name is None:
         raise ExportError("the script needs a tokenizer", fix="name one with -t")
     if prepared.detected is None:
@@ -166,12 +181,18 @@ def load_function(recipe: Recipe, prepared: Prepared) -> str:
     if place.kind == "file":
         call = "PreTrainedTokenizerFast(tokenizer_file=name)"
     elif place.kind == "gguf":
-        raise ExportError("preprocess.py cannot load a .gguf tokenizer", fix="name the Hub repository or folder it was made from")
+        raise ExportError(
+            "preprocess.py cannot load a .gguf tokenizer", fix="name the Hub repository or folder it was made from"
+        )
     else:
         revision = ", revision=REVISION" if options.revision is not None else ""
         call = f"AutoTokenizer.from_pretrained(name, trust_remote_code=False{revision})"
     after = []
-    for attribute, value in (("bos_token", options.bos_token), ("eos_token", options.eos_token), ("pad_token", options.pad_token)):
+    for attribute, value in (
+        ("bos_token", options.bos_token),
+        ("eos_token", options.eos_token),
+        ("pad_token", options.pad_token),
+    ):
         if value is not None:
             after.append(f"    tokenizer.{attribute} = {literal(value)}")
     if not after:

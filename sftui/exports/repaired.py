@@ -20,7 +20,10 @@ def over_repaired(prepared: Prepared) -> tuple[Prepared, tuple[str, ...]]:
         return prepared, ()
     if prepared.repaired is None:
         count = len(prepared.repairs)
-        told = f"{count} repair{'s of the data are' if count > 1 else ' of the data is'} in no file yet, and what is written here names the data without: export `data` first"
+        told = (
+            f"{count} repair{'s of the data are' if count > 1 else ' of the data is'} in no file yet, and what is"
+            " written here names the data without: export `data` first"
+        )
         return prepared, (told,)
     return replace(prepared, paths=(prepared.repaired,), split=None, subset=None, data_revision=None, kind="jsonl"), ()
 
@@ -37,7 +40,11 @@ def pointed_at(made: WrittenConfig, opened: OpenedConfig, data: str, number: int
 
 def _axolotl(config: Any, data: str, number: int) -> dict[tuple[str | int, ...], Any]:
     entries = config.get("datasets")
-    if not isinstance(entries, list) or len(entries) <= number or any(isinstance(one.get("name"), list) for one in entries):
+    if (
+        not isinstance(entries, list)
+        or len(entries) <= number
+        or any(isinstance(one.get("name"), list) for one in entries)
+    ):
         return {}
     place = ("datasets", number)
     gone = [key for key in ("data_files", "name", "split", "revision") if key in entries[number]]
@@ -49,7 +56,12 @@ def _trl(config: Any, data: str, number: int) -> dict[tuple[str | int, ...], Any
     if isinstance(entries, list) and len(entries) > number:
         place = ("datasets", number)
         gone = [key for key in ("data_dir", "name") if key in entries[number]]
-        return {(*place, "path"): "json", (*place, "data_files"): data, (*place, "split"): "train", **{(*place, key): REMOVE for key in gone}}
+        return {
+            (*place, "path"): "json",
+            (*place, "data_files"): data,
+            (*place, "split"): "train",
+            **{(*place, key): REMOVE for key in gone},
+        }
     gone = [key for key in ("dataset_config", "dataset_train_split") if key in config]
     entry = {"path": "json", "data_files": data, "split": "train"}
     return {("dataset_name",): REMOVE, ("datasets",): [entry], **{(key,): REMOVE for key in gone}}

@@ -31,20 +31,23 @@ def report_html(checked: Checked) -> str:
 def _page(checked: Checked, sections: Sequence[Section]) -> Iterator[str]:
     title = safe(f"sftui report: {checked.title}")
     yield (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="color-scheme" content="light dark">\n'
-        f"<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
-        '<a class="skip" href="#main">Skip to the findings</a>\n'
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy"'
+        f' content="{POLICY}">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta'
+        ' name="color-scheme" content="light'
+        f' dark">\n<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<a class="skip" href="#main">Skip'
+        " to the findings</a>\n"
     )
-    yield f'<header>\n<h1>{safe(checked.title)}</h1>\n{_summary(checked)}</header>\n'
+    yield f"<header>\n<h1>{safe(checked.title)}</h1>\n{_summary(checked)}</header>\n"
     links = "".join(f'<li><a href="#{name}">{heading}</a></li>' for name, heading, _ in sections)
     yield f'<nav aria-label="Sections"><ul>{links}</ul></nav>\n<main id="main">\n'
     for name, heading, body in sections:
         yield f'<section id="{name}" aria-labelledby="{name}-h">\n<h2 id="{name}-h">{heading}</h2>\n{body}</section>\n'
     from sftui import __version__
 
-    yield f"</main>\n<footer><p>Made by sftui {safe(__version__)}. Row numbers count from 0, as in <code>dataset[i]</code>.</p></footer>\n</body>\n</html>\n"
+    yield (
+        f"</main>\n<footer><p>Made by sftui {safe(__version__)}. Row numbers count from 0, as in"
+        " <code>dataset[i]</code>.</p></footer>\n</body>\n</html>\n"
+    )
 
 
 def _summary(checked: Checked) -> str:
@@ -56,7 +59,10 @@ def _summary(checked: Checked) -> str:
         ("Tokenizer", checked.tokenizer.name),
         ("Template", checked.template or "none"),
         ("Tokens", f"{figures.tokens:,}, {figures.trained:,} trained{part}"),
-        ("Reach the trainer", f"{figures.received_rows:,} rows, {figures.received_tokens:,} tokens, {figures.received_trained:,} trained"),
+        (
+            "Reach the trainer",
+            f"{figures.received_rows:,} rows, {figures.received_tokens:,} tokens, {figures.received_trained:,} trained",
+        ),
         ("Findings", counted(checked)),
     ]
     rows = "".join(f"<div><dt>{safe(name)}</dt><dd>{safe(value)}</dd></div>" for name, value in facts)

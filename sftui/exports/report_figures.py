@@ -20,33 +20,78 @@ SHOWN = 12
 def figure_sections(figures: Figures) -> Iterator[tuple[str, str, str]]:
     """(id, heading, body) of each section that has something to tell."""
     if figures.tokenized:
-        yield "lengths", "Lengths", columns_svg("lengths-plot", "Rows by length in tokens", length_bars(figures.lengths)) + table(
-            "Lengths in tokens, before anything is cut", ("Part of the rows", "At most"),
-            ((_quantile(part), f"{length:,}") for part, length in figures.quantiles.items()))
-        yield "shares", "Trained share", columns_svg(
-            "shares-plot", "Rows by the per cent of their tokens that is trained", share_bars(figures.shares))
+        yield (
+            "lengths",
+            "Lengths",
+            columns_svg("lengths-plot", "Rows by length in tokens", length_bars(figures.lengths))
+            + table(
+                "Lengths in tokens, before anything is cut",
+                ("Part of the rows", "At most"),
+                ((_quantile(part), f"{length:,}") for part, length in figures.quantiles.items()),
+            ),
+        )
+        yield (
+            "shares",
+            "Trained share",
+            columns_svg(
+                "shares-plot", "Rows by the per cent of their tokens that is trained", share_bars(figures.shares)
+            ),
+        )
     if figures.by_role:
         yield "budget", "Where the loss goes", _budget(figures)
     if figures.tokenized:
         yield "limits", "What a limit takes", _limits(figures)
-    yield "repeats", "Duplicates and overlap", table(
-        "Compared without white space", ("Rows that are", "How many", "First rows"),
-        ((one.name, f"{one.count:,}", _first(one)) for one in (figures.repeated, figures.answered_again, figures.leaked)))
+    yield (
+        "repeats",
+        "Duplicates and overlap",
+        table(
+            "Compared without white space",
+            ("Rows that are", "How many", "First rows"),
+            (
+                (one.name, f"{one.count:,}", _first(one))
+                for one in (figures.repeated, figures.answered_again, figures.leaked)
+            ),
+        ),
+    )
     for name, heading, caption, groups in (
-        ("drops", "Dropped by the trainer", "Reason", figures.drops), ("stops", "Rows that could not be prepared", "Stopped at", figures.stops)):
+        ("drops", "Dropped by the trainer", "Reason", figures.drops),
+        ("stops", "Rows that could not be prepared", "Stopped at", figures.stops),
+    ):
         if groups:
             yield name, heading, _groups(caption, groups)
     if len(figures.sources) > 1:
-        yield "sources", "Sources", table("One line a file", ("File", "Rows", "Tokens", "Trained", "Dropped"), (
-            (one.name, f"{one.rows:,}", f"{one.tokens:,}", f"{one.trained:,}", f"{one.dropped:,}") for one in figures.sources))
-    yield "groups", "Groups", "".join(
-        _groups(caption, groups) for caption, groups in (
-            ("Roles in order", figures.signatures), ("Way through the template", figures.branches), ("Findings together", figures.finding_sets)) if groups)
+        yield (
+            "sources",
+            "Sources",
+            table(
+                "One line a file",
+                ("File", "Rows", "Tokens", "Trained", "Dropped"),
+                (
+                    (one.name, f"{one.rows:,}", f"{one.tokens:,}", f"{one.trained:,}", f"{one.dropped:,}")
+                    for one in figures.sources
+                ),
+            ),
+        )
+    yield (
+        "groups",
+        "Groups",
+        "".join(
+            _groups(caption, groups)
+            for caption, groups in (
+                ("Roles in order", figures.signatures),
+                ("Way through the template", figures.branches),
+                ("Findings together", figures.finding_sets),
+            )
+            if groups
+        ),
+    )
 
 
 def _budget(figures: Figures) -> str:
     roles = {name or "no message": count for name, count in figures.by_role.items()}
-    messages = {f"message {index}" if index >= 0 else "no message": count for index, count in figures.by_message.items()}
+    messages = {
+        f"message {index}" if index >= 0 else "no message": count for index, count in figures.by_message.items()
+    }
     body = rows_svg("roles-plot", "Trained tokens by role", _top(roles))
     body += _counts("Trained tokens by part of a message", "Part", figures.by_part)
     body += _counts("Trained tokens by message", "Message", messages)
@@ -57,7 +102,11 @@ def _budget(figures: Figures) -> str:
 
 def _counts(caption: str, head: str, counts: Mapping[str, int]) -> str:
     total = sum(counts.values()) or 1
-    return table(caption, (head, "Tokens", "Share"), ((name, f"{count:,}", share(count, total, 1)) for name, count in _top(counts)))
+    return table(
+        caption,
+        (head, "Tokens", "Share"),
+        ((name, f"{count:,}", share(count, total, 1)) for name, count in _top(counts)),
+    )
 
 
 def _top(counts: Mapping[str, int]) -> list[tuple[str, int]]:
@@ -70,20 +119,52 @@ def _limits(figures: Figures) -> str:
     def per(part: int, whole: int) -> str:
         return f"{part:,} ({share(part, whole, 1)})" if whole and part else f"{part:,}"
 
-    cut = table("Cutting longer rows on the right", ("Limit", "Rows cut", "Trained tokens lost", "Left without a label"), (
-        (f"{one.limit:,}", per(one.over, figures.tokenized), per(one.trained_cut, figures.trained), f"{one.unlabelled:,}") for one in figures.limits))
-    drop = table("Dropping longer rows", ("Limit", "Rows dropped", "Tokens lost", "Trained tokens lost"), (
-        (f"{one.limit:,}", per(one.over, figures.tokenized), per(one.tokens_dropped, figures.tokens), per(one.trained_dropped, figures.trained))
-        for one in figures.limits))
-    pack = table("Packing rows, cut at the limit, best fit first", ("Limit", "Sequences", "Padding in them"), (
-        (f"{one.limit:,}", f"{one.packs:,}", per(one.waste or 0, one.packs * one.limit)) for one in figures.limits if one.packs is not None))
+    cut = table(
+        "Cutting longer rows on the right",
+        ("Limit", "Rows cut", "Trained tokens lost", "Left without a label"),
+        (
+            (
+                f"{one.limit:,}",
+                per(one.over, figures.tokenized),
+                per(one.trained_cut, figures.trained),
+                f"{one.unlabelled:,}",
+            )
+            for one in figures.limits
+        ),
+    )
+    drop = table(
+        "Dropping longer rows",
+        ("Limit", "Rows dropped", "Tokens lost", "Trained tokens lost"),
+        (
+            (
+                f"{one.limit:,}",
+                per(one.over, figures.tokenized),
+                per(one.tokens_dropped, figures.tokens),
+                per(one.trained_dropped, figures.trained),
+            )
+            for one in figures.limits
+        ),
+    )
+    pack = table(
+        "Packing rows, cut at the limit, best fit first",
+        ("Limit", "Sequences", "Padding in them"),
+        (
+            (f"{one.limit:,}", f"{one.packs:,}", per(one.waste or 0, one.packs * one.limit))
+            for one in figures.limits
+            if one.packs is not None
+        ),
+    )
     return cut + drop + pack
 
 
 def _groups(caption: str, groups: tuple[GroupFigure, ...]) -> str:
-    text = table(caption, (caption, "Rows", "First rows"), ((one.name, f"{one.count:,}", _first(one)) for one in groups[:SHOWN]))
+    text = table(
+        caption, (caption, "Rows", "First rows"), ((one.name, f"{one.count:,}", _first(one)) for one in groups[:SHOWN])
+    )
     left = groups[SHOWN:]
-    return text + (f"<p>{safe(f'and {sum(one.count for one in left):,} rows in {len(left):,} more groups')}</p>\n" if left else "")
+    return text + (
+        f"<p>{safe(f'and {sum(one.count for one in left):,} rows in {len(left):,} more groups')}</p>\n" if left else ""
+    )
 
 
 def _first(group: GroupFigure) -> str:

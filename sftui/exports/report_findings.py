@@ -26,14 +26,24 @@ def finding_sections(checked: Checked) -> Iterator[tuple[str, str, str]]:
     if not codes:
         yield "findings", "Findings", "<p>Nothing was found.</p>\n"
         return
-    overview = table("What was found", ("Code", "Severity", "What", "Times"), (
-        (one.code, one.severity.value, CODES[one.code].title, f"{one.count:,}") for one in codes), plain=3)
+    overview = table(
+        "What was found",
+        ("Code", "Severity", "What", "Times"),
+        ((one.code, one.severity.value, CODES[one.code].title, f"{one.count:,}") for one in codes),
+        plain=3,
+    )
     for one in codes:
         overview = overview.replace(f">{one.code}</th>", f'><a href="#{one.code}">{one.code}</a></th>')
     for severity in Severity:
-        overview = overview.replace(f">{severity.value}</td>", f'><span class="sev {severity.value}">{severity.value}</span></td>')
+        overview = overview.replace(
+            f">{severity.value}</td>", f'><span class="sev {severity.value}">{severity.value}</span></td>'
+        )
     looks = {_place(look.found.finding): look for look in checked.looks}
-    yield "findings", "Findings", overview + (LEGEND if looks else "") + "".join(_code(checked, one, looks) for one in codes)
+    yield (
+        "findings",
+        "Findings",
+        overview + (LEGEND if looks else "") + "".join(_code(checked, one, looks) for one in codes),
+    )
 
 
 def _place(finding: Finding) -> Place:
@@ -42,13 +52,17 @@ def _place(finding: Finding) -> Place:
 
 def _code(checked: Checked, one: FoundCode, looks: Mapping[Place, Look]) -> str:
     entry = CODES[one.code]
-    head = (f'<h3 id="{one.code}"><span class="sev {one.severity.value}">{MARKS[one.severity]}</span> '
-            f"{one.code}: {safe(entry.title)}</h3>\n<p>{safe(entry.explanation)}</p>\n")
+    head = (
+        f'<h3 id="{one.code}"><span class="sev {one.severity.value}">{MARKS[one.severity]}</span> '
+        f"{one.code}: {safe(entry.title)}</h3>\n<p>{safe(entry.explanation)}</p>\n"
+    )
     body = "".join(_finding(checked, found, looks.get(_place(found.finding))) for found in one.kept[:SHOWN])
     left = one.count - min(SHOWN, len(one.kept))
     if left:
         rows = ", ".join(map(str, one.rows[SHOWN : SHOWN + 20]))
-        body += f"<p>{safe(f'and {left:,} more' + (f': rows {rows}' if rows else '') + (', …' if left > 20 else ''))}</p>\n"
+        body += (
+            f"<p>{safe(f'and {left:,} more' + (f': rows {rows}' if rows else '') + (', …' if left > 20 else ''))}</p>\n"
+        )
     return head + body
 
 

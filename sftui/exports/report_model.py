@@ -51,10 +51,13 @@ class Checked:
     def key(self, finding: Finding) -> str:
         """The key to set for the recipe's own trainer, in words that can be pasted; "" where there is none."""
         keys: Mapping[str, str] = finding.fix.trainer_keys if finding.fix is not None else CODES[finding.code].fixes
-        return keys.get(self.trainer) or (keys.get("hf-trainer", "") if self.trainer not in CODES[finding.code].fixes else "")
+        return keys.get(self.trainer) or (
+            keys.get("hf-trainer", "") if self.trainer not in CODES[finding.code].fixes else ""
+        )
 
     def place(self, found: FoundFinding) -> tuple[str, int | None]:
-        """The file and line that a finding stands in, as an editor opens it from here; the line is None where rows have no lines.
+        """The file and line that a finding stands in, as an editor opens it from here; the line is None where rows have
+        no lines.
 
         What concerns the set-up or the whole dataset stands in what was named as data.
         """
@@ -63,7 +66,8 @@ class Checked:
         return file, number if word == "line" else None
 
     def place_in_repository(self, found: FoundFinding) -> tuple[str, int | None]:
-        """The same as a review finds it: from the root of the repository; without a row, in the first file of the data."""
+        """The same as a review finds it: from the root of the repository; without a row, in the first file of the
+        data."""
         file, line = self.place(found)
         if not found.where and self.files:
             file = next(iter(self.files.values()))

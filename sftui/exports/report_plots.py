@@ -24,8 +24,14 @@ def columns_svg(name: str, title: str, bars: Sequence[tuple[str, int]]) -> str:
         x, y = i * step, TOP + room - height
         parts.append(f'<rect class="bar" x="{x + 1:.1f}" y="{y:.1f}" width="{step - 2:.1f}" height="{height:.1f}"/>')
         if count:
-            parts.append(f'<text x="{x + step / 2:.1f}" y="{y - 3:.1f}" text-anchor="middle" style="font-size:{_size(step)}px">{short(count)}</text>')
-        parts.append(f'<text x="{x + step / 2:.1f}" y="{HEIGHT - 5}" text-anchor="middle" style="font-size:{_size(step)}px">{safe(label)}</text>')
+            parts.append(
+                f'<text x="{x + step / 2:.1f}" y="{y - 3:.1f}" text-anchor="middle"'
+                f' style="font-size:{_size(step)}px">{short(count)}</text>'
+            )
+        parts.append(
+            f'<text x="{x + step / 2:.1f}" y="{HEIGHT - 5}" text-anchor="middle"'
+            f' style="font-size:{_size(step)}px">{safe(label)}</text>'
+        )
     parts.append(f'<line class="axis" x1="0" x2="{WIDTH}" y1="{TOP + room}" y2="{TOP + room}"/>')
     return _svg(name, title, "; ".join(f"{label}: {count:,}" for label, count in bars), HEIGHT, "".join(parts))
 
@@ -39,8 +45,16 @@ def rows_svg(name: str, title: str, bars: Sequence[tuple[str, int]]) -> str:
         y = i * 34
         parts.append(f'<text x="0" y="{y + 12}">{safe(_clip(label))}</text>')
         parts.append(f'<rect class="bar" x="0" y="{y + 16}" width="{max(1.0, 230 * count / most):.1f}" height="12"/>')
-        parts.append(f'<text x="{max(1.0, 230 * count / most) + 6:.1f}" y="{y + 26}">{count:,} ({share(count, total, 1)})</text>')
-    return _svg(name, title, "; ".join(f"{label}: {count:,}" for label, count in bars), 34 * max(1, len(bars)) + 4, "".join(parts))
+        parts.append(
+            f'<text x="{max(1.0, 230 * count / most) + 6:.1f}" y="{y + 26}">{count:,} ({share(count, total, 1)})</text>'
+        )
+    return _svg(
+        name,
+        title,
+        "; ".join(f"{label}: {count:,}" for label, count in bars),
+        34 * max(1, len(bars)) + 4,
+        "".join(parts),
+    )
 
 
 def _size(step: float) -> int:

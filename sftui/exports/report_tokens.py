@@ -1,4 +1,5 @@
-"""The tokens around a finding, by label: told by bold and underline, by strike-through and by words, never by colour alone."""
+"""The tokens around a finding, by label: told by bold and underline, by strike-through and by words, never by colour
+alone."""
 
 from __future__ import annotations
 
@@ -25,14 +26,23 @@ def token_box(inspection: Inspection, finding: Finding, ignore: int = IGNORE_IND
     first, last = max(0, finding.tokens[0]), min(len(tokens), finding.tokens[1])
     start, stop = max(0, first - AROUND), min(len(tokens), max(first + 1, last) + AROUND, max(0, first - AROUND) + MOST)
     kept = [labels.dropped is None and any(a <= i < b for a, b in labels.kept) for i in range(start, stop)]
-    kinds = ["cut" if not on else "off" if labels.labels[i] in (IGNORE_INDEX, ignore) else "on" for i, on in enumerate(kept, start)]
+    kinds = [
+        "cut" if not on else "off" if labels.labels[i] in (IGNORE_INDEX, ignore) else "on"
+        for i, on in enumerate(kept, start)
+    ]
     parts = ["… "] if start else []
     for (inside, kind), group in groupby(range(start, stop), key=lambda i: (first <= i < last, kinds[i - start])):
         numbers = list(group)
-        run = "".join(f'<span class="t">{safe(visible_token(tokens.surfaces[i], tokens.pieces[i]))}</span>' for i in numbers)
+        run = "".join(
+            f'<span class="t">{safe(visible_token(tokens.surfaces[i], tokens.pieces[i]))}</span>' for i in numbers
+        )
         text = f'<span class="sr">{WORDS[kind]}: </span><span class="{kind}">{run}</span> '
         if inside:
-            text = ("<mark>⟦</mark>" if numbers[0] == first else "") + text + ("<mark>⟧</mark> " if numbers[-1] == last - 1 else "")
+            text = (
+                ("<mark>⟦</mark>" if numbers[0] == first else "")
+                + text
+                + ("<mark>⟧</mark> " if numbers[-1] == last - 1 else "")
+            )
         parts.append(text)
     if stop < len(tokens):
         parts.append("…")

@@ -37,7 +37,9 @@ def prepare_function(recipe: Recipe, prepared: Prepared) -> str:
 def _text(recipe: Recipe, prepared: Prepared) -> list[str]:
     assert prepared.detected is not None
     if recipe.mask.rule not in ("all", "completion"):
-        raise ExportError(f"mask.rule {recipe.mask.rule} needs messages", why="the rows are plain text", fix="set mask.rule to all")
+        raise ExportError(
+            f"mask.rule {recipe.mask.rule} needs messages", why="the rows are plain text", fix="set mask.rule to all"
+        )
     column = literal(prepared.detected.fields.get("text", "text"))
     return [f"    text = row[{column}]", "    if not isinstance(text, str):", '        raise ValueError("not text")']
 
@@ -55,7 +57,9 @@ def _conversation(recipe: Recipe, prepared: Prepared) -> list[str]:
     lines = ["    messages = to_messages(row)"]
     if recipe.mask.rule == "completion":
         if recipe.mask.prompt == "column":
-            raise ExportError("preprocess.py cannot express mask.prompt column", fix="set mask.prompt to last_assistant")
+            raise ExportError(
+                "preprocess.py cannot express mask.prompt column", fix="set mask.prompt to last_assistant"
+            )
         lines += ['    if messages[-1]["role"] != "assistant":', "        return None"]
     elif recipe.mask.rule == "assistant":
         roles = literal(list(recipe.mask.roles))
@@ -83,8 +87,11 @@ def _options(recipe: Recipe, prepared: Prepared) -> list[str]:
     if recipe.render.kwargs:
         lines = [f"    options = {literal(_plain(recipe.render.kwargs))}"]
     if reads_around(prepared):
-        lines.append(f"    options.update(from_text(row.get({literal(fields.get('template_kwargs', 'chat_template_kwargs'))})) or {{}})")
-        lines.append(f"    options[\"tools\"] = from_text(row.get({literal(fields.get('tools', 'tools'))}))")
+        lines.append(
+            f"    options.update(from_text(row.get({literal(fields.get('template_kwargs', 'chat_template_kwargs'))}))"
+            " or {})"
+        )
+        lines.append(f'    options["tools"] = from_text(row.get({literal(fields.get("tools", "tools"))}))')
     if prepared.template_source is not None:
         lines.append('    options["chat_template"] = CHAT_TEMPLATE')
     return lines
@@ -113,7 +120,10 @@ def _tokenized(recipe: Recipe, prepared: Prepared) -> list[str]:
     if options.append_eos == "always":
         lines.append("    input_ids.append(tokenizer.eos_token_id)")
     elif options.append_eos == "if_missing_ids":
-        lines += ["    if not input_ids or input_ids[-1] != tokenizer.eos_token_id:", "        input_ids.append(tokenizer.eos_token_id)"]
+        lines += [
+            "    if not input_ids or input_ids[-1] != tokenizer.eos_token_id:",
+            "        input_ids.append(tokenizer.eos_token_id)",
+        ]
     if options.bos == "drop_second":
         lines.append("    doubled = [tokenizer.bos_token_id] * 2")
         for name in ("input_ids", "prompt_ids") if has_prompt else ("input_ids",):
@@ -125,14 +135,19 @@ def _by_tag(recipe: Recipe, prepared: Prepared) -> list[str]:
     """The mask of the `{% generation %}` tags, as transformers itself draws it."""
     options = recipe.tokenize
     if (options.bos, options.append_eos, options.add_special_tokens) != ("keep", "never", False):
-        raise ExportError("preprocess.py cannot express mask.rule generation_tag with ids or text added or dropped",
-                          fix="set tokenize to its defaults, or export the recipe instead")
+        raise ExportError(
+            "preprocess.py cannot express mask.rule generation_tag with ids or text added or dropped",
+            fix="set tokenize to its defaults, or export the recipe instead",
+        )
     _check_offsets(recipe, prepared)
     assert prepared.tokenizer is not None
     source = prepared.template_source or prepared.tokenizer.chat_templates.get("default", "")
     if not re.search(r"\{%-?\s*generation\s*-?%\}", source):
-        raise ExportError("mask.rule generation_tag trains nothing", why="the chat template has no {% generation %} tag",
-                          fix="use a template with the tag, or mask.rule assistant")
+        raise ExportError(
+            "mask.rule generation_tag trains nothing",
+            why="the chat template has no {% generation %} tag",
+            fix="use a template with the tag, or mask.rule assistant",
+        )
     return [
         "",
         "    encoded = tokenizer.apply_chat_template(",
@@ -147,18 +162,25 @@ def _check_offsets(recipe: Recipe, prepared: Prepared) -> None:
     """Rules drawn on character offsets need ids that are the text's own, and a tokenizer that has offsets."""
     options = recipe.tokenize
     if options.append_eos != "never" or options.bos == "drop_second":
-        raise ExportError(f"preprocess.py cannot express mask.rule {recipe.mask.rule} with ids added or dropped",
-                          fix="set tokenize.append_eos to never and tokenize.bos to keep, or export the recipe")
+        raise ExportError(
+            f"preprocess.py cannot express mask.rule {recipe.mask.rule} with ids added or dropped",
+            fix="set tokenize.append_eos to never and tokenize.bos to keep, or export the recipe",
+        )
     assert prepared.tokenizer is not None
     if not prepared.tokenizer.is_fast:
-        raise ExportError(f"preprocess.py cannot express mask.rule {recipe.mask.rule} with this tokenizer",
-                          why="it gives no offsets", fix="export the recipe instead")
+        raise ExportError(
+            f"preprocess.py cannot express mask.rule {recipe.mask.rule} with this tokenizer",
+            why="it gives no offsets",
+            fix="export the recipe instead",
+        )
 
 
 def _labels(recipe: Recipe, has_prompt: bool) -> list[str]:
     mask = recipe.mask
     if mask.terminator == "mask" or (mask.trailing == "mask" and mask.rule in ("completion", "assistant")):
-        raise ExportError("preprocess.py cannot express mask.terminator or mask.trailing as `mask`", fix="export the recipe instead")
+        raise ExportError(
+            "preprocess.py cannot express mask.terminator or mask.trailing as `mask`", fix="export the recipe instead"
+        )
     if mask.rule == "all" or (mask.rule == "completion" and not has_prompt):
         return ["    labels = list(input_ids)"]
     if mask.rule == "completion" and mask.boundary == "prompt_length":
@@ -250,7 +272,10 @@ def _cut(recipe: Recipe) -> list[str]:
         elif length.over == "drop":
             lines += ["    if len(input_ids) > MAX_LENGTH:", "        return None"]
         else:
-            lines += ["    if len(input_ids) > MAX_LENGTH:", '        raise ValueError("the row is longer than MAX_LENGTH")']
+            lines += [
+                "    if len(input_ids) > MAX_LENGTH:",
+                '        raise ValueError("the row is longer than MAX_LENGTH")',
+            ]
     if length.drop_unlabelled:
         lines += ["    if all(label == IGNORE for label in labels):", "        return None"]
     if recipe.loss.shift == "preshifted":

@@ -66,10 +66,10 @@ def read_turns(turns):
     return messages
 '''
 
-CALLS = '''\
+CALLS = """\
         if turn[{role}] == "function_call":
             add_calls(message)
-'''
+"""
 
 ADD_CALLS = '''\
 def add_calls(message):
@@ -117,15 +117,22 @@ def data_files(prepared: Prepared) -> tuple[str, ...]:
 def read_function(prepared: Prepared) -> str:
     """`read_rows(paths)`; JSON is read with `json`, because Arrow would fill in keys that a row lacks."""
     files = data_files(prepared)
-    opener = 'gzip.open(path, "rb") if path.endswith(".gz") else open(path, "rb")' if any(
-        path.endswith(".gz") for path in files) else 'open(path, "rb")'
+    opener = (
+        'gzip.open(path, "rb") if path.endswith(".gz") else open(path, "rb")'
+        if any(path.endswith(".gz") for path in files)
+        else 'open(path, "rb")'
+    )
     if prepared.kind == "jsonl":
         return READ_LINES.format(opener=opener)
     if prepared.kind == "json":
         return READ_ARRAY.format(opener=opener)
     if prepared.kind in ("csv", "parquet"):
-        separator = ', sep="\\t"' if prepared.kind == "csv" and any(".tsv" in os.path.basename(p) for p in files) else ""
-        return READ_DATASET.format(call=f'datasets.load_dataset("{prepared.kind}", data_files=paths, split="train"{separator})')
+        separator = (
+            ', sep="\\t"' if prepared.kind == "csv" and any(".tsv" in os.path.basename(p) for p in files) else ""
+        )
+        return READ_DATASET.format(
+            call=f'datasets.load_dataset("{prepared.kind}", data_files=paths, split="train"{separator})'
+        )
     if prepared.kind == "hub":
         given = [("name", prepared.subset), ("split", prepared.split or "train"), ("revision", prepared.data_revision)]
         options = "".join(f", {key}={literal(value)}" for key, value in given if value is not None)
@@ -154,9 +161,14 @@ def row_functions(recipe: Recipe, prepared: Prepared) -> list[str]:
     elif detected.format in ("prompt_completion", "columns"):
         made = [*_turn_functions(detected, recipe), TEXT_OF, _pair_function(detected, recipe)]
     else:
-        raise ExportError(f"preprocess.py cannot express data.format {detected.format}", fix="export the recipe instead")
+        raise ExportError(
+            f"preprocess.py cannot express data.format {detected.format}", fix="export the recipe instead"
+        )
     if recipe.data.strict_turns != "off":
-        raise ExportError(f"preprocess.py cannot express data.strict_turns {recipe.data.strict_turns}", fix="export the recipe instead")
+        raise ExportError(
+            f"preprocess.py cannot express data.strict_turns {recipe.data.strict_turns}",
+            fix="export the recipe instead",
+        )
     return [JSON_TEXT, *made] if reads_around(prepared) else made
 
 
@@ -189,20 +201,32 @@ def _turn_functions(detected: Detected, recipe: Recipe) -> list[str]:
     else:
         lines = ["        message = dict(turn)\n"]
     if renamed_roles(detected):
-        lines.append(f"        message[\"role\"] = ROLES.get(turn[{literal(role)}], turn[{literal(role)}])\n")
+        lines.append(f'        message["role"] = ROLES.get(turn[{literal(role)}], turn[{literal(role)}])\n')
     check = f"        if {literal(content)} not in turn:\n" + (
-        f"            raise ValueError({literal(f'a message without {content}')})\n" if content != "content" else
-        '            if difflib.get_close_matches("content", turn, cutoff=0.75) or "value" in turn or "text" in turn:\n'
-        '                raise ValueError("a message without content")\n')
+        f"            raise ValueError({literal(f'a message without {content}')})\n"
+        if content != "content"
+        else (
+            '            if difflib.get_close_matches("content", turn, cutoff=0.75) or "value" in turn or "text" in'
+            ' turn:\n                raise ValueError("a message without content")\n'
+        )
+    )
     calls = maps_calls(detected, recipe)
-    turns = TURNS.format(role=literal(role), content_check=check, message="".join(lines),
-                         calls=CALLS.format(role=literal(role)) if calls else "")
+    turns = TURNS.format(
+        role=literal(role),
+        content_check=check,
+        message="".join(lines),
+        calls=CALLS.format(role=literal(role)) if calls else "",
+    )
     return [ADD_CALLS, turns] if calls else [turns]
 
 
 def _messages_function(detected: Detected) -> str:
     column = literal(detected.fields.get("messages", "messages"))
-    lines = ["def to_messages(row):", '    """The conversation of a row."""', f"    messages = read_turns(row[{column}])"]
+    lines = [
+        "def to_messages(row):",
+        '    """The conversation of a row."""',
+        f"    messages = read_turns(row[{column}])",
+    ]
     system = detected.fields.get("system")
     if system is not None:
         lines += [
@@ -216,38 +240,49 @@ def _messages_function(detected: Detected) -> str:
 def _alpaca_function(detected: Detected, recipe: Recipe) -> str:
     from sftui.conversations.strings import alpaca_prompt
 
-    name = {key: literal(detected.fields.get(key, key)) for key in ("instruction", "input", "output", "system", "history")}
+    name = {
+        key: literal(detected.fields.get(key, key)) for key in ("instruction", "input", "output", "system", "history")
+    }
     style = recipe.data.alpaca_prompt
     with_input = alpaca_prompt("\0", "\1", style)
     without = alpaca_prompt("\0", "", style)
 
     def pieces(prompt: str) -> str:
-        lines = prompt.replace("{", "{{").replace("}", "}}").replace("\0", "{instruction}").replace("\1", "{given}").splitlines(True)
+        lines = (
+            prompt.replace("{", "{{")
+            .replace("}", "}}")
+            .replace("\0", "{instruction}")
+            .replace("\1", "{given}")
+            .splitlines(True)
+        )
         return "\n".join(f"            f{literal(line)}" for line in lines)
 
-    return "\n".join([
-        "def to_messages(row):",
-        '    """The Alpaca row as messages, with the prompt text around its instruction."""',
-        f"    instruction, output = text_of(row, {name['instruction']}), text_of(row, {name['output']})",
-        f"    given = row.get({name['input']}) or \"\"",
-        "    messages = []",
-        f"    if row.get({name['system']}):",
-        f"        messages.append({{\"role\": \"system\", \"content\": text_of(row, {name['system']})}})",
-        f"    for question, answer in row.get({name['history']}) or []:",
-        '        messages.append({"role": "user", "content": question})',
-        '        messages.append({"role": "assistant", "content": answer})',
-        "    if given:",
-        "        prompt = (",
-        pieces(with_input),
-        "        )",
-        "    else:",
-        "        prompt = (",
-        pieces(without),
-        "        )",
-        '    messages.append({"role": "user", "content": prompt})',
-        '    messages.append({"role": "assistant", "content": output})',
-        "    return messages", "",
-    ])
+    return "\n".join(
+        [
+            "def to_messages(row):",
+            '    """The Alpaca row as messages, with the prompt text around its instruction."""',
+            f"    instruction, output = text_of(row, {name['instruction']}), text_of(row, {name['output']})",
+            f'    given = row.get({name["input"]}) or ""',
+            "    messages = []",
+            f"    if row.get({name['system']}):",
+            f'        messages.append({{"role": "system", "content": text_of(row, {name["system"]})}})',
+            f"    for question, answer in row.get({name['history']}) or []:",
+            '        messages.append({"role": "user", "content": question})',
+            '        messages.append({"role": "assistant", "content": answer})',
+            "    if given:",
+            "        prompt = (",
+            pieces(with_input),
+            "        )",
+            "    else:",
+            "        prompt = (",
+            pieces(without),
+            "        )",
+            '    messages.append({"role": "user", "content": prompt})',
+            '    messages.append({"role": "assistant", "content": output})',
+            "    return messages",
+            "",
+        ]
+    )
 
 
 def _pair_function(detected: Detected, recipe: Recipe) -> str:
@@ -260,14 +295,14 @@ def _pair_function(detected: Detected, recipe: Recipe) -> str:
         f"    if isinstance(row[{prompt}], (list, tuple)):",
         f"        return read_turns(row[{prompt}]) + read_turns(row[{completion}])",
         "    messages = [",
-        f"        {{\"role\": \"user\", \"content\": text_of(row, {prompt})}},",
-        f"        {{\"role\": \"assistant\", \"content\": text_of(row, {completion})}},",
+        f'        {{"role": "user", "content": text_of(row, {prompt})}},',
+        f'        {{"role": "assistant", "content": text_of(row, {completion})}},',
         "    ]",
     ]
     system = detected.fields.get("system")
     if system is not None:
         lines += [
             f"    if row.get({literal(system)}):",
-            f"        messages.insert(0, {{\"role\": \"system\", \"content\": text_of(row, {literal(system)})}})",
+            f'        messages.insert(0, {{"role": "system", "content": text_of(row, {literal(system)})}})',
         ]
     return "\n".join([*lines, "    return messages", ""])

@@ -22,12 +22,17 @@ def bos_count(look: Look) -> Iterator[Finding]:
     by_first_row = look.context.trainer == "unsloth" and not look.stored and look.conversation.kind is Kind.TEXT
     if found == 2:
         if by_first_row:
-            yield look.finding("BOS003", "the row begins with two BOS tokens: Unsloth decided from the first row", tokens=(0, 2))
+            yield look.finding(
+                "BOS003", "the row begins with two BOS tokens: Unsloth decided from the first row", tokens=(0, 2)
+            )
             return
-        # Texts of one set may begin with BOS or not; a template prints it always, so there the tokenizer need not add one.
+        # Texts of one set may begin with BOS or not; a template prints it always, so there the tokenizer need not add
+        # one.
         added = look.recipe.tokenize.add_special_tokens and look.chat
         change = ("tokenize.add_special_tokens", False) if added else ("tokenize.bos", "drop_second")
-        yield look.finding("BOS001", "the row begins with two BOS tokens", tokens=(0, 2), change=None if look.stored else change)
+        yield look.finding(
+            "BOS001", "the row begins with two BOS tokens", tokens=(0, 2), change=None if look.stored else change
+        )
         return
     why = expected_bos(look)
     if not why:
@@ -65,7 +70,9 @@ def expected_bos(look: Look) -> str:
 def gemma_like(look: Look) -> bool:
     """Gemma falls apart without BOS; other families lose a little."""
     tokenizer = look.context.tools.tokenizer
-    return look.context.once("gemma", lambda: tokenizer.token_id("<start_of_turn>") is not None and look.facts.bos_token == "<bos>")
+    return look.context.once(
+        "gemma", lambda: tokenizer.token_id("<start_of_turn>") is not None and look.facts.bos_token == "<bos>"
+    )
 
 
 CHECKS = Checks(labelled=(bos_count,))

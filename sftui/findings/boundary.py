@@ -36,13 +36,15 @@ def merged(look: Look) -> Iterator[Finding]:
     if look.chat and boundary_merges(look.context):
         return  # BND002 tells it once
     alone = "".join(
-        f"[{visible_token(s, p)}]" for s, p in zip(look.tokens.prompt_surfaces[at : at + 4], look.tokens.prompt_pieces[at : at + 4])
+        f"[{visible_token(s, p)}]"
+        for s, p in zip(look.tokens.prompt_surfaces[at : at + 4], look.tokens.prompt_pieces[at : at + 4])
     )
     # A mask by common prefix loses no token; what a server gives the model as prompt still differs.
     change = ("mask.boundary", "common_prefix") if look.recipe.mask.boundary == "prompt_length" else None
     yield look.finding(
         "BND001",
-        f"prompt and answer merge at token {at}: the prompt alone has {boundary.prompt_length} tokens, {at} of them shared",
+        f"prompt and answer merge at token {at}: the prompt alone has {boundary.prompt_length} tokens, {at} of them"
+        " shared",
         tokens=(max(0, at - 1), min(at + 3, len(look.tokens))),
         evidence=f"{alone} ≠ {look.quote(at, at + 4)}",
         change=change,
@@ -66,7 +68,11 @@ def markers(look: Look) -> Iterator[Finding]:
     text = look.rendered.text
     if response and not look.any_drawn and response in text:
         at = text.index(response)
-        where = [i for i, (start, end) in enumerate(zip(look.tokens.starts, look.tokens.ends)) if start < at + len(response) and end > at]
+        where = [
+            i
+            for i, (start, end) in enumerate(zip(look.tokens.starts, look.tokens.ends))
+            if start < at + len(response) and end > at
+        ]
         ids = look.tokens.input_ids[where[0] : where[-1] + 1] if where else ()
         yield look.finding(
             "BND004",
@@ -76,7 +82,9 @@ def markers(look: Look) -> Iterator[Finding]:
         return
     if response and not look.any_drawn and response not in text and look.recipe.mask.response_marker:
         yield look.finding(
-            "BND004", f"the response marker {shown(response, 40)} stands nowhere in the text of this row", evidence=shown(text[-80:])
+            "BND004",
+            f"the response marker {shown(response, 40)} stands nowhere in the text of this row",
+            evidence=shown(text[-80:]),
         )
         return
     if not look.known or not look.chat:
@@ -111,7 +119,8 @@ def axolotl_edges(look: Look) -> Iterator[Finding]:
         if lost and any(look.drawn[first : last + 1]):
             yield look.finding(
                 "BND009",
-                f"the {'first' if lost[0] == first else 'last'} token of message {turn.message} is masked: Axolotl takes it for its own mark",
+                f"the {'first' if lost[0] == first else 'last'} token of message {turn.message} is masked: Axolotl"
+                " takes it for its own mark",
                 message=turn.message,
                 tokens=(max(lost[0] - 2, 0), lost[0] + 3),
                 changes=newer(look.context, "axolotl@0.19"),
@@ -135,9 +144,11 @@ def pieces(look: Look) -> Iterator[Finding]:
         show = look.context.tools.tokenizer.piece
         yield look.finding(
             "BND003",
-            f"encoded as a whole the text has {len(whole)} tokens, in parts {len(ids)}; they part at token {at + shift}",
+            f"encoded as a whole the text has {len(whole)} tokens, in parts {len(ids)}; they part at token"
+            f" {at + shift}",
             tokens=(max(0, at + shift - 2), at + shift + 3),
-            evidence=f"{look.quote(at + shift, at + shift + 3)} ≠ " + "".join(f"[{shown(show(i), 20)}]" for i in whole[at : at + 3]),
+            evidence=f"{look.quote(at + shift, at + shift + 3)} ≠ "
+            + "".join(f"[{shown(show(i), 20)}]" for i in whole[at : at + 3]),
         )
 
 

@@ -10,16 +10,20 @@ from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.words import texts
 
-# Control characters but tab, line feed and carriage return; NUL; U+FFFD; lone surrogates; BOM; characters that are none.
+# Control characters but tab, line feed and carriage return; NUL; U+FFFD; lone surrogates; BOM; characters that are
+# none.
 _BROKEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd-\uffff\ud800-\udfff\ufeff]")
-# Bidi overrides and isolates, zero-width characters (the joiners of scripts and emoji aside), line separators, bullets of
-# symbol fonts as PDFs leave them, and tag characters, which hide text, where no flag begins them.
+# Bidi overrides and isolates, zero-width characters (the joiners of scripts and emoji aside), line separators, bullets
+# of symbol fonts as PDFs leave them, and tag characters, which hide text, where no flag begins them.
 _INVISIBLE = re.compile(
     "[\u202a-\u202e\u2066-\u2069\u200b\u2060-\u2064\u2028\u2029\u00ad\u3164\uf020-\uf0ff]"
     "|(?<![\U0001f3f4\U000e0020-\U000e007f])[\U000e0000-\U000e007f]"
 )
 # UTF-8 read as Latin-1 or cp1252: a lead byte's letter, then the letters of continuation bytes; the last are emoji.
-_REST = "\u0080-\u00bf\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013\u2014\u2018-\u201e\u2020-\u2022\u2026\u2030\u2039\u203a\u20ac\u2122"
+_REST = (
+    "\u0080-\u00bf\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013\u2014"
+    "\u2018-\u201e\u2020-\u2022\u2026\u2030\u2039\u203a\u20ac\u2122"
+)
 _MOJIBAKE = re.compile(
     f"[\u00c2-\u00c5\u00d0\u00d1][{_REST}]|\u00e2[\u0080\u20ac][\u0080-\u00bf\u2010-\u203a\u0152\u0153\u02dc\u2122]|\u00f0[\u009f\u0178][{_REST}]{{1,2}}"
 )
@@ -51,7 +55,15 @@ def broken_characters(look: Look) -> Iterator[Finding]:
                     severity=Severity.WARNING if serious or match.group() in "\u202e\u202d" else None,
                 )
         # JSON text of a call rightly writes its line breaks so.
-        if content and not escaped and _ESCAPED in text and "\n" not in text and "\\\\" not in text and "\\t" not in text and "`" not in text:
+        if (
+            content
+            and not escaped
+            and _ESCAPED in text
+            and "\n" not in text
+            and "\\\\" not in text
+            and "\\t" not in text
+            and "`" not in text
+        ):
             bare = _LATEX.sub("", text)
             if bare.count(_ESCAPED) > 1:
                 escaped = True
@@ -96,7 +108,13 @@ def _what(match: re.Match[str]) -> str:
         if 0xF020 <= code <= 0xF0FF:
             kind = "a character of a symbol font"
         else:
-            kind = "a lone surrogate" if 0xD800 <= code <= 0xDFFF else "an invisible character" if code > 0x9F else "a control character"
+            kind = (
+                "a lone surrogate"
+                if 0xD800 <= code <= 0xDFFF
+                else "an invisible character"
+                if code > 0x9F
+                else "a control character"
+            )
     return f"{kind} U+{code:04X}"
 
 

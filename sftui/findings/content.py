@@ -56,7 +56,12 @@ def _no_text(look: Look, number: int, message: Message, content: Any) -> Iterato
             return
         what = "has no key `content`" if "content" not in message.data else "has null as content"
         yield look.finding(
-            "CON001", f"message {number} ({role}) {what}", message=number, tokens=_place(look, number), evidence="", severity=_worse(look)
+            "CON001",
+            f"message {number} ({role}) {what}",
+            message=number,
+            tokens=_place(look, number),
+            evidence="",
+            severity=_worse(look),
         )
     elif isinstance(content, (list, tuple)):
         yield from _parts(look, number, content)
@@ -110,9 +115,22 @@ def no_plain_text(look: Look) -> bool:
 def _parts(look: Look, number: int, content: Sequence[Any]) -> Iterator[Finding]:
     """A list of parts is meant for vision models; it is wrong where its Python text reaches the rendering."""
     rendered, message = look.inspection.rendered, look.messages[number]
-    empty = all(isinstance(part, str) or (isinstance(part, Mapping) and part.get("type") in (None, "text")) for part in content)
-    if message.role == "assistant" and empty and not _speaks(message) and not any(text.strip() for part in content for text in part_texts(part)):
-        yield look.finding("CON003", f"message {number} of the assistant is empty", message=number, tokens=_place(look, number), evidence="")
+    empty = all(
+        isinstance(part, str) or (isinstance(part, Mapping) and part.get("type") in (None, "text")) for part in content
+    )
+    if (
+        message.role == "assistant"
+        and empty
+        and not _speaks(message)
+        and not any(text.strip() for part in content for text in part_texts(part))
+    ):
+        yield look.finding(
+            "CON003",
+            f"message {number} of the assistant is empty",
+            message=number,
+            tokens=_place(look, number),
+            evidence="",
+        )
     if content and _stopped_here(look):
         yield look.finding(
             "CON002",
@@ -154,7 +172,11 @@ def _edges(look: Look, number: int, message: Message, content: str) -> Iterator[
             if unread_calls(look, number):
                 return  # TOO002
             yield look.finding(
-                "CON003", f"message {number} of the assistant is empty", message=number, tokens=_place(look, number), evidence=""
+                "CON003",
+                f"message {number} of the assistant is empty",
+                message=number,
+                tokens=_place(look, number),
+                evidence="",
             )
             return
         yield look.finding(
@@ -170,7 +192,9 @@ def _edges(look: Look, number: int, message: Message, content: str) -> Iterator[
     # One blank or line break at the end harms nothing by itself; the checks of its consequences tell where it does.
     severity = None if head or tail > 1 else Severity.INFO
     edge = (
-        content[: head + 12] + (" … " if len(content) > head + tail + 24 else "") + content[-tail - 12 :] if tail else content[: head + 24]
+        content[: head + 12] + (" … " if len(content) > head + tail + 24 else "") + content[-tail - 12 :]
+        if tail
+        else content[: head + 24]
     )
     yield look.finding(
         "CON004",
@@ -192,7 +216,9 @@ def _place(look: Look, number: int) -> tuple[int, int] | None:
     if look.inspection.tokens is None or look.inspection.labels is None:
         return None
     turn = next((turn for turn in look.turns if turn.message == number), None)
-    return (turn.content if turn.content[1] else turn.header) if turn is not None and turn.end + turn.header[1] else None
+    return (
+        (turn.content if turn.content[1] else turn.header) if turn is not None and turn.end + turn.header[1] else None
+    )
 
 
 def json_text(look: Look) -> Iterator[Finding]:
@@ -202,7 +228,11 @@ def json_text(look: Look) -> Iterator[Finding]:
         return
     column = detected.fields.get("messages", "messages")
     if isinstance(data.get(column), str) and detected.format in ("messages", "sharegpt"):
-        yield look.finding("CON007", f"`{shown(column, 40)}` is JSON text, which this trainer does not parse", evidence=shown(data[column]))
+        yield look.finding(
+            "CON007",
+            f"`{shown(column, 40)}` is JSON text, which this trainer does not parse",
+            evidence=shown(data[column]),
+        )
 
 
 def two_formats(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:

@@ -45,7 +45,8 @@ class Context:
     memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def once(self, key: Any, work: Callable[[], T]) -> T:
-        """The result of `work`, done the first time `key` is asked for; old results are forgotten when there are many."""
+        """The result of `work`, done the first time `key` is asked for; old results are forgotten when there are
+        many."""
         if key not in self.memo:
             found = work()
             if len(self.memo) >= MOST_REMEMBERED:
@@ -109,10 +110,18 @@ class Context:
         return self.once("lacking", self._lacking)
 
     def _lacking(self) -> tuple[str, ...]:
-        missing = [name for name in _NAMED_TOKENS if self.template is not None and name in self.template.source and not self.variables.get(name)]
+        missing = [
+            name
+            for name in _NAMED_TOKENS
+            if self.template is not None and name in self.template.source and not self.variables.get(name)
+        ]
         if not missing or self.plain is not None or self.render(_PLAIN, extra=dict.fromkeys(missing, "")) is None:
             return ()
-        return tuple(name for name in missing if self.render(_PLAIN, extra={other: "" for other in missing if other != name}) is None)
+        return tuple(
+            name
+            for name in missing
+            if self.render(_PLAIN, extra={other: "" for other in missing if other != name}) is None
+        )
 
     @property
     def turn_end(self) -> int | None:
@@ -137,7 +146,8 @@ class Context:
             return frozenset()
         tokenizer = self.tools.tokenizer
         before, after = (
-            {one for one in tokenizer.encode(text.rpartition(FIRST_USER)[2]).ids if tokenizer.is_special(one)} for text in (asked, prompt)
+            {one for one in tokenizer.encode(text.rpartition(FIRST_USER)[2]).ids if tokenizer.is_special(one)}
+            for text in (asked, prompt)
         )
         return frozenset(after - before)
 
@@ -148,7 +158,8 @@ class Context:
 
     @property
     def config_stops(self) -> frozenset[int]:
-        """The ids that config.json names, from which transformers takes the stops of a model without generation_config.json."""
+        """The ids that config.json names, from which transformers takes the stops of a model without
+        generation_config.json."""
         config = self.model_config or {}
         text = config.get("text_config")
         return _ids(config.get("eos_token_id", text.get("eos_token_id") if isinstance(text, Mapping) else None))
@@ -157,7 +168,10 @@ class Context:
     def stops(self) -> frozenset[int]:
         """P5 of the catalogue: the tokenizer's EOS, generation_config's, and the template's turn end."""
         return self.once(
-            "stops", lambda: frozenset(one for one in (self.facts.eos_id, self.turn_end, *self.generation_stops) if one is not None)
+            "stops",
+            lambda: frozenset(
+                one for one in (self.facts.eos_id, self.turn_end, *self.generation_stops) if one is not None
+            ),
         )
 
     @property

@@ -51,7 +51,9 @@ class DatasetChecks:
     does not matter. `evaluation` are the `prompts` of a DatasetChecks that has seen the evaluation set.
     """
 
-    def __init__(self, context: Context, evaluation: frozenset[int] = frozenset(), remembered: int = REMEMBERED) -> None:
+    def __init__(
+        self, context: Context, evaluation: frozenset[int] = frozenset(), remembered: int = REMEMBERED
+    ) -> None:
         self.trainer = context.trainer
         self.preset = context.recipe.preset
         self.max_length = context.recipe.length.max
@@ -83,7 +85,8 @@ class DatasetChecks:
 
     @property
     def again(self) -> Tally:
-        """The first row of each answer to a prompt that an earlier row answers differently; repeated rows are `same`."""
+        """The first row of each answer to a prompt that an earlier row answers differently; repeated rows are
+        `same`."""
         return Tally(len(self.others), nsmallest(EXAMPLES, self.others.values()))
 
     def add(self, inspection: Inspection) -> None:
@@ -110,7 +113,8 @@ class DatasetChecks:
             self._measure(inspection)
 
     def whole(self, inspection: Inspection) -> int | None:
-        """8 bytes of what a trainer reads of the row, equal for rows that are the same to it; None where there is nothing."""
+        """8 bytes of what a trainer reads of the row, equal for rows that are the same to it; None where there is
+        nothing."""
         return _hash(identity(inspection.row.data, self.read_from)) if inspection.row.data else None
 
     def _compare(self, inspection: Inspection) -> None:
@@ -229,9 +233,13 @@ class DatasetChecks:
             rest = f"; {self.unremembered:,} rows were not compared" if self.unremembered else ""
             yield self._finding("DUP001", f"{_rows(self.same.count)} the same as an earlier one{rest}", self.same)
         if self.leaked.count:
-            yield self._finding("DUP002", f"{self.leaked.count:,} of {self.rows:,} rows ask what the evaluation set asks", self.leaked)
+            yield self._finding(
+                "DUP002", f"{self.leaked.count:,} of {self.rows:,} rows ask what the evaluation set asks", self.leaked
+            )
         if self.again.count:
-            yield self._finding("DUP003", f"{self.again.count:,} of {self.rows:,} rows answer an earlier prompt differently", self.again)
+            yield self._finding(
+                "DUP003", f"{self.again.count:,} of {self.rows:,} rows answer an earlier prompt differently", self.again
+            )
 
     def _columns(self) -> Iterator[Finding]:
         rare = {column: tally for column, tally in self.columns.items() if tally.count < RARE * self.read}
@@ -242,7 +250,8 @@ class DatasetChecks:
             names = ", ".join(f"`{shown(str(column), 30)}`" for column in list(rare)[:6])
             yield self._finding(
                 "CON013",
-                f"{names} {'is' if len(rare) == 1 else 'are'} in at most {max(tally.count for tally in rare.values()):,} of {self.read:,} rows",
+                f"{names} {'is' if len(rare) == 1 else 'are'} in at most"
+                f" {max(tally.count for tally in rare.values()):,} of {self.read:,} rows",
                 together,
             )
 
@@ -251,46 +260,71 @@ class DatasetChecks:
         if not self.cut.count or self.max_length is None or self.max_length != default or self.trained == 0:
             return
         table = " · ".join(
-            f"{limit}: {self.over[limit]:,} rows, {share(self.lost[limit], self.trained, 1)}" for limit in LIMITS if self.over[limit]
+            f"{limit}: {self.over[limit]:,} rows, {share(self.lost[limit], self.trained, 1)}"
+            for limit in LIMITS
+            if self.over[limit]
         )
-        better = next((limit for limit in LIMITS if limit > self.max_length and self.over[limit] * 100 < self.rows), None)
+        better = next(
+            (limit for limit in LIMITS if limit > self.max_length and self.over[limit] * 100 < self.rows), None
+        )
         yield self._finding(
             "TRU005",
-            f"{self.cut.count:,} of {self.rows:,} rows are longer than {self.max_length:,}, which is what {self.trainer} takes where nothing is said",
+            f"{self.cut.count:,} of {self.rows:,} rows are longer than {self.max_length:,}, which is what"
+            f" {self.trainer} takes where nothing is said",
             self.cut,
             evidence=f"rows over a length, and the share of trained tokens behind it: {table}",
             changes=(RecipeChange("length.max", self.max_length, better),) if better else (),
         )
 
     def _masks(self) -> Iterator[Finding]:
-        by_length = self.rule == "given" or (self.rule in ("auto", "completion") and self.boundary == "prompt_length") or self.rule == "all"
+        by_length = (
+            self.rule == "given"
+            or (self.rule in ("auto", "completion") and self.boundary == "prompt_length")
+            or self.rule == "all"
+        )
         if by_length and self.long_prompt.count >= 20 and self.early.count >= 0.95 * self.long_prompt.count:
             yield self._finding(
                 "BND007",
-                f"in {self.early.count:,} of {self.long_prompt.count:,} longer rows the mask begins after at most {EARLY} tokens",
+                f"in {self.early.count:,} of {self.long_prompt.count:,} longer rows the mask begins after at most"
+                f" {EARLY} tokens",
                 self.early,
             )
         if self.some_turns.count:
             changes: tuple[RecipeChange, ...] = ()
-            if self.rule == "completion" and self.trainer in BY_HAND:  # a completion is the last answer, whatever mask.turns says
+            if (
+                self.rule == "completion" and self.trainer in BY_HAND
+            ):  # a completion is the last answer, whatever mask.turns says
                 changes = (RecipeChange("mask.rule", self.rule, "assistant"),)
             if self.turns == "last":
                 changes += (RecipeChange("mask.turns", "last", "all"),)
             yield self._finding(
                 "LAB009",
-                f"in {self.some_turns.count:,} of {self.many_turns:,} rows with several answers not every answer is trained",
+                f"in {self.some_turns.count:,} of {self.many_turns:,} rows with several answers not every answer is"
+                " trained",
                 self.some_turns,
                 changes=changes,
             )
         if self.few_trained.count or 0 < self.all_trained.count < self.read:
-            parts = [f"{self.few_trained.count:,} rows train less than 1 % of their tokens"] if self.few_trained.count else []
+            parts = (
+                [f"{self.few_trained.count:,} rows train less than 1 % of their tokens"]
+                if self.few_trained.count
+                else []
+            )
             if 0 < self.all_trained.count < self.read:
                 parts.append(f"{self.all_trained.count:,} of {self.read:,} rows train every token")
-            yield self._finding("LAB013", " and ".join(parts), self.few_trained if self.few_trained.count else self.all_trained)
+            yield self._finding(
+                "LAB013", " and ".join(parts), self.few_trained if self.few_trained.count else self.all_trained
+            )
 
-    def _finding(self, code: str, sentence: str, tally: Tally, evidence: str = "", changes: tuple[RecipeChange, ...] = ()) -> Finding:
+    def _finding(
+        self, code: str, sentence: str, tally: Tally, evidence: str = "", changes: tuple[RecipeChange, ...] = ()
+    ) -> Finding:
         keys = CODES[code].fixes
-        title = ", ".join(f"set {one.path} to {one.after}" for one in changes) or keys.get(self.trainer) or keys.get("hf-trainer", "")
+        title = (
+            ", ".join(f"set {one.path} to {one.after}" for one in changes)
+            or keys.get(self.trainer)
+            or keys.get("hf-trainer", "")
+        )
         severity: Severity = CODES[code].severity
         return Finding(
             code,
@@ -304,18 +338,24 @@ class DatasetChecks:
 
 
 def _asked(inspection: Inspection) -> tuple[int, int] | None:
-    """What a row asks, with its media and tools, and that with its answer; white space aside. None where it asks nothing."""
+    """What a row asks, with its media and tools, and that with its answer; white space aside. None where it asks
+    nothing."""
     conversation, data = inspection.conversation, inspection.row.data
     assert conversation is not None
     if conversation.kind is Kind.STRINGS:
         said = [("user", conversation.prompt or ""), ("assistant", conversation.completion or "")]
     else:
-        said = [(message.role, f"{message.content}{message.data.get('tool_calls') or ''}") for message in conversation.messages]
+        said = [
+            (message.role, f"{message.content}{message.data.get('tool_calls') or ''}")
+            for message in conversation.messages
+        ]
     first = next((i for i, (role, _) in enumerate(said) if role == "assistant"), len(said))
     if not any(role == "user" for role, _ in said[:first]):
         return None
     turns = [f"{role}:{' '.join(content.split())}\0".encode("utf-8", "surrogatepass") for role, content in said]
-    beside = {name: data[name] for name in MEDIA_COLUMNS if data and data.get(name)} | ({"tools": conversation.tools} if conversation.tools else {})
+    beside = {name: data[name] for name in MEDIA_COLUMNS if data and data.get(name)} | (
+        {"tools": conversation.tools} if conversation.tools else {}
+    )
     turns[:first] = [b"".join(turns[:first]) + (identity(beside, ()) if beside else b"")]
     return _hash(turns[0]), _hash(b"".join(turns))
 

@@ -51,7 +51,8 @@ def no_stop(look: Look) -> Iterator[Finding]:
 
 
 def unended(look: Look) -> Iterator[Finding]:
-    """EOS001 inside a row: an earlier answer is trained and the next turn follows it at once, though the last answer has an end."""
+    """EOS001 inside a row: an earlier answer is trained and the next turn follows it at once, though the last answer
+    has an end."""
     answers = [turn for turn in look.answers if turn.content[1] > turn.content[0]]
     opening = look.context.opening
     if len(answers) < 2 or not opening or look.stored or look.labels.dropped is not None:
@@ -61,7 +62,9 @@ def unended(look: Look) -> Iterator[Finding]:
     def ends(turn: Turn) -> bool:
         """Whether a special token that begins no turn stands between this answer and the next message."""
         after = next((start for start in starts if start >= turn.content[1]), len(look.tokens))
-        return any(look.tokens.special[i] and look.tokens.input_ids[i] not in opening for i in range(turn.content[1], after))
+        return any(
+            look.tokens.special[i] and look.tokens.input_ids[i] not in opening for i in range(turn.content[1], after)
+        )
 
     if not ends(answers[-1]):
         return
@@ -78,9 +81,14 @@ def unended(look: Look) -> Iterator[Finding]:
 
 
 def is_prose(look: Look) -> bool:
-    """Plain text without a sign of a dialogue, which may be meant for continued pre-training, where ends matter less."""
+    """Plain text without a sign of a dialogue, which may be meant for continued pre-training, where ends matter
+    less."""
     conversation = look.conversation
-    return conversation.kind is Kind.TEXT and "segments" not in conversation.extra and not _DIALOGUE.search(conversation.text or "")
+    return (
+        conversation.kind is Kind.TEXT
+        and "segments" not in conversation.extra
+        and not _DIALOGUE.search(conversation.text or "")
+    )
 
 
 def masked_stop(look: Look) -> Iterator[Finding]:
@@ -90,7 +98,13 @@ def masked_stop(look: Look) -> Iterator[Finding]:
     for turn in look.answers:
         start, end = turn.content
         stop = next((i for i in range(*turn.terminator) if ids[i] in look.row_stops), None)
-        if stop is None or end <= start or drawn[stop] or not drawn[end - 1] or look.labels.reasons[stop] is Reason.TRUNCATED:
+        if (
+            stop is None
+            or end <= start
+            or drawn[stop]
+            or not drawn[end - 1]
+            or look.labels.reasons[stop] is Reason.TRUNCATED
+        ):
             continue  # what is cut off is TRU002's
         found.append((turn, stop))
     if not found:
@@ -121,7 +135,8 @@ def masked_stop(look: Look) -> Iterator[Finding]:
 
 
 def stop_as_pad(look: Look) -> Iterator[Finding]:
-    """EOS002: stored labels are masked at every real EOS, and the pad token is the EOS; EOS004 where it is another one."""
+    """EOS002: stored labels are masked at every real EOS, and the pad token is the EOS; EOS004 where it is another
+    one."""
     facts, conversation = look.facts, look.conversation
     if not look.stored or conversation.labels is None or facts.eos_id is None:
         return
@@ -137,7 +152,8 @@ def stop_as_pad(look: Look) -> Iterator[Finding]:
         same = facts.pad_id in (None, facts.eos_id)
         yield look.finding(
             "EOS002" if same else "EOS004",
-            f"the label of {look.token(behind[0])} is masked behind a trained token" + ("; pad and EOS are the same token" if same else ""),
+            f"the label of {look.token(behind[0])} is masked behind a trained token"
+            + ("; pad and EOS are the same token" if same else ""),
             tokens=(max(0, behind[0] - 3), behind[0] + 1),
         )
 
@@ -148,9 +164,17 @@ def doubled_stop(look: Look) -> Iterator[Finding]:
     before = -1
     for i, one in enumerate(ids):
         if one in stops:
-            if before >= 0 and i < look.padding and look.drawn[i] and look.drawn[before] and all(look.blank(j) for j in range(before + 1, i)):
+            if (
+                before >= 0
+                and i < look.padding
+                and look.drawn[i]
+                and look.drawn[before]
+                and all(look.blank(j) for j in range(before + 1, i))
+            ):
                 yield look.finding(
-                    "EOS007", f"{look.token(before)} and {look.token(i)} follow each other and both are trained", tokens=(before, i + 1)
+                    "EOS007",
+                    f"{look.token(before)} and {look.token(i)} follow each other and both are trained",
+                    tokens=(before, i + 1),
                 )
                 return
             before = i
@@ -165,7 +189,11 @@ def foreign_stop(look: Look) -> Iterator[Finding]:
         bare = without_code(text)
         for match in _FOREIGN.finditer(bare):
             literal, one = match.group(), tokenizer.token_id(match.group())
-            if (one is not None and tokenizer.is_special(one)) or _struck(bare, match) or spoken_of(bare, *match.span()):
+            if (
+                (one is not None and tokenizer.is_special(one))
+                or _struck(bare, match)
+                or spoken_of(bare, *match.span())
+            ):
                 continue
             trained, place = _at(look, number, literal, text.count(literal, 0, match.start()))
             ends = content and not match["start"] and bare.rstrip().endswith(literal)
@@ -191,11 +219,17 @@ def _struck(text: str, end: re.Match[str]) -> bool:
     """Whether `</s>` closes HTML's strike-through: its `<s>` stands inside the same line, not where a text begins."""
     line = text[: end.start()].rpartition("\n")[2]
     opened = line.rfind("<s>")
-    return end.group() == "</s>" and opened >= 0 and "</s>" not in line[opened:] and bool(text[: end.start() - len(line) + opened].strip())
+    return (
+        end.group() == "</s>"
+        and opened >= 0
+        and "</s>" not in line[opened:]
+        and bool(text[: end.start() - len(line) + opened].strip())
+    )
 
 
 def _at(look: Look, number: int | None, literal: str, before: int) -> tuple[bool | None, tuple[int, int] | None]:
-    """Whether this text is trained, and its tokens, where the row got that far; `before` are others of it in the message."""
+    """Whether this text is trained, and its tokens, where the row got that far; `before` are others of it in the
+    message."""
     if look.inspection.tokens is None or look.inspection.labels is None or look.inspection.rendered is None:
         return None, None
     spans = look.rendered.spans

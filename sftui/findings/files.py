@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 def damaged_files(damage: Iterable[Damage]) -> tuple[Finding, ...]:
     """ROW006, once a file; the rows that were read of it are checked as any others."""
     return tuple(
-        Finding("ROW006", CODES["ROW006"].severity, visible(one.missing()), fix=Fix(one.fix, trainer_keys=dict.fromkeys(TRAINERS, one.fix)))
+        Finding(
+            "ROW006",
+            CODES["ROW006"].severity,
+            visible(one.missing()),
+            fix=Fix(one.fix, trainer_keys=dict.fromkeys(TRAINERS, one.fix)),
+        )
         for one in damage
     )

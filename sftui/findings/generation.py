@@ -23,7 +23,9 @@ def no_tags(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]
     if context.recipe.mask.rule != "generation_tag" or context.trainer == "unsloth":
         return
     without = [
-        one for one in sample if (one.rendered is not None and not one.rendered.has_generation_tag) or refused_untagged(context, one)
+        one
+        for one in sample
+        if (one.rendered is not None and not one.rendered.has_generation_tag) or refused_untagged(context, one)
     ]
     if without:
         yield about(
@@ -42,7 +44,11 @@ def refused_untagged(context: Context, inspection: Inspection) -> bool:
     """Whether the trainer refused to render because the template has no tags, as TRL does before it begins."""
     if context.recipe.mask.rule != "generation_tag" or context.template is None or context.template.has_generation_tag:
         return False
-    return inspection.stopped_at is Stage.RENDERED and inspection.problem is not None and "generation" in inspection.problem.sentence()
+    return (
+        inspection.stopped_at is Stage.RENDERED
+        and inspection.problem is not None
+        and "generation" in inspection.problem.sentence()
+    )
 
 
 def slow_tokenizer(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
@@ -50,7 +56,8 @@ def slow_tokenizer(context: Context, sample: Sequence[Inspection]) -> Iterator[F
         yield about(
             context,
             "GEN009",
-            f"{context.facts.class_name or 'the tokenizer'} is slow and has no char_to_token, which the generation mask needs",
+            f"{context.facts.class_name or 'the tokenizer'} is slow and has no char_to_token, which the generation mask"
+            " needs",
             context.facts.class_name,
             changes=[("mask.rule", "assistant")],
         )
@@ -125,7 +132,8 @@ def header_trained(look: Look) -> Iterator[Finding]:
     where = [i for i in range(*turn.header) if look.drawn[i]]
     yield look.finding(
         "GEN002",
-        f"{len(where)} header {'token' if len(where) == 1 else 'tokens'} of message {turn.message} {'is' if len(where) == 1 else 'are'} trained",
+        f"{len(where)} header {'token' if len(where) == 1 else 'tokens'} of message {turn.message}"
+        f" {'is' if len(where) == 1 else 'are'} trained",
         message=turn.message,
         tokens=(where[0], where[-1] + 1),
         fix=look.tight_tags("GEN002"),
@@ -150,15 +158,23 @@ def empty_think(look: Look) -> Iterator[Finding]:
             if look.context.trainer == "llamafactory":
                 change = ("render.kwargs", {**look.recipe.render.kwargs, "enable_thinking": False})
             yield look.finding(
-                "GEN011", "the template writes an empty think block and it is trained", tokens=(where[0], where[-1] + 1),
-                change=change, fix=look.tight_tags("GEN011"),
+                "GEN011",
+                "the template writes an empty think block and it is trained",
+                tokens=(where[0], where[-1] + 1),
+                change=change,
+                fix=look.tight_tags("GEN011"),
             )
             return
 
 
 def methods_disagree(look: Look) -> Iterator[Finding]:
     """GEN000: decided once for each order of roles, and then told at every row that has it."""
-    if not look.chat or look.context.template is None or not 1 < len(look.messages) <= _MOST_MESSAGES or look.rendered.pieces is not None:
+    if (
+        not look.chat
+        or look.context.template is None
+        or not 1 < len(look.messages) <= _MOST_MESSAGES
+        or look.rendered.pieces is not None
+    ):
         return
     if look.recipe.render.inject_system is not None or "assistant" not in look.roles:
         return
@@ -171,11 +187,14 @@ def methods_disagree(look: Look) -> Iterator[Finding]:
 
 
 def _disagreement(look: Look) -> tuple[int, str, tuple[int, int]] | None:
-    """Where two span methods part in this row, in characters of its rendered text; None where they agree or cannot tell."""
+    """Where two span methods part in this row, in characters of its rendered text; None where they agree or cannot
+    tell."""
     conversation = look.conversation
 
     def draw(messages: Sequence[Mapping[str, Any]], prompt: bool) -> str | None:
-        return look.context.render(messages, prompt=prompt, tools=conversation.tools, extra=conversation.template_kwargs)
+        return look.context.render(
+            messages, prompt=prompt, tools=conversation.tools, extra=conversation.template_kwargs
+        )
 
     messages = [message.data for message in look.messages]
     text = draw(messages, False)

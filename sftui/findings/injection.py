@@ -66,12 +66,19 @@ def typed(look: Look) -> Iterator[Finding]:
     if media and not media.isdisjoint(look.tokens.input_ids) and not _has_media(look):
         where = [i for i, one in enumerate(look.tokens.input_ids) if one in media]
         for i, place, message in _in_data(look, where):
-            yield look.finding("INJ002", f"{look.token(i)} is typed in {place}, and the row has no media", message=message, tokens=(max(0, i - 2), i + 3))
+            yield look.finding(
+                "INJ002",
+                f"{look.token(i)} is typed in {place}, and the row has no media",
+                message=message,
+                tokens=(max(0, i - 2), i + 3),
+            )
             break
     if True not in look.tokens.special:
         return
     where = [i for i, special in enumerate(look.tokens.special) if special and look.tokens.input_ids[i] not in media]
-    found = [one for one in _in_data(look, where) if not any(word in look.tokens.pieces[one[0]].lower() for word in _WANTED)]
+    found = [
+        one for one in _in_data(look, where) if not any(word in look.tokens.pieces[one[0]].lower() for word in _WANTED)
+    ]
     if not found:
         return
     i, place, message = found[0]
@@ -87,7 +94,8 @@ def typed(look: Look) -> Iterator[Finding]:
 
 
 def _in_completion(look: Look) -> Iterator[Finding]:
-    """INJ001 without messages: a control token inside a completion that goes on behind it; a prompt with some was rendered beforehand."""
+    """INJ001 without messages: a control token inside a completion that goes on behind it; a prompt with some was
+    rendered beforehand."""
     special, owners, text = look.tokens.special, look.tokens.messages, look.conversation.completion or ""
     content = [i for i, part in enumerate(look.tokens.parts) if part is Part.CONTENT]
     if any(special[i] and owners[i] == 0 for i in content):
@@ -98,7 +106,10 @@ def _in_completion(look: Look) -> Iterator[Finding]:
         piece = look.tokens.pieces[i]
         if special[i] and i < last and piece in text and not any(word in piece.lower() for word in _WANTED):
             yield look.finding(
-                "INJ001", f"{look.token(i)} is typed in the completion and becomes a control token", message=1, tokens=(max(0, i - 2), i + 4)
+                "INJ001",
+                f"{look.token(i)} is typed in the completion and becomes a control token",
+                message=1,
+                tokens=(max(0, i - 2), i + 4),
             )
             return
 

@@ -54,7 +54,9 @@ def others_trained(look: Look) -> Iterator[Finding]:
     if not look.turns or not look.any_drawn or look.recipe.mask.rule == "generation_tag":
         return
     wanted = (
-        {role for role in look.recipe.mask.roles} if look.recipe.mask.rule in ("assistant", "turn_content", "turn_full") else {"assistant"}
+        {role for role in look.recipe.mask.roles}
+        if look.recipe.mask.rule in ("assistant", "turn_content", "turn_full")
+        else {"assistant"}
     )
     touched: list[Turn] = []
     count = 0
@@ -77,7 +79,11 @@ def others_trained(look: Look) -> Iterator[Finding]:
     }.get(look.context.trainer, "assistant")
     changes = [("mask.rule", rule)] if look.recipe.mask.rule in ("auto", "all") else []
     surgery = GENERATION_TAGS if rule == "generation_tag" and changes and not look.rendered.has_generation_tag else None
-    title = "train only what the assistant says: set mask.rule to generation_tag, with generation tags in the template" if surgery else ""
+    title = (
+        "train only what the assistant says: set mask.rule to generation_tag, with generation tags in the template"
+        if surgery
+        else ""
+    )
     first = touched[0]
     yield look.finding(
         "LAB002",
@@ -99,7 +105,11 @@ def flags_ignored(look: Look) -> Iterator[Finding]:
     for turn in look.turns:
         number = turn.message
         trained, key, value = _flag(look, number)
-        if trained is None or turn.content[1] <= turn.content[0] or any(look.drawn[turn.content[0] : turn.content[1]]) is trained:
+        if (
+            trained is None
+            or turn.content[1] <= turn.content[0]
+            or any(look.drawn[turn.content[0] : turn.content[1]]) is trained
+        ):
             continue
         keys = dict(look.recipe.data.message_keys)
         change = ("data.message_keys", {**keys, "train_flag": key}) if look.context.trainer == "axolotl" else None
@@ -115,7 +125,8 @@ def flags_ignored(look: Look) -> Iterator[Finding]:
 
 
 def _flag(look: Look, number: int) -> tuple[bool | None, str, Any]:
-    """What a message says of its own training, under which key; Axolotl and LLaMA-Factory leave keys behind that are not named to them."""
+    """What a message says of its own training, under which key; Axolotl and LLaMA-Factory leave keys behind that are
+    not named to them."""
     message = look.messages[number]
     if message.trained is not None:
         key = next((key for key in _FLAGS if key in message.data), "a flag")
@@ -135,7 +146,10 @@ def weights_ignored(look: Look) -> Iterator[Finding]:
     for number, message in enumerate(look.messages):
         if message.weight is not None and message.weight not in (0.0, 1.0):
             yield look.finding(
-                "LAB010", f"message {number} has weight {message.weight:g}, which this trainer does not use", message=number, evidence=""
+                "LAB010",
+                f"message {number} has weight {message.weight:g}, which this trainer does not use",
+                message=number,
+                evidence="",
             )
             return
 
@@ -151,7 +165,10 @@ def both_masks(look: Look) -> Iterator[Finding]:
     turn = next((turn for turn in look.answers if turn.message == number), None)
     if turn is not None and not any(look.drawn[turn.content[0] : turn.content[1]]):
         yield look.finding(
-            "LAB014", f"message {number} is an answer inside the prompt and is not trained", message=number, tokens=turn.content
+            "LAB014",
+            f"message {number} is an answer inside the prompt and is not trained",
+            message=number,
+            tokens=turn.content,
         )
 
 

@@ -141,7 +141,8 @@ class Look:
 
     @cached_property
     def padding(self) -> int:
-        """Where the padding that a stored row brings at its end begins: attention 0, or pad tokens; else behind the last token."""
+        """Where the padding that a stored row brings at its end begins: attention 0, or pad tokens; else behind the
+        last token."""
         n = len(self.tokens)
         if not self.stored:
             return n
@@ -152,7 +153,8 @@ class Look:
         end = n
         while end and ids[end - 1] == pad:
             end -= 1
-        # Where the pad token is a stop as well, the first of the run ends the row; two may be one stop too many (EOS007).
+        # Where the pad token is a stop as well, the first of the run ends the row; two may be one stop too many
+        # (EOS007).
         if pad in self.context.stops:
             return end + 1 if n - end > 2 else n
         return end
@@ -197,7 +199,10 @@ class Look:
             places[before][1] = len(self.tokens)
         found = []
         for number, role in enumerate(self.roles):
-            ranges = [tuple(places.get((number, part), (0, 0))) for part in (Part.HEADER, Part.CONTENT, Part.TERMINATOR, Part.SEPARATOR)]
+            ranges = [
+                tuple(places.get((number, part), (0, 0)))
+                for part in (Part.HEADER, Part.CONTENT, Part.TERMINATOR, Part.SEPARATOR)
+            ]
             if any(end for _, end in ranges):
                 found.append(Turn(number, role, *ranges))  # type: ignore[arg-type]
         return tuple(found)
@@ -209,7 +214,8 @@ class Look:
 
     @cached_property
     def row_stops(self) -> frozenset[int]:
-        """The stop set, with the special tokens that end the assistant's turns in this row; one that begins the next turn is none."""
+        """The stop set, with the special tokens that end the assistant's turns in this row; one that begins the next
+        turn is none."""
         ids, special = self.tokens.input_ids, self.tokens.special
         own = {ids[i] for turn in self.answers for i in range(*turn.terminator) if special[i]}
         return self.context.stops | (own - self.context.opening)
@@ -262,7 +268,13 @@ class Look:
         if tokens is not None and span is None and self.inspection.tokens is not None:
             span = self._span(*tokens)
         if evidence is None:
-            evidence = self.quote(*tokens) if tokens is not None else shown(self.rendered.text[span[0] : span[1]]) if span else ""
+            evidence = (
+                self.quote(*tokens)
+                if tokens is not None
+                else shown(self.rendered.text[span[0] : span[1]])
+                if span
+                else ""
+            )
         if fix is None:
             fix = fix_of(self.context, code, changes if change is None else [change], title)
         return Finding(
@@ -282,7 +294,13 @@ class Look:
         """Generation tags put anew, where the mask is drawn from those of the template and they are the fault."""
         if self.recipe.mask.rule != "generation_tag" or not self.rendered.has_generation_tag:
             return None
-        return fix_of(self.context, code, (), "put the generation tags anew, tight around the answers and what ends them", GENERATION_TAGS)
+        return fix_of(
+            self.context,
+            code,
+            (),
+            "put the generation tags anew, tight around the answers and what ends them",
+            GENERATION_TAGS,
+        )
 
     def _span(self, start: int, end: int) -> tuple[int, int] | None:
         starts = [one for one in self.tokens.starts[start:end] if one != NOWHERE]
@@ -290,20 +308,28 @@ class Look:
         return (min(starts), max(ends)) if starts else None
 
 
-def fix_of(context: Context, code: str, changes: Iterable[tuple[str, Any]], title: str = "", template: str | None = None) -> Fix | None:
+def fix_of(
+    context: Context, code: str, changes: Iterable[tuple[str, Any]], title: str = "", template: str | None = None
+) -> Fix | None:
     """The fix of a code: recipe changes from (knob, value) pairs, and the keys of each trainer.
 
     Knobs are offered where the trainer's own config can say them all, and where they change something.
     """
     pairs = list(changes)
-    wanted = tuple(RecipeChange(path, before, value) for path, value in pairs if (before := get(context.recipe, path)) != value)
+    wanted = tuple(
+        RecipeChange(path, before, value) for path, value in pairs if (before := get(context.recipe, path)) != value
+    )
     made = wanted if context.once(("sayable", str(wanted)), lambda: _sayable(context, wanted)) else ()
     if pairs and not made:
         title, template = "", None
     keys = CODES[code].fixes
     if not title:
         title = ", ".join(map(_told, made)) or keys.get(context.trainer) or keys.get("hf-trainer") or ""
-    return Fix(visible(title), made, template, next(iter(REPAIR_OF.get(code, ())), None), keys) if title or template else None
+    return (
+        Fix(visible(title), made, template, next(iter(REPAIR_OF.get(code, ())), None), keys)
+        if title or template
+        else None
+    )
 
 
 def _sayable(context: Context, changes: tuple[RecipeChange, ...]) -> bool:
@@ -311,13 +337,20 @@ def _sayable(context: Context, changes: tuple[RecipeChange, ...]) -> bool:
     recipe = context.recipe
     for change in changes:
         recipe = changed(recipe, change.path, change.after)
-    return set(trainer_named(recipe.preset).losses(recipe)) <= set(trainer_named(context.recipe.preset).losses(context.recipe))
+    return set(trainer_named(recipe.preset).losses(recipe)) <= set(
+        trainer_named(context.recipe.preset).losses(context.recipe)
+    )
 
 
 def newer(context: Context, preset: str) -> list[tuple[str, Any]]:
-    """What moves a recipe to another version of its trainer: the preset, and each default of the old one that the new one has not."""
+    """What moves a recipe to another version of its trainer: the preset, and each default of the old one that the new
+    one has not."""
     old, new = trainers.preset(context.recipe.preset), trainers.preset(preset)
-    moved = [(one.path, one.after) for one in diff(old, new) if one.path != "preset" and get(context.recipe, one.path) == one.before]
+    moved = [
+        (one.path, one.after)
+        for one in diff(old, new)
+        if one.path != "preset" and get(context.recipe, one.path) == one.before
+    ]
     return [("preset", preset), *moved]
 
 

@@ -17,13 +17,22 @@ from sftui.trainers import trainer_named
 
 _BFD = (("pack.strategy", "bfd"), ("pack.isolate", True), ("batch.flatten", True))
 _ISOLATED: Mapping[str, tuple[tuple[str, Any], ...]] = {
-    "trl": _BFD, "unsloth": _BFD, "llamafactory": (("pack.strategy", "neat"), ("pack.isolate", True)),
+    "trl": _BFD,
+    "unsloth": _BFD,
+    "llamafactory": (("pack.strategy", "neat"), ("pack.isolate", True)),
 }
 """The packing that keeps documents apart, in all the knobs that reading the trainer's own key for it sets."""
-_APART = {"trl": ("bfd", "bfd_split"), "axolotl": ("multipack",), "llamafactory": ("neat",), "torchtune": ("bfd", "sequential")}
+_APART = {
+    "trl": ("bfd", "bfd_split"),
+    "axolotl": ("multipack",),
+    "llamafactory": ("neat",),
+    "torchtune": ("bfd", "sequential"),
+}
 
 
-def packs_of(context: Context, sample: Sequence[Inspection]) -> tuple[tuple[Pack, ...], tuple[Inspection, ...], tuple[Example, ...]]:
+def packs_of(
+    context: Context, sample: Sequence[Inspection]
+) -> tuple[tuple[Pack, ...], tuple[Inspection, ...], tuple[Example, ...]]:
     """The packs of the sample, and for each document its row and example; empty where nothing is packed."""
     if context.recipe.pack.strategy == "none":
         return (), (), ()
@@ -56,10 +65,15 @@ def contamination(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
     yield about(
         context,
         "PAC001",
-        f"documents packed with `{strategy}` attend to the ones before them" + (", unless FlashAttention is used" if apart else ""),
+        f"documents packed with `{strategy}` attend to the ones before them"
+        + (", unless FlashAttention is used" if apart else ""),
         f"packing_strategy: {strategy}",
         changes=_ISOLATED.get(context.trainer, ()),
-        title="set pack.strategy to bfd, and train with attn_implementation: flash_attention_2" if context.trainer == "trl" else "",
+        title=(
+            "set pack.strategy to bfd, and train with attn_implementation: flash_attention_2"
+            if context.trainer == "trl"
+            else ""
+        ),
     )
 
 
@@ -92,11 +106,15 @@ def documents(context: Context, sample: Sequence[Inspection]) -> Iterator[Findin
                 masked.append(row)
     strategy = context.recipe.pack.strategy
     if parts:
-        changes = list(_ISOLATED[context.trainer]) if context.trainer in ("trl", "unsloth") and strategy != "bfd" else []
+        changes = (
+            list(_ISOLATED[context.trainer]) if context.trainer in ("trl", "unsloth") and strategy != "bfd" else []
+        )
         longest, limit = max(len(one.input_ids) for one in examples), context.recipe.length.max
         if context.trainer in ("trl", "unsloth") and limit is not None and longest > limit:
             changes.append(("length.max", round_up(longest)))  # bfd cuts what does not fit into a pack
-        yield _told(context, "PAC003", f"{len(parts)} of {count} packed documents are only a part of their row", parts, changes)
+        yield _told(
+            context, "PAC003", f"{len(parts)} of {count} packed documents are only a part of their row", parts, changes
+        )
     if first and not context.recipe.batch.flatten:  # the collator that flattens masks the first label of each document
         yield _told(context, "PAC004", f"the first token of {len(first)} of {count} packed documents is trained", first)
     if open_ends:
@@ -106,7 +124,8 @@ def documents(context: Context, sample: Sequence[Inspection]) -> Iterator[Findin
         yield _told(
             context,
             "PAC006",
-            f"{len(open_ends)} of {count} packed documents end with {shown} or the like, no stop token, and another follows",
+            f"{len(open_ends)} of {count} packed documents end with {shown} or the like, no stop token, and another"
+            " follows",
             [row for row, _ in open_ends],
         )
     if masked:
@@ -125,9 +144,19 @@ def _ends(context: Context, ids: Sequence[int]) -> bool:
     return False
 
 
-def _told(context: Context, code: str, sentence: str, rows: Sequence[int], changes: Sequence[tuple[str, object]] = ()) -> Finding:
+def _told(
+    context: Context, code: str, sentence: str, rows: Sequence[int], changes: Sequence[tuple[str, object]] = ()
+) -> Finding:
     places = tuple(dict.fromkeys(rows))
-    return about(context, code, sentence, "rows " + ", ".join(map(str, places[:5])), changes=changes, rows=places, count=len(rows))
+    return about(
+        context,
+        code,
+        sentence,
+        "rows " + ", ".join(map(str, places[:5])),
+        changes=changes,
+        rows=places,
+        count=len(rows),
+    )
 
 
 CHECKS = Checks(setup=(contamination, documents))

@@ -47,13 +47,16 @@ def pad_token(context: Context, sample: Sequence[Inspection]) -> Iterator[Findin
         yield about(
             context,
             "PAD005",
-            f"config.json has the pad_token_id {told}, outside the model's {rows} embedding rows: most models do not load with it",
+            f"config.json has the pad_token_id {told}, outside the model's {rows} embedding rows: most models do not"
+            " load with it",
             f"pad_token_id: {told}",
         )
     if pad is None:
         return
     if pad == context.facts.eos_id:
-        yield about(context, "PAD001", f"the pad token is the EOS token {context.facts.eos_token}", str(context.facts.eos_token))
+        yield about(
+            context, "PAD001", f"the pad token is the EOS token {context.facts.eos_token}", str(context.facts.eos_token)
+        )
     if rows is not None and pad >= rows:
         yield about(
             context,

@@ -13,7 +13,11 @@ from sftui.findings.words import REASONING, spoken_of, without_code
 
 _THINK = re.compile(r"<think>(.*?)</think>", re.DOTALL)
 _NAMES = ("think", "thinking", "thought", "reasoning", "seed:think")
-_TAGS = (*((f"<{name}>", f"</{name}>") for name in _NAMES), ("[THINK]", "[/THINK]"), ("<|begin_of_thought|>", "<|end_of_thought|>"))
+_TAGS = (
+    *((f"<{name}>", f"</{name}>") for name in _NAMES),
+    ("[THINK]", "[/THINK]"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+)
 _TAG = re.compile("|".join(re.escape(tag) for tags in _TAGS for tag in tags))
 
 
@@ -50,11 +54,16 @@ def lost(look: Look) -> Iterator[Finding]:
     number = stripped[0]
     if last in stripped:
         yield look.finding(
-            "THK004", f"the template removes the reasoning of message {last}, the last answer", message=last, evidence=_reason(look, last)
+            "THK004",
+            f"the template removes the reasoning of message {last}, the last answer",
+            message=last,
+            evidence=_reason(look, last),
         )
     elif stripped:
         some = f"{len(stripped)} earlier answers" if len(stripped) > 1 else f"message {number}"
-        yield look.finding("THK001", f"the template strips the reasoning of {some}", message=number, evidence=_reason(look, number))
+        yield look.finding(
+            "THK001", f"the template strips the reasoning of {some}", message=number, evidence=_reason(look, number)
+        )
 
 
 def _reason(look: Look, number: int) -> str:
@@ -71,7 +80,9 @@ def _stands(said: str, text: str) -> bool:
 def unbalanced(look: Look) -> Iterator[Finding]:
     """THK005: the tags of one answer do not open and close in turn; a mention in prose or code is none."""
     completion = look.conversation.completion
-    answers = [(number, look.text_of(message)) for number, message in enumerate(look.messages) if message.role == "assistant"]
+    answers = [
+        (number, look.text_of(message)) for number, message in enumerate(look.messages) if message.role == "assistant"
+    ]
     for number, text in answers if completion is None else [(1, completion)]:
         if ("<" not in text and "[" not in text) or not _TAG.search(text):
             continue
@@ -80,7 +91,12 @@ def unbalanced(look: Look) -> Iterator[Finding]:
             what, at = _fault(plain, *names)
             # Backticks may be single ones that enclose a tag by chance: with the code in place it must be wrong too.
             if what and _fault(text, *names)[0]:
-                yield look.finding("THK005", f"{f'message {number}' if look.messages else 'the completion'} {what}", message=number, evidence=shown(text[max(0, at - 20) : at + 40]))
+                yield look.finding(
+                    "THK005",
+                    f"{f'message {number}' if look.messages else 'the completion'} {what}",
+                    message=number,
+                    evidence=shown(text[max(0, at - 20) : at + 40]),
+                )
                 return
 
 
@@ -107,7 +123,8 @@ def _begins(text: str, at: int) -> bool:
 
 
 def _closes(text: str, at: int, tag: str) -> bool:
-    """Whether a closing tag ends a thought; one that is quoted, or a word among the words of a sentence, is a mention."""
+    """Whether a closing tag ends a thought; one that is quoted, or a word among the words of a sentence, is a
+    mention."""
     return not spoken_of(text, at, at + len(tag))
 
 

@@ -111,10 +111,14 @@ def roleless(look: Look) -> Iterator[Finding]:
     key = look.context.detected.message_keys.get("role", "role")
     for number, item in enumerate(items or ()):
         if not isinstance(item, Mapping):
-            yield look.finding("ROL003", f"message {number} is not a mapping", message=number, evidence=shown(repr(item)))
+            yield look.finding(
+                "ROL003", f"message {number} is not a mapping", message=number, evidence=shown(repr(item))
+            )
             return
         if not isinstance(item.get(key), str):
-            yield look.finding("ROL003", f"message {number} has no `{key}`", message=number, evidence=shown(", ".join(map(str, item))))
+            yield look.finding(
+                "ROL003", f"message {number} has no `{key}`", message=number, evidence=shown(", ".join(map(str, item)))
+            )
             return
 
 
@@ -146,7 +150,11 @@ def system_place(look: Look) -> Iterator[Finding]:
     if not places or places == [0]:
         return
     number = next(one for one in places if one > 0)
-    what = f"there are {len(places)} system messages" if len(places) > 1 else f"the system message is message {number}, not the first"
+    what = (
+        f"there are {len(places)} system messages"
+        if len(places) > 1
+        else f"the system message is message {number}, not the first"
+    )
     yield look.finding("ROL004", what, message=number, evidence=shown(look.text_of(look.messages[number])))
 
 
@@ -193,12 +201,18 @@ def out_of_order(look: Look) -> Iterator[Finding]:
         what = f"messages {number - 1} and {number} are both from the {shown(look.roles[number], 40)}"
     else:
         expected = "assistant" if look.roles[number] == "user" else "user"
-        what = f"message {number} of the {look.roles[number]} follows the {shown(look.roles[number - 1], 40)}, where the {expected}'s turn is expected"
-    yield look.finding("TPL006", what, message=number, evidence=shown(look.text_of(look.messages[number])), severity=Severity.WARNING)
+        what = (
+            f"message {number} of the {look.roles[number]} follows the {shown(look.roles[number - 1], 40)}, where the"
+            f" {expected}'s turn is expected"
+        )
+    yield look.finding(
+        "TPL006", what, message=number, evidence=shown(look.text_of(look.messages[number])), severity=Severity.WARNING
+    )
 
 
 def _cause(look: Look) -> str:
-    """`system`, `order` or `names` where a plain conversation with these roles is refused too and without them is not."""
+    """`system`, `order` or `names` where a plain conversation with these roles is refused too and without them is
+    not."""
     draw = look.context.render
     plain = [{"role": role, "content": f"text {number}"} for number, role in enumerate(look.roles[:200])]
     if draw(plain) is not None or look.context.plain is None:
@@ -214,7 +228,11 @@ def _cause(look: Look) -> str:
 
 def refused_names(look: Look) -> bool:
     """Whether the template refuses the row for a role it does not know: the finding on that role says so."""
-    return look.chat and look.context.template is not None and look.context.memo.get(("refused", look.roles[:200])) == "names"
+    return (
+        look.chat
+        and look.context.template is not None
+        and look.context.memo.get(("refused", look.roles[:200])) == "names"
+    )
 
 
 def _out_of_turn(roles: Sequence[str]) -> int | None:
@@ -253,13 +271,27 @@ def ends_elsewhere(look: Look) -> Iterator[Finding]:
 
 def system_lost(look: Look) -> Iterator[Finding]:
     """TPL003: a proven absence, once per row; a merge into the user's turn is the set-up's to tell."""
-    if not any(role in _ORDERS for role in look.roles) or not look.known or look.recipe.mask.options.get("drop_system_message"):
+    if (
+        not any(role in _ORDERS for role in look.roles)
+        or not look.known
+        or look.recipe.mask.options.get("drop_system_message")
+    ):
         return
     for number, role in enumerate(look.roles):
         said = look.text_of(look.messages[number]).strip() if role in _ORDERS else ""
         # Text without an owner may be this one, where it stands first.
-        if said and number not in look.placed and said not in look.rendered.text and not (number == 0 and NOWHERE in look.placed):
-            yield look.finding("TPL003", f"the {role} message does not appear in the rendered text", message=number, evidence=shown(said))
+        if (
+            said
+            and number not in look.placed
+            and said not in look.rendered.text
+            and not (number == 0 and NOWHERE in look.placed)
+        ):
+            yield look.finding(
+                "TPL003",
+                f"the {role} message does not appear in the rendered text",
+                message=number,
+                evidence=shown(said),
+            )
             return
 
 

@@ -29,7 +29,11 @@ def unreadable(look: Look) -> Iterator[Finding]:
 def no_conversation(look: Look) -> Iterator[Finding]:
     """A row of a readable set that is not like the others; sets that are refused as a whole say so themselves."""
     inspection = look.inspection
-    if inspection.stopped_at is not Stage.CONVERSATION or inspection.conversation is not None or inspection.problem is None:
+    if (
+        inspection.stopped_at is not Stage.CONVERSATION
+        or inspection.conversation is not None
+        or inspection.problem is None
+    ):
         return
     if look.context.detected.refused is not None or any(True for _ in roleless(look)) or _mismatch(look):
         return
@@ -63,7 +67,11 @@ def not_strict(look: Look) -> Iterator[Finding]:
     data = look.inspection.row.data
     for column, value in data.items() if data is not None else ():
         if type(value) is float and not isfinite(value):
-            yield look.finding("ROW005", f"`{shown(str(column), 40)}` is {value}, which is not JSON", evidence=shown(f"{column}: {value}"))
+            yield look.finding(
+                "ROW005",
+                f"`{shown(str(column), 40)}` is {value}, which is not JSON",
+                evidence=shown(f"{column}: {value}"),
+            )
             return
 
 
@@ -73,7 +81,11 @@ def refused_by_template(look: Look) -> Iterator[Finding]:
         return
     if look.context.template is None and not look.context.tools.templates:
         return  # TPL001 says it once
-    if any(True for _ in refused_roles(look)) or any(True for _ in several_calls(look)) or (look.chat and no_plain_text(look)):
+    if (
+        any(True for _ in refused_roles(look))
+        or any(True for _ in several_calls(look))
+        or (look.chat and no_plain_text(look))
+    ):
         return
     if refused_names(look) or refused_untagged(look.context, inspection):
         return
@@ -89,17 +101,26 @@ def refused_by_trainer(look: Look) -> Iterator[Finding]:
     late = inspection.stopped_at in (Stage.TOKENS, Stage.LABELS)
     if not late and not (inspection.stopped_at is Stage.CONVERSATION and inspection.conversation is not None):
         return
-    if look.recipe.mask.rule == "generation_tag" and inspection.rendered is not None and not inspection.rendered.has_generation_tag:
+    if (
+        look.recipe.mask.rule == "generation_tag"
+        and inspection.rendered is not None
+        and not inspection.rendered.has_generation_tag
+    ):
         return  # GEN001 says it once
     sentence = inspection.problem.sentence()
     # No row is at fault where the recipe asks for what the trainer does not have.
-    usual = [(path, value) for refusal, path, value in look.context.once("foreign", lambda: _foreign(look.recipe)) if refusal == sentence]
+    usual = [
+        (path, value)
+        for refusal, path, value in look.context.once("foreign", lambda: _foreign(look.recipe))
+        if refusal == sentence
+    ]
     fix = fix_of(look.context, "ROW004", usual) if usual else None
     yield look.finding("ROW004", sentence, evidence="", fix=replace(fix, repair=None) if fix is not None else None)
 
 
 def _foreign(recipe: Recipe) -> list[tuple[str, str, Any]]:
-    """The knobs whose choice the trainer does not have: how it refuses them, their paths, and what it takes where nothing is said."""
+    """The knobs whose choice the trainer does not have: how it refuses them, their paths, and what it takes where
+    nothing is said."""
     trainer, found = trainers.trainer_named(recipe.preset), []
     choosing = {info.path for info in knobs() if info.choices}
     for change in diff(trainers.preset(recipe.preset), recipe):

@@ -39,7 +39,10 @@ def by_tags(generation: Sequence[Range], answers: Sequence[int], turns: Mapping[
     """
     found = dict(zip(answers, generation))
     if len(generation) != len(answers):
-        mine = {number: [place for place in generation if start <= place[0] and place[1] <= end] for number, (start, end) in turns.items()}
+        mine = {
+            number: [place for place in generation if start <= place[0] and place[1] <= end]
+            for number, (start, end) in turns.items()
+        }
         found = {number: (places[0][0], places[-1][1]) for number, places in mine.items() if places}
         if sum(map(len, mine.values())) != len(generation):
             found = {}
@@ -100,12 +103,19 @@ def disagreement(methods: Sequence[AnswerSpans], text: str) -> tuple[int, str, R
                 if (first < start and not _OPENING.fullmatch(text, first, start)) or last > end:
                     return (
                         number,
-                        f"by {one.method} message {number} is characters {start}–{end}, by two sentinels its content is {inner[0]}–{inner[1]}",
+                        (
+                            f"by {one.method} message {number} is characters {start}–{end}, by two sentinels its"
+                            f" content is {inner[0]}–{inner[1]}"
+                        ),
                         (min(start, inner[0]), max(end, inner[1])),
                     )
             for other, place in contents.items():
                 if other != number and place[0] < end and start < place[1]:
-                    return number, f"by {one.method} the span of message {number} reaches into message {other}", (start, end)
+                    return (
+                        number,
+                        f"by {one.method} the span of message {number} reaches into message {other}",
+                        (start, end),
+                    )
     outer = [one for one in methods if one.outer]
     for number in set.intersection(*(set(one.found) for one in outer)) if len(outer) > 1 else ():
         ends = {len(text[: one.found[number][1]].rstrip()) for one in outer}

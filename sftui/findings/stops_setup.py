@@ -25,7 +25,9 @@ def wrong_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Findi
     piece = context.tools.tokenizer.piece(end)
     if context.generation_stops:
         # Trainer copies the tokenizer's EOS into generation_config, so an EOS that was chosen is one that stops.
-        if end not in context.generation_stops and not (context.recipe.tokenizer.eos_token and end == context.facts.eos_id):
+        if end not in context.generation_stops and not (
+            context.recipe.tokenizer.eos_token and end == context.facts.eos_id
+        ):
             names = ", ".join(context.tools.tokenizer.piece(i) for i in sorted(context.generation_stops))
             yield about(
                 context,
@@ -36,7 +38,8 @@ def wrong_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Findi
             )
     elif context.generation_config is None and context.config_stops and end not in context.config_stops:
         names = ", ".join(_named(context, i) for i in sorted(context.config_stops))
-        # A trainer that knows the tokenizer's EOS writes it into the model's configs; who loads the base model has what stands there.
+        # A trainer that knows the tokenizer's EOS writes it into the model's configs; who loads the base model has what
+        # stands there.
         yield about(
             context,
             "EOS003",
@@ -51,7 +54,8 @@ def wrong_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Findi
         yield about(
             context,
             "EOS003",
-            f"answers end with {piece} but the tokenizer's EOS is {context.facts.eos_token}; make sure that generation stops on {piece}",
+            f"answers end with {piece} but the tokenizer's EOS is {context.facts.eos_token}; make sure that generation"
+            f" stops on {piece}",
             f"{piece} {end}",
             Severity.INFO,
             changes=[("tokenizer.eos_token", piece)],
@@ -98,9 +102,15 @@ def literal_text_column(context: Context, sample: Sequence[Inspection]) -> Itera
     """EOS009: TRL before 1.15 with another text column."""
     if context.trainer != "trl":
         return
-    column = str(context.recipe.mask.options.get("dataset_text_field") or context.recipe.data.fields.get("text") or "text")
+    column = str(
+        context.recipe.mask.options.get("dataset_text_field") or context.recipe.data.fields.get("text") or "text"
+    )
     texts = [one for one in sample if one.conversation is not None and one.conversation.kind is Kind.TEXT]
-    if column == "text" or not texts or versions.at_least(versions.of_preset(context.recipe.preset, ("1.16",), "trl"), (1, 15)):
+    if (
+        column == "text"
+        or not texts
+        or versions.at_least(versions.of_preset(context.recipe.preset, ("1.16",), "trl"), (1, 15))
+    ):
         return
     yield about(
         context,
@@ -119,7 +129,9 @@ def new_tokens(context: Context, sample: Sequence[Inspection]) -> Iterator[Findi
     tokenizer, plain = context.tools.tokenizer, context.plain
     if plain is not None and not context.facts.chat_templates and chats(sample):
         used = [
-            one for one in dict.fromkeys(_CONTROL.findall(plain)) if (i := tokenizer.token_id(one)) is not None and tokenizer.is_special(i)
+            one
+            for one in dict.fromkeys(_CONTROL.findall(plain))
+            if (i := tokenizer.token_id(one)) is not None and tokenizer.is_special(i)
         ]
         if used:
             yield about(
@@ -155,7 +167,12 @@ def no_end(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     ):
         if context.recipe.tokenize.append_eos != "never" and context.trainer != "trl":
             return
-        yield about(context, "EOS011", "the template writes nothing after the last answer, so nothing ends it", shown(plain[-60:], 60))
+        yield about(
+            context,
+            "EOS011",
+            "the template writes nothing after the last answer, so nothing ends it",
+            shown(plain[-60:], 60),
+        )
 
 
 CHECKS = Checks(setup=(wrong_stop, behind_stop, literal_text_column, new_tokens, no_end))

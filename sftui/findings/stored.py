@@ -18,7 +18,12 @@ _LOW, _KEPT, _SURE = 0.5, 0.8, 0.95
 def shifted(look: Look) -> Iterator[Finding]:
     """LAB003 and LAB008 by the alignment score (P6): as stored, before sftui moved anything back."""
     conversation = look.conversation
-    if not look.stored or conversation.labels is None or look.recipe.loss.shift != "internal" or look.recipe.data.given_labels == "shifted":
+    if (
+        not look.stored
+        or conversation.labels is None
+        or look.recipe.loss.shift != "internal"
+        or look.recipe.data.given_labels == "shifted"
+    ):
         return
     if conversation.extra.get("given_labels") == "shifted":
         yield look.finding(
@@ -49,7 +54,8 @@ def shifted(look: Look) -> Iterator[Finding]:
             first = next(i for i, label in enumerate(labels) if label != IGNORE_INDEX and label != ids[i])
             yield look.finding(
                 "LAB008",
-                f"{found.unshifted:.0%} of the trained labels are the id at their place and {found.shifted:.0%} the next one",
+                f"{found.unshifted:.0%} of the trained labels are the id at their place and {found.shifted:.0%} the"
+                " next one",
                 tokens=(first, min(first + 6, len(ids))),
             )
 
@@ -62,9 +68,13 @@ def out_of_range(look: Look) -> Iterator[Finding]:
     wrong = [i for i, label in enumerate(labels) if label != ignored and not 0 <= label < size]
     if wrong:
         first = wrong[0]
-        what = f"is not what the loss ignores, which is {ignored}" if labels[first] == IGNORE_INDEX else "is no token id"
+        what = (
+            f"is not what the loss ignores, which is {ignored}" if labels[first] == IGNORE_INDEX else "is no token id"
+        )
         more = f"; {len(wrong)} labels are out of range" if len(wrong) > 1 else ""
-        yield look.finding("LAB005", f"label {labels[first]} at position {first} {what}{more}", tokens=(first, first + 1))
+        yield look.finding(
+            "LAB005", f"label {labels[first]} at position {first} {what}{more}", tokens=(first, first + 1)
+        )
 
 
 def attention(look: Look) -> Iterator[Finding]:
@@ -73,23 +83,40 @@ def attention(look: Look) -> Iterator[Finding]:
         return
     mask, ids, n = look.conversation.attention_mask, look.conversation.input_ids, len(look.tokens)
     hidden = mask is not None and 0 in mask and len(mask) == n
-    wrong = [i for i, drawn in enumerate(look.drawn) if drawn and (i >= look.padding or (hidden and mask is not None and not mask[i]))]
+    wrong = [
+        i
+        for i, drawn in enumerate(look.drawn)
+        if drawn and (i >= look.padding or (hidden and mask is not None and not mask[i]))
+    ]
     if wrong:
-        yield look.finding("LAB007", f"{len(wrong)} padded positions are trained", tokens=(wrong[0], min(wrong[-1] + 1, wrong[0] + 6)))
+        yield look.finding(
+            "LAB007", f"{len(wrong)} padded positions are trained", tokens=(wrong[0], min(wrong[-1] + 1, wrong[0] + 6))
+        )
     if mask is None or not hidden:
         return
     first, last = mask.index(1) if 1 in mask else 0, len(mask) - 1 - mask[::-1].index(1) if 1 in mask else 0
     holes = [i for i in range(first, last) if not mask[i]]
-    if holes and len({ids[i] for i in holes}) == 1 and all(not mask[i] for i, one in enumerate(ids) if one == ids[holes[0]]):
+    if (
+        holes
+        and len({ids[i] for i in holes}) == 1
+        and all(not mask[i] for i, one in enumerate(ids) if one == ids[holes[0]])
+    ):
         yield look.finding(
-            "PAD002", f"{len(holes)} real {look.token(holes[0])} inside the row have attention 0", tokens=(holes[0], holes[0] + 1)
+            "PAD002",
+            f"{len(holes)} real {look.token(holes[0])} inside the row have attention 0",
+            tokens=(holes[0], holes[0] + 1),
         )
 
 
 def positions(look: Look) -> Iterator[Finding]:
     """PAC002: a packed row whose position ids do not start anew where its `seq_lengths` say a document begins."""
     lengths, places = look.conversation.extra.get("seq_lengths"), look.conversation.extra.get("position_ids")
-    if not look.stored or not isinstance(lengths, (list, tuple)) or not isinstance(places, (list, tuple)) or len(lengths) < 2:
+    if (
+        not look.stored
+        or not isinstance(lengths, (list, tuple))
+        or not isinstance(places, (list, tuple))
+        or len(lengths) < 2
+    ):
         return
     if not all(type(one) is int and one > 0 for one in lengths) or sum(lengths) != len(places):
         return
@@ -110,9 +137,13 @@ def mask_column(look: Look) -> Iterator[Finding]:
     """LAB011: a mask without labels, in a trainer that reads labels only."""
     if not look.stored or look.conversation.labels is not None or look.context.trainer == "trl":
         return
-    name = next((name for name in ("completion_mask", "assistant_masks", "loss_mask") if name in look.conversation.extra), None)
+    name = next(
+        (name for name in ("completion_mask", "assistant_masks", "loss_mask") if name in look.conversation.extra), None
+    )
     if name is not None:
-        yield look.finding("LAB011", f"the row has `{name}` and no labels, and this trainer does not read it", evidence=name)
+        yield look.finding(
+            "LAB011", f"the row has `{name}` and no labels, and this trainer does not read it", evidence=name
+        )
 
 
 def mask_column_refused(look: Look) -> Iterator[Finding]:
@@ -138,7 +169,9 @@ def other_tokenizer(look: Look) -> Iterator[Finding]:
             broken = look.rendered.text.count("\ufffd")
             if broken > len(ids) * 0.05:
                 yield look.finding(
-                    "TOK004", f"the {len(ids)} ids spell {broken} broken characters: another tokenizer made them", tokens=(0, 8)
+                    "TOK004",
+                    f"the {len(ids)} ids spell {broken} broken characters: another tokenizer made them",
+                    tokens=(0, 8),
                 )
             return
     mine, at = set(), 0
@@ -147,11 +180,13 @@ def other_tokenizer(look: Look) -> Iterator[Finding]:
         mine.add(at)
     theirs = set(again.ends)
     borders_kept = len(mine & theirs) / max(1, len(mine))
-    # The same text cut elsewhere now and then is a joint between pieces; cut elsewhere everywhere it is another vocabulary.
+    # The same text cut elsewhere now and then is a joint between pieces; cut elsewhere everywhere it is another
+    # vocabulary.
     if borders_kept < _KEPT and len(again.ids) != len(ids):
         yield look.finding(
             "TOK004",
-            f"encoded again the {len(ids)} ids become {len(again.ids)}, and only {borders_kept:.0%} of the borders stay",
+            f"encoded again the {len(ids)} ids become {len(again.ids)}, and only {borders_kept:.0%} of the borders"
+            " stay",
             tokens=(0, min(8, len(ids))),
         )
 
@@ -159,7 +194,11 @@ def other_tokenizer(look: Look) -> Iterator[Finding]:
 def foreign_id(look: Look) -> Iterator[Finding]:
     """TOK004 where an id is beyond the vocabulary."""
     conversation = look.inspection.conversation
-    if look.inspection.stopped_at in (Stage.TOKENS, Stage.RENDERED) and conversation is not None and conversation.kind is Kind.TOKENS:
+    if (
+        look.inspection.stopped_at in (Stage.TOKENS, Stage.RENDERED)
+        and conversation is not None
+        and conversation.kind is Kind.TOKENS
+    ):
         size = look.facts.vocab_size
         beyond = next((one for one in conversation.input_ids if one >= size), None)
         if beyond is not None:
@@ -172,7 +211,9 @@ def stale(look: Look) -> Iterator[Finding]:
     if data is None or look.context.template is None:
         return
     if look.stored:
-        messages = next((data[name] for name in ("messages", "conversations") if isinstance(data.get(name), list)), None)
+        messages = next(
+            (data[name] for name in ("messages", "conversations") if isinstance(data.get(name), list)), None
+        )
         if not messages or not all(isinstance(one, Mapping) and isinstance(one.get("role"), str) for one in messages):
             return
         text = look.context.render(messages, tools=data.get("tools") if isinstance(data.get("tools"), list) else None)

@@ -52,7 +52,8 @@ def left_out(look: Look) -> Iterator[Finding]:
         return
     text = look.rendered.text
     for number, message in enumerate(look.messages):
-        # Of reasoning that a template takes out THK001 and THK004 tell; a call that lost its words is the message's other half.
+        # Of reasoning that a template takes out THK001 and THK004 tell; a call that lost its words is the message's
+        # other half.
         called = bool(message.data.get("tool_calls"))
         if message.role not in ("user", "assistant") or (number in look.placed and not called):
             continue
@@ -60,7 +61,9 @@ def left_out(look: Look) -> Iterator[Finding]:
         lines = [line.strip() for line in said.splitlines() if line.strip()]
         if not lines or any(line in text or json.dumps(line, ensure_ascii=False)[1:-1] in text for line in lines):
             continue
-        what = f"what message {number} of the {message.role} says" + (" beside its tool call" if called and number in look.placed else "")
+        what = f"what message {number} of the {message.role} says" + (
+            " beside its tool call" if called and number in look.placed else ""
+        )
         yield look.finding(
             "TPL015",
             f"the template leaves out {what}",
@@ -111,7 +114,11 @@ def text_differs(look: Look) -> Iterator[Finding]:
         return
     ours = look.context.render(messages)
     theirs = look.conversation.text or ""
-    if ours is None or ours.strip() == theirs.strip() or ours.strip().removeprefix(look.facts.bos_token or "\0") == theirs.strip():
+    if (
+        ours is None
+        or ours.strip() == theirs.strip()
+        or ours.strip().removeprefix(look.facts.bos_token or "\0") == theirs.strip()
+    ):
         return
     at = _shared(ours, theirs)
     yield look.finding(

@@ -14,7 +14,9 @@ from sftui.findings.model import Finding, Severity
 from sftui.model import Inspection, Kind
 from sftui.templates import compile_template, families_for, features
 
-_CONTROL = re.compile(r"<\|[^|<>\s]{1,40}\|>|<｜[^｜<>]{1,40}｜>|<(?:start_of_turn|end_of_turn|bos|eos|s|/s|turn\||\|turn)>")
+_CONTROL = re.compile(
+    r"<\|[^|<>\s]{1,40}\|>|<｜[^｜<>]{1,40}｜>|<(?:start_of_turn|end_of_turn|bos|eos|s|/s|turn\||\|turn)>"
+)
 _DATE = re.compile(r"\b\d{1,2} [A-Z][a-z]{2} 20\d\d\b")
 _SYSTEM, _SECOND_USER, _SECOND_ANSWER, _REASON = "sftuiSystem7", "sftuiQuestion8", "sftuiAnswer8", "sftuiReason7"
 
@@ -78,7 +80,9 @@ def no_template(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
 def system_merged(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """TPL003 as an information: the system text is inside the user's turn."""
     with_system = [
-        one for one in chats(sample) if one.conversation and any(message.role == "system" for message in one.conversation.messages)
+        one
+        for one in chats(sample)
+        if one.conversation and any(message.role == "system" for message in one.conversation.messages)
     ]
     if not with_system:
         return
@@ -103,12 +107,16 @@ def injected_text(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
     without = [
         one
         for one in chats(sample)
-        if one.conversation and not any(message.role in ("system", "developer") for message in one.conversation.messages)
+        if one.conversation
+        and not any(message.role in ("system", "developer") for message in one.conversation.messages)
     ]
     two = context.render([user(), answer(), user(_SECOND_USER), answer(_SECOND_ANSWER)])
     if not without or two is None or FIRST_USER not in two or _SECOND_USER not in two:
         return
-    first, second = two.partition(FIRST_USER)[0].removeprefix(context.facts.bos_token or "\0"), two.partition(_SECOND_USER)[0]
+    first, second = (
+        two.partition(FIRST_USER)[0].removeprefix(context.facts.bos_token or "\0"),
+        two.partition(_SECOND_USER)[0],
+    )
     shared = 0
     while shared < len(first) and first[-1 - shared] == second[-1 - shared]:
         shared += 1
@@ -131,7 +139,13 @@ def date(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
         return
     one, again, other = (context.render([user()], now=now) for now in (NOON, NOON, datetime(2031, 11, 23, 18, 45, 7)))
     if one is not None and again is not None and one != again:
-        yield about(context, "TPL005", "the template renders the same row in another way each time", shown(one[:40]), title="use a template that draws nothing by chance")
+        yield about(
+            context,
+            "TPL005",
+            "the template renders the same row in another way each time",
+            shown(one[:40]),
+            title="use a template that draws nothing by chance",
+        )
         return
     frozen = _DATE.search(one) if one and one == other and "date_string" in context.template.source else None
     if frozen is not None:
@@ -150,16 +164,20 @@ def date(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
             "TPL005",
             "the template writes the date of the day or the time into every row",
             shown(one[max(0, at - 20) : at + 20]),
-            changes=[("render.kwargs", {**context.recipe.render.kwargs, "date_string": "01 Jan 2026"})]
-            if "date_string" in context.template.source
-            else [],
+            changes=(
+                [("render.kwargs", {**context.recipe.render.kwargs, "date_string": "01 Jan 2026"})]
+                if "date_string" in context.template.source
+                else []
+            ),
         )
 
 
 def history(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """TPL008, for plain answers and for answers with reasoning; only told for sets that have several answers."""
     several = [
-        one for one in chats(sample) if one.conversation and sum(message.role == "assistant" for message in one.conversation.messages) > 1
+        one
+        for one in chats(sample)
+        if one.conversation and sum(message.role == "assistant" for message in one.conversation.messages) > 1
     ]
     if not several:
         return
@@ -176,20 +194,25 @@ def history(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]
             ("answers with reasoning_content", answer(reasoning_content=_REASON)),
         ]
     for name, first in kinds:
-        part, whole = context.render([user(), first]), context.render([user(), first, user(_SECOND_USER), answer(_SECOND_ANSWER)])
+        part, whole = (
+            context.render([user(), first]),
+            context.render([user(), first, user(_SECOND_USER), answer(_SECOND_ANSWER)]),
+        )
         if part is None or whole is None or whole.startswith(part):
             continue
         at = next((i for i, (a, b) in enumerate(zip(part, whole)) if a != b), min(len(part), len(whole)))
         severity = (
             Severity.WARNING
-            if context.recipe.mask.rule in ("completion", "auto", "turn_content", "turn_full") and at <= part.find(FIRST_ANSWER)
+            if context.recipe.mask.rule in ("completion", "auto", "turn_content", "turn_full")
+            and at <= part.find(FIRST_ANSWER)
             else Severity.INFO
         )
         yield about(
             context,
             "TPL008",
             f"an earlier turn changes when later turns follow ({name})",
-            f"{shown(part[at - 10 if at > 10 else 0 : at + 25], 40)} ≠ {shown(whole[at - 10 if at > 10 else 0 : at + 25], 40)}",
+            f"{shown(part[at - 10 if at > 10 else 0 : at + 25], 40)} ≠"
+            f" {shown(whole[at - 10 if at > 10 else 0 : at + 25], 40)}",
             severity,
             rows=tuple(one.row.index for one in several),
             count=len(several),
@@ -202,7 +225,9 @@ def drift(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     own = context.facts.chat_templates.get("default")
     if context.recipe.render.template == "tokenizer" or own is None or context.template is None or not chats(sample):
         return
-    theirs = Context(context.recipe, context.facts, compile_template(own, "the tokenizer's own"), context.detected, context.tools)
+    theirs = Context(
+        context.recipe, context.facts, compile_template(own, "the tokenizer's own"), context.detected, context.tools
+    )
     for what, messages, prompt in (("a conversation", [user(), answer()], False), ("a prompt", [user()], True)):
         a, b = context.render(messages, prompt=prompt), theirs.render(messages, prompt=prompt)
         if a is not None and b is not None and a != b:
@@ -217,13 +242,19 @@ def drift(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
 
 
 def atomic(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
-    """TPL013: what the template writes as a control token, by name or by its looks, and the vocabulary does not have."""
+    """TPL013: what the template writes as a control token, by name or by its looks, and the vocabulary does not
+    have."""
     plain = context.plain
     if not chats(sample):
         return
     if context.lacking:
         names = " and ".join(f"`{name}`" for name in context.lacking)
-        yield about(context, "TPL013", f"the template writes {names}, which this tokenizer does not have: every chat fails on it", ", ".join(context.lacking))
+        yield about(
+            context,
+            "TPL013",
+            f"the template writes {names}, which this tokenizer does not have: every chat fails on it",
+            ", ".join(context.lacking),
+        )
     if plain is None:
         return
     prompt = context.render([user()], prompt=True) or ""
@@ -265,7 +296,9 @@ def thinking(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding
             "TPL014",
             "the prompt's tail depends on enable_thinking, which the recipe leaves unset",
             " · ".join(f"{name}: {shown(tail[-30:], 30)}" for name, tail in tails.items()),
-            changes=[("render.kwargs", {**context.recipe.render.kwargs, "enable_thinking": tails["unset"] == tails["true"]})],
+            changes=[
+                ("render.kwargs", {**context.recipe.render.kwargs, "enable_thinking": tails["unset"] == tails["true"]})
+            ],
         )
 
 
@@ -284,7 +317,8 @@ def template_boundary(context: Context, sample: Sequence[Inspection]) -> Iterato
             context,
             "BND002",
             f"the prompt's {len(a)} tokens share only {same} with the whole text, in every row",
-            f"{''.join(f'[{shown(show(i), 20)}]' for i in a[same : same + 4])} ≠ {''.join(f'[{shown(show(i), 20)}]' for i in b[same : same + 4])}",
+            f"{''.join(f'[{shown(show(i), 20)}]' for i in a[same : same + 4])} ≠"
+            f" {''.join(f'[{shown(show(i), 20)}]' for i in b[same : same + 4])}",
             None if context.recipe.mask.boundary == "prompt_length" else Severity.INFO,
             changes=[("mask.boundary", "common_prefix")] if context.recipe.mask.boundary == "prompt_length" else [],
             count=len(sample),
@@ -339,7 +373,8 @@ def empty_tools(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
         yield about(
             context,
             "TOO004",
-            f"{len(empty)} of {len(sample)} sampled rows have an empty tool list, and the template writes {len(with_list) - len(without)} more characters for it",
+            f"{len(empty)} of {len(sample)} sampled rows have an empty tool list, and the template writes"
+            f" {len(with_list) - len(without)} more characters for it",
             shown(with_list, 120),
             rows=tuple(one.row.index for one in empty),
             count=len(empty),

@@ -25,7 +25,9 @@ def unknown(look: Look) -> Iterator[Finding]:
                 "TOK001",
                 f"{count} token{'s are' if count > 1 else ' is'} unknown to the tokenizer",
                 tokens=(max(0, at - 2), at + 3),
-                evidence=None if look.stored else shown(look.rendered.text[look.tokens.starts[at] : look.tokens.ends[at]]) or None,
+                evidence=None
+                if look.stored
+                else shown(look.rendered.text[look.tokens.starts[at] : look.tokens.ends[at]]) or None,
             )
             return
     if len(ids) < _ENOUGH or look.rendered.text.isascii():
@@ -34,10 +36,14 @@ def unknown(look: Look) -> Iterator[Finding]:
     if not many:  # byte-level vocabularies: tokens that end inside a character
         starts, ends = look.tokens.starts, look.tokens.ends
         many = [
-            i for i in range(1, len(ids)) if starts[i] == starts[i - 1] != NOWHERE and ends[i] == ends[i - 1] and ends[i] - starts[i] == 1
+            i
+            for i in range(1, len(ids))
+            if starts[i] == starts[i - 1] != NOWHERE and ends[i] == ends[i - 1] and ends[i] - starts[i] == 1
         ]
     if len(many) > _MUCH * len(ids):
-        yield look.finding("TOK001", f"{len(many)} of {len(ids)} tokens are single bytes", tokens=(many[0], min(many[0] + 6, len(ids))))
+        yield look.finding(
+            "TOK001", f"{len(many)} of {len(ids)} tokens are single bytes", tokens=(many[0], min(many[0] + 6, len(ids)))
+        )
 
 
 def lossy(look: Look) -> Iterator[Finding]:
@@ -54,7 +60,9 @@ def lossy(look: Look) -> Iterator[Finding]:
     at = next((i for i, (a, b) in enumerate(zip(joined, text)) if a != b), min(len(joined), len(text)))
     mine, theirs = (some[max(0, at - 6) : at + 10].decode("utf-8", "ignore") for some in (text, joined))
     yield look.finding(
-        "TOK002", "the tokens do not spell the text: a normalizer changed it", evidence=f"{shown(mine, 30)} → {shown(theirs, 30)}"
+        "TOK002",
+        "the tokens do not spell the text: a normalizer changed it",
+        evidence=f"{shown(mine, 30)} → {shown(theirs, 30)}",
     )
 
 
@@ -65,7 +73,11 @@ def outside_model(look: Look) -> Iterator[Finding]:
     highest = max(look.tokens.input_ids)
     if highest >= rows:
         at = look.tokens.input_ids.index(highest)
-        yield look.finding("TOK003", f"id {highest} ({look.token(at)}) is outside the model's {rows} embedding rows", tokens=(at, at + 1))
+        yield look.finding(
+            "TOK003",
+            f"id {highest} ({look.token(at)}) is outside the model's {rows} embedding rows",
+            tokens=(at, at + 1),
+        )
 
 
 CHECKS = Checks(labelled=(unknown, lossy, outside_model))

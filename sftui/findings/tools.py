@@ -61,7 +61,8 @@ def double_encoded(look: Look) -> Iterator[Finding]:
 
 
 def dropped(look: Look) -> Iterator[Finding]:
-    """TOO002: the name of a call, the keys or the values it gives, or the text of a result are nowhere in the rendering."""
+    """TOO002: the name of a call, the keys or the values it gives, or the text of a result are nowhere in the
+    rendering."""
     rendered = look.inspection.rendered
     if rendered is None:
         return
@@ -79,7 +80,12 @@ def dropped(look: Look) -> Iterator[Finding]:
         for name, arguments, _ in calls_of(message):
             lost = _lost(name, arguments, rendered.text, place)
             if lost:
-                yield look.finding("TOO002", f"{lost} of message {number} does not appear in the rendered text", message=number, evidence=shown(name))
+                yield look.finding(
+                    "TOO002",
+                    f"{lost} of message {number} does not appear in the rendered text",
+                    message=number,
+                    evidence=shown(name),
+                )
                 return
         if message.role in _RESULTS and (message.role != "function" or look.context.trainer != "llamafactory"):
             text = look.text_of(message).strip()
@@ -100,7 +106,8 @@ def _place(look: Look, number: int) -> str:
 
 
 def _lost(name: str, arguments: Any, text: str, place: str) -> str:
-    """What is missing of a call: by its place where that is known, since the list of tools names its name and keys as well."""
+    """What is missing of a call: by its place where that is known, since the list of tools names its name and keys as
+    well."""
     if not _named(name, place or text):
         return f"the tool call {shown(name, 40)}"
     given = _parsed(arguments)
@@ -159,7 +166,8 @@ def tools_missing(look: Look) -> Iterator[Finding]:
 
 
 def _schema_stands(name: str, text: str) -> bool:
-    """Whether the text describes the tool and does not only call it: its name stands as a JSON value beside a description."""
+    """Whether the text describes the tool and does not only call it: its name stands as a JSON value beside a
+    description."""
     return re.search(rf'"name":\s*"{re.escape(name)}",\s*"(?:description|parameters)"', text) is not None
 
 
@@ -186,9 +194,14 @@ def several_calls(look: Look) -> Iterator[Finding]:
 
 
 def graph(look: Look) -> Iterator[Finding]:
-    """TOO006: the first of malformed calls, calls of no tool and results without a call; else a call without a result."""
+    """TOO006: the first of malformed calls, calls of no tool and results without a call; else a call without a
+    result."""
     tools = look.conversation.tools
-    known = {name for tool in tools if isinstance(tool, Mapping) if (name := _tool_name(tool))} if isinstance(tools, (list, tuple)) else set()
+    known = (
+        {name for tool in tools if isinstance(tool, Mapping) if (name := _tool_name(tool))}
+        if isinstance(tools, (list, tuple))
+        else set()
+    )
     open_calls: list[tuple[str, str | None]] = []
     made: set[str] = set()
     called_at, unanswered = -1, None
@@ -205,17 +218,31 @@ def graph(look: Look) -> Iterator[Finding]:
         if message.role == "tool":
             call_id = message.data.get("tool_call_id")
             if not open_calls and called_at < 0 and not _calls_in_text(look, number):
-                yield told(f"message {number} is a tool result, but no tool was called before it", number, look.text_of(message))
+                yield told(
+                    f"message {number} is a tool result, but no tool was called before it",
+                    number,
+                    look.text_of(message),
+                )
                 return
             if isinstance(call_id, str) and made:
                 if call_id not in made:
-                    yield told(f"the result in message {number} answers the call {shown(call_id, 40)}, which was not made", number, call_id)
+                    yield told(
+                        f"the result in message {number} answers the call {shown(call_id, 40)}, which was not made",
+                        number,
+                        call_id,
+                    )
                     return
                 if call_id not in {one for _, one in open_calls}:
-                    yield told(f"the result in message {number} answers the call {shown(call_id, 40)} a second time", number, call_id)
+                    yield told(
+                        f"the result in message {number} answers the call {shown(call_id, 40)} a second time",
+                        number,
+                        call_id,
+                    )
                     return
             named = any(one is not None for _, one in open_calls)
-            open_calls = [one for one in open_calls if one[1] != call_id] if named and call_id is not None else open_calls[1:]
+            open_calls = (
+                [one for one in open_calls if one[1] != call_id] if named and call_id is not None else open_calls[1:]
+            )
         elif message.role in ("user", "assistant") and open_calls:
             what = f"the call of {shown(open_calls[0][0], 40)} in message {called_at} has no result"
             unanswered = unanswered or told(what, called_at, open_calls[0][0], Severity.INFO)
@@ -227,7 +254,9 @@ def graph(look: Look) -> Iterator[Finding]:
         yield unanswered
 
 
-def _malformed(message: Message, number: int, calls: list[tuple[str, Any, str | None]], known: set[str]) -> tuple[str, str] | None:
+def _malformed(
+    message: Message, number: int, calls: list[tuple[str, Any, str | None]], known: set[str]
+) -> tuple[str, str] | None:
     """What is wrong with the calls of one message, and the text that shows it."""
     raw = message.data.get("tool_calls")
     if isinstance(raw, str) and raw.strip():
@@ -242,7 +271,13 @@ def _malformed(message: Message, number: int, calls: list[tuple[str, Any, str | 
             except (ValueError, RecursionError):
                 return f"the arguments of {of} in message {number} are no JSON", str(arguments)
         if arguments and not isinstance(arguments, (str, Mapping)):
-            return f"the arguments of {of} in message {number} are {type_word(arguments)}, not a mapping of names to values", str(arguments)
+            return (
+                (
+                    f"the arguments of {of} in message {number} are {type_word(arguments)}, not a mapping of names to"
+                    " values"
+                ),
+                str(arguments),
+            )
         if isinstance(arguments, str) and arguments.strip():
             return f"the arguments of {of} in message {number} are JSON text inside JSON text", arguments
         if known and name not in known:
@@ -256,7 +291,9 @@ def _calls_in_text(look: Look, number: int) -> bool:
     """Whether an earlier answer writes its call as text, as ShareGPT sets and ReAct prompts do."""
     return any(
         message.role == "assistant"
-        and any(mark in str(message.content) for mark in ("{", "<tool_call", "Action:", "<function", "<|python_tag|>", "("))
+        and any(
+            mark in str(message.content) for mark in ("{", "<tool_call", "Action:", "<function", "<|python_tag|>", "(")
+        )
         for message in look.messages[:number]
     )
 
@@ -278,9 +315,15 @@ def null_keys(look: Look) -> Iterator[Finding]:
                     return
     # A schema says null in few places; a property that is null, or several keys, say nothing to a model.
     levels = _mappings(look.conversation.tools)
-    empty = [str(key) for level in levels for key, value in level.items() if value is None and key not in _NULL_IN_SCHEMAS]
+    empty = [
+        str(key) for level in levels for key, value in level.items() if value is None and key not in _NULL_IN_SCHEMAS
+    ]
     if len(empty) > 1:
-        yield look.finding("CON009", f"the row's tools hold {len(empty)} keys that are null", evidence=shown(", ".join(dict.fromkeys(empty))))
+        yield look.finding(
+            "CON009",
+            f"the row's tools hold {len(empty)} keys that are null",
+            evidence=shown(", ".join(dict.fromkeys(empty))),
+        )
 
 
 def _mappings(value: Any) -> Iterator[Mapping[str, Any]]:

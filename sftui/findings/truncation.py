@@ -20,7 +20,9 @@ def cut_row(look: Look) -> Iterator[Finding]:
     drawn = look.drawn
     change = _longer(look)
     first = look.runs[0][0] if look.any_drawn else answer_cut(look)
-    unanswered = _answers_behind(look, kept[0][1]) if len(kept) == 1 and kept[0][0] == 0 and not look.inspection.more else None
+    unanswered = (
+        _answers_behind(look, kept[0][1]) if len(kept) == 1 and kept[0][0] == 0 and not look.inspection.more else None
+    )
     first = first if unanswered is None else unanswered
     if first is not None and (unanswered is not None or not any(any(drawn[start:end]) for start, end in kept)):
         yield look.finding(
@@ -55,12 +57,17 @@ def cut_row(look: Look) -> Iterator[Finding]:
             and not _continues(look, end)
         ):
             total = next(b for a, b in look.runs if a < end <= b)
-            while total < n and look.labels.reasons[total] is Reason.TRUNCATED and look.tokens.messages[total] == look.tokens.messages[end]:
+            while (
+                total < n
+                and look.labels.reasons[total] is Reason.TRUNCATED
+                and look.tokens.messages[total] == look.tokens.messages[end]
+            ):
                 total += 1
             what, severity = ("text", Severity.INFO) if is_prose(look) else ("answer", None)
             yield look.finding(
                 "TRU002",
-                f"the {what} is cut {total - end:,} {'token' if total - end == 1 else 'tokens'} before its end, without a stop token",
+                f"the {what} is cut {total - end:,} {'token' if total - end == 1 else 'tokens'} before its end, without"
+                " a stop token",
                 tokens=(max(start, end - 4), min(n, end + 2)),
                 change=change,
                 severity=severity,
@@ -69,8 +76,11 @@ def cut_row(look: Look) -> Iterator[Finding]:
 
 
 def _answers_behind(look: Look, end: int) -> int | None:
-    """Where the first trained answer begins, if all of them stand behind the cut; a mask that trains prompts too hides that."""
-    begins = [turn.content[0] for turn in look.answers if turn.content[1] > turn.content[0] and look.drawn[turn.content[0]]]
+    """Where the first trained answer begins, if all of them stand behind the cut; a mask that trains prompts too hides
+    that."""
+    begins = [
+        turn.content[0] for turn in look.answers if turn.content[1] > turn.content[0] and look.drawn[turn.content[0]]
+    ]
     return begins[0] if begins and min(begins) >= end else None
 
 
@@ -135,7 +145,12 @@ def dropped(look: Look) -> Iterator[Finding]:
 def over_model(look: Look) -> Iterator[Finding]:
     """TRU009: longer than the model's own limit, and nothing cuts it."""
     limit = look.facts.model_max_length
-    if limit is not None and look.recipe.length.max is None and look.labels.dropped is None and len(look.tokens) > limit:
+    if (
+        limit is not None
+        and look.recipe.length.max is None
+        and look.labels.dropped is None
+        and len(look.tokens) > limit
+    ):
         yield look.finding(
             "TRU009",
             f"the row has {len(look.tokens):,} tokens, the model takes {limit:,}, and no length limit is set",
@@ -145,7 +160,8 @@ def over_model(look: Look) -> Iterator[Finding]:
 
 
 def _longer(look: Look) -> tuple[str, int | None]:
-    """The limit that takes nothing from this row; torchtune masks the last token wherever it has one (EOS006), so none."""
+    """The limit that takes nothing from this row; torchtune masks the last token wherever it has one (EOS006), so
+    none."""
     unlimited = look.context.trainer == "torchtune" and look.recipe.pack.strategy == "none"
     return "length.max", None if unlimited else round_up(len(look.tokens))
 

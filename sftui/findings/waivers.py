@@ -64,7 +64,9 @@ def read_waiver(value: Any, where: str) -> Waiver:
     code = str(value.get("code", ""))
     if code not in CODES:
         near = get_close_matches(code, CODES, n=1, cutoff=0.5)
-        raise RecipeError(f"there is no code `{code}`", where=where, fix=f"did you mean {near[0]}?" if near else "see `sftui explain`")
+        raise RecipeError(
+            f"there is no code `{code}`", where=where, fix=f"did you mean {near[0]}?" if near else "see `sftui explain`"
+        )
     reason = value.get("reason")
     if not isinstance(reason, str) or not reason.strip():
         raise RecipeError(f"the waiver of {code} has no reason", where=where, fix="say in `reason` why it is accepted")
@@ -83,7 +85,9 @@ def read_waivers(values: Any, where: str = "waivers") -> tuple[Waiver, ...]:
     return tuple(read_waiver(value, f"{where}[{number}]") for number, value in enumerate(values))
 
 
-def apply_waivers(findings: Iterable[Finding], waivers: Sequence[Waiver]) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+def apply_waivers(
+    findings: Iterable[Finding], waivers: Sequence[Waiver]
+) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
     """The findings that stand, and those that a waiver covers, each in their order."""
     stand: list[Finding] = []
     waived: list[Finding] = []
@@ -97,5 +101,7 @@ def _range(value: Any, code: str, where: str) -> tuple[int, int] | None:
         return None
     ends = value if isinstance(value, (list, tuple)) else (value, value)
     if len(ends) != 2 or not all(type(end) is int for end in ends) or not 0 <= ends[0] <= ends[1]:
-        raise RecipeError(f"the rows of the waiver of {code} are not understood", where=where, fix="give one number or [first, last]")
+        raise RecipeError(
+            f"the rows of the waiver of {code} are not understood", where=where, fix="give one number or [first, last]"
+        )
     return ends[0], ends[1] + 1

@@ -17,7 +17,8 @@ _CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 
 
 def texts(look: Look) -> Iterator[tuple[int | None, str, bool]]:
-    """Every text of the conversation with its message, and whether it is the content; None for a row that is one text."""
+    """Every text of the conversation with its message, and whether it is the content; None for a row that is one
+    text."""
     conversation = look.conversation
     for number, message in enumerate(conversation.messages):
         content = message.data.get("content")
@@ -57,7 +58,8 @@ def words(value: Any) -> Iterator[str]:
 
 
 def walk(value: Any) -> Iterator[Any]:
-    """Every value inside nested data in order, itself first; keys come before their values. Data may nest deeper than calls can."""
+    """Every value inside nested data in order, itself first; keys come before their values. Data may nest deeper than
+    calls can."""
     waiting = [value]
     while waiting:
         one = waiting.pop()

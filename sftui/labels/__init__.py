@@ -11,12 +11,25 @@ from sftui.model import IGNORE_INDEX, Conversation, Example, Kind, Labels, Rende
 from sftui.recipe import Recipe
 
 __all__ = [
-    "Drawn", "Subject", "char_index", "collate", "completion", "draw", "example", "generation_tag", "keep", "label",
-    "padded_width", "whole", "within",
+    "Drawn",
+    "Subject",
+    "char_index",
+    "collate",
+    "completion",
+    "draw",
+    "example",
+    "generation_tag",
+    "keep",
+    "label",
+    "padded_width",
+    "whole",
+    "within",
 ]
 
 
-def label(tokens: Tokens, rendered: Rendered, conversation: Conversation, recipe: Recipe, *, drop: str | None = None) -> Labels:
+def label(
+    tokens: Tokens, rendered: Rendered, conversation: Conversation, recipe: Recipe, *, drop: str | None = None
+) -> Labels:
     """One label and one reason per token, what survives truncation, and why a row is dropped.
 
     `drop` is a reason found earlier (the shape of the conversation, say). Labels are un-shifted.

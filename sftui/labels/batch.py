@@ -29,8 +29,11 @@ def collate(
     lengths = tuple(len(example.input_ids) for example in examples)
     width = padded_width(lengths, options, max_length)
     if pad_id is None and any(length != width for length in lengths):
-        raise RecipeError("the batch cannot be padded", why="the tokenizer has no pad token",
-                          fix="set tokenizer.pad_token, or batch.pad_token to auto")
+        raise RecipeError(
+            "the batch cannot be padded",
+            why="the tokenizer has no pad token",
+            fix="set tokenizer.pad_token, or batch.pad_token to auto",
+        )
 
     def pad(values: Sequence[int], filler: int) -> tuple[int, ...]:
         gap = (filler,) * (width - len(values))

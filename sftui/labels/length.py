@@ -28,13 +28,17 @@ def keep(count: int, options: Length) -> tuple[Kept, str | None]:
     if options.over == "drop":
         return everything, f"{count} tokens, more than length.max {options.max}"
     if options.over == "error":
-        raise RecipeError(f"the row has {count} tokens and the trainer stops at rows over length.max {options.max}",
-                          fix="raise length.max or remove the row")
-    raise RecipeError(f"length.over {options.over} belongs to a trainer's own preset", fix="choose that trainer's preset")
+        raise RecipeError(
+            f"the row has {count} tokens and the trainer stops at rows over length.max {options.max}",
+            fix="raise length.max or remove the row",
+        )
+    raise RecipeError(
+        f"length.over {options.over} belongs to a trainer's own preset", fix="choose that trainer's preset"
+    )
 
 
 def within(kept: Kept, values: Sequence[int]) -> tuple[int, ...]:
     """The values inside the kept ranges, in order."""
     if len(kept) == 1:
-        return tuple(values[kept[0][0]:kept[0][1]])
+        return tuple(values[kept[0][0] : kept[0][1]])
     return tuple(value for start, end in kept for value in values[start:end])

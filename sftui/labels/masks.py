@@ -89,8 +89,11 @@ def assistant(subject: Subject, options: Mask) -> Drawn:
     """The messages of `options.roles`: their content, and terminator and trailing space by choice."""
     tokens, roles = subject.tokens, subject.roles
     if subject.conversation.kind is not Kind.CHAT:
-        raise RecipeError("mask.rule assistant needs messages", why=f"this row is {subject.conversation.kind.value}",
-                          fix="set mask.rule to all or completion")
+        raise RecipeError(
+            "mask.rule assistant needs messages",
+            why=f"this row is {subject.conversation.kind.value}",
+            fix="set mask.rule to all or completion",
+        )
     wanted = {i for i, role in enumerate(roles) if role in options.roles}
     last = max(wanted, default=NOWHERE)
     chosen = {last} if options.turns == "last" else wanted
@@ -131,8 +134,11 @@ def generation_tag(subject: Subject) -> Drawn:
     """
     tokens, rendered = subject.tokens, subject.rendered
     if not rendered.has_generation_tag:
-        raise RecipeError("mask.rule generation_tag trains nothing here", why="the chat template has no {% generation %} tag",
-                          fix="use a template with the tag, or mask.rule assistant")
+        raise RecipeError(
+            "mask.rule generation_tag trains nothing here",
+            why="the chat template has no {% generation %} tag",
+            fix="use a template with the tag, or mask.rule assistant",
+        )
     n = len(tokens)
     mask = [False] * n
     first_at = char_index(tokens)
@@ -151,8 +157,11 @@ def given(subject: Subject, options: Mask) -> Drawn:
     if conversation.labels is None:
         if options.rule == "all":
             return whole(subject)
-        raise RecipeError("the row has input_ids but no labels", why=f"mask.rule {options.rule} needs messages to draw a mask",
-                          fix="set mask.rule to all, or give the messages")
+        raise RecipeError(
+            "the row has input_ids but no labels",
+            why=f"mask.rule {options.rule} needs messages to draw a mask",
+            fix="set mask.rule to all, or give the messages",
+        )
     mask = [label != options.ignore_index for label in conversation.labels]
     return mask, [Reason.GIVEN if trained else Reason.GIVEN_MASKED for trained in mask]
 

@@ -62,7 +62,9 @@ def row_of(done: Repaired) -> Row:
         line = _written(done.data, raw if len(raw) < RAW_LIMIT else None)
     except RecursionError:
         return replace(done.row, data=done.data, repairs=told)
-    return replace(done.row, data=done.data, raw=line[:RAW_LIMIT], size=len(line.encode("utf-8", "surrogatepass")), repairs=told)
+    return replace(
+        done.row, data=done.data, raw=line[:RAW_LIMIT], size=len(line.encode("utf-8", "surrogatepass")), repairs=told
+    )
 
 
 def _written(data: Data, original: str | None) -> str:

@@ -34,7 +34,12 @@ def lossless(text: str) -> Any:
         depth += 1
         if depth > DEEPEST:
             raise ValueError("nested too deep")
-        waiting = [item for one in waiting if isinstance(one, (dict, list)) for item in (one.values() if isinstance(one, dict) else one)]
+        waiting = [
+            item
+            for one in waiting
+            if isinstance(one, (dict, list))
+            for item in (one.values() if isinstance(one, dict) else one)
+        ]
     return value
 
 

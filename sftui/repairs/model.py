@@ -66,7 +66,9 @@ class Repair:
     apply: Callable[[Data, Layout], tuple[Data, tuple[Change, ...]]]
 
 
-def with_items(data: Data, layout: Layout, mend: Callable[[str, Sequence[Any]], tuple[Sequence[Any], list[Change]]]) -> tuple[Data, tuple[Change, ...]]:
+def with_items(
+    data: Data, layout: Layout, mend: Callable[[str, Sequence[Any]], tuple[Sequence[Any], list[Change]]]
+) -> tuple[Data, tuple[Change, ...]]:
     """The row with `mend(column, messages)` in place of every list of messages."""
     changes: list[Change] = []
     new: dict[str, Any] = {}
@@ -80,7 +82,9 @@ def with_items(data: Data, layout: Layout, mend: Callable[[str, Sequence[Any]], 
     return ({**data, **new} if changes else data), tuple(changes)
 
 
-def each_item(data: Data, layout: Layout, mend: Callable[[str, Item], tuple[Item, list[Change]]]) -> tuple[Data, tuple[Change, ...]]:
+def each_item(
+    data: Data, layout: Layout, mend: Callable[[str, Item], tuple[Item, list[Change]]]
+) -> tuple[Data, tuple[Change, ...]]:
     """The row with `mend(place, message)` in place of every message that is a mapping."""
 
     def one_list(column: str, items: Sequence[Any]) -> tuple[Sequence[Any], list[Change]]:

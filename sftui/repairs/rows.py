@@ -23,11 +23,15 @@ def drop_reason(data: Data | None, layout: Layout, wanted: Collection[str]) -> s
     if data is None:
         return "unreadable" if "unreadable" in wanted else None
     lists = [value for column in layout.columns if isinstance(value := data.get(column), (list, tuple))]
-    if "empty" in wanted and not any(_says(data.get(column)) for column in (*layout.columns, *layout.texts, *layout.body)):
+    if "empty" in wanted and not any(
+        _says(data.get(column)) for column in (*layout.columns, *layout.texts, *layout.body)
+    ):
         return "empty"
     if "no-answer" in wanted and (any(lists) or layout.answer is not None):
         text = data.get(layout.answer) if layout.answer is not None else None
-        if not (isinstance(text, str) and text.strip()) and not any(_answers(item, layout) for items in lists for item in items):
+        if not (isinstance(text, str) and text.strip()) and not any(
+            _answers(item, layout) for items in lists for item in items
+        ):
             return "no-answer"
     return None
 
@@ -41,8 +45,13 @@ def _answers(item: Any, layout: Layout) -> bool:
         return False
     content = item.get(layout.content)
     parts = content if isinstance(content, (list, tuple)) else () if content is None else (content,)
-    said = (part.get("text", part) if isinstance(part, Mapping) and part.get("type", "text") == "text" else part for part in parts)
-    return any(bool(one.strip()) if isinstance(one, str) else one is not None for one in said) or any(item.get(key) for key in ("tool_calls", "reasoning_content", "thinking", "reasoning"))
+    said = (
+        part.get("text", part) if isinstance(part, Mapping) and part.get("type", "text") == "text" else part
+        for part in parts
+    )
+    return any(bool(one.strip()) if isinstance(one, str) else one is not None for one in said) or any(
+        item.get(key) for key in ("tool_calls", "reasoning_content", "thinking", "reasoning")
+    )
 
 
 def fingerprint(data: Data, layout: Layout) -> bytes:

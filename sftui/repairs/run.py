@@ -55,16 +55,24 @@ class Counts:
         self.rows += 1
         self.changed += done.dropped is None and bool(done.changes)
         self.dropped += done.dropped is not None
-        self.by_repair.update({change.repair for change in done.changes} if done.dropped is None else {done.changes[-1].repair})
+        self.by_repair.update(
+            {change.repair for change in done.changes} if done.dropped is None else {done.changes[-1].repair}
+        )
         if done.unchecked:
             self.by_repair[NOT_LOOKED_AT] += 1
 
 
-def make_plan(names: Iterable[str], drop: Iterable[str] = (), *, codes: Collection[str] = (), instead: Mapping[str, Repair] | None = None) -> Plan:
+def make_plan(
+    names: Iterable[str],
+    drop: Iterable[str] = (),
+    *,
+    codes: Collection[str] = (),
+    instead: Mapping[str, Repair] | None = None,
+) -> Plan:
     """A plan from the names of repairs and what to drop; RecipeError with the nearest name for an unknown one.
 
-    `drop` are reasons or beginnings of the known `codes`, some of which must be found row by row; `instead` are repairs to use in place of those of `REPAIRS`.
-    Repairs run in the order of `REPAIRS`, duplicates are looked for last.
+    `drop` are reasons or beginnings of the known `codes`, some of which must be found row by row; `instead` are repairs
+    to use in place of those of `REPAIRS`. Repairs run in the order of `REPAIRS`, duplicates are looked for last.
     """
     wanted = list(dict.fromkeys(names))
     for name in wanted:
@@ -74,7 +82,9 @@ def make_plan(names: Iterable[str], drop: Iterable[str] = (), *, codes: Collecti
     begins = tuple(one.upper() for one in drop if one not in DROP_REASONS)
     for begin in begins:
         if not any(code.startswith(begin) for code in codes):
-            raise RecipeError(f"`{begin.lower()}` is no reason to drop a row and no code", fix=_meant(begin, [*DROP_REASONS, *codes]))
+            raise RecipeError(
+                f"`{begin.lower()}` is no reason to drop a row and no code", fix=_meant(begin, [*DROP_REASONS, *codes])
+            )
         _must_be_of_rows(begin, [code for code in codes if code.startswith(begin)])
     chosen = tuple((instead or {}).get(name, one) for name, one in REPAIRS.items() if name in wanted)
     return Plan(chosen, reasons, begins, DEDUPLICATE in wanted)
@@ -89,12 +99,19 @@ def _must_be_of_rows(begin: str, meant: Sequence[str]) -> None:
     code = meant[0] if len(meant) == 1 else begin
     whole = "the whole dataset" if scopes == {"dataset"} else "the set-up"
     raise RecipeError(
-        f"`{code}` leaves out no row", why=f"it is found in {whole}, not in a row",
+        f"`{code}` leaves out no row",
+        why=f"it is found in {whole}, not in a row",
         fix=f"use --apply {repair}" if repair else f"`sftui explain {meant[0]}` tells what helps against it",
     )
 
 
-def plan_of(chosen: Iterable[str], *, codes: Collection[str], instead: Mapping[str, Repair] | None = None, marked: Iterable[int] = ()) -> Plan:
+def plan_of(
+    chosen: Iterable[str],
+    *,
+    codes: Collection[str],
+    instead: Mapping[str, Repair] | None = None,
+    marked: Iterable[int] = (),
+) -> Plan:
     """A plan from one list of names, in which `drop WHAT` leaves rows out (see `make_plan`)."""
     listed = list(chosen)
     names = [one for one in listed if not one.startswith(DROPPING)]
@@ -106,15 +123,31 @@ def layout_of(detected: Detected) -> Layout:
     """Where a detected set keeps its messages, its texts and its tools."""
     fields = detected.fields
     chats = tuple(fields[name] for name in ("messages", "prompt", "completion") if name in fields)
-    texts = tuple(fields[name] for name in ("prompt", "completion", "text", "system", "instruction", "input", "output") if name in fields)
+    texts = tuple(
+        fields[name]
+        for name in ("prompt", "completion", "text", "system", "instruction", "input", "output")
+        if name in fields
+    )
     if detected.format == "columns":  # an instruction set of a trainer's own: every column that it reads is text
         texts = tuple(dict.fromkeys((*texts, *(column for name, column in fields.items() if name not in _AROUND))))
     body = tuple(column for name, column in fields.items() if name not in _AROUND)
-    said = tuple(fields[name] for name in ("system", "instruction", "input", "output") if name in fields) if detected.format == "alpaca" else ()
+    said = (
+        tuple(fields[name] for name in ("system", "instruction", "input", "output") if name in fields)
+        if detected.format == "alpaca"
+        else ()
+    )
     return Layout(
-        chats or ("messages",), texts, fields.get("tools", "tools"), detected.message_keys.get("role", "role"),
-        detected.message_keys.get("content", "content"), dict(detected.role_map), decisive=tuple(dict.fromkeys(fields.values())),
-        body=body, said=said, answer=fields.get("output") or fields.get("completion"), history=fields.get("history"),
+        chats or ("messages",),
+        texts,
+        fields.get("tools", "tools"),
+        detected.message_keys.get("role", "role"),
+        detected.message_keys.get("content", "content"),
+        dict(detected.role_map),
+        decisive=tuple(dict.fromkeys(fields.values())),
+        body=body,
+        said=said,
+        answer=fields.get("output") or fields.get("completion"),
+        history=fields.get("history"),
     )
 
 
@@ -132,7 +165,11 @@ def repaired(rows: Iterable[Row], plan: Plan, layout: Layout, codes: Codes | Non
     seen = unseen()
     for row in rows:
         done = mended(row, plan, layout, codes)
-        before = seen(fingerprint(done.data, layout), row.index) if plan.deduplicate and done.dropped is None and done.data is not None else None
+        before = (
+            seen(fingerprint(done.data, layout), row.index)
+            if plan.deduplicate and done.dropped is None and done.data is not None
+            else None
+        )
         yield done if before is None else double_of(done, before)
 
 
@@ -147,7 +184,11 @@ def mended(row: Row, plan: Plan, layout: Layout, codes: Codes | None = None) -> 
             hit = _condemned(row if data is row.data else row_of(Repaired(row, data, changes)), plan, codes)
         except SftuiError as error:
             unchecked = str(error)
-    return Repaired(row, data, changes, unchecked=unchecked) if hit is None else Repaired(row, None, (*changes, _left_out(hit)), hit)
+    return (
+        Repaired(row, data, changes, unchecked=unchecked)
+        if hit is None
+        else Repaired(row, None, (*changes, _left_out(hit)), hit)
+    )
 
 
 def double_of(done: Repaired, first: int) -> Repaired:

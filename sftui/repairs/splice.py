@@ -62,7 +62,11 @@ class Style:
         if isinstance(value, Literal):
             return value.text
         if isinstance(value, Mapping):
-            return "{" + self.comma.join(self.quoted(str(key)) + self.colon + self.write(item) for key, item in value.items()) + "}"
+            return (
+                "{"
+                + self.comma.join(self.quoted(str(key)) + self.colon + self.write(item) for key, item in value.items())
+                + "}"
+            )
         if isinstance(value, (list, tuple)):
             return "[" + self.comma.join(map(self.write, value)) + "]"
         if isinstance(value, float) and not abs(value) < float("inf"):
@@ -118,9 +122,17 @@ class Splice:
         pieces: list[tuple[Node | None, str]] = []
         for number, one in enumerate(node.inside):
             if one.key is not None and one.key in new:
-                value = self._value(one, old[one.key], new[one.key]) if last[one.key] == number else self.text[one.start : one.end]
+                value = (
+                    self._value(one, old[one.key], new[one.key])
+                    if last[one.key] == number
+                    else self.text[one.start : one.end]
+                )
                 pieces.append((one, self.text[one.at : one.start] + value))
-        pieces += [(None, self.style.quoted(key) + self.style.colon + self._fresh(item)) for key, item in new.items() if key not in last]
+        pieces += [
+            (None, self.style.quoted(key) + self.style.colon + self._fresh(item))
+            for key, item in new.items()
+            if key not in last
+        ]
         return self._joined(node, pieces)
 
     def _array(self, node: Node, old: list[Any], new: Any) -> str:
@@ -137,7 +149,8 @@ class Splice:
         return self._joined(node, pieces)
 
     def _joined(self, node: Node, pieces: list[tuple[Node | None, str]]) -> str:
-        """The pieces in their brackets, with the text that stood between two of them where both still follow one another."""
+        """The pieces in their brackets, with the text that stood between two of them where both still follow one
+        another."""
         if not pieces:
             return self.text[node.start] + self.text[node.end - 1]
         after = {id(one): node.inside[number - 1] for number, one in enumerate(node.inside) if number}
@@ -158,7 +171,13 @@ class Splice:
         if known is not None:
             return self.text[known.start : known.end]
         if isinstance(new, Mapping):
-            return "{" + self.style.comma.join(self.style.quoted(str(key)) + self.style.colon + self._fresh(item) for key, item in new.items()) + "}"
+            return (
+                "{"
+                + self.style.comma.join(
+                    self.style.quoted(str(key)) + self.style.colon + self._fresh(item) for key, item in new.items()
+                )
+                + "}"
+            )
         if isinstance(new, (list, tuple)):
             return "[" + self.style.comma.join(map(self._fresh, new)) + "]"
         return self.style.write(new)
@@ -178,7 +197,9 @@ class Splice:
             node, value = waiting.pop()
             yield node, value
             if isinstance(value, dict):
-                waiting += [(one, value[key]) for key, one in {one.key: one for one in node.inside}.items() if key is not None]
+                waiting += [
+                    (one, value[key]) for key, one in {one.key: one for one in node.inside}.items() if key is not None
+                ]
             elif isinstance(value, list):
                 waiting += zip(node.inside, value)
 
@@ -194,7 +215,8 @@ _ENCODER = json.JSONEncoder(default=str)
 
 
 def _source(old: list[Any], at: int, spare: int, item: Any) -> int | None:
-    """Which of the old items the new one was: an equal one, else the one with most in common; `spare` may be skipped."""
+    """Which of the old items the new one was: an equal one, else the one with most in common; `spare` may be
+    skipped."""
     if spare == 0 and at < len(old):
         return at
     choices = range(at, min(len(old), at + min(max(spare, 0), _WINDOW) + 1))
@@ -202,6 +224,10 @@ def _source(old: list[Any], at: int, spare: int, item: Any) -> int | None:
     equal = next((number for number in choices if _key(old[number]) == wanted), None)
     if equal is not None or not isinstance(item, Mapping):
         return equal
-    likes = {number: sum(key in item and _key(value) == _key(item[key]) for key, value in old[number].items()) for number in choices if isinstance(old[number], dict)}
+    likes = {
+        number: sum(key in item and _key(value) == _key(item[key]) for key, value in old[number].items())
+        for number in choices
+        if isinstance(old[number], dict)
+    }
     best = max(likes, key=lambda number: (likes[number], -number), default=None)
     return best if best is not None and likes[best] else None

@@ -18,7 +18,23 @@ _CONTROL = re.compile(
 )
 # What HTML strikes through inside a line; behind a mark `<s>` begins a text of the Llama 2 family.
 _STRUCK = re.compile(r"(?<=[^\n>])<s>(?:(?!</?s>|\[/?INST)[^\n])*</s>")
-WANTED = ("think", "tool", "function", "python", "code", "fim", "reason", "thought", "ref", "box", "quad", "object", "repo", "file", "channel")
+WANTED = (
+    "think",
+    "tool",
+    "function",
+    "python",
+    "code",
+    "fim",
+    "reason",
+    "thought",
+    "ref",
+    "box",
+    "quad",
+    "object",
+    "repo",
+    "file",
+    "channel",
+)
 
 _EXACT = 2.0**63
 """Larger integers were read as floats, and lost digits."""
@@ -49,7 +65,9 @@ def parse_json(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
         for number, call in enumerate(calls):
             made = _call(call)
             if made is not None:
-                some.append(Change("parse-json", f"{place}.tool_calls[{number}].arguments", "JSON text became a mapping"))
+                some.append(
+                    Change("parse-json", f"{place}.tool_calls[{number}].arguments", "JSON text became a mapping")
+                )
             out.append(call if made is None else made)
         return ({**item, "tool_calls": out} if some else item), some
 
@@ -81,7 +99,8 @@ def _loaded(value: Any, kind: type) -> Any:
 
 
 def trim(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
-    """White space at the edges of every message goes; a message of white space only stays: emptied it would say nothing.
+    """White space at the edges of every message goes; a message of white space only stays: emptied it would say
+    nothing.
 
     So it does in columns that become messages (`Layout.said`), and in the history.
     """
@@ -90,8 +109,10 @@ def trim(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
         if not isinstance(text, str) or text.strip() in ("", text):
             return text, []
         inner = text.strip()
-        head, tail = text[: text.index(inner)], text[text.index(inner) + len(inner):]
-        gone = " and ".join([*([f"{quote(head)} at the start"] if head else []), *([f"{quote(tail)} at the end"] if tail else [])])
+        head, tail = text[: text.index(inner)], text[text.index(inner) + len(inner) :]
+        gone = " and ".join(
+            [*([f"{quote(head)} at the start"] if head else []), *([f"{quote(tail)} at the end"] if tail else [])]
+        )
         return inner, [Change("trim", place, f"cut {gone}")]
 
     return each_content(data, layout, layout.said, cut)
@@ -106,11 +127,15 @@ def fill_content(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
     def mend(place: str, item: Item) -> tuple[Item, list[Change]]:
         content = item.get(layout.content)
         if (text := _number(content)) is not None:
-            return {**item, layout.content: text}, [Change("fill-content", f"{place}.{layout.content}", f"the value {text} became text")]
+            return {**item, layout.content: text}, [
+                Change("fill-content", f"{place}.{layout.content}", f"the value {text} became text")
+            ]
         says = any(item.get(key) for key in ("tool_calls", "reasoning_content", "thinking", "reasoning"))
         if content is not None or (layout.role_of(item) == "assistant" and not says):
             return item, []
-        return {**item, layout.content: ""}, [Change("fill-content", f"{place}.{layout.content}", "nothing became empty text")]
+        return {**item, layout.content: ""}, [
+            Change("fill-content", f"{place}.{layout.content}", "nothing became empty text")
+        ]
 
     def fill(place: str, text: Any) -> tuple[Any, list[Change]]:
         if (made := _number(text)) is not None:
@@ -124,14 +149,16 @@ def fill_content(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
 
 
 def _number(value: Any) -> str | None:
-    """A number or a truth value as JSON text; None for anything else, and where the value is not the one that was stored."""
+    """A number or a truth value as JSON text; None for anything else, and where the value is not the one that was
+    stored."""
     if not isinstance(value, (int, float)) or (isinstance(value, float) and not abs(value) < _EXACT):
         return None
     return json.dumps(value)
 
 
 def looks_like_control(text: str) -> Sequence[str]:
-    """What in a text is a control token of some model family, by its looks alone; what code shows and HTML strikes through is none."""
+    """What in a text is a control token of some model family, by its looks alone; what code shows and HTML strikes
+    through is none."""
     bare = _STRUCK.sub("", without_code(text))
     return [found for found in _CONTROL.findall(bare) if not any(word in found.lower() for word in WANTED)]
 
@@ -158,7 +185,9 @@ def strip_tokens(controls: Controls) -> Repair:
             return content, []
         parts, some = [], []
         for number, part in enumerate(content):
-            text, gone = cleaned(part["text"]) if isinstance(part, Mapping) and isinstance(part.get("text"), str) else ("", [])
+            text, gone = (
+                cleaned(part["text"]) if isinstance(part, Mapping) and isinstance(part.get("text"), str) else ("", [])
+            )
             if gone:
                 some.append(told(f"{place}[{number}].text", gone))
             parts.append({**part, "text": text} if gone else part)

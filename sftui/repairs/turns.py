@@ -18,9 +18,9 @@ _ADDED = "was added to the one before"
 def map_roles(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
     """Aliases (human, gpt, bot) and misspellings (Assistant, asistant) become the roles that templates know.
 
-    A `function_call` turn keeps its role: how it is read depends on it. Whether a trainer maps aliases by itself does not
-    matter, other readers of the file may not. In ShareGPT (`from` and `value`) read by its rules, human and gpt are the
-    names of the format: they stay, and other names for the two become them.
+    A `function_call` turn keeps its role: how it is read depends on it. Whether a trainer maps aliases by itself does
+    not matter, other readers of the file may not. In ShareGPT (`from` and `value`) read by its rules, human and gpt are
+    the names of the format: they stay, and other names for the two become them.
     """
     own = {layout.roles[name]: name for name in own_names(layout)}
 
@@ -30,7 +30,9 @@ def map_roles(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
         known = own.get(known, known) if known is not None else None
         if known is None or known == role:
             return item, []
-        return {**item, layout.role: known}, [Change("map-roles", f"{place}.{layout.role}", f"{quote(role)} → {known!r}")]
+        return {**item, layout.role: known}, [
+            Change("map-roles", f"{place}.{layout.role}", f"{quote(role)} → {known!r}")
+        ]
 
     return each_item(data, layout, mend)
 
@@ -41,7 +43,8 @@ def own_names(layout: Layout) -> tuple[str, ...]:
 
 
 def known_role(role: str) -> str | None:
-    """The role that templates know for an alias or a misspelling, as ROL001 and ROL002 tell them; None where there is none."""
+    """The role that templates know for an alias or a misspelling, as ROL001 and ROL002 tell them; None where there is
+    none."""
     if role in KNOWN_ROLES or role == CALL_ROLE:
         return None
     plain = role.strip().casefold()
@@ -79,7 +82,9 @@ def _joined(first: Any, second: Any, layout: Layout) -> tuple[Any, str] | None:
     if role not in ("system", "user", "assistant") or role != layout.role_of(second):
         return None
     ours = {layout.role, layout.content}
-    rest = [{key: value for key, value in item.items() if key not in ours and value is not None} for item in (first, second)]
+    rest = [
+        {key: value for key, value in item.items() if key not in ours and value is not None} for item in (first, second)
+    ]
     if rest[0] != rest[1] or "tool_calls" in rest[0]:
         return None
     return _together(first.get(layout.content), second.get(layout.content))
@@ -125,7 +130,11 @@ def fold_system(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
                 out += [system for _, system in waiting]  # where they stood: nothing may overtake them
             else:
                 changes += [
-                    Change("fold-system", f"{column}[{place}]", f"system text {quote(_content(system, layout))} moved into the user message after it")
+                    Change(
+                        "fold-system",
+                        f"{column}[{place}]",
+                        f"system text {quote(_content(system, layout))} moved into the user message after it",
+                    )
                     for place, system in waiting
                 ]
             waiting = []
@@ -146,7 +155,8 @@ def _folded(systems: Sequence[Any], user: Any, layout: Layout) -> dict[str, Any]
 
 
 def _only_text(item: Any, layout: Layout) -> bool:
-    """Whether nothing is lost with a message when its text is kept: marks of training mean nothing on a system message."""
+    """Whether nothing is lost with a message when its text is kept: marks of training mean nothing on a system
+    message."""
     ours = {layout.role, layout.content, *FLAG_KEYS, *WEIGHT_KEYS}
     return _content(item, layout) is not None and all(value is None or key in ours for key, value in item.items())
 
@@ -154,7 +164,9 @@ def _only_text(item: Any, layout: Layout) -> bool:
 def _content(item: Any, layout: Layout) -> str | None:
     """The text of a message; None where it is no text."""
     content = item.get(layout.content) if isinstance(item, Mapping) else None
-    if isinstance(content, list) and all(isinstance(part, Mapping) and isinstance(part.get("text"), str) for part in content):
+    if isinstance(content, list) and all(
+        isinstance(part, Mapping) and isinstance(part.get("text"), str) for part in content
+    ):
         return "".join(part["text"] for part in content)
     return content if isinstance(content, str) else None
 

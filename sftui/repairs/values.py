@@ -49,6 +49,10 @@ def _held(value: Any, place: str, where: str, changes: list[Change]) -> Any:
         return str(value)
     what = "binary data" if isinstance(value, (bytes, bytearray, memoryview)) else f"a {type(value).__name__}"
     raise ExportError(
-        f"`{place}` is {what}, which lines of JSON cannot hold", where=where,
-        fix="store the files beside the data and their paths in the column, or leave the column out, before it is repaired",
+        f"`{place}` is {what}, which lines of JSON cannot hold",
+        where=where,
+        fix=(
+            "store the files beside the data and their paths in the column, or leave the column out, before it is"
+            " repaired"
+        ),
     )

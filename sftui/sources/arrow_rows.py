@@ -25,9 +25,7 @@ class ArrowDecoder:
         one = batch.slice(at, 1)
         size = one.nbytes
         if size > self._row_limit:
-            problem = (
-                f"{where} is {size:,} bytes, over the limit of {self._row_limit:,} a row; --row-limit MB reads it"
-            )
+            problem = f"{where} is {size:,} bytes, over the limit of {self._row_limit:,} a row; --row-limit MB reads it"
             return Row(index, None, "", where, size, problem)
         try:
             data: dict[str, Any] = one.to_pylist()[0]

@@ -88,7 +88,8 @@ class ByteFile:
     def changed(self, upto: int, *, grows: bool = False) -> Change | None:
         """Whether the first `upto` bytes are still those that were indexed, and whether there are more of them.
 
-        What was indexed stays readable where another file has the name now. `grows`: more bytes at the end are no change.
+        What was indexed stays readable where another file has the name now. `grows`: more bytes at the end are no
+        change.
         """
         try:
             now = os.stat(self.path)
@@ -135,7 +136,14 @@ class SpooledFile(ByteFile):
     """
 
     def __init__(
-        self, stream: IO[bytes], label: str, *, packed_size: int = 0, selectable: bool = False, test: str = "", origin: str | None = None
+        self,
+        stream: IO[bytes],
+        label: str,
+        *,
+        packed_size: int = 0,
+        selectable: bool = False,
+        test: str = "",
+        origin: str | None = None,
     ) -> None:
         self.path = label
         self._origin = (origin, os.stat(origin)) if origin is not None else None
@@ -213,7 +221,8 @@ class SpooledFile(ByteFile):
         total = self._written + more
         if self._packed_size and total > RATIO_FROM and total > RATIO_LIMIT * self._packed_size:
             self._stop(
-                f"{self._packed_size:,} packed bytes unpack to more than {self._written:,}, which looks like a compression bomb",
+                f"{self._packed_size:,} packed bytes unpack to more than {self._written:,}, which looks like a"
+                " compression bomb",
                 "unpack it yourself if it is not",
             )
         elif shutil.disk_usage(tempfile.gettempdir()).free < KEEP_FREE + more:

@@ -49,7 +49,10 @@ class HubSource(Source):
             return Row(index, None, "", where, 0, f"{where} cannot be decoded: {error}")
         raw = json.dumps(data, ensure_ascii=False, default=str)
         if len(raw) > self._row_limit:
-            problem = f"{where} is {len(raw):,} characters, over the limit of {self._row_limit:,} a row; --row-limit MB reads it"
+            problem = (
+                f"{where} is {len(raw):,} characters, over the limit of {self._row_limit:,} a row; --row-limit MB"
+                " reads it"
+            )
             return Row(index, None, raw[:RAW_LIMIT], where, len(raw), problem)
         return Row(index, data, raw[:RAW_LIMIT], where, len(raw))
 

@@ -42,9 +42,9 @@ _BETWEEN = {
 class ElementScanner:
     """Finds the byte ranges of the elements, block by block, in memory of one block.
 
-    `missing` says what the end of the file leaves open. `position` is after the opening bracket of an ARRAY, or at the start of VALUES. `damage` says
-    what is wrong between the elements; the elements around it are found all the same. A `nested`
-    list is part of an object, so that text after it is no damage.
+    `missing` says what the end of the file leaves open. `position` is after the opening bracket of an ARRAY, or at the
+    start of VALUES. `damage` says what is wrong between the elements; the elements around it are found all the same. A
+    `nested` list is part of an object, so that text after it is no damage.
     """
 
     def __init__(self, position: int, layout: Layout, *, nested: bool = False) -> None:
@@ -248,7 +248,14 @@ class JsonArraySource(IndexedSource):
         cut = super().damage
         if not cut and self._done and self._scanner.missing:
             torn = "record" in self._scanner.missing
-            cut = (Damage(self.title, self._known() - torn, self._scanner.missing, f"{COPY_AGAIN}, or close what is open there"),)
+            cut = (
+                Damage(
+                    self.title,
+                    self._known() - torn,
+                    self._scanner.missing,
+                    f"{COPY_AGAIN}, or close what is open there",
+                ),
+            )
         return cut
 
     def lines(self) -> Iterator[bytes | None]:

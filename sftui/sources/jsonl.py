@@ -216,5 +216,7 @@ class JsonlSource(IndexedSource):
             return changed_under_us(index, where, "its lines no longer lie where they did")
         row = parse_record(data.rstrip(b"\r"), index, where, offset=start)
         if row.problem is not None and not newline and row.data is None:
-            return replace(row, problem=f"{row.problem}; it is the last line and has no line end, as where a file was cut off")
+            return replace(
+                row, problem=f"{row.problem}; it is the last line and has no line end, as where a file was cut off"
+            )
         return row

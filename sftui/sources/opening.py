@@ -153,7 +153,9 @@ def _open_bytes(spec: SourceSpec, file: ByteFile, kind: str | None, *, separator
             return _with_rows(ParquetSource(file, row_limit=spec.row_limit))
         if not head.strip(JSON_SPACE + BOM) and len(head) < LOOK:
             if file.stopped is not None:
-                raise SourceError("no row of it can be read", where=file.label, why=file.stopped.why, fix=file.stopped.fix)
+                raise SourceError(
+                    "no row of it can be read", where=file.label, why=file.stopped.why, fix=file.stopped.fix
+                )
             raise NoRows("is empty", where=file.label)
         _refuse_utf16(head, file.label)
         if kind == "csv":
@@ -198,4 +200,6 @@ def _unpacked(file: ByteFile) -> ByteFile:
         import pyarrow as pa
 
         stream = pa.CompressedInputStream(pa.PythonFile(packed, mode="r"), "zstd")
-    return SpooledFile(stream, file.label, packed_size=size, test="gzip -t" if head.startswith(GZIP) else "zstd -t", origin=path)
+    return SpooledFile(
+        stream, file.label, packed_size=size, test="gzip -t" if head.startswith(GZIP) else "zstd -t", origin=path
+    )

@@ -53,7 +53,9 @@ class ParquetSource(Source):
             # no pre-buffering: it would read whole column chunks of a large row group into memory
             self._parquet = pq.ParquetFile(self._stream, buffer_size=READ_BUFFER, pre_buffer=False)
         except (pa.ArrowException, OSError) as error:
-            raise SourceError("is not a Parquet file", where=self.title, why=str(error).rstrip("."), fix=COPY_AGAIN) from error
+            raise SourceError(
+                "is not a Parquet file", where=self.title, why=str(error).rstrip("."), fix=COPY_AGAIN
+            ) from error
         metadata = self._parquet.metadata
         groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
         self._ends = list(accumulate(group.num_rows for group in groups))
@@ -92,7 +94,14 @@ class ParquetSource(Source):
         except (OSError, ValueError, StopIteration) as error:  # ArrowInvalid is a ValueError
             self._group = -1  # a reader that failed cannot go on
             told = self._dead.setdefault(group, " ".join(str(error).split()))
-            return Row(index, None, "", where, 0, f"{where} cannot be decoded: the file is damaged there ({told}); {COPY_AGAIN}")
+            return Row(
+                index,
+                None,
+                "",
+                where,
+                0,
+                f"{where} cannot be decoded: the file is damaged there ({told}); {COPY_AGAIN}",
+            )
         return self._decoder.row(batch, at, index, where)
 
     @property
@@ -102,7 +111,10 @@ class ParquetSource(Source):
         told = next(iter(self._dead.values()))
         first = min(self._dead)
         rows = sum(self._rows_of(group) for group in self._dead)
-        why = f"{rows:,} of its {self._ends[-1]:,} rows are damaged, from row {self._ends[first] - self._rows_of(first):,} on ({told})"
+        why = (
+            f"{rows:,} of its {self._ends[-1]:,} rows are damaged, from row"
+            f" {self._ends[first] - self._rows_of(first):,} on ({told})"
+        )
         return (Damage(self.title, self._ends[-1] - rows, why),)
 
     def look_through(self) -> Iterator[None]:

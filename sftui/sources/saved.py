@@ -49,7 +49,9 @@ class SavedSource(Source):
                 self._files += [(path, os.stat(path))] * len(batches)
                 if not _ends(path):
                     rows = sum(batch.num_rows for batch in batches)
-                    self._damage.append(Damage(f"{title}/{path.name}", rows, "it ends before the mark that ends an Arrow stream"))
+                    self._damage.append(
+                        Damage(f"{title}/{path.name}", rows, "it ends before the mark that ends an Arrow stream")
+                    )
         except (OSError, ValueError, KeyError, TypeError) as error:
             why = str(error) if path.name in str(error) else f"{path.name}: {error}"
             raise SourceError("is not a readable save_to_disk folder", where=title, why=why, fix=COPY_AGAIN) from error
@@ -65,7 +67,8 @@ class SavedSource(Source):
     def change(self) -> Change | None:
         found = [
             Change(f"of {path.name}: {change.why}", change.readable)
-            for path, seen in dict(self._files).items() if (change := stat_changed(str(path), seen, readable=False)) is not None
+            for path, seen in dict(self._files).items()
+            if (change := stat_changed(str(path), seen, readable=False)) is not None
         ]
         return min(found, key=lambda one: one.readable, default=None)
 

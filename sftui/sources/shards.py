@@ -69,7 +69,8 @@ class ShardedSource(Source):
         shards = list(self._shards)
         found = [
             Change(f"of {shard.title}: {change.why}", change.readable)
-            for shard in shards if (change := shard.change() or (None if shard is shards[-1] else shard.outgrown())) is not None
+            for shard in shards
+            if (change := shard.change() or (None if shard is shards[-1] else shard.outgrown())) is not None
         ]
         return min(found, key=lambda one: one.readable, default=None)
 

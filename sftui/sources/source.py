@@ -65,7 +65,9 @@ class Damage:
 
     def missing(self) -> str:
         """The same without what to do."""
-        read = f"{self.rows:,} rows of it are" if self.rows > 1 else "one row of it is" if self.rows else "no row of it is"
+        read = (
+            f"{self.rows:,} rows of it are" if self.rows > 1 else "one row of it is" if self.rows else "no row of it is"
+        )
         return f"{self.title} cannot be read whole, because {self.why}; {read} read"
 
 
@@ -125,7 +127,8 @@ class Source(ABC):
         return None
 
     def look_through(self) -> Iterator[None]:
-        """Look at every byte once, a slice at a time, so that `damage` says all there is; as slow as reading the data."""
+        """Look at every byte once, a slice at a time, so that `damage` says all there is; as slow as reading the
+        data."""
         while not self.index_more(STEP_SECONDS):
             yield
 

@@ -15,6 +15,16 @@ from sftui.templates.template import (
 )
 
 __all__ = [
-    "ChatTemplate", "TemplateFeatures", "builtin_names", "builtin_template", "choose_template", "compile_template",
-    "families_for", "family_of", "features", "load_template_file", "render", "without_bos",
+    "ChatTemplate",
+    "TemplateFeatures",
+    "builtin_names",
+    "builtin_template",
+    "choose_template",
+    "compile_template",
+    "families_for",
+    "family_of",
+    "features",
+    "load_template_file",
+    "render",
+    "without_bos",
 ]

@@ -71,7 +71,9 @@ def family_of(tokenizer_name: str, known: Collection[str] | HasSpecialTokens = (
     found: list[str] = []
     name = tokenizer_name.rstrip("/").rsplit("/", 1)[-1].lower()
     named = next((families for pattern, families in _BY_NAME if re.search(pattern, name)), ())
-    spelled = [family for needed, families in _BY_TOKENS if all(token in tokens for token in needed) for family in families]
+    spelled = [
+        family for needed, families in _BY_TOKENS if all(token in tokens for token in needed) for family in families
+    ]
     if "chatml" in spelled:
         spelled.append("qwen2.5")
     found += [family for family in named if family in spelled or family not in _NEED_TOKENS or not complete]
@@ -79,7 +81,9 @@ def family_of(tokenizer_name: str, known: Collection[str] | HasSpecialTokens = (
     return tuple(dict.fromkeys([*found, *_PLAIN]))
 
 
-def families_for(tokenizer_name: str, facts: HasSpecialTokens, token_id: Callable[[str], int | None]) -> tuple[str, ...]:
+def families_for(
+    tokenizer_name: str, facts: HasSpecialTokens, token_id: Callable[[str], int | None]
+) -> tuple[str, ...]:
     """`family_of` with the vocabulary at hand: a tokenizer's facts name its special tokens by their jobs only."""
     had = {token for needed, _ in _BY_TOKENS for token in needed if token_id(token) is not None}
     return family_of(tokenizer_name, had or facts)

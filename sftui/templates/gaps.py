@@ -10,9 +10,11 @@ from typing import Any
 from sftui.model import NOWHERE, Part, Span
 from sftui.templates.marks import make_mark
 
-# Special tokens by their looks, for tokenizers whose list of them is short: <|…|>, <｜…｜>, <|… and …|> (Gemma 4), gemma's turns, [INST].
+# Special tokens by their looks, for tokenizers whose list of them is short: <|…|>, <｜…｜>, <|… and …|> (Gemma 4),
+# gemma's turns, [INST].
 _LOOKS_SPECIAL = (
-    r"<\|(?=[^|]*\w)[^|<>\s]{1,60}\|>|<｜[^｜<>\s]{1,60}｜>|<\|\w{1,60}>|<\w{1,60}\|>|<(?:start|end)_of_turn>|</?s>|<eos>|<bos>|\[/?(?:INST|SYSTEM_PROMPT)\]"
+    r"<\|(?=[^|]*\w)[^|<>\s]{1,60}\|>|<｜[^｜<>\s]{1,60}｜>|<\|\w{1,60}>|<\w{1,60}\|>"
+    r"|<(?:start|end)_of_turn>|</?s>|<eos>|<bos>|\[/?(?:INST|SYSTEM_PROMPT)\]"
 )
 # Tags of tools and thoughts are tokens of some vocabularies, but no turn ends with one.
 _TAG = re.compile(r"</?\w*(?:think|tool)\w*>")
@@ -28,8 +30,13 @@ class GapReader:
     """Splits the stretches between contents; renders leading messages alone, each kind of gap once."""
 
     def __init__(
-        self, text: str, messages: Sequence[Mapping[str, Any]], draw: Callable[[Sequence[Mapping[str, Any]]], str | None],
-        literals: Sequence[str], bos: str, probes: int,
+        self,
+        text: str,
+        messages: Sequence[Mapping[str, Any]],
+        draw: Callable[[Sequence[Mapping[str, Any]]], str | None],
+        literals: Sequence[str],
+        bos: str,
+        probes: int,
     ) -> None:
         self._text = text
         self._messages = messages
@@ -49,7 +56,11 @@ class GapReader:
         """Spans of `text[start:end]`, which follows message `before` and leads to message `after`."""
         spans: list[Span] = []
         if before is None:
-            bos = len(self._bos) if self._bos and self._text.startswith(self._bos, start) and start + len(self._bos) <= end else 0
+            bos = (
+                len(self._bos)
+                if self._bos and self._text.startswith(self._bos, start) and start + len(self._bos) <= end
+                else 0
+            )
             spans.append(Span(start, start + bos, NOWHERE, Part.BOS))
             start += bos
         else:
@@ -61,7 +72,9 @@ class GapReader:
             if stop > start:
                 self._terminators.add(self._text[start:stop])
             start = border
-        return spans + (self._closing(start, end, before) if after is None else self._opening(start, end, before, after))
+        return spans + (
+            self._closing(start, end, before) if after is None else self._opening(start, end, before, after)
+        )
 
     def _end_of_turn(self, start: int, end: int, before: int, after: int | None) -> tuple[int, int, int]:
         """Where the terminator begins, where it ends, and where the white space after it does."""
@@ -98,7 +111,8 @@ class GapReader:
         return (not sure and literal.group() == self._opener) or _RESULT.fullmatch(literal.group()) is not None
 
     def _whole_end(self, gap: str, stop: int, limit: int, sure: bool) -> int:
-        """The end of the special tokens that go on without a blank, text between them or not (Cohere, Kimi K3), before a new turn's."""
+        """The end of the special tokens that go on without a blank, text between them or not (Cohere, Kimi K3), before
+        a new turn's."""
         for literal in self._special.finditer(gap, stop, limit):
             if _BLANK.search(gap, stop, literal.start()) or self._opens(literal, sure):
                 break
@@ -106,13 +120,14 @@ class GapReader:
         return stop
 
     def _behind_calls(self, gap: str, limit: int, sure: bool) -> re.Match[str] | None:
-        """The last of the special tokens that stand side by side behind the last text: those before it close calls (DeepSeek)."""
+        """The last of the special tokens that stand side by side behind the last text: those before it close calls
+        (DeepSeek)."""
         run: list[re.Match[str]] = []
         at = 0
         for literal in self._special.finditer(gap, 0, limit):
             if run and self._opens(literal, sure):
                 return run[-1]
-            if gap[at:literal.start()].strip():
+            if gap[at : literal.start()].strip():
                 run = []
             if not run or run[-1].end() == literal.start():
                 run.append(literal)
@@ -120,7 +135,8 @@ class GapReader:
         return run[-1] if run and not gap[at:limit].strip() else None
 
     def _last_border(self, gap: str, start: int) -> int | None:
-        """How much of the last gap stays when a question follows; None where that says nothing, or one token ends it anyway."""
+        """How much of the last gap stays when a question follows; None where that says nothing, or one token ends it
+        anyway."""
         if self._probes <= 0 or len(list(islice(self._special.finditer(gap), 2))) < 2:
             return None
         self._probes -= 1
@@ -181,13 +197,19 @@ class GapReader:
         elif self._messages[after].get("role") not in ("system", "developer") or not head[stop:].strip():
             stop = len(head)
         message = self._messages[after]
-        thinks = any(message.get(key) for key in ("reasoning_content", "thinking", "reasoning")) or "</think>" in str(message.get("content"))
+        thinks = any(message.get(key) for key in ("reasoning_content", "thinking", "reasoning")) or "</think>" in str(
+            message.get("content")
+        )
         # An opening tag before a thought of the message is its own; a block already closed again is the template's.
         if think is not None and thinks and not _THOUGHT.search(head, stop):
             rest = Span(start + stop, end, after, Part.CONTENT)
         else:
             rest = Span(start + stop, end, NOWHERE, Part.INJECTED)
-        return [Span(start, start + own, NOWHERE, Part.INJECTED), Span(start + own, start + stop, after, Part.HEADER), rest]
+        return [
+            Span(start, start + own, NOWHERE, Part.INJECTED),
+            Span(start + own, start + stop, after, Part.HEADER),
+            rest,
+        ]
 
     def _ends(self) -> set[str]:
         """Terminators that are one special token, seen so far or ending the first message."""
@@ -203,6 +225,7 @@ class GapReader:
         white = _WHITE.match(self._text, stop, end)
         border = white.end() if white else stop
         return [
-            Span(start, stop, before, Part.TERMINATOR), Span(stop, border, before, Part.SEPARATOR),
+            Span(start, stop, before, Part.TERMINATOR),
+            Span(stop, border, before, Part.SEPARATOR),
             Span(border, end, NOWHERE, Part.INJECTED),
         ]

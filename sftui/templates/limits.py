@@ -220,14 +220,30 @@ def _encoded(text: str, args: tuple[Any, ...]) -> None:
 
 def _translated(text: str, args: tuple[Any, ...]) -> None:
     if args:
-        longest = max((len(v) for v in args[0].values() if isinstance(v, str)), default=1) if isinstance(args[0], Mapping) else 1
+        longest = (
+            max((len(v) for v in args[0].values() if isinstance(v, str)), default=1)
+            if isinstance(args[0], Mapping)
+            else 1
+        )
         too_big(len(text) * longest)
 
 
 STRING_METHODS: Mapping[str, Callable[[str, tuple[Any, ...]], None]] = {
-    "center": _pad, "ljust": _pad, "rjust": _pad, "zfill": _pad, "expandtabs": _expandtabs,
-    "replace": replaced, "join": _joined, "split": _split, "rsplit": _split, "splitlines": _splitlines,
-    "translate": _translated, "encode": _encoded, "striptags": slow, "unescape": slow, "title": slow,
+    "center": _pad,
+    "ljust": _pad,
+    "rjust": _pad,
+    "zfill": _pad,
+    "expandtabs": _expandtabs,
+    "replace": replaced,
+    "join": _joined,
+    "split": _split,
+    "rsplit": _split,
+    "splitlines": _splitlines,
+    "translate": _translated,
+    "encode": _encoded,
+    "striptags": slow,
+    "unescape": slow,
+    "title": slow,
 }
 """Methods of text that can make much out of little, and the check to make before each."""
 

@@ -50,7 +50,11 @@ class Slots:
     def shown_in(self, stretch: str) -> bool:
         """Whether a stretch of text holds anything that the message says, or is what is left of it."""
         said = [slot.text for slot in self.slots if slot.text.strip()] + [self.other] * bool(self.other)
-        return not stretch.strip() or any(form in stretch for text in said for form in forms(text)) or stretch in self.longest
+        return (
+            not stretch.strip()
+            or any(form in stretch for text in said for form in forms(text))
+            or stretch in self.longest
+        )
 
     def missing_from(self, stretch: str) -> bool:
         """Whether something that the message says is left out of a stretch of text."""
@@ -69,10 +73,14 @@ def slots_of(message: Mapping[str, Any]) -> Slots:
     calls = message.get("tool_calls")
     has_calls = isinstance(calls, (list, tuple)) and len(calls) > 0
     if has_calls:
-        found += [Slot(("tool_calls", *path), text) for path, text in _leaves(calls, 0) if path[-1] not in ("id", "type")]
+        found += [
+            Slot(("tool_calls", *path), text) for path, text in _leaves(calls, 0) if path[-1] not in ("id", "type")
+        ]
     content = message.get("content")
     return Slots(
-        tuple(found), frozenset(key for key in (*_TEXT_KEYS, "tool_calls") if key in message), has_calls,
+        tuple(found),
+        frozenset(key for key in (*_TEXT_KEYS, "tool_calls") if key in message),
+        has_calls,
         other="" if content is None or isinstance(content, (str, list, tuple)) else str(content),
     )
 
@@ -135,7 +143,15 @@ def read_marked(text: str, skeleton: str, mark: str, slots: Sequence[Slots]) -> 
 def forms(text: str) -> Iterator[str]:
     """The ways templates write a text: as it is, trimmed, inside JSON, or inside a list as Python prints it."""
     seen = set()
-    for raw in (text, text.rstrip(), text.lstrip(), text.strip(), text.strip("\n"), text.lstrip("\n"), text.rstrip("\n")):
+    for raw in (
+        text,
+        text.rstrip(),
+        text.lstrip(),
+        text.strip(),
+        text.strip("\n"),
+        text.lstrip("\n"),
+        text.rstrip("\n"),
+    ):
         if raw not in seen:
             seen.add(raw)
             yield raw

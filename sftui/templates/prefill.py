@@ -44,7 +44,9 @@ def tag_last(messages: Sequence[dict[Any, Any]], field: bool | str, source: str)
 def cut_at_tag(rendered: str, text: str) -> str:
     """The rendered text up to where the last message's own text ends; TemplateError where the template lost it."""
     if text.strip() not in rendered or _TAG.strip() not in rendered:
-        raise TemplateError("the last message cannot be continued", why="it does not appear in the rendered text as it is")
+        raise TemplateError(
+            "the last message cannot be continued", why="it does not appear in the rendered text as it is"
+        )
     at = rendered.rindex(_TAG.strip())
     whole = rendered[at : at + len(_TAG)] == _TAG
     return rendered[:at] if whole else rendered[:at].rstrip()

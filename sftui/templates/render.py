@@ -43,8 +43,13 @@ def render(
     if conversation.kind is Kind.TOKENS:
         raise TemplateError("a row of token ids is not rendered", why="it holds no text")
     if template is None:
-        raise TemplateError("the conversation needs a chat template and there is none", fix="choose one with --template NAME or --template FILE")
-    return _chat(conversation, template, special_tokens, options, prompt_messages, spans, special_literals, now or datetime.now())
+        raise TemplateError(
+            "the conversation needs a chat template and there is none",
+            fix="choose one with --template NAME or --template FILE",
+        )
+    return _chat(
+        conversation, template, special_tokens, options, prompt_messages, spans, special_literals, now or datetime.now()
+    )
 
 
 def without_bos(rendered: Rendered, bos: str) -> Rendered:
@@ -58,7 +63,8 @@ def without_bos(rendered: Rendered, bos: str) -> Rendered:
     cut = len(bos)
     moved = tuple(
         Span(max(span.start - cut, 0), span.end - cut, span.message, span.part)
-        for span in rendered.spans if span.end > cut
+        for span in rendered.spans
+        if span.end > cut
     )
     generation = tuple((max(start - cut, 0), end - cut) for start, end in rendered.generation if end > cut)
     return replace(rendered, text=rendered.text[cut:], spans=moved, prompt=prompt, generation=generation)
@@ -106,7 +112,12 @@ def _chat(
     literals = tuple(dict.fromkeys([*_token_strings(special_tokens), *special_literals]))
     bos = variables.get("bos_token")
     found = attribute(
-        text, messages, draw, literals=literals, bos=bos if isinstance(bos, str) else "", injected=injected,
+        text,
+        messages,
+        draw,
+        literals=literals,
+        bos=bos if isinstance(bos, str) else "",
+        injected=injected,
     )
     return replace(rendered, spans=found.spans, exact=found.exact, notes=found.notes)
 

@@ -213,7 +213,9 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
                     return safe(*args, **kwargs)
                 positional, named = (), args[0]
             limits.too_big(len(pattern) + pattern.count("{") * (limits.weight(positional) + limits.weight(named)))
-            formatter = _EscapeFormatter(self, escape=pattern.escape) if isinstance(pattern, Markup) else _Formatter(self)
+            formatter = (
+                _EscapeFormatter(self, escape=pattern.escape) if isinstance(pattern, Markup) else _Formatter(self)
+            )
             return type(pattern)(formatter.vformat(pattern, positional, named))
 
         return formatted
@@ -235,7 +237,9 @@ def compile_source(source: str, clock: Callable[[], datetime]) -> tuple[ChatEnvi
         return environment, environment.from_string(source)
 
 
-def run(environment: ChatEnvironment, template: jinja2.Template, variables: Mapping[str, Any]) -> tuple[str, tuple[tuple[int, int], ...]]:
+def run(
+    environment: ChatEnvironment, template: jinja2.Template, variables: Mapping[str, Any]
+) -> tuple[str, tuple[tuple[int, int], ...]]:
     """The text of a template and its generation spans; whatever the template or Jinja raises, and LimitExceeded."""
     blocks: list[str] = []
     environment.generation = []
@@ -269,7 +273,9 @@ def _raise_exception(message: Any) -> None:
     raise RaisedByTemplate(message)
 
 
-def _tojson(x: Any, ensure_ascii: bool = False, indent: Any = None, separators: Any = None, sort_keys: bool = False) -> str:
+def _tojson(
+    x: Any, ensure_ascii: bool = False, indent: Any = None, separators: Any = None, sort_keys: bool = False
+) -> str:
     size = limits.weight(x)
     step = indent if isinstance(indent, int) else len(indent) if isinstance(indent, str) else 0
     limits.too_big(size * (1 + max(step, 0)))
@@ -366,10 +372,14 @@ def _measured_filters() -> dict[str, Callable[..., Any]]:
         return filters.do_round(value, precision, method)
 
     made: dict[str, Callable[..., Any]] = {
-        "center": widened(filters.do_center), "indent": widened(filters.do_indent),
-        "int": int_, "round": round_, "format": format_,
+        "center": widened(filters.do_center),
+        "indent": widened(filters.do_indent),
+        "int": int_,
+        "round": round_,
+        "format": format_,
         "sum": _same_signature(sum_, filters.sync_do_sum),
-        "replace": _same_signature(replace_, filters.do_replace), "join": _same_signature(join_, filters.sync_do_join),
+        "replace": _same_signature(replace_, filters.do_replace),
+        "join": _same_signature(join_, filters.sync_do_join),
     }
     for name in ("wordwrap", "urlize", "xmlattr", "pprint"):
         made[name] = slow(per_character(filters.FILTERS[name]))

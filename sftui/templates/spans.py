@@ -46,7 +46,13 @@ class Attribution:
 
 
 def attribute(
-    text: str, messages: Sequence[Message], draw: Draw, *, literals: Sequence[str], bos: str, injected: bool = False,
+    text: str,
+    messages: Sequence[Message],
+    draw: Draw,
+    *,
+    literals: Sequence[str],
+    bos: str,
+    injected: bool = False,
 ) -> Attribution:
     """Spans of a text that `draw(messages)` gave.
 
@@ -56,21 +62,27 @@ def attribute(
     """
     shift = 1 if injected else 0
     regions, unproven, notes = _locate(text, messages, draw, shift)
-    reader = GapReader(text, messages, draw, literals, bos, FEW_PROBES if len(messages) > MANY_MESSAGES else 3 * len(messages))
+    reader = GapReader(
+        text, messages, draw, literals, bos, FEW_PROBES if len(messages) > MANY_MESSAGES else 3 * len(messages)
+    )
     ends = [*regions, None]
     starts = [None, *regions]
     spans = [Span(region.start, region.end, region.message, Part.CONTENT) for region in regions]
     # The first gap comes last: what ends a turn elsewhere tells a system text of the template's own from a header.
     for before, after in reversed(list(zip(starts, ends))):
         spans += reader.between(
-            before.end if before else 0, after.start if after else len(text),
-            before.message if before else None, after.message if after else None,
+            before.end if before else 0,
+            after.start if after else len(text),
+            before.message if before else None,
+            after.message if after else None,
         )
     spans.sort(key=lambda span: (span.start, span.end))
     return Attribution(_tidy(spans, shift), not unproven, tuple(notes))
 
 
-def _locate(text: str, messages: Sequence[Message], draw: Draw, shift: int) -> tuple[list[Region], list[int], list[str]]:
+def _locate(
+    text: str, messages: Sequence[Message], draw: Draw, shift: int
+) -> tuple[list[Region], list[int], list[str]]:
     """Content regions in the order of the text, messages that could not be proven, and what to tell."""
     slots = [slots_of(message) for message in messages]
     mark = make_mark(text, "a")
@@ -129,7 +141,9 @@ def _locate(text: str, messages: Sequence[Message], draw: Draw, shift: int) -> t
     return regions, unproven, notes
 
 
-def _all_marked(text: str, messages: Sequence[Message], slots: Sequence[Slots], draw: Draw, mark: str) -> list[Region] | None:
+def _all_marked(
+    text: str, messages: Sequence[Message], slots: Sequence[Slots], draw: Draw, mark: str
+) -> list[Region] | None:
     marked = [with_marks(message, slot, mark, index) for index, (message, slot) in enumerate(zip(messages, slots))]
     skeleton = draw(marked)
     if skeleton is None:
@@ -147,7 +161,9 @@ def _one_marked(text: str, messages: Sequence[Message], index: int, slot: Slots,
         other = draw([*messages[:index], {**twin, "content": plain}, *messages[index + 1 :]])
         if (other is None or plain not in other) and isinstance(messages[index].get("content"), (list, tuple)):
             # A template that wants a list of parts may write nothing for a text (Idefics).
-            other = draw([*messages[:index], {**twin, "content": [{"type": "text", "text": plain}]}, *messages[index + 1 :]])
+            other = draw(
+                [*messages[:index], {**twin, "content": [{"type": "text", "text": plain}]}, *messages[index + 1 :]]
+            )
         if other is None:
             return "unproven"
         if plain not in other:

@@ -42,8 +42,8 @@ Known = tuple[str, "tuple[Range, ...] | None"] | str
 class Surgery:
     """A template with generation tags, or why there is none.
 
-    `source` is the original's where `refused` says why. `proven` conversations render byte for byte the same with a mask
-    equal to the independent spans; `unproven` render the same but their spans are not known for sure; `raised` are
+    `source` is the original's where `refused` says why. `proven` conversations render byte for byte the same with a
+    mask equal to the independent spans; `unproven` render the same but their spans are not known for sure; `raised` are
     refused by both templates. `diff` is a unified diff.
     """
 
@@ -56,8 +56,13 @@ class Surgery:
 
 
 def add_generation_tags(
-    source: str, name: str, special_tokens: Mapping[str, str | list[str]], rows: Iterable[Conversation], *,
-    special_literals: Sequence[str] = (), options: Render | None = None,
+    source: str,
+    name: str,
+    special_tokens: Mapping[str, str | list[str]],
+    rows: Iterable[Conversation],
+    *,
+    special_literals: Sequence[str] = (),
+    options: Render | None = None,
 ) -> Surgery:
     """A template → the same with generation tags around the assistant's answers and what ends them, and nowhere else.
 
@@ -85,7 +90,12 @@ def add_generation_tags(
 
 
 def _attempts(
-    bench: _Bench, tree: Tree, end: str, own: list[Conversation], learn: list[Conversation], rows: Iterable[Conversation],
+    bench: _Bench,
+    tree: Tree,
+    end: str,
+    own: list[Conversation],
+    learn: list[Conversation],
+    rows: Iterable[Conversation],
 ) -> Surgery:
     """Operate and prove, and where a row breaks the proof learn from it too; CannotTell."""
     source, name = bench.original.source, bench.original.name
@@ -106,7 +116,9 @@ def _attempts(
             if not proof.proven:
                 return _refused(source, "for no conversation is it known for sure where the answers are")
             if bench.original.has_generation_tag and not proof.moved:
-                return _refused(source, "the template has generation tags already, around the answers and what ends them")
+                return _refused(
+                    source, "the template has generation tags already, around the answers and what ends them"
+                )
             return Surgery(made, proof.proven, None, _diff(source, made, name), proof.unproven, proof.raised)
         reason = proof.reason
         if any(one is proof.failed for one in learn):
@@ -169,11 +181,15 @@ class _Bench:
             if conditions:
                 leaf = tree.leaves[min(conflicts)]
                 line = tree.source.count("\n", 0, leaf.start) + 1
-                raise surgery_plan.CannotTell(f"line {line} writes now an answer, now something else, and no condition tells when")
+                raise surgery_plan.CannotTell(
+                    f"line {line} writes now an answer, now something else, and no condition tells when"
+                )
             conditions = self._harmless(tree, learn, set(sets.values()), conflicts, len(evidence))
         raise surgery_plan.CannotTell("where it writes answers could not be told")
 
-    def _harmless(self, tree: Tree, learn: Sequence[Conversation], sets: set[int], every: dict[int, list[str]], wanted: int) -> dict[int, list[str]]:
+    def _harmless(
+        self, tree: Tree, learn: Sequence[Conversation], sets: set[int], every: dict[int, list[str]], wanted: int
+    ) -> dict[int, list[str]]:
         """For each place the conditions that can be asked there: some raise for some conversations."""
         if self._all_told(with_marks(tree, sets, every), tree, learn, wanted):
             return every
@@ -206,10 +222,17 @@ class _Bench:
                 out.append(surgery_plan.Evidence(known[0], written, known[1], chat.messages[-1].role == "assistant"))
         return out
 
-    def text(self, template: ChatTemplate, chat: Conversation, *, prompt: bool = False) -> tuple[str, tuple[Range, ...]]:
+    def text(
+        self, template: ChatTemplate, chat: Conversation, *, prompt: bool = False
+    ) -> tuple[str, tuple[Range, ...]]:
         variables = {**self.special, **self.options.kwargs, **chat.template_kwargs}
         return template.text(
-            [one.data for one in chat.messages], tools=chat.tools, add_generation_prompt=prompt, variables=variables, now=_NOON)
+            [one.data for one in chat.messages],
+            tools=chat.tools,
+            add_generation_prompt=prompt,
+            variables=variables,
+            now=_NOON,
+        )
 
     def look(self, chat: Conversation) -> Known:
         """Text and answers of a conversation by the original, or its refusal in words."""
@@ -224,17 +247,27 @@ class _Bench:
         messages = [one.data for one in chat.messages]
         try:
             rendered = render(
-                chat, self.original, special_tokens=self.special, options=Render(kwargs=self.options.kwargs), prompt_messages=None,
-                special_literals=self.literals, now=_NOON)
+                chat,
+                self.original,
+                special_tokens=self.special,
+                options=Render(kwargs=self.options.kwargs),
+                prompt_messages=None,
+                special_literals=self.literals,
+                now=_NOON,
+            )
         except SftuiError as error:
             if error.why == TOO_LONG:
-                raise surgery_plan.CannotTell("it goes over its limits") from error  # every further render would take as long
+                raise surgery_plan.CannotTell(
+                    "it goes over its limits"
+                ) from error  # every further render would take as long
             return str(error)
         variables = {**self.special, **self.options.kwargs, **chat.template_kwargs}
 
         def draw(some: Sequence[Mapping[str, Any]], prompt: bool = False) -> str | None:
             try:
-                return self.original.text(some, tools=chat.tools, add_generation_prompt=prompt, variables=variables, now=_NOON)[0]
+                return self.original.text(
+                    some, tools=chat.tools, add_generation_prompt=prompt, variables=variables, now=_NOON
+                )[0]
             except TemplateError:
                 return None
 
@@ -258,7 +291,10 @@ class _Bench:
             elif known[1] is None:
                 proof.unproven += 1
             elif joined(generation) != known[1]:
-                proof.failed, proof.reason = chat, f"its mask would differ from the answers: {_apart(text, joined(generation), known[1])}"
+                proof.failed, proof.reason = (
+                    chat,
+                    f"its mask would differ from the answers: {_apart(text, joined(generation), known[1])}",
+                )
             elif not self._same_prompt(tagged, chat):
                 proof.failed, proof.reason = chat, "with tags the generation prompt renders otherwise"
             else:
@@ -285,9 +321,11 @@ def _apart(text: str, mine: Sequence[Range], wanted: Sequence[Range]) -> str:
     odd = sorted(first ^ second)
     end = next((k for k, at in enumerate(odd) if at != odd[0] + k), len(odd))
     where = "too much" if odd[0] in first else "left out"
-    return f"{text[odd[0]:odd[0] + min(end, 40)]!r} would be {where}"
+    return f"{text[odd[0] : odd[0] + min(end, 40)]!r} would be {where}"
 
 
 def _diff(before: str, after: str, name: str) -> str:
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), f"{name} (before)", f"{name} (with generation tags)", lineterm="")
+    lines = difflib.unified_diff(
+        before.splitlines(), after.splitlines(), f"{name} (before)", f"{name} (with generation tags)", lineterm=""
+    )
     return "\n".join(lines) + "\n"

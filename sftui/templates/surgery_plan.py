@@ -33,7 +33,8 @@ class Piece:
 
 @dataclass(slots=True)
 class LeafPlan:
-    """The pieces of a place; `branches` are others, each with its condition, and the first that holds comes before them.
+    """The pieces of a place; `branches` are others, each with its condition, and the first that holds comes before
+    them.
 
     `guard` is the test without which another role's text would count, "" where only assistants get here; it reads the
     variable of the loop `guard_loop`.
@@ -63,7 +64,8 @@ class Evidence:
 
 
 def split_sets(tree: Tree, evidence: Sequence[Evidence]) -> dict[int, int]:
-    """Places that write a variable holding more than an answer → the `set` that made it, which can be marked instead."""
+    """Places that write a variable holding more than an answer → the `set` that made it, which can be marked
+    instead."""
     out: dict[int, int] = {}
     for number in {one.leaf for some in evidence for one in some.written}:
         leaf = tree.leaves[number]
@@ -71,21 +73,35 @@ def split_sets(tree: Tree, evidence: Sequence[Evidence]) -> dict[int, int]:
             continue
         mixed = any(
             len(stretches(some.text, some.answer, *place) or ()) > 1
-            for some in evidence for one in some.written if one.leaf == number for place in one.operands
+            for some in evidence
+            for one in some.written
+            if one.leaf == number
+            for place in one.operands
         )
         name = leaf.operands[0].source
-        made = [one for one in tree.leaves if one.kind == "set" and one.target == name and one.end <= leaf.start and one.loops == leaf.loops
-                and len(one.operands) > 1 and all(operand.source != name for operand in one.operands)]
+        made = [
+            one
+            for one in tree.leaves
+            if one.kind == "set"
+            and one.target == name
+            and one.end <= leaf.start
+            and one.loops == leaf.loops
+            and len(one.operands) > 1
+            and all(operand.source != name for operand in one.operands)
+        ]
         if mixed and len(made) == 1:
             out[number] = made[0].number
     return out
 
 
 def _wanted_conditions(leaf: Leaf, vectors: Sequence[Vector], message: str) -> list[str]:
-    """Tests that may tell two ways of writing at one place apart, plain ones first; `message` is the loop's variable, if any."""
+    """Tests that may tell two ways of writing at one place apart, plain ones first; `message` is the loop's variable,
+    if any."""
     out: list[str] = []
     heads = {
-        (k, head_of(shape)): None for shapes, _ in vectors for k, shape in enumerate(shapes)
+        (k, head_of(shape)): None
+        for shapes, _ in vectors
+        for k, shape in enumerate(shapes)
         if shape is not None and leaf.operands[k].literal is None and len(shape) > 1
     }
     for k, head in [one for one in heads if one[1]][:4]:
@@ -103,9 +119,13 @@ def _wanted_conditions(leaf: Leaf, vectors: Sequence[Vector], message: str) -> l
 
 
 def plan(
-    tree: Tree, evidence: Sequence[Evidence], sets: Mapping[int, int], conditions: Mapping[int, Sequence[str]],
+    tree: Tree,
+    evidence: Sequence[Evidence],
+    sets: Mapping[int, int],
+    conditions: Mapping[int, Sequence[str]],
 ) -> tuple[dict[int, LeafPlan], dict[int, list[str]]]:
-    """A plan for every place that wrote something; for those whose ways of writing could not yet be told apart, what to ask."""
+    """A plan for every place that wrote something; for those whose ways of writing could not yet be told apart, what to
+    ask."""
     seen: dict[int, list[Vector]] = defaultdict(list)
     foreign: set[int] = set()
     loops: dict[int, int] = {}
@@ -165,7 +185,11 @@ def _leaf_plan(leaf: Leaf, vectors: list[Vector], conditions: Sequence[str]) -> 
     whole = _merged([shapes for shapes, _ in vectors])
     if whole is not None:
         return _made(leaf, [], whole)
-    known = list({(tuple(shapes), values): (shapes, values) for shapes, values in vectors if len(values) == len(conditions)}.values())
+    known = list(
+        {
+            (tuple(shapes), values): (shapes, values) for shapes, values in vectors if len(values) == len(conditions)
+        }.values()
+    )
     if len({tuple(shapes) for shapes, _ in known}) < len({tuple(shapes) for shapes, _ in vectors}):
         return None
     return _two_ways(leaf, known, conditions) or _many_ways(leaf, known, conditions)
@@ -182,7 +206,9 @@ def _two_ways(leaf: Leaf, known: Sequence[Vector], conditions: Sequence[str]) ->
                 yes = _merged([shapes for (shapes, _), one in zip(known, holds) if one])
                 no = _merged([shapes for (shapes, _), one in zip(known, holds) if not one]) if yes is not None else None
                 if yes is not None and no is not None:
-                    return _made(leaf, [(" or ".join(_test(conditions[k], bit) for k, bit in zip(chosen, bits)), yes)], no)
+                    return _made(
+                        leaf, [(" or ".join(_test(conditions[k], bit) for k, bit in zip(chosen, bits)), yes)], no
+                    )
     return None
 
 
@@ -238,7 +264,8 @@ def _merged(vectors: Sequence[Sequence[Shape | None]]) -> list[Shape | None] | N
 
 
 def _made(leaf: Leaf, branches: Sequence[tuple[str, list[Shape | None]]], rest: Sequence[Shape | None]) -> LeafPlan:
-    """The ways as pieces; where a constant text is cut off, only if it is there: else the place writes as ever, without a tag."""
+    """The ways as pieces; where a constant text is cut off, only if it is there: else the place writes as ever, without
+    a tag."""
     told = []
     for condition, shapes in branches:
         more = [test for test in _fits(leaf, shapes) if condition != f"({test})"]
@@ -290,14 +317,15 @@ def _pieces(leaf: Leaf, shapes: Sequence[Shape | None]) -> list[Piece]:
 
 
 def _filled(parts: list[tuple[bool | None, Operand]]) -> list[tuple[bool | None, Operand]]:
-    """Operands that never wrote anything go with what stands before them, an expression before an answer with the answer."""
+    """Operands that never wrote anything go with what stands before them, an expression before an answer with the
+    answer."""
     if all(answer is None for answer, _ in parts):
         return parts
     out: list[tuple[bool | None, Operand]] = []
     for k, (state, operand) in enumerate(parts):
         if state is None:
             before = out[-1][0] if out else None
-            after = next((later for later, _ in parts[k + 1:] if later is not None), None)
+            after = next((later for later, _ in parts[k + 1 :] if later is not None), None)
             state = after if before is None or (after and operand.literal is None) else before
         out.append((state, operand))
     return out
@@ -321,4 +349,7 @@ def _split_set(base: Leaf, shapes: Sequence[Shape | None]) -> LeafPlan:
     if _fits(base, shapes) or states not in ([False, True], [False, True, False]):
         raise CannotTell(f"`{base.target}` holds an answer in more than one stretch")
     names = [base.target, f"{base.target}_answer", f"{base.target}_tail"]
-    return LeafPlan([Piece(piece.answer, name) for piece, name in zip(pieces, names)], set_pieces=tuple(piece.source for piece in pieces))
+    return LeafPlan(
+        [Piece(piece.answer, name) for piece, name in zip(pieces, names)],
+        set_pieces=tuple(piece.source for piece in pieces),
+    )

@@ -1,8 +1,8 @@
 """What an operand wrote, cut into stretches that are answer and stretches that are not.
 
 A string literal is cut where it is cut. An expression writes a text of any length; where it holds more than an answer
-(`<think></think>` put before it, a whole turn made by a macro), all but one of its stretches must be a constant text, so
-that they can be cut off by their length.
+(`<think></think>` put before it, a whole turn made by a macro), all but one of its stretches must be a constant text,
+so that they can be cut off by their length.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ Run = tuple["str | None", bool]
 Shape = tuple[Run, ...]
 """Stretches in order: (its text, None where it may be any, whether it is answer)."""
 _OPEN_ANSWER = 3
-"""How much likelier it is that an answer varies than what stands before it: answers come again in a handful of probes."""
+"""How much likelier it is that an answer varies than what stands before it: answers come again in a handful of
+probes."""
 
 
 def stretches(text: str, answer: Sequence[Range], start: int, end: int) -> Shape | None:
@@ -29,7 +30,7 @@ def stretches(text: str, answer: Sequence[Range], start: int, end: int) -> Shape
             continue
         if a > at:
             cuts.append((text[at:a], False))
-        cuts.append((text[max(a, start):min(b, end)], True))
+        cuts.append((text[max(a, start) : min(b, end)], True))
         at = b
     if at < end:
         cuts.append((text[at:end], False))
@@ -43,26 +44,37 @@ def opened(seen: Sequence[Shape | None]) -> list[Shape | None]:
     shape of which they are left.
     """
     choices = Counter(choice for one in set(seen) if one is not None and len(one) > 1 for choice in _choices(one))
-    found = {one: max(_choices(one), key=lambda choice: choices[choice] * (_OPEN_ANSWER if _answers_open(choice) else 1)) for one in seen if one is not None and len(one) > 1}
+    found = {
+        one: max(_choices(one), key=lambda choice: choices[choice] * (_OPEN_ANSWER if _answers_open(choice) else 1))
+        for one in seen
+        if one is not None and len(one) > 1
+    }
     out: list[Shape | None] = []
     for one in seen:
         if one is None or len(one) > 1:
             out.append(None if one is None else found[one])
         else:
             text, answer = one[0]
-            bare = next((shape for shape in found.values() if head_of(shape) + tail_of(shape) == text and _constant_is(shape, answer)), None)
+            bare = next(
+                (
+                    shape
+                    for shape in found.values()
+                    if head_of(shape) + tail_of(shape) == text and _constant_is(shape, answer)
+                ),
+                None,
+            )
             out.append(bare or ((None, answer),))
     return out
 
 
 def head_of(shape: Shape) -> str:
     """The constant text before the open stretch."""
-    return "".join(text or "" for text, _ in shape[:_open(shape)])
+    return "".join(text or "" for text, _ in shape[: _open(shape)])
 
 
 def tail_of(shape: Shape) -> str:
     """The constant text behind the open stretch."""
-    return "".join(text or "" for text, _ in shape[_open(shape) + 1:])
+    return "".join(text or "" for text, _ in shape[_open(shape) + 1 :])
 
 
 def _open(shape: Shape) -> int:
@@ -70,7 +82,10 @@ def _open(shape: Shape) -> int:
 
 
 def _choices(shape: Shape) -> list[Shape]:
-    return [tuple((None if k == number else text, answer) for k, (text, answer) in enumerate(shape)) for number in range(len(shape))]
+    return [
+        tuple((None if k == number else text, answer) for k, (text, answer) in enumerate(shape))
+        for number in range(len(shape))
+    ]
 
 
 def _constant_is(shape: Shape, answer: bool) -> bool:

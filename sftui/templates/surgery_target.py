@@ -19,10 +19,17 @@ _BLANK_THOUGHT = re.compile(r"\s*<think>\s*</think>")
 _BLANK_THOUGHT_END = re.compile(r"<think>\s*</think>\s*\Z")
 _CALL = {"type": "function", "id": "call00001", "function": {"name": "lookup", "arguments": {"city": "Ulm", "days": 2}}}
 _SECOND = {"type": "function", "id": "call00002", "function": {"name": "measure", "arguments": {"depth": "three"}}}
-_TEXT_CALL = {"type": "function", "id": "call00003", "function": {"name": "lookup", "arguments": "{\"city\": \"Bonn\"}"}}
-_TOOLS = [{"type": "function", "function": {
-    "name": "lookup", "description": "finds it", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
-}}]
+_TEXT_CALL = {"type": "function", "id": "call00003", "function": {"name": "lookup", "arguments": '{"city": "Bonn"}'}}
+_TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": "lookup",
+            "description": "finds it",
+            "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+        },
+    }
+]
 
 
 def targets(rendered: Rendered, messages: Sequence[Mapping[str, Any]], draw: Draw) -> tuple[Range, ...] | None:
@@ -40,18 +47,26 @@ def targets(rendered: Rendered, messages: Sequence[Mapping[str, Any]], draw: Dra
     for number, message in enumerate(messages):
         if message.get("role") != "assistant":
             continue
-        mine = [span for span in rendered.spans if span.message == number and span.part in (Part.CONTENT, Part.TERMINATOR)]
+        mine = [
+            span for span in rendered.spans if span.message == number and span.part in (Part.CONTENT, Part.TERMINATOR)
+        ]
         content = message.get("content")
         if isinstance(content, (list, tuple)) and repr(content) in rendered.text:
             return None  # printed as Python writes a list: a fault of the data, and no answer
         if slots_of(message).says_something and not any(span.part is Part.CONTENT for span in mine):
             return None
         if len(mine) > 1 and mine[-1].part is Part.TERMINATOR and number + 1 < len(messages):
-            # Where the turn alone has no end, the next turn's header is what ends it (GLM): no tag in this one can hold it.
-            alone, said = draw(messages[: number + 1]), rendered.text[mine[-2].start:mine[-2].end].rstrip()
+            # Where the turn alone has no end, the next turn's header is what ends it (GLM): no tag in this one can hold
+            # it.
+            alone, said = draw(messages[: number + 1]), rendered.text[mine[-2].start : mine[-2].end].rstrip()
             if alone is not None and said and alone.rstrip().endswith(said):
                 mine.pop()
-        if len(mine) > 1 and mine[-1].part is Part.TERMINATOR and usual.strip() and rendered.text.startswith(usual, mine[-1].start):
+        if (
+            len(mine) > 1
+            and mine[-1].part is Part.TERMINATOR
+            and usual.strip()
+            and rendered.text.startswith(usual, mine[-1].start)
+        ):
             mine.pop()  # nothing ends the turn: this opens the next (an answer in the midst of calls, Gemma 4)
         if not mine:
             continue
@@ -59,7 +74,7 @@ def targets(rendered: Rendered, messages: Sequence[Mapping[str, Any]], draw: Dra
         if again is not None and mine[-1].part is Part.TERMINATOR:
             # Two tokens may end a turn (Cohere's response and turn), where the turn alone has both.
             alone = draw(messages[: number + 1])
-            if alone is not None and alone.rstrip().endswith(rendered.text[mine[0].start:again.end()]):
+            if alone is not None and alone.rstrip().endswith(rendered.text[mine[0].start : again.end()]):
                 found.append(again.span())
         found += [(span.start, span.end) for span in mine]
         found += _said_before(rendered, messages, number, usual, draw)
@@ -78,7 +93,7 @@ def targets(rendered: Rendered, messages: Sequence[Mapping[str, Any]], draw: Dra
             start = _plain_start(rendered.text, messages, number, draw)
             if start is None:
                 return None
-            if start < mine[0].start and (calls or not rendered.text[start:mine[0].start].strip()):
+            if start < mine[0].start and (calls or not rendered.text[start : mine[0].start].strip()):
                 found.append((start, mine[0].start))
     return joined(found)
 
@@ -86,25 +101,27 @@ def targets(rendered: Rendered, messages: Sequence[Mapping[str, Any]], draw: Dra
 def _asked(messages: Sequence[Mapping[str, Any]], draw: Draw) -> str:
     """The generation prompt after some messages; "" where it does not stand behind them."""
     before, prompt = draw(messages), draw(messages, prompt=True)
-    return "" if before is None or prompt is None or not prompt.startswith(before) else prompt[len(before):]
+    return "" if before is None or prompt is None or not prompt.startswith(before) else prompt[len(before) :]
 
 
-def _said_before(rendered: Rendered, messages: Sequence[Mapping[str, Any]], number: int, usual: str, draw: Draw) -> list[Range]:
+def _said_before(
+    rendered: Rendered, messages: Sequence[Mapping[str, Any]], number: int, usual: str, draw: Draw
+) -> list[Range]:
     """What of a turn's header the generation prompt leaves to the model."""
     header = next((span for span in rendered.spans if span.message == number and span.part is Part.HEADER), None)
     if header is None:
         return []
-    text = rendered.text[header.start:header.end]
+    text = rendered.text[header.start : header.end]
     for asked in (_asked(messages[:number], draw).lstrip(), usual):
         if asked.strip() and asked in text:
             start = header.start + text.rindex(asked) + len(asked)
-            return [(start, header.end)] if rendered.text[start:header.end].strip() else []
+            return [(start, header.end)] if rendered.text[start : header.end].strip() else []
     return []
 
 
 def _plain_start(text: str, messages: Sequence[Mapping[str, Any]], number: int, draw: Draw) -> int | None:
     mark = make_mark(text, "s")
-    other = draw([*messages[:number], {"role": "assistant", "content": mark}, *messages[number + 1:]])
+    other = draw([*messages[:number], {"role": "assistant", "content": mark}, *messages[number + 1 :]])
     if other is None or mark not in other:
         return None
     before = other.partition(mark)[0]
@@ -142,20 +159,59 @@ def probes() -> list[Conversation]:
         return {"role": role, "content": [{"type": "text", "text": text} for text in texts]}
 
     chats: list[list[dict[str, Any]]] = [
-        [user, first], [system, user, first], [user, first, other, second], [system, user, first, other, second, user, first],
-        [user], [user, first, other], [user, {"role": "assistant", "content": ""}],
-        [user, {"role": "assistant", "content": ""}, other, second], [user, thought], [user, thought, other, {**second, "reasoning_content": "Of water."}],
-        [user, inline], [user, inline, other, {"role": "assistant", "content": "<think>\nOf water.\n</think>\n\nThe sea is."}], [user, inline, other, second],
-        [user, {"role": "assistant", "content": "<think>\n\n</think>\n\nA rose is."}, other, {"role": "assistant", "content": "<think></think>The sea is."}],
-        [user, {"role": "assistant", "content": "<think></think>A rose is."}, other, {"role": "assistant", "content": "<think>\n\n</think>\n\nThe sea is."}],
-        [user, {"role": "assistant", "content": "  A rose \n"}, other, {"role": "assistant", "content": "\n\nThe sea "}],
-        [user, call(_CALL), result, first], [user, call(_CALL), result, first, other, second], [user, call(_CALL)], [user, call(_CALL), result],
-        [user, call(_CALL, said="Let me see."), result, first], [user, call(_CALL, _SECOND), result, {**result, "content": "4 m"}, first],
-        [user, call(_CALL, _SECOND, said="Both."), result, first], [user, call(_CALL, said=None), result, first],
-        [user, call(_TEXT_CALL), result, first], [user, call(_TEXT_CALL, said=None), result, first, other, second],
-        [user, {**call(_CALL), "reasoning_content": "I must look."}, result, thought], [user, first, second], [user, first, other, call(_CALL), result, second],
-        [parts("user", "What is red?"), parts("assistant", "A rose is.")], [user, first, user, first, other],
-        [parts("system", "Be brief."), parts("user", "What", "is red?"), parts("assistant", "A rose", " is."), parts("user", "And blue?"), parts("assistant", "The sea.")],
+        [user, first],
+        [system, user, first],
+        [user, first, other, second],
+        [system, user, first, other, second, user, first],
+        [user],
+        [user, first, other],
+        [user, {"role": "assistant", "content": ""}],
+        [user, {"role": "assistant", "content": ""}, other, second],
+        [user, thought],
+        [user, thought, other, {**second, "reasoning_content": "Of water."}],
+        [user, inline],
+        [user, inline, other, {"role": "assistant", "content": "<think>\nOf water.\n</think>\n\nThe sea is."}],
+        [user, inline, other, second],
+        [
+            user,
+            {"role": "assistant", "content": "<think>\n\n</think>\n\nA rose is."},
+            other,
+            {"role": "assistant", "content": "<think></think>The sea is."},
+        ],
+        [
+            user,
+            {"role": "assistant", "content": "<think></think>A rose is."},
+            other,
+            {"role": "assistant", "content": "<think>\n\n</think>\n\nThe sea is."},
+        ],
+        [
+            user,
+            {"role": "assistant", "content": "  A rose \n"},
+            other,
+            {"role": "assistant", "content": "\n\nThe sea "},
+        ],
+        [user, call(_CALL), result, first],
+        [user, call(_CALL), result, first, other, second],
+        [user, call(_CALL)],
+        [user, call(_CALL), result],
+        [user, call(_CALL, said="Let me see."), result, first],
+        [user, call(_CALL, _SECOND), result, {**result, "content": "4 m"}, first],
+        [user, call(_CALL, _SECOND, said="Both."), result, first],
+        [user, call(_CALL, said=None), result, first],
+        [user, call(_TEXT_CALL), result, first],
+        [user, call(_TEXT_CALL, said=None), result, first, other, second],
+        [user, {**call(_CALL), "reasoning_content": "I must look."}, result, thought],
+        [user, first, second],
+        [user, first, other, call(_CALL), result, second],
+        [parts("user", "What is red?"), parts("assistant", "A rose is.")],
+        [user, first, user, first, other],
+        [
+            parts("system", "Be brief."),
+            parts("user", "What", "is red?"),
+            parts("assistant", "A rose", " is."),
+            parts("user", "And blue?"),
+            parts("assistant", "The sea."),
+        ],
     ]
     return [_chat(one, tools) for one in chats for tools in (None, _TOOLS)]
 

@@ -18,7 +18,8 @@ Range = tuple[int, int]
 class Written:
     """One time that a node wrote: the characters of each operand, the role of the message at hand, and its conditions.
 
-    `role` is None outside loops over messages, `loop` the one it came from; `values` are the truth values asked for, as a string of 0 and 1.
+    `role` is None outside loops over messages, `loop` the one it came from; `values` are the truth values asked for, as
+    a string of 0 and 1.
     """
 
     leaf: int

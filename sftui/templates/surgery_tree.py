@@ -98,7 +98,8 @@ class _Tag:
 
 
 def read_tree(source: str) -> Tree:
-    """The tree of a template's source, whose line ends are `\\n`; whatever Jinja's lexer raises, ValueError for odd nesting."""
+    """The tree of a template's source, whose line ends are `\\n`; whatever Jinja's lexer raises, ValueError for odd
+    nesting."""
     reader = _Reader(source)
     for item in _items(source):
         reader.add(item)
@@ -108,13 +109,20 @@ def read_tree(source: str) -> Tree:
 
 
 def without_tags(source: str) -> str:
-    """The source without its generation tags; an empty comment, which treats white space alike, where there is some to treat."""
+    """The source without its generation tags; an empty comment, which treats white space alike, where there is some to
+    treat."""
     out, at = "", 0
     for item in _items(source):
-        if isinstance(item, _Tag) and item.kind == "block" and any(value in ("generation", "endgeneration") for _, value, _ in item.tokens[:2]):
+        if (
+            isinstance(item, _Tag)
+            and item.kind == "block"
+            and any(value in ("generation", "endgeneration") for _, value, _ in item.tokens[:2])
+        ):
             beside = source[item.start - 1 : item.start] + source[item.end : item.end + 1]
             bare = item.opening + item.closing == "{%%}" and not any(letter.isspace() for letter in beside)
-            out += source[at:item.start] + ("" if bare else f"{item.opening.replace('%', '#')} {item.closing.replace('%', '#')}")
+            out += source[at : item.start] + (
+                "" if bare else f"{item.opening.replace('%', '#')} {item.closing.replace('%', '#')}"
+            )
             at = item.end
     return out + source[at:]
 
@@ -244,7 +252,11 @@ class _Reader:
         elif item.kind == "comment":
             self.stack[-1].append(Statement(item.start, item.end, "comment"))
         elif item.kind == "variable":
-            self._leaf(Leaf("output", 0, item.start, item.end, operands_of(self.source, item.tokens), item.opening, item.closing))
+            self._leaf(
+                Leaf(
+                    "output", 0, item.start, item.end, operands_of(self.source, item.tokens), item.opening, item.closing
+                )
+            )
         else:
             self._block(item)
 
@@ -300,7 +312,7 @@ class _Reader:
         """Remember a short condition: it may tell two ways of writing apart."""
         rest = solid[1:]
         if name in ("if", "elif") and rest:
-            text = self.source[rest[0][2]:rest[-1][2] + len(rest[-1][1])]
+            text = self.source[rest[0][2] : rest[-1][2] + len(rest[-1][1])]
             if len(text) <= _SHORT and "(" not in text.replace("()", ""):
                 self.tests[-1].append(text)
 
@@ -309,6 +321,15 @@ class _Reader:
         statement = Statement(tag.start, tag.end, "set", plain_set=plain)
         self.stack[-1].append(statement)
         if plain and not any(one.name in _WRAPPED or one.name == "set" for one in self.open):
-            leaf = Leaf("set", len(self.leaves), tag.start, tag.end, operands_of(self.source, solid[3:]), tag.opening, tag.closing, solid[1][1])
+            leaf = Leaf(
+                "set",
+                len(self.leaves),
+                tag.start,
+                tag.end,
+                operands_of(self.source, solid[3:]),
+                tag.opening,
+                tag.closing,
+                solid[1][1],
+            )
             leaf.loops = tuple(one.loop for one in self.open if one.loop is not None)
             self.leaves.append(leaf)

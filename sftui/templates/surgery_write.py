@@ -31,7 +31,11 @@ class _Chunk:
 
 def written(tree: Tree, plans: Mapping[int, LeafPlan], sets: Mapping[int, int]) -> str:
     """The new source; it holds no tag where no plan has an answer."""
-    writer = _Writer(tree, plans, {tree.leaves[base].start: (tree.leaves[base], plans[leaf]) for leaf, base in sets.items() if leaf in plans})
+    writer = _Writer(
+        tree,
+        plans,
+        {tree.leaves[base].start: (tree.leaves[base], plans[leaf]) for leaf, base in sets.items() if leaf in plans},
+    )
     return writer.body(tree.body, 0, len(tree.source))
 
 
@@ -45,14 +49,14 @@ class _Writer:
         chunks: list[_Chunk] = []
         at = start
         for node in nodes:
-            chunks.append(_Chunk(self._tree.source[at:node.start]))
+            chunks.append(_Chunk(self._tree.source[at : node.start]))
             chunks += self._node(node)
             at = node.end
         chunks.append(_Chunk(self._tree.source[at:end]))
         return _tagged([chunk for chunk in chunks if chunk.text])
 
     def _node(self, node: Node) -> list[_Chunk]:
-        source = self._tree.source[node.start:node.end]
+        source = self._tree.source[node.start : node.end]
         if isinstance(node, Statement):
             if node.start in self._sets:
                 return [_Chunk(_split(*self._sets[node.start]), wall=True)]
@@ -92,22 +96,35 @@ class _Writer:
         known = states - {None}
         if known <= {False}:
             return _Chunk(source, False if known else None, node.opening, node.closing)
-        # What only assistants get to needs no guard, but may share that of its neighbours; a guard that reads the variable
-        # of a loop in here is of no use outside.
+        # What only assistants get to needs no guard, but may share that of its neighbours; a guard that reads the
+        # variable of a loop in here is of no use outside.
         needed = {guard for guard in guards if guard[0]}
-        if known == {True} and not walled and len(needed) <= 1 and not any(loop in self._loops(node) for _, loop in needed):
+        if (
+            known == {True}
+            and not walled
+            and len(needed) <= 1
+            and not any(loop in self._loops(node) for _, loop in needed)
+        ):
             return _Chunk(source, True, node.opening, node.closing, next(iter(needed))[0] if needed else "")
         text, at = "", node.start
         for (start, end), nodes in zip(node.regions, node.bodies):
             text += self._tree.source[at:start] + self.body(nodes, start, end)
             at = end
-        return _Chunk(text + self._tree.source[at:node.end], False, node.opening, node.closing)
+        return _Chunk(text + self._tree.source[at : node.end], False, node.opening, node.closing)
 
     def _inside(self, node: Compound) -> list[Leaf]:
-        return [leaf for leaf in self._tree.leaves if leaf.kind != "set" and node.start <= leaf.start and leaf.end <= node.end]
+        return [
+            leaf
+            for leaf in self._tree.leaves
+            if leaf.kind != "set" and node.start <= leaf.start and leaf.end <= node.end
+        ]
 
     def _loops(self, node: Compound) -> set[int]:
-        return {one.loop[0] for one in self._tree.loops if one.loop is not None and node.start <= one.start and one.end <= node.end}
+        return {
+            one.loop[0]
+            for one in self._tree.loops
+            if one.loop is not None and node.start <= one.start and one.end <= node.end
+        }
 
     def _leaves_early(self, node: Compound) -> bool:
         from sftui.templates.surgery_tree import walk
@@ -121,7 +138,15 @@ def _pieces(pieces: list[Piece], opening: str, closing: str, guard: str) -> list
         first, last = number == 0, number == len(pieces) - 1
         head = opening if first and opening else "{{"
         tail = closing if last and closing else "}}"
-        out.append(_Chunk(f"{head} {piece.source} {tail}", piece.answer, head if first else "", tail if last else "", guard if piece.answer else ""))
+        out.append(
+            _Chunk(
+                f"{head} {piece.source} {tail}",
+                piece.answer,
+                head if first else "",
+                tail if last else "",
+                guard if piece.answer else "",
+            )
+        )
     return out
 
 
@@ -156,7 +181,7 @@ def _tagged(chunks: list[_Chunk]) -> str:
 
 
 def _wrapped(chunks: list[_Chunk], start: int, end: int) -> str:
-    inner = "".join(chunk.text for chunk in chunks[start:end + 1])
+    inner = "".join(chunk.text for chunk in chunks[start : end + 1])
     opening, closing, guard = chunks[start].opening, chunks[end].closing, chunks[start].guard
     if not guard:
         return _edge(opening, "generation") + inner + _edge_end(closing, "endgeneration")

@@ -65,7 +65,8 @@ class ChatTemplate:
         return (ChatTemplate, made) if self.normalizes else (_taking_messages_as_they_are, made)
 
     def as_they_are(self) -> ChatTemplate:
-        """This template as transformers up to 5.17 renders it: keys that are None stay, and reasoning under its one name."""
+        """This template as transformers up to 5.17 renders it: keys that are None stay, and reasoning under its one
+        name."""
         if not self.normalizes:
             return self
         twin = ChatTemplate.__new__(ChatTemplate)
@@ -97,7 +98,11 @@ class ChatTemplate:
         from sftui.templates import prefill, sandbox
 
         if not messages:
-            raise TemplateError("a chat template cannot render an empty conversation", where=self.name, why=EMPTY_CONVERSATION.rstrip("."))
+            raise TemplateError(
+                "a chat template cannot render an empty conversation",
+                where=self.name,
+                why=EMPTY_CONVERSATION.rstrip("."),
+            )
         prepared = prepare_messages(messages, normalize=self.normalizes)
         last_text = ""
         if continue_final_message:
@@ -106,8 +111,11 @@ class ChatTemplate:
             prepared, last_text = prefill.tag_last(prepared, continue_final_message, self.source)
         documents = variables.get("documents") if documents is None else documents
         values = {
-            **plain_data(dict(variables)), "messages": prepared, "tools": _tool_schemas(tools),
-            "documents": plain_data(documents), "add_generation_prompt": add_generation_prompt,
+            **plain_data(dict(variables)),
+            "messages": prepared,
+            "tools": _tool_schemas(tools),
+            "documents": plain_data(documents),
+            "add_generation_prompt": add_generation_prompt,
         }
         with self._lock:
             environment = self._environment
@@ -132,13 +140,17 @@ def load_template_file(path: str | Path) -> ChatTemplate:
     """The template of a `.jinja` file, or the one in a `tokenizer_config.json`; TemplateError."""
     file = Path(path)
     if file.is_dir():
-        file = next((file / name for name in ("chat_template.jinja", "tokenizer_config.json") if (file / name).is_file()), file)
+        file = next(
+            (file / name for name in ("chat_template.jinja", "tokenizer_config.json") if (file / name).is_file()), file
+        )
     try:
         source = file.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise TemplateError("the chat template file is not UTF-8 text", where=str(file)) from error
     except OSError as error:
-        raise TemplateError("the chat template file cannot be read", where=str(file), why=(error.strerror or str(error)).lower()) from error
+        raise TemplateError(
+            "the chat template file cannot be read", where=str(file), why=(error.strerror or str(error)).lower()
+        ) from error
     if file.suffix == ".json":
         source = _template_in_json(source, str(file))
     return compile_template(source, str(file))
@@ -154,9 +166,13 @@ def choose_template(chat_templates: Mapping[str, str], tools: Any = None) -> tup
     if "default" in chat_templates:
         return "default", chat_templates["default"]
     if not chat_templates:
-        raise TemplateError("the tokenizer has no chat template", fix="choose one with --template NAME or --template FILE")
+        raise TemplateError(
+            "the tokenizer has no chat template", fix="choose one with --template NAME or --template FILE"
+        )
     names = ", ".join(sorted(chat_templates))
-    raise TemplateError("the tokenizer has several chat templates and none is the default", fix=f"choose one of {names}")
+    raise TemplateError(
+        "the tokenizer has several chat templates and none is the default", fix=f"choose one of {names}"
+    )
 
 
 def features(template: ChatTemplate) -> TemplateFeatures:
@@ -189,7 +205,9 @@ def prepare_messages(messages: Sequence[Mapping[str, Any]], *, normalize: bool =
     for message in messages:
         if not isinstance(message, Mapping):
             raise TemplateError("a message is not a mapping with a role", why=f"it is a {type(message).__name__}")
-        plain = {plain_data(key): plain_data(value) for key, value in message.items() if value is not None or not normalize}
+        plain = {
+            plain_data(key): plain_data(value) for key, value in message.items() if value is not None or not normalize
+        }
         if not normalize:
             prepared.append(plain)
             continue
@@ -239,10 +257,16 @@ def _template_in_json(text: str, where: str) -> str:
         raise TemplateError("the file is not JSON", where=where, why=str(error)) from error
     found = config.get("chat_template") if isinstance(config, dict) else None
     if isinstance(found, list):
-        named = {str(entry["name"]): str(entry["template"]) for entry in found if isinstance(entry, dict) and {"name", "template"} <= set(entry)}
+        named = {
+            str(entry["name"]): str(entry["template"])
+            for entry in found
+            if isinstance(entry, dict) and {"name", "template"} <= set(entry)
+        }
         return choose_template(named)[1]
     if not isinstance(found, str):
-        raise TemplateError("the file holds no chat template", where=where, fix="name a .jinja file or a tokenizer_config.json with one")
+        raise TemplateError(
+            "the file holds no chat template", where=where, fix="name a .jinja file or a tokenizer_config.json with one"
+        )
     return found
 
 
@@ -264,12 +288,20 @@ def _render_error(error: Exception, name: str, messages: Sequence[Mapping[str, A
     if isinstance(error, sandbox.RaisedByTemplate):
         roles = ", ".join(str(message.get("role", "?")) for message in messages[:8])
         more = ", …" if len(messages) > 8 else ""
-        return TemplateError(f"the chat template refuses this conversation: {_first_line(error).rstrip('.')}", where=name, why=f"its roles are {roles}{more}")
+        return TemplateError(
+            f"the chat template refuses this conversation: {_first_line(error).rstrip('.')}",
+            where=name,
+            why=f"its roles are {roles}{more}",
+        )
     if isinstance(error, sandbox.Forbidden):
         return TemplateError("the chat template does something that is not allowed", where=name, why=_first_line(error))
     if isinstance(error, (RecursionError, MemoryError)):
-        return TemplateError("the chat template goes over its limits", where=name, why="it recurses too deeply or needs too much memory")
-    return TemplateError("the chat template fails on this conversation", where=name, why=f"{type(error).__name__}: {_first_line(error)}")
+        return TemplateError(
+            "the chat template goes over its limits", where=name, why="it recurses too deeply or needs too much memory"
+        )
+    return TemplateError(
+        "the chat template fails on this conversation", where=name, why=f"{type(error).__name__}: {_first_line(error)}"
+    )
 
 
 def _first_line(error: Exception) -> str:

@@ -27,9 +27,7 @@ def serialise(reference: Any, facts: TokenizerFacts, probes: Sequence[str]) -> t
 
 def count_differences(reference: Any, backend: Any, probes: Iterable[str]) -> int:
     """How many probes give other ids or offsets, with or without special tokens."""
-    return sum(
-        any(not _same(reference, backend, probe, special) for special in (False, True)) for probe in probes
-    )
+    return sum(any(not _same(reference, backend, probe, special) for special in (False, True)) for probe in probes)
 
 
 def _same(reference: Any, backend: Any, text: str, special: bool) -> bool:

@@ -37,7 +37,8 @@ class _Columns:
 def tokenize(rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize, *, ending: str | None = None) -> Tokens:
     """Tokenize a rendered row; O(tokens + spans).
 
-    `ending` is the part of the text in whose end an EOS is looked for before one is appended, e.g. the completion alone; None: all of it.
+    `ending` is the part of the text in whose end an EOS is looked for before one is appended, e.g. the completion
+    alone; None: all of it.
 
     A token belongs to the span in which its first character lies, also where it reaches into the
     next. Ids that stand for no text (added BOS/EOS, appended EOS) have offsets NOWHERE and the
@@ -55,7 +56,9 @@ def tokenize(rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize, 
         if options.mode == "per_part":
             notes.append("this row has no parts to encode one by one: it was tokenized whole")
         text = rendered.text
-        if options.append_eos == "if_missing_text" and not (text if ending is None else ending).endswith(tokenizer.facts.eos_token or ""):
+        if options.append_eos == "if_missing_text" and not (text if ending is None else ending).endswith(
+            tokenizer.facts.eos_token or ""
+        ):
             text += tokenizer.facts.eos_token or ""
         _place(columns, tokenizer.encode(text, options.add_special_tokens), rendered, tokenizer)
     if options.append_eos == "always" or (
@@ -190,7 +193,9 @@ def _wanted_eos(tokenizer: LoadedTokenizer, options: Tokenize) -> int | None:
     facts = tokenizer.facts
     if options.append_eos != "never" and (facts.eos_token is None or facts.eos_id is None):
         raise TokenizerError(
-            "no EOS can be appended", where=facts.name, why="the tokenizer has no EOS token",
+            "no EOS can be appended",
+            where=facts.name,
+            why="the tokenizer has no EOS token",
             fix="set tokenizer.eos_token, or tokenize.append_eos to never",
         )
     return facts.eos_id

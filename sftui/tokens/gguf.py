@@ -38,7 +38,8 @@ def read_gguf_metadata(gguf_path: str, string_arrays: Container[str] = ()) -> tu
 
 
 def unknown_split(gguf_path: str) -> str | None:
-    """What a file says of how its vocabulary splits text, where transformers has no rule for that; a clause, None where it has.
+    """What a file says of how its vocabulary splits text, where transformers has no rule for that; a clause, None where
+    it has.
 
     Source: transformers 5.23, integrations/gguf/gguf_tokenizer_mapping.py `set_split_regex`.
     """

@@ -135,8 +135,10 @@ class LoadedTokenizer:
             found = self.token_id(token)
             if found is None:
                 raise TokenizerError(
-                    f"the {name} token {token!r} cannot be set", where=self.facts.name,
-                    why="it is not in the vocabulary", fix="name a token that the vocabulary has",
+                    f"the {name} token {token!r} cannot be set",
+                    where=self.facts.name,
+                    why="it is not in the vocabulary",
+                    fix="name a token that the vocabulary has",
                 )
             changes[f"{name}_token"], changes[f"{name}_id"] = token, found
             specials[f"{name}_token"] = token

@@ -71,7 +71,9 @@ def locate(name: str, revision: str | None = None) -> Location:
         raise TokenizerError("the tokenizer cannot be read", where=name, why=error.strerror or str(error)) from error
     if _looks_like_path(name) or not _REPO.match(name):
         raise TokenizerError(
-            "there is no such tokenizer", where=name, why="neither a folder nor a file of this name exists",
+            "there is no such tokenizer",
+            where=name,
+            why="neither a folder nor a file of this name exists",
             fix="check the path, or give a Hub name such as Qwen/Qwen3-0.6B",
         )
     snapshot = cached_snapshot(name, revision)
@@ -127,7 +129,8 @@ def _builtin(name: str) -> Location:
     short = name.removeprefix(builtin.PREFIX)
     if short not in builtin.NAMES:
         raise TokenizerError(
-            "there is no such built-in tokenizer", where=name,
+            "there is no such built-in tokenizer",
+            where=name,
             fix="use " + ", ".join(builtin.PREFIX + known for known in builtin.NAMES),
         )
     folder = builtin.folder(short)
@@ -140,18 +143,27 @@ def _file(name: str, path: Path) -> Location:
     if path.suffix == ".json" and path.name != "tekken.json":
         if path.name in ("tokenizer_config.json", "special_tokens_map.json", "config.json"):
             raise TokenizerError(
-                "this file is not a tokenizer", where=name, why=f"{path.name} only describes one",
+                "this file is not a tokenizer",
+                where=name,
+                why=f"{path.name} only describes one",
                 fix=f"give its folder {path.parent}",
             )
         return Location(name, "file", str(path), path)
     raise TokenizerError(
-        "this file cannot be loaded as a tokenizer", where=name,
-        why="only a tokenizer.json or a .gguf can stand alone", fix=f"give its folder {path.parent}",
+        "this file cannot be loaded as a tokenizer",
+        where=name,
+        why="only a tokenizer.json or a .gguf can stand alone",
+        fix=f"give its folder {path.parent}",
     )
 
 
 def _looks_like_path(name: str) -> bool:
-    return name.startswith((".", "/", "~")) or name.count("/") > 1 or (os.sep == "\\" and "\\" in name) or name.endswith((".json", ".gguf", ".model"))
+    return (
+        name.startswith((".", "/", "~"))
+        or name.count("/") > 1
+        or (os.sep == "\\" and "\\" in name)
+        or name.endswith((".json", ".gguf", ".model"))
+    )
 
 
 def _sha256(path: Path, limit: int | None = None) -> str:

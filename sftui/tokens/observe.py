@@ -29,11 +29,17 @@ def observations(reference: Any, facts: TokenizerFacts, place: Location, probes:
         )
     if place.kind == "gguf" and place.path is not None and (split := unknown_split(str(place.path))) is not None:
         notes.append(
-            f"the file {split}: transformers then splits text as GPT-2 does, and ids may differ from those of the model's own "
-            "tokenizer; take its tokenizer.json to be sure"
+            f"the file {split}: transformers then splits text as GPT-2 does, and ids may differ from those of the"
+            " model's own tokenizer; take its tokenizer.json to be sure"
         )
-    if place.kind in ("folder", "hub") and place.folder is not None and not (place.folder / "tokenizer_config.json").is_file():
-        notes.append("there is no tokenizer_config.json: the roles of special tokens and the chat template may be missing")
+    if (
+        place.kind in ("folder", "hub")
+        and place.folder is not None
+        and not (place.folder / "tokenizer_config.json").is_file()
+    ):
+        notes.append(
+            "there is no tokenizer_config.json: the roles of special tokens and the chat template may be missing"
+        )
     notes += _saved_settings(facts, place, probes, reference)
     for key, acts in (("add_bos_token", facts.adds_bos), ("add_eos_token", facts.adds_eos)):
         if config.get(key) is True and not acts:
@@ -46,7 +52,10 @@ def observations(reference: Any, facts: TokenizerFacts, place: Location, probes:
         notes.append(f"add_special_tokens puts {_names(reference, facts.front)} before every text")
     notes += _swallowing(reference)
     if getattr(reference, "fix_mistral_regex", None) is False:
-        notes.append("transformers says that this Mistral tokenizer splits text wrongly unless it is loaded with fix_mistral_regex=True")
+        notes.append(
+            "transformers says that this Mistral tokenizer splits text wrongly unless it is loaded with"
+            " fix_mistral_regex=True"
+        )
     if not facts.is_fast:
         notes.append(
             f"{facts.class_name} is a slow tokenizer: it gives no offsets, so return_assistant_tokens_mask and "
@@ -70,16 +79,36 @@ def _saved_settings(facts: TokenizerFacts, place: Location, probes: tuple[str, .
         return []
     notes = []
     if raw.truncation is not None:
-        notes.append(f"tokenizer.json was saved with truncation to {raw.truncation['max_length']}: AutoTokenizer ignores it, raw tokenizers does not")
+        notes.append(
+            f"tokenizer.json was saved with truncation to {raw.truncation['max_length']}: AutoTokenizer ignores it, raw"
+            " tokenizers does not"
+        )
     if raw.padding is not None:
-        notes.append(f"tokenizer.json was saved with padding to {raw.padding['length'] or 'the longest'}: AutoTokenizer ignores it, raw tokenizers does not")
-    new = [(i, token.content) for i, token in sorted(reference.added_tokens_decoder.items()) if raw.token_to_id(token.content) is None]
+        notes.append(
+            f"tokenizer.json was saved with padding to {raw.padding['length'] or 'the longest'}: AutoTokenizer ignores"
+            " it, raw tokenizers does not"
+        )
+    new = [
+        (i, token.content)
+        for i, token in sorted(reference.added_tokens_decoder.items())
+        if raw.token_to_id(token.content) is None
+    ]
     if new:
-        shown = ", ".join(f"{content} (id {i})" for i, content in new[:4]) + (f" and {len(new) - 4} more" if len(new) > 4 else "")
-        notes.append(f"AutoTokenizer adds tokens that tokenizer.json does not have: {shown}; the model may have no embedding for them")
-    differ = count_differences(reference, FastEngine(raw, split_special_tokens=facts.split_special_tokens).backend, probes)
+        shown = ", ".join(f"{content} (id {i})" for i, content in new[:4]) + (
+            f" and {len(new) - 4} more" if len(new) > 4 else ""
+        )
+        notes.append(
+            f"AutoTokenizer adds tokens that tokenizer.json does not have: {shown}; the model may have no embedding for"
+            " them"
+        )
+    differ = count_differences(
+        reference, FastEngine(raw, split_special_tokens=facts.split_special_tokens).backend, probes
+    )
     if differ:
-        note = f"{facts.class_name} overrides tokenizer.json: {differ} of {len(probes)} probe strings tokenize differently from the file alone"
+        note = (
+            f"{facts.class_name} overrides tokenizer.json: {differ} of {len(probes)} probe strings tokenize differently"
+            " from the file alone"
+        )
         if place.folder is not None and not (place.folder / "config.json").is_file():
             note += "; there is no config.json here, and with the model's own AutoTokenizer may choose another class"
         notes.append(note)

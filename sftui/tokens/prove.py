@@ -45,25 +45,44 @@ def prove(name: str, revision: str | None = None, cache_dir: Path | str | None =
         # Started in the package's own folder: with -m the current folder comes first on sys.path,
         # and a data folder may hold a file called json.py. The child changes back by itself.
         ended = subprocess.run(
-            [sys.executable, "-m", "sftui.tokens.prove", json.dumps({
-                "name": name, "revision": revision, "root": str(root.absolute()), "cwd": os.getcwd(), "answer": str(answer),
-            })],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=PACKAGE_PARENT,
-            start_new_session=True, check=False,
+            [
+                sys.executable,
+                "-m",
+                "sftui.tokens.prove",
+                json.dumps(
+                    {
+                        "name": name,
+                        "revision": revision,
+                        "root": str(root.absolute()),
+                        "cwd": os.getcwd(),
+                        "answer": str(answer),
+                    }
+                ),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            cwd=PACKAGE_PARENT,
+            start_new_session=True,
+            check=False,
         )
         try:
             found = json.loads(answer.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             lines = ended.stderr.decode("utf-8", "replace").strip().splitlines()
             raise TokenizerError(
-                "the tokenizer cannot be loaded", where=name,
-                why=f"the process that loads it ended with {ended.returncode}" + (f" ({lines[-1][:300]})" if lines else ""),
+                "the tokenizer cannot be loaded",
+                where=name,
+                why=f"the process that loads it ended with {ended.returncode}"
+                + (f" ({lines[-1][:300]})" if lines else ""),
             ) from None
     if "error" in found:
         raise TokenizerError(**found["error"])
     proof = cache.read(root, found["key"])
     if proof is None:
-        raise TokenizerError("the tokenizer cannot be loaded", where=name, why=f"its proof in {root} cannot be read back")
+        raise TokenizerError(
+            "the tokenizer cannot be loaded", where=name, why=f"its proof in {root} cannot be read back"
+        )
     return proof
 
 
@@ -80,7 +99,9 @@ def make_proof(name: str, revision: str | None, root: Path) -> str:
         place = locate(name, revision)
     files = fingerprint(place)
     if place.kind != "hub" and files != before:
-        raise TokenizerError("the tokenizer cannot be loaded", where=name, why="its files changed while they were read", fix="try again")
+        raise TokenizerError(
+            "the tokenizer cannot be loaded", where=name, why="its files changed while they were read", fix="try again"
+        )
     facts = read_facts(reference, place)
     if facts.is_fast and facts.vocab_size <= len(reference.added_tokens_decoder):
         raise no_vocabulary(place, facts.vocab_size)
@@ -102,7 +123,9 @@ def make_proof(name: str, revision: str | None, root: Path) -> str:
         cache.write(root, key, facts, backend, record)
     except OSError as error:
         raise TokenizerError(
-            "the tokenizer's proof cannot be written", where=str(root), why=error.strerror or str(error),
+            "the tokenizer's proof cannot be written",
+            where=str(root),
+            why=error.strerror or str(error),
             fix="make room there, or set SFTUI_CACHE to another folder",
         ) from error
     return key

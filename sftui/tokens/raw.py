@@ -18,7 +18,9 @@ NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_t
 def load_raw(place: Location) -> LoadedTokenizer:
     """The tokenizer.json of a place with the facts its neighbours state; TokenizerError without one."""
     if place.json is None:
-        raise TokenizerError("the tokenizer cannot be shown yet", where=place.name, why="it has no tokenizer.json on disk")
+        raise TokenizerError(
+            "the tokenizer cannot be shown yet", where=place.name, why="it has no tokenizer.json on disk"
+        )
     backend = read_backend(place.json, place.name)
     try:
         config = _object(place.folder, "tokenizer_config.json")
@@ -39,10 +41,14 @@ def load_raw(place: Location) -> LoadedTokenizer:
         class_name=str(config.get("tokenizer_class") or ""),
         vocab_size=backend.get_vocab_size(with_added_tokens=True),
         special_tokens=specials,
-        bos_token=specials.get("bos_token"), bos_id=ids.get("bos_token"),
-        eos_token=specials.get("eos_token"), eos_id=ids.get("eos_token"),
-        pad_token=specials.get("pad_token"), pad_id=ids.get("pad_token"),
-        unk_token=specials.get("unk_token"), unk_id=ids.get("unk_token"),
+        bos_token=specials.get("bos_token"),
+        bos_id=ids.get("bos_token"),
+        eos_token=specials.get("eos_token"),
+        eos_id=ids.get("eos_token"),
+        pad_token=specials.get("pad_token"),
+        pad_id=ids.get("pad_token"),
+        unk_token=specials.get("unk_token"),
+        unk_id=ids.get("unk_token"),
         padding_side=str(config.get("padding_side") or "right"),
         truncation_side=str(config.get("truncation_side") or "right"),
         model_max_length=int(limit) if isinstance(limit, (int, float)) and limit < 10**12 else None,
@@ -74,7 +80,9 @@ def _specials(config: Mapping[str, Any], legacy: Mapping[str, Any]) -> dict[str,
     without `added_tokens_decoder`, and every other `*_token` of the config is model specific.
     """
     stated = {key: _content(config.get(key)) for key in NAMED}
-    stated.update({key: _content(value) for key, value in config.items() if key.endswith("_token") and key not in NAMED})
+    stated.update(
+        {key: _content(value) for key, value in config.items() if key.endswith("_token") and key not in NAMED}
+    )
     extra = config.get("extra_special_tokens")
     if isinstance(extra, dict):
         stated.update({str(key): _content(value) for key, value in extra.items()})
@@ -104,5 +112,9 @@ def _templates(folder: Path | None, config: Mapping[str, Any]) -> dict[str, str]
     if isinstance(stated, str):
         return {"default": stated}
     if isinstance(stated, list):
-        return {str(one["name"]): str(one["template"]) for one in stated if isinstance(one, dict) and "name" in one and "template" in one}
+        return {
+            str(one["name"]): str(one["template"])
+            for one in stated
+            if isinstance(one, dict) and "name" in one and "template" in one
+        }
     return {}

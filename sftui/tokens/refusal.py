@@ -12,7 +12,13 @@ from sftui.tokens.locate import Location, read_json
 
 WHAT = "the tokenizer cannot be loaded"
 READ_FILES = (
-    "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json", "tekken.json", "vocab.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "config.json",
+    "tekken.json",
+    "vocab.json",
 )
 """The JSON files of a folder that loading a tokenizer reads; another broken one is not to blame."""
 MODEL_FILES = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "tiktoken.model")
@@ -39,7 +45,8 @@ def explain(error: BaseException, place: Location) -> TokenizerError:
 def no_vocabulary(place: Location, size: int) -> TokenizerError:
     """AutoTokenizer makes an empty tokenizer where the vocabulary files are missing; that is refused."""
     return _refused(
-        place, f"there is no vocabulary in it: AutoTokenizer makes an empty tokenizer of {size} tokens there",
+        place,
+        f"there is no vocabulary in it: AutoTokenizer makes an empty tokenizer of {size} tokens there",
         "add tokenizer.json or tokenizer.model",
     )
 
@@ -49,20 +56,27 @@ def _from_hub(chain: Sequence[BaseException], place: Location) -> TokenizerError
     page = f"https://huggingface.co/{place.argument}"
     if _any(chain, "GatedRepoError"):
         if status == 403:
-            return _refused(place, "the repository is gated and your account has no access to it yet", f"ask for access at {page}")
+            return _refused(
+                place, "the repository is gated and your account has no access to it yet", f"ask for access at {page}"
+            )
         return _refused(place, "the repository is gated", f"ask for access at {page}, then {LOGIN}")
     if _any(chain, "RevisionNotFoundError"):
         return _refused(place, f"the repository has no revision {place.revision or 'main'!r}", f"see {page}/refs")
     if _any(chain, "RepositoryNotFoundError"):
-        return _refused(place, "the Hub has no such repository, or it is private", f"check the name; for a private one {LOGIN}")
+        return _refused(
+            place, "the Hub has no such repository, or it is private", f"check the name; for a private one {LOGIN}"
+        )
     if _any(chain, "OfflineModeIsEnabled", "LocalEntryNotFoundError"):
         if os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE"):
             return _refused(
-                place, "HF_HUB_OFFLINE is set and its files are not in the local Hub cache",
+                place,
+                "HF_HUB_OFFLINE is set and its files are not in the local Hub cache",
                 f"unset it, or run `hf download {place.argument}` where there is a network",
             )
         return _refused(
-            place, "the Hub cannot be reached and its files are not in the local Hub cache", "check the network, or give a folder",
+            place,
+            "the Hub cannot be reached and its files are not in the local Hub cache",
+            "check the network, or give a folder",
         )
     if status in (401, 403):
         return _refused(place, f"the Hub refused access ({status})", LOGIN)
@@ -82,14 +96,17 @@ def _from_pointer(chain: Sequence[BaseException], place: Location) -> TokenizerE
         except OSError:
             continue
         if pointer and path is not None:
-            return _refused(place, f"{path.name} is a Git LFS pointer, not the file itself", "run `git lfs pull` in that folder")
+            return _refused(
+                place, f"{path.name} is a Git LFS pointer, not the file itself", "run `git lfs pull` in that folder"
+            )
     return None
 
 
 def _from_code_request(chain: Sequence[BaseException], place: Location) -> TokenizerError | None:
     if _says(chain, "trust_remote_code", "custom code"):
         return _refused(
-            place, "it needs Python code from its repository (auto_map), which sftui never runs",
+            place,
+            "it needs Python code from its repository (auto_map), which sftui never runs",
             "give a copy that transformers can load by itself, such as one saved as a fast tokenizer",
         )
     return None
@@ -99,25 +116,39 @@ def _from_missing_library(chain: Sequence[BaseException], place: Location) -> To
     """transformers asks for tiktoken where sentencepiece is what is missing, or fails to parse the file as tiktoken."""
     if not _says(chain, "`tiktoken` is required", "SentencePiece library", "protobuf library", "Error parsing line"):
         return None
-    missing = [package for module, package in (("sentencepiece", "sentencepiece"), ("google.protobuf", "protobuf")) if not _installed(module)]
+    missing = [
+        package
+        for module, package in (("sentencepiece", "sentencepiece"), ("google.protobuf", "protobuf"))
+        if not _installed(module)
+    ]
     if not missing and not _installed("tiktoken"):
         missing = ["tiktoken"]
     if missing:
         return _refused(
-            place, "its vocabulary is a sentencepiece or tiktoken file, and what reads it is not installed", f"pip install {' '.join(missing)}",
+            place,
+            "its vocabulary is a sentencepiece or tiktoken file, and what reads it is not installed",
+            f"pip install {' '.join(missing)}",
         )
-    return _refused(place, "its vocabulary file is neither a sentencepiece nor a tiktoken model", "fetch the file again")
+    return _refused(
+        place, "its vocabulary file is neither a sentencepiece nor a tiktoken model", "fetch the file again"
+    )
 
 
 def _from_files(chain: Sequence[BaseException], place: Location) -> TokenizerError | None:
     if _says(chain, "PyMerges", "MergeType"):
-        return _refused(place, "the merges in tokenizer.json are broken", "fetch the file again, or re-save it with a newer transformers")
+        return _refused(
+            place,
+            "the merges in tokenizer.json are broken",
+            "fetch the file again, or re-save it with a newer transformers",
+        )
     broken = _broken_json(place)
     if broken is not None:
         return _refused(place, broken, "fetch the file again")
     if _says(chain, "Couldn't instantiate the backend tokenizer"):
         return _refused(
-            place, "it has no vocabulary file (tokenizer.json, tokenizer.model, tekken.json or vocab files)", "check that the folder is complete",
+            place,
+            "it has no vocabulary file (tokenizer.json, tokenizer.model, tekken.json or vocab files)",
+            "check that the folder is complete",
         )
     if _any(chain, "EntryNotFoundError") or _says(chain, "does not appear to have a file named"):
         return _refused(place, _first_line(chain[0]), "check that the repository holds a tokenizer")
@@ -156,7 +187,9 @@ def _broken(path: Path) -> str | None:
         return f"{path.name} is not UTF-8 (byte {error.start})"
     except ValueError as error:
         line = getattr(error, "lineno", None)
-        return f"{path.name} is not valid JSON" + (f" (line {line}, column {getattr(error, 'colno', 0)})" if line else "")
+        return f"{path.name} is not valid JSON" + (
+            f" (line {line}, column {getattr(error, 'colno', 0)})" if line else ""
+        )
     except OSError as error:
         return f"{path.name} cannot be read ({error.strerror})"
     return None if isinstance(found, dict) else f"{path.name} is not a JSON object"

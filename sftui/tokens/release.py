@@ -18,7 +18,9 @@ def read_backend(path: Path, name: str) -> Any:
         backend = Tokenizer.from_file(str(path))
     except Exception as error:  # tokenizers raises bare Exception for everything it cannot read
         raise TokenizerError(
-            "the tokenizer cannot be loaded", where=name, why=f"{path.name} cannot be read ({str(error)[:200]})",
+            "the tokenizer cannot be loaded",
+            where=name,
+            why=f"{path.name} cannot be read ({str(error)[:200]})",
             fix="fetch the file again",
         ) from error
     give_back()

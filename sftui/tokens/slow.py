@@ -47,7 +47,10 @@ class ReferenceEngine:
         text.encode("utf-8")
         if self.tokenizer.is_fast:
             found = self.tokenizer(
-                text, add_special_tokens=add_special_tokens, return_offsets_mapping=True, return_special_tokens_mask=True
+                text,
+                add_special_tokens=add_special_tokens,
+                return_offsets_mapping=True,
+                return_special_tokens_mask=True,
             )
             put = found["special_tokens_mask"]
             pairs = [(NOWHERE, NOWHERE) if p else tuple(o) for o, p in zip(found["offset_mapping"], put)]

@@ -97,7 +97,9 @@ def surface_of(piece: str, decoding: Decoding) -> bytes:
     return _utf8(piece)
 
 
-def surfacer(decoding: Decoding, piece: Callable[[int], str | None], literal: Callable[[int], str | None]) -> Callable[[int], bytes]:
+def surfacer(
+    decoding: Decoding, piece: Callable[[int], str | None], literal: Callable[[int], str | None]
+) -> Callable[[int], bytes]:
     """A function id → bytes; `literal` gives the content of an added token, which stands for itself."""
 
     def surface(token: int) -> bytes:

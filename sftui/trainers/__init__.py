@@ -77,4 +77,14 @@ def dump_recipe(recipe: Recipe, comment: str = "") -> str:
     return recipe_io.dump(recipe, preset, comment=comment)
 
 
-__all__ = ["TRAINER_NAMES", "Shaped", "Toolbox", "Trainer", "dump_recipe", "load_recipe", "preset", "preset_names", "trainer_named"]
+__all__ = [
+    "TRAINER_NAMES",
+    "Shaped",
+    "Toolbox",
+    "Trainer",
+    "dump_recipe",
+    "load_recipe",
+    "preset",
+    "preset_names",
+    "trainer_named",
+]

@@ -87,12 +87,15 @@ class Trainer:
     def choices(self, recipe: Recipe, info: KnobInfo) -> tuple[Any, ...]:
         """The values of a knob with choices that this trainer can be told, the rest of the recipe as it stands.
 
-        Empty for a knob without choices. It is worked out from `losses`, so that what may be chosen is what can be exported.
+        Empty for a knob without choices. It is worked out from `losses`, so that what may be chosen is what can be
+        exported.
         """
         offered = (False, True) if info.type == "bool" else info.choices
         usual = get(self.preset(recipe.preset.partition("@")[2] or None), info.path)
         lost = set(self.losses(changed(recipe, info.path, usual)))
-        return tuple(one for one in offered if one == usual or set(self.losses(changed(recipe, info.path, one))) <= lost)
+        return tuple(
+            one for one in offered if one == usual or set(self.losses(changed(recipe, info.path, one))) <= lost
+        )
 
     def require(self, recipe: Recipe, path: str) -> None:
         """RecipeError with what there is, where the recipe's choice for a knob is none of this trainer's."""
@@ -120,8 +123,10 @@ class Trainer:
 
     def own_template(self, name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> ChatTemplate:
         """The template that the trainer's own registry has under `name` (render.template `TRAINER/NAME`)."""
-        raise TemplateError(f"{self.name} has no template `{name}` that sftui knows",
-                            fix="set render.template to tokenizer, file:PATH or builtin:NAME")
+        raise TemplateError(
+            f"{self.name} has no template `{name}` that sftui knows",
+            fix="set render.template to tokenizer, file:PATH or builtin:NAME",
+        )
 
     def survey(self, first: Conversation | None, recipe: Recipe, tools: Toolbox) -> Any:
         """What the trainer decides once, from the first row, for every row; goes to `Toolbox.survey`."""
@@ -149,8 +154,12 @@ class Trainer:
             return from_ids(conversation, tools)
         template = pick_template(conversation, tools) if conversation.kind is Kind.CHAT else None
         rendered = render(
-            conversation, template, special_tokens=tools.special_tokens, options=recipe.render,
-            prompt_messages=None if shaped.dropped else shaped.prompt_messages, spans=spans,
+            conversation,
+            template,
+            special_tokens=tools.special_tokens,
+            options=recipe.render,
+            prompt_messages=None if shaped.dropped else shaped.prompt_messages,
+            spans=spans,
         )
         bos = tools.tokenizer.facts.bos_token
         return without_bos(rendered, bos) if recipe.tokenize.bos == "strip_text" and bos else rendered
@@ -188,8 +197,13 @@ class Trainer:
 
         pad_id, note = pad_token_id(recipe, tools)
         return label_rules.collate(
-            examples, rows, recipe.batch, pad_id=pad_id, padding_side=tools.tokenizer.facts.padding_side,
-            max_length=recipe.length.max, notes=(note,) if note else (),
+            examples,
+            rows,
+            recipe.batch,
+            pad_id=pad_id,
+            padding_side=tools.tokenizer.facts.padding_side,
+            max_length=recipe.length.max,
+            notes=(note,) if note else (),
         )
 
     def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> tuple[Pack, ...]:
@@ -198,7 +212,9 @@ class Trainer:
 
     def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
         """The rectangle the trainer's collator makes of packed sequences."""
-        examples = [Example(pack.input_ids, pack.labels, pack.attention_mask or (1,) * len(pack.input_ids)) for pack in packs]
+        examples = [
+            Example(pack.input_ids, pack.labels, pack.attention_mask or (1,) * len(pack.input_ids)) for pack in packs
+        ]
         return self.collate(examples, range(len(packs)), recipe, tools)
 
     def read_config(self, path: str, text: str, version: str | None = None) -> OpenedConfig:
@@ -206,7 +222,8 @@ class Trainer:
         raise RecipeError(f"{self.name} has no config file", where=path, fix="give the options on the command line")
 
     def losses(self, recipe: Recipe) -> tuple[str, ...]:
-        """What the trainer's own config cannot say of a recipe, as `write_config` tells it; nothing for a loop written by hand."""
+        """What the trainer's own config cannot say of a recipe, as `write_config` tells it; nothing for a loop written
+        by hand."""
         return ()
 
     def write_config(self, recipe: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
@@ -246,8 +263,11 @@ def prompt_of(conversation: Conversation, rule: str) -> tuple[int | None, str | 
 def pick_template(conversation: Conversation, tools: Toolbox) -> ChatTemplate:
     """The template for a row: with several named ones transformers picks by the row's tools."""
     if not tools.templates:
-        raise TemplateError("there is no chat template", why="the tokenizer brings none and the recipe names none",
-                            fix="give one with --template NAME or --template FILE")
+        raise TemplateError(
+            "there is no chat template",
+            why="the tokenizer brings none and the recipe names none",
+            fix="give one with --template NAME or --template FILE",
+        )
     from sftui.templates import choose_template
 
     name = choose_template({key: template.source for key, template in tools.templates.items()}, conversation.tools)[0]
@@ -256,10 +276,17 @@ def pick_template(conversation: Conversation, tools: Toolbox) -> ChatTemplate:
 
 def from_ids(conversation: Conversation, tools: Toolbox) -> Rendered:
     """Stored ids as text: their surfaces joined, so that the views have something to stand on."""
-    surfaces = [tools.tokenizer.surface(i) or tools.tokenizer.piece(i).encode("utf-8", "replace") for i in conversation.input_ids]
+    surfaces = [
+        tools.tokenizer.surface(i) or tools.tokenizer.piece(i).encode("utf-8", "replace")
+        for i in conversation.input_ids
+    ]
     text = b"".join(surfaces).decode("utf-8", "replace")
-    return Rendered(text=text, spans=(Span(0, len(text), 0, PartOf.CONTENT),) if text else (), exact=True,
-                    notes=("the row holds ids; the text is put together from them",))
+    return Rendered(
+        text=text,
+        spans=(Span(0, len(text), 0, PartOf.CONTENT),) if text else (),
+        exact=True,
+        notes=("the row holds ids; the text is put together from them",),
+    )
 
 
 def stored_tokens(conversation: Conversation, rendered: Rendered, tools: Toolbox) -> Tokens:
@@ -268,16 +295,23 @@ def stored_tokens(conversation: Conversation, rendered: Rendered, tools: Toolbox
     size = tokenizer.facts.vocab_size
     for position, token_id in enumerate(conversation.input_ids):
         if not 0 <= token_id < size:
-            raise RecipeError(f"id {token_id} at position {position} is not in this tokenizer", why=f"it has {size} tokens",
-                              fix="open the row with the tokenizer that made the ids")
+            raise RecipeError(
+                f"id {token_id} at position {position} is not in this tokenizer",
+                why=f"it has {size} tokens",
+                fix="open the row with the tokenizer that made the ids",
+            )
     surfaces = tuple(tokenizer.surface(i) for i in conversation.input_ids)
     starts, ends = byte_offsets(surfaces, tuple(tokenizer.piece(i) for i in conversation.input_ids))
     n = len(conversation.input_ids)
     return Tokens(
-        input_ids=conversation.input_ids, starts=starts, ends=ends,
-        pieces=tuple(tokenizer.piece(i) for i in conversation.input_ids), surfaces=surfaces,
+        input_ids=conversation.input_ids,
+        starts=starts,
+        ends=ends,
+        pieces=tuple(tokenizer.piece(i) for i in conversation.input_ids),
+        surfaces=surfaces,
         special=tuple(tokenizer.is_special(i) for i in conversation.input_ids),
-        messages=(0,) * n, parts=(PartOf.CONTENT,) * n,
+        messages=(0,) * n,
+        parts=(PartOf.CONTENT,) * n,
     )
 
 
@@ -317,7 +351,9 @@ def pad_token_id(recipe: Recipe, tools: Toolbox) -> tuple[int | None, str]:
     if wanted != "auto":
         token_id = tools.tokenizer.token_id(wanted)
         if token_id is None:
-            raise RecipeError(f"batch.pad_token `{wanted}` is not in the vocabulary", fix="name a token the tokenizer has")
+            raise RecipeError(
+                f"batch.pad_token `{wanted}` is not in the vocabulary", fix="name a token the tokenizer has"
+            )
         return token_id, ""
     if facts.pad_id is not None:
         return facts.pad_id, ""

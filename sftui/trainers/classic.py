@@ -18,10 +18,16 @@ from sftui.trainers.base import Trainer
 LIMITED: Mapping[str, tuple[str, ...] | None] = {
     "data.strict_turns": ("off", "error"),
     "mask.rule": ("completion", "assistant", "turn_full", "generation_tag", "given", "all"),
-    "mask.instruction_marker": None, "mask.response_marker": None, "mask.options": None,
+    "mask.instruction_marker": None,
+    "mask.response_marker": None,
+    "mask.options": None,
     "length.over": ("cut_right", "cut_left", "drop", "error"),
-    "pack.strategy": ("none",), "pack.isolate": None, "pack.group": None,
-    "batch.attention": ("ones", "none"), "batch.flatten": None, "loss.weights": None,
+    "pack.strategy": ("none",),
+    "pack.isolate": None,
+    "pack.group": None,
+    "batch.attention": ("ones", "none"),
+    "batch.flatten": None,
+    "loss.weights": None,
 }
 """Knobs of which these loops have nothing (None), or no more than these choices."""
 
@@ -45,7 +51,9 @@ class HfTrainer(Trainer):
             if known is None:
                 found.append(f"{change.path} = {change.after!r} is nothing that {self.title} does")
             elif change.after not in known:
-                found.append(f"{change.path} = {change.after!r} is nothing that {self.title} does: it has {', '.join(known)}")
+                found.append(
+                    f"{change.path} = {change.after!r} is nothing that {self.title} does: it has {', '.join(known)}"
+                )
         return tuple(found)
 
 

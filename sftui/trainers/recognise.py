@@ -10,23 +10,79 @@ from dataclasses import dataclass
 from typing import Any
 
 OWN_KEYS: Mapping[str, frozenset[str]] = {
-    "axolotl": frozenset({
-        "base_model", "base_model_config", "tokenizer_config", "sequence_len", "micro_batch_size", "num_epochs", "adapter",
-        "sample_packing", "pad_to_sequence_len", "train_on_inputs", "dataset_prepared_path", "val_set_size", "lora_target_linear",
-        "special_tokens", "eot_tokens", "chat_template", "excess_length_strategy", "flash_attention",
-        "shuffle_merged_datasets", "wandb_project",
-    }),
-    "llamafactory": frozenset({
-        "stage", "finetuning_type", "cutoff_len", "template", "dataset_dir", "dataset", "lora_target", "lora_rank", "train_on_prompt",
-        "mask_history", "neat_packing", "enable_thinking", "preprocessing_num_workers", "overwrite_cache", "plot_loss", "max_samples",
-        "mix_strategy", "tokenized_path", "eval_dataset", "val_size", "efficient_eos", "default_system", "tool_format",
-    }),
-    "trl": frozenset({
-        "dataset_name", "dataset_config", "dataset_train_split", "dataset_test_split", "dataset_text_field",
-        "dataset_kwargs", "assistant_only_loss", "completion_only_loss", "packing_strategy", "truncation_mode", "chat_template_path",
-        "eval_packing", "padding_free", "use_peft", "max_length",
-    }),
-    "unsloth": frozenset({"responses", "standardize", "text_from", "formatting", "formatting_func", "max_seq_length", "data"}),
+    "axolotl": frozenset(
+        {
+            "base_model",
+            "base_model_config",
+            "tokenizer_config",
+            "sequence_len",
+            "micro_batch_size",
+            "num_epochs",
+            "adapter",
+            "sample_packing",
+            "pad_to_sequence_len",
+            "train_on_inputs",
+            "dataset_prepared_path",
+            "val_set_size",
+            "lora_target_linear",
+            "special_tokens",
+            "eot_tokens",
+            "chat_template",
+            "excess_length_strategy",
+            "flash_attention",
+            "shuffle_merged_datasets",
+            "wandb_project",
+        }
+    ),
+    "llamafactory": frozenset(
+        {
+            "stage",
+            "finetuning_type",
+            "cutoff_len",
+            "template",
+            "dataset_dir",
+            "dataset",
+            "lora_target",
+            "lora_rank",
+            "train_on_prompt",
+            "mask_history",
+            "neat_packing",
+            "enable_thinking",
+            "preprocessing_num_workers",
+            "overwrite_cache",
+            "plot_loss",
+            "max_samples",
+            "mix_strategy",
+            "tokenized_path",
+            "eval_dataset",
+            "val_size",
+            "efficient_eos",
+            "default_system",
+            "tool_format",
+        }
+    ),
+    "trl": frozenset(
+        {
+            "dataset_name",
+            "dataset_config",
+            "dataset_train_split",
+            "dataset_test_split",
+            "dataset_text_field",
+            "dataset_kwargs",
+            "assistant_only_loss",
+            "completion_only_loss",
+            "packing_strategy",
+            "truncation_mode",
+            "chat_template_path",
+            "eval_packing",
+            "padding_free",
+            "use_peft",
+            "max_length",
+        }
+    ),
+    "unsloth": frozenset(
+        {"responses", "standardize", "text_from", "formatting", "formatting_func", "max_seq_length", "data"}
+    ),
 }
 """Keys that only one of the trainers reads (`unsloth`: the options that sftui takes for its arguments)."""
 

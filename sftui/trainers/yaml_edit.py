@@ -64,7 +64,13 @@ def _quoted(value: str) -> str:
 def _edit_one(text: str, path: Path, value: Any, where: str) -> str:
     root = _compose(text, where)
     if root is None:
-        return "" if value is REMOVE else _block(path, value, 0) if not text.strip() else text.rstrip("\n") + "\n" + _block(path, value, 0)
+        return (
+            ""
+            if value is REMOVE
+            else _block(path, value, 0)
+            if not text.strip()
+            else text.rstrip("\n") + "\n" + _block(path, value, 0)
+        )
     node, parent, key_node, depth = root, None, None, 0
     for depth, step in enumerate(path):
         parent = node
@@ -75,7 +81,7 @@ def _edit_one(text: str, path: Path, value: Any, where: str) -> str:
     if value is REMOVE:
         return _delete(text, parent, key_node, node)
     start, end = _value_range(text, key_node, node)
-    gap = " " if text[start - 1:start] == ":" else ""
+    gap = " " if text[start - 1 : start] == ":" else ""
     return text[:start] + gap + scalar(value) + text[end:]
 
 
@@ -112,7 +118,7 @@ def _value_range(text: str, key: Any, node: Any) -> tuple[int, int]:
         while end < len(text) and not text[end].isspace() and text[end] not in ",]}":
             end += 1
         return start, end
-    if text[start:start + 1] == "&":
+    if text[start : start + 1] == "&":
         while start < end and not text[start].isspace():
             start += 1
         while start < end and text[start] == " ":
@@ -143,7 +149,9 @@ def _insert(text: str, node: Any, path: Path, value: Any, where: str) -> str:
         body = scalar(value) if len(path) == 1 else _block(path[1:], value, 0).strip()
         return text[:at] + f"\n{' ' * column}- {body}" + text[at:]
     if node.id != "mapping":
-        raise RecipeError(f"the config has no place for `{'.'.join(map(str, path))}`", where=where, fix="set it by hand")
+        raise RecipeError(
+            f"the config has no place for `{'.'.join(map(str, path))}`", where=where, fix="set it by hand"
+        )
     if node.flow_style:
         at = node.end_mark.index - 1
         inner = scalar(value) if len(path) == 1 else scalar(_nested(path[1:], value))
@@ -172,10 +180,10 @@ def _delete(text: str, parent: Any, key: Any, node: Any) -> str:
     _, end = _value_range(text, key, node)
     if parent.flow_style:
         tail = len(text[end:]) - len(text[end:].lstrip(" ,"))
-        return text[:start] + text[end + tail:]
+        return text[:start] + text[end + tail :]
     line = text.rfind("\n", 0, start) + 1
     after = _line_end(text, end)
-    return text[:line] + text[after + 1:]
+    return text[:line] + text[after + 1 :]
 
 
 def _line_end(text: str, at: int) -> int:

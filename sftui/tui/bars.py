@@ -89,8 +89,17 @@ def status_cells(status: Status, width: int) -> Line:
     room = width - rest - 3
     source = clip(visible(status.source), room) if room >= 4 else ""
     cells = LineBuilder().add(" ")
-    parts = [(status.side, Role.CHANGED), (source, Role.DIM), (place, Role.TITLE), (data, Role.ERROR), (mark, Role.KEY), (repaired, Role.CHANGED), (rule, Role.PLAIN),
-             (trained, Role.ERROR if status.stopped else Role.TRAINED), (state, state_role)]
+    parts = [
+        (status.side, Role.CHANGED),
+        (source, Role.DIM),
+        (place, Role.TITLE),
+        (data, Role.ERROR),
+        (mark, Role.KEY),
+        (repaired, Role.CHANGED),
+        (rule, Role.PLAIN),
+        (trained, Role.ERROR if status.stopped else Role.TRAINED),
+        (state, state_role),
+    ]
     first = True
     for text, role in parts:
         if text:
@@ -134,5 +143,5 @@ def message_lines(text: str, role: Role, width: int) -> tuple[Line, Line]:
     """An answer in one line and, where that is too short for it, what is left of it."""
     whole = " " + visible(text)
     first = wrap(line((whole, role)), width)[0]
-    left = whole[len("".join(run.text for run in first)):].strip()
+    left = whole[len("".join(run.text for run in first)) :].strip()
     return first, line((" " + left, role)) if left else ()

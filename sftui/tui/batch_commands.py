@@ -100,16 +100,35 @@ class BatchCommands:
         if answer is None:
             return (line(("packing …", Role.DIM)),)
         if answer.problem is not None or answer.batch is None:
-            return (*_problem(answer, width), (), line(("c", Role.KEY), (" opens the recipe: pack.strategy, length.max", Role.DIM)))
+            return (
+                *_problem(answer, width),
+                (),
+                line(("c", Role.KEY), (" opens the recipe: pack.strategy, length.max", Role.DIM)),
+            )
         ignore = recipe.mask.ignore_index
-        group = f"the trainer packs {recipe.pack.group:,} rows together" if recipe.pack.group else "the trainer packs all rows together"
+        group = (
+            f"the trainer packs {recipe.pack.group:,} rows together"
+            if recipe.pack.group
+            else "the trainer packs all rows together"
+        )
         told = (
-            (f"{recipe.pack.strategy}: {answer.rows:,} rows from row {self._first.get(PACKS, 0):,} on in {_many(len(answer.packs), 'pack')}", Role.TITLE),
+            (
+                (
+                    f"{recipe.pack.strategy}: {answer.rows:,} rows from row {self._first.get(PACKS, 0):,} on in"
+                    f" {_many(len(answer.packs), 'pack')}"
+                ),
+                Role.TITLE,
+            ),
             (f"{group}; other rows of its group may share these packs", Role.DIM),
-            (f"attention: {recipe.batch.attention}{', flattened into one row' if recipe.batch.flatten else ''}", Role.PLAIN),
+            (
+                f"attention: {recipe.batch.attention}{', flattened into one row' if recipe.batch.flatten else ''}",
+                Role.PLAIN,
+            ),
         )
         lines: list[Line] = [cells for part in told for cells in wrap(line(part), width)]
-        lines += takewhile(bool, batch_lines(answer.batch, width, ignore_index=ignore))  # its strips are drawn a pack each below
+        lines += takewhile(
+            bool, batch_lines(answer.batch, width, ignore_index=ignore)
+        )  # its strips are drawn a pack each below
         for number, pack in enumerate(answer.packs[:MOST_PACKS]):
             lines += [(), line((f"pack {number}", Role.KEY)), *pack_lines(pack, width, ignore_index=ignore)]
         left = len(answer.packs) - MOST_PACKS

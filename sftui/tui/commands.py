@@ -46,9 +46,22 @@ class Command:
 
 
 _KEY_NAMES = {
-    "left": "←", "right": "→", "up": "↑", "down": "↓", "pageup": "PgUp", "pagedown": "PgDn",
-    "home": "Home", "end": "End", "enter": "Enter", "escape": "Esc", "tab": "Tab", "space": "Space",
-    "shift+tab": "⇧Tab", "f1": "F1", "f5": "F5", "backspace": "⌫",
+    "left": "←",
+    "right": "→",
+    "up": "↑",
+    "down": "↓",
+    "pageup": "PgUp",
+    "pagedown": "PgDn",
+    "home": "Home",
+    "end": "End",
+    "enter": "Enter",
+    "escape": "Esc",
+    "tab": "Tab",
+    "space": "Space",
+    "shift+tab": "⇧Tab",
+    "f1": "F1",
+    "f5": "F5",
+    "backspace": "⌫",
 }
 
 
@@ -60,9 +73,19 @@ def _moves(context: str, what: str) -> tuple[Command, ...]:
     """The movement keys of a pane that shows lines."""
     name = "document" if context == DOCUMENT else context.replace(" ", "_")
     return (
-        Command(f"{name}.down", ("j", "down"), f"{what} down", f"Moves one {what} down.", "Move", context, counted=True),
+        Command(
+            f"{name}.down", ("j", "down"), f"{what} down", f"Moves one {what} down.", "Move", context, counted=True
+        ),
         Command(f"{name}.up", ("k", "up"), f"{what} up", f"Moves one {what} up.", "Move", context, counted=True),
-        Command(f"{name}.page_down", ("pagedown", "space", "ctrl+f"), "page down", "Moves one page down.", "Move", context, counted=True),
+        Command(
+            f"{name}.page_down",
+            ("pagedown", "space", "ctrl+f"),
+            "page down",
+            "Moves one page down.",
+            "Move",
+            context,
+            counted=True,
+        ),
         Command(f"{name}.page_up", ("pageup",), "page up", "Moves one page up.", "Move", context, counted=True),
         Command(f"{name}.home", ("home",), "to the start", "Goes to the first one.", "Move", context),
         Command(f"{name}.end", ("end",), "to the end", "Goes to the last one.", "Move", context),
@@ -72,87 +95,318 @@ def _moves(context: str, what: str) -> tuple[Command, ...]:
 COMMANDS: tuple[Command, ...] = (
     # — the row and where the cursor is —
     Command("tokens.right", ("l", "right"), "next token", "Moves to the next token.", "Move", TOKENS, counted=True),
-    Command("tokens.left", ("h", "left"), "previous token", "Moves to the previous token.", "Move", TOKENS, counted=True),
+    Command(
+        "tokens.left", ("h", "left"), "previous token", "Moves to the previous token.", "Move", TOKENS, counted=True
+    ),
     *_moves(TOKENS, "line"),
-    Command("tokens.half_down", ("ctrl+d",), "half a page down", "Moves half a page down.", "Move", TOKENS, counted=True),
+    Command(
+        "tokens.half_down", ("ctrl+d",), "half a page down", "Moves half a page down.", "Move", TOKENS, counted=True
+    ),
     Command("tokens.half_up", ("ctrl+u",), "half a page up", "Moves half a page up.", "Move", TOKENS, counted=True),
     Command("tokens.line_home", ("^",), "start of the line", "Goes to the first token of the line.", "Move", TOKENS),
     Command("tokens.line_end", ("$",), "end of the line", "Goes to the last token of the line.", "Move", TOKENS),
-    Command("tokens.next_change", ("}",), "next change of mask", "Goes to where training starts or stops next.", "Move", TOKENS, counted=True),
-    Command("tokens.previous_change", ("{",), "previous change of mask", "Goes back to where training started or stopped.", "Move", TOKENS, counted=True),
-    Command("tokens.next_message", (")",), "next message", "Goes to the start of the next message.", "Move", TOKENS, counted=True),
-    Command("tokens.previous_message", ("(",), "previous message", "Goes to the start of this message, or of the one before.", "Move", TOKENS, counted=True),
-    Command("tokens.explain", ("enter",), "explain this token", "Opens everything known about the token under the cursor.", "Look", TOKENS),
+    Command(
+        "tokens.next_change",
+        ("}",),
+        "next change of mask",
+        "Goes to where training starts or stops next.",
+        "Move",
+        TOKENS,
+        counted=True,
+    ),
+    Command(
+        "tokens.previous_change",
+        ("{",),
+        "previous change of mask",
+        "Goes back to where training started or stopped.",
+        "Move",
+        TOKENS,
+        counted=True,
+    ),
+    Command(
+        "tokens.next_message",
+        (")",),
+        "next message",
+        "Goes to the start of the next message.",
+        "Move",
+        TOKENS,
+        counted=True,
+    ),
+    Command(
+        "tokens.previous_message",
+        ("(",),
+        "previous message",
+        "Goes to the start of this message, or of the one before.",
+        "Move",
+        TOKENS,
+        counted=True,
+    ),
+    Command(
+        "tokens.explain",
+        ("enter",),
+        "explain this token",
+        "Opens everything known about the token under the cursor.",
+        "Look",
+        TOKENS,
+    ),
     *_moves(LIST, "row"),
-    Command("row_list.enter", ("enter", "l", "right"), "to the tokens", "Goes from the list to the tokens of the row.", "Move", LIST),
+    Command(
+        "row_list.enter",
+        ("enter", "l", "right"),
+        "to the tokens",
+        "Goes from the list to the tokens of the row.",
+        "Move",
+        LIST,
+    ),
     *_moves(DOCUMENT, "line"),
-    Command("document.right", ("l", "right"), "scroll right", "Scrolls a wide pane to the right.", "Move", DOCUMENT, counted=True),
-    Command("document.left", ("h", "left"), "scroll left", "Scrolls a wide pane back to the left.", "Move", DOCUMENT, counted=True),
+    Command(
+        "document.right",
+        ("l", "right"),
+        "scroll right",
+        "Scrolls a wide pane to the right.",
+        "Move",
+        DOCUMENT,
+        counted=True,
+    ),
+    Command(
+        "document.left",
+        ("h", "left"),
+        "scroll left",
+        "Scrolls a wide pane back to the left.",
+        "Move",
+        DOCUMENT,
+        counted=True,
+    ),
     *_moves(RECIPE, "knob"),
     Command("recipe.next", ("l", "right"), "next choice", "Changes the knob to its next choice.", "Recipe", RECIPE),
-    Command("recipe.previous", ("h", "left"), "previous choice", "Changes the knob to its previous choice.", "Recipe", RECIPE),
-    Command("recipe.edit", ("enter",), "edit the knob", "Types a value, or takes the next choice where there are choices.", "Recipe", RECIPE),
-    Command("recipe.reset", ("backspace", "d"), "reset the knob", "Sets the knob back to what the recipe was opened with.", "Recipe", RECIPE),
+    Command(
+        "recipe.previous",
+        ("h", "left"),
+        "previous choice",
+        "Changes the knob to its previous choice.",
+        "Recipe",
+        RECIPE,
+    ),
+    Command(
+        "recipe.edit",
+        ("enter",),
+        "edit the knob",
+        "Types a value, or takes the next choice where there are choices.",
+        "Recipe",
+        RECIPE,
+    ),
+    Command(
+        "recipe.reset",
+        ("backspace", "d"),
+        "reset the knob",
+        "Sets the knob back to what the recipe was opened with.",
+        "Recipe",
+        RECIPE,
+    ),
     *_moves(FINDINGS, "finding"),
-    Command("findings.tokens", ("enter", "l", "right"), "to its tokens", "Goes to the tokens of the finding.", "Findings", FINDINGS),
-    Command("findings.explain", ("?",), "why it matters", "Explains the finding, with what repairs it in every trainer (F1 is the help).", "Findings", FINDINGS),
-    Command("findings.preview", ("d",), "what the fix changes", "Shows the row and its labels before and after the fix or repair, and counts rows that change.", "Findings", FINDINGS),
-    Command("findings.apply", ("a",), "apply the fix", "Puts the fix into the recipe, or the repair over the data; undo takes it back, export writes it.", "Findings", FINDINGS),
-    Command("findings.waive", ("i",), "waive it", "Accepts the finding with a reason, which the recipe keeps; undo takes it back.", "Findings", FINDINGS),
-    Command("findings.next", ("n",), "next row with findings", "Goes to the next row with an error or a warning.", "Findings", FINDINGS),
-    Command("findings.previous", ("N",), "previous row with findings", "Goes to the previous row with an error or a warning.", "Findings", FINDINGS),
+    Command(
+        "findings.tokens",
+        ("enter", "l", "right"),
+        "to its tokens",
+        "Goes to the tokens of the finding.",
+        "Findings",
+        FINDINGS,
+    ),
+    Command(
+        "findings.explain",
+        ("?",),
+        "why it matters",
+        "Explains the finding, with what repairs it in every trainer (F1 is the help).",
+        "Findings",
+        FINDINGS,
+    ),
+    Command(
+        "findings.preview",
+        ("d",),
+        "what the fix changes",
+        "Shows the row and its labels before and after the fix or repair, and counts rows that change.",
+        "Findings",
+        FINDINGS,
+    ),
+    Command(
+        "findings.apply",
+        ("a",),
+        "apply the fix",
+        "Puts the fix into the recipe, or the repair over the data; undo takes it back, export writes it.",
+        "Findings",
+        FINDINGS,
+    ),
+    Command(
+        "findings.waive",
+        ("i",),
+        "waive it",
+        "Accepts the finding with a reason, which the recipe keeps; undo takes it back.",
+        "Findings",
+        FINDINGS,
+    ),
+    Command(
+        "findings.next",
+        ("n",),
+        "next row with findings",
+        "Goes to the next row with an error or a warning.",
+        "Findings",
+        FINDINGS,
+    ),
+    Command(
+        "findings.previous",
+        ("N",),
+        "previous row with findings",
+        "Goes to the previous row with an error or a warning.",
+        "Findings",
+        FINDINGS,
+    ),
     *_moves(DIALOG, "line"),
     Command("dialog.accept", ("enter",), "take it", "Takes what is marked.", "Move", DIALOG),
     Command("dialog.yes", ("y",), "yes", "Does what the dialog offers.", "Move", DIALOG),
-    Command("dialog.export", ("x",), "export instead", "Goes to the export, where the dialog offers that.", "Move", DIALOG),
-    Command("dialog.close", ("escape", "q"), "close the dialog", "Closes the dialog and changes nothing.", "Move", DIALOG),
+    Command(
+        "dialog.export", ("x",), "export instead", "Goes to the export, where the dialog offers that.", "Move", DIALOG
+    ),
+    Command(
+        "dialog.close", ("escape", "q"), "close the dialog", "Closes the dialog and changes nothing.", "Move", DIALOG
+    ),
     Command("row.next", ("]",), "next row", "Shows the next row.", "Rows", counted=True),
     Command("row.previous", ("[",), "previous row", "Shows the previous row.", "Rows", counted=True),
-    Command("row.last", ("G",), "last row", "Shows the last row, or with a count that row (12G).", "Rows", counted=True),
-    Command("row.goto", ("g",), "go to row", "Asks for a row number; 12g and :12 go at once, gg is the first row.", "Rows", counted=True),
-    Command("reopen", ("D", "f5"), "read the data again", "Opens the data as it is on disk now; recipe, repairs, marks and place stay.", "Rows"),
+    Command(
+        "row.last", ("G",), "last row", "Shows the last row, or with a count that row (12G).", "Rows", counted=True
+    ),
+    Command(
+        "row.goto",
+        ("g",),
+        "go to row",
+        "Asks for a row number; 12g and :12 go at once, gg is the first row.",
+        "Rows",
+        counted=True,
+    ),
+    Command(
+        "reopen",
+        ("D", "f5"),
+        "read the data again",
+        "Opens the data as it is on disk now; recipe, repairs, marks and place stay.",
+        "Rows",
+    ),
     Command("pane.next", ("tab",), "next pane", "Moves the keys to the next pane.", "Move"),
     Command("pane.previous", ("shift+tab",), "previous pane", "Moves the keys to the previous pane.", "Move"),
-    Command("close", ("escape",), "close or cancel", "Cancels what is typed or searched, then closes the side pane.", "Move"),
+    Command(
+        "close", ("escape",), "close or cancel", "Cancels what is typed or searched, then closes the side pane.", "Move"
+    ),
     # — search —
-    Command("search", ("/",), "search", "Searches text, or re:PATTERN, token:TEXT, id:NUMBER, finding:CODE; Esc cancels.", "Search"),
+    Command(
+        "search",
+        ("/",),
+        "search",
+        "Searches text, or re:PATTERN, token:TEXT, id:NUMBER, finding:CODE; Esc cancels.",
+        "Search",
+    ),
     Command("search.next", ("n",), "next hit", "Goes to the next hit, across rows.", "Search", counted=True),
-    Command("search.previous", ("N",), "previous hit", "Goes to the previous hit, across rows.", "Search", counted=True),
+    Command(
+        "search.previous", ("N",), "previous hit", "Goes to the previous hit, across rows.", "Search", counted=True
+    ),
     # — what is shown —
     Command("zoom", ("z", "v"), "zoom", "Text, columns, rows: the same tokens from afar to close.", "Look"),
     Command("zoom.back", ("Z", "V"), "zoom back", "The zooms the other way round.", "Look"),
-    Command("shift", ("s",), "shift view", "What is seen at each position against what must be predicted from it.", "Look"),
+    Command(
+        "shift", ("s",), "shift view", "What is seen at each position against what must be predicted from it.", "Look"
+    ),
     Command("list.toggle", ("L",), "row list", "Hides or shows the list of rows.", "Look"),
-    Command("pane.cycle", ("o",), "other panes", "Conversation, rendered text and raw row beside the tokens, in turn.", "Look"),
-    Command("pane.conversation", ("O c",), "conversation", "Shows the messages as the chat template receives them.", "Look"),
+    Command(
+        "pane.cycle",
+        ("o",),
+        "other panes",
+        "Conversation, rendered text and raw row beside the tokens, in turn.",
+        "Look",
+    ),
+    Command(
+        "pane.conversation", ("O c",), "conversation", "Shows the messages as the chat template receives them.", "Look"
+    ),
     Command("pane.rendered", ("O t",), "rendered text", "Shows the text the chat template made.", "Look"),
     Command("pane.raw", ("O r",), "raw row", "Shows the row as it is stored.", "Look"),
-    Command("boundary", ("b",), "prompt boundary", "The prompt tokenized alone against the whole, where they part.", "Look"),
+    Command(
+        "boundary", ("b",), "prompt boundary", "The prompt tokenized alone against the whole, where they part.", "Look"
+    ),
     Command("batch", ("B",), "batch", "The next rows as the collator pads them; 8B for eight.", "Look", counted=True),
-    Command("packs", ("P",), "packs", "The rows from here on as the trainer packs them: documents, borders, waste.", "Look"),
+    Command(
+        "packs", ("P",), "packs", "The rows from here on as the trainer packs them: documents, borders, waste.", "Look"
+    ),
     Command("findings", ("f",), "findings", "What is wrong with this row and with the set-up.", "Look"),
-    Command("figures", ("A",), "figures", "Audits the whole dataset in the background: figures and findings by code.", "Look"),
+    Command(
+        "figures",
+        ("A",),
+        "figures",
+        "Audits the whole dataset in the background: figures and findings by code.",
+        "Look",
+    ),
     Command("audit.stop", ("X",), "stop the audit", "Stops the audit; then goes on with it, or begins anew.", "Look"),
-    Command("order", ("F",), "filter or sort rows", "Lists the rows of a finding or group, the longest, … (after the audit).", "Rows"),
-    Command("compare", ("C",), "compare", "The row under a second recipe, preset or template, and what differs over the dataset.", "Look"),
+    Command(
+        "order",
+        ("F",),
+        "filter or sort rows",
+        "Lists the rows of a finding or group, the longest, … (after the audit).",
+        "Rows",
+    ),
+    Command(
+        "compare",
+        ("C",),
+        "compare",
+        "The row under a second recipe, preset or template, and what differs over the dataset.",
+        "Look",
+    ),
     Command("compare.pick", ("=",), "compare with another", "Picks another second recipe.", "Look"),
     Command("compare.toggle", ("a",), "A/B", "The tokens under the second recipe, and back.", "Look"),
-    Command("compare.differing", ("-",), "only what differs", "Hides the bands of the comparison in which nothing differs.", "Look"),
-    Command("compare.take", ("+",), "take the second recipe", "Puts the second recipe in force; undo takes it back.", "Recipe"),
+    Command(
+        "compare.differing",
+        ("-",),
+        "only what differs",
+        "Hides the bands of the comparison in which nothing differs.",
+        "Look",
+    ),
+    Command(
+        "compare.take",
+        ("+",),
+        "take the second recipe",
+        "Puts the second recipe in force; undo takes it back.",
+        "Recipe",
+    ),
     # — review —
     Command("marks.keep", ("r k",), "mark keep", "Marks the row as one to keep; again takes the mark away.", "Review"),
-    Command("marks.drop", ("r d",), "mark drop", "Marks the row as one to drop: exports of the data leave it out.", "Review"),
+    Command(
+        "marks.drop", ("r d",), "mark drop", "Marks the row as one to drop: exports of the data leave it out.", "Review"
+    ),
     Command("marks.flag", ("r f",), "mark flag", "Marks the row as one to look at again.", "Review"),
-    Command("marks.note", ("r n",), "note on the row", "Writes a line about the row; an empty one takes it away.", "Review"),
+    Command(
+        "marks.note", ("r n",), "note on the row", "Writes a line about the row; an empty one takes it away.", "Review"
+    ),
     Command("marks.next", ("r ]",), "next marked row", "Goes to the next row with a mark or a note.", "Review"),
-    Command("marks.previous", ("r [",), "previous marked row", "Goes to the previous row with a mark or a note.", "Review"),
+    Command(
+        "marks.previous", ("r [",), "previous marked row", "Goes to the previous row with a mark or a note.", "Review"
+    ),
     # — the recipe —
     Command("recipe", ("c",), "recipe", "Every knob that decides labels, edited live.", "Recipe"),
-    Command("undo", ("u",), "undo", "Takes back the last change of the recipe or of the repairs.", "Recipe", counted=True),
+    Command(
+        "undo", ("u",), "undo", "Takes back the last change of the recipe or of the repairs.", "Recipe", counted=True
+    ),
     Command("redo", ("U", "ctrl+r"), "redo", "Makes the change again.", "Recipe", counted=True),
-    Command("template", ("T",), "chat template", "Picks a chat template: the family's, a built-in, or a file.", "Recipe"),
-    Command("repairs", ("R",), "repairs of the data", "Picks repairs to lay over the rows; the file stays as it is, export writes a new one.", "Recipe"),
-    Command("export", ("x",), "export", "Writes the recipe, a config, or the repaired data; shows the difference first.", "Recipe"),
+    Command(
+        "template", ("T",), "chat template", "Picks a chat template: the family's, a built-in, or a file.", "Recipe"
+    ),
+    Command(
+        "repairs",
+        ("R",),
+        "repairs of the data",
+        "Picks repairs to lay over the rows; the file stays as it is, export writes a new one.",
+        "Recipe",
+    ),
+    Command(
+        "export",
+        ("x",),
+        "export",
+        "Writes the recipe, a config, or the repaired data; shows the difference first.",
+        "Recipe",
+    ),
     # — taking things out —
     Command("copy.row", ("y y",), "copy the row", "Copies the row as JSON.", "Copy"),
     Command("copy.ids", ("y i",), "copy the ids", "Copies input_ids as the trainer receives them.", "Copy"),
@@ -166,9 +420,13 @@ COMMANDS: tuple[Command, ...] = (
     Command("print.ids", ("p i",), "print the ids on exit", "Prints input_ids once sftui has quit.", "Copy"),
     Command("print.labels", ("p l",), "print the labels on exit", "Prints labels once sftui has quit.", "Copy"),
     Command("print.text", ("p t",), "print the text on exit", "Prints the rendered text once sftui has quit.", "Copy"),
-    Command("edit.row", ("e e",), "row in the editor", "Opens a read-only copy of the row in $VISUAL or $EDITOR.", "Copy"),
+    Command(
+        "edit.row", ("e e",), "row in the editor", "Opens a read-only copy of the row in $VISUAL or $EDITOR.", "Copy"
+    ),
     Command("edit.text", ("e t",), "text in the editor", "Opens a read-only copy of the rendered text.", "Copy"),
-    Command("edit.template", ("e c",), "template in the editor", "Opens a read-only copy of the chat template.", "Copy"),
+    Command(
+        "edit.template", ("e c",), "template in the editor", "Opens a read-only copy of the chat template.", "Copy"
+    ),
     # — sftui itself —
     Command("palette", (":", "ctrl+p"), "palette", "Finds any command by name; a number goes to that row.", "Help"),
     Command("help", ("?", "f1"), "help", "Shows the keys, those of this pane first.", "Help"),
@@ -192,20 +450,36 @@ def available(context: str) -> tuple[Command, ...]:
 
 _FOOTERS: dict[str, tuple[tuple[tuple[str, ...], str], ...]] = {
     RECIPE: (
-        (("recipe.previous", "recipe.next"), "change"), (("recipe.edit",), "edit"), (("recipe.reset",), "reset"),
-        (("undo", "redo"), "undo/redo"), (("recipe",), "close"), (("help",), "help"),
+        (("recipe.previous", "recipe.next"), "change"),
+        (("recipe.edit",), "edit"),
+        (("recipe.reset",), "reset"),
+        (("undo", "redo"), "undo/redo"),
+        (("recipe",), "close"),
+        (("help",), "help"),
     ),
     FINDINGS: (
-        (("findings.tokens",), "tokens"), (("findings.preview",), "diff"), (("findings.apply",), "apply"),
-        (("findings.explain",), "why"), (("findings.waive",), "waive"), (("findings.next",), "next row"), (("close",), "close"),
+        (("findings.tokens",), "tokens"),
+        (("findings.preview",), "diff"),
+        (("findings.apply",), "apply"),
+        (("findings.explain",), "why"),
+        (("findings.waive",), "waive"),
+        (("findings.next",), "next row"),
+        (("close",), "close"),
     ),
     DOCUMENT: (
-        (("document.down", "document.up"), "scroll"), (("pane.cycle",), "next pane"), (("close",), "close"),
-        (("row.previous", "row.next"), "row"), (("help",), "help"),
+        (("document.down", "document.up"), "scroll"),
+        (("pane.cycle",), "next pane"),
+        (("close",), "close"),
+        (("row.previous", "row.next"), "row"),
+        (("help",), "help"),
     ),
     ANY: (
-        (("row.previous", "row.next"), "row"), (("zoom",), "zoom"), (("shift",), "shift"), (("search",), "search"),
-        (("recipe",), "recipe"), (("help",), "help"),
+        (("row.previous", "row.next"), "row"),
+        (("zoom",), "zoom"),
+        (("shift",), "shift"),
+        (("search",), "search"),
+        (("recipe",), "recipe"),
+        (("help",), "help"),
     ),
 }
 

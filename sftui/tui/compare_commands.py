@@ -42,8 +42,11 @@ class CompareCommands:
 
     def handlers(self) -> dict[str, Callable[[int | None], None]]:
         return {
-            "compare": lambda n: self.open(), "compare.pick": lambda n: self.pick(), "compare.toggle": lambda n: self.toggle(),
-            "compare.take": lambda n: self.take(), "compare.differing": lambda n: self.hide_equal(),
+            "compare": lambda n: self.open(),
+            "compare.pick": lambda n: self.pick(),
+            "compare.toggle": lambda n: self.toggle(),
+            "compare.take": lambda n: self.take(),
+            "compare.differing": lambda n: self.hide_equal(),
         }
 
     # — choosing —
@@ -69,7 +72,11 @@ class CompareCommands:
         entries: list[tuple[str, str]] = []
         if workspace.base_recipe != now:
             entries.append(("as opened", "the recipe before your changes"))
-        entries += [(name, "with its defaults; data, tokenizer and template as here") for name in preset_names() if name != now.preset]
+        entries += [
+            (name, "with its defaults; data, tokenizer and template as here")
+            for name in preset_names()
+            if name != now.preset
+        ]
         if now.preset in preset_names() and preset_like(now, now.preset) != now:
             entries.append((now.preset, "this trainer with its defaults"))
         entries += [(f"template builtin:{name}", "this recipe with another chat template") for name in builtin_names()]
@@ -114,7 +121,8 @@ class CompareCommands:
     # — the comparison —
 
     def start(self, other: Recipe, name: str, repairs: tuple[str, ...] | None = None, told: str = "") -> None:
-        """Compare with `other` (with other repairs of the data) from here on, and count over the dataset in the background.
+        """Compare with `other` (with other repairs of the data) from here on, and count over the dataset in the
+        background.
 
         `told` says what it is where the name is too short to.
         """
@@ -162,7 +170,12 @@ class CompareCommands:
             return (line(("comparing …", Role.DIM)),)
         if answer.problem is not None:
             return wrap(line((f"✗ {answer.problem.sentence()}", Role.ERROR)), width)
-        return (*self._counted(width, names, count_lines), (), *self._repaired(answer, width), *self._row(answer, names, width))
+        return (
+            *self._counted(width, names, count_lines),
+            (),
+            *self._repaired(answer, width),
+            *self._row(answer, names, width),
+        )
 
     def _repaired(self, answer: ev.ComparisonReady, width: int) -> tuple[Line, ...]:
         """What the repairs that are compared with change in the row."""
@@ -180,8 +193,10 @@ class CompareCommands:
         if self._drawn[0] != key and answer.comparison is not None:
             lines = compare_lines(answer.comparison, names, width, differing=self.differing)
             if answer.left_out:
-                told = (f"a long row: {len(answer.comparison.columns):,} tokens from the first difference on are shown, "
-                        f"{answer.left_out:,} are not; {answer.differing:,} differ in all")
+                told = (
+                    f"a long row: {len(answer.comparison.columns):,} tokens from the first difference on are shown, "
+                    f"{answer.left_out:,} are not; {answer.differing:,} differ in all"
+                )
                 lines = (*wrap(line((told, Role.WARNING)), width), *lines)
             self._drawn = (key, lines)
         return self._drawn[1]
@@ -189,7 +204,11 @@ class CompareCommands:
     def _counted(self, width: int, names: tuple[str, str], count_lines: Callable[..., tuple[Line, ...]]) -> list[Line]:
         count = self.count
         if count is None or count.count is None:
-            told = "over the dataset: counting …" if count is None or count.problem is None else f"✗ {count.problem.sentence()}"
+            told = (
+                "over the dataset: counting …"
+                if count is None or count.problem is None
+                else f"✗ {count.problem.sentence()}"
+            )
             return list(wrap(line((told, Role.DIM)), width))
         found = list(count_lines(count.count, names, width))
         if count.repaired is not None and self.repairs is not None:

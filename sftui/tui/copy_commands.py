@@ -29,7 +29,9 @@ class CopyCommands:
     def handlers(self) -> dict[str, Callable[[int | None], None]]:
         ways = {"copy": self.copy, "write": self.write, "print": self.print_on_exit}
         found: dict[str, Callable[[int | None], None]] = {
-            f"{way}.{what}": (lambda n, do=do, what=what: do(what)) for way, do in ways.items() for what in WHAT  # type: ignore[misc]
+            f"{way}.{what}": (lambda n, do=do, what=what: do(what))
+            for way, do in ways.items()
+            for what in WHAT  # type: ignore[misc]
         }
         for what in ("row", "text", "template"):
             found[f"edit.{what}"] = lambda n, what=what: self.edit(what)  # type: ignore[misc]
@@ -38,7 +40,9 @@ class CopyCommands:
     def text_of(self, what: str) -> str | None:
         """The subject as text; None where the row has none, which is then said."""
         inspection, row_shown = self.screen.tokens.inspection, self.screen.status.row
-        here = inspection.row.index == row_shown if inspection is not None else self.screen.tokens.waiting_for != row_shown
+        here = (
+            inspection.row.index == row_shown if inspection is not None else self.screen.tokens.waiting_for != row_shown
+        )
         text: str | None = None
         if what != "template" and not here:
             self.screen.say(f"row {row_shown:,} is not here yet: try again when its tokens are", Role.WARNING)
@@ -72,7 +76,9 @@ class CopyCommands:
     def _caveat(self, what: str) -> str:
         """Said with whatever leaves the program otherwise than the file has it."""
         inspection = self.screen.tokens.inspection
-        repaired = inspection is not None and inspection.row.repairs and inspection.row.left_out is None and what != "template"
+        repaired = (
+            inspection is not None and inspection.row.repairs and inspection.row.left_out is None and what != "template"
+        )
         return " · as repaired, not as the file has it" if repaired else ""
 
     def _template(self) -> str | None:
@@ -95,7 +101,9 @@ class CopyCommands:
     def copy(self, what: str) -> None:
         text = self.text_of(what)
         if text is not None:
-            self.screen.say(copy_out(text, self.screen.own_commands.app.write_to_terminal, os.environ) + self._caveat(what))
+            self.screen.say(
+                copy_out(text, self.screen.own_commands.app.write_to_terminal, os.environ) + self._caveat(what)
+            )
 
     def write(self, what: str) -> None:
         text = self.text_of(what)
@@ -114,13 +122,17 @@ class CopyCommands:
             self.screen.say(said + self._caveat(what))
             return None
 
-        self.screen.prompt.ask(f"file for the {what}{self._caveat(what)}", done, value=f"row{row}-{what}.{ENDINGS[what]}")
+        self.screen.prompt.ask(
+            f"file for the {what}{self._caveat(what)}", done, value=f"row{row}-{what}.{ENDINGS[what]}"
+        )
 
     def print_on_exit(self, what: str) -> None:
         text = self.text_of(what)
         if text is not None:
             self.to_print.append(text)
-            self.screen.say(f"the {what} of row {self.screen.status.row:,} will be printed once sftui has quit{self._caveat(what)}")
+            self.screen.say(
+                f"the {what} of row {self.screen.status.row:,} will be printed once sftui has quit{self._caveat(what)}"
+            )
 
     def edit(self, what: str) -> None:
         """A read-only copy in the editor; sftui waits and comes back as it was."""
@@ -133,7 +145,10 @@ class CopyCommands:
 
         try:
             words = editor(os.environ)
-            with read_only_copy(text, f"row{self.screen.status.row}-{what}.{ENDINGS[what]}") as path, self.screen.app.suspend():
+            with (
+                read_only_copy(text, f"row{self.screen.status.row}-{what}.{ENDINGS[what]}") as path,
+                self.screen.app.suspend(),
+            ):
                 code = subprocess.run([*words, str(path)], check=False).returncode
         except SuspendNotSupported:
             self.screen.say("this terminal cannot be lent to an editor: w writes a file instead", Role.WARNING)

@@ -34,8 +34,12 @@ def copy_out(text: str, write: Callable[[str], None], environment: Mapping[str, 
     if environment.get("TMUX") and shutil.which("tmux"):
         try:
             done = subprocess.run(
-                ["tmux", "load-buffer", "-w", "-"], input=data, timeout=2, check=False,
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                ["tmux", "load-buffer", "-w", "-"],
+                input=data,
+                timeout=2,
+                check=False,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
             )
             if done.returncode == 0:
                 return f"gave {size} to tmux (prefix ] pastes) and through it to the terminal's clipboard"
@@ -48,7 +52,8 @@ def copy_out(text: str, write: Callable[[str], None], environment: Mapping[str, 
 
 
 def write_out(text: str, named: str, inputs: Inputs) -> str:
-    """Writes atomically; a name that ends with `!` may be there already. ExportError where it may not, or is an input."""
+    """Writes atomically; a name that ends with `!` may be there already. ExportError where it may not, or is an
+    input."""
     from sftui.exports.files import write_atomically
 
     target = Path(named.removesuffix("!")).expanduser()

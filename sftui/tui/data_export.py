@@ -18,12 +18,15 @@ if TYPE_CHECKING:
 
 def file_beside(data: str, what: str) -> str:
     """A name for a file made from the data: `train-repaired.jsonl`."""
-    stem = re.sub(r"[^\w.-]+", "", re.split(r"\.(?:jsonl|ndjson|json|csv|tsv|parquet|gz|zst)\b", Path(data).name)[0]).strip("-.")
+    stem = re.sub(
+        r"[^\w.-]+", "", re.split(r"\.(?:jsonl|ndjson|json|csv|tsv|parquet|gz|zst)\b", Path(data).name)[0]
+    ).strip("-.")
     return f"{stem or 'data'}-{what}.jsonl"
 
 
 class DataExport:
-    """Asks for a file, says what would be written, and lets the worker write; Esc or ctrl+c stops it, and nothing is left."""
+    """Asks for a file, says what would be written, and lets the worker write; Esc or ctrl+c stops it, and nothing is
+    left."""
 
     def __init__(self, screen: MainScreen) -> None:
         self.screen = screen
@@ -35,7 +38,9 @@ class DataExport:
             self.screen.say("the data is being written already: Esc stops that", Role.DIM)
             return
         name = file_beside(self.screen.workspace.options.paths[0], "repaired")
-        self.screen.prompt.ask("new file for the repaired data; the log of changes goes beside it", self._named, value=name)
+        self.screen.prompt.ask(
+            "new file for the repaired data; the log of changes goes beside it", self._named, value=name
+        )
 
     def _named(self, text: str) -> str | None:
         from sftui.workspace.repairing import check_targets
@@ -56,10 +61,16 @@ class DataExport:
         there = [path for path in (target, log) if Path(path).exists()]
         screen = self.screen
         dialog = Dialog(
-            "export the repaired data: nothing is written yet", lambda width: self.lines(target, log, width), screen.keymap, screen.look,
+            "export the repaired data: nothing is written yet",
+            lambda width: self.lines(target, log, width),
+            screen.keymap,
+            screen.look,
             offer="y overwrites · " if there else "y writes it · ",
         )
-        screen.app.push_screen(dialog, lambda answer: screen.say("nothing was written", Role.DIM) if answer is None else self._write(target, log))
+        screen.app.push_screen(
+            dialog,
+            lambda answer: screen.say("nothing was written", Role.DIM) if answer is None else self._write(target, log),
+        )
         return None
 
     def lines(self, target: str, log: str, width: int) -> tuple[Line, ...]:
@@ -68,10 +79,25 @@ class DataExport:
 
         workspace, counted = self.screen.workspace, self.screen.repair_commands.counted
         lines: list[Line] = []
-        for path, what in ((target, "the rows as repaired; untouched ones keep every byte"), (log, "what was changed or left out, row by row")):
+        for path, what in (
+            (target, "the rows as repaired; untouched ones keep every byte"),
+            (log, "what was changed or left out, row by row"),
+        ):
             state = "is there already and is overwritten" if Path(path).exists() else "new"
-            lines += wrap(line((f"{visible(path)} ", Role.KEY), (state, Role.WARNING if state != "new" else Role.DIM), (f" · {what}", Role.DIM)), width, "  ")
-        lines += [(), *wrap(line((f"{visible(', '.join(workspace.options.paths))} stays as it is", Role.PLAIN)), width), ()]
+            lines += wrap(
+                line(
+                    (f"{visible(path)} ", Role.KEY),
+                    (state, Role.WARNING if state != "new" else Role.DIM),
+                    (f" · {what}", Role.DIM),
+                ),
+                width,
+                "  ",
+            )
+        lines += [
+            (),
+            *wrap(line((f"{visible(', '.join(workspace.options.paths))} stays as it is", Role.PLAIN)), width),
+            (),
+        ]
         if workspace.repairs:
             lines += wrap(line(("repairs  ", Role.KEY), (", ".join(workspace.repairs), Role.PLAIN)), width, " " * 9)
             if counted is None:
@@ -85,11 +111,21 @@ class DataExport:
             told = f"{len(dropped):,} {'row is' if len(dropped) == 1 else 'rows are'} left out too: {listed}"
             lines += wrap(line(("marked drop  ", Role.KEY), (told, Role.PLAIN)), width, " " * 13)
             if marks.file.stale:
-                lines += wrap(line(("! the data was changed after its rows were marked: see whether the marks still fit", Role.WARNING)), width)
+                lines += wrap(
+                    line(
+                        (
+                            "! the data was changed after its rows were marked: see whether the marks still fit",
+                            Role.WARNING,
+                        )
+                    ),
+                    width,
+                )
         return tuple(lines)
 
     def _write(self, target: str, log: str) -> None:
-        self.ticket = self.screen.workspace.request_write(target, log, self.screen.mark_commands.marks.rows_with("drop"))
+        self.ticket = self.screen.workspace.request_write(
+            target, log, self.screen.mark_commands.marks.rows_with("drop")
+        )
         self.screen.say("writing … Esc stops", Role.DIM)
 
     def cancel(self) -> bool:
@@ -121,6 +157,9 @@ class DataExport:
             self.ticket = None
             kept = counted.rows - counted.dropped - event.lost
             lost = f", {event.lost:,} unreadable ones could not be carried over" if event.lost else ""
-            told = f"wrote {visible(event.target)} and its log: {kept:,} of {counted.rows:,} rows, {counted.changed:,} changed{lost}"
+            told = (
+                f"wrote {visible(event.target)} and its log: {kept:,} of {counted.rows:,} rows, {counted.changed:,}"
+                f" changed{lost}"
+            )
             self.screen.figures_commands.repaint()
             say(told, Role.WARNING if event.lost else Role.PLAIN)

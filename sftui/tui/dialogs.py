@@ -63,19 +63,32 @@ class DialogLines(LineView):
 
 
 class Dialog(ModalScreen[int | None], inherit_bindings=False):
-    """A titled box. Dismisses with None, or with the number of the line picked (0 for yes, EXPORT where that is offered)."""
+    """A titled box. Dismisses with None, or with the number of the line picked (0 for yes, EXPORT where that is
+    offered)."""
 
     DEFAULT_CSS = """
     Dialog { align: center middle; background: transparent; }
-    #dialog { border: solid $primary; background: $background; height: auto; max-height: 100%; width: 100%; max-width: 100; }
+    #dialog {
+        border: solid $primary; background: $background;
+        height: auto; max-height: 100%; width: 100%; max-width: 100;
+    }
     #dialog-lines { height: auto; }
     """
     AUTO_FOCUS = None
     ALLOW_SELECT = False
 
     def __init__(
-        self, title: str, make: Callable[[int], Sequence[Line]], keymap: Keymap, look: Styles, *,
-        picking: bool = False, offer: str = "", exports: bool = False, leave: str = "closes", marked: int = 0,
+        self,
+        title: str,
+        make: Callable[[int], Sequence[Line]],
+        keymap: Keymap,
+        look: Styles,
+        *,
+        picking: bool = False,
+        offer: str = "",
+        exports: bool = False,
+        leave: str = "closes",
+        marked: int = 0,
     ) -> None:
         super().__init__()
         self.heading = title
@@ -107,10 +120,15 @@ class Dialog(ModalScreen[int | None], inherit_bindings=False):
         self.fit(event.size)
 
     def fit(self, size: Size) -> None:
-        """As tall as its lines, at most as tall as the screen; the title and the meaning of the marked line are told whole."""
+        """As tall as its lines, at most as tall as the screen; the title and the meaning of the marked line are told
+        whole."""
         width = max(8, min(size.width, 100) - 2)
         title = self.title_lines(width)
-        note = max((len(self.make.left(number, width)) for number in range(len(self.make.texts))), default=0) if isinstance(self.make, Options) else 0
+        note = (
+            max((len(self.make.left(number, width)) for number in range(len(self.make.texts))), default=0)
+            if isinstance(self.make, Options)
+            else 0
+        )
         self.bar.styles.height, self.note.styles.height = len(title), note
         self.note.display = note > 0
         self.lines.styles.height = max(1, min(len(self.make(width)), size.height - 3 - len(title) - note))
@@ -122,7 +140,11 @@ class Dialog(ModalScreen[int | None], inherit_bindings=False):
         return wrap(line((f" {visible(self.heading)}", Role.TITLE)), width, " ")[:LONGEST_TITLE]
 
     def keys(self) -> str:
-        return "j k move · Enter takes it · Esc closes" if self.lines.picking else f"j k scroll · {self.offer}Esc {self.leave}"
+        return (
+            "j k move · Enter takes it · Esc closes"
+            if self.lines.picking
+            else f"j k scroll · {self.offer}Esc {self.leave}"
+        )
 
     def tell(self, width: int = 0) -> None:
         """What the marked line is too short for."""
@@ -141,8 +163,12 @@ class Dialog(ModalScreen[int | None], inherit_bindings=False):
     def obey(self, name: str, count: int) -> None:
         last = self.lines.line_count()
         moves = {
-            "down": count, "up": -count, "page_down": count * self.lines.page, "page_up": -count * self.lines.page,
-            "home": -last, "end": last,
+            "down": count,
+            "up": -count,
+            "page_down": count * self.lines.page,
+            "page_up": -count * self.lines.page,
+            "home": -last,
+            "end": last,
         }
         if name in moves:
             self.lines.move(moves[name])

@@ -28,7 +28,8 @@ def targets(preset: str) -> tuple[tuple[str, str], ...]:
     newest = {other.partition("@")[0]: other for other in reversed(preset_names())}
     others = (
         (newest[other], f"converted to {other}'s config; says what it cannot express")
-        for other in dict.fromkeys(one.partition("@")[0] for one in preset_names()) if other not in (*HAND_WRITTEN, name)
+        for other in dict.fromkeys(one.partition("@")[0] for one in preset_names())
+        if other not in (*HAND_WRITTEN, name)
     )
     return (RECIPE, own, *others)
 
@@ -61,7 +62,9 @@ class ExportDialog:
             self.screen.mark_commands.export()
             return
         what = {"recipe": "recipe.yaml", "preprocess": "preprocess.py"}.get(target, f"the config of {target}")
-        self.screen.prompt.ask(f"folder for {what}", lambda text: self._plan(target, text.strip() or "."), value="sftui-export")
+        self.screen.prompt.ask(
+            f"folder for {what}", lambda text: self._plan(target, text.strip() or "."), value="sftui-export"
+        )
 
     def _plan(self, target: str, folder: str) -> str | None:
         try:
@@ -77,8 +80,11 @@ class ExportDialog:
         screen = self.screen
         verb = "y overwrites" if plan.overwrites else "y writes it"
         dialog = Dialog(
-            f"export to {folder}: nothing is written yet", lambda width: plan_lines(plan, width),
-            screen.keymap, screen.look, offer=f"{verb} · ",
+            f"export to {folder}: nothing is written yet",
+            lambda width: plan_lines(plan, width),
+            screen.keymap,
+            screen.look,
+            offer=f"{verb} · ",
         )
         screen.app.push_screen(dialog, lambda answer: self._answered(plan, target, answer is not None))
         return None
@@ -90,7 +96,11 @@ class ExportDialog:
         else:
             screen.say("nothing was written", Role.DIM)
         if plan.converted is not None:
-            screen.compare_commands.other, screen.compare_commands.name, screen.compare_commands.repairs = plan.converted, f"as {target}", None
+            screen.compare_commands.other, screen.compare_commands.name, screen.compare_commands.repairs = (
+                plan.converted,
+                f"as {target}",
+                None,
+            )
             screen.say(f"{screen.said} · C compares the labels here with those of {target}", screen.said_role)
 
     def _write(self, plan: ExportPlan) -> None:

@@ -19,9 +19,14 @@ if TYPE_CHECKING:
 VIEW = "figures"
 ALL = "all rows"
 ORDERS = (
-    (ALL, "every row, as it stands in the data"), ("error", "rows with an error"), ("warning", "rows with a warning"),
-    ("longest", "most tokens first"), ("shortest", "fewest tokens first"), ("most trained", "largest trained share first"),
-    ("least trained", "smallest trained share first"), ("never reach the trainer", "dropped, or stopped before"),
+    (ALL, "every row, as it stands in the data"),
+    ("error", "rows with an error"),
+    ("warning", "rows with a warning"),
+    ("longest", "most tokens first"),
+    ("shortest", "fewest tokens first"),
+    ("most trained", "largest trained share first"),
+    ("least trained", "smallest trained share first"),
+    ("never reach the trainer", "dropped, or stopped before"),
 )
 MOST_GROUPS = 30
 """Groups of each kind to pick from, the largest."""
@@ -40,7 +45,11 @@ class FiguresCommands:
         self._wanted_order = ""
 
     def handlers(self) -> dict[str, Callable[[int | None], None]]:
-        return {"figures": lambda n: self.open(), "audit.stop": lambda n: self.stop_or_start(), "order": lambda n: self.pick_order()}
+        return {
+            "figures": lambda n: self.open(),
+            "audit.stop": lambda n: self.stop_or_start(),
+            "order": lambda n: self.pick_order(),
+        }
 
     @property
     def running(self) -> bool:
@@ -85,7 +94,9 @@ class FiguresCommands:
     def hint(self) -> str:
         """What the keys do now, which for X is another thing once the audit stands still."""
         answer = self.answer
-        audit = "X stops · " if self.running else "X audits · " if answer is None else "" if answer.done else "X goes on · "
+        audit = (
+            "X stops · " if self.running else "X audits · " if answer is None else "" if answer.done else "X goes on · "
+        )
         return f"F rows · L wider · {audit}A closes"
 
     def _paint(self) -> None:
@@ -99,7 +110,11 @@ class FiguresCommands:
         if event.done or event.problem is not None:
             self.ticket = None
             if self.screen.look_commands.open_view != VIEW:
-                self.screen.say(event.problem.sentence() if event.problem is not None else f"audit done: {_worst(event)} · A shows it, F goes through them")
+                self.screen.say(
+                    event.problem.sentence()
+                    if event.problem is not None
+                    else f"audit done: {_worst(event)} · A shows it, F goes through them"
+                )
         self._paint()
 
     def on_recipe(self) -> None:
@@ -116,7 +131,11 @@ class FiguresCommands:
     def lines(self, width: int) -> tuple[Line, ...]:
         """What was done in this session, then what the audit found."""
         made: list[Line] = []
-        for block in (self.screen.mark_commands.lines(width), self.screen.repair_commands.lines(width), self._audited(width)):
+        for block in (
+            self.screen.mark_commands.lines(width),
+            self.screen.repair_commands.lines(width),
+            self._audited(width),
+        ):
             told = list(block)
             while told and not told[-1]:
                 told.pop()
@@ -132,13 +151,22 @@ class FiguresCommands:
             return wrap(line((f"✗ {answer.problem.sentence()}", Role.ERROR)), width)
         made: list[Line] = [*self._progress(answer, width)]
         if answer.codes:
-            made += [*([()] if made else []), line(("Findings", Role.TITLE), ("  F shows the rows of one, R repairs them", Role.DIM))]
+            made += [
+                *([()] if made else []),
+                line(("Findings", Role.TITLE), ("  F shows the rows of one, R repairs them", Role.DIM)),
+            ]
         widest = max((len(f"{one.count:,}") for one in answer.codes), default=0)
         for one in worst_first(answer.codes):
             glyph, role = GLYPHS[one.severity]
             first = f"row {one.first:,}: " if one.first is not None else ""
             head = f" {one.code}  {one.count:>{widest},}  "
-            made.append(line((glyph, role), (head, Role.KEY), (clip(visible(first + one.sentence), max(4, width - len(head) - 1)), Role.PLAIN)))
+            made.append(
+                line(
+                    (glyph, role),
+                    (head, Role.KEY),
+                    (clip(visible(first + one.sentence), max(4, width - len(head) - 1)), Role.PLAIN),
+                )
+            )
         if answer.figures is not None:
             from sftui.views.figures import figure_lines
 
@@ -151,7 +179,12 @@ class FiguresCommands:
         of = f" of {answer.total:,}" if answer.total is not None else ""
         left = f" · {_time(answer.left)} left" if answer.left is not None else ""
         state = "auditing" if self.running else "stopped at"
-        return wrap(line((f"{state} {answer.rows:,}{of} rows", Role.WARNING), (f" · {answer.rate:,.0f} rows/s{left}", Role.DIM)), width)
+        return wrap(
+            line(
+                (f"{state} {answer.rows:,}{of} rows", Role.WARNING), (f" · {answer.rate:,.0f} rows/s{left}", Role.DIM)
+            ),
+            width,
+        )
 
     # — the row list —
 
@@ -169,7 +202,14 @@ class FiguresCommands:
             return
         entries = [ORDERS[0], *own]
         if answer is not None:
-            entries += [*ORDERS[1:], *((one.code, f"{one.count:,} × {one.sentence}") for one in worst_first(answer.codes) if one.first is not None)]
+            entries += [
+                *ORDERS[1:],
+                *(
+                    (one.code, f"{one.count:,} × {one.sentence}")
+                    for one in worst_first(answer.codes)
+                    if one.first is not None
+                ),
+            ]
         asked = [by for by, _ in entries]
         title = "which rows"
         for kind, field in GROUPS.items():
@@ -177,7 +217,9 @@ class FiguresCommands:
             names = apart([one.name for one in groups[:MOST_GROUPS]], WIDEST_TOLD)
             entries += [(kind, f"{one.count:,} × {name}") for one, name in zip(groups, names)]
             asked += [by_group(kind, one.name) for one in groups[:MOST_GROUPS]]
-            title += f" · the {MOST_GROUPS} largest of {len(groups):,} {kind} groups" if len(groups) > MOST_GROUPS else ""
+            title += (
+                f" · the {MOST_GROUPS} largest of {len(groups):,} {kind} groups" if len(groups) > MOST_GROUPS else ""
+            )
         dialog = Dialog(title, Options(entries), screen.keymap, screen.look, picking=True)
         screen.app.push_screen(dialog, lambda number: None if number is None else self.order(asked[number]))
 
@@ -198,7 +240,10 @@ class FiguresCommands:
         screen.rows.set_order(rows)
         screen.set_status(order=clip(visible(by), WIDEST_ORDER))
         screen.row_commands.go(rows[0])
-        screen.say(f"{clip(visible(by), WIDEST_TOLD)}: {len(rows):,} row{'s' if len(rows) != 1 else ''} · ] [ go through them, F all rows")
+        screen.say(
+            f"{clip(visible(by), WIDEST_TOLD)}: {len(rows):,} row{'s' if len(rows) != 1 else ''} · ] [ go through them,"
+            " F all rows"
+        )
 
     def on_order(self, event: ev.OrderReady) -> None:
         """The list shows these rows; the first of them is opened."""
@@ -222,7 +267,11 @@ def worst_first(codes: Sequence[ev.CodeCount]) -> list[ev.CodeCount]:
 
 
 def _worst(event: ev.AuditReady) -> str:
-    told = [f"{count:,} {name}{'s' if count != 1 else ''}" for name, count in zip(("error", "warning"), event.found) if count]
+    told = [
+        f"{count:,} {name}{'s' if count != 1 else ''}"
+        for name, count in zip(("error", "warning"), event.found)
+        if count
+    ]
     return ", ".join(told) or "no error and no warning"
 
 

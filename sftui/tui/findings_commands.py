@@ -36,14 +36,19 @@ class FindingsCommands:
         pane = self.screen.findings
         return {
             "findings": lambda n: self.screen.look_commands.open(VIEW),
-            "findings.down": lambda n: self.move(n or 1), "findings.up": lambda n: self.move(-(n or 1)),
+            "findings.down": lambda n: self.move(n or 1),
+            "findings.up": lambda n: self.move(-(n or 1)),
             "findings.page_down": lambda n: pane.scroll_lines((n or 1) * pane.page),
             "findings.page_up": lambda n: pane.scroll_lines(-(n or 1) * pane.page),
-            "findings.home": lambda n: self.move(-len(pane.findings)), "findings.end": lambda n: self.move(len(pane.findings)),
-            "findings.tokens": lambda n: self.to_tokens(), "findings.explain": lambda n: self.explain(),
-            "findings.preview": lambda n: self.preview(), "findings.apply": lambda n: self.apply(),
+            "findings.home": lambda n: self.move(-len(pane.findings)),
+            "findings.end": lambda n: self.move(len(pane.findings)),
+            "findings.tokens": lambda n: self.to_tokens(),
+            "findings.explain": lambda n: self.explain(),
+            "findings.preview": lambda n: self.preview(),
+            "findings.apply": lambda n: self.apply(),
             "findings.waive": lambda n: self.waive(),
-            "findings.next": lambda n: self.other_row(True), "findings.previous": lambda n: self.other_row(False),
+            "findings.next": lambda n: self.other_row(True),
+            "findings.previous": lambda n: self.other_row(False),
         }
 
     # — what is shown —
@@ -72,7 +77,10 @@ class FindingsCommands:
         finding, answer = self.screen.findings.finding, self.screen.findings.answer
         if finding is None:
             checking = answer is None or (answer.problem is None and answer.setup is None)
-            self.screen.say("still checking: try again when the findings are here" if checking else "there is no finding here", Role.DIM)
+            self.screen.say(
+                "still checking: try again when the findings are here" if checking else "there is no finding here",
+                Role.DIM,
+            )
         self.screen.findings.choose()
         return finding
 
@@ -88,14 +96,20 @@ class FindingsCommands:
         elif own is not None and own.template:
             told.insert(0, "generation tags in the chat template")
         if not told:
-            return line((f" {finding.code}: no knob and no repair helps here", Role.DIM), ("  ?", Role.KEY), (" says what does", Role.DIM))
+            return line(
+                (f" {finding.code}: no knob and no repair helps here", Role.DIM),
+                ("  ?", Role.KEY),
+                (" says what does", Role.DIM),
+            )
         return line((" a", Role.KEY), (" applies ", Role.DIM), (" or ".join(told), Role.PLAIN))
 
     def idle(self) -> frozenset[str]:
         """The commands that come to nothing with the marked finding."""
         finding = self.screen.findings.finding
         if finding is None:
-            return frozenset(("findings.tokens", "findings.preview", "findings.apply", "findings.explain", "findings.waive"))
+            return frozenset(
+                ("findings.tokens", "findings.preview", "findings.apply", "findings.explain", "findings.waive")
+            )
         cures, own = self.screen.repair_commands.cures(finding), finding.fix
         works = bool(cures) or (own is not None and bool(own.changes or own.template))
         return frozenset() if works else frozenset(("findings.preview", "findings.apply"))
@@ -153,7 +167,11 @@ class FindingsCommands:
         title, _, rest = text.partition("\n")
 
         def page(width: int) -> list[Line]:
-            return [cells for part in rest.strip("\n").split("\n") for cells in wrap(line((part, Role.PLAIN)), width, "    ")]
+            return [
+                cells
+                for part in rest.strip("\n").split("\n")
+                for cells in wrap(line((part, Role.PLAIN)), width, "    ")
+            ]
 
         self.screen.app.push_screen(Dialog(title, page, self.screen.keymap, self.screen.look))
 
@@ -193,16 +211,24 @@ class FindingsCommands:
         self._previewing = True
 
     def _preview_fix(self) -> None:
-        """The row as it is and with the fix, aligned, and what changes over the dataset; of a template alone, its difference."""
+        """The row as it is and with the fix, aligned, and what changes over the dataset; of a template alone, its
+        difference."""
         finding = self.screen.findings.finding
-        if finding is not None and finding.fix is not None and finding.fix.template is not None and not finding.fix.changes:
+        if (
+            finding is not None
+            and finding.fix is not None
+            and finding.fix.template is not None
+            and not finding.fix.changes
+        ):
             self._tag(finding)
             return
         recipe = self._fixed()
         if recipe is not None and finding is not None:
             changes = finding.fix.changes if finding.fix is not None else ()
             told = ", ".join(f"{change.path} → {value_text(change.after)}" for change in changes)
-            self.screen.compare_commands.start(recipe, f"{finding.code}'s fix", told=f"the fix of {finding.code} ({told})")
+            self.screen.compare_commands.start(
+                recipe, f"{finding.code}'s fix", told=f"the fix of {finding.code} ({told})"
+            )
             self._previewing = True
             tags = f" · {TAGS}" if finding.fix is not None and finding.fix.template is not None else ""
             self.screen.say(f"{finding.code}: + applies this, Esc closes{tags}")
@@ -213,7 +239,8 @@ class FindingsCommands:
         return was
 
     def _apply_fix(self) -> None:
-        """Put the fix into the recipe; a template that needs generation tags is made first, and written where the user says."""
+        """Put the fix into the recipe; a template that needs generation tags is made first, and written where the user
+        says."""
         finding = self.screen.findings.finding
         if finding is not None and finding.fix is not None and finding.fix.template is not None:
             self._tag(finding)
@@ -244,14 +271,28 @@ class FindingsCommands:
         if event.problem is not None:
             screen.say(event.problem.sentence(), Role.ERROR)
             return
-        told = f"the same text and the right mask in {event.proven:,} conversations; sftui template proves it on every row"
+        told = (
+            f"the same text and the right mask in {event.proven:,} conversations; sftui template proves it on every row"
+        )
 
         def page(width: int) -> list[Line]:
             return [*wrap(line((told, Role.GOOD)), width), (), *diff_text_lines(event.diff.rstrip("\n"), width)]
 
-        dialog = Dialog(f"{visible(event.name)} with generation tags", page, screen.keymap, screen.look, offer="y writes it · ")
-        screen.app.push_screen(dialog, lambda answer: screen.say("nothing was written", Role.DIM) if answer is None else screen.prompt.ask(
-            "file for the chat template", lambda text: self._write(finding, event.source, text), value="chat_template.jinja"))
+        dialog = Dialog(
+            f"{visible(event.name)} with generation tags", page, screen.keymap, screen.look, offer="y writes it · "
+        )
+        screen.app.push_screen(
+            dialog,
+            lambda answer: (
+                screen.say("nothing was written", Role.DIM)
+                if answer is None
+                else screen.prompt.ask(
+                    "file for the chat template",
+                    lambda text: self._write(finding, event.source, text),
+                    value="chat_template.jinja",
+                )
+            ),
+        )
 
     def _write(self, finding: Finding, source: str, text: str) -> str | None:
         """Write the template, and put it and the rest of the fix into the recipe."""
@@ -279,7 +320,9 @@ class FindingsCommands:
         finding = self._marked()
         if finding is not None:
             where = f" in row {finding.row:,}" if finding.row is not None else ""
-            self.screen.prompt.ask(f"why may {finding.code} stand{where}? Esc cancels", lambda text: self._waive(finding, text.strip()))
+            self.screen.prompt.ask(
+                f"why may {finding.code} stand{where}? Esc cancels", lambda text: self._waive(finding, text.strip())
+            )
 
     def _waive(self, finding: Finding, reason: str) -> str | None:
         from sftui.recipe import changed

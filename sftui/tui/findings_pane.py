@@ -71,7 +71,8 @@ class FindingsPane(LineView):
     # — content —
 
     def show(self, row: int, answer: FindingsReady | None, trainer: str) -> None:
-        """The findings of a row, or that they are on their way; the mark stays with its finding where the row is the same."""
+        """The findings of a row, or that they are on their way; the mark stays with its finding where the row is the
+        same."""
         if row != self.row:
             self._wanted, self._at, self.top = [], 0, 0
         self.row, self.answer, self.trainer = row, answer, trainer
@@ -80,7 +81,8 @@ class FindingsPane(LineView):
         self.repaint()
 
     def _found(self) -> int:
-        """The number of the finding that was marked last of those that are still there; the one in its place where none is."""
+        """The number of the finding that was marked last of those that are still there; the one in its place where none
+        is."""
         findings = self.findings
         for one in self._wanted:
             number = one.find(findings)
@@ -134,13 +136,18 @@ class FindingsPane(LineView):
             return [(cells, -1) for cells in wrap(line((f"✗ {answer.problem.sentence()}", Role.ERROR)), width)]
         made: list[tuple[Line, int]] = []
         number = 0
-        for title, group, waived in ((f"row {self.row:,}", answer.findings, answer.waived), ("the set-up", answer.setup, answer.setup_waived)):
+        for title, group, waived in (
+            (f"row {self.row:,}", answer.findings, answer.waived),
+            ("the set-up", answer.setup, answer.setup_waived),
+        ):
             if made:
                 made.append(((), -1))
             told = "checking …" if group is None else finding_counts(group, waived) or "nothing found"
             made.append((line((f" {title}  ", Role.TITLE), (told, Role.DIM)), -1))
             for finding in group or ():
-                block = finding_block(finding, width, marked=number == self.marked, active=self.active, trainer=self.trainer)
+                block = finding_block(
+                    finding, width, marked=number == self.marked, active=self.active, trainer=self.trainer
+                )
                 made += [(cells, number) for cells in block]
                 number += 1
         return made

@@ -14,7 +14,16 @@ def help_lines(context: str, keymap: Keymap, width: int) -> tuple[Line, ...]:
     order = [context] if context != ANY else []
     order += [ANY, *(c for c in CONTEXTS if c not in (context, ANY))]
     lines: list[Line] = [
-        *wrap(line(("A count may come before a key: ", Role.DIM), ("12j", Role.KEY), (" moves twelve, ", Role.DIM), ("12G", Role.KEY), (" goes to row 12.", Role.DIM)), width),
+        *wrap(
+            line(
+                ("A count may come before a key: ", Role.DIM),
+                ("12j", Role.KEY),
+                (" moves twelve, ", Role.DIM),
+                ("12G", Role.KEY),
+                (" goes to row 12.", Role.DIM),
+            ),
+            width,
+        ),
     ]
     for name in order:
         commands = [c for c in available(name) if c.context == name]

@@ -72,7 +72,8 @@ class KeyReader:
         if not self._prefix:
             return ""
         found = {
-            sequence.split(" ")[1]: command.title for (where, sequence), command in self.keymap.commands.items()
+            sequence.split(" ")[1]: command.title
+            for (where, sequence), command in self.keymap.commands.items()
             if where in (context, ANY) and sequence.startswith(f"{self._prefix} ")
         }
         return "  ".join(f"{show_key(key)} {title}" for key, title in found.items())

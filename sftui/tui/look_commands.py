@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 CYCLE = ("conversation", "rendered text", "raw row", None)
 STILL = {
-    Action.NEXT_CHANGE: "the mask does not change after this token", Action.PREVIOUS_CHANGE: "the mask does not change before this token",
-    Action.NEXT_MESSAGE: "no message begins after this token", Action.PREVIOUS_MESSAGE: "no message begins before this token",
+    Action.NEXT_CHANGE: "the mask does not change after this token",
+    Action.PREVIOUS_CHANGE: "the mask does not change before this token",
+    Action.NEXT_MESSAGE: "no message begins after this token",
+    Action.PREVIOUS_MESSAGE: "no message begins before this token",
 }
 """What is said where a jump finds nothing, since nothing moves."""
 
@@ -40,20 +42,26 @@ class LookCommands:
         return {
             **moves,
             "tokens.explain": lambda n: self.explain(),
-            "zoom": lambda n: self.change(Action.ZOOM, 1), "zoom.back": lambda n: self.change(Action.ZOOM_BACK, 1),
+            "zoom": lambda n: self.change(Action.ZOOM, 1),
+            "zoom.back": lambda n: self.change(Action.ZOOM_BACK, 1),
             "shift": lambda n: self.change(Action.SHIFT, 1),
-            "document.down": lambda n: pane.scroll_lines(n or 1), "document.up": lambda n: pane.scroll_lines(-(n or 1)),
+            "document.down": lambda n: pane.scroll_lines(n or 1),
+            "document.up": lambda n: pane.scroll_lines(-(n or 1)),
             "document.page_down": lambda n: pane.scroll_lines((n or 1) * pane.page),
             "document.page_up": lambda n: pane.scroll_lines(-(n or 1) * pane.page),
-            "document.home": lambda n: pane.scroll_top(0), "document.end": lambda n: pane.scroll_top(pane.line_count()),
+            "document.home": lambda n: pane.scroll_top(0),
+            "document.end": lambda n: pane.scroll_top(pane.line_count()),
             "document.right": lambda n: pane.scroll_columns((n or 1) * 8, pane.widest),
             "document.left": lambda n: pane.scroll_columns(-(n or 1) * 8, pane.widest),
             "pane.cycle": lambda n: self.cycle(),
-            "pane.conversation": lambda n: self.open("conversation"), "pane.rendered": lambda n: self.open("rendered text"),
-            "pane.raw": lambda n: self.open("raw row"), "boundary": lambda n: self.open("prompt boundary"),
+            "pane.conversation": lambda n: self.open("conversation"),
+            "pane.rendered": lambda n: self.open("rendered text"),
+            "pane.raw": lambda n: self.open("raw row"),
+            "boundary": lambda n: self.open("prompt boundary"),
             "recipe": lambda n: self.toggle_recipe(),
             "list.toggle": lambda n: self.toggle_list(),
-            "pane.next": lambda n: self.next_pane(1), "pane.previous": lambda n: self.next_pane(-1),
+            "pane.next": lambda n: self.next_pane(1),
+            "pane.previous": lambda n: self.next_pane(-1),
             "close": lambda n: self.close(),
         }
 
@@ -83,10 +91,14 @@ class LookCommands:
         table = tokens.table
         if table is not None:
             cursor = tokens.state.cursor
-            self.screen.app.push_screen(Dialog(
-                f"token {cursor:,} of {len(table):,}", lambda width: token_lines(table, cursor, width),
-                self.screen.keymap, self.screen.look,
-            ))
+            self.screen.app.push_screen(
+                Dialog(
+                    f"token {cursor:,} of {len(table):,}",
+                    lambda width: token_lines(table, cursor, width),
+                    self.screen.keymap,
+                    self.screen.look,
+                )
+            )
 
     def clicked(self, pane: LineView, x: int, number: int) -> None:
         """The mouse: a row, a knob, or simply the keys."""
@@ -204,7 +216,9 @@ def view_lines(name: str, inspection: Inspection, width: int) -> tuple[Line, ...
     from sftui.views import boundary_lines, conversation_lines, raw_lines, rendered_lines
 
     views: dict[str, Callable[[Inspection, int], tuple[Line, ...]]] = {
-        "conversation": conversation_lines, "rendered text": rendered_lines, "prompt boundary": boundary_lines,
+        "conversation": conversation_lines,
+        "rendered text": rendered_lines,
+        "prompt boundary": boundary_lines,
         "raw row": lambda inspection, width: raw_lines(inspection.row, width),
     }
     return views[name](inspection, width)

@@ -100,7 +100,17 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.prompt = Prompt(self)
         self.footer = Bar("footer")
         self.work = Container(id="work")
-        self.panes = (self.rows, self.recipe, self.tokens, self.document, self.findings, self.status_bar, self.detail, self.footer, self.prompt)
+        self.panes = (
+            self.rows,
+            self.recipe,
+            self.tokens,
+            self.document,
+            self.findings,
+            self.status_bar,
+            self.detail,
+            self.footer,
+            self.prompt,
+        )
         for pane in self.panes:
             pane.look = look
         self.row_commands = RowCommands(self)
@@ -118,18 +128,33 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.own_commands = OwnCommands(self)
         self.handlers: dict[str, Callable[[int | None], None]] = {}
         for part in (
-            self.row_commands, self.search_commands, self.look_commands, self.findings_commands, self.compare_commands, self.batch_commands,
-            self.figures_commands, self.repair_commands, self.mark_commands, self.recipe_commands, self.copy_commands, self.own_commands,
+            self.row_commands,
+            self.search_commands,
+            self.look_commands,
+            self.findings_commands,
+            self.compare_commands,
+            self.batch_commands,
+            self.figures_commands,
+            self.repair_commands,
+            self.mark_commands,
+            self.recipe_commands,
+            self.copy_commands,
+            self.own_commands,
         ):
             self.handlers |= part.handlers()
 
         self.hearing: dict[type, Callable[..., None]] = {
             ev.RecipeChanged: lambda event: self.recipe_commands.on_changed(),
-            ev.BatchReady: self.batch_commands.on_answer, ev.PacksReady: self.batch_commands.on_answer,
-            ev.SearchFound: self.search_commands.on_found, ev.AuditReady: self.figures_commands.on_audit,
-            ev.TagsReady: self.findings_commands.on_tags, ev.OrderReady: self.figures_commands.on_order,
-            ev.FindingsReady: self.findings_commands.on_findings, ev.ComparisonReady: self.compare_commands.on_compared,
-            ev.CountReady: self.compare_commands.on_count, ev.RepairsCounted: self.repair_commands.on_counted,
+            ev.BatchReady: self.batch_commands.on_answer,
+            ev.PacksReady: self.batch_commands.on_answer,
+            ev.SearchFound: self.search_commands.on_found,
+            ev.AuditReady: self.figures_commands.on_audit,
+            ev.TagsReady: self.findings_commands.on_tags,
+            ev.OrderReady: self.figures_commands.on_order,
+            ev.FindingsReady: self.findings_commands.on_findings,
+            ev.ComparisonReady: self.compare_commands.on_compared,
+            ev.CountReady: self.compare_commands.on_count,
+            ev.RepairsCounted: self.repair_commands.on_counted,
             ev.RepairsWritten: self.data_export.on_written,
         }
 
@@ -196,7 +221,13 @@ class MainScreen(Screen[None], inherit_bindings=False):
     # — who holds the keys —
 
     def contexts(self) -> list[str]:
-        panes = ((LIST, self.rows), (RECIPE, self.recipe), (TOKENS, self.tokens), (DOCUMENT, self.document), (FINDINGS, self.findings))
+        panes = (
+            (LIST, self.rows),
+            (RECIPE, self.recipe),
+            (TOKENS, self.tokens),
+            (DOCUMENT, self.document),
+            (FINDINGS, self.findings),
+        )
         return [context for context, pane in panes if pane.display]
 
     def hold_keys(self, context: str) -> None:
@@ -209,7 +240,12 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.update_bars()
 
     def pane(self) -> LineView:
-        panes: dict[str, LineView] = {LIST: self.rows, RECIPE: self.recipe, DOCUMENT: self.document, FINDINGS: self.findings}
+        panes: dict[str, LineView] = {
+            LIST: self.rows,
+            RECIPE: self.recipe,
+            DOCUMENT: self.document,
+            FINDINGS: self.findings,
+        }
         return panes.get(self.context, self.tokens)
 
     # — keys —
@@ -224,7 +260,9 @@ class MainScreen(Screen[None], inherit_bindings=False):
     def on_paste(self, event: events.Paste) -> None:
         """Pasted text goes to the prompt; elsewhere it is no keys and does nothing."""
         if self.prompt.open:
-            self.prompt.press("", "".join(c for c in event.text.splitlines()[0] if c.isprintable()) if event.text else None)
+            self.prompt.press(
+                "", "".join(c for c in event.text.splitlines()[0] if c.isprintable()) if event.text else None
+            )
 
     def press(self, key: str) -> None:
         """One key; says what is awaited, or that it means nothing here."""
@@ -289,7 +327,9 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.update_detail()
 
     def update_detail(self) -> None:
-        told, left = message_lines(self.said, self.said_role, self.width) if self.said else (self.look_commands.sentence(), ())
+        told, left = (
+            message_lines(self.said, self.said_role, self.width) if self.said else (self.look_commands.sentence(), ())
+        )
         idle = self.findings_commands.idle() if self.context == FINDINGS else ()
         self.detail.show(told)
         self.footer.show(left or footer_cells(self.context, self.width, self.keymap, idle))

@@ -43,8 +43,10 @@ class MarkCommands:
     def handlers(self) -> dict[str, Callable[[int | None], None]]:
         kinds: dict[str, Callable[[int | None], None]] = {f"marks.{kind}": self._marker(kind) for kind in KINDS}
         return {
-            **kinds, "marks.note": lambda n: self.note(),
-            "marks.next": lambda n: self.go(True), "marks.previous": lambda n: self.go(False),
+            **kinds,
+            "marks.note": lambda n: self.note(),
+            "marks.next": lambda n: self.go(True),
+            "marks.previous": lambda n: self.go(False),
         }
 
     def load(self) -> None:
@@ -57,7 +59,11 @@ class MarkCommands:
             self.screen.set_signs()
             self.show()
         if self.file.stale:
-            self.screen.say(f"the data was changed after its rows were marked ({self.marks.words()}): see whether the marks still fit", Role.WARNING)
+            self.screen.say(
+                f"the data was changed after its rows were marked ({self.marks.words()}): see whether the marks"
+                " still fit",
+                Role.WARNING,
+            )
 
     def _failed(self, told: str) -> None:
         self.screen.post_message(MarksFailed(told))
@@ -79,14 +85,20 @@ class MarkCommands:
     def note(self) -> None:
         """One line about the row; an empty one takes the note away."""
         row = self.screen.status.row
-        self.screen.prompt.ask(f"note on row {row:,}; empty takes it away", lambda text: self._noted(row, text), value=self.marks.get(row).note)
+        self.screen.prompt.ask(
+            f"note on row {row:,}; empty takes it away",
+            lambda text: self._noted(row, text),
+            value=self.marks.get(row).note,
+        )
 
     def _noted(self, row: int, text: str) -> None:
         had = bool(self.marks.get(row).note)
         self._put(self.marks.noted(row, text), row)
         has = bool(self.marks.get(row).note)
         if had or has:
-            self.screen.say(f"row {row:,}: noted" if has else f"row {row:,}: the note is gone", Role.PLAIN if has else Role.DIM)
+            self.screen.say(
+                f"row {row:,}: noted" if has else f"row {row:,}: the note is gone", Role.PLAIN if has else Role.DIM
+            )
 
     def _put(self, marks: Marks, row: int) -> None:
         before, self.marks = len(self.marks), marks
@@ -129,8 +141,17 @@ class MarkCommands:
     def orders(self) -> list[tuple[str, str]]:
         """What the row list may be filtered by because of marks."""
         counted = ((by, len(self._rows(by)), what) for by, what in ORDERS.items())
-        return [(by, f"{count:,} × {f'rows marked {what}' if what in KINDS else 'rows with a note' if what else 'every marked row'}")
-                for by, count, what in counted if count]
+        return [
+            (
+                by,
+                (
+                    f"{count:,} ×"
+                    f" {f'rows marked {what}' if what in KINDS else 'rows with a note' if what else 'every marked row'}"
+                ),
+            )
+            for by, count, what in counted
+            if count
+        ]
 
     def order(self, by: str) -> None:
         """List the rows of one kind."""
@@ -143,7 +164,17 @@ class MarkCommands:
         """How many rows are marked, for the figures."""
         if not self.marks:
             return ()
-        return (*wrap(line(("Review marks", Role.TITLE), (f"  {self.marks.words()}", Role.PLAIN), ("  F lists them, x exports", Role.DIM)), width), ())
+        return (
+            *wrap(
+                line(
+                    ("Review marks", Role.TITLE),
+                    (f"  {self.marks.words()}", Role.PLAIN),
+                    ("  F lists them, x exports", Role.DIM),
+                ),
+                width,
+            ),
+            (),
+        )
 
     # — taking them out —
 

@@ -36,10 +36,14 @@ class OwnCommands:
 
     def handlers(self) -> dict[str, Callable[[int | None], None]]:
         return {
-            "help": lambda n: self.help(), "palette": lambda n: self.palette(n), "theme": lambda n: self.theme(),
-            "mouse": lambda n: self.mouse(), "suspend": lambda n: self.app.action_suspend_process(),
+            "help": lambda n: self.help(),
+            "palette": lambda n: self.palette(n),
+            "theme": lambda n: self.theme(),
+            "mouse": lambda n: self.mouse(),
+            "suspend": lambda n: self.app.action_suspend_process(),
             "export": lambda n: ExportDialog(self.screen).open(),
-            "quit": lambda n: self.quit(), "interrupt": lambda n: self.interrupt(),
+            "quit": lambda n: self.quit(),
+            "interrupt": lambda n: self.interrupt(),
         }
 
     def help(self) -> None:
@@ -84,7 +88,15 @@ class OwnCommands:
         if not lost:
             self.app.exit()
             return
-        dialog = Dialog(lost.words(), lambda width: lost_lines(lost, width), self.screen.keymap, self.screen.look, offer="y quits · ", exports=True, leave="stays")
+        dialog = Dialog(
+            lost.words(),
+            lambda width: lost_lines(lost, width),
+            self.screen.keymap,
+            self.screen.look,
+            offer="y quits · ",
+            exports=True,
+            leave="stays",
+        )
         self.app.push_screen(dialog, self._answered)
 
     def _answered(self, answer: int | None) -> None:
@@ -95,9 +107,12 @@ class OwnCommands:
             self.app.exit()
 
     def farewell(self) -> str:
-        """What is lost with the session, for the terminal it leaves behind; empty where the user knows or nothing is."""
+        """What is lost with the session, for the terminal it leaves behind; empty where the user knows or nothing
+        is."""
         lost = self.lost()
-        return f"{lost.words('')}: {', '.join(told for _, told in lost_parts(lost))}" if lost and not self.let_go else ""
+        return (
+            f"{lost.words('')}: {', '.join(told for _, told in lost_parts(lost))}" if lost and not self.let_go else ""
+        )
 
     def interrupt(self) -> None:
         screen = self.screen
@@ -107,13 +122,21 @@ class OwnCommands:
 
 def lost_parts(lost: Unexported) -> list[tuple[str, str]]:
     """Each change with what it is, as data names it."""
-    waivers = [f"{one.get('code')}{' in row ' + str(one['rows']) if 'rows' in one else ''}: {one.get('reason')}" for one in lost.waivers]
+    waivers = [
+        f"{one.get('code')}{' in row ' + str(one['rows']) if 'rows' in one else ''}: {one.get('reason')}"
+        for one in lost.waivers
+    ]
     return [
         *(("recipe", f"{one.path} {value_text(one.before)} → {value_text(one.after)}") for one in lost.changes),
-        *(("repair", visible(one)) for one in lost.repairs), *(("waiver", visible(one)) for one in waivers),
+        *(("repair", visible(one)) for one in lost.repairs),
+        *(("waiver", visible(one)) for one in waivers),
     ]
 
 
 def lost_lines(lost: Unexported, width: int) -> list[Line]:
     """What quitting would lose, one by one."""
-    return [cells for kind, told in lost_parts(lost) for cells in wrap(line((f"{kind}  ", Role.KEY), (told, Role.PLAIN)), width, " " * 8)]
+    return [
+        cells
+        for kind, told in lost_parts(lost)
+        for cells in wrap(line((f"{kind}  ", Role.KEY), (told, Role.PLAIN)), width, " " * 8)
+    ]

@@ -55,7 +55,9 @@ class Palette(Dialog):
                 lines.append(line((f" go to row {entry:,}", Role.PLAIN)))
                 continue
             keys = " ".join(show_key(key) for key in self.main.keymap.keys_of(entry.id))
-            cells = LineBuilder().add(f" {keys:<{KEYS_WIDTH}} ", Role.KEY).add(f"{entry.title:<{TITLE_WIDTH}} ", Role.TITLE)
+            cells = (
+                LineBuilder().add(f" {keys:<{KEYS_WIDTH}} ", Role.KEY).add(f"{entry.title:<{TITLE_WIDTH}} ", Role.TITLE)
+            )
             lines.append(cells.add(clip(entry.help, max(0, width - cells.width)), Role.DIM).line())
         return lines or [line((" nothing is called that", Role.DIM))]
 
@@ -63,8 +65,21 @@ class Palette(Dialog):
         return "↑ ↓ move · Enter runs it · Esc closes"
 
     def title_lines(self, width: int) -> tuple[Line, ...]:
-        before, at, after = (visible(part) for part in (self.text[: self.cursor], self.text[self.cursor: self.cursor + 1], self.text[self.cursor + 1:]))
-        cells = LineBuilder().add(" : ", Role.KEY).add(before, Role.VALUE).add(at or " ", Role.VALUE, Over.CURSOR).add(after, Role.VALUE)
+        before, at, after = (
+            visible(part)
+            for part in (
+                self.text[: self.cursor],
+                self.text[self.cursor : self.cursor + 1],
+                self.text[self.cursor + 1 :],
+            )
+        )
+        cells = (
+            LineBuilder()
+            .add(" : ", Role.KEY)
+            .add(before, Role.VALUE)
+            .add(at or " ", Role.VALUE, Over.CURSOR)
+            .add(after, Role.VALUE)
+        )
         return (cells.line() if self.text else (*cells.line(), *line(("a command, or a row number", Role.DIM))),)
 
     def take_key(self, event: events.Key) -> None:
@@ -77,7 +92,9 @@ class Palette(Dialog):
             self.dismiss(None)
         else:
             before = self.text
-            self.text, self.cursor = edit(self.text, self.cursor, event.key, event.character if event.is_printable else None)
+            self.text, self.cursor = edit(
+                self.text, self.cursor, event.key, event.character if event.is_printable else None
+            )
             if self.text != before:
                 self.found = self.matching(self.text)
                 self.lines.marked = self.lines.top = 0

@@ -26,7 +26,7 @@ def edit(text: str, cursor: int, key: str, character: str | None) -> tuple[str, 
         start = max(0, start)
         return text[:start] + text[cursor:], start
     if key == "delete":
-        return text[:cursor] + text[cursor + 1:], cursor
+        return text[:cursor] + text[cursor + 1 :], cursor
     if key == "ctrl+u":
         return text[cursor:], 0
     if key == "ctrl+k":
@@ -51,7 +51,12 @@ class Prompt(LineView):
         self._at_once: Callable[[str], bool] = lambda text: False
 
     def ask(
-        self, label: str, done: Callable[[str], str | None], *, value: str = "", at_once: Callable[[str], bool] = lambda text: False,
+        self,
+        label: str,
+        done: Callable[[str], str | None],
+        *,
+        value: str = "",
+        at_once: Callable[[str], bool] = lambda text: False,
     ) -> None:
         """Asks; `done` gets the text and returns None, or a complaint that keeps the prompt open.
 
@@ -97,7 +102,11 @@ class Prompt(LineView):
 
     def line_cells(self, line: int) -> Line:
         """The text around the cursor: what is left of a narrow screen goes to what was typed last."""
-        before, at, after = visible(self.text[: self.cursor]), visible(self.text[self.cursor: self.cursor + 1]) or " ", visible(self.text[self.cursor + 1:])
+        before, at, after = (
+            visible(self.text[: self.cursor]),
+            visible(self.text[self.cursor : self.cursor + 1]) or " ",
+            visible(self.text[self.cursor + 1 :]),
+        )
         room = max(4, self.size.width - cell_width(at) - 2)
         while cell_width(before) > room:
             before = before[1:]

@@ -26,12 +26,18 @@ class RecipeCommands:
     def handlers(self) -> dict[str, Callable[[int | None], None]]:
         pane = self.screen.recipe
         return {
-            "recipe.down": lambda n: self.move(n or 1), "recipe.up": lambda n: self.move(-(n or 1)),
-            "recipe.page_down": lambda n: self.move((n or 1) * pane.page), "recipe.page_up": lambda n: self.move(-(n or 1) * pane.page),
-            "recipe.home": lambda n: self.move(-len(pane.infos)), "recipe.end": lambda n: self.move(len(pane.infos)),
-            "recipe.next": lambda n: self.cycle(1), "recipe.previous": lambda n: self.cycle(-1),
-            "recipe.edit": lambda n: self.edit(), "recipe.reset": lambda n: self.reset(),
-            "undo": lambda n: self.undo(n or 1), "redo": lambda n: self.redo(n or 1),
+            "recipe.down": lambda n: self.move(n or 1),
+            "recipe.up": lambda n: self.move(-(n or 1)),
+            "recipe.page_down": lambda n: self.move((n or 1) * pane.page),
+            "recipe.page_up": lambda n: self.move(-(n or 1) * pane.page),
+            "recipe.home": lambda n: self.move(-len(pane.infos)),
+            "recipe.end": lambda n: self.move(len(pane.infos)),
+            "recipe.next": lambda n: self.cycle(1),
+            "recipe.previous": lambda n: self.cycle(-1),
+            "recipe.edit": lambda n: self.edit(),
+            "recipe.reset": lambda n: self.reset(),
+            "undo": lambda n: self.undo(n or 1),
+            "redo": lambda n: self.redo(n or 1),
             "template": lambda n: self.pick_template(),
         }
 
@@ -61,8 +67,12 @@ class RecipeCommands:
         value = self.screen.recipe.value(info)
         choices = self._choices()
         if choices:
-            self._pick(f"{info.path}: {info.doc}{self._only(choices)}", [(value_text(c), "") for c in choices],
-                       lambda number: self.put(info.path, choices[number]), choices.index(value) if value in choices else 0)
+            self._pick(
+                f"{info.path}: {info.doc}{self._only(choices)}",
+                [(value_text(c), "") for c in choices],
+                lambda number: self.put(info.path, choices[number]),
+                choices.index(value) if value in choices else 0,
+            )
             return
         text = "" if value is None else value if isinstance(value, str) else value_text(value)
         self.screen.prompt.ask(f"{info.path}: {info.doc}", lambda typed: self._typed(info.path, typed), value=text)
@@ -133,7 +143,9 @@ class RecipeCommands:
         if before.waivers != now.waivers:
             told.append(f"waivers {len(before.waivers)} → {len(now.waivers)}")
         after = self.screen.workspace.repairs
-        told += [f"{one} is no longer applied" for one in repairs if one not in after] + [f"{one} is applied" for one in after if one not in repairs]
+        told += [f"{one} is no longer applied" for one in repairs if one not in after] + [
+            f"{one} is applied" for one in after if one not in repairs
+        ]
         self.screen.say(f"{word}: {', '.join(told)}")
 
     def on_changed(self) -> None:
@@ -170,7 +182,12 @@ class RecipeCommands:
         entries.append(("file:", "a Jinja file you name"))
         names = [name for name, _ in entries]
         now = workspace.recipe.render.template
-        self._pick("chat template", entries, lambda number: self._template(names[number]), names.index(now) if now in names else 0)
+        self._pick(
+            "chat template",
+            entries,
+            lambda number: self._template(names[number]),
+            names.index(now) if now in names else 0,
+        )
 
     def _template(self, name: str) -> None:
         if name == "file:":

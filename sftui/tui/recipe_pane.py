@@ -77,8 +77,11 @@ class RecipePane(LineView):
         cursor = self.knob.path if self.active else ""
         width = max(self.size.width, ROOM_FOR_NAMES)
         lines = recipe_lines(self.workspace.recipe, self.workspace.base_recipe, width, cursor=cursor)
-        shown = lines[self.top: self.top + self.size.height]
-        return [crop(entry.cells if self.size.width >= WITH_MEANING else _without_meaning(entry.cells), self.size.width) for entry in shown]
+        shown = lines[self.top : self.top + self.size.height]
+        return [
+            crop(entry.cells if self.size.width >= WITH_MEANING else _without_meaning(entry.cells), self.size.width)
+            for entry in shown
+        ]
 
     def sentence(self) -> Line:
         """The marked knob in one line: what it means, what it was, what it may be."""
@@ -92,7 +95,6 @@ class RecipePane(LineView):
             recipe = self.workspace.recipe
             cells.add(" · " + " ".join(trainer_named(recipe.preset).choices(recipe, info)), Role.DIM)
         return cells.line()
-
 
 
 def _without_meaning(cells: Line) -> Line:

@@ -1,4 +1,5 @@
-"""Repairs of the data: previewed, put over the rows on screen, taken back, counted; the file stays until they are exported."""
+"""Repairs of the data: previewed, put over the rows on screen, taken back, counted; the file stays until they are
+exported."""
 
 from __future__ import annotations
 
@@ -37,11 +38,15 @@ class RepairCommands:
         from sftui.repairs import DROP, DROPPING, TITLES, fixes_for
 
         code = finding.code
-        named = [(f"{DROPPING}{code}", f"leave out the rows that have {code}") if name == DROP else (name, TITLES[name]) for name in fixes_for(code).repairs]
+        named = [
+            (f"{DROPPING}{code}", f"leave out the rows that have {code}") if name == DROP else (name, TITLES[name])
+            for name in fixes_for(code).repairs
+        ]
         return [(name, title) for name, title in named if (name in self.screen.workspace.repairs) == in_force]
 
     def cure(self, finding: Finding | None, verb: str, fix: Callable[[], None], repair: Callable[[str], None]) -> None:
-        """The one cure that a finding has, or the one picked of several: the fix of its recipe or template, or a repair."""
+        """The one cure that a finding has, or the one picked of several: the fix of its recipe or template, or a
+        repair."""
         if finding is None:
             return
         repairs = self.cures(finding)
@@ -49,7 +54,11 @@ class RepairCommands:
         if not repairs:
             code, chosen = finding.code, [name for name, _ in self.cures(finding, in_force=True)]
             if own is None and chosen:
-                self.screen.say(f"{' and '.join(chosen)} {'are' if len(chosen) > 1 else 'is'} in force and cannot take {code} away here", Role.WARNING)
+                self.screen.say(
+                    f"{' and '.join(chosen)} {'are' if len(chosen) > 1 else 'is'} in force and cannot take {code} away"
+                    " here",
+                    Role.WARNING,
+                )
             else:
                 fix()  # which says so where there is none
             return
@@ -99,7 +108,10 @@ class RepairCommands:
             if DROP in fixes_for(one.code).repairs:
                 known[f"{DROPPING}{one.code}"] = f"leave out {one.count:,} × {one.sentence}"
         names = [*known, *(name for name in now if name not in known)]
-        entries = [(f"{'[x]' if name in now else '[ ]'} {name}", known.get(name, "leave out the rows that have this finding")) for name in names]
+        entries = [
+            (f"{'[x]' if name in now else '[ ]'} {name}", known.get(name, "leave out the rows that have this finding"))
+            for name in names
+        ]
         counted = self.counted
         told = f" · {self.words(counted)}" if counted is not None and now else ""
         dialog = Dialog(f"repairs of the data{told}", Options(entries), screen.keymap, screen.look, picking=True)
@@ -142,7 +154,11 @@ class RepairCommands:
     def where(self) -> str:
         """Where the repairs in force are: over the rows on screen alone, or in a file that was written."""
         written = self.screen.workspace.written
-        return f"in {visible(written[1].target)}" if written is not None and written[0] == self.screen.workspace.repairs else "in no file yet"
+        return (
+            f"in {visible(written[1].target)}"
+            if written is not None and written[0] == self.screen.workspace.repairs
+            else "in no file yet"
+        )
 
     def words(self, event: ev.RepairsCounted) -> str:
         """The count in one clause."""
@@ -153,7 +169,10 @@ class RepairCommands:
     def orders(self) -> list[tuple[str, str]]:
         """What the row list may be filtered by because of repairs."""
         counted = self.counted.counted if self.counted is not None else ev.RepairCount()
-        listed = (("repaired", counted.changed, "rows that a repair changes"), ("left out", counted.dropped, "rows that a repair leaves out"))
+        listed = (
+            ("repaired", counted.changed, "rows that a repair changes"),
+            ("left out", counted.dropped, "rows that a repair leaves out"),
+        )
         return [(by, f"{count:,} × {told}") for by, count, told in listed if count]
 
     def lines(self, width: int) -> tuple[Line, ...]:

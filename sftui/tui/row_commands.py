@@ -43,7 +43,9 @@ class RowCommands:
             "row_list.page_down": lambda n: self.step((n or 1) * self.screen.rows.page),
             "row_list.page_up": lambda n: self.step(-(n or 1) * self.screen.rows.page),
             "row_list.home": lambda n: self.step(-self.screen.rows.rows),
-            "row_list.end": lambda n: self.step(self.screen.rows.rows) if self.screen.rows.order is not None else self.go(self.last),
+            "row_list.end": lambda n: (
+                self.step(self.screen.rows.rows) if self.screen.rows.order is not None else self.go(self.last)
+            ),
             "row_list.enter": lambda n: self.screen.hold_keys(TOKENS),
         }
 
@@ -59,7 +61,9 @@ class RowCommands:
         """Shows a row; past the last one known, that one, and says so."""
         screen = self.screen
         if row > self.last:
-            known = "the last row" if screen.status.exact else "the last row known so far: the file is still being indexed"
+            known = (
+                "the last row" if screen.status.exact else "the last row known so far: the file is still being indexed"
+            )
             if screen.status.exact and self._damage:
                 known = f"the last row that can be read: {self._damage}"
             if row != screen.status.row + 1 or screen.status.row == self.last:
@@ -69,7 +73,10 @@ class RowCommands:
         if row == screen.status.row and screen.tokens.inspection is not None and hits is None:
             return
         if row != screen.status.row and screen.rows.line_of(row) is None:
-            screen.say(f"row {row:,} is none of those listed ({screen.status.order}) · ] goes back to them, F all rows", Role.DIM)
+            screen.say(
+                f"row {row:,} is none of those listed ({screen.status.order}) · ] goes back to them, F all rows",
+                Role.DIM,
+            )
         if row != screen.status.row:
             screen.set_status(row=row, trained=None, total=None, stopped="")
             screen.mark_commands.show()
@@ -85,7 +92,9 @@ class RowCommands:
 
     def ask(self) -> None:
         """The prompt for a row: a number, +n, -n, g for the first, $ for the last."""
-        self.screen.prompt.ask("row: a number, +5, -5, g first, $ last", self._answer, at_once=lambda text: text in ("g", "$", "G"))
+        self.screen.prompt.ask(
+            "row: a number, +5, -5, g first, $ last", self._answer, at_once=lambda text: text in ("g", "$", "G")
+        )
 
     def _answer(self, text: str) -> str | None:
         text = text.strip().replace(",", "").replace("_", "")
@@ -114,7 +123,10 @@ class RowCommands:
                 self._data(event.damage, Role.ERROR)
         elif isinstance(event, ev.SourceChanged):
             self._changed = event.problem is not None
-            self._data(event.problem.sentence() if event.problem is not None else "", Role.ERROR if event.lost else Role.WARNING)
+            self._data(
+                event.problem.sentence() if event.problem is not None else "",
+                Role.ERROR if event.lost else Role.WARNING,
+            )
         elif isinstance(event, ev.SummariesReady):
             screen.rows.put(event.rows)
         elif isinstance(event, ev.SourceOpened):
@@ -206,7 +218,11 @@ class RowCommands:
             stopped = f"✗ stopped at {inspection.stopped_at.value}"
         total = len(inspection.example.input_ids) if inspection.example is not None else len(table) if table else None
         screen.set_status(
-            rule=f"{recipe.preset} {recipe.mask.rule}", side=side, trained=inspection.trained, total=total, stopped=stopped,
+            rule=f"{recipe.preset} {recipe.mask.rule}",
+            side=side,
+            trained=inspection.trained,
+            total=total,
+            stopped=stopped,
             repaired=self._repaired(inspection),
         )
 
@@ -219,11 +235,21 @@ class RowCommands:
 
 
 MOVES = {
-    "tokens.right": Action.RIGHT, "tokens.left": Action.LEFT, "tokens.down": Action.DOWN, "tokens.up": Action.UP,
-    "tokens.page_down": Action.PAGE_DOWN, "tokens.page_up": Action.PAGE_UP, "tokens.home": Action.HOME,
-    "tokens.end": Action.END, "tokens.half_down": Action.HALF_DOWN, "tokens.half_up": Action.HALF_UP,
-    "tokens.line_home": Action.LINE_HOME, "tokens.line_end": Action.LINE_END,
-    "tokens.next_change": Action.NEXT_CHANGE, "tokens.previous_change": Action.PREVIOUS_CHANGE,
-    "tokens.next_message": Action.NEXT_MESSAGE, "tokens.previous_message": Action.PREVIOUS_MESSAGE,
+    "tokens.right": Action.RIGHT,
+    "tokens.left": Action.LEFT,
+    "tokens.down": Action.DOWN,
+    "tokens.up": Action.UP,
+    "tokens.page_down": Action.PAGE_DOWN,
+    "tokens.page_up": Action.PAGE_UP,
+    "tokens.home": Action.HOME,
+    "tokens.end": Action.END,
+    "tokens.half_down": Action.HALF_DOWN,
+    "tokens.half_up": Action.HALF_UP,
+    "tokens.line_home": Action.LINE_HOME,
+    "tokens.line_end": Action.LINE_END,
+    "tokens.next_change": Action.NEXT_CHANGE,
+    "tokens.previous_change": Action.PREVIOUS_CHANGE,
+    "tokens.next_message": Action.NEXT_MESSAGE,
+    "tokens.previous_message": Action.PREVIOUS_MESSAGE,
 }
 """Keys of the token pane that are actions of the views."""

@@ -25,7 +25,8 @@ class RowList(LineView):
     """Rows of any number: only what is on screen is asked for, painted and kept (O(1) in rows)."""
 
     class Wanted(Message):
-        """Summaries of lines `start` to `stop` are on screen or near and not at hand; `rows` names them in another order."""
+        """Summaries of lines `start` to `stop` are on screen or near and not at hand; `rows` names them in another
+        order."""
 
         def __init__(self, start: int, stop: int, rows: tuple[int, ...] = ()) -> None:
             super().__init__()
@@ -95,7 +96,8 @@ class RowList(LineView):
         self.repaint()
 
     def learn(self, made: Inspection) -> None:
-        """The figures of a row that was opened: of one that is too heavy to be tokenized for the list they come from nowhere else."""
+        """The figures of a row that was opened: of one that is too heavy to be tokenized for the list they come from
+        nowhere else."""
         listed = self.summaries.get(made.row.index)
         if made.tokens is not None and (listed is None or listed.tokens is None):
             self.opened[made.row.index] = self._made(made)
@@ -112,8 +114,16 @@ class RowList(LineView):
         summary = self.summaries.get(made.row.index) or RowSummary(made.row.index, "")
         whole = len(made.labels.labels) if made.labels is not None else None
         tokens = len(made.example.input_ids) if made.example is not None else whole
-        return replace(summary, tokens=tokens, trained=made.trained if whole is not None else None, cut=max(0, (whole or 0) - (tokens or 0)),
-                       dropped=made.dropped, problem=made.problem.what if made.problem is not None else None, errors=None, warnings=None)
+        return replace(
+            summary,
+            tokens=tokens,
+            trained=made.trained if whole is not None else None,
+            cut=max(0, (whole or 0) - (tokens or 0)),
+            dropped=made.dropped,
+            problem=made.problem.what if made.problem is not None else None,
+            errors=None,
+            warnings=None,
+        )
 
     def forget(self) -> None:
         """Another recipe or tokenizer: what is off screen is no longer true, the rest answers again."""
@@ -150,7 +160,14 @@ class RowList(LineView):
             summary = replace(self.opened[row], preview=summary.preview, repaired=summary.repaired)
         gutter = f"{self.glyph(row) or ' '}{'*' if summary.repaired else ' '}" if self.signs else ""
         beside = self.beside if self.beside is not None and self.beside.index == row else None
-        cells = row_line(beside or summary, self.size.width, current=here, digits=self.digits, gutter=gutter, sign="B" if beside else "▸")
+        cells = row_line(
+            beside or summary,
+            self.size.width,
+            current=here,
+            digits=self.digits,
+            gutter=gutter,
+            sign="B" if beside else "▸",
+        )
         over = Over.CURSOR if here and self.active else Over.NONE
         return tuple(run._replace(over=over, role=QUIET.get(run.role, run.role)) for run in cells)
 
@@ -167,4 +184,3 @@ class RowList(LineView):
     def scroll_top(self, top: int) -> None:
         super().scroll_top(top)
         self.ask()
-

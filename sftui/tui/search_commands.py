@@ -21,7 +21,7 @@ def parse_query(text: str) -> SearchQuery:
     """`re:`, `token:`, `id:`, `finding:` and `text:` choose what is looked for; anything else is text."""
     for prefix, kind in PREFIXES.items():
         if text.startswith(prefix) and len(text) > len(prefix):
-            return SearchQuery(kind, text[len(prefix):])
+            return SearchQuery(kind, text[len(prefix) :])
     return SearchQuery("text", text)
 
 
@@ -38,7 +38,9 @@ class SearchCommands:
 
     def handlers(self) -> dict[str, Callable[[int | None], None]]:
         return {
-            "search": lambda n: self.screen.prompt.ask("search: text, re:PATTERN, token:TEXT, id:NUMBER, finding:CODE", self._answer),
+            "search": lambda n: self.screen.prompt.ask(
+                "search: text, re:PATTERN, token:TEXT, id:NUMBER, finding:CODE", self._answer
+            ),
             "search.next": lambda n: self.step(True, n or 1),
             "search.previous": lambda n: self.step(False, n or 1),
         }
@@ -104,11 +106,19 @@ class SearchCommands:
         elif event.row is not None:
             self.ticket = None
             n = len(event.positions)
-            words = f"{n} hit{'s' if n != 1 else ''} in row {event.row:,}" if n else f"row {event.row:,} has it, outside its tokens"
+            words = (
+                f"{n} hit{'s' if n != 1 else ''} in row {event.row:,}"
+                if n
+                else f"row {event.row:,} has it, outside its tokens"
+            )
             if self.query is not None and self.query.kind == FINDING:
-                words = f"row {event.row:,} has findings" + ("" if screen.look_commands.open_view == "findings" else ": f shows them")
+                words = f"row {event.row:,} has findings" + (
+                    "" if screen.look_commands.open_view == "findings" else ": f shows them"
+                )
             screen.row_commands.go(event.row, hits=event.positions, backwards=not self._forward)
-            screen.say(words + (", search began again at the other end" if self._wrapped else "") + " · n N", Role.PLAIN)
+            screen.say(
+                words + (", search began again at the other end" if self._wrapped else "") + " · n N", Role.PLAIN
+            )
         elif not event.finished:
             screen.say(f"searching … {event.searched:,} rows, Esc cancels", Role.DIM)
         else:
@@ -122,6 +132,16 @@ class SearchCommands:
             self._search(0 if self._forward else screen.status.rows - 1, self._forward, wrapped=True)
         else:
             assert self.query is not None
-            what = "an error or a warning" if self.query == SearchQuery(FINDING, "any") else f"{self.query.kind} {self.query.text}"
-            rest = f" in what can be read; {unread:,} {'rows' if unread > 1 else 'row'} could not be" if unread else " in the rows that can be read" if "damaged" in screen.status.data else ""
+            what = (
+                "an error or a warning"
+                if self.query == SearchQuery(FINDING, "any")
+                else f"{self.query.kind} {self.query.text}"
+            )
+            rest = (
+                f" in what can be read; {unread:,} {'rows' if unread > 1 else 'row'} could not be"
+                if unread
+                else " in the rows that can be read"
+                if "damaged" in screen.status.data
+                else ""
+            )
             screen.say(f"no {'other ' if self.query.kind == FINDING else ''}row has {what}{rest}", Role.WARNING)

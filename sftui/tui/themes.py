@@ -18,7 +18,12 @@ from textual.theme import BUILTIN_THEMES, Theme
 from sftui.views.cells import Over, Role
 
 DEFAULT = "dark"
-TITLES = {"dark": "neutral dark", "light": "neutral light", "ansi": "ansi: your terminal's own colours", "mono": "mono: no colours"}
+TITLES = {
+    "dark": "neutral dark",
+    "light": "neutral light",
+    "ansi": "ansi: your terminal's own colours",
+    "mono": "mono: no colours",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +45,56 @@ class Palette:
 
 PALETTES = {
     "dark": Palette(
-        back="#121212", bar="#262626", raised="#303030", text="#d0d0d0", muted="#949494", faint="#626262",
-        trained="#5fafff", special="#ffaf5f", accent="#afd7ff", warning="#ffd75f", error="#ff8787",
+        back="#121212",
+        bar="#262626",
+        raised="#303030",
+        text="#d0d0d0",
+        muted="#949494",
+        faint="#626262",
+        trained="#5fafff",
+        special="#ffaf5f",
+        accent="#afd7ff",
+        warning="#ffd75f",
+        error="#ff8787",
     ),
     "light": Palette(
-        back="#eeeeee", bar="#dadada", raised="#d0d0d0", text="#262626", muted="#626262", faint="#9e9e9e",
-        trained="#005faf", special="#875f00", accent="#005f87", warning="#87005f", error="#af0000",
+        back="#eeeeee",
+        bar="#dadada",
+        raised="#d0d0d0",
+        text="#262626",
+        muted="#626262",
+        faint="#9e9e9e",
+        trained="#005faf",
+        special="#875f00",
+        accent="#005f87",
+        warning="#87005f",
+        error="#af0000",
     ),
     "ansi": Palette(
-        back="default", bar="default", raised="default", text="default", muted="default", faint="bright_black",
-        trained="blue", special="yellow", accent="cyan", warning="magenta", error="red",
+        back="default",
+        bar="default",
+        raised="default",
+        text="default",
+        muted="default",
+        faint="bright_black",
+        trained="blue",
+        special="yellow",
+        accent="cyan",
+        warning="magenta",
+        error="red",
     ),
     "mono": Palette(
-        back="default", bar="default", raised="default", text="default", muted="default", faint="default",
-        trained="default", special="default", accent="default", warning="default", error="default",
+        back="default",
+        bar="default",
+        raised="default",
+        text="default",
+        muted="default",
+        faint="default",
+        trained="default",
+        special="default",
+        accent="default",
+        warning="default",
+        error="default",
     ),
 }
 
@@ -114,8 +155,10 @@ class Styles:
             attributes = {**attributes, "underline": True}
         back = getattr(self.palette, ground)
         style = Style(
-            color=Color.parse(getattr(self.palette, colour)), bgcolor=Color.parse(back),
-            reverse=over is Over.CURSOR, **attributes,
+            color=Color.parse(getattr(self.palette, colour)),
+            bgcolor=Color.parse(back),
+            reverse=over is Over.CURSOR,
+            **attributes,
         )
         if over is Over.CURSOR:
             return style + Style(bold=True, dim=False)
@@ -132,13 +175,34 @@ def textual_theme(name: str) -> Theme:
     if name in ("ansi", "mono"):
         base = BUILTIN_THEMES["ansi-dark"]
         return Theme(
-            name=f"sftui-{name}", ansi=True, primary=f"ansi_{p.trained}", secondary=f"ansi_{p.accent}",
-            warning=f"ansi_{p.warning}", error=f"ansi_{p.error}", success=f"ansi_{p.trained}", accent=f"ansi_{p.special}",
-            foreground="ansi_default", background="ansi_default", surface="ansi_default", panel="ansi_default",
-            boost="ansi_default", variables={**base.variables, "rule": f"ansi_{p.faint}"},
+            name=f"sftui-{name}",
+            ansi=True,
+            primary=f"ansi_{p.trained}",
+            secondary=f"ansi_{p.accent}",
+            warning=f"ansi_{p.warning}",
+            error=f"ansi_{p.error}",
+            success=f"ansi_{p.trained}",
+            accent=f"ansi_{p.special}",
+            foreground="ansi_default",
+            background="ansi_default",
+            surface="ansi_default",
+            panel="ansi_default",
+            boost="ansi_default",
+            variables={**base.variables, "rule": f"ansi_{p.faint}"},
         )
     return Theme(
-        name=f"sftui-{name}", dark=name == "dark", primary=p.trained, secondary=p.accent, accent=p.special,
-        warning=p.warning, error=p.error, success=p.trained, foreground=p.text, background=p.back, surface=p.bar,
-        panel=p.bar, boost=p.raised, variables={"rule": p.faint},
+        name=f"sftui-{name}",
+        dark=name == "dark",
+        primary=p.trained,
+        secondary=p.accent,
+        accent=p.special,
+        warning=p.warning,
+        error=p.error,
+        success=p.trained,
+        foreground=p.text,
+        background=p.back,
+        surface=p.bar,
+        panel=p.bar,
+        boost=p.raised,
+        variables={"rule": p.faint},
     )

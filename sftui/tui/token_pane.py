@@ -53,9 +53,13 @@ class TokenPane(LineView):
 
     # — content —
 
-    def show(self, inspection: Inspection, recipe: Recipe, *, hits: tuple[int, ...] = (), cursor: int | None = None) -> None:
+    def show(
+        self, inspection: Inspection, recipe: Recipe, *, hits: tuple[int, ...] = (), cursor: int | None = None
+    ) -> None:
         """Another inspection; the cursor stays where it was on the same row, else starts anew."""
-        same = self.table is not None and self.inspection is not None and self.inspection.row.index == inspection.row.index
+        same = (
+            self.table is not None and self.inspection is not None and self.inspection.row.index == inspection.row.index
+        )
         self.inspection, self.waiting_for = inspection, None
         self.shift_kind = recipe.loss.shift
         self.table = make_table(inspection, ignore_index=recipe.mask.ignore_index)
@@ -95,7 +99,12 @@ class TokenPane(LineView):
             return ()
         width = max(self.size.width, 8)
         if self.table is None and self.inspection.stopped_at is None:
-            return wrap(line(("the tokens of this row are on their way: it is long, or the tokenizer is loading", Role.WARNING)), width)
+            return wrap(
+                line(
+                    ("the tokens of this row are on their way: it is long, or the tokenizer is loading", Role.WARNING)
+                ),
+                width,
+            )
         lines = (*(wrap(self.note, width)[:2] if self.note else ()), *notice_lines(self.inspection, width))
         if self.state.shift and self.table is not None:
             lines += shift_lines(self.shift_kind, width)
@@ -184,7 +193,13 @@ HINTS = {
     "]": "the next row",
     "q": "quits",
 }
-HINTS_BY_STAGE = {Stage.ROW: "o]", Stage.CONVERSATION: "oc]", Stage.RENDERED: "Toc]", Stage.TOKENS: "co]", Stage.LABELS: "co]"}
+HINTS_BY_STAGE = {
+    Stage.ROW: "o]",
+    Stage.CONVERSATION: "oc]",
+    Stage.RENDERED: "Toc]",
+    Stage.TOKENS: "co]",
+    Stage.LABELS: "co]",
+}
 
 
 def changed_tokens(before: Inspection, after: Inspection) -> int:

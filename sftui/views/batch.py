@@ -50,9 +50,12 @@ def _batch_words(batch: Batch, ignore_index: int) -> Iterator[tuple[str, Role]]:
         return
     waste = cells - real
     yield (
-        f"{cells:,} positions: {real:,} tokens, {waste:,} padding ({share(waste, cells)} waste, "
-        f"on the {batch.pad_side}), {trained:,} trained ({share(trained, cells)})"
-    ), Role.PLAIN
+        (
+            f"{cells:,} positions: {real:,} tokens, {waste:,} padding ({share(waste, cells)} waste, "
+            f"on the {batch.pad_side}), {trained:,} trained ({share(trained, cells)})"
+        ),
+        Role.PLAIN,
+    )
     if batch.attention_mask is None and waste:
         yield "no attention mask: padding is not hidden from the model", Role.WARNING
     for note in batch.notes:
@@ -71,7 +74,7 @@ def _digits(values: tuple[int, ...]) -> int:
 def _oddities(batch: Batch, ignore_index: int) -> tuple[int, int]:
     """Real tokens that the attention mask hides, and padding positions that carry loss."""
     if _flat(batch):
-        return 0, sum(_trained(label, ignore_index) for label in batch.labels[0][sum(batch.lengths):])
+        return 0, sum(_trained(label, ignore_index) for label in batch.labels[0][sum(batch.lengths) :])
     hidden = padding = 0
     masks = batch.attention_mask or ((),) * len(batch.rows)
     for size, labels, mask in zip(batch.lengths, batch.labels, masks):
@@ -134,7 +137,15 @@ def _legend(step: int, width: int) -> Line:
     """What the glyphs mean, and how many positions a cell stands for; in fewer words where there is no room."""
     scale = f"{step} positions a cell" if step > 1 else "1 position a cell"
     mixed: tuple[str | tuple[str, Role], ...] = ((MIXED, Role.TRAINED), " both  ") if step > 1 else ()
-    glyphs = line((TRAINED, Role.TRAINED), " trained  ", (MASKED, Role.MASKED), " masked  ", *mixed, (PAD, Role.PAD), " padding · ")
+    glyphs = line(
+        (TRAINED, Role.TRAINED),
+        " trained  ",
+        (MASKED, Role.MASKED),
+        " masked  ",
+        *mixed,
+        (PAD, Role.PAD),
+        " padding · ",
+    )
     if sum(run.width for run in glyphs) + len(scale) > width:
         scale = f"{step} a cell"
     return (*glyphs, *line((scale, Role.DIM)))
@@ -146,9 +157,20 @@ def pack_lines(pack: Pack, width: int, *, ignore_index: int = IGNORE_INDEX) -> t
     used = sum(end - start for _, start, end in pack.documents)
     trained = sum(_trained(label, ignore_index) for label in pack.labels)
     documents = f"{len(pack.documents):,} document{'s' if len(pack.documents) != 1 else ''}"
-    lines = list(wrap(line((
-        f"{documents} in {length:,} positions · {length - used:,} padding ({share(length - used, length)} waste) · "
-        f"{trained:,} trained ({share(trained, length)})", Role.TITLE)), width))
+    lines = list(
+        wrap(
+            line(
+                (
+                    (
+                        f"{documents} in {length:,} positions · {length - used:,} padding"
+                        f" ({share(length - used, length)} waste) · {trained:,} trained ({share(trained, length)})"
+                    ),
+                    Role.TITLE,
+                )
+            ),
+            width,
+        )
+    )
     for sentence, role in _pack_words(pack):
         lines += wrap(line((sentence, role)), width)
     lines.append(())

@@ -72,13 +72,17 @@ def _more_words(inspection: Inspection) -> list[str]:
         return found
     if not rendered.text.startswith(rendered.prompt):
         at = _parting(rendered.prompt, rendered.text)
-        found.append(f"already the text differs: the prompt alone is not the beginning of the whole, from character {at:,} on")
+        found.append(
+            f"already the text differs: the prompt alone is not the beginning of the whole, from character {at:,} on"
+        )
     token = straddler(inspection)
     if token is not None:
         inside = len(rendered.prompt) - tokens.starts[token]
         size = tokens.ends[token] - tokens.starts[token]
         cell = visible_token(tokens.surfaces[token], tokens.pieces[token])
-        found.append(f"token {token:,} {cell} straddles the end of the prompt: {inside} of its {size} characters are prompt")
+        found.append(
+            f"token {token:,} {cell} straddles the end of the prompt: {inside} of its {size} characters are prompt"
+        )
     return found
 
 
@@ -116,9 +120,7 @@ def _aligned(inspection: Inspection, table: TokenTable, width: int) -> tuple[Lin
     return tuple(crop(cells, width) for cells in lines)
 
 
-def _column(
-    prompt_ids: tuple[int, ...], alone: list[str], table: TokenTable, i: int
-) -> tuple[tuple[str, Role], ...]:
+def _column(prompt_ids: tuple[int, ...], alone: list[str], table: TokenTable, i: int) -> tuple[tuple[str, Role], ...]:
     in_prompt, in_whole = i < len(prompt_ids), i < len(table)
     same = in_prompt and in_whole and prompt_ids[i] == table.ids[i]
     glyph = table.loss[i] if in_whole else " "

@@ -50,11 +50,28 @@ class Over(str, Enum):
 
 
 ROLE_LETTERS: dict[Role, str] = {
-    Role.PLAIN: ".", Role.TRAINED: "T", Role.MASKED: "m", Role.SPECIAL: "S", Role.HEADER: "h",
-    Role.CUT: "x", Role.GHOST: "g", Role.PAD: "p", Role.BORDER: "|", Role.LABEL: "l",
-    Role.POSITION: "n", Role.NUMBER: "#", Role.TITLE: "t", Role.DIM: "d", Role.KEY: "k",
-    Role.VALUE: "v", Role.CHANGED: "c", Role.WARNING: "!", Role.ERROR: "E", Role.GOOD: "o",
-    Role.ADDED: "+", Role.REMOVED: "-",
+    Role.PLAIN: ".",
+    Role.TRAINED: "T",
+    Role.MASKED: "m",
+    Role.SPECIAL: "S",
+    Role.HEADER: "h",
+    Role.CUT: "x",
+    Role.GHOST: "g",
+    Role.PAD: "p",
+    Role.BORDER: "|",
+    Role.LABEL: "l",
+    Role.POSITION: "n",
+    Role.NUMBER: "#",
+    Role.TITLE: "t",
+    Role.DIM: "d",
+    Role.KEY: "k",
+    Role.VALUE: "v",
+    Role.CHANGED: "c",
+    Role.WARNING: "!",
+    Role.ERROR: "E",
+    Role.GOOD: "o",
+    Role.ADDED: "+",
+    Role.REMOVED: "-",
 }
 OVER_LETTERS: dict[Over, str] = {Over.CURSOR: "@", Over.HIT: "?", Over.MARK: "*"}
 
@@ -184,9 +201,7 @@ def role_map(lines: Iterable[Line]) -> str:
     """One letter for the role of each cell, in the shape of `plain`."""
     rows = []
     for cells in lines:
-        letters = "".join(
-            (OVER_LETTERS.get(s.over) or ROLE_LETTERS[s.role]) * s.width for s in cells
-        )
+        letters = "".join((OVER_LETTERS.get(s.over) or ROLE_LETTERS[s.role]) * s.width for s in cells)
         text_width = cell_width("".join(s.text for s in cells).rstrip())
         rows.append(letters[:text_width])
     return "\n".join(rows) + "\n"
@@ -197,7 +212,7 @@ def _words(text: str) -> Iterator[str]:
     start = 0
     while start < len(text):
         end = text.find(" ", start)
-        while end > 0 and text[end - 1].isdigit() and text[end + 1:end + 2] == "%":
+        while end > 0 and text[end - 1].isdigit() and text[end + 1 : end + 2] == "%":
             end = text.find(" ", end + 1)
         if end < 0:
             yield text[start:]

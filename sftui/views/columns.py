@@ -10,7 +10,11 @@ from sftui.views.table import CUT, END, MASKED, MASKED_LABEL, TRAINED, UNKNOWN, 
 from sftui.views.words import NOTHING_FOLLOWS, NOTHING_PRECEDES
 
 LOSS_ROLES = {
-    TRAINED: Role.TRAINED, MASKED: Role.MASKED, CUT: Role.CUT, END: Role.GHOST, UNKNOWN: Role.DIM,
+    TRAINED: Role.TRAINED,
+    MASKED: Role.MASKED,
+    CUT: Role.CUT,
+    END: Role.GHOST,
+    UNKNOWN: Role.DIM,
 }
 PLAIN_ROWS = ("pos", "token", "id", "label", "loss", "part")
 SHIFT_ROWS = ("pos", "sees", "learns", "label", "loss", "part")
@@ -93,7 +97,12 @@ def _learns(table: TokenTable, name: str, glyph: str, i: int) -> tuple[str, Role
 def _ghost(table: TokenTable, name: str) -> tuple[str, Role]:
     """The column before the first token: its label, which nothing precedes."""
     first = table.first if table.first is not None else 0
-    texts = {"sees": NOTHING_PRECEDES, "learns": table.target_cell(first) if table.loss[first] == TRAINED else table.cells[first], "label": table.label_cell(first), "loss": END}
+    texts = {
+        "sees": NOTHING_PRECEDES,
+        "learns": table.target_cell(first) if table.loss[first] == TRAINED else table.cells[first],
+        "label": table.label_cell(first),
+        "loss": END,
+    }
     return texts.get(name, ""), Role.GHOST
 
 
@@ -118,7 +127,8 @@ def _part_row(builder: LineBuilder, table: TokenTable, layout: Layout, tokens: r
 
 def _same_part(table: TokenTable, a: int, b: int) -> bool:
     return (
-        table.parts[a] == table.parts[b] and table.messages[a] == table.messages[b]
+        table.parts[a] == table.parts[b]
+        and table.messages[a] == table.messages[b]
         and (table.loss[a] == CUT) == (table.loss[b] == CUT)
     )
 

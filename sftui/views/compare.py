@@ -22,7 +22,9 @@ WIDEST = 14
 ROLES = {TRAINED: Role.TRAINED, MASKED: Role.MASKED, CUT: Role.CUT, " ": Role.PLAIN}
 
 
-def compare_lines(comparison: RowComparison, names: Sequence[str], width: int, *, differing: bool = False) -> tuple[Line, ...]:
+def compare_lines(
+    comparison: RowComparison, names: Sequence[str], width: int, *, differing: bool = False
+) -> tuple[Line, ...]:
     """Every line of the comparison at `width` cells; `differing` leaves out bands in which nothing differs.
 
     `names` are the sides' names, e.g. `trl@1.16`; letters A, B, … stand for them where there is no
@@ -64,7 +66,10 @@ def count_lines(count: ComparisonCount, names: Sequence[str], width: int) -> tup
     lines = [line((count_words(count), Role.TITLE))]
     longest = max((cell_width(visible(name)) for name in names), default=0)
     for number, name in enumerate(names):
-        trained, received = count.trained[number] if count.trained else 0, count.received[number] if count.received else 0
+        trained, received = (
+            count.trained[number] if count.trained else 0,
+            count.received[number] if count.received else 0,
+        )
         part = f" ({share(trained, received, 1)})" if received else ""
         told = f"{trained:,} of {received:,} tokens trained{part}"
         for figure, words in ((count.dropped, "dropped"), (count.stopped, "that it cannot prepare")):
@@ -80,9 +85,15 @@ def count_words(count: ComparisonCount) -> str:
         return f"nothing differs in {count.rows:,} row{'s' if count.rows != 1 else ''}"
     parts = f"{count.differing_rows:,} of {count.rows:,} row{'s differ' if count.rows != 1 else ' differs'}"
     if count.differing_tokens:
-        parts += f", in {count.differing_tokens:,} tokens ({count.labels_differing:,} by label, {count.ids_differing:,} by id)"
+        parts += (
+            f", in {count.differing_tokens:,} tokens ({count.labels_differing:,} by label, {count.ids_differing:,}"
+            " by id)"
+        )
     if count.one_sided:
-        parts += f"; {count.one_sided:,} of these rows {'reaches' if count.one_sided == 1 else 'reach'} only some of the sides"
+        parts += (
+            f"; {count.one_sided:,} of these rows {'reaches' if count.one_sided == 1 else 'reach'} only some of the"
+            " sides"
+        )
     return parts
 
 
@@ -109,7 +120,9 @@ def _heads(comparison: RowComparison, names: Sequence[str], groups: Sequence[Seq
         if side.gone is not None:
             told = f"{'stops' if side.stopped else 'dropped'}: {visible(side.gone)}"
         yield line((fit(name, longest), Role.KEY), f"  {told}")
-    yield line((f"{LABEL_DIFFERS} label  {TOKEN_DIFFERS} token  ", Role.DIM), (difference_words(comparison), Role.TITLE))
+    yield line(
+        (f"{LABEL_DIFFERS} label  {TOKEN_DIFFERS} token  ", Role.DIM), (difference_words(comparison), Role.TITLE)
+    )
 
 
 def _letter(number: int) -> str:
@@ -140,8 +153,12 @@ def _bands(widths: Sequence[int], room: int) -> Iterator[tuple[int, int]]:
 
 
 def _band(
-    comparison: RowComparison, names: Sequence[str], groups: Sequence[Sequence[int]], band: Sequence[Column],
-    widths: Sequence[int], gutter: int,
+    comparison: RowComparison,
+    names: Sequence[str],
+    groups: Sequence[Sequence[int]],
+    band: Sequence[Column],
+    widths: Sequence[int],
+    gutter: int,
 ) -> Iterator[Line]:
     sides = comparison.sides
     texts = [[_token_text(side, column.cells[k]) for column in band] for k, side in enumerate(sides)]

@@ -34,9 +34,25 @@ def figure_lines(figures: Figures, width: int) -> tuple[Line, ...]:
 
 def _blocks(figures: Figures, width: int) -> Iterator[Line]:
     part = f" ({share(figures.trained, figures.tokens, 1)})" if figures.tokens else ""
-    yield from wrap(line((f"{figures.rows:,} row{'s' if figures.rows != 1 else ''}", Role.TITLE), f" · {figures.tokens:,} tokens · {figures.trained:,} trained{part}"), width)
-    yield from wrap(line((f"{figures.received_rows:,} row{'s' if figures.received_rows != 1 else ''}, {figures.received_tokens:,} tokens, {figures.received_trained:,} trained reach the trainer",
-                          Role.DIM)), width)
+    yield from wrap(
+        line(
+            (f"{figures.rows:,} row{'s' if figures.rows != 1 else ''}", Role.TITLE),
+            f" · {figures.tokens:,} tokens · {figures.trained:,} trained{part}",
+        ),
+        width,
+    )
+    yield from wrap(
+        line(
+            (
+                (
+                    f"{figures.received_rows:,} row{'s' if figures.received_rows != 1 else ''},"
+                    f" {figures.received_tokens:,} tokens, {figures.received_trained:,} trained reach the trainer"
+                ),
+                Role.DIM,
+            )
+        ),
+        width,
+    )
     if figures.tokenized:
         yield from _titled("Rows by length in tokens", column_lines(length_bars(figures.lengths), width))
         yield from wrap(line((_quantiles(figures.quantiles), Role.DIM)), width)
@@ -44,15 +60,26 @@ def _blocks(figures: Figures, width: int) -> Iterator[Line]:
         yield from _titled("What a limit takes", _limits(figures, width))
     if figures.by_role:
         roles = {name or "no message": count for name, count in figures.by_role.items()}
-        messages = {f"message {index}" if index >= 0 else "no message": count for index, count in figures.by_message.items()}
-        for title, counts in (("Trained tokens by role", roles), ("Trained tokens by part", figures.by_part),
-                              ("Trained tokens by message", messages), ("Trained special tokens", figures.by_special)):
+        messages = {
+            f"message {index}" if index >= 0 else "no message": count for index, count in figures.by_message.items()
+        }
+        for title, counts in (
+            ("Trained tokens by role", roles),
+            ("Trained tokens by part", figures.by_part),
+            ("Trained tokens by message", messages),
+            ("Trained special tokens", figures.by_special),
+        ):
             if counts:
                 yield from _titled(title, bar_lines(counts, width))
     repeats = (figures.repeated, figures.answered_again, figures.leaked)
     yield from _titled("Duplicates and overlap", _groups(repeats, width))
-    for title, groups in (("Dropped by the trainer", figures.drops), ("Stopped at", figures.stops), ("Roles in order", figures.signatures),
-                          ("Way through the template", figures.branches), ("Findings together", figures.finding_sets)):
+    for title, groups in (
+        ("Dropped by the trainer", figures.drops),
+        ("Stopped at", figures.stops),
+        ("Roles in order", figures.signatures),
+        ("Way through the template", figures.branches),
+        ("Findings together", figures.finding_sets),
+    ):
         if groups:
             yield from _titled(title, _groups(groups, width))
     if len(figures.sources) > 1:
@@ -79,7 +106,9 @@ def column_lines(bars: Sequence[tuple[str, int]], width: int, height: int = PLOT
     counts = "".join((short(count) if count else "·").center(step) for _, count in bars)
     labels = "".join(visible(label).center(step) for label, _ in bars)
     return (
-        line((counts, Role.NUMBER)), *(line((text.rstrip(), Role.TRAINED)) for text in drawn if text.strip()), line((labels, Role.LABEL)),
+        line((counts, Role.NUMBER)),
+        *(line((text.rstrip(), Role.TRAINED)) for text in drawn if text.strip()),
+        line((labels, Role.LABEL)),
     )
 
 
@@ -93,7 +122,11 @@ def bar_lines(counts: Mapping[str, int], width: int, shown: int = SHOWN) -> tupl
     names = min(names, max(8, width // 3))
     room = max(4, min(40, width - names - 22))
     return tuple(
-        line((fit(visible(name), names), Role.KEY), (f" {count:>11,} {share(count, total, 1):>7} ", Role.NUMBER), (_bar(count, most, room), Role.TRAINED))
+        line(
+            (fit(visible(name), names), Role.KEY),
+            (f" {count:>11,} {share(count, total, 1):>7} ", Role.NUMBER),
+            (_bar(count, most, room), Role.TRAINED),
+        )
         for name, count in items
     )
 
@@ -111,12 +144,21 @@ def _titled(title: str, lines: Iterator[Line] | tuple[Line, ...]) -> Iterator[Li
 
 def _quantiles(quantiles: Mapping[float, int]) -> str:
     names = {0.0: "shortest", 0.5: "half", 1.0: "longest"}
-    return " · ".join(f"{names.get(part, f'{100 * part:.0f} %')} {'≤ ' if 0 < part < 1 else ''}{length:,}" for part, length in quantiles.items())
+    return " · ".join(
+        f"{names.get(part, f'{100 * part:.0f} %')} {'≤ ' if 0 < part < 1 else ''}{length:,}"
+        for part, length in quantiles.items()
+    )
 
 
 def _sources(figures: Figures, width: int) -> Iterator[Line]:
     """Each source with its figures; its name in a line of its own where there is no room beside them."""
-    made = [line(f"{one.rows:>9,} rows {one.tokens:>12,} tokens {one.trained:>12,} trained  ", (visible(one.name), Role.VALUE)) for one in figures.sources]
+    made = [
+        line(
+            f"{one.rows:>9,} rows {one.tokens:>12,} tokens {one.trained:>12,} trained  ",
+            (visible(one.name), Role.VALUE),
+        )
+        for one in figures.sources
+    ]
     if all(sum(run.width for run in cells) <= width for cells in made):
         yield from made
         return
@@ -127,20 +169,37 @@ def _sources(figures: Figures, width: int) -> Iterator[Line]:
 
 def _limits(figures: Figures, width: int) -> Iterator[Line]:
     if width < NARROW_TABLE:
-        yield from wrap(line(("rows over it, trained tokens lost where those are cut, rows then without a label, trained tokens lost where those are dropped",
-                              Role.DIM)), width)
+        yield from wrap(
+            line(
+                (
+                    (
+                        "rows over it, trained tokens lost where those are cut, rows then without a label, trained"
+                        " tokens lost where those are dropped"
+                    ),
+                    Role.DIM,
+                )
+            ),
+            width,
+        )
         yield line(("  limit     over     cut  no label  dropped   packs", Role.LABEL))
         for one in figures.limits:
             cut, dropped = (share(lost, figures.trained or 1, 1) for lost in (one.trained_cut, one.trained_dropped))
             packs = "…" if one.packs is None else format(one.packs, ",")
-            yield line((f"{one.limit:>7,}", Role.KEY), f" {one.over:>8,} {cut:>7} {one.unlabelled:>9,} {dropped:>8} {packs:>7}")
+            yield line(
+                (f"{one.limit:>7,}", Role.KEY), f" {one.over:>8,} {cut:>7} {one.unlabelled:>9,} {dropped:>8} {packs:>7}"
+            )
         return
     yield line(("  limit  rows over   cut: trained lost  no label  dropped: lost     packs", Role.LABEL))
     trained = figures.trained or 1
     for one in figures.limits:
         yield line(
-            (f"{one.limit:>7,}", Role.KEY), f" {one.over:>10,}", f" {short(one.trained_cut):>10} {share(one.trained_cut, trained, 1):>7}",
-            f" {one.unlabelled:>9,}", f" {share(one.trained_dropped, trained, 1):>13}", f" {'…' if one.packs is None else format(one.packs, ','):>9}")
+            (f"{one.limit:>7,}", Role.KEY),
+            f" {one.over:>10,}",
+            f" {short(one.trained_cut):>10} {share(one.trained_cut, trained, 1):>7}",
+            f" {one.unlabelled:>9,}",
+            f" {share(one.trained_dropped, trained, 1):>13}",
+            f" {'…' if one.packs is None else format(one.packs, ','):>9}",
+        )
 
 
 def apart(names: Sequence[str], room: int) -> list[str]:
@@ -169,7 +228,10 @@ def _without_beginning(told: list[str]) -> list[str]:
 
 
 def _groups(groups: Sequence[GroupFigure], width: int) -> Iterator[Line]:
-    rows = [f"  rows {', '.join(map(str, one.rows[:4]))}{', …' if one.count > 4 else ''}" if one.rows else "" for one in groups[:SHOWN]]
+    rows = [
+        f"  rows {', '.join(map(str, one.rows[:4]))}{', …' if one.count > 4 else ''}" if one.rows else ""
+        for one in groups[:SHOWN]
+    ]
     names = apart([one.name for one in groups[:SHOWN]], min(LONGEST_NAME, width - 10))
     for one, name, listed in zip(groups, names, rows):
         yield line((f"{one.count:>9,} ", Role.NUMBER), (clip(name, LONGEST_NAME), Role.VALUE), (listed, Role.DIM))

@@ -21,17 +21,23 @@ INDENT = "    "
 Block = tuple[Line, ...]
 
 
-def finding_block(finding: Finding, width: int, *, marked: bool = False, active: bool = True, trainer: str = "") -> Block:
+def finding_block(
+    finding: Finding, width: int, *, marked: bool = False, active: bool = True, trainer: str = ""
+) -> Block:
     """One finding; the marked one shows its evidence whole, and the fix with `trainer`'s own key."""
     over = Over.CURSOR if marked and active else Over.NONE
     severity = finding.severity.value
-    head = LineBuilder().add("▸" if marked else " ", Role.PLAIN, over).add(GLYPHS[severity] + " ", ROLES[severity], over)
+    head = (
+        LineBuilder().add("▸" if marked else " ", Role.PLAIN, over).add(GLYPHS[severity] + " ", ROLES[severity], over)
+    )
     head.add(finding.code, Role.TITLE if severity != "info" else Role.DIM, over)
     lines = list(wrap((*head.line(), *line((f"  {visible(finding.sentence)}", Role.PLAIN))), width, INDENT))
     place = _place(finding)
     if finding.evidence:
         evidence = line((visible(finding.evidence), Role.SPECIAL))
-        lines += wrap((*line(INDENT), *evidence), width, INDENT) if marked else (crop((*line(INDENT), *evidence), width),)
+        lines += (
+            wrap((*line(INDENT), *evidence), width, INDENT) if marked else (crop((*line(INDENT), *evidence), width),)
+        )
     if marked:
         if place:
             lines += wrap(line((f"{INDENT}{place}", Role.DIM)), width, INDENT)
@@ -47,7 +53,11 @@ def _repairs(code: str, width: int) -> list[Line]:
     lines: list[Line] = []
     for number, name in enumerate(fixes_for(code).repairs):
         told = TITLES[name] if name == DROP else f"{name}: {TITLES[name]}"
-        lines += wrap(line((f"{INDENT}{'data ' if number == 0 else '     '}", Role.KEY), (told, Role.PLAIN)), width, INDENT + "     ")
+        lines += wrap(
+            line((f"{INDENT}{'data ' if number == 0 else '     '}", Role.KEY), (told, Role.PLAIN)),
+            width,
+            INDENT + "     ",
+        )
     return lines
 
 

@@ -67,7 +67,10 @@ def _names(layout: Layout, token: int) -> tuple[tuple[str, int], ...]:
 def _ghost(table: TokenTable, layout: Layout) -> Line:
     """The line before the first input: the first label, which no input precedes."""
     first = table.first or 0
-    return crop(line((f"{END} {NOTHING_PRECEDES} {table.cells[first]}: this first label is never predicted", Role.GHOST)), layout.width)
+    return crop(
+        line((f"{END} {NOTHING_PRECEDES} {table.cells[first]}: this first label is never predicted", Role.GHOST)),
+        layout.width,
+    )
 
 
 def draw_row(table: TokenTable, layout: Layout, state: GridState, band: int) -> Line:

@@ -116,9 +116,7 @@ class Layout:
         return max((height + (1 if self.band_height > 1 else 0)) // self.band_height, 1)
 
 
-def apply(
-    state: GridState, action: Action, table: TokenTable | None, layout: Layout, amount: int = 1
-) -> GridState:
+def apply(state: GridState, action: Action, table: TokenTable | None, layout: Layout, amount: int = 1) -> GridState:
     """The state after an action; the cursor is kept in view.
 
     ZOOM, ZOOM_BACK and SHIFT change what must be laid out: lay out again, then `settle`.
@@ -148,7 +146,10 @@ def settle(state: GridState, layout: Layout) -> GridState:
 
 
 _PAGES = {
-    Action.PAGE_UP: -1.0, Action.PAGE_DOWN: 1.0, Action.HALF_UP: -0.5, Action.HALF_DOWN: 0.5,
+    Action.PAGE_UP: -1.0,
+    Action.PAGE_DOWN: 1.0,
+    Action.HALF_UP: -0.5,
+    Action.HALF_DOWN: 0.5,
 }
 
 

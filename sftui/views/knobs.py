@@ -40,7 +40,19 @@ def value_text(value: Any) -> str:
 
 def recipe_lines(recipe: Recipe, base: Recipe, width: int, *, cursor: str = "") -> tuple[KnobLine, ...]:
     """Every knob by section: value, ● where it differs from `base`, and its one-line meaning."""
-    lines = [KnobLine("preset", _knob_line("preset", recipe.preset, recipe.preset != base.preset, "the trainer it follows", width, cursor == "preset"))]
+    lines = [
+        KnobLine(
+            "preset",
+            _knob_line(
+                "preset",
+                recipe.preset,
+                recipe.preset != base.preset,
+                "the trainer it follows",
+                width,
+                cursor == "preset",
+            ),
+        )
+    ]
     section = ""
     for info in knobs():
         head, _, name = info.path.partition(".")

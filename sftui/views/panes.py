@@ -18,8 +18,13 @@ PANE_LIMIT = 60_000
 """Characters shown of the rendered text or of a raw row."""
 
 PART_ROLES = {
-    Part.BOS: Role.SPECIAL, Part.HEADER: Role.HEADER, Part.CONTENT: Role.PLAIN, Part.TERMINATOR: Role.SPECIAL,
-    Part.SEPARATOR: Role.DIM, Part.INJECTED: Role.CHANGED, Part.PAD: Role.PAD,
+    Part.BOS: Role.SPECIAL,
+    Part.HEADER: Role.HEADER,
+    Part.CONTENT: Role.PLAIN,
+    Part.TERMINATOR: Role.SPECIAL,
+    Part.SEPARATOR: Role.DIM,
+    Part.INJECTED: Role.CHANGED,
+    Part.PAD: Role.PAD,
 }
 
 
@@ -75,7 +80,15 @@ def raw_lines(row: Row, width: int) -> tuple[Line, ...]:
     if row.problem:
         head += wrap(line((f"✗ {visible(row.problem)}", Role.ERROR)), width)
     if row.left_out is not None:
-        head += wrap(line((f"* a repair leaves this row out, because {visible(row.left_out)}; the file still has it", Role.CHANGED)), width)
+        head += wrap(
+            line(
+                (
+                    f"* a repair leaves this row out, because {visible(row.left_out)}; the file still has it",
+                    Role.CHANGED,
+                )
+            ),
+            width,
+        )
     elif row.repairs:
         head += wrap(line(("* as repaired; the file still holds it as it was", Role.CHANGED)), width)
         for told in row.repairs:
@@ -120,7 +133,9 @@ def _message_lines(i: int, message: Message, counts: tuple[int, int] | None, wid
         if key in ("role", "content") or value is None:
             continue
         yield from wrap(line((f"{visible(str(key))}:", Role.KEY)), width)
-        yield from _written(value, width, Role.VALUE) if isinstance(value, str) else _block(_json(value), width, Role.VALUE)
+        yield from (
+            _written(value, width, Role.VALUE) if isinstance(value, str) else _block(_json(value), width, Role.VALUE)
+        )
 
 
 def _plain_columns(conversation: Conversation) -> Iterator[tuple[str, str]]:

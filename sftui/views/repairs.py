@@ -29,7 +29,10 @@ class Counted(Protocol):
 
 def repair_words(counted: Counted) -> str:
     """`12 of 41,203 rows changed, 3 left out`."""
-    return f"{counted.changed:,} of {counted.rows:,} row{'s' if counted.rows != 1 else ''} changed, {counted.dropped:,} left out"
+    return (
+        f"{counted.changed:,} of {counted.rows:,} row{'s' if counted.rows != 1 else ''} changed, {counted.dropped:,}"
+        " left out"
+    )
 
 
 def repair_count_lines(counted: Counted | None, total: int | None, done: bool, width: int) -> tuple[Line, ...]:
@@ -40,14 +43,20 @@ def repair_count_lines(counted: Counted | None, total: int | None, done: bool, w
     lines = list(wrap(line((repair_words(counted), Role.TITLE), (so_far, Role.DIM)), width, "  "))
     widest = max((len(name) for name, _ in counted.by_repair), default=0)
     for name, rows in counted.by_repair:
-        lines += wrap(line((f"  {visible(name):<{widest}}", Role.KEY), (f"  {rows:,} row{'s' if rows != 1 else ''}", Role.PLAIN)), width, "    ")
+        lines += wrap(
+            line((f"  {visible(name):<{widest}}", Role.KEY), (f"  {rows:,} row{'s' if rows != 1 else ''}", Role.PLAIN)),
+            width,
+            "    ",
+        )
     return tuple(lines)
 
 
 def repaired_row_lines(row: Row, diff: str, width: int) -> tuple[Line, ...]:
     """What repairs do to one row: each change in words, then its data before and after."""
     if row.left_out is not None:
-        return wrap(line((f"{STAR} row {row.index:,} is left out, because {visible(row.left_out)}", Role.CHANGED)), width, "  ")
+        return wrap(
+            line((f"{STAR} row {row.index:,} is left out, because {visible(row.left_out)}", Role.CHANGED)), width, "  "
+        )
     if not row.repairs:
         return (line((f"row {row.index:,} stays as it is", Role.DIM)),)
     lines = list(wrap(line((f"{STAR} row {row.index:,} becomes", Role.TITLE)), width))

@@ -74,7 +74,9 @@ def _pattern(query: str) -> re.Pattern[str]:
     try:
         return re.compile(query)
     except (re.error, RecursionError, OverflowError) as error:
-        raise SftuiError("the pattern cannot be read", why=visible(str(error)), fix="search for text instead, or escape it") from None
+        raise SftuiError(
+            "the pattern cannot be read", why=visible(str(error)), fix="search for text instead, or escape it"
+        ) from None
 
 
 def _ids(query: str) -> tuple[int, ...]:

@@ -49,9 +49,14 @@ def notice_lines(inspection: Inspection, width: int) -> tuple[Line, ...]:
     if why:
         lines += wrap(line((f"✗ {visible(why)}", Role.ERROR)), width)
     if inspection.row.repairs and inspection.row.left_out is None:
-        lines += wrap(line((f"* repaired, the file is as it was: {visible('; '.join(inspection.row.repairs))}", Role.CHANGED)), width)[:2]
+        lines += wrap(
+            line((f"* repaired, the file is as it was: {visible('; '.join(inspection.row.repairs))}", Role.CHANGED)),
+            width,
+        )[:2]
     if inspection.provisional:
-        lines += wrap(line(("provisional: this tokenizer is not yet proven equal to AutoTokenizer's", Role.WARNING)), width)
+        lines += wrap(
+            line(("provisional: this tokenizer is not yet proven equal to AutoTokenizer's", Role.WARNING)), width
+        )
     stages = (inspection, inspection.rendered, inspection.tokens, inspection.labels)
     seen: set[str] = set()
     for stage in stages:
@@ -84,7 +89,11 @@ def token_line(table: TokenTable, i: int, width: int, *, shift: bool = False) ->
         room = left - cell_width(part) - cell_width(reason)
         if room >= min(cell_width(table.cells[i]), LEAST_TOKEN):
             break
-    builder = LineBuilder().add(position, Role.POSITION).add(clip(table.cells[i], max(min(room, width // 3), LEAST_TOKEN)), table.roles[i])
+    builder = (
+        LineBuilder()
+        .add(position, Role.POSITION)
+        .add(clip(table.cells[i], max(min(room, width // 3), LEAST_TOKEN)), table.roles[i])
+    )
     builder.add(number, Role.NUMBER).add(part, Role.HEADER)
     return crop(builder.add(reason, Role.TRAINED if trained else Role.MASKED).line(), width)
 
@@ -94,9 +103,14 @@ def token_lines(table: TokenTable, i: int, width: int) -> tuple[Line, ...]:
     if not 0 <= i < len(table):
         return ()
     facts = (
-        ("position", f"{i:,}"), ("token", table.cells[i]), ("vocabulary", visible(table.pieces[i])),
-        ("id", str(table.ids[i])), ("label", f"{table.label_cell(i)}{_label_note(table, i)}"),
-        ("part", table.parts[i]), ("here", explain(table, i)), ("shifted", explain(table, i, shift=True)),
+        ("position", f"{i:,}"),
+        ("token", table.cells[i]),
+        ("vocabulary", visible(table.pieces[i])),
+        ("id", str(table.ids[i])),
+        ("label", f"{table.label_cell(i)}{_label_note(table, i)}"),
+        ("part", table.parts[i]),
+        ("here", explain(table, i)),
+        ("shifted", explain(table, i, shift=True)),
     )
     lines: list[Line] = []
     for name, value in facts:
@@ -108,11 +122,13 @@ def _label_note(table: TokenTable, i: int) -> str:
     return f" ({table.ignore_index})" if table.label_cell(i) == MASKED_LABEL else ""
 
 
-def row_line(summary: Summary, width: int, *, current: bool = False, digits: int = 6, gutter: str = "", sign: str = "▸") -> Line:
+def row_line(
+    summary: Summary, width: int, *, current: bool = False, digits: int = 6, gutter: str = "", sign: str = "▸"
+) -> Line:
     """One line of the row list: `▸    17   412  29 %  ✂1  what it begins with`.
 
-    `gutter` stands before the number: the letter of a review mark, and a star where the row is repaired; `sign` before that
-    where the row is the current one.
+    `gutter` stands before the number: the letter of a review mark, and a star where the row is repaired; `sign` before
+    that where the row is the current one.
     """
     over = Over.CURSOR if current else Over.NONE
     builder = LineBuilder().add(sign if current else " ", Role.PLAIN, over).add(gutter, Role.CHANGED, over)

@@ -170,9 +170,7 @@ def _as_given(
     return _corrected(ids, kept, example.input_ids, 0), _corrected(labels, kept, example.labels, drop)
 
 
-def _corrected(
-    values: tuple[int, ...], kept: Ranges, given: tuple[int, ...], skip: int
-) -> tuple[int, ...]:
+def _corrected(values: tuple[int, ...], kept: Ranges, given: tuple[int, ...], skip: int) -> tuple[int, ...]:
     """`values` with the kept ones, from the `skip`-th on, as the trainer's example gives them."""
     joined = tuple(chain.from_iterable(values[a:b] for a, b in kept))
     if joined[skip : skip + len(given)] == given:
@@ -184,9 +182,7 @@ def _corrected(
     return tuple(changed)
 
 
-def _loss(
-    labels: tuple[int, ...] | None, kept: Ranges, count: int, ignore: int
-) -> str:
+def _loss(labels: tuple[int, ...] | None, kept: Ranges, count: int, ignore: int) -> str:
     if labels is None:
         return UNKNOWN * count
     glyphs: list[str] = []
@@ -301,7 +297,8 @@ def _role(glyph: str, special: bool, part: Part) -> Role:
 def message_starts(table: TokenTable) -> tuple[int, ...]:
     """The first token of each message, in order."""
     return tuple(
-        i for i, (m, before) in enumerate(zip(table.messages, (NOWHERE, *table.messages)))
+        i
+        for i, (m, before) in enumerate(zip(table.messages, (NOWHERE, *table.messages)))
         if m != NOWHERE and m != before
     )
 

@@ -22,7 +22,8 @@ REPORT_EVERY = 0.5
 MOST_ORDERED = 200_000
 """Rows of an order that travel: more than anyone goes through."""
 MOST_TOLD, FIRST_ROWS = 200, 4
-"""Groups and sources that travel by name, and rows of each: the screen's process unpickles them twice a second between keys."""
+"""Groups and sources that travel by name, and rows of each: the screen's process unpickles them twice a second between
+keys."""
 OTHERS = "others"
 UNKNOWN = 0xFFFFFFFF
 
@@ -41,7 +42,8 @@ class Auditing:
         self._gathered = None
 
     def run(self, session: Session, asked: AuditRequest, version: int) -> Iterator[AuditReady | None]:
-        """Every row, checked and counted; stopped by not being asked for more, and asked again it goes on where it stopped."""
+        """Every row, checked and counted; stopped by not being asked for more, and asked again it goes on where it
+        stopped."""
         try:
             context = session.checks()
         except SftuiError as error:
@@ -71,7 +73,9 @@ class Auditing:
             return found
 
         head = [row for row in session.sample if row.size <= HEAVY]
-        for progress in run_audit(gathered, session.source.rows(self._next), inspect, context, head=head, total=session.count_now, budget=0.0):
+        for progress in run_audit(
+            gathered, session.source.rows(self._next), inspect, context, head=head, total=session.count_now, budget=0.0
+        ):
             if progress.rows > taken:
                 taken, self._next = progress.rows, last + 1
             if progress.done:
@@ -91,7 +95,9 @@ class Auditing:
             return
         gathered = self._gathered
         if gathered is None:
-            yield OrderReady(asked.ticket, version, asked.by, problem=Problem("the dataset has not been audited yet", fix="press A"))
+            yield OrderReady(
+                asked.ticket, version, asked.by, problem=Problem("the dataset has not been audited yet", fix="press A")
+            )
             return
         tokens, trained = self._tokens, self._trained
         kind, _, name = asked.by.partition(": ")
@@ -111,7 +117,11 @@ class Auditing:
             rows = sorted({row for one in codes for row in one.rows})
         else:
             found = gathered.found.codes.get(asked.by)
-            rows = sorted(set(found.rows) or {row for kept in found.kept for row in kept.finding.rows}) if found is not None else []
+            rows = (
+                sorted(set(found.rows) or {row for kept in found.kept for row in kept.finding.rows})
+                if found is not None
+                else []
+            )
         yield OrderReady(asked.ticket, version, asked.by, array("L", rows[:MOST_ORDERED]), len(rows))
 
 
@@ -119,13 +129,29 @@ def _event(asked: AuditRequest, version: int, gathered: Audit, progress: AuditPr
     from sftui.findings import Severity
 
     codes = tuple(
-        CodeCount(one.code, one.severity.value, one.count if one.rows or one.count > 1 else one.kept[0].finding.count, one.rows[0] if one.rows else _first(one.kept[0].finding.rows),
-                  one.kept[0].finding.sentence)
-        for one in gathered.found.ordered() if one.kept
+        CodeCount(
+            one.code,
+            one.severity.value,
+            one.count if one.rows or one.count > 1 else one.kept[0].finding.count,
+            one.rows[0] if one.rows else _first(one.kept[0].finding.rows),
+            one.kept[0].finding.sentence,
+        )
+        for one in gathered.found.ordered()
+        if one.kept
     )
     found = gathered.found.severities
-    return AuditReady(asked.ticket, version, progress.rows, progress.total, progress.rate, progress.left, progress.done,
-                      brief(gathered.figures(packing=progress.done), whole=progress.done), codes, (found[Severity.ERROR], found[Severity.WARNING]))
+    return AuditReady(
+        asked.ticket,
+        version,
+        progress.rows,
+        progress.total,
+        progress.rate,
+        progress.left,
+        progress.done,
+        brief(gathered.figures(packing=progress.done), whole=progress.done),
+        codes,
+        (found[Severity.ERROR], found[Severity.WARNING]),
+    )
 
 
 def brief(figures: Figures, *, whole: bool = False) -> Figures:
@@ -147,11 +173,24 @@ def brief(figures: Figures, *, whole: bool = False) -> Figures:
         told, rest = all_of[:MOST_TOLD], all_of[MOST_TOLD:]
         if not rest:
             return told
-        return (*told, SourceFigure(f"{len(rest):,} more", *(sum(getattr(one, name) for one in rest) for name in ("rows", "tokens", "trained", "dropped"))))
+        return (
+            *told,
+            SourceFigure(
+                f"{len(rest):,} more",
+                *(sum(getattr(one, name) for one in rest) for name in ("rows", "tokens", "trained", "dropped")),
+            ),
+        )
 
     return replace(
-        figures, drops=groups(figures.drops), stops=groups(figures.stops), signatures=groups(figures.signatures), branches=groups(figures.branches),
-        finding_sets=groups(figures.finding_sets), by_role=counts(figures.by_role), by_special=counts(figures.by_special), sources=sources(figures.sources),
+        figures,
+        drops=groups(figures.drops),
+        stops=groups(figures.stops),
+        signatures=groups(figures.signatures),
+        branches=groups(figures.branches),
+        finding_sets=groups(figures.finding_sets),
+        by_role=counts(figures.by_role),
+        by_special=counts(figures.by_special),
+        sources=sources(figures.sources),
     )
 
 

@@ -21,7 +21,10 @@ class Comparing:
     """The rows of the first recipe's data under every recipe; tokenizers of one name are loaded once."""
 
     def __init__(self, options: OpenOptions, recipes: Sequence[Recipe]) -> None:
-        self.sessions = [Session(replace(options, recipe=recipe, tokenizer=None, revision=None, template=None), recipe) for recipe in recipes]
+        self.sessions = [
+            Session(replace(options, recipe=recipe, tokenizer=None, revision=None, template=None), recipe)
+            for recipe in recipes
+        ]
 
     def open(self) -> None:
         """Open the data and load every tokenizer; SftuiError where a recipe cannot be followed at all."""
@@ -29,17 +32,27 @@ class Comparing:
             session.open()
             if session.refused is not None:
                 problem = session.refused
-                raise ConversationError(problem.what, where=session.recipe.preset if number else "", why=problem.why, fix=problem.fix)
+                raise ConversationError(
+                    problem.what, where=session.recipe.preset if number else "", why=problem.why, fix=problem.fix
+                )
             wanted = (session.recipe.tokenizer.name, session.recipe.tokenizer.revision)
-            loaded = next((other.tokenizer for other in self.sessions[:number]
-                           if (other.recipe.tokenizer.name, other.recipe.tokenizer.revision) == wanted), None)
+            loaded = next(
+                (
+                    other.tokenizer
+                    for other in self.sessions[:number]
+                    if (other.recipe.tokenizer.name, other.recipe.tokenizer.revision) == wanted
+                ),
+                None,
+            )
             if loaded is not None:
                 session.set_tokenizer(loaded)
             else:
                 session.load_tokenizer("proven")
             if session.tools_problem is not None:
                 problem = session.tools_problem
-                raise SftuiError(problem.what, where=session.recipe.preset if number else "", why=problem.why, fix=problem.fix)
+                raise SftuiError(
+                    problem.what, where=session.recipe.preset if number else "", why=problem.why, fix=problem.fix
+                )
 
     def rows(self, limit: int | None = None, sample: int | None = None) -> Iterator[Row]:
         """The rows to compare (see `chosen_rows`)."""

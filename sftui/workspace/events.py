@@ -50,7 +50,8 @@ class CountChanged(NamedTuple):
 
 
 class SourceChanged(NamedTuple):
-    """The file is another one than was opened (None: it is the same again); `lost`: its rows cannot be read any more."""
+    """The file is another one than was opened (None: it is the same again); `lost`: its rows cannot be read any
+    more."""
 
     problem: Problem | None
     lost: bool = False
@@ -121,7 +122,8 @@ class BatchReady(NamedTuple):
 
 
 class SearchFound(NamedTuple):
-    """A hit: the row and, where the query was for tokens, the token positions in it; `unread` rows could not be read."""
+    """A hit: the row and, where the query was for tokens, the token positions in it; `unread` rows could not be
+    read."""
 
     ticket: int
     row: int | None
@@ -152,8 +154,9 @@ class FindingsReady:
 class ComparisonReady(NamedTuple):
     """A row under the recipe in force and under `recipe`; `other` is the row as that one makes it.
 
-    Where other `repairs` were asked for, `diff` is what they change in the row's data. Of a very long row `comparison` holds only columns from shortly before the first difference on;
-    then `left_out` are the others, and `differing` the tokens that differ in all of them.
+    Where other `repairs` were asked for, `diff` is what they change in the row's data. Of a very long row `comparison`
+    holds only columns from shortly before the first difference on; then `left_out` are the others, and `differing` the
+    tokens that differ in all of them.
     """
 
     ticket: int
@@ -207,7 +210,8 @@ class CodeCount:
 
 
 class AuditReady(NamedTuple):
-    """The audit so far: rows taken in, of how many (None: not known), rows a second, seconds left, errors and warnings."""
+    """The audit so far: rows taken in, of how many (None: not known), rows a second, seconds left, errors and
+    warnings."""
 
     ticket: int
     version: int
@@ -287,7 +291,24 @@ class WorkerFailed(NamedTuple):
 
 
 Event = (
-    SourceOpened | ExportPrepared | CountChanged | SourceChanged | TokenizerChanged | RecipeChanged | RowReady | SummariesReady
-    | BatchReady | SearchFound | FindingsReady | ComparisonReady | CountReady | PacksReady | AuditReady
-    | OrderReady | TagsReady | RepairsCounted | RepairsWritten | WorkerFailed
+    SourceOpened
+    | ExportPrepared
+    | CountChanged
+    | SourceChanged
+    | TokenizerChanged
+    | RecipeChanged
+    | RowReady
+    | SummariesReady
+    | BatchReady
+    | SearchFound
+    | FindingsReady
+    | ComparisonReady
+    | CountReady
+    | PacksReady
+    | AuditReady
+    | OrderReady
+    | TagsReady
+    | RepairsCounted
+    | RepairsWritten
+    | WorkerFailed
 )

@@ -71,9 +71,11 @@ class Unexported:
 
 
 def unexported(now: Chosen, kept: Chosen) -> Unexported:
-    """What is in force and not in the recipe opened or exported last, nor in the data written last: those are `kept`."""
+    """What is in force and not in the recipe opened or exported last, nor in the data written last: those are
+    `kept`."""
     had = [dict(one) for one in kept.recipe.waivers]
     return Unexported(
-        diff(kept.recipe, now.recipe), tuple(one for one in now.repairs if one not in kept.repairs),
+        diff(kept.recipe, now.recipe),
+        tuple(one for one in now.repairs if one not in kept.repairs),
         tuple(dict(one) for one in now.recipe.waivers if dict(one) not in had),
     )

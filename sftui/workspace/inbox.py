@@ -25,8 +25,21 @@ from sftui.workspace.requests import (
 )
 
 URGENCY: tuple[type, ...] = (
-    Open, SetRecipe, RowRequest, BatchRequest, FindingsRequest, CompareRequest, PacksRequest, TagsRequest, OrderRequest, SummariesRequest,
-    SearchRequest, WriteRequest, CountRequest, RepairsRequest, AuditRequest,
+    Open,
+    SetRecipe,
+    RowRequest,
+    BatchRequest,
+    FindingsRequest,
+    CompareRequest,
+    PacksRequest,
+    TagsRequest,
+    OrderRequest,
+    SummariesRequest,
+    SearchRequest,
+    WriteRequest,
+    CountRequest,
+    RepairsRequest,
+    AuditRequest,
 )
 """What is asked, in the order in which it is answered; jobs in slices keep the same order."""
 

@@ -50,7 +50,8 @@ class Indexer:
         threading.Thread(target=self._index, args=(session,), name="sftui-index", daemon=True).start()
 
     def look(self, look: Look) -> bool:
-        """Tell where the file has changed on disk or turned out to be damaged; True where rows are lost, or there again."""
+        """Tell where the file has changed on disk or turned out to be damaged; True where rows are lost, or there
+        again."""
         session = look.session
         if session is not self._session or session.source is None:
             return False
@@ -78,7 +79,8 @@ class Indexer:
             self._send(event)
 
     def _index(self, session: Session) -> None:
-        """Index the rest of the source in slices, giving way to what is asked meanwhile; then watch it grow or change."""
+        """Index the rest of the source in slices, giving way to what is asked meanwhile; then watch it grow or
+        change."""
         assert session.stored is not None
         self._settled.wait(5.0)
         try:
@@ -90,7 +92,11 @@ class Indexer:
                 self._inbox.post(Look(session))
         except Exception as error:
             if self._session is session:  # else it was closed under us, and the data is open again
-                self._send(ev.WorkerFailed(Problem("the rest of the data cannot be indexed", str(error)), traceback.format_exc()))
+                self._send(
+                    ev.WorkerFailed(
+                        Problem("the rest of the data cannot be indexed", str(error)), traceback.format_exc()
+                    )
+                )
 
     def _index_rest(self, session: Session, source: Source) -> None:
         told = time.monotonic()

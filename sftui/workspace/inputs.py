@@ -15,8 +15,18 @@ if TYPE_CHECKING:
     from sftui.recipe import Recipe
     from sftui.workspace.options import OpenOptions
 
-TOKENIZER_FILES = ("tokenizer*", "special_tokens_map.json", "added_tokens.json", "vocab*", "merges*", "*config.json", "chat_template*",
-                   "*.model", "*.tiktoken", "tekken.json")
+TOKENIZER_FILES = (
+    "tokenizer*",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab*",
+    "merges*",
+    "*config.json",
+    "chat_template*",
+    "*.model",
+    "*.tiktoken",
+    "tekken.json",
+)
 """What of a model's folder is read; the reports that lie beside are not."""
 
 
@@ -28,17 +38,30 @@ class Inputs:
     places: tuple[str, ...] = ()
 
     def refuse(self, target: Path) -> None:
-        """ExportError where `target` is one of the inputs, by whatever name, link or hard link, would become one, or is no file."""
+        """ExportError where `target` is one of the inputs, by whatever name, link or hard link, would become one, or is
+        no file."""
         here = _identity(target)
         for file in self.files:
             if here is not None and here == _identity(file):
-                why = "nothing is ever written in place" if target == Path(file) else f"it is {file}, and nothing is ever written in place"
+                why = (
+                    "nothing is ever written in place"
+                    if target == Path(file)
+                    else f"it is {file}, and nothing is ever written in place"
+                )
                 raise ExportError(f"{target} is one of the files that are read here", why=why, fix="name another file")
         for place in self.places:
             if _would_read(place, target):
-                raise ExportError(f"{target} would be read as data the next time", why=f"it belongs to {place}", fix="name another folder")
+                raise ExportError(
+                    f"{target} would be read as data the next time",
+                    why=f"it belongs to {place}",
+                    fix="name another folder",
+                )
         if target.exists() and not target.is_file():
-            raise ExportError(f"{target} cannot be written over", why="it is a folder or a device, and no file", fix="name another file")
+            raise ExportError(
+                f"{target} cannot be written over",
+                why="it is a folder or a device, and no file",
+                fix="name another file",
+            )
 
 
 def inputs_of(options: OpenOptions, *others: str | None, recipes: bool = True, used: Iterable[Recipe] = ()) -> Inputs:
@@ -49,17 +72,24 @@ def inputs_of(options: OpenOptions, *others: str | None, recipes: bool = True, u
     named = [*options.paths, *(one for one in others if one is not None)]
     files = [*data_files(options.paths, options.split), *data_files(named[len(options.paths) :])]
     if recipes:
-        files += [one for one in (options.recipe_file, options.config.path if options.config is not None else None) if one is not None]
+        files += [
+            one
+            for one in (options.recipe_file, options.config.path if options.config is not None else None)
+            if one is not None
+        ]
     if options.config is not None:
         values = [key.value for key in options.config.keys if isinstance(key.value, str)]
-        files += [one for value in values for one in (value, os.path.join(value, "dataset_info.json")) if os.path.isfile(one)]
+        files += [
+            one for value in values for one in (value, os.path.join(value, "dataset_info.json")) if os.path.isfile(one)
+        ]
     for recipe in (options.full_recipe(), *used):
         files += recipe_files(recipe)
     return Inputs(tuple(dict.fromkeys(files)), tuple(one for one in named if not os.path.isfile(one)))
 
 
 def data_files(paths: Iterable[str], split: str | None = None) -> tuple[str, ...]:
-    """The local files behind what was named as data, in the order of reading; a name of the Hub has none. SourceError."""
+    """The local files behind what was named as data, in the order of reading; a name of the Hub has none.
+    SourceError."""
     return tuple(dict.fromkeys(file for path in paths for file in _files_of(path, split)))
 
 
@@ -75,7 +105,11 @@ def recipe_files(recipe: Recipe) -> tuple[str, ...]:
         return tuple(files)
     if place.folder is not None:
         there = [*place.folder.glob("*"), *place.folder.glob("additional_chat_templates/*")]
-        files += [str(one) for one in sorted(there) if one.is_file() and any(fnmatchcase(one.name, form) for form in TOKENIZER_FILES)]
+        files += [
+            str(one)
+            for one in sorted(there)
+            if one.is_file() and any(fnmatchcase(one.name, form) for form in TOKENIZER_FILES)
+        ]
     elif place.path is not None:
         files.append(str(place.path))
     return tuple(files)
@@ -96,10 +130,13 @@ def _files_of(path: str, split: str | None) -> Iterator[str]:
 
 
 def _whole(folder: str) -> bool:
-    """Whether all of a folder belongs to its data: written by `save_to_disk`, or a dataset repository that says what it holds."""
+    """Whether all of a folder belongs to its data: written by `save_to_disk`, or a dataset repository that says what it
+    holds."""
     from sftui.sources.files import declares_data
 
-    return declares_data(Path(folder)) or any(os.path.isfile(os.path.join(folder, name)) for name in ("state.json", "dataset_dict.json"))
+    return declares_data(Path(folder)) or any(
+        os.path.isfile(os.path.join(folder, name)) for name in ("state.json", "dataset_dict.json")
+    )
 
 
 def _would_read(place: str, target: Path) -> bool:

@@ -15,8 +15,8 @@ from typing import IO, Any, cast
 
 from sftui.workspace.requests import Request
 
-# Not with -m, which puts the current folder first on sys.path: that may be the folder of somebody's dataset, with a json.py
-# in it. With -c it is the empty string, and gone before anything is imported.
+# Not with -m, which puts the current folder first on sys.path: that may be the folder of somebody's dataset, with a
+# json.py in it. With -c it is the empty string, and gone before anything is imported.
 _START = "import sys; sys.path[:] = filter(None, sys.path); from sftui.workspace.worker import main; main()"
 COMMAND = (sys.executable, "-X", "utf8", "-c", _START)
 LOG_TAIL = 20_000
@@ -30,14 +30,18 @@ class Link:
     itself when our end of its stdin closes, however we die.
     """
 
-    def __init__(self, on_event: Callable[[Any], None], on_end: Callable[[Link], None],
-                 command: tuple[str, ...] = COMMAND) -> None:
+    def __init__(
+        self, on_event: Callable[[Any], None], on_end: Callable[[Link], None], command: tuple[str, ...] = COMMAND
+    ) -> None:
         self._on_event = on_event
         self._on_end = on_end
         self._lock = threading.Lock()
         self._log = cast("IO[bytes]", tempfile.TemporaryFile())  # noqa: SIM115 - lives as long as the worker
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log,
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
             start_new_session=True,
         )
         threading.Thread(target=self._read, name="sftui-worker-reader", daemon=True).start()

@@ -47,8 +47,9 @@ class Loader:
         """
         self._number += 1
         self.settled.clear()
-        threading.Thread(target=self._run, args=(self._number, wanted, cache_dir, after), name="sftui-tokenizer",
-                         daemon=True).start()
+        threading.Thread(
+            target=self._run, args=(self._number, wanted, cache_dir, after), name="sftui-tokenizer", daemon=True
+        ).start()
 
     def _run(self, number: int, wanted: Tokenizer, cache_dir: str | None, after: threading.Event | None) -> None:
         if after is not None:
@@ -59,7 +60,10 @@ class Loader:
             self._fail(number, Problem(error.what, error.why, error.fix))
         except Exception as error:
             traceback.print_exc()
-            self._fail(number, Problem(f"the tokenizer `{wanted.name}` could not be loaded", f"{type(error).__name__}: {error}"))
+            self._fail(
+                number,
+                Problem(f"the tokenizer `{wanted.name}` could not be loaded", f"{type(error).__name__}: {error}"),
+            )
         finally:
             self.settled.set()
 

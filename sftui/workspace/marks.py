@@ -66,7 +66,11 @@ class Marks:
 
     def rows_with(self, what: str = "") -> tuple[int, ...]:
         """The rows of one kind, those `noted`, or all that are marked, in their order."""
-        return tuple(sorted(row for row, mark in self.of.items() if not what or mark.kind == what or (what == NOTED and mark.note)))
+        return tuple(
+            sorted(
+                row for row, mark in self.of.items() if not what or mark.kind == what or (what == NOTED and mark.note)
+            )
+        )
 
     def beyond(self, row: int, forward: bool, count: int | None = None) -> int | None:
         """The next marked row after `row` (before it), beginning again at the other end; None where none is marked.
@@ -111,7 +115,9 @@ def read_marks(text: str, where: str) -> Marks:
             entry = None
         if isinstance(entry, Mapping) and "row" not in entry:
             continue
-        row, kind, note = (entry.get(key) for key in ("row", "mark", "note")) if isinstance(entry, Mapping) else (None, None, None)
+        row, kind, note = (
+            (entry.get(key) for key in ("row", "mark", "note")) if isinstance(entry, Mapping) else (None, None, None)
+        )
         if type(row) is not int or row < 0 or (kind or "") not in ("", *KINDS) or not isinstance(note or "", str):
             fix = 'a line reads {"row": 17, "mark": "keep, drop or flag", "note": ""}'
             raise ExportError("this is no review mark", where=f"{where}, line {number}", fix=fix)

@@ -1,6 +1,7 @@
 """Review marks on disk: in the user's state folder, a file a dataset, never half-written.
 
-    <state folder>/sftui/marks/NAME.jsonl     {"sftui_marks": 1, "data": ["/data/train.jsonl"], "as": ["1234:1699999999"]}
+    <state folder>/sftui/marks/NAME.jsonl     {"sftui_marks": 1, "data": ["/data/train.jsonl"], "as":
+    ["1234:1699999999"]}
                                               {"row": 17, "mark": "drop", "note": "cut off"}
 
 The name stands for where the data is, so marks survive a change of the data; its size and time of change stand in
@@ -31,7 +32,9 @@ class MarksFile:
     thread, where marks could not be written.
     """
 
-    def __init__(self, options: OpenOptions, failed: Callable[[str], None] = lambda told: None, folder: Path | None = None) -> None:
+    def __init__(
+        self, options: OpenOptions, failed: Callable[[str], None] = lambda told: None, folder: Path | None = None
+    ) -> None:
         self.path = None if "-" in options.paths else _path(options, folder)
         self.stale = False
         self._data = [os.path.abspath(path) if os.path.exists(path) else path for path in options.paths]
@@ -124,7 +127,11 @@ class MarksFile:
         found = []
         for path in self._data:
             with contextlib.suppress(OSError):
-                names = sorted(entry.path for entry in os.scandir(path) if entry.is_file()) if os.path.isdir(path) else [path]
+                names = (
+                    sorted(entry.path for entry in os.scandir(path) if entry.is_file())
+                    if os.path.isdir(path)
+                    else [path]
+                )
                 found += [f"{status.st_size}:{status.st_mtime_ns}" for status in map(os.stat, names)]
         return found
 

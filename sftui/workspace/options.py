@@ -19,8 +19,8 @@ class OpenOptions:
     `template` are shortcuts for the recipe's own fields and win over them (`full_recipe`).
     `base` is the recipe that "corrected" is measured against: None means `full_recipe()`.
     `rows_in` is the key whose list holds the rows of a JSON file; `row_limit` the longest row in
-    bytes that is read (None: the default of `sources`). `row` is the row to show first; `debug` keeps traces for the terminal.
-    `recipe_file` is what `recipe` was read from. `config` is the trainer's own config file where one
+    bytes that is read (None: the default of `sources`). `row` is the row to show first; `debug` keeps traces for the
+    terminal. `recipe_file` is what `recipe` was read from. `config` is the trainer's own config file where one
     was opened, `dataset` the number of its dataset that is open, and `notes` what there is to say about it.
     """
 

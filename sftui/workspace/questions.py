@@ -51,7 +51,8 @@ class Questions(ABC):
             return ticket
 
     def request_comparison(self, index: int, recipe: Recipe, repairs: tuple[str, ...] | None = None) -> int:
-        """Ask for a row under the recipe in force and under `recipe` (with other repairs); `ComparisonReady` answers."""
+        """Ask for a row under the recipe in force and under `recipe` (with other repairs); `ComparisonReady`
+        answers."""
         with self._lock:
             ticket = self._ticket(ev.ComparisonReady)
             self._send(rq.CompareRequest(ticket, index, recipe, repairs))
@@ -65,7 +66,8 @@ class Questions(ABC):
             return ticket
 
     def request_repairs(self) -> int:
-        """Ask how many rows the repairs in force change; several `RepairsCounted` answer, anew under every new choice."""
+        """Ask how many rows the repairs in force change; several `RepairsCounted` answer, anew under every new
+        choice."""
         with self._lock:
             ticket = self._ticket(ev.RepairsCounted)
             self._send(rq.RepairsRequest(ticket))

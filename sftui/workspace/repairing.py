@@ -34,8 +34,12 @@ REPORT_EVERY = 0.25
 
 # — over the rows —
 
-def lay_over(session: Session, chosen: Sequence[str], detected: Detected, sample: Sequence[Row]) -> tuple[Overlay, tuple[Row, ...]]:
-    """The session's rows with repairs over them, and its first rows repaired; `detected` is how the rows are read as stored.
+
+def lay_over(
+    session: Session, chosen: Sequence[str], detected: Detected, sample: Sequence[Row]
+) -> tuple[Overlay, tuple[Row, ...]]:
+    """The session's rows with repairs over them, and its first rows repaired; `detected` is how the rows are read as
+    stored.
 
     What finding a row has is not asked of the first rows: they decide how rows are read, which findings hang on.
     """
@@ -48,7 +52,8 @@ def lay_over(session: Session, chosen: Sequence[str], detected: Detected, sample
 
 
 def session_plan(session: Session, chosen: Sequence[str], marked: Collection[int] = ()) -> Plan:
-    """The plan that a list of repairs means here: with a tokenizer, `strip-tokens` takes out its own control tokens too."""
+    """The plan that a list of repairs means here: with a tokenizer, `strip-tokens` takes out its own control tokens
+    too."""
     from sftui.findings import CODES
 
     return plan_of(chosen, codes=tuple(CODES), instead=exact_repairs(session), marked=marked)
@@ -62,7 +67,10 @@ def exact_repairs(session: Session) -> dict[str, Repair]:
 def _controls(tokenizer: LoadedTokenizer) -> Callable[[str], list[str]]:
     def controls(text: str) -> list[str]:
         pieces = [tokenizer.piece(one) for one in tokenizer.encode(text).ids if tokenizer.is_special(one)]
-        return [*looks_like_control(text), *(piece for piece in pieces if not any(word in piece.lower() for word in WANTED))]
+        return [
+            *looks_like_control(text),
+            *(piece for piece in pieces if not any(word in piece.lower() for word in WANTED)),
+        ]
 
     return controls
 
@@ -89,6 +97,7 @@ def codes_of(session: Session, plan: Plan) -> Callable[[Row], Collection[str]] |
 
 # — counted —
 
+
 def told(counts: Counts) -> RepairCount:
     """Counts as they travel."""
     return RepairCount(counts.rows, counts.changed, counts.dropped, tuple(counts.by_repair.most_common()))
@@ -108,10 +117,13 @@ def count_repairs(session: Session, asked: RepairsRequest, version: int) -> Iter
             yield RepairsCounted(asked.ticket, version, told(overlay.counts), session.count_now())
         else:
             yield None
-    yield RepairsCounted(asked.ticket, version, told(overlay.counts), overlay.counts.rows, True, doubles=overlay.plan.deduplicate)
+    yield RepairsCounted(
+        asked.ticket, version, told(overlay.counts), overlay.counts.rows, True, doubles=overlay.plan.deduplicate
+    )
 
 
 # — written —
+
 
 @dataclass(frozen=True, slots=True)
 class Written:
@@ -130,7 +142,9 @@ def check_targets(paths: Sequence[str], out: str, log: str | None) -> tuple[Path
     for target in targets:
         place = os.path.realpath(target)
         if place in own or any(os.path.isdir(one) and place.startswith(one + os.sep) for one in own):
-            raise ExportError(f"{target} is the data itself", why="repairs go to a new file, never in place", fix="name another file")
+            raise ExportError(
+                f"{target} is the data itself", why="repairs go to a new file, never in place", fix="name another file"
+            )
     if len({os.path.realpath(target) for target in targets}) < len(targets):
         raise ExportError(f"{out} cannot be the data and the log")
     return targets[0], targets[1] if log is not None else None
@@ -147,7 +161,9 @@ def write_repaired(session: Session, plan: Plan, target: Path | None, journal: P
     stored_as = session.stored.lines()
     with contextlib.ExitStack() as files:
         rows = files.enter_context(atomic_file(target, folders=False)) if target is not None else None
-        told_in = files.enter_context(atomic_file(journal, folders=False)) if journal is not None else None  # takes its name first
+        told_in = (
+            files.enter_context(atomic_file(journal, folders=False)) if journal is not None else None
+        )  # takes its name first
         for done in repaired(session.stored.rows(), plan, layout_of(_detected(session)), codes_of(session, plan)):
             original = next(stored_as, None)
             if original is None:
@@ -172,7 +188,12 @@ def _detected(session: Session) -> Detected:
 
 def _tell(file: IO[bytes], done: Repaired) -> None:
     changes = [change.to_json() for change in done.changes]
-    entry: dict[str, object] = {"row": done.row.index, "where": done.row.where, "dropped": done.dropped, "changes": changes}
+    entry: dict[str, object] = {
+        "row": done.row.index,
+        "where": done.row.where,
+        "dropped": done.dropped,
+        "changes": changes,
+    }
     if done.unchecked:
         entry["unchecked"] = done.unchecked
     file.write(json.dumps(entry).encode() + b"\n")
@@ -191,7 +212,9 @@ def write_job(session: Session, asked: WriteRequest) -> Iterator[RepairsWritten 
         for now in write_repaired(held, plan, target, journal):
             if time.monotonic() - at > REPORT_EVERY:
                 at = time.monotonic()
-                yield RepairsWritten(asked.ticket, asked.target, asked.log, told(now.counts), now.lost, session.count_now())
+                yield RepairsWritten(
+                    asked.ticket, asked.target, asked.log, told(now.counts), now.lost, session.count_now()
+                )
             else:
                 yield None
     except SftuiError as error:

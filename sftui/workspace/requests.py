@@ -27,7 +27,8 @@ class Open(NamedTuple):
 
 
 class SetRecipe(NamedTuple):
-    """A new recipe, or other repairs over the rows; the last row, batch and summaries are then answered again by themselves.
+    """A new recipe, or other repairs over the rows; the last row, batch and summaries are then answered again by
+    themselves.
 
     `opened`: how often the data was to be opened again; where that has grown, it is. (Of several requests only the
     newest arrives.)
@@ -160,6 +161,20 @@ class Cancel(NamedTuple):
 
 
 Request = (
-    Open | SetRecipe | RowRequest | BatchRequest | SummariesRequest | SearchRequest | FindingsRequest | CompareRequest
-    | CountRequest | PacksRequest | AuditRequest | OrderRequest | TagsRequest | RepairsRequest | WriteRequest | Cancel
+    Open
+    | SetRecipe
+    | RowRequest
+    | BatchRequest
+    | SummariesRequest
+    | SearchRequest
+    | FindingsRequest
+    | CompareRequest
+    | CountRequest
+    | PacksRequest
+    | AuditRequest
+    | OrderRequest
+    | TagsRequest
+    | RepairsRequest
+    | WriteRequest
+    | Cancel
 )

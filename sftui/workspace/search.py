@@ -29,7 +29,12 @@ def search(session: Session, asked: SearchRequest) -> Iterator[SearchFound | Non
     try:
         match = matcher(session, asked)
     except (ValueError, re.error) as error:
-        yield SearchFound(asked.ticket, None, finished=True, problem=Problem(f"`{asked.query.text}` cannot be searched for", str(error)))
+        yield SearchFound(
+            asked.ticket,
+            None,
+            finished=True,
+            problem=Problem(f"`{asked.query.text}` cannot be searched for", str(error)),
+        )
         return
     searched, unread, told = 0, 0, time.monotonic()
     for index in _indices(session, asked):
@@ -119,8 +124,11 @@ def _finding_matcher(session: Session, needle: str) -> Matcher:
 
     def match(inspection: Inspection) -> Positions | None:
         found = [
-            one for one in session.found(inspection)
-            if (wanted == "any" and one.severity.value != "info") or one.severity.value == wanted or one.code.startswith(wanted.upper())
+            one
+            for one in session.found(inspection)
+            if (wanted == "any" and one.severity.value != "info")
+            or one.severity.value == wanted
+            or one.code.startswith(wanted.upper())
         ]
         if not found:
             return None

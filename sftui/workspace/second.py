@@ -43,7 +43,13 @@ class Second:
         try:
             other = yield from self._beside(first, asked.recipe, asked.repairs)
         except SftuiError as error:
-            yield ComparisonReady(asked.ticket, version, asked.recipe, problem=Problem(error.what, error.why, error.fix), repairs=asked.repairs)
+            yield ComparisonReady(
+                asked.ticket,
+                version,
+                asked.recipe,
+                problem=Problem(error.what, error.why, error.fix),
+                repairs=asked.repairs,
+            )
             return
         from sftui.comparison import compare_row
 
@@ -51,8 +57,17 @@ class Second:
         found = compare_row(made)
         shown = _shown(found)
         diff = "" if asked.repairs is None else row_diff(made[0].row, made[1].row)
-        yield ComparisonReady(asked.ticket, version, asked.recipe, shown, made[1], len(found.columns) - len(shown.columns),
-                              found.differing_tokens, repairs=asked.repairs, diff=diff)
+        yield ComparisonReady(
+            asked.ticket,
+            version,
+            asked.recipe,
+            shown,
+            made[1],
+            len(found.columns) - len(shown.columns),
+            found.differing_tokens,
+            repairs=asked.repairs,
+            diff=diff,
+        )
 
     def count(self, first: Session, asked: CountRequest, version: int) -> Iterator[CountReady | None]:
         """The count over every row, told as it grows."""
@@ -75,7 +90,9 @@ class Second:
                 yield None
         yield CountReady(asked.ticket, version, counted, counted.rows, True, repaired=_repaired(other))
 
-    def _beside(self, first: Session, recipe: Recipe, repairs: tuple[str, ...] | None) -> Generator[None, None, Session]:
+    def _beside(
+        self, first: Session, recipe: Recipe, repairs: tuple[str, ...] | None
+    ) -> Generator[None, None, Session]:
         """The second session; its tokenizer is loaded on a thread where it is another one."""
         key = (recipe, repairs, first.source, first.tokenizer, first.recipe.tokenizer)
         if self._session is None or self._made_for != key:
@@ -92,7 +109,7 @@ def _shown(found: RowComparison) -> RowComparison:
         return found
     first = next((i for i, column in enumerate(found.columns) if column.ids_differ or column.labels_differ), 0)
     start = max(0, min(first - BEFORE, len(found.columns) - MOST_COLUMNS))
-    return replace(found, columns=found.columns[start:start + MOST_COLUMNS])
+    return replace(found, columns=found.columns[start : start + MOST_COLUMNS])
 
 
 def _compared(first: Session, other: Session, row: Row) -> RowComparison:
@@ -117,8 +134,12 @@ def _repaired(other: Session) -> RepairCount | None:
 
 
 def row_diff(before: Row, after: Row) -> str:
-    """What differs in the data of a row, as a unified diff of its JSON; of a very long row only its beginning is looked at."""
-    old, new = (json.dumps(dict(row.data or {}), indent=1, ensure_ascii=False, default=str)[:MOST_DIFFED].splitlines() for row in (before, after))
+    """What differs in the data of a row, as a unified diff of its JSON; of a very long row only its beginning is looked
+    at."""
+    old, new = (
+        json.dumps(dict(row.data or {}), indent=1, ensure_ascii=False, default=str)[:MOST_DIFFED].splitlines()
+        for row in (before, after)
+    )
     return "\n".join(islice(unified_diff(old, new, n=2, lineterm=""), 2, MOST_LINES))
 
 

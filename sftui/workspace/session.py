@@ -55,9 +55,15 @@ class Session:
 
         options = self.options
         spec = SourceSpec(
-            paths=options.paths, split=options.split, revision=options.data_revision, subset=options.subset, field=options.rows_in,
+            paths=options.paths,
+            split=options.split,
+            revision=options.data_revision,
+            subset=options.subset,
+            field=options.rows_in,
         )
-        self.stored = self.source = open_source(spec if options.row_limit is None else replace(spec, row_limit=options.row_limit))
+        self.stored = self.source = open_source(
+            spec if options.row_limit is None else replace(spec, row_limit=options.row_limit)
+        )
         self._sample = self._stored_sample = tuple(self._sample_rows())
         self._plainly = _with_roles_seen(detect(self._sample, Data()), self._sample)
         self.detect()
@@ -70,7 +76,9 @@ class Session:
         if self.repairs:
             from sftui.workspace.repairing import lay_over
 
-            self.source, self._sample = lay_over(self, self.repairs, detect(self._stored_sample, self.recipe), self._stored_sample)
+            self.source, self._sample = lay_over(
+                self, self.repairs, detect(self._stored_sample, self.recipe), self._stored_sample
+            )
         self.detected = detect(self._sample, self.recipe)
 
     def set_repairs(self, repairs: tuple[str, ...]) -> None:
@@ -99,9 +107,14 @@ class Session:
         name = self.recipe.tokenizer.name
         if name is None:
             raise no_tokenizer()
-        self.set_tokenizer(load_tokenizer(
-            name, revision=self.recipe.tokenizer.revision, cache_dir=self.options.cache_dir, mode=mode,
-        ))
+        self.set_tokenizer(
+            load_tokenizer(
+                name,
+                revision=self.recipe.tokenizer.revision,
+                cache_dir=self.options.cache_dir,
+                mode=mode,
+            )
+        )
 
     def set_tokenizer(self, tokenizer: LoadedTokenizer | None, problem: Problem | None = None) -> None:
         """Use a loaded tokenizer, or know why there is none."""
@@ -150,12 +163,16 @@ class Session:
         return other
 
     def beside(self, recipe: Recipe, repairs: tuple[str, ...] | None = None) -> Session:
-        """The same data under another recipe, and other repairs where they are given; the tokenizer too, where it is the same one."""
+        """The same data under another recipe, and other repairs where they are given; the tokenizer too, where it is
+        the same one."""
         other = Session(self.options, recipe)
         other.repairs = self.repairs if repairs is None else repairs
         other.stored, other._stored_sample, other._plainly = self.stored, self._stored_sample, self._plainly
         other.detect()
-        if (recipe.tokenizer.name, recipe.tokenizer.revision) == (self.recipe.tokenizer.name, self.recipe.tokenizer.revision):
+        if (recipe.tokenizer.name, recipe.tokenizer.revision) == (
+            self.recipe.tokenizer.name,
+            self.recipe.tokenizer.revision,
+        ):
             other.set_tokenizer(self.tokenizer, self.tokenizer_problem)
         return other
 
@@ -283,7 +300,9 @@ class Session:
         tools = self._tools_or_fail()
         assert self.source is not None
         stop = min(start + rows, self.source.count().rows) if self.source.count().exact else start + rows
-        return make_batch([self.inspect_row(self.row(index), spans=False) for index in range(start, stop)], self.recipe, tools)
+        return make_batch(
+            [self.inspect_row(self.row(index), spans=False) for index in range(start, stop)], self.recipe, tools
+        )
 
     def packs(self, inspections: Sequence[Inspection]) -> tuple[tuple[Pack, ...], Batch]:
         """Inspected rows packed and collated; SftuiError where they cannot be."""
@@ -301,11 +320,18 @@ class Session:
             template = self.tools.templates.get("default")
             source = template.source if template is not None else None
         return Prepared(
-            paths=options.paths, split=options.split, subset=options.subset, data_revision=options.data_revision,
+            paths=options.paths,
+            split=options.split,
+            subset=options.subset,
+            data_revision=options.data_revision,
             kind=self.source.kind if self.source is not None else "",
-            detected=self.detected, tokenizer=self.tokenizer.facts if self.tokenizer is not None else None,
-            template_source=source, config=options.config, dataset=options.dataset,
-            plainly=self._plainly, sample=self._sample[:8],
+            detected=self.detected,
+            tokenizer=self.tokenizer.facts if self.tokenizer is not None else None,
+            template_source=source,
+            config=options.config,
+            dataset=options.dataset,
+            plainly=self._plainly,
+            sample=self._sample[:8],
         )
 
     def close(self) -> None:
@@ -332,10 +358,16 @@ def _with_roles_seen(found: Detected, rows: Sequence[Row]) -> Detected:
     column, key = found.fields.get("messages"), found.message_keys.get("role", "role")
     seen = {
         message.get(key)
-        for row in rows if row.data is not None and isinstance(row.data.get(column or ""), list)
-        for message in row.data[column or ""] if isinstance(message, Mapping) and isinstance(message.get(key), str)
+        for row in rows
+        if row.data is not None and isinstance(row.data.get(column or ""), list)
+        for message in row.data[column or ""]
+        if isinstance(message, Mapping) and isinstance(message.get(key), str)
     }
-    return replace(found, role_map={name: role for name, role in found.role_map.items() if name in seen}) if seen else found
+    return (
+        replace(found, role_map={name: role for name, role in found.role_map.items() if name in seen})
+        if seen
+        else found
+    )
 
 
 def _left_out(found: Inspection) -> Inspection:
@@ -350,4 +382,6 @@ def no_tokenizer() -> Any:
     """The error of a recipe that names no tokenizer."""
     from sftui.errors import TokenizerError
 
-    return TokenizerError("no tokenizer was named", fix="give one with -t NAME (a Hub name, a folder or builtin:chatml)")
+    return TokenizerError(
+        "no tokenizer was named", fix="give one with -t NAME (a Hub name, a folder or builtin:chatml)"
+    )

@@ -22,14 +22,21 @@ SEND_EVERY = 0.05
 
 
 def summaries(session: Session, asked: SummariesRequest, version: int) -> Iterator[SummariesReady | None]:
-    """Lines in parts, light rows first, then light rows again with their findings; None where nothing is to be told yet."""
+    """Lines in parts, light rows first, then light rows again with their findings; None where nothing is to be told
+    yet."""
     ready: list[RowSummary] = []
     heavy: list[int] = []
     light: list[int] = []
     told = time.monotonic()
     for index in asked.rows or range(max(0, asked.start), asked.stop):
         row = session.row(index)
-        if row.data is None and row.size == 0 and not row.raw and session.source is not None and index >= session.source.count().rows:
+        if (
+            row.data is None
+            and row.size == 0
+            and not row.raw
+            and session.source is not None
+            and index >= session.source.count().rows
+        ):
             break
         if row.size > HEAVY:
             heavy.append(index)
@@ -50,7 +57,9 @@ def summaries(session: Session, asked: SummariesRequest, version: int) -> Iterat
     yield from _checked(session, asked, version, light)
 
 
-def _checked(session: Session, asked: SummariesRequest, version: int, indices: list[int]) -> Iterator[SummariesReady | None]:
+def _checked(
+    session: Session, asked: SummariesRequest, version: int, indices: list[int]
+) -> Iterator[SummariesReady | None]:
     """The same lines again with their findings counted, once all are there."""
     try:
         session.checks()
@@ -83,7 +92,12 @@ def summary(inspection: Inspection) -> RowSummary:
     if inspection.example is not None:
         tokens = len(inspection.example.input_ids)  # as the status line counts: cut, and shifted where it is stored so
     return RowSummary(
-        inspection.row.index, preview(inspection), tokens, trained, cut, inspection.row.left_out or inspection.dropped,
+        inspection.row.index,
+        preview(inspection),
+        tokens,
+        trained,
+        cut,
+        inspection.row.left_out or inspection.dropped,
         inspection.problem.sentence() if inspection.problem is not None else None,
         repaired=bool(inspection.row.repairs) or inspection.row.left_out is not None,
     )

@@ -41,7 +41,9 @@ def tags(session: Session, asked: TagsRequest, version: int) -> Iterator[TagsRea
             chats.append(found)
         yield None
     try:
-        done = add_generation_tags(template.source, template.name, dict(tools.special_tokens), chats, options=session.recipe.render)
+        done = add_generation_tags(
+            template.source, template.name, dict(tools.special_tokens), chats, options=session.recipe.render
+        )
     except SftuiError as error:
         yield TagsReady(asked.ticket, version, template.name, problem=Problem(error.what, error.why, error.fix))
         return

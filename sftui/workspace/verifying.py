@@ -94,7 +94,11 @@ def through(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox) -
     packs: tuple[Pack, ...] = ()
     if recipe.pack.strategy not in ("none", "multipack"):  # multipack packs while it samples batches
         trainer = trainer_named(recipe.preset)
-        packs = tuple(pack for group in _groups(examples, recipe.pack.group, trainer.groups_hold_dropped) for pack in trainer.pack(group, recipe, tools))
+        packs = tuple(
+            pack
+            for group in _groups(examples, recipe.pack.group, trainer.groups_hold_dropped)
+            for pack in trainer.pack(group, recipe, tools)
+        )
     return Expected(examples, packs, problems)
 
 
@@ -102,7 +106,7 @@ def _groups(examples: Mapping[int, Sequence[Example]], size: int, with_dropped: 
     """The examples that are packed together; `with_dropped`: a group is so many rows, whether they are kept or not."""
     if not with_dropped:
         flat = [example for made in examples.values() for example in made]
-        return [flat[start:start + size] for start in range(0, len(flat), size)]
+        return [flat[start : start + size] for start in range(0, len(flat), size)]
     groups: dict[int, list[Example]] = {}
     for place, made in examples.items():
         groups.setdefault(place // size, []).extend(made)
@@ -128,25 +132,44 @@ def _request(session: Session, rows: Sequence[Mapping[str, Any]], work: Path) ->
     written = trainer.write_config(recipe, opened, facts)
     if opened is not None and trainer.name == "llamafactory":  # how rows are read stands beside its config
         info = [file for file in trainer.write_config(recipe, None, facts).files if file.name == INFO]
-        written = WrittenConfig((*(file for file in written.files if file.name != INFO), *info), written.losses, written.notes)
+        written = WrittenConfig(
+            (*(file for file in written.files if file.name != INFO), *info), written.losses, written.notes
+        )
     own = recipe.render.template.startswith((f"{trainer.name}/", "tokenizer"))
     source = prepared.template_source if trainer.name == "unsloth" else facts["template_source"]
-    request = make_request(recipe, written, rows, work, template=None if own else source,
-                           dataset=session.options.dataset, here=Path.cwd())
+    request = make_request(
+        recipe, written, rows, work, template=None if own else source, dataset=session.options.dataset, here=Path.cwd()
+    )
     return request, [f"the config cannot say: {loss}" for loss in written.losses]
 
 
-def _stopped(head: Mapping[str, Any], expected: Expected, inspections: Sequence[Inspection], notes: tuple[str, ...]) -> Verified:
+def _stopped(
+    head: Mapping[str, Any], expected: Expected, inspections: Sequence[Inspection], notes: tuple[str, ...]
+) -> Verified:
     """The trainer raised: as sftui says, or SftuiError."""
     error = head["error"]
     message = " ".join(str(error["message"]).split())[:400]
     told = f"{head.get('trainer', 'the trainer')} stops with {error['type']}: {message}"
     if error["type"] not in ELSEWHERE and expected.problems:
         place, problem = next(iter(expected.problems.items()))
-        return Verified(len(inspections), "row", (), (), head.get("versions", {}), notes,
-                        f"{told}; sftui says of row {inspections[place].row.index}: {problem}")
-    raise SftuiError(told, why="the run raised an error that sftui did not expect of these rows" if error["type"] not in ELSEWHERE else
-                     "its environment is not complete", fix="--debug shows what it printed")
+        return Verified(
+            len(inspections),
+            "row",
+            (),
+            (),
+            head.get("versions", {}),
+            notes,
+            f"{told}; sftui says of row {inspections[place].row.index}: {problem}",
+        )
+    raise SftuiError(
+        told,
+        why=(
+            "the run raised an error that sftui did not expect of these rows"
+            if error["type"] not in ELSEWHERE
+            else "its environment is not complete"
+        ),
+        fix="--debug shows what it printed",
+    )
 
 
 def _told(found: Difference, inspections: Sequence[Inspection]) -> str:
@@ -158,7 +181,10 @@ def _told(found: Difference, inspections: Sequence[Inspection]) -> str:
     if found.what not in (What.IDS, What.LABELS) or found.position is None:
         return found.sentence().replace(f"row {found.row}", where, 1)
     token = _token(one, found.position) if not found.piece else ""
-    at = f"{where}, token {found.position}{f' {token}' if token else ''}{f' of piece {found.piece}' if found.piece else ''}"
+    at = (
+        f"{where}, token"
+        f" {found.position}{f' {token}' if token else ''}{f' of piece {found.piece}' if found.piece else ''}"
+    )
     if found.what is What.IDS:
         return f"{at}: the trainer has ids {list(found.theirs)}, sftui {list(found.ours)}"
     return f"{at}: the trainer {_label(found.theirs)}, sftui {_label(found.ours)}"

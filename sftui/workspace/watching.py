@@ -1,4 +1,5 @@
-"""Data that breaks off, or changes on disk while it is open: told as it is, and never taken for data in which nothing is found."""
+"""Data that breaks off, or changes on disk while it is open: told as it is, and never taken for data in which nothing
+is found."""
 
 from __future__ import annotations
 
@@ -24,7 +25,9 @@ def change_told(source: Source) -> SourceChanged:
         return SourceChanged(None)
     stand = "the rows are shown as they were" if change.readable else "its rows cannot be read any more"
     # what to do stands first: one line of the screen may not hold all of it
-    return SourceChanged(Problem(f"{source.title} changed on disk: {AGAIN}", fix=f"{change.why}, and {stand}"), not change.readable)
+    return SourceChanged(
+        Problem(f"{source.title} changed on disk: {AGAIN}", fix=f"{change.why}, and {stand}"), not change.readable
+    )
 
 
 def damage_told(source: Source) -> str:
@@ -44,7 +47,8 @@ def lost(session: Session) -> Problem | None:
 
 
 def unless_lost(session: Session, events: Iterator[Any], instead: Callable[[Problem], Any]) -> Iterator[Any]:
-    """The events of a job over many rows; `instead` of what it makes of rows that cannot be read any more, the reason."""
+    """The events of a job over many rows; `instead` of what it makes of rows that cannot be read any more, the
+    reason."""
     gone = lost(session)
     if gone is None:
         for event in events:
@@ -57,7 +61,8 @@ def unless_lost(session: Session, events: Iterator[Any], instead: Callable[[Prob
 
 
 def write_whole(session: Session, asked: WriteRequest) -> Iterator[RepairsWritten | None]:
-    """The repaired data, where all of the data is there and still what was opened; half a dataset looks like a smaller one."""
+    """The repaired data, where all of the data is there and still what was opened; half a dataset looks like a smaller
+    one."""
     from sftui.workspace.repairing import write_job
 
     assert session.source is not None
@@ -67,7 +72,9 @@ def write_whole(session: Session, asked: WriteRequest) -> Iterator[RepairsWritte
     if problem is not None:
         problem = replace(problem, what=f"nothing is written: {problem.what}")
     for one in session.source.damage:
-        problem = problem or Problem(f"nothing is written of data that cannot be read whole, {one.title}", one.why, one.fix)
+        problem = problem or Problem(
+            f"nothing is written of data that cannot be read whole, {one.title}", one.why, one.fix
+        )
     if problem is not None:
         yield RepairsWritten(asked.ticket, asked.target, asked.log, problem=problem)
         return

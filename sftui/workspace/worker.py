@@ -82,12 +82,23 @@ class Worker:
                     self._step()
             except MemoryError:
                 self._jobs.clear()
-                self.send(ev.WorkerFailed(Problem("there was not enough memory for this", fix="try a smaller row or batch"),
-                                          traceback.format_exc()))
+                self.send(
+                    ev.WorkerFailed(
+                        Problem("there was not enough memory for this", fix="try a smaller row or batch"),
+                        traceback.format_exc(),
+                    )
+                )
             except Exception as error:
                 self._jobs.clear()
-                self.send(ev.WorkerFailed(Problem(f"sftui could not do this ({type(error).__name__}: {error})",
-                                                  fix="this is a bug, --debug shows the trace"), traceback.format_exc()))
+                self.send(
+                    ev.WorkerFailed(
+                        Problem(
+                            f"sftui could not do this ({type(error).__name__}: {error})",
+                            fix="this is a bug, --debug shows the trace",
+                        ),
+                        traceback.format_exc(),
+                    )
+                )
 
     def _serve(self, item: Any) -> None:
         if isinstance(item, rq.Open):
@@ -112,8 +123,14 @@ class Worker:
             self._start_list()
         elif isinstance(item, rq.SearchRequest) and self._ready():
             assert self._session is not None
-            self._jobs[rq.SearchRequest] = (item.ticket, unless_lost(
-                self._session, search(self._session, item), lambda problem: ev.SearchFound(item.ticket, None, finished=True, problem=problem)))
+            self._jobs[rq.SearchRequest] = (
+                item.ticket,
+                unless_lost(
+                    self._session,
+                    search(self._session, item),
+                    lambda problem: ev.SearchFound(item.ticket, None, finished=True, problem=problem),
+                ),
+            )
         elif isinstance(item, BESIDE):
             self._beside[type(item)] = item
             self._start_beside(item)
@@ -162,8 +179,17 @@ class Worker:
         session = self._session
         assert session is not None and session.source is not None and session.detected is not None
         source, found = session.source, session.detected
-        self.send(ev.SourceOpened(source.title, source.kind, source.columns(), found.format, found.reason,
-                                  (*session.options.notes, *source.notes, *found.notes), found.refused))
+        self.send(
+            ev.SourceOpened(
+                source.title,
+                source.kind,
+                source.columns(),
+                found.format,
+                found.reason,
+                (*session.options.notes, *source.notes, *found.notes),
+                found.refused,
+            )
+        )
         self._prepare_export()
 
     def _prepare_export(self) -> None:
@@ -192,8 +218,12 @@ class Worker:
         self._answer_again()
 
     def _reopen(self, request: rq.SetRecipe) -> bool:
-        """Open the data again; where it cannot be, what was open stays open. False where the recipe is still to be put in force."""
-        old, again = self._session, self._opening._replace(recipe=request.recipe, version=request.version, repairs=request.repairs)
+        """Open the data again; where it cannot be, what was open stays open. False where the recipe is still to be put
+        in force."""
+        old, again = (
+            self._session,
+            self._opening._replace(recipe=request.recipe, version=request.version, repairs=request.repairs),
+        )
         if old is None:
             self._open(again._replace(ticket=self._row.ticket if self._row is not None else again.ticket))
             return True
@@ -202,7 +232,9 @@ class Worker:
         try:
             session.open()
         except SftuiError as error:
-            self._indexer.refused(Problem(f"the data cannot be opened again: {error}", fix="what was open before still is"))
+            self._indexer.refused(
+                Problem(f"the data cannot be opened again: {error}", fix="what was open before still is")
+            )
             return False
         self._end_jobs()
         session.set_tokenizer(old.tokenizer, old.tokenizer_problem)
@@ -285,8 +317,7 @@ class Worker:
     def _start_list(self) -> None:
         if self._ready() and self._list is not None:
             assert self._session is not None
-            self._jobs[rq.SummariesRequest] = (
-                self._list.ticket, summaries(self._session, self._list, self._version))
+            self._jobs[rq.SummariesRequest] = (self._list.ticket, summaries(self._session, self._list, self._version))
 
     def _start_beside(self, item: Any) -> None:
         """What stands beside the row: answered in slices, and again under every new recipe or tokenizer."""
@@ -308,11 +339,19 @@ class Worker:
             rq.FindingsRequest: lambda: findings(session, item, version),
             rq.CompareRequest: lambda: self._second.compare(session, item, version),
             rq.CountRequest: lambda: unless_lost(
-                session, self._second.count(session, item, version), lambda problem: ev.CountReady(item.ticket, version, problem=problem)),
+                session,
+                self._second.count(session, item, version),
+                lambda problem: ev.CountReady(item.ticket, version, problem=problem),
+            ),
             rq.PacksRequest: lambda: unless_lost(
-                session, packs(session, item, version), lambda problem: ev.PacksReady(item.ticket, version, problem=problem)),
+                session,
+                packs(session, item, version),
+                lambda problem: ev.PacksReady(item.ticket, version, problem=problem),
+            ),
             rq.AuditRequest: lambda: unless_lost(session, auditing.run(session, item, version), no_audit),
-            rq.RepairsRequest: lambda: unless_lost(session, count_repairs(session, item, version), lambda problem: None),
+            rq.RepairsRequest: lambda: unless_lost(
+                session, count_repairs(session, item, version), lambda problem: None
+            ),
         }
         self._jobs[type(item)] = (item.ticket, jobs[type(item)]())
 

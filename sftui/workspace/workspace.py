@@ -250,7 +250,9 @@ class Workspace(Questions):
         with self._lock:
             prepared: Prepared = pickle.loads(self._prepared) if self._prepared else Prepared(paths=self.options.paths)
             written = self.written[1].target if self.written is not None and self.written[0] == self.repairs else None
-            return plan_export(to, folder, self.recipe, self.base_recipe, replace(prepared, repairs=self.repairs, repaired=written))
+            return plan_export(
+                to, folder, self.recipe, self.base_recipe, replace(prepared, repairs=self.repairs, repaired=written)
+            )
 
     # --- inside -----------------------------------------------------------------------------
 
@@ -344,8 +346,11 @@ class Workspace(Questions):
             again = self._answered
             self._answered = False
             self._link = None
-            problem = Problem(f"the worker process ended while row {self.row} was open", _cause(link.exit_code()),
-                              "it was started again" if again else "restart sftui with --debug to see more")
+            problem = Problem(
+                f"the worker process ended while row {self.row} was open",
+                _cause(link.exit_code()),
+                "it was started again" if again else "restart sftui with --debug to see more",
+            )
             self._events.put(ev.WorkerFailed(problem, link.log_tail()))
             if again:
                 self._connect(None)
@@ -370,6 +375,9 @@ class Workspace(Questions):
 
 def _cause(code: int | None) -> str:
     if code is not None and code < 0:
-        names = {-9: "it was killed (out of memory, or no answer for too long)", -11: "a library crashed (segmentation fault)"}
+        names = {
+            -9: "it was killed (out of memory, or no answer for too long)",
+            -11: "a library crashed (segmentation fault)",
+        }
         return names.get(code, f"signal {-code} ended it")
     return f"it stopped with exit code {code}" if code is not None else "its pipe closed"

@@ -22,12 +22,24 @@ TOKENIZER = REPO.parent / "shared" / "testdata" / "tokenizers" / "llama-3-8b-ins
 
 def make_jsonl(path: Path, size: int) -> int:
     """Replicated rows of the sample data, `size` bytes of them; the number of rows."""
-    block = b"".join(
-        json.dumps({"messages": [{k: m[k] for k in ("role", "content")} for m in json.loads(line)["messages"] if isinstance(m.get("content"), str)]},
-                   ensure_ascii=False).encode() + b"\n"
-        for line in (REPO / "sample_data" / "chat_messages.jsonl").read_bytes().splitlines()
-        if json.loads(line)["messages"][-1]["role"] == "assistant"
-    ) * 50
+    block = (
+        b"".join(
+            json.dumps(
+                {
+                    "messages": [
+                        {k: m[k] for k in ("role", "content")}
+                        for m in json.loads(line)["messages"]
+                        if isinstance(m.get("content"), str)
+                    ]
+                },
+                ensure_ascii=False,
+            ).encode()
+            + b"\n"
+            for line in (REPO / "sample_data" / "chat_messages.jsonl").read_bytes().splitlines()
+            if json.loads(line)["messages"][-1]["role"] == "assistant"
+        )
+        * 50
+    )
     rows, written = 0, 0
     with path.open("wb") as file:
         while written < size:
@@ -67,7 +79,10 @@ def watch(path: Path, rows: int, tokenizer: str) -> None:
         jump = time.perf_counter() - start
         terminal.settle(0.5)
         total, lines = memory(terminal.pid)
-        print(f"{path.name}: first row {first * 1000:.0f} ms, count known {indexed * 1000:.0f} ms, jump to the last row {jump * 1000:.0f} ms, {total:.0f} MB resident")
+        print(
+            f"{path.name}: first row {first * 1000:.0f} ms, count known {indexed * 1000:.0f} ms, jump to the last row"
+            f" {jump * 1000:.0f} ms, {total:.0f} MB resident"
+        )
         print("\n".join("    " + line for line in lines))
     finally:
         terminal.close()
@@ -91,7 +106,10 @@ def main() -> None:
         print(f"wc -l on {options.gb:g} GB ({rows:,} rows): {(time.perf_counter() - start) * 1000:.0f} ms")
         watch(jsonl, rows, options.tokenizer)
         if options.datasets:
-            code = f"import datasets; print(len(datasets.load_dataset('json', data_files={str(jsonl)!r}, split='train', cache_dir={str(folder / 'c')!r})))"
+            code = (
+                f"import datasets; print(len(datasets.load_dataset('json', data_files={str(jsonl)!r}, split='train',"
+                f" cache_dir={str(folder / 'c')!r})))"
+            )
             start = time.perf_counter()
             subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
             print(f"datasets.load_dataset, first time: {(time.perf_counter() - start) * 1000:.0f} ms")

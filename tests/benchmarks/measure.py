@@ -18,7 +18,10 @@ sys.path.insert(0, str(REPO / "tests" / "terminal"))
 
 from pty_session import Terminal  # noqa: E402 - found by the line above
 
-EMPTY_APP = "from textual.app import App\nfrom textual.widgets import Static\nclass Empty(App):\n    def compose(self): yield Static('ready')\nEmpty().run()\n"
+EMPTY_APP = (
+    "from textual.app import App\nfrom textual.widgets import Static\nclass Empty(App):\n    def compose(self): yield"
+    " Static('ready')\nEmpty().run()\n"
+)
 
 
 def compile_sftui() -> None:
@@ -41,7 +44,9 @@ def command(arguments: Sequence[str], repeat: int = 7) -> list[float]:
     return found
 
 
-def until(arguments: Sequence[str], wanted: str | Callable[[str], bool], *, cwd: Path = REPO, seconds: float = 120.0) -> tuple[float, Terminal]:
+def until(
+    arguments: Sequence[str], wanted: str | Callable[[str], bool], *, cwd: Path = REPO, seconds: float = 120.0
+) -> tuple[float, Terminal]:
     """Seconds until the screen shows something, and the terminal, still open."""
     start = time.perf_counter()
     terminal = Terminal(arguments, cwd=cwd)

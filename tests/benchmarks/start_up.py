@@ -24,14 +24,20 @@ def main(tokenizer: str) -> None:
     times_until(opened, "proven", 1)  # warms the cache
     bare, helped = command([sys.executable, "-c", "pass"]), command([sys.executable, "-m", "sftui", "--help"])
     print(f"python -c pass     {best(bare)}")
-    print(f"sftui --help       {best(helped)}   ({min(helped) / min(bare):.1f} times, bar {2 * min(bare) * 1000 + 100:.0f} ms)")
+    print(
+        f"sftui --help       {best(helped)}   ({min(helped) / min(bare):.1f} times, bar"
+        f" {2 * min(bare) * 1000 + 100:.0f} ms)"
+    )
     # In turns, so that a busy moment of the machine meets both.
     pairs = [(once_until(["-c", EMPTY_APP], "ready"), once_until(opened, PAINTED)) for _ in range(11)]
     for number, what in enumerate(("", " (CPU)")):
         empty, first = [pair[0][number] for pair in pairs], [pair[1][number] for pair in pairs]
         ratio = statistics.median(first) / statistics.median(empty)
         print(f"empty Textual app  {best(empty)}{what}")
-        print(f"first paint        {best(first)}{what}   ({min(first) / min(empty):.2f} times, by medians {ratio:.2f}, bar 1.5)")
+        print(
+            f"first paint        {best(first)}{what}   ({min(first) / min(empty):.2f} times, by medians {ratio:.2f},"
+            " bar 1.5)"
+        )
     tokens = times_until(opened, lambda text: "token" in text and "label" in text and "trained" in text)
     print(f"first tokens       {best(tokens)}   (bar 1500 ms, tokenizer {tokenizer.rsplit('/', 1)[-1]})")
 

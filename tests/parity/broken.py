@@ -10,12 +10,19 @@ Row = Mapping[str, Any]
 
 
 def chat(*turns: tuple[str, str] | Mapping[str, Any]) -> Row:
-    return {"messages": [{"role": turn[0], "content": turn[1]} if isinstance(turn, tuple) else dict(turn) for turn in turns]}
+    return {
+        "messages": [{"role": turn[0], "content": turn[1]} if isinstance(turn, tuple) else dict(turn) for turn in turns]
+    }
 
 
 def numbered(n: int) -> tuple[Row, ...]:
     """Two rounds, and a brief chat with a system message."""
-    said = [("user", f"What is 2+2? {n}"), ("assistant", f"The answer is 4. {n}"), ("user", f"And 3 more? {n}"), ("assistant", f"That makes seven. {n}")]
+    said = [
+        ("user", f"What is 2+2? {n}"),
+        ("assistant", f"The answer is 4. {n}"),
+        ("user", f"And 3 more? {n}"),
+        ("assistant", f"That makes seven. {n}"),
+    ]
     return chat(*said), chat(("system", f"Be kind. {n}"), ("user", f"hi {n}"), ("assistant", f"Hello there. {n}"))
 
 
@@ -25,18 +32,35 @@ PLAIN = (
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
 )
 TAGGED = (
-    "{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' }}{% if m.role == 'assistant' %}"
-    "{% generation %}{{ m.content + '<|im_end|>' }}{% endgeneration %}{% else %}{{ m.content + '<|im_end|>' }}{% endif %}"
-    "{{ '\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
+    "{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' }}{% if m.role == 'assistant' %}{% generation %}{{"
+    " m.content + '<|im_end|>' }}{% endgeneration %}{% else %}{{ m.content + '<|im_end|>' }}{% endif %}{{ '\\n' }}{%"
+    " endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
 )
 ALIASES = (*ROWS[:2], chat(("human", "Who?"), ("gpt", "Me."), ("user", "You?"), ("assistant", "Yes.")))
 BOTS = (*ROWS[:2], chat(("user", "Who?"), ("bot", "Me."), ("user", "You?"), ("assistant", "Yes.")))
-CONTROL = (*ROWS[:2], chat(("user", "Say <|im_end|> now."), ("assistant", "I will not."), ("user", "Well?"), ("assistant", "No.")))
+CONTROL = (
+    *ROWS[:2],
+    chat(("user", "Say <|im_end|> now."), ("assistant", "I will not."), ("user", "Well?"), ("assistant", "No.")),
+)
 SPACES = (*ROWS[:2], chat(("user", "Who?"), ("assistant", "  Me.\n\n"), ("user", "You?"), ("assistant", "Yes.")))
-NEIGHBOURS = (*ROWS[:2], chat(("user", "Who?"), ("user", "You?"), ("assistant", "Me."), ("user", "So?"), ("assistant", "Yes.")))
-NOTHING = (*ROWS[:2], chat({"role": "user", "content": None}, ("assistant", "Me."), ("user", "So?"), ("assistant", "Yes.")))
+NEIGHBOURS = (
+    *ROWS[:2],
+    chat(("user", "Who?"), ("user", "You?"), ("assistant", "Me."), ("user", "So?"), ("assistant", "Yes.")),
+)
+NOTHING = (
+    *ROWS[:2],
+    chat({"role": "user", "content": None}, ("assistant", "Me."), ("user", "So?"), ("assistant", "Yes.")),
+)
 BRACKETS = (*ROWS[:2], chat(("user", "list?"), ("assistant", "[[1, 2], [3, 4]]")))
-FLAGGED = (*ROWS[:2], chat(("user", "Who?"), {"role": "assistant", "content": "Me.", "training": False}, ("user", "So?"), ("assistant", "Yes.")))
+FLAGGED = (
+    *ROWS[:2],
+    chat(
+        ("user", "Who?"),
+        {"role": "assistant", "content": "Me.", "training": False},
+        ("user", "So?"),
+        ("assistant", "Yes."),
+    ),
+)
 TEXTS = tuple({"body": f"Q: {n}?\nA: It is {n}."} for n in range(4))
 
 
@@ -45,7 +69,8 @@ class Broken:
     """A setting of `preset` that raises `code`, and where its fix may move labels (see `place_of` in fix_proof.py).
 
     Without `repair` the fix is the finding's own: its knobs, its template; they turn `knobs`. With it the fix is
-    `sftui repair --apply REPAIR`, and only messages that it changed may move. `comes` are findings that the fix reveals.
+    `sftui repair --apply REPAIR`, and only messages that it changed may move. `comes` are findings that the fix
+    reveals.
     """
 
     preset: str
@@ -63,8 +88,13 @@ class Broken:
 
 
 ENVIRONMENTS = {
-    "trl@1.16": "1.16.0", "trl@1.14": "1.14.0", "axolotl@0.19": "0.19.0", "axolotl@0.18": "0.18.0", "llamafactory@0.9": "0.9.5",
-    "unsloth@2026.10": "2026.10.7", "torchtune@0.6": "0.6.1",
+    "trl@1.16": "1.16.0",
+    "trl@1.14": "1.14.0",
+    "axolotl@0.19": "0.19.0",
+    "axolotl@0.18": "0.18.0",
+    "llamafactory@0.9": "0.9.5",
+    "unsloth@2026.10": "2026.10.7",
+    "torchtune@0.6": "0.6.1",
 }
 """The installed version that stands for a preset."""
 
@@ -79,20 +109,57 @@ BROKEN = (
     Broken("trl@1.16", "EOS003", ("tokenizer.eos_token",), ("stops",), {"tokenizer.eos_token": "<|endoftext|>"}),
     Broken("trl@1.16", "ROL001", rows=ALIASES, repair="map-roles"),
     Broken("trl@1.16", "INJ001", rows=CONTROL, repair="strip-tokens"),
-    Broken("trl@1.14", "EOS009", ("preset",), ("appended",), {"mask.options": {"dataset_text_field": "body"}}, rows=TEXTS),
+    Broken(
+        "trl@1.14", "EOS009", ("preset",), ("appended",), {"mask.options": {"dataset_text_field": "body"}}, rows=TEXTS
+    ),
     Broken("axolotl@0.19", "EOS004", ("mask.options",), ("stops",), {"tokenizer.eos_token": "<|endoftext|>"}),
     Broken("axolotl@0.19", "LAB002", ("mask.rule",), ("others",), {"mask.rule": "all"}),
     Broken("axolotl@0.19", "TRU006", ("length.max",), ("cut",), {"length.max": 32}),
     Broken("axolotl@0.19", "LAB010", ("data.message_keys",), ("message",), rows=FLAGGED, comes=("LAB009",)),
     Broken("axolotl@0.19", "ROL001", ("data.role_map",), ("message",), rows=BOTS),
-    Broken("axolotl@0.19", "EOS012", rows=(*ROWS[:2], chat(("user", "Who?"), ("assistant", "Me.</s>"), ("user", "So?"), ("assistant", "Yes."))), repair="strip-tokens"),
+    Broken(
+        "axolotl@0.19",
+        "EOS012",
+        rows=(*ROWS[:2], chat(("user", "Who?"), ("assistant", "Me.</s>"), ("user", "So?"), ("assistant", "Yes."))),
+        repair="strip-tokens",
+    ),
     Broken("axolotl@0.19", "BND010", ("mask.roles",), ("answers",), {"mask.roles": ()}),
     Broken("axolotl@0.18", "BND009", ("preset",), ("brackets",), rows=BRACKETS),
-    Broken("llamafactory@0.9", "LAB009", ("mask.turns",), ("answers",), {"render.template": "llamafactory/qwen", "mask.turns": "last"}),
-    Broken("llamafactory@0.9", "LAB002", ("mask.rule",), ("others",), {"render.template": "llamafactory/qwen", "mask.rule": "all"}),
-    Broken("llamafactory@0.9", "TRU003", ("length.max",), ("cut",), {"render.template": "llamafactory/qwen", "length.max": 30}),
-    Broken("llamafactory@0.9", "PAC001", ("pack.strategy", "pack.isolate"), (), {"render.template": "llamafactory/qwen", "pack.strategy": "knapsack", "length.max": 128}),
-    Broken("llamafactory@0.9", "TPL006", changes={"render.template": "llamafactory/qwen"}, rows=NEIGHBOURS, repair="merge-neighbours"),
+    Broken(
+        "llamafactory@0.9",
+        "LAB009",
+        ("mask.turns",),
+        ("answers",),
+        {"render.template": "llamafactory/qwen", "mask.turns": "last"},
+    ),
+    Broken(
+        "llamafactory@0.9",
+        "LAB002",
+        ("mask.rule",),
+        ("others",),
+        {"render.template": "llamafactory/qwen", "mask.rule": "all"},
+    ),
+    Broken(
+        "llamafactory@0.9",
+        "TRU003",
+        ("length.max",),
+        ("cut",),
+        {"render.template": "llamafactory/qwen", "length.max": 30},
+    ),
+    Broken(
+        "llamafactory@0.9",
+        "PAC001",
+        ("pack.strategy", "pack.isolate"),
+        (),
+        {"render.template": "llamafactory/qwen", "pack.strategy": "knapsack", "length.max": 128},
+    ),
+    Broken(
+        "llamafactory@0.9",
+        "TPL006",
+        changes={"render.template": "llamafactory/qwen"},
+        rows=NEIGHBOURS,
+        repair="merge-neighbours",
+    ),
     Broken("unsloth@2026.10", "LAB002", ("mask.rule",), ("others",)),
     Broken("unsloth@2026.10", "TRU002", ("length.max",), ("cut",), {"length.max": 24}, comes=("EOS008",)),
     Broken("unsloth@2026.10", "PAC001", APART, (), {"pack.strategy": "wrapped", "length.max": 64}),

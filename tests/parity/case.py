@@ -80,9 +80,14 @@ class Case:
     def request(self, output: Path) -> dict[str, Any]:
         """The request that a runner answers (see sftui/trainers/verify/exchange.py)."""
         return {
-            "data": {"path": str(self.data_path())}, "tokenizer": str(self.tokenizer_folder()),
-            "chat_template": self.template_text(), "tokens": dict(self.tokens), "config": dict(self.config),
-            "dataset": dict(self.dataset), "batch": dict(self.batch), "output": str(output),
+            "data": {"path": str(self.data_path())},
+            "tokenizer": str(self.tokenizer_folder()),
+            "chat_template": self.template_text(),
+            "tokens": dict(self.tokens),
+            "config": dict(self.config),
+            "dataset": dict(self.dataset),
+            "batch": dict(self.batch),
+            "output": str(output),
         }
 
     def fingerprint(self) -> str:

@@ -15,13 +15,16 @@ from cases_torchtune import SHAREGPT as TUNE_SHAREGPT
 CHATML, LLAMA3, GEMMA = "own:chatml", "own:llama3", "own:gemma"
 TRICKY = "tricky.one_of_three"
 TAGGED = (
-    "{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' }}{% if m.role == 'assistant' %}"
-    "{% generation %}{{ m.content + '<|im_end|>' }}{% endgeneration %}{% else %}{{ m.content + '<|im_end|>' }}{% endif %}"
-    "{{ '\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
+    "{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' }}{% if m.role == 'assistant' %}{% generation %}{{"
+    " m.content + '<|im_end|>' }}{% endgeneration %}{% else %}{{ m.content + '<|im_end|>' }}{% endif %}{{ '\\n' }}{%"
+    " endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
 )
 TAGGED_CONTENT = TAGGED.replace(
-    "{{ m.content + '<|im_end|>' }}{% endgeneration %}", "{{ m.content }}{% endgeneration %}{{ '<|im_end|>' }}")
-THINK_PROMPT = TAGGED.replace("<|im_start|>assistant\\n' }}{% endif %}", "<|im_start|>assistant\\n<think>\\n' }}{% endif %}")
+    "{{ m.content + '<|im_end|>' }}{% endgeneration %}", "{{ m.content }}{% endgeneration %}{{ '<|im_end|>' }}"
+)
+THINK_PROMPT = TAGGED.replace(
+    "<|im_start|>assistant\\n' }}{% endif %}", "<|im_start|>assistant\\n<think>\\n' }}{% endif %}"
+)
 MARKERS = {"instruction_part": "<|im_start|>user\n", "response_part": "<|im_start|>assistant\n"}
 LLAMA_MARKERS = {
     "instruction_part": "<|start_header_id|>user<|end_header_id|>\n\n",
@@ -34,19 +37,32 @@ def trl(name: str, data: str, tokenizer: str = CHATML, template: str | None = No
     return Case(name, data, tokenizer, config, template)
 
 
-def axolotl(name: str, data: str, tokenizer: str = CHATML, dataset: Any = None, template: str | None = None, **config: Any) -> Case:
+def axolotl(
+    name: str, data: str, tokenizer: str = CHATML, dataset: Any = None, template: str | None = None, **config: Any
+) -> Case:
     return Case(name, data, tokenizer, {"sequence_len": 1024, **config}, template, dataset=dataset or {})
 
 
-def llamafactory(name: str, data: str, template: str, tokenizer: str = CHATML, dataset: Any = None, **config: Any) -> Case:
-    return Case(name, data, tokenizer, {"template": template, **config}, dataset=MESSAGES if dataset is None else dataset)
+def llamafactory(
+    name: str, data: str, template: str, tokenizer: str = CHATML, dataset: Any = None, **config: Any
+) -> Case:
+    return Case(
+        name, data, tokenizer, {"template": template, **config}, dataset=MESSAGES if dataset is None else dataset
+    )
 
 
 def unsloth(
-    name: str, data: str, tokenizer: str = CHATML, dataset: Any = None, template: str | None = None,
-    only: tuple[str, ...] = (), **config: Any,
+    name: str,
+    data: str,
+    tokenizer: str = CHATML,
+    dataset: Any = None,
+    template: str | None = None,
+    only: tuple[str, ...] = (),
+    **config: Any,
 ) -> Case:
-    tokens = {"pad_token": "<|end_of_text|>"} if tokenizer == LLAMA3 else {}  # unsloth gives a tokenizer without one its own
+    tokens = (
+        {"pad_token": "<|end_of_text|>"} if tokenizer == LLAMA3 else {}
+    )  # unsloth gives a tokenizer without one its own
     return Case(name, data, tokenizer, {"max_length": 1024, **config}, template, tokens, dataset or {}, only=only)
 
 
@@ -56,99 +72,194 @@ def masked(responses: Any = None, **more: Any) -> dict[str, Any]:
 
 OWN: dict[str, tuple[Case, ...]] = {
     "trl": (
-        trl("messages", "sample_chat.no_kwargs"), trl("kwargs_in_some_rows", "sample_chat"),
-        trl("tools_qwen2_5", "sample_chat.no_kwargs", template="own:qwen2.5"), trl("messages_tricky", TRICKY), trl("messages_llama3", TRICKY, LLAMA3),
-        trl("messages_gemma", "sample_completion.messages_of", GEMMA), trl("system_refused", TRICKY, GEMMA), trl("strings", "sample_strings"), trl("strings_llama3", "sample_strings", LLAMA3),
-        trl("text", "sample_text"), trl("text_gemma", "sample_text", GEMMA), trl("questions", "sample_questions.strings", LLAMA3),
-        trl("conversational_completion", "sample_completion"), trl("from_value", "sample_sharegpt"),
+        trl("messages", "sample_chat.no_kwargs"),
+        trl("kwargs_in_some_rows", "sample_chat"),
+        trl("tools_qwen2_5", "sample_chat.no_kwargs", template="own:qwen2.5"),
+        trl("messages_tricky", TRICKY),
+        trl("messages_llama3", TRICKY, LLAMA3),
+        trl("messages_gemma", "sample_completion.messages_of", GEMMA),
+        trl("system_refused", TRICKY, GEMMA),
+        trl("strings", "sample_strings"),
+        trl("strings_llama3", "sample_strings", LLAMA3),
+        trl("text", "sample_text"),
+        trl("text_gemma", "sample_text", GEMMA),
+        trl("questions", "sample_questions.strings", LLAMA3),
+        trl("conversational_completion", "sample_completion"),
+        trl("from_value", "sample_sharegpt"),
         trl("assistant_only_tag", TRICKY, template=TAGGED, assistant_only_loss=True),
         trl("assistant_only_content_tag", TRICKY, template=TAGGED_CONTENT, assistant_only_loss=True),
         trl("assistant_only_qwen2_5", TRICKY, template="own:qwen2.5", assistant_only_loss=True),
         trl("assistant_only_llama3", TRICKY, LLAMA3, template="own:llama3", assistant_only_loss=True),
         trl("assistant_only_unknown", TRICKY, assistant_only_loss=True),
         trl("completion_and_assistant", "sample_completion", template=TAGGED, assistant_only_loss=True),
-        trl("completion_off_and_assistant", "sample_completion", template=TAGGED, assistant_only_loss=True, completion_only_loss=False),
+        trl(
+            "completion_off_and_assistant",
+            "sample_completion",
+            template=TAGGED,
+            assistant_only_loss=True,
+            completion_only_loss=False,
+        ),
         trl("completion_off", "sample_strings", completion_only_loss=False),
         trl("think_prompt", "sample_completion", template=THINK_PROMPT),
-        trl("boundary_spaced", "sample_questions.strings.spaced"), trl("boundary_inside_word", "sample_questions.strings.inside_word", LLAMA3),
-        trl("eos_token", "sample_strings", eos_token="<|endoftext|>"), trl("text_field", "sample_text.body", dataset_text_field="body"),
-        trl("cut_start", "sample_chat.plain", max_length=40), trl("cut_end", "sample_chat.plain", max_length=40, truncation_mode="keep_end"),
-        trl("cut_completion", "sample_completion", max_length=24), trl("cut_tagged", TRICKY, template=TAGGED, assistant_only_loss=True, max_length=16),
+        trl("boundary_spaced", "sample_questions.strings.spaced"),
+        trl("boundary_inside_word", "sample_questions.strings.inside_word", LLAMA3),
+        trl("eos_token", "sample_strings", eos_token="<|endoftext|>"),
+        trl("text_field", "sample_text.body", dataset_text_field="body"),
+        trl("cut_start", "sample_chat.plain", max_length=40),
+        trl("cut_end", "sample_chat.plain", max_length=40, truncation_mode="keep_end"),
+        trl("cut_completion", "sample_completion", max_length=24),
+        trl("cut_tagged", TRICKY, template=TAGGED, assistant_only_loss=True, max_length=16),
         trl("pack_bfd", "sample_questions.strings", packing=True, max_length=128),
         trl("pack_bfd_split", "sample_text", packing=True, packing_strategy="bfd_split", max_length=32),
         trl("pack_wrapped", "sample_questions.strings", packing=True, packing_strategy="wrapped", max_length=64),
-        trl("padding_free", "sample_text", padding_free=True, max_length=None), trl("pad_multiple", "sample_text", pad_to_multiple_of=16),
-        trl("ids_completion_mask", "sample_text.ids_completion"), trl("ids_labels", "sample_text.ids_labels"),
+        trl("padding_free", "sample_text", padding_free=True, max_length=None),
+        trl("pad_multiple", "sample_text", pad_to_multiple_of=16),
+        trl("ids_completion_mask", "sample_text.ids_completion"),
+        trl("ids_labels", "sample_text.ids_labels"),
         trl("broken_turns", "tricky.broken", template=TAGGED),
     ),
     "axolotl": (
-        axolotl("messages", "sample_chat"), axolotl("messages_tricky", TRICKY), axolotl("messages_llama3", TRICKY, LLAMA3),
+        axolotl("messages", "sample_chat"),
+        axolotl("messages_tricky", TRICKY),
+        axolotl("messages_llama3", TRICKY, LLAMA3),
         axolotl("messages_gemma", "sample_completion.messages_of", GEMMA),
-        axolotl("sharegpt", "sample_sharegpt", dataset={"field_messages": "conversations", "message_property_mappings": {"role": "from", "content": "value"}}),
-        axolotl("alpaca", "sample_alpaca", dataset={"type": "alpaca"}), axolotl("alpaca_llama3", "sample_alpaca", LLAMA3, {"type": "alpaca"}),
+        axolotl(
+            "sharegpt",
+            "sample_sharegpt",
+            dataset={
+                "field_messages": "conversations",
+                "message_property_mappings": {"role": "from", "content": "value"},
+            },
+        ),
+        axolotl("alpaca", "sample_alpaca", dataset={"type": "alpaca"}),
+        axolotl("alpaca_llama3", "sample_alpaca", LLAMA3, {"type": "alpaca"}),
         axolotl("alpaca_train_inputs", "sample_alpaca", dataset={"type": "alpaca"}, train_on_inputs=True),
-        axolotl("completion", "sample_text", dataset={"type": "completion"}), axolotl("completion_split", "sample_text", dataset={"type": "completion"}, sequence_len=24),
+        axolotl("completion", "sample_text", dataset={"type": "completion"}),
+        axolotl("completion_split", "sample_text", dataset={"type": "completion"}, sequence_len=24),
         axolotl("input_output", f"{TRICKY}.segments", dataset={"type": "input_output"}),
-        axolotl("user_defined", "sample_questions", dataset={"type": {
-            "field_instruction": "question", "field_output": "answer", "format": "Q: {instruction}\nA:", "no_input_format": "Q: {instruction}\nA:"}}),
-        axolotl("roles_user", TRICKY, dataset={"roles_to_train": ["user", "assistant"]}), axolotl("roles_none", TRICKY, dataset={"roles_to_train": []}),
-        axolotl("train_on_inputs", TRICKY, train_on_inputs=True), axolotl("eos_all", TRICKY, dataset={"train_on_eos": "all"}),
-        axolotl("eos_last", TRICKY, dataset={"train_on_eos": "last"}), axolotl("eos_none", TRICKY, dataset={"train_on_eos": "none"}),
+        axolotl(
+            "user_defined",
+            "sample_questions",
+            dataset={
+                "type": {
+                    "field_instruction": "question",
+                    "field_output": "answer",
+                    "format": "Q: {instruction}\nA:",
+                    "no_input_format": "Q: {instruction}\nA:",
+                }
+            },
+        ),
+        axolotl("roles_user", TRICKY, dataset={"roles_to_train": ["user", "assistant"]}),
+        axolotl("roles_none", TRICKY, dataset={"roles_to_train": []}),
+        axolotl("train_on_inputs", TRICKY, train_on_inputs=True),
+        axolotl("eos_all", TRICKY, dataset={"train_on_eos": "all"}),
+        axolotl("eos_last", TRICKY, dataset={"train_on_eos": "last"}),
+        axolotl("eos_none", TRICKY, dataset={"train_on_eos": "none"}),
         axolotl("eot_tokens", TRICKY, special_tokens={"eos_token": "<|endoftext|>"}, eot_tokens=["<|im_end|>"]),
         axolotl("eos_is_not_terminator", TRICKY, special_tokens={"eos_token": "<|endoftext|>"}),
-        axolotl("eot_all_eos_none", TRICKY, dataset={"train_on_eot": "all", "train_on_eos": "none"}, eot_tokens=["<|im_end|>"],
-                special_tokens={"eos_token": "<|endoftext|>"}),
+        axolotl(
+            "eot_all_eos_none",
+            TRICKY,
+            dataset={"train_on_eot": "all", "train_on_eos": "none"},
+            eot_tokens=["<|im_end|>"],
+            special_tokens={"eos_token": "<|endoftext|>"},
+        ),
         axolotl("flags", f"{TRICKY}.flagged", dataset={"message_field_training": "training"}),
         axolotl("detail", f"{TRICKY}.detailed", dataset={"message_field_training_detail": "detail"}),
-        axolotl("drop_system", TRICKY, dataset={"drop_system_message": True}), axolotl("broken_turns", "tricky.broken"),
-        axolotl("template_chatml", TRICKY, LLAMA3, chat_template="chatml"), axolotl("template_llama3", TRICKY, LLAMA3, chat_template="llama3"),
-        axolotl("template_phi_3", TRICKY, chat_template="phi_3"), axolotl("template_alpaca", TRICKY, chat_template="alpaca"),
-        axolotl("length_drop", "sample_chat", sequence_len=48), axolotl("length_cut", "sample_chat", sequence_len=32, excess_length_strategy="truncate"),
+        axolotl("drop_system", TRICKY, dataset={"drop_system_message": True}),
+        axolotl("broken_turns", "tricky.broken"),
+        axolotl("template_chatml", TRICKY, LLAMA3, chat_template="chatml"),
+        axolotl("template_llama3", TRICKY, LLAMA3, chat_template="llama3"),
+        axolotl("template_phi_3", TRICKY, chat_template="phi_3"),
+        axolotl("template_alpaca", TRICKY, chat_template="alpaca"),
+        axolotl("length_drop", "sample_chat", sequence_len=48),
+        axolotl("length_cut", "sample_chat", sequence_len=32, excess_length_strategy="truncate"),
         axolotl("packing", "sample_chat", sample_packing=True, sequence_len=256, curriculum_sampling=True),
-        axolotl("pad_to_sequence", "sample_chat", pad_to_sequence_len=True, sequence_len=200), axolotl("ids", "sample_text.ids_attention"),
+        axolotl("pad_to_sequence", "sample_chat", pad_to_sequence_len=True, sequence_len=200),
+        axolotl("ids", "sample_text.ids_attention"),
     ),
     "llamafactory": (
-        *(llamafactory(f"template_{name}", TRICKY, name) for name in ("default", "alpaca", "chatml", "llama3", "qwen", "qwen3", "gemma", "mistral", "phi", "deepseek3")),
-        llamafactory("llama3_tokenizer", TRICKY, "llama3", LLAMA3), llamafactory("gemma_tokenizer", TRICKY, "gemma", GEMMA),
-        llamafactory("alpaca_rows", "sample_alpaca", "qwen", dataset={}), llamafactory("sharegpt_rows", "sample_sharegpt.calls", "qwen", dataset=SHAREGPT),
+        *(
+            llamafactory(f"template_{name}", TRICKY, name)
+            for name in (
+                "default",
+                "alpaca",
+                "chatml",
+                "llama3",
+                "qwen",
+                "qwen3",
+                "gemma",
+                "mistral",
+                "phi",
+                "deepseek3",
+            )
+        ),
+        llamafactory("llama3_tokenizer", TRICKY, "llama3", LLAMA3),
+        llamafactory("gemma_tokenizer", TRICKY, "gemma", GEMMA),
+        llamafactory("alpaca_rows", "sample_alpaca", "qwen", dataset={}),
+        llamafactory("sharegpt_rows", "sample_sharegpt.calls", "qwen", dataset=SHAREGPT),
         llamafactory("call_that_is_not_json", "sample_sharegpt", "qwen", dataset=SHAREGPT),
-        llamafactory("tools_llama3", "sample_sharegpt.calls", "llama3", LLAMA3, TOOLS), llamafactory("tools_default", "sample_sharegpt.calls", "default", dataset=TOOLS),
+        llamafactory("tools_llama3", "sample_sharegpt.calls", "llama3", LLAMA3, TOOLS),
+        llamafactory("tools_default", "sample_sharegpt.calls", "default", dataset=TOOLS),
         llamafactory("history_rows", "sample_sharegpt.bare.openai.history", "qwen", dataset=HISTORY),
         llamafactory("tokenizer_template", TRICKY, None),  # type: ignore[arg-type]
-        llamafactory("train_on_prompt", TRICKY, "qwen", train_on_prompt=True), llamafactory("mask_history", TRICKY, "qwen", mask_history=True),
-        llamafactory("efficient_eos", TRICKY, "breeze", LLAMA3), llamafactory("efficient_eos_mask_history", TRICKY, "breeze", LLAMA3, mask_history=True),
+        llamafactory("train_on_prompt", TRICKY, "qwen", train_on_prompt=True),
+        llamafactory("mask_history", TRICKY, "qwen", mask_history=True),
+        llamafactory("efficient_eos", TRICKY, "breeze", LLAMA3),
+        llamafactory("efficient_eos_mask_history", TRICKY, "breeze", LLAMA3, mask_history=True),
         llamafactory("cut", "sample_sharegpt.bare", "qwen", dataset=SHAREGPT, cutoff_len=32),
-        llamafactory("cut_mask_history", "sample_sharegpt.bare", "qwen", dataset=SHAREGPT, cutoff_len=32, mask_history=True),
-        llamafactory("cut_alpaca", "sample_alpaca", "llama3", LLAMA3, {}, cutoff_len=20), llamafactory("broken_turns", "tricky.broken", "qwen"),
+        llamafactory(
+            "cut_mask_history", "sample_sharegpt.bare", "qwen", dataset=SHAREGPT, cutoff_len=32, mask_history=True
+        ),
+        llamafactory("cut_alpaca", "sample_alpaca", "llama3", LLAMA3, {}, cutoff_len=20),
+        llamafactory("broken_turns", "tricky.broken", "qwen"),
         llamafactory("packing", "sample_alpaca", "qwen", dataset={}, packing=True, cutoff_len=128),
         llamafactory("neat_packing", "sample_alpaca", "qwen", dataset={}, neat_packing=True, cutoff_len=128),
-        llamafactory("thinking_off", TRICKY, "qwen3", enable_thinking=False), llamafactory("default_system", TRICKY, "llama3", LLAMA3, default_system="Be brief."),
+        llamafactory("thinking_off", TRICKY, "qwen3", enable_thinking=False),
+        llamafactory("default_system", TRICKY, "llama3", LLAMA3, default_system="Be brief."),
         llamafactory("pad_labels", "sample_alpaca", "qwen", dataset={}, ignore_pad_token_for_loss=False),
     ),
     "unsloth": (
-        unsloth("responses", "sample_chat.plain", dataset=masked()), unsloth("responses_tricky", TRICKY, dataset=masked()),
-        unsloth("responses_llama3", TRICKY, LLAMA3, masked(LLAMA_MARKERS)), unsloth("responses_found", TRICKY, dataset=masked({})),
+        unsloth("responses", "sample_chat.plain", dataset=masked()),
+        unsloth("responses_tricky", TRICKY, dataset=masked()),
+        unsloth("responses_llama3", TRICKY, LLAMA3, masked(LLAMA_MARKERS)),
+        unsloth("responses_found", TRICKY, dataset=masked({})),
         unsloth("responses_found_gemma", "sample_completion.messages_of", GEMMA, masked({})),
         unsloth("last_only", TRICKY, dataset=masked({**MARKERS, "last_response_only": True})),
         unsloth("force_match_off", TRICKY, dataset=masked({**MARKERS, "force_match": False})),
-        unsloth("text_only", "sample_text"), unsloth("text_gemma", "sample_text", GEMMA), unsloth("messages", "sample_chat", only=NEW),
-        unsloth("strings", "sample_strings"), unsloth("strings_llama3", "sample_strings", LLAMA3),
-        unsloth("conversational_completion", "sample_completion"), unsloth("boundary_spaced", "sample_questions.strings.spaced"),
-        unsloth("instruct_text", "sample_alpaca.instruct_text", dataset={"responses": {"instruction_part": "### Instruction:\n", "response_part": "### Response:\n"}}),
+        unsloth("text_only", "sample_text"),
+        unsloth("text_gemma", "sample_text", GEMMA),
+        unsloth("messages", "sample_chat", only=NEW),
+        unsloth("strings", "sample_strings"),
+        unsloth("strings_llama3", "sample_strings", LLAMA3),
+        unsloth("conversational_completion", "sample_completion"),
+        unsloth("boundary_spaced", "sample_questions.strings.spaced"),
+        unsloth(
+            "instruct_text",
+            "sample_alpaca.instruct_text",
+            dataset={"responses": {"instruction_part": "### Instruction:\n", "response_part": "### Response:\n"}},
+        ),
         unsloth("assistant_only_marker", TRICKY, only=NEW, assistant_only_loss=True),
         unsloth("assistant_only_tag", TRICKY, template=TAGGED, only=NEW, assistant_only_loss=True),
-        unsloth("broken_turns", "tricky.broken", dataset=masked()), unsloth("cut", "sample_sharegpt.openai", dataset=masked(), max_length=32),
+        unsloth("broken_turns", "tricky.broken", dataset=masked()),
+        unsloth("cut", "sample_sharegpt.openai", dataset=masked(), max_length=32),
         unsloth("packing", "sample_text", packing=True, max_length=64),
     ),
     "torchtune": (
-        Case("chat", "sample_chat.plain", CHATML, qwen(), dataset=CHAT), Case("chat_tricky", TRICKY, CHATML, qwen(), dataset=CHAT),
-        Case("sharegpt", "sample_sharegpt.bare", CHATML, qwen(), dataset=TUNE_SHAREGPT), Case("alpaca", "sample_alpaca", CHATML, qwen(), dataset=ALPACA),
-        Case("instruct", "sample_strings.input_output", CHATML, qwen(), dataset=INSTRUCT), Case("text", "sample_text", CHATML, qwen(), dataset=TEXT),
+        Case("chat", "sample_chat.plain", CHATML, qwen(), dataset=CHAT),
+        Case("chat_tricky", TRICKY, CHATML, qwen(), dataset=CHAT),
+        Case("sharegpt", "sample_sharegpt.bare", CHATML, qwen(), dataset=TUNE_SHAREGPT),
+        Case("alpaca", "sample_alpaca", CHATML, qwen(), dataset=ALPACA),
+        Case("instruct", "sample_strings.input_output", CHATML, qwen(), dataset=INSTRUCT),
+        Case("text", "sample_text", CHATML, qwen(), dataset=TEXT),
         Case("train_on_input", TRICKY, CHATML, qwen(), dataset={**CHAT, "train_on_input": True}),
         Case("new_system", TRICKY, CHATML, qwen(), dataset={**CHAT, "new_system_prompt": "Be brief."}),
-        Case("length_not_reached", TRICKY, CHATML, qwen(max_seq_len=2048), dataset=CHAT), Case("length_cut", TRICKY, CHATML, qwen(max_seq_len=24), dataset=CHAT),
+        Case("length_not_reached", TRICKY, CHATML, qwen(max_seq_len=2048), dataset=CHAT),
+        Case("length_cut", TRICKY, CHATML, qwen(max_seq_len=24), dataset=CHAT),
         Case("text_cut", "sample_text", CHATML, qwen(max_seq_len=16), dataset=TEXT),
-        Case("packed", "sample_sharegpt.bare", CHATML, qwen(max_seq_len=256), dataset={**TUNE_SHAREGPT, "packed": True}),
+        Case(
+            "packed", "sample_sharegpt.bare", CHATML, qwen(max_seq_len=256), dataset={**TUNE_SHAREGPT, "packed": True}
+        ),
     ),
 }
 """The cases of every trainer."""

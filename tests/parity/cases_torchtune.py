@@ -7,7 +7,11 @@ from typing import Any
 from case import Case
 
 QWEN, LLAMA = "qwen2.5", "llama-3-8b-instruct"
-CHAT = {"_component_": "torchtune.datasets.chat_dataset", "conversation_column": "messages", "conversation_style": "openai"}
+CHAT = {
+    "_component_": "torchtune.datasets.chat_dataset",
+    "conversation_column": "messages",
+    "conversation_style": "openai",
+}
 SHAREGPT = {**CHAT, "conversation_column": "conversations", "conversation_style": "sharegpt"}
 INSTRUCT = {"_component_": "torchtune.datasets.instruct_dataset"}
 ALPACA = {"_component_": "torchtune.datasets.alpaca_dataset"}
@@ -36,11 +40,34 @@ CASES = (
     Case("train_on_input_qwen", "turkish.system", QWEN, qwen(), dataset={**CHAT, "train_on_input": True}),
     Case("train_on_input_llama", "turkish.system", LLAMA, llama(), dataset={**CHAT, "train_on_input": True}),
     Case("alpaca_answers_only", "alpaca", QWEN, qwen(), dataset={**ALPACA, "train_on_input": False}),
-    Case("instruct_train_on_input", "wwdc.input_output", LLAMA, llama(), dataset={**INSTRUCT, "train_on_input": True}, limit=300),
-    Case("instruct_columns", "gsm8k", QWEN, qwen(), dataset={**INSTRUCT, "column_map": {"input": "question", "output": "answer"}}, limit=300),
+    Case(
+        "instruct_train_on_input",
+        "wwdc.input_output",
+        LLAMA,
+        llama(),
+        dataset={**INSTRUCT, "train_on_input": True},
+        limit=300,
+    ),
+    Case(
+        "instruct_columns",
+        "gsm8k",
+        QWEN,
+        qwen(),
+        dataset={**INSTRUCT, "column_map": {"input": "question", "output": "answer"}},
+        limit=300,
+    ),
     # system
-    Case("new_system_qwen", "turkish.system", QWEN, qwen(), dataset={**CHAT, "new_system_prompt": "Be brief."}, limit=200),
-    Case("new_system_instruct", "wwdc.input_output", LLAMA, llama(), dataset={**INSTRUCT, "new_system_prompt": "Be brief."}, limit=200),
+    Case(
+        "new_system_qwen", "turkish.system", QWEN, qwen(), dataset={**CHAT, "new_system_prompt": "Be brief."}, limit=200
+    ),
+    Case(
+        "new_system_instruct",
+        "wwdc.input_output",
+        LLAMA,
+        llama(),
+        dataset={**INSTRUCT, "new_system_prompt": "Be brief."},
+        limit=200,
+    ),
     # length
     Case("length_set_not_reached_qwen", "turkish", QWEN, qwen(max_seq_len=4096), dataset=CHAT),
     Case("length_set_not_reached_llama", "turkish", LLAMA, llama(max_seq_len=4096), dataset=CHAT),
@@ -49,12 +76,47 @@ CASES = (
     Case("length_cut_text", "c4", QWEN, qwen(max_seq_len=100), dataset=TEXT),
     Case("text_without_eos", "wikisql", LLAMA, llama(), dataset={**TEXT, "add_eos": False}, limit=200),
     # prompt templates
-    Case("prompt_template_chatml", "turkish.system", LLAMA, llama(prompt_template="torchtune.data.ChatMLTemplate"), dataset=CHAT, limit=200),
-    Case("prompt_template_qa", "wwdc.input_output", QWEN, qwen(prompt_template="torchtune.data.QuestionAnswerTemplate"), dataset=INSTRUCT, limit=200),
-    Case("prompt_template_own", "wwdc.input_output", QWEN, qwen(prompt_template={"user": ["Q: ", "\nA: "], "assistant": ["", ""]}), dataset=INSTRUCT, limit=200),
+    Case(
+        "prompt_template_chatml",
+        "turkish.system",
+        LLAMA,
+        llama(prompt_template="torchtune.data.ChatMLTemplate"),
+        dataset=CHAT,
+        limit=200,
+    ),
+    Case(
+        "prompt_template_qa",
+        "wwdc.input_output",
+        QWEN,
+        qwen(prompt_template="torchtune.data.QuestionAnswerTemplate"),
+        dataset=INSTRUCT,
+        limit=200,
+    ),
+    Case(
+        "prompt_template_own",
+        "wwdc.input_output",
+        QWEN,
+        qwen(prompt_template={"user": ["Q: ", "\nA: "], "assistant": ["", ""]}),
+        dataset=INSTRUCT,
+        limit=200,
+    ),
     # packing and the collator
-    Case("packed_qwen", "turkish", QWEN, qwen(max_seq_len=512), dataset={**CHAT, "packed": True}, batch={"size": 2, "count": 2}),
-    Case("packed_text", "c4", LLAMA, llama(max_seq_len=256), dataset={**TEXT, "packed": True}, batch={"size": 2, "count": 2}),
+    Case(
+        "packed_qwen",
+        "turkish",
+        QWEN,
+        qwen(max_seq_len=512),
+        dataset={**CHAT, "packed": True},
+        batch={"size": 2, "count": 2},
+    ),
+    Case(
+        "packed_text",
+        "c4",
+        LLAMA,
+        llama(max_seq_len=256),
+        dataset={**TEXT, "packed": True},
+        batch={"size": 2, "count": 2},
+    ),
     Case("packed_too_long", "turkish", QWEN, qwen(max_seq_len=64), dataset={**CHAT, "packed": True}),
     # refused rows
     Case("broken_turns", "turkish.broken", QWEN, qwen(), dataset=CHAT, limit=40),

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from case import Case
 
-QWEN, LLAMA, PHI, MINI, BERT, T5 = "qwen2.5", "llama-3-8b-instruct", "phi-3-mini", "minimind", "bert-base-cased", "t5-small"
+QWEN, LLAMA, PHI, MINI, BERT, T5 = (
+    "qwen2.5",
+    "llama-3-8b-instruct",
+    "phi-3-mini",
+    "minimind",
+    "bert-base-cased",
+    "t5-small",
+)
 
 CASES = (
     # the README's defaults, per format and tokenizer
@@ -39,7 +46,12 @@ CASES = (
     Case("completion_only_off", "wwdc", QWEN, {"completion_only_loss": False}, limit=400),
     Case("completion_only_on_messages", "turkish", QWEN, {"completion_only_loss": True}, limit=100),
     Case("completion_and_assistant", "turkish.split_first", QWEN, {"assistant_only_loss": True}),
-    Case("completion_off_and_assistant", "turkish.split_last", LLAMA, {"assistant_only_loss": True, "completion_only_loss": False}),
+    Case(
+        "completion_off_and_assistant",
+        "turkish.split_last",
+        LLAMA,
+        {"assistant_only_loss": True, "completion_only_loss": False},
+    ),
     Case("completion_many_turns", "turkish.split_first", LLAMA, limit=200),
     Case("boundary_spaced_qwen", "gsm8k.strings.spaced", QWEN, limit=400),
     Case("boundary_spaced_phi", "gsm8k.strings.spaced", PHI, limit=400),
@@ -67,7 +79,12 @@ CASES = (
     Case("pack_bfd_completion", "wwdc", LLAMA, {"packing": True, "max_length": 128}),
     Case("pack_bfd_split", "c4", MINI, {"packing": True, "packing_strategy": "bfd_split", "max_length": 256}),
     Case("pack_wrapped", "wikisql", QWEN, {"packing": True, "packing_strategy": "wrapped", "max_length": 256}),
-    Case("pack_wrapped_completion", "gsm8k.strings", QWEN, {"packing": True, "packing_strategy": "wrapped", "max_length": 200}),
+    Case(
+        "pack_wrapped_completion",
+        "gsm8k.strings",
+        QWEN,
+        {"packing": True, "packing_strategy": "wrapped", "max_length": 200},
+    ),
     Case("pack_no_length", "wikisql", QWEN, {"packing": True, "max_length": None}, limit=10),
     Case("padding_free", "turkish", QWEN, {"padding_free": True, "max_length": None}, limit=60),
     Case("padding_free_with_length", "turkish", QWEN, {"padding_free": True}, limit=10),
@@ -77,7 +94,13 @@ CASES = (
     Case("tools_qwen", "toolset.messages", QWEN),
     Case("tools_json_text", "glaive.openai", QWEN),
     Case("tools_reasoning_qwen3", "reason.reasoned", QWEN, {"max_length": 8192}, template="trl_qwen3"),
-    Case("tools_reasoning_assistant", "reason.reasoned", QWEN, {"assistant_only_loss": True, "max_length": 8192}, template="trl_qwen3"),
+    Case(
+        "tools_reasoning_assistant",
+        "reason.reasoned",
+        QWEN,
+        {"assistant_only_loss": True, "max_length": 8192},
+        template="trl_qwen3",
+    ),
     Case("reasoning_completion", "reason.plain_reasoned.split_last", QWEN, {"max_length": 4096}, template="trl_qwen3"),
     Case("think_in_text_qwen3", "reason.think_text", QWEN, {"max_length": 4096}, template="trl_qwen3"),
     Case("template_kwargs", "turkish.no_think.split_last", QWEN, template="trl_qwen3", limit=200),

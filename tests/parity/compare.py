@@ -48,7 +48,9 @@ def compare(trainer: str, version: str, case: Case) -> Comparison:
     return judge(trainer, case, head, records, emulate(trainer, version, case))
 
 
-def judge(trainer: str, case: Case, head: Mapping[str, Any], records: Sequence[Mapping[str, Any]], ours: Emulated) -> Comparison:
+def judge(
+    trainer: str, case: Case, head: Mapping[str, Any], records: Sequence[Mapping[str, Any]], ours: Emulated
+) -> Comparison:
     """What a trainer made of a case against what sftui made of it."""
     found = Comparison(case.name)
     if head["error"] is not None:
@@ -59,7 +61,9 @@ def judge(trainer: str, case: Case, head: Mapping[str, Any], records: Sequence[M
             found.refusal = False
             _rows(head["rows_in"], made, ours, found)
         elif not found.equal:
-            found.differences.append(f"{trainer} stops with {head['error']['type']}: {head['error']['message'][:200]}; sftui does not")
+            found.differences.append(
+                f"{trainer} stops with {head['error']['type']}: {head['error']['message'][:200]}; sftui does not"
+            )
         return found
     if ours.refused is not None:
         found.total = head["rows_in"]
@@ -126,7 +130,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--show", type=int, default=3, help="differences shown a case")
     options = parser.parse_args(arguments)
     trainer, version = environments.split(options.trainer)
-    cases = [c for c in cases_of(trainer) if (not options.cases or c.name in options.cases) and (not c.only or version in c.only)]
+    cases = [
+        c
+        for c in cases_of(trainer)
+        if (not options.cases or c.name in options.cases) and (not c.only or version in c.only)
+    ]
     missing = [case for case in cases if not recorder.current(trainer, version, case)]
     if missing:
         recorder.record(trainer, version, missing)
@@ -136,7 +144,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not one.refusal:
             rows, equal = rows + one.total, equal + one.equal
         bad += bool(one.differences)
-        print(f"{'ok  ' if not one.differences else 'DIFF'} {case.name:42} {one.equal} of {one.total}{' (refused by both)' if one.refusal and one.equal else ''}", flush=True)
+        print(
+            f"{'ok  ' if not one.differences else 'DIFF'} {case.name:42} {one.equal} of"
+            f" {one.total}{' (refused by both)' if one.refusal and one.equal else ''}",
+            flush=True,
+        )
         for difference in one.differences[: options.show]:
             print(f"       {difference}")
     print(f"{trainer} {version}: {equal} of {rows} rows equal, {bad} of {len(cases)} cases with differences")

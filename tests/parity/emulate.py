@@ -77,7 +77,9 @@ def short(version: str) -> str:
 def folder_of(case: Case) -> Path:
     """The case's tokenizer with its template and tokens, in a folder that stays, so that its proof stays."""
     asked = case.request(Path("/"))
-    key = hashlib.sha256(json.dumps([asked["tokenizer"], asked["chat_template"], asked["tokens"]]).encode()).hexdigest()[:16]
+    key = hashlib.sha256(
+        json.dumps([asked["tokenizer"], asked["chat_template"], asked["tokens"]]).encode()
+    ).hexdigest()[:16]
 
     def put(folder: Path) -> None:
         tokenizer_folder(asked, folder.parent)
@@ -101,12 +103,23 @@ def config_text(trainer: str, case: Case, work: Path) -> tuple[str, Path]:
         info = {"rows": {"file_name": Path(data).name, **case.dataset}}
         shutil.copy(data, work / Path(data).name)
         (work / "dataset_info.json").write_text(json.dumps(info), encoding="utf-8")
-        config = {"model_name_or_path": tokenizer, "stage": "sft", "do_train": True, "dataset": "rows", "dataset_dir": str(work), **case.config}
+        config = {
+            "model_name_or_path": tokenizer,
+            "stage": "sft",
+            "do_train": True,
+            "dataset": "rows",
+            "dataset_dir": str(work),
+            **case.config,
+        }
     elif trainer == "torchtune":
         tune = dict(case.config)
         files = {"path": f"{tokenizer}/vocab.json", "merges_file": f"{tokenizer}/merges.txt"}
         block = {"_component_": "torchtune.models.qwen2_5.qwen2_5_tokenizer", **files, **tune.pop("tokenizer", {})}
-        config = {"tokenizer": block, "dataset": {**case.dataset, "source": "json", "data_files": data, "split": "train"}, **tune}
+        config = {
+            "tokenizer": block,
+            "dataset": {**case.dataset, "source": "json", "data_files": data, "split": "train"},
+            **tune,
+        }
     else:
         config = {"tokenizer": tokenizer, "data": data, **case.config, **case.dataset}
     path = work / "config.yml"

@@ -22,13 +22,33 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "trl@1.14.0": ("trl==1.14.0", "transformers==5.23.0", "datasets==5.2.0"),
     "trl@1.8.0": ("trl==1.8.0", "transformers==5.23.0", "datasets==5.2.0"),
     "axolotl@0.19.0": ("axolotl==0.19.0",),
-    "axolotl@0.18.0": ("axolotl==0.19.0", "--no-deps", "axolotl==0.18.0", "transformers==5.14.1", "trl==1.8.0", "tokenizers==0.22.2"),
+    "axolotl@0.18.0": (
+        "axolotl==0.19.0",
+        "--no-deps",
+        "axolotl==0.18.0",
+        "transformers==5.14.1",
+        "trl==1.8.0",
+        "tokenizers==0.22.2",
+    ),
     "llamafactory@0.9.5": ("llamafactory==0.9.5",),
     "unsloth@2026.10.7": ("unsloth_zoo==2026.10.7",),
     "unsloth@2026.8.13": (
-        "trl==0.24.0", "transformers==5.5.0", "datasets==4.3.0", "peft>=0.18", "torchao>=0.13", "tyro", "cut_cross_entropy",
-        "sentencepiece", "protobuf", "hf_transfer", "pillow", "regex", "msgspec", "wheel",
-        "--no-deps", "unsloth_zoo==2026.8.13",
+        "trl==0.24.0",
+        "transformers==5.5.0",
+        "datasets==4.3.0",
+        "peft>=0.18",
+        "torchao>=0.13",
+        "tyro",
+        "cut_cross_entropy",
+        "sentencepiece",
+        "protobuf",
+        "hf_transfer",
+        "pillow",
+        "regex",
+        "msgspec",
+        "wheel",
+        "--no-deps",
+        "unsloth_zoo==2026.8.13",
     ),
     "torchtune@0.6.1": ("torchtune==0.6.1", "torchao==0.10.0"),
 }
@@ -66,8 +86,11 @@ def build(trainer: str, version: str, home: Path) -> float:
     _call([*run, "install", "--no-compile", TORCH])
     constraints = folder / "constraints.txt"
     constraints.write_text(TORCH + "\n")
-    together, bare = (packages[: packages.index("--no-deps")], packages[packages.index("--no-deps") :]) \
-        if "--no-deps" in packages else (packages, ())
+    together, bare = (
+        (packages[: packages.index("--no-deps")], packages[packages.index("--no-deps") :])
+        if "--no-deps" in packages
+        else (packages, ())
+    )
     _call([*run, "install", "--no-compile", "--constraint", str(constraints), *together])
     if bare:
         _call([*run, "install", "--no-compile", *bare])

@@ -5,8 +5,9 @@ tests/golden/trainers/rows/<name>.jsonl. A case's line holds what a test needs t
 (data, tokenizer, template text, config, dataset) and `records`, compact:
 
     row        position in the rows, or null for a pack        ids       input_ids
-    trained    [start, end) ranges where label == id           other     [position, label] where it is neither -100 nor the id
-    more       position_ids, attention_mask, seq_lengths, where the trainer gives them (a mask of ones is left out)
+    trained    [start, end) ranges where label == id           other     [position, label] where it is neither -100 nor
+    the id more       position_ids, attention_mask, seq_lengths, where the trainer gives them (a mask of ones is left
+    out)
 
 `batches` are the collator's, with every tensor as it is; `error` is what the trainer raised; `day` is the day
 of the recording, which some templates write.
@@ -54,12 +55,19 @@ def compact(record: Mapping[str, Any]) -> dict[str, Any]:
 def golden(case: Case, head: Mapping[str, Any], records: list[dict[str, Any]]) -> dict[str, Any]:
     """One case with everything the trainer made of it."""
     return {
-        "case": case.name, "versions": head["versions"], "day": date.today().isoformat(), "rows": f"rows/{case.data}.jsonl",
-        "tokenizer": case.tokenizer.removeprefix("own:"), "tokens": dict(case.tokens), "template": case.template_text(),
-        "config": dict(case.config), "dataset": dict(case.dataset),
+        "case": case.name,
+        "versions": head["versions"],
+        "day": date.today().isoformat(),
+        "rows": f"rows/{case.data}.jsonl",
+        "tokenizer": case.tokenizer.removeprefix("own:"),
+        "tokens": dict(case.tokens),
+        "template": case.template_text(),
+        "config": dict(case.config),
+        "dataset": dict(case.dataset),
         "head": {k: v for k, v in head.items() if k not in SOFT},
         "records": [compact(r) for r in records if r["kind"] in ("row", "pack")],
-        "batch": dict(case.batch), "batches": [{k: v for k, v in r.items() if k != "kind"} for r in records if r["kind"] == "batch"],
+        "batch": dict(case.batch),
+        "batches": [{k: v for k, v in r.items() if k != "kind"} for r in records if r["kind"] == "batch"],
     }
 
 

@@ -16,24 +16,38 @@ from places import made_once
 Rows = list[dict[str, Any]]
 
 FILES = {
-    "turkish": "turkish_daily_test.jsonl", "alpaca": "alpaca_en_demo.json", "alpaca_zh": "alpaca_zh_demo.json",
-    "fastchat": "fastchat_dummy_conversation.json", "glaive": "glaive_toolcall_en_demo.json",
-    "gsm8k": "gsm8k_test.jsonl", "identity": "identity_placeholders.json", "wikisql": "mlx_wikisql_text.jsonl",
-    "wwdc": "mlx_wwdc25_prompt_completion.jsonl", "reason": "reason_tool_use_demo_50.jsonl",
-    "toolset": "toolset_tool_text_pairs.jsonl", "weights": "v1_sft_demo.jsonl", "c4": "c4_demo.jsonl",
-    "openai_toy": "openai_toy_chat_fine_tuning.jsonl", "missing_turns": "axolotl_conversation_missingturns.json",
+    "turkish": "turkish_daily_test.jsonl",
+    "alpaca": "alpaca_en_demo.json",
+    "alpaca_zh": "alpaca_zh_demo.json",
+    "fastchat": "fastchat_dummy_conversation.json",
+    "glaive": "glaive_toolcall_en_demo.json",
+    "gsm8k": "gsm8k_test.jsonl",
+    "identity": "identity_placeholders.json",
+    "wikisql": "mlx_wikisql_text.jsonl",
+    "wwdc": "mlx_wwdc25_prompt_completion.jsonl",
+    "reason": "reason_tool_use_demo_50.jsonl",
+    "toolset": "toolset_tool_text_pairs.jsonl",
+    "weights": "v1_sft_demo.jsonl",
+    "c4": "c4_demo.jsonl",
+    "openai_toy": "openai_toy_chat_fine_tuning.jsonl",
+    "missing_turns": "axolotl_conversation_missingturns.json",
 }
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_data"
 OWN_FILES = {
-    "sample_chat": "chat_messages.jsonl", "sample_sharegpt": "sharegpt.json", "sample_alpaca": "alpaca.json",
-    "sample_strings": "prompt_completion.jsonl", "sample_completion": "prompt_completion_chat.jsonl",
-    "sample_text": "text.jsonl", "sample_questions": "gsm8k_like.jsonl",
+    "sample_chat": "chat_messages.jsonl",
+    "sample_sharegpt": "sharegpt.json",
+    "sample_alpaca": "alpaca.json",
+    "sample_strings": "prompt_completion.jsonl",
+    "sample_completion": "prompt_completion_chat.jsonl",
+    "sample_text": "text.jsonl",
+    "sample_questions": "gsm8k_like.jsonl",
 }
 
 
 def write(name: str, folder: Path, datasets: Path, source: str, limit: int | None) -> Path:
     """The rows called `source` as folder/name.jsonl, made if absent."""
+
     def put(path: Path) -> None:
         lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows(source, datasets)[:limit]]
         path.write_text("".join(lines), encoding="utf-8")
@@ -78,13 +92,24 @@ def _parts(found: Rows) -> Rows:
             half = len(words) // 2
             first, second = " ".join(words[:half]), " ".join(words[half:])
             if message["role"] != "assistant" or not first or not second:
-                messages.append({"role": message["role"], "content": [{"type": "text", "text": message["content"], "train": None, "weight": None}]})
+                messages.append(
+                    {
+                        "role": message["role"],
+                        "content": [{"type": "text", "text": message["content"], "train": None, "weight": None}],
+                    }
+                )
                 continue
             on = {"train": None, "weight": 1} if number % 2 else {"train": True, "weight": None}
             off = {"train": None, "weight": 0} if number % 2 else {"train": False, "weight": None}
-            messages.append({"role": message["role"], "content": [
-                {"type": "text", "text": first, **off}, {"type": "text", "text": " " + second, **on},
-            ]})
+            messages.append(
+                {
+                    "role": message["role"],
+                    "content": [
+                        {"type": "text", "text": first, **off},
+                        {"type": "text", "text": " " + second, **on},
+                    ],
+                }
+            )
         out.append({"messages": messages})
     return out
 
@@ -108,9 +133,16 @@ def _thought_parts(found: Rows) -> Rows:
             detail = None
             if thought:
                 half = len(thought) // 2
-                thought = [{"type": "text", "text": thought[:half], "train": False}, {"type": "text", "text": thought[half:], "train": True}]
-                detail = [{"begin_offset": size // 3, "end_offset": max(size - 1, 0), "train": True}] if size > 12 else None
-            messages.append({"role": message["role"], "content": message["content"], "reasoning_content": thought, "detail": detail})
+                thought = [
+                    {"type": "text", "text": thought[:half], "train": False},
+                    {"type": "text", "text": thought[half:], "train": True},
+                ]
+                detail = (
+                    [{"begin_offset": size // 3, "end_offset": max(size - 1, 0), "train": True}] if size > 12 else None
+                )
+            messages.append(
+                {"role": message["role"], "content": message["content"], "reasoning_content": thought, "detail": detail}
+            )
         out.append({"messages": messages})
     return out
 
@@ -119,7 +151,9 @@ def _renamed(found: Rows) -> Rows:
     """Messages under other keys: speaker, body, thought."""
     out = []
     for row in found:
-        turns = [{"speaker": m["role"], "body": m["content"], "thought": m.get("reasoning_content")} for m in row["messages"]]
+        turns = [
+            {"speaker": m["role"], "body": m["content"], "thought": m.get("reasoning_content")} for m in row["messages"]
+        ]
         out.append({"turns": turns})
     return out
 
@@ -129,13 +163,30 @@ def _instruct_columns(found: Rows) -> Rows:
     out = []
     for i, row in enumerate(found):
         ask, given, answer = row["instruction"], row["input"], row["output"]
-        out.append({
-            "instruction": ask, "input": given, "output": answer, "response": answer, "INSTRUCTION": ask, "RESPONSE": answer,
-            "question": ask, "category": given or "none", "answer": answer, "article": f"{ask} {given}", "summary": answer,
-            "unanswerable_question": ask, "message_1": ask, "message_2": answer, "prompt": ask, "generation": answer,
-            "system": "Be brief." if i % 2 else "", "system_prompt": "" if i % 3 else "Say it in one line.",
-            "choices": [given, answer[:20]], "solution": answer,
-        })
+        out.append(
+            {
+                "instruction": ask,
+                "input": given,
+                "output": answer,
+                "response": answer,
+                "INSTRUCTION": ask,
+                "RESPONSE": answer,
+                "question": ask,
+                "category": given or "none",
+                "answer": answer,
+                "article": f"{ask} {given}",
+                "summary": answer,
+                "unanswerable_question": ask,
+                "message_1": ask,
+                "message_2": answer,
+                "prompt": ask,
+                "generation": answer,
+                "system": "Be brief." if i % 2 else "",
+                "system_prompt": "" if i % 3 else "Say it in one line.",
+                "choices": [given, answer[:20]],
+                "solution": answer,
+            }
+        )
     return out
 
 
@@ -153,21 +204,29 @@ def _openai(found: Rows) -> Rows:
 def _sharegpt(found: Rows) -> Rows:
     """role/content messages as from/value."""
     names = {"user": "human", "assistant": "gpt", "system": "system"}
-    return [{"conversations": [{"from": names[m["role"]], "value": m["content"]} for m in row["messages"]]} for row in found]
+    return [
+        {"conversations": [{"from": names[m["role"]], "value": m["content"]} for m in row["messages"]]} for row in found
+    ]
 
 
 def _split_last(found: Rows) -> Rows:
     """messages cut into a prompt and a completion of one message, both conversational."""
     return [
-        {"prompt": row["messages"][:-1], "completion": row["messages"][-1:],
-         **{k: v for k, v in row.items() if k in ("tools", "chat_template_kwargs")}}
-        for row in found if len(row["messages"]) > 1
+        {
+            "prompt": row["messages"][:-1],
+            "completion": row["messages"][-1:],
+            **{k: v for k, v in row.items() if k in ("tools", "chat_template_kwargs")},
+        }
+        for row in found
+        if len(row["messages"]) > 1
     ]
 
 
 def _split_first(found: Rows) -> Rows:
     """messages cut after the first user turn: the completion has several turns."""
-    return [{"prompt": row["messages"][:1], "completion": row["messages"][1:]} for row in found if len(row["messages"]) > 1]
+    return [
+        {"prompt": row["messages"][:1], "completion": row["messages"][1:]} for row in found if len(row["messages"]) > 1
+    ]
 
 
 def _strings(found: Rows) -> Rows:
@@ -196,7 +255,10 @@ def _inside_word(found: Rows) -> Rows:
 
 def _chat(found: Rows) -> Rows:
     """A prompt and a completion as a conversation of two messages."""
-    return [{"messages": [{"role": "user", "content": row["prompt"]}, {"role": "assistant", "content": row["completion"]}]} for row in found]
+    return [
+        {"messages": [{"role": "user", "content": row["prompt"]}, {"role": "assistant", "content": row["completion"]}]}
+        for row in found
+    ]
 
 
 def _body(found: Rows) -> Rows:
@@ -207,12 +269,14 @@ def _system(found: Rows) -> Rows:
     """A system message before every conversation, a different one in every third row."""
     texts = ("You are a helpful assistant.", "Kısa ve nazik cevap ver. 🙂", "Answer in one sentence.")
     return [
-        {**row, "messages": [{"role": "system", "content": texts[i % 3]}, *row["messages"]]} for i, row in enumerate(found)
+        {**row, "messages": [{"role": "system", "content": texts[i % 3]}, *row["messages"]]}
+        for i, row in enumerate(found)
     ]
 
 
 def _flagged(found: Rows) -> Rows:
-    """Every message says whether it is trained: the assistant's odd turns are, its even ones are not, some say nothing."""
+    """Every message says whether it is trained: the assistant's odd turns are, its even ones are not, some say
+    nothing."""
     out = []
     for number, row in enumerate(found):
         messages = []
@@ -234,8 +298,10 @@ def _detailed(found: Rows) -> Rows:
             detail = None
             if message["role"] == "assistant" and size > 8:
                 half = size // 2
-                detail = [{"begin_offset": 0, "end_offset": half - 1, "train": False},
-                          {"begin_offset": half, "end_offset": size - 1, "train": True}]
+                detail = [
+                    {"begin_offset": 0, "end_offset": half - 1, "train": False},
+                    {"begin_offset": half, "end_offset": size - 1, "train": True},
+                ]
             messages.append({**message, "detail": detail})
         out.append({"messages": messages})
     return out
@@ -244,7 +310,8 @@ def _detailed(found: Rows) -> Rows:
 def _weighted_text(found: Rows) -> Rows:
     """Content parts joined to strings, other keys kept."""
     return [
-        {"messages": [{**m, "content": "".join(p["value"] for p in m["content"])} for m in row["messages"]]} for row in found
+        {"messages": [{**m, "content": "".join(p["value"] for p in m["content"])} for m in row["messages"]]}
+        for row in found
     ]
 
 
@@ -254,7 +321,12 @@ def _reasoned(found: Rows) -> Rows:
     for row in found:
         messages = []
         for message in row["messages"]:
-            new: dict[str, Any] = {"role": message["role"], "content": "", "reasoning_content": None, "tool_calls": None}
+            new: dict[str, Any] = {
+                "role": message["role"],
+                "content": "",
+                "reasoning_content": None,
+                "tool_calls": None,
+            }
             for part in message["content"]:
                 if part["type"] == "text":
                     new["content"] += part["value"]
@@ -277,7 +349,8 @@ def _plain_reasoned(found: Rows) -> Rows:
     out = []
     for row in _reasoned(found):
         messages = [
-            {k: v for k, v in m.items() if k != "tool_calls"} for m in row["messages"]
+            {k: v for k, v in m.items() if k != "tool_calls"}
+            for m in row["messages"]
             if m["role"] in ("system", "user") or (m["role"] == "assistant" and not m["tool_calls"])
         ]
         out.append({"messages": messages})
@@ -320,7 +393,10 @@ def _ids(found: Rows) -> Rows:
 
 
 def _ids_completion(found: Rows) -> Rows:
-    return [{**r, "completion_mask": [int(j >= len(r["input_ids"]) // 2) for j in range(len(r["input_ids"]))]} for r in _ids(found)]
+    return [
+        {**r, "completion_mask": [int(j >= len(r["input_ids"]) // 2) for j in range(len(r["input_ids"]))]}
+        for r in _ids(found)
+    ]
 
 
 def _ids_assistant(found: Rows) -> Rows:
@@ -377,10 +453,36 @@ def _with_bos(found: Rows) -> Rows:
 def _tricky() -> Rows:
     """Our own rows for what real data seldom has: empty turns, white space, brackets, emoji, markers in the text."""
     answers = (
-        "The answer is 4.", "", " leading", "trailing ", "\n\nboth\n", "[[1, 2], [3, 4]]", "[[dummy_message]]",
-        "fine 😀", "👩‍👩‍👧‍👦", "e\u0301te\u0301", "İstanbul'da çay içtik.", "你好，世界", "a  b\t\tc\r\nd", "<think>\nhm\n</think>\n\nyes",
-        "say <|im_end|> now", "<|im_start|>assistant\nno", "{\"a\": [1, 2]}", "{{ name }} {% raw %}", "zzdummymessagezz",
-        "user\nassistant\n", "\u200bzero\u200b", "a\u2028b", "  ", "\n", "ok</s>", "<s>ok", "1", "…", "𝔘𝔫𝔦𝔠𝔬𝔡𝔢", "x" * 400,
+        "The answer is 4.",
+        "",
+        " leading",
+        "trailing ",
+        "\n\nboth\n",
+        "[[1, 2], [3, 4]]",
+        "[[dummy_message]]",
+        "fine 😀",
+        "👩‍👩‍👧‍👦",
+        "e\u0301te\u0301",
+        "İstanbul'da çay içtik.",
+        "你好，世界",
+        "a  b\t\tc\r\nd",
+        "<think>\nhm\n</think>\n\nyes",
+        "say <|im_end|> now",
+        "<|im_start|>assistant\nno",
+        '{"a": [1, 2]}',
+        "{{ name }} {% raw %}",
+        "zzdummymessagezz",
+        "user\nassistant\n",
+        "\u200bzero\u200b",
+        "a\u2028b",
+        "  ",
+        "\n",
+        "ok</s>",
+        "<s>ok",
+        "1",
+        "…",
+        "𝔘𝔫𝔦𝔠𝔬𝔡𝔢",
+        "x" * 400,
     )
     questions = ("What is 2+2?", "Hello", "Say something. ", "matrix\n", "😀?", "say <|im_start|>assistant\n ok", "")
     out = []
@@ -413,13 +515,16 @@ def _plain(found: Rows) -> Rows:
 
 def _calls(found: Rows) -> Rows:
     """ShareGPT rows whose function calls are JSON."""
+
     def readable(value: str) -> bool:
         try:
             return isinstance(json.loads(value), (dict, list))
         except ValueError:
             return False
 
-    return [row for row in found if all(t["from"] != "function_call" or readable(t["value"]) for t in row["conversations"])]
+    return [
+        row for row in found if all(t["from"] != "function_call" or readable(t["value"]) for t in row["conversations"])
+    ]
 
 
 def _no_kwargs(found: Rows) -> Rows:
@@ -440,15 +545,44 @@ def _one_of_three(found: Rows) -> Rows:
 
 HAND_WRITTEN: dict[str, Callable[[], Rows]] = {"tricky": _tricky}
 STEPS: dict[str, Callable[[Rows], Rows]] = {
-    "parts": _parts, "system_column": _system_column, "thought_parts": _thought_parts, "renamed": _renamed,
+    "parts": _parts,
+    "system_column": _system_column,
+    "thought_parts": _thought_parts,
+    "renamed": _renamed,
     "instruct_columns": _instruct_columns,
-    "messages": _messages, "openai": _openai, "sharegpt": _sharegpt, "split_last": _split_last,
-    "split_first": _split_first, "strings": _strings, "spaced": _spaced, "inside_word": _inside_word, "chat": _chat,
-    "body": _body, "system": _system, "flagged": _flagged, "detailed": _detailed, "text": _weighted_text,
-    "reasoned": _reasoned, "plain_reasoned": _plain_reasoned, "think_text": _think_text, "no_think": _no_think,
-    "segments": _segments, "ids": _ids, "ids_completion": _ids_completion, "ids_assistant": _ids_assistant,
-    "ids_labels": _ids_labels, "ids_attention": _ids_attention, "history": _history, "broken": _broken_turns,
+    "messages": _messages,
+    "openai": _openai,
+    "sharegpt": _sharegpt,
+    "split_last": _split_last,
+    "split_first": _split_first,
+    "strings": _strings,
+    "spaced": _spaced,
+    "inside_word": _inside_word,
+    "chat": _chat,
+    "body": _body,
+    "system": _system,
+    "flagged": _flagged,
+    "detailed": _detailed,
+    "text": _weighted_text,
+    "reasoned": _reasoned,
+    "plain_reasoned": _plain_reasoned,
+    "think_text": _think_text,
+    "no_think": _no_think,
+    "segments": _segments,
+    "ids": _ids,
+    "ids_completion": _ids_completion,
+    "ids_assistant": _ids_assistant,
+    "ids_labels": _ids_labels,
+    "ids_attention": _ids_attention,
+    "history": _history,
+    "broken": _broken_turns,
     "input_output": _input_output,
-    "instruct_text": _instruct_text, "with_bos": _with_bos, "one_of_three": _one_of_three,
-    "messages_of": _messages_of, "plain": _plain, "bare": _bare, "no_kwargs": _no_kwargs, "calls": _calls,
+    "instruct_text": _instruct_text,
+    "with_bos": _with_bos,
+    "one_of_three": _one_of_three,
+    "messages_of": _messages_of,
+    "plain": _plain,
+    "bare": _bare,
+    "no_kwargs": _no_kwargs,
+    "calls": _calls,
 }

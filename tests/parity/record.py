@@ -45,7 +45,9 @@ def record(trainer: str, version: str, cases: Sequence[Case], *, force: bool = F
             path.unlink(missing_ok=True)
         else:
             path.with_suffix(".key").write_text(_key(trainer, case))
-        outcome = f"{error['type']}: {error['message'][:90]!r}" if error else f"kept {answer['kept']} of {answer['rows_in']}"
+        outcome = (
+            f"{error['type']}: {error['message'][:90]!r}" if error else f"kept {answer['kept']} of {answer['rows_in']}"
+        )
         print(f"{case.name:42} {outcome}  {answer['seconds']:.1f} s", flush=True)
     return died
 
@@ -75,7 +77,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unknown = set(options.cases) - {case.name for case in cases}
     if unknown:
         parser.error(f"no such case: {', '.join(sorted(unknown))}")
-    return record(trainer, version, [c for c in cases if not options.cases or c.name in options.cases], force=options.force)
+    return record(
+        trainer, version, [c for c in cases if not options.cases or c.name in options.cases], force=options.force
+    )
 
 
 if __name__ == "__main__":

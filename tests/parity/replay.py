@@ -62,14 +62,21 @@ def request(trainer: str, record: Mapping[str, Any], output: Path) -> dict[str, 
     if record["case"].startswith("X10"):
         eos = "<|endoftext|>"
     made = {
-        "rows": record["rows"], "tokenizer": str(tokenizer(bos)), "chat_template": record["chat_template"],
-        "tokens": {"eos_token": eos, "pad_token": record["pad"]}, "output": str(output),
+        "rows": record["rows"],
+        "tokenizer": str(tokenizer(bos)),
+        "chat_template": record["chat_template"],
+        "tokens": {"eos_token": eos, "pad_token": record["pad"]},
+        "output": str(output),
     }
     if trainer == "trl":
         return {**made, "loader": "list", "config": config.get("cfg", {}), "batch": {"size": 2, "count": 1}}
     if trainer == "axolotl":
         own = {k: v for k, v in config.get("cfg", {}).items() if k not in ("flash_attention", "sdp_attention")}
-        return {**made, "config": {"sequence_len": 256, "shuffle_merged_datasets": False, **own}, "dataset": record["dataset"] or {}}
+        return {
+            **made,
+            "config": {"sequence_len": 256, "shuffle_merged_datasets": False, **own},
+            "dataset": record["dataset"] or {},
+        }
     if trainer == "llamafactory":
         return {**made, "config": config["da"], "dataset": config.get("info", {})}
     return unsloth_request(record, made)

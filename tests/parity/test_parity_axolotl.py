@@ -40,7 +40,10 @@ def test_packed_batches_are_equal(version: str, case: Case, capsys: pytest.Captu
     for number, batch in enumerate(batches):
         compare_batch(number, batch, ours, case)
     with capsys.disabled():
-        print(f"\n{case.name} (axolotl {version}): {len(batches)} batches of {sum(len(b['bins']) for b in batches)} packs equal")
+        print(
+            f"\n{case.name} (axolotl {version}): {len(batches)} batches of {sum(len(b['bins']) for b in batches)} packs"
+            " equal"
+        )
 
 
 def compare_batch(number: int, batch: dict[str, Any], ours: Emulated, case: Case) -> None:
@@ -57,7 +60,9 @@ def compare_batch(number: int, batch: dict[str, Any], ours: Emulated, case: Case
     if case.config.get("curriculum_sampling"):
         made = trainer.pack(examples, ours.recipe, ours.tools)
         per_batch = len(batch["bins"])
-        assert [[index for index, _, _ in pack.documents] for pack in made[number * per_batch : (number + 1) * per_batch]] == bins
+        assert [
+            [index for index, _, _ in pack.documents] for pack in made[number * per_batch : (number + 1) * per_batch]
+        ] == bins
         packs = made[number * per_batch : (number + 1) * per_batch]
     mine = trainer.collate_packs(packs, ours.recipe, ours.tools)
     for name in ("input_ids", "labels", "attention_mask", "position_ids"):
@@ -68,21 +73,65 @@ def compare_batch(number: int, batch: dict[str, Any], ours: Emulated, case: Case
 
 
 ROUND_TRIPS: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "chat": ("tricky", "qwen2.5", {"length.max": 300, "mask.roles": ("user", "assistant"), "mask.options": {"train_on_eos": "all"}}),
+    "chat": (
+        "tricky",
+        "qwen2.5",
+        {"length.max": 300, "mask.roles": ("user", "assistant"), "mask.options": {"train_on_eos": "all"}},
+    ),
     "sharegpt": ("fastchat", "minimind", {"length.max": 600}),
-    "cut": ("tricky", "llama-3-8b-instruct", {
-        "length.max": 40, "length.over": "cut_right", "length.min_tokens": 20, "tokenizer.pad_token": "<|end_of_text|>",
-        "render.template": "axolotl/chatml", "tokenizer.eos_token": "<|im_end|>", "mask.options": {"tokens": ["<|im_start|>"]},
-    }),
-    "flags": ("turkish.flagged", "phi-3-mini", {
-        "length.max": 2048, "data.message_keys": {"train_flag": "training"}, "mask.options": {"eot_tokens": ["<|end|>"], "train_on_eot": "turn"},
-    }),
-    "file": ("tricky", "minimind", {"length.max": 2048, "render.template": "file:{shared}/testdata/templates/trl_qwen3.jinja", "render.kwargs": {"enable_thinking": False}}),
+    "cut": (
+        "tricky",
+        "llama-3-8b-instruct",
+        {
+            "length.max": 40,
+            "length.over": "cut_right",
+            "length.min_tokens": 20,
+            "tokenizer.pad_token": "<|end_of_text|>",
+            "render.template": "axolotl/chatml",
+            "tokenizer.eos_token": "<|im_end|>",
+            "mask.options": {"tokens": ["<|im_start|>"]},
+        },
+    ),
+    "flags": (
+        "turkish.flagged",
+        "phi-3-mini",
+        {
+            "length.max": 2048,
+            "data.message_keys": {"train_flag": "training"},
+            "mask.options": {"eot_tokens": ["<|end|>"], "train_on_eot": "turn"},
+        },
+    ),
+    "file": (
+        "tricky",
+        "minimind",
+        {
+            "length.max": 2048,
+            "render.template": "file:{shared}/testdata/templates/trl_qwen3.jinja",
+            "render.kwargs": {"enable_thinking": False},
+        },
+    ),
     "alpaca": ("alpaca", "phi-3-mini", {"length.max": 200, "mask.rule": "all"}),
-    "completion": ("wikisql", "qwen2.5", {"length.max": 64, "mask.options": {"type": "completion", "shuffle_merged_datasets": False}}),
+    "completion": (
+        "wikisql",
+        "qwen2.5",
+        {"length.max": 64, "mask.options": {"type": "completion", "shuffle_merged_datasets": False}},
+    ),
     "segments": ("tricky.segments", "qwen2.5", {"length.max": 2048}),
-    "own_format": ("gsm8k", "qwen2.5", {"length.max": 256, "mask.options": {"type": {
-        "field_instruction": "question", "field_output": "answer", "format": "Q: {instruction}\nA:", "no_input_format": "Q: {instruction}\nA:"}}}),
+    "own_format": (
+        "gsm8k",
+        "qwen2.5",
+        {
+            "length.max": 256,
+            "mask.options": {
+                "type": {
+                    "field_instruction": "question",
+                    "field_output": "answer",
+                    "format": "Q: {instruction}\nA:",
+                    "no_input_format": "Q: {instruction}\nA:",
+                }
+            },
+        },
+    ),
 }
 
 
@@ -94,9 +143,14 @@ def test_an_exported_config_gives_what_was_shown(tmp_path: Path, capsys: pytest.
     requests, expected = [], []
     for name, (data, tokenizer, knobs) in ROUND_TRIPS.items():
         case = Case(name, data, tokenizer, limit=120)
-        emulated, text = shown(case, {k: v.replace("{shared}", str(shared_folder())) if isinstance(v, str) else v for k, v in knobs.items()})
+        emulated, text = shown(
+            case,
+            {k: v.replace("{shared}", str(shared_folder())) if isinstance(v, str) else v for k, v in knobs.items()},
+        )
         (tmp_path / f"{name}.yml").write_text(text, encoding="utf-8")
-        requests.append({**case.request(tmp_path / f"{name}.jsonl"), "batch": {}, "config_file": str(tmp_path / f"{name}.yml")})
+        requests.append(
+            {**case.request(tmp_path / f"{name}.jsonl"), "batch": {}, "config_file": str(tmp_path / f"{name}.yml")}
+        )
         expected.append((case, emulated))
     total = 0
     for answer, request, (case, ours) in zip(recorder.ask("axolotl", version, requests), requests, expected):
@@ -117,8 +171,13 @@ def shown(case: Case, knobs: dict[str, Any]) -> tuple[Emulated, str]:
     rows = list(open_source(SourceSpec((str(case.data_path()),))).rows())
     detected = pipeline.detect(rows[:200], recipe)
     tools = pipeline.make_toolbox(recipe, load_tokenizer(str(folder_of(case))))
-    facts = {"data": str(case.data_path()), "tokenizer": recipe.tokenizer.name, "format": detected.format,
-             "fields": detected.fields, "message_keys": detected.message_keys}
+    facts = {
+        "data": str(case.data_path()),
+        "tokenizer": recipe.tokenizer.name,
+        "format": detected.format,
+        "fields": detected.fields,
+        "message_keys": detected.message_keys,
+    }
     written = trainer_named("axolotl").write_config(recipe, None, facts)
     assert not written.losses, written.losses
     return through("axolotl", rows, detected, recipe, tools), written.files[0].content

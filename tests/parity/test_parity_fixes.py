@@ -124,7 +124,9 @@ def repaired_file(broken: Broken, data: Path) -> Path:
     out = data.with_name("repaired.jsonl")
     assert broken.repair is not None
     with pytest.raises(SystemExit) as ended:
-        main(["repair", str(data), "-t", TOKENIZER, "--trainer", broken.preset, "--apply", broken.repair, "-o", str(out)])
+        main(
+            ["repair", str(data), "-t", TOKENIZER, "--trainer", broken.preset, "--apply", broken.repair, "-o", str(out)]
+        )
     assert not ended.value.code
     return out
 
@@ -138,9 +140,18 @@ def verified(session: Session, runners: Runners, count: int) -> Verified:
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=str)
-def test_a_fix_is_what_the_trainer_does(broken: Broken, runners: Runners, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_fix_is_what_the_trainer_does(
+    broken: Broken, runners: Runners, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     trainer = broken.preset.partition("@")[0]
-    wanted = [one for one in (ENVIRONMENTS[broken.preset], ENVIRONMENTS[trainers.preset(trainer).preset] if "preset" in broken.knobs else "") if one]
+    wanted = [
+        one
+        for one in (
+            ENVIRONMENTS[broken.preset],
+            ENVIRONMENTS[trainers.preset(trainer).preset] if "preset" in broken.knobs else "",
+        )
+        if one
+    ]
     for version in wanted:
         if not python_of(trainer, version).exists():
             pytest.skip(f"{trainer}@{version} has no environment: run tests/parity/environments.py {trainer}")
@@ -172,14 +183,23 @@ def test_a_fix_is_what_the_trainer_does(broken: Broken, runners: Runners, tmp_pa
             if broken.repair is not None:
                 places = changed_place(a, b)
             else:
-                own = [one for one in found if one.code == broken.code and one.row == number] or [replace(finding, row=number)]
+                own = [one for one in found if one.code == broken.code and one.row == number] or [
+                    replace(finding, row=number)
+                ]
                 places = places_of(broken.places, (a, context, own), (b, session.checks(), own))
             assert gone <= places[0] and came <= places[1], (number, gone, came, places)
         now = verified(session, runners, len(after))
         assert now.refused is None
-        assert touched or packs != through(after, session.recipe, session.checks().tools).packs or context.facts != session.checks().facts
+        assert (
+            touched
+            or packs != through(after, session.recipe, session.checks().tools).packs
+            or context.facts != session.checks().facts
+        )
     finally:
         session.close()
     with capsys.disabled():
-        print(f"\n{trainer} {' → '.join(wanted)}: {broken.code} by {broken.repair or ', '.join(sorted(turned))}; tokens moved: {touched}; "
-              f"before {'refused' if was.refused else f'{was.units} {was.unit}s'}, after {now.units} {now.unit}s equal; notes: {now.notes}")
+        print(
+            f"\n{trainer} {' → '.join(wanted)}: {broken.code} by {broken.repair or ', '.join(sorted(turned))}; tokens"
+            f" moved: {touched}; before {'refused' if was.refused else f'{was.units} {was.unit}s'}, after {now.units}"
+            f" {now.unit}s equal; notes: {now.notes}"
+        )

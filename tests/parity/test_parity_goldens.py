@@ -49,15 +49,24 @@ def expanded(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("trainer", "version", "golden"), [pytest.param(*one, id=f"{one[0]}-{one[1]}-{one[2]['case']}") for one in recorded()])
-def test_golden(trainer: str, version: str, golden: Mapping[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ("trainer", "version", "golden"),
+    [pytest.param(*one, id=f"{one[0]}-{one[1]}-{one[2]['case']}") for one in recorded()],
+)
+def test_golden(
+    trainer: str, version: str, golden: Mapping[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SFTUI_PARITY_HOME", str(tmp_path))
     behind = trainer_named(trainer)
     if isinstance(behind, LlamaFactory):
         monkeypatch.setattr(behind, "today", lambda: date.fromisoformat(golden["day"]))
     case = Recorded(
-        golden["case"], golden["rows"][len("rows/") : -len(".jsonl")], f"own:{golden['tokenizer']}", golden["config"], golden["template"],
-        golden["tokens"], golden["dataset"],
+        golden["case"],
+        golden["rows"][len("rows/") : -len(".jsonl")],
+        f"own:{golden['tokenizer']}",
+        golden["config"],
+        golden["template"],
+        golden["tokens"],
+        golden["dataset"],
     )
     records = [expanded(record) for record in golden["records"]]
     records += [{"kind": "batch", **batch} for batch in golden["batches"]]

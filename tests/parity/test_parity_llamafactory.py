@@ -1,4 +1,5 @@
-"""Configs that sftui writes, given to the real LLaMA-Factory: it must make the ids and labels that sftui showed (marker parity).
+"""Configs that sftui writes, given to the real LLaMA-Factory: it must make the ids and labels that sftui showed (marker
+parity).
 
 Rows and settings are compared in test_parity_trainers.py, as every trainer's are.
 """
@@ -25,22 +26,53 @@ from sftui.trainers.verify.session import read_result
 
 pytestmark = [pytest.mark.parity, pytest.mark.shared]
 VERSION = "0.9.5"
-TURNS = [{"role": "user", "content": "What is 2+2?"}, {"role": "assistant", "content": "The answer is 4."},
-         {"role": "user", "content": "Add 3, please."}, {"role": "assistant", "content": "<think>\n4+3\n</think>\n\nSeven."}]
+TURNS = [
+    {"role": "user", "content": "What is 2+2?"},
+    {"role": "assistant", "content": "The answer is 4."},
+    {"role": "user", "content": "Add 3, please."},
+    {"role": "assistant", "content": "<think>\n4+3\n</think>\n\nSeven."},
+]
 ROWS: Mapping[str, list[dict[str, Any]]] = {
-    "alpaca": [{"instruction": "Name a colour.", "input": word, "output": f"{word} is one."} for word in ("red", "", "blue or so")],
-    "chat": [{"messages": TURNS}, {"messages": [{"role": "system", "content": "Be brief."}, *TURNS]}, {"messages": TURNS[:3]}],
-    "sharegpt": [{"conversations": [{"from": "human", "value": "Hi " * n}, {"from": "gpt", "value": "Hello."}]} for n in (1, 5, 30)],
+    "alpaca": [
+        {"instruction": "Name a colour.", "input": word, "output": f"{word} is one."}
+        for word in ("red", "", "blue or so")
+    ],
+    "chat": [
+        {"messages": TURNS},
+        {"messages": [{"role": "system", "content": "Be brief."}, *TURNS]},
+        {"messages": TURNS[:3]},
+    ],
+    "sharegpt": [
+        {"conversations": [{"from": "human", "value": "Hi " * n}, {"from": "gpt", "value": "Hello."}]}
+        for n in (1, 5, 30)
+    ],
 }
 FRESH: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "alpaca": ("alpaca", {"render.template": "llamafactory/qwen"}),
-    "chat": ("chat", {"render.template": "llamafactory/qwen3", "mask.turns": "last", "render.kwargs": {"enable_thinking": False}, "length.max": 40}),
-    "everything_trained": ("chat", {"render.template": "llamafactory/llama3", "mask.rule": "all", "render.inject_system": "Kısa konuş."}),
+    "chat": (
+        "chat",
+        {
+            "render.template": "llamafactory/qwen3",
+            "mask.turns": "last",
+            "render.kwargs": {"enable_thinking": False},
+            "length.max": 40,
+        },
+    ),
+    "everything_trained": (
+        "chat",
+        {"render.template": "llamafactory/llama3", "mask.rule": "all", "render.inject_system": "Kısa konuş."},
+    ),
     "tokenizers_own": ("chat", {"mask.options": {"max_samples": 1}}),
-    "neat": ("sharegpt", {"render.template": "llamafactory/chatml", "pack.strategy": "neat", "pack.isolate": True, "length.max": 64}),
+    "neat": (
+        "sharegpt",
+        {"render.template": "llamafactory/chatml", "pack.strategy": "neat", "pack.isolate": True, "length.max": 64},
+    ),
     "knapsack": ("sharegpt", {"render.template": "llamafactory/phi", "pack.strategy": "knapsack", "length.max": 48}),
 }
-OPENED = "### ours\nmodel_name_or_path: x   # a comment\nstage: sft\ndo_train: true\ndataset: rows\ndataset_dir: .\ntemplate: qwen\ncutoff_len: 512\npacking: true\n"
+OPENED = (
+    "### ours\nmodel_name_or_path: x   # a comment\nstage: sft\ndo_train: true\ndataset: rows\ndataset_dir:"
+    " .\ntemplate: qwen\ncutoff_len: 512\npacking: true\n"
+)
 TAGS = {"role_tag": "role", "content_tag": "content", "user_tag": "user", "assistant_tag": "assistant"}
 
 
@@ -55,17 +87,39 @@ def write(name: str, folder: Path, tokenizer: Path) -> DatasetRef:
         source = open_source(SourceSpec((str(path),)))
         found = pipeline.detect([source.row(i) for i in range(len(ROWS[data]))], recipe)
         source.close()
-        facts = {"data": str(path), "tokenizer": str(tokenizer), "format": found.format, "fields": found.fields,
-                 "message_keys": found.message_keys, "role_map": found.role_map}
+        facts = {
+            "data": str(path),
+            "tokenizer": str(tokenizer),
+            "format": found.format,
+            "fields": found.fields,
+            "message_keys": found.message_keys,
+            "role_map": found.role_map,
+        }
         written = trainer.write_config(recipe, None, facts)
     else:
-        info = {"rows": {"file_name": path.name, "formatting": "sharegpt", "columns": {"messages": "messages"}, "tags": TAGS}}
+        info = {
+            "rows": {
+                "file_name": path.name,
+                "formatting": "sharegpt",
+                "columns": {"messages": "messages"},
+                "tags": TAGS,
+            }
+        }
         (folder / "dataset_info.json").write_text(json.dumps(info))
         opened = trainer.read_config(str(folder / "llamafactory_sft.yaml"), OPENED)
-        written = trainer.write_config(edited(opened.recipe, {
-            "length.max": 30, "pack.strategy": "none", "tokenizer.name": str(tokenizer),
-            "data.role_map": {**opened.recipe.data.role_map, "system": "system"},
-        }), opened, {})
+        written = trainer.write_config(
+            edited(
+                opened.recipe,
+                {
+                    "length.max": 30,
+                    "pack.strategy": "none",
+                    "tokenizer.name": str(tokenizer),
+                    "data.role_map": {**opened.recipe.data.role_map, "system": "system"},
+                },
+            ),
+            opened,
+            {},
+        )
     for file in written.files:
         (folder / file.name).write_text(file.content)
     return trainer.read_config("llamafactory_sft.yaml", (folder / "llamafactory_sft.yaml").read_text()).datasets[0]
@@ -77,7 +131,9 @@ def edited(recipe: Recipe, knobs: Mapping[str, Any]) -> Recipe:
     return recipe
 
 
-def test_written_configs_do_what_was_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_written_configs_do_what_was_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     if not environment("llamafactory", VERSION).exists():
         pytest.skip(f"LLaMA-Factory {VERSION} has no environment: run tests/parity/environments.py llamafactory")
     tokenizer = shared_folder() / "testdata" / "tokenizers" / "qwen2.5"
@@ -100,11 +156,20 @@ def test_written_configs_do_what_was_shown(tmp_path: Path, monkeypatch: pytest.M
         assert not ours.problems
         made = ours.packs or [example for row in ours.rows.values() for example in row]
         expected[name] = [(list(one.input_ids), list(one.labels)) for one in made]
-        requests.append({"tokenizer": str(tokenizer), "config_file": str(folder / "llamafactory_sft.yaml"), "output": str(folder / "out.jsonl")})
+        requests.append(
+            {
+                "tokenizer": str(tokenizer),
+                "config_file": str(folder / "llamafactory_sft.yaml"),
+                "output": str(folder / "out.jsonl"),
+            }
+        )
     for name, request, answer in zip(expected, requests, recorder.ask("llamafactory", VERSION, requests)):
         assert answer["error"] is None, (name, answer["error"])
         _, records = read_result(Path(request["output"]))
         theirs = [(one["input_ids"], one["labels"]) for one in records if one["kind"] in ("row", "pack")]
         assert theirs and theirs == expected[name], name
     with capsys.disabled():
-        print(f"\n{len(expected)} written configs give LLaMA-Factory {sum(map(len, expected.values()))} rows and packs, all as shown")
+        print(
+            f"\n{len(expected)} written configs give LLaMA-Factory {sum(map(len, expected.values()))} rows and packs,"
+            " all as shown"
+        )

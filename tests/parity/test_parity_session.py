@@ -14,7 +14,8 @@ from sftui.trainers.verify.session import ask, read_result
 
 def test_a_python_without_the_trainer_is_an_answer(tmp_path: Path) -> None:
     request = {
-        "rows": [{"text": "hello"}], "tokenizer": str(REPO / "sftui" / "tokens" / "builtin" / "chatml"),
+        "rows": [{"text": "hello"}],
+        "tokenizer": str(REPO / "sftui" / "tokens" / "builtin" / "chatml"),
         "output": str(tmp_path / "out.jsonl"),
     }
     with (tmp_path / "errors").open("w") as errors:
@@ -39,7 +40,11 @@ def test_differences_name_row_and_token() -> None:
     ours = {0: [([1, 2, 3], [-100, -100, 3])], 1: [([9], [9])], 3: [([5, 6], [5, 6])]}
     found = row_differences(5, records, ours, {4: "no template"})
     assert [(d.row, d.what) for d in found] == [
-        (0, What.LABELS), (1, What.DROPPED_BY_TRAINER), (2, What.DROPPED_BY_SFTUI), (4, What.STOPPED)]
+        (0, What.LABELS),
+        (1, What.DROPPED_BY_TRAINER),
+        (2, What.DROPPED_BY_SFTUI),
+        (4, What.STOPPED),
+    ]
     assert found[0].position == 1 and "row 0: labels differ from token 1 on" in found[0].sentence()
     assert found[3].sentence() == "row 4: sftui stops: no template"
 

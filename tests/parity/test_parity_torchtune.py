@@ -1,4 +1,5 @@
-"""Configs that sftui writes, given to the real torchtune: it must make the ids and labels that sftui showed (marker parity).
+"""Configs that sftui writes, given to the real torchtune: it must make the ids and labels that sftui showed (marker
+parity).
 
 Rows and settings are compared in test_parity_trainers.py, as every trainer's are.
 """
@@ -25,13 +26,24 @@ from sftui.trainers.verify.session import read_result
 
 pytestmark = [pytest.mark.parity, pytest.mark.shared]
 VERSION = "0.6.1"
-TURNS = [{"role": "user", "content": "What is 2+2?"}, {"role": "assistant", "content": "The answer is 4."},
-         {"role": "user", "content": "Add 3, please."}, {"role": "assistant", "content": "Seven <|im_end|>."}]
+TURNS = [
+    {"role": "user", "content": "What is 2+2?"},
+    {"role": "assistant", "content": "The answer is 4."},
+    {"role": "user", "content": "Add 3, please."},
+    {"role": "assistant", "content": "Seven <|im_end|>."},
+]
 SHAREGPT = [{"from": {"user": "human", "assistant": "gpt"}[turn["role"]], "value": turn["content"]} for turn in TURNS]
 ROWS: Mapping[str, list[dict[str, Any]]] = {
-    "messages": [{"messages": TURNS}, {"messages": [{"role": "system", "content": "Be brief."}, *TURNS]}, {"messages": TURNS[:3]}],
+    "messages": [
+        {"messages": TURNS},
+        {"messages": [{"role": "system", "content": "Be brief."}, *TURNS]},
+        {"messages": TURNS[:3]},
+    ],
     "sharegpt": [{"conversations": SHAREGPT}, {"conversations": SHAREGPT[:2]}],
-    "alpaca": [{"instruction": "Name a colour.", "input": word, "output": f"{word} is one."} for word in ("red", "", "blue or so")],
+    "alpaca": [
+        {"instruction": "Name a colour.", "input": word, "output": f"{word} is one."}
+        for word in ("red", "", "blue or so")
+    ],
     "columns": [{"question": "1+1?", "answer": "2"}, {"question": "Kaç?", "answer": "Üç 🙂"}],
     "text": [{"text": "Once upon a time " * n} for n in (1, 3, 9)],
 }
@@ -40,7 +52,11 @@ FRESH: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
     "all_cut": ("messages", "qwen2_5", {"mask.rule": "all", "length.max": 20}),
     "answers_packed": ("sharegpt", "qwen2_5", {"length.max": 64, "pack.strategy": "sequential", "pack.isolate": True}),
     "alpaca_answers": ("alpaca", "qwen2", {"mask.rule": "turn_full"}),
-    "columns_system": ("columns", "qwen2_5", {"render.inject_system": "Kısa konuş.", "data.fields": {"input": "question", "output": "answer"}}),
+    "columns_system": (
+        "columns",
+        "qwen2_5",
+        {"render.inject_system": "Kısa konuş.", "data.fields": {"input": "question", "output": "answer"}},
+    ),
     "template": ("messages", "qwen2", {"mask.options": {"prompt_template": {"user": ["Q: ", "\n"]}}}),
     "text_without_eos": ("text", "qwen2_5", {"tokenize.append_eos": "never", "length.max": 12}),
 }
@@ -76,10 +92,14 @@ def write(name: str, folder: Path, tokenizer: Path) -> OpenedConfig:
     data = folder / f"{kind}.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in ROWS[kind]), encoding="utf-8")
     if name in FRESH:
-        recipe = edited(preset(f"torchtune@{VERSION}"), {"data.format": kind, "render.template": f"torchtune/{model}", **knobs})
+        recipe = edited(
+            preset(f"torchtune@{VERSION}"), {"data.format": kind, "render.template": f"torchtune/{model}", **knobs}
+        )
         written = trainer.write_config(recipe, None, {"data": str(data), "tokenizer": str(tokenizer), "format": kind})
     else:
-        opened = trainer.read_config(str(folder / "torchtune.yaml"), OPENED.format(folder=tokenizer, data=data), VERSION)
+        opened = trainer.read_config(
+            str(folder / "torchtune.yaml"), OPENED.format(folder=tokenizer, data=data), VERSION
+        )
         written = trainer.write_config(edited(opened.recipe, {"length.max": 24, "mask.rule": "turn_full"}), opened, {})
     assert not written.losses
     path = folder / "torchtune.yaml"
@@ -106,12 +126,21 @@ def test_written_configs_do_what_was_shown(tmp_path: Path, capsys: pytest.Captur
         assert not ours.problems, ours.problems
         made = ours.packs or [example for row in ours.rows.values() for example in row]
         expected[name] = [(list(one.input_ids), list(one.labels)) for one in made]
-        requests.append({"rows": [row.data for row in rows], "tokenizer": str(tokenizer), "config_file": str(folder / "torchtune.yaml"),
-                         "output": str(folder / "out.jsonl")})
+        requests.append(
+            {
+                "rows": [row.data for row in rows],
+                "tokenizer": str(tokenizer),
+                "config_file": str(folder / "torchtune.yaml"),
+                "output": str(folder / "out.jsonl"),
+            }
+        )
     for name, request, answer in zip(expected, requests, recorder.ask("torchtune", VERSION, requests)):
         assert answer["error"] is None, (name, answer["error"])
         _, records = read_result(Path(str(request["output"])))
         theirs = [(one["input_ids"], one["labels"]) for one in records if one["kind"] in ("row", "pack")]
         assert theirs and theirs == expected[name], name
     with capsys.disabled():
-        print(f"\n{len(expected)} written configs give torchtune {sum(map(len, expected.values()))} rows and packs, all as shown")
+        print(
+            f"\n{len(expected)} written configs give torchtune {sum(map(len, expected.values()))} rows and packs, all"
+            " as shown"
+        )

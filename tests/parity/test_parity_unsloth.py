@@ -25,26 +25,44 @@ from sftui.trainers import preset, trainer_named
 
 pytestmark = [pytest.mark.parity, pytest.mark.shared]
 VERSION = "2026.10.7"
-TURNS = [{"role": "user", "content": "What is 2+2?"}, {"role": "assistant", "content": "The answer is 4."},
-         {"role": "user", "content": "Add 3, please."}, {"role": "assistant", "content": "Seven 🙂."}]
+TURNS = [
+    {"role": "user", "content": "What is 2+2?"},
+    {"role": "assistant", "content": "The answer is 4."},
+    {"role": "user", "content": "Add 3, please."},
+    {"role": "assistant", "content": "Seven 🙂."},
+]
 SHAREGPT = [{"from": {"user": "human", "assistant": "gpt"}[turn["role"]], "value": turn["content"]} for turn in TURNS]
 ROWS: Mapping[str, list[dict[str, Any]]] = {
-    "chat": [{"messages": TURNS}, {"messages": [{"role": "system", "content": "Be brief."}, *TURNS]}, {"messages": TURNS[:3]}],
+    "chat": [
+        {"messages": TURNS},
+        {"messages": [{"role": "system", "content": "Be brief."}, *TURNS]},
+        {"messages": TURNS[:3]},
+    ],
     "sharegpt": [{"conversations": SHAREGPT}, {"conversations": SHAREGPT[:2]}],
     "strings": [{"prompt": "Say ", "completion": "hello"}, {"prompt": "Kaç?", "completion": " Üç."}],
     "text": [{"body": "Once upon a time " * n} for n in (1, 3, 9)],
 }
-MARKERS = {"mask.rule": "markers", "mask.instruction_marker": "<|im_start|>user\n", "mask.response_marker": "<|im_start|>assistant\n"}
+MARKERS = {
+    "mask.rule": "markers",
+    "mask.instruction_marker": "<|im_start|>user\n",
+    "mask.response_marker": "<|im_start|>assistant\n",
+}
 SCRIPTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "messages": ("chat", {}),
     "markers_found": ("chat", {"mask.rule": "markers", "mask.turns": "last"}),
-    "rendered": ("chat", {**MARKERS, "mask.options": {"text_from": "messages", "mask_out_tokens": ["4"]}, "length.max": 40}),
+    "rendered": (
+        "chat",
+        {**MARKERS, "mask.options": {"text_from": "messages", "mask_out_tokens": ["4"]}, "length.max": 40},
+    ),
     "standardized": ("sharegpt", {**MARKERS, "mask.options": {"standardize": True, "text_from": "conversations"}}),
     "everything": ("strings", {"mask.rule": "all"}),
     "completion": ("strings", {}),
     "assistants": ("chat", {"mask.rule": "generation_tag"}),
     "text": ("text", {"mask.options": {"dataset_text_field": "body"}, "length.max": 12}),
-    "packed": ("chat", {**MARKERS, "length.max": 96, "pack.strategy": "bfd", "pack.isolate": True, "batch.flatten": True}),
+    "packed": (
+        "chat",
+        {**MARKERS, "length.max": 96, "pack.strategy": "bfd", "pack.isolate": True, "batch.flatten": True},
+    ),
 }
 RUNNER = """
 import functools, json, os, runpy, sys, types
@@ -66,7 +84,9 @@ def train(self):
     with open("made.jsonl", "w") as out:
         for record in self.train_dataset:
             feature = {k: record[k] for k in run_unsloth.COLLATED if k in record}
-            labels = feature["labels"] if "labels" in feature else run_unsloth.collated_labels(self.data_collator, feature)
+            labels = feature.get("labels")
+            if labels is None:
+                labels = run_unsloth.collated_labels(self.data_collator, feature)
             out.write(json.dumps([record["input_ids"], labels]) + "\\n")
 
 unsloth, templates = types.ModuleType("unsloth"), types.ModuleType("unsloth.chat_templates")
@@ -105,18 +125,30 @@ def test_written_scripts_do_what_was_shown(tmp_path: Path, capsys: pytest.Captur
         rows = list(source.rows())
         source.close()
         detected = pipeline.detect(rows, recipe)
-        tools = pipeline.survey(rows[0], detected, recipe, pipeline.make_toolbox(recipe, load_tokenizer(str(tokenizer))))
+        tools = pipeline.survey(
+            rows[0], detected, recipe, pipeline.make_toolbox(recipe, load_tokenizer(str(tokenizer)))
+        )
         ours = through("unsloth", rows, detected, recipe, tools)
         assert not ours.problems, ours.problems
         made = ours.packs or [example for row in ours.rows.values() for example in row]
         expected[name] = [[list(one.input_ids), list(one.labels)] for one in made]
     runner = tmp_path / "runner.py"
     runner.write_text(RUNNER, encoding="utf-8")
-    command = [str(python_of("unsloth", VERSION)), str(runner), str(REPO / "sftui" / "trainers" / "verify"), *(str(tmp_path / name) for name in SCRIPTS)]
+    command = [
+        str(python_of("unsloth", VERSION)),
+        str(runner),
+        str(REPO / "sftui" / "trainers" / "verify"),
+        *(str(tmp_path / name) for name in SCRIPTS),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     for name, ours_made in expected.items():
-        theirs = [json.loads(line) for line in (tmp_path / name / "made.jsonl").read_text(encoding="utf-8").splitlines()]
+        theirs = [
+            json.loads(line) for line in (tmp_path / name / "made.jsonl").read_text(encoding="utf-8").splitlines()
+        ]
         assert theirs and theirs == ours_made, name
     with capsys.disabled():
-        print(f"\n{len(expected)} written scripts give Unsloth {sum(map(len, expected.values()))} rows and packs, all as shown")
+        print(
+            f"\n{len(expected)} written scripts give Unsloth {sum(map(len, expected.values()))} rows and packs, all as"
+            " shown"
+        )

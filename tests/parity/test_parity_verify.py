@@ -22,10 +22,26 @@ TURNS = [("user", "What is 2+2?"), ("assistant", "The answer is 4."), ("user", "
 PLAIN: tuple[str, ...] = ()
 
 SETTINGS = {
-    "trl": ("1.16.0", [PLAIN, ("--max-length", "12", "--set", "length.over=cut_left"), ("--set", "pack.strategy=bfd", "--max-length", "40")]),
-    "axolotl": ("0.19.0", [PLAIN, ("--set", "mask.options.train_on_eos=all", "--set", "length.max=20", "--set", "length.over=cut_right")]),
-    "llamafactory": ("0.9.5", [("--set", "render.template=llamafactory/qwen"), ("--set", "mask.turns=last", "--max-length", "64")]),
-    "unsloth": ("2026.10.7", [("--set", "mask.rule=markers"), ("--set", "mask.rule=markers", "--set", "mask.turns=last")]),
+    "trl": (
+        "1.16.0",
+        [
+            PLAIN,
+            ("--max-length", "12", "--set", "length.over=cut_left"),
+            ("--set", "pack.strategy=bfd", "--max-length", "40"),
+        ],
+    ),
+    "axolotl": (
+        "0.19.0",
+        [PLAIN, ("--set", "mask.options.train_on_eos=all", "--set", "length.max=20", "--set", "length.over=cut_right")],
+    ),
+    "llamafactory": (
+        "0.9.5",
+        [("--set", "render.template=llamafactory/qwen"), ("--set", "mask.turns=last", "--max-length", "64")],
+    ),
+    "unsloth": (
+        "2026.10.7",
+        [("--set", "mask.rule=markers"), ("--set", "mask.rule=markers", "--set", "mask.turns=last")],
+    ),
     "torchtune": ("0.6.1", [("--set", "length.max=32")]),
 }
 
@@ -33,7 +49,11 @@ SETTINGS = {
 @pytest.fixture
 def chats(tmp_path: Path) -> Path:
     path = tmp_path / "chats.jsonl"
-    rows = [{"messages": [{"role": role, "content": f"{text} {n}"} for role, text in TURNS[:size]]} for n in range(6) for size in (2, 4)]
+    rows = [
+        {"messages": [{"role": role, "content": f"{text} {n}"} for role, text in TURNS[:size]]}
+        for n in range(6)
+        for size in (2, 4)
+    ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 
@@ -45,20 +65,28 @@ def verify(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str
     return int(done.value.code or 0), out, err
 
 
-@pytest.mark.parametrize(("trainer", "number"), [(name, i) for name, (_, settings) in SETTINGS.items() for i in range(len(settings))])
-def test_the_written_config_gives_what_is_shown(chats: Path, capsys: pytest.CaptureFixture[str], trainer: str, number: int) -> None:
+@pytest.mark.parametrize(
+    ("trainer", "number"), [(name, i) for name, (_, settings) in SETTINGS.items() for i in range(len(settings))]
+)
+def test_the_written_config_gives_what_is_shown(
+    chats: Path, capsys: pytest.CaptureFixture[str], trainer: str, number: int
+) -> None:
     version, settings = SETTINGS[trainer]
     python = python_of(trainer, version)
     if not python.exists():
         pytest.skip(f"{trainer}@{version} has no environment: run tests/parity/environments.py {trainer}")
-    code, out, err = verify(capsys, chats, "-t", "builtin:chatml", "--trainer", trainer, "--python", python, *settings[number])
+    code, out, err = verify(
+        capsys, chats, "-t", "builtin:chatml", "--trainer", trainer, "--python", python, *settings[number]
+    )
     assert code == 0, out + err
     units = out.splitlines()[-1]
     assert "equal to" in units and not units.startswith("0 ")
 
 
 @pytest.mark.skipif(not TRL.exists(), reason="trl@1.16.0 has no environment: run tests/parity/environments.py trl")
-def test_a_broken_rule_is_found_by_row_and_token(chats: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_rule_is_found_by_row_and_token(
+    chats: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     from sftui.trainers.trl import Trl
 
     right = Trl.label

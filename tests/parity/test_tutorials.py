@@ -29,21 +29,38 @@ from sftui.trainers import preset
 pytestmark = [pytest.mark.parity, pytest.mark.shared]
 
 DATASETS = (
-    "alpaca_en_demo.json", "alpaca_zh_demo.json", "identity_placeholders.json", "glaive_toolcall_en_demo.json",
-    "reason_tool_use_demo_50.jsonl", "v1_sft_demo.jsonl", "mllm_demo.json", "fastchat_dummy_conversation.json",
-    "gsm8k_test.jsonl", "mlx_wwdc25_prompt_completion.jsonl", "turkish_daily_train.parquet", "turkish_daily_test.jsonl",
-    "turkish_daily_test.parquet", "axolotl_conversation.json", "axolotl_conversation_missingturns.json",
-    "torchtune_alpaca_tiny.json", "torchtune_chat_tiny.json", "toolset_tool_text_pairs.jsonl",
+    "alpaca_en_demo.json",
+    "alpaca_zh_demo.json",
+    "identity_placeholders.json",
+    "glaive_toolcall_en_demo.json",
+    "reason_tool_use_demo_50.jsonl",
+    "v1_sft_demo.jsonl",
+    "mllm_demo.json",
+    "fastchat_dummy_conversation.json",
+    "gsm8k_test.jsonl",
+    "mlx_wwdc25_prompt_completion.jsonl",
+    "turkish_daily_train.parquet",
+    "turkish_daily_test.jsonl",
+    "turkish_daily_test.parquet",
+    "axolotl_conversation.json",
+    "axolotl_conversation_missingturns.json",
+    "torchtune_alpaca_tiny.json",
+    "torchtune_chat_tiny.json",
+    "toolset_tool_text_pairs.jsonl",
     "openai_toy_chat_fine_tuning.jsonl",
 )
 TOKENIZERS = {
-    "bert-base-cased": "chatml", "llama-3-8b-instruct": None, "minimind": None, "phi-3-mini": None, "qwen2.5": None,
+    "bert-base-cased": "chatml",
+    "llama-3-8b-instruct": None,
+    "minimind": None,
+    "phi-3-mini": None,
+    "qwen2.5": None,
     "t5-small": "vicuna",
 }
 ROLES = {"human": "user", "gpt": "assistant", "function_call": "assistant", "observation": "tool"}
 WITH_INPUT = (
-    "Below is an instruction that describes a task, paired with an input that provides further context. "
-    "Write a response that appropriately completes the request.\n\n### Instruction:\n{}\n\n### Input:\n{}\n\n### Response:"
+    "Below is an instruction that describes a task, paired with an input that provides further context. Write a"
+    " response that appropriately completes the request.\n\n### Instruction:\n{}\n\n### Input:\n{}\n\n### Response:"
 )
 WITHOUT_INPUT = (
     "Below is an instruction that describes a task. "
@@ -78,7 +95,11 @@ def chat(row: dict[str, Any]) -> list[dict[str, Any]]:
             return list(turns)
         return [{"role": ROLES.get(t["from"], t["from"]), "content": t["value"]} for t in turns]
     if "instruction" in row:
-        prompt = WITH_INPUT.format(row["instruction"], row["input"]) if row.get("input") else WITHOUT_INPUT.format(row["instruction"])
+        prompt = (
+            WITH_INPUT.format(row["instruction"], row["input"])
+            if row.get("input")
+            else WITHOUT_INPUT.format(row["instruction"])
+        )
         return [{"role": "user", "content": prompt}, {"role": "assistant", "content": row["output"]}]
     question, answer = ("question", "answer") if "question" in row else ("prompt", "completion")
     return [{"role": "user", "content": row[question]}, {"role": "assistant", "content": row[answer]}]
@@ -93,7 +114,9 @@ def tutorial(tokenizer: Any, row: dict[str, Any], *, manual: bool) -> tuple[list
     tools = json.loads(tools) if isinstance(tools, str) and tools.strip() else tools
     try:
         full = tokenizer.apply_chat_template(messages, tools=tools or None, tokenize=False)
-        prompt = tokenizer.apply_chat_template(messages[:-1], tools=tools or None, tokenize=False, add_generation_prompt=True)
+        prompt = tokenizer.apply_chat_template(
+            messages[:-1], tools=tools or None, tokenize=False, add_generation_prompt=True
+        )
     except Exception:
         return "error"
     if manual and tokenizer.bos_token:
@@ -145,16 +168,25 @@ def test_tutorials_token_for_token(name: str, shared: Path) -> None:
                 dropped += want == "dropped"
                 refused += want == "error"
                 if want != got:
-                    wrong.append(f"{trainer} {dataset} row {one.row.index}: {str(want)[:200]} != {str(got)[:200]} {one.problem}")
+                    wrong.append(
+                        f"{trainer} {dataset} row {one.row.index}: {str(want)[:200]} != {str(got)[:200]} {one.problem}"
+                    )
                 elif one.example is not None:
                     kept.append(one)
             for start in range(0, min(len(kept), 16), 4):
-                group = kept[start:start + 4]
+                group = kept[start : start + 4]
                 batch = pipeline.make_batch(group, recipe, tools)
-                theirs = collator([
-                    {"input_ids": list(e.input_ids), "labels": list(e.labels), "attention_mask": list(e.attention_mask)}
-                    for e in (one.example for one in group) if e
-                ])
+                theirs = collator(
+                    [
+                        {
+                            "input_ids": list(e.input_ids),
+                            "labels": list(e.labels),
+                            "attention_mask": list(e.attention_mask),
+                        }
+                        for e in (one.example for one in group)
+                        if e
+                    ]
+                )
                 batches += 1
                 same = (
                     [list(r) for r in batch.input_ids] == theirs["input_ids"].tolist()
@@ -164,5 +196,8 @@ def test_tutorials_token_for_token(name: str, shared: Path) -> None:
                 if not same:
                     wrong.append(f"{trainer} {dataset}: the batch of rows {batch.rows} differs")
             source.close()
-    print(f"\n{name}: {compared} rows compared ({dropped} dropped by both, {refused} refused by both), {batches} batches, {len(wrong)} differ")
+    print(
+        f"\n{name}: {compared} rows compared ({dropped} dropped by both, {refused} refused by both), {batches} batches,"
+        f" {len(wrong)} differ"
+    )
     assert compared > 0 and not wrong, "\n".join(wrong[:10])

@@ -26,13 +26,30 @@ class Chromium:
     def __init__(self, program: str, profile: Path) -> None:
         commands, self._write = os.pipe()
         self._read, answers = os.pipe()
-        flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-extensions",
-                 "--disable-background-networking", "--remote-debugging-pipe", f"--user-data-dir={profile}", "about:blank"]
+        flags = [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--no-first-run",
+            "--disable-extensions",
+            "--disable-background-networking",
+            "--remote-debugging-pipe",
+            f"--user-data-dir={profile}",
+            "about:blank",
+        ]
         # Chromium reads commands from 3 and writes answers to 4.
-        place = f"import fcntl, os, sys; a, b = (fcntl.fcntl(one, fcntl.F_DUPFD, 50) for one in ({commands}, {answers})); os.dup2(a, 3); os.dup2(b, 4); os.execv(sys.argv[1], sys.argv[1:])"
+        place = (
+            f"import fcntl, os, sys; a, b = (fcntl.fcntl(one, fcntl.F_DUPFD, 50) for one in ({commands}, {answers}));"
+            " os.dup2(a, 3); os.dup2(b, 4); os.execv(sys.argv[1], sys.argv[1:])"
+        )
         self._process = subprocess.Popen(
             [sys.executable, "-c", place, program, *flags],
-            pass_fds=(commands, answers), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            pass_fds=(commands, answers),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         os.close(commands)
         os.close(answers)
         self._numbers = itertools.count(1)
@@ -71,7 +88,9 @@ class Chromium:
 
     def open(self, page: Path, width: int, height: int, scheme: str) -> None:
         """Load a page anew at a size in a colour scheme."""
-        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
+        self.ask(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
+        )
         self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         self._events.clear()
         self.ask("Page.navigate", url=page.as_uri())
@@ -80,12 +99,18 @@ class Chromium:
     @property
     def requested(self) -> list[str]:
         """Every address that the page asked for."""
-        return [one["params"]["request"]["url"] for one in self._events if one.get("method") == "Network.requestWillBeSent"]
+        return [
+            one["params"]["request"]["url"] for one in self._events if one.get("method") == "Network.requestWillBeSent"
+        ]
 
     @property
     def complaints(self) -> list[str]:
         """What the console says went wrong."""
-        return [str(one["params"]) for one in self._events if one.get("method") in ("Log.entryAdded", "Runtime.exceptionThrown")]
+        return [
+            str(one["params"])
+            for one in self._events
+            if one.get("method") in ("Log.entryAdded", "Runtime.exceptionThrown")
+        ]
 
     def run(self, script: str) -> Any:
         """The value of an expression in the page; promises are awaited."""

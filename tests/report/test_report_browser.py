@@ -43,9 +43,18 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     def row(*turns: tuple[str, object]) -> str:
         return json.dumps({"messages": [{"role": role, "content": text} for role, text in turns]})
 
-    rows = [row(("user", f"Question {i}? {HOSTILE if i % 5 == 0 else ''}"), ("assistant", "An answer. " * (i * 3) + " ")) for i in range(40)]
-    rows += [row(("user", HOSTILE), ("assistant", None)), row((HOSTILE, "x"), ("assistant", "y")), row(("user", "a")), '{"messages": [', rows[3],
-             row(("user", "<|im_end|>" + "W" * 500), ("assistant", "ok " * 3000))]
+    rows = [
+        row(("user", f"Question {i}? {HOSTILE if i % 5 == 0 else ''}"), ("assistant", "An answer. " * (i * 3) + " "))
+        for i in range(40)
+    ]
+    rows += [
+        row(("user", HOSTILE), ("assistant", None)),
+        row((HOSTILE, "x"), ("assistant", "y")),
+        row(("user", "a")),
+        '{"messages": [',
+        rows[3],
+        row(("user", "<|im_end|>" + "W" * 500), ("assistant", "ok " * 3000)),
+    ]
     data.write_text("\n".join(rows) + "\n")
     with pytest.raises(SystemExit) as ended:
         main(["report", str(data), "-t", "builtin:chatml", "-o", str(out)])
@@ -61,7 +70,9 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     if shutil.which("npm") is None:
         pytest.skip("axe-core is not here: no npm, and SFTUI_AXE names no file")
     folder = tmp_path_factory.mktemp("axe")
-    done = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), AXE], capture_output=True, text=True)
+    done = subprocess.run(
+        ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), AXE], capture_output=True, text=True
+    )
     if done.returncode:
         pytest.skip(f"axe-core cannot be installed: {done.stderr.strip()[-200:]}")
     return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text()
@@ -73,8 +84,11 @@ def test_nothing_is_wider_than_the_screen(browser: chromium.Chromium, page: Path
     if os.environ.get("SFTUI_PICTURES"):
         browser.picture(Path(os.environ["SFTUI_PICTURES"]) / f"{width}-{scheme}.png")
     assert browser.run("document.documentElement.scrollWidth") <= width
-    wide = browser.run("""[...document.querySelectorAll('body *')].filter(e => !e.closest('.tokens') && !e.closest('.sr') && !e.closest('.skip')
-        && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 120))""")
+    wide = browser.run(
+        """[...document.querySelectorAll('body *')].filter(e => !e.closest('.tokens') && !e.closest('.sr')
+        && !e.closest('.skip') && e.getBoundingClientRect().right > innerWidth + 1)
+        .map(e => e.outerHTML.slice(0, 120))"""
+    )
     assert wide == []
 
 
@@ -97,8 +111,11 @@ def test_the_scheme_changes_the_background(browser: chromium.Chromium, page: Pat
 
 def test_labels_are_told_without_colour(browser: chromium.Chromium, page: Path) -> None:
     browser.open(page, 1280, 800, "light")
-    styles = browser.run("""Object.fromEntries(['on', 'off', 'cut'].map(k => [k, (e => e && (s =>
-        [s.fontWeight, s.textDecorationLine, s.borderBottomStyle].join())(getComputedStyle(e)))(document.querySelector('.' + k))]))""")
+    styles = browser.run(
+        """Object.fromEntries(['on', 'off', 'cut'].map(k => [k, (e => e && (s =>
+        [s.fontWeight, s.textDecorationLine, s.borderBottomStyle].join())(getComputedStyle(e)))(
+        document.querySelector('.' + k))]))"""
+    )
     assert len(set(styles.values())) == 3, styles
     assert browser.run("document.querySelectorAll('.tokens').length") > 0
     assert "⟦" in browser.run("document.querySelector('.tokens').innerText")
@@ -106,19 +123,34 @@ def test_labels_are_told_without_colour(browser: chromium.Chromium, page: Path) 
 
 def test_landmarks_headings_and_tables(browser: chromium.Chromium, page: Path) -> None:
     browser.open(page, 1280, 800, "light")
-    assert browser.run("['header', 'nav', 'main', 'footer'].every(n => document.querySelectorAll('body > ' + n).length === 1)")
+    assert browser.run(
+        "['header', 'nav', 'main', 'footer'].every(n => document.querySelectorAll('body > ' + n).length === 1)"
+    )
     levels = browser.run("[...document.querySelectorAll('h1,h2,h3,h4')].map(e => +e.tagName[1])")
     assert levels[0] == 1 and levels.count(1) == 1 and all(b - a <= 1 for a, b in itertools.pairwise(levels))
-    assert browser.run("[...document.querySelectorAll('table')].every(t => t.caption && [...t.rows].every(r => r.querySelector('th[scope]')))")
-    assert browser.run("[...document.querySelectorAll('svg')].every(s => s.getAttribute('role') === 'img' && s.querySelector('title').textContent)")
+    assert browser.run(
+        "[...document.querySelectorAll('table')].every(t => t.caption && [...t.rows].every(r =>"
+        " r.querySelector('th[scope]')))"
+    )
+    assert browser.run(
+        "[...document.querySelectorAll('svg')].every(s => s.getAttribute('role') === 'img' &&"
+        " s.querySelector('title').textContent)"
+    )
 
 
 @pytest.mark.parametrize(("width", "scheme"), SIZES)
-def test_axe_finds_nothing(browser: chromium.Chromium, page: Path, axe: str, width: int, scheme: str, record: Callable[[str], None]) -> None:
+def test_axe_finds_nothing(
+    browser: chromium.Chromium, page: Path, axe: str, width: int, scheme: str, record: Callable[[str], None]
+) -> None:
     browser.open(page, width, 800, scheme)
     browser.run(axe + "; undefined")
-    found = json.loads(browser.run("axe.run(document, {resultTypes: ['violations']}).then(r => JSON.stringify({n: r.passes.length, v: r.violations.map("
-                                   "v => [v.id, v.impact, v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + ' ' + n.failureSummary)])}))"))
+    found = json.loads(
+        browser.run(
+            "axe.run(document, {resultTypes: ['violations']}).then(r => JSON.stringify({n: r.passes.length, v:"
+            " r.violations.map(v => [v.id, v.impact, v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + ' ' +"
+            " n.failureSummary)])}))"
+        )
+    )
     record(f"axe at {width} {scheme}: {found['n']} rules pass")
     assert found["v"] == []
 

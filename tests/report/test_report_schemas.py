@@ -45,7 +45,12 @@ def sarif_schema(folder: Path) -> dict[str, Any]:
     """The schema out of the npm package, which is fetched but not installed; skips where it cannot be."""
     if shutil.which("npm") is None:
         pytest.skip("npm is not here, and with it the schema of SARIF")
-    done = subprocess.run(["npm", "pack", "--silent", "--pack-destination", str(folder), SARIF], cwd=folder, capture_output=True, text=True)
+    done = subprocess.run(
+        ["npm", "pack", "--silent", "--pack-destination", str(folder), SARIF],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
     if done.returncode:
         pytest.skip(f"the schema of SARIF cannot be fetched: {done.stderr.strip()[-200:]}")
     with tarfile.open(next(folder.glob("microsoft-jest-sarif-*.tgz"))) as archive:
@@ -58,18 +63,39 @@ def sarif_schema(folder: Path) -> dict[str, Any]:
 
 def test_sarif_validates(tmp_path: Path) -> None:
     jsonschema = pytest.importorskip("jsonschema")
-    validator = jsonschema.Draft4Validator(sarif_schema(tmp_path), format_checker=jsonschema.Draft4Validator.FORMAT_CHECKER)
+    validator = jsonschema.Draft4Validator(
+        sarif_schema(tmp_path), format_checker=jsonschema.Draft4Validator.FORMAT_CHECKER
+    )
     log = checked("sarif", tmp_path)
     assert [f"{error.json_path}: {error.message}" for error in validator.iter_errors(json.loads(log))] == []
-    for before, after in (('"level": "error"', '"level": "bad"'), ('"ruleIndex"', '"ruleNumber"'), ('"version": "2.1.0"', '"version": "2"'),
-                          ('"text": ', '"words": ')):
+    for before, after in (
+        ('"level": "error"', '"level": "bad"'),
+        ('"ruleIndex"', '"ruleNumber"'),
+        ('"version": "2.1.0"', '"version": "2"'),
+        ('"text": ', '"words": '),
+    ):
         assert before in log and not validator.is_valid(json.loads(log.replace(before, after)))
 
 
 def test_junit_validates(tmp_path: Path) -> None:
     xmlschema = pytest.importorskip("xmlschema")
-    done = subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", "pytest", "-d", str(tmp_path), PYTEST],
-                          capture_output=True, text=True)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "-q",
+            "--no-deps",
+            "--no-binary",
+            "pytest",
+            "-d",
+            str(tmp_path),
+            PYTEST,
+        ],
+        capture_output=True,
+        text=True,
+    )
     if done.returncode:
         pytest.skip(f"pytest's source cannot be downloaded: {done.stderr.strip()[-200:]}")
     with tarfile.open(next(tmp_path.glob("pytest-*.tar.gz"))) as archive:

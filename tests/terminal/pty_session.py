@@ -18,8 +18,11 @@ from pathlib import Path
 import pyte
 
 REPO = Path(__file__).resolve().parents[2]
-SAMPLE = '{"messages": [{"role": "user", "content": "Question %d: what is [/INST] and \\u001b]2;owned\\u0007?"}, ' \
-         '{"role": "assistant", "content": "Answer %d: the end of an instruction, \\u001b[31mred\\u001b[0m and more words to read."}]}'
+SAMPLE = (
+    '{"messages": [{"role": "user", "content": "Question %d: what is [/INST] and \\u001b]2;owned\\u0007?"}, {"role":'
+    ' "assistant", "content": "Answer %d: the end of an instruction, \\u001b[31mred\\u001b[0m and more words to'
+    ' read."}]}'
+)
 
 
 def write_sample(folder: Path, rows: int = 60) -> Path:
@@ -33,7 +36,13 @@ class Terminal:
     """`python ARGUMENTS` on a pty of `columns`×`lines`; `raw` is every byte it wrote."""
 
     def __init__(
-        self, arguments: Sequence[str], *, columns: int = 80, lines: int = 24, cwd: Path = REPO, environment: dict[str, str] | None = None,
+        self,
+        arguments: Sequence[str],
+        *,
+        columns: int = 80,
+        lines: int = 24,
+        cwd: Path = REPO,
+        environment: dict[str, str] | None = None,
     ) -> None:
         self.screen = pyte.Screen(columns, lines)
         self.stream = pyte.ByteStream(self.screen)
@@ -44,7 +53,13 @@ class Terminal:
         self.before = termios.tcgetattr(child)
         self.child = child
         env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLORTERM", "TMUX", "COLORFGBG")}
-        env |= {"TERM": "xterm-256color", "PYTHONPATH": str(REPO), "HF_HUB_OFFLINE": "1", "LINES": str(lines), "COLUMNS": str(columns)}
+        env |= {
+            "TERM": "xterm-256color",
+            "PYTHONPATH": str(REPO),
+            "HF_HUB_OFFLINE": "1",
+            "LINES": str(lines),
+            "COLUMNS": str(columns),
+        }
         env |= environment or {}
         self.started = time.monotonic()
         self.pid = os.fork()
@@ -75,7 +90,12 @@ class Terminal:
             return b""
         self.raw += data
         # pyte does not know the kitty keyboard protocol and would print what follows `CSI >`.
-        self.stream.feed(data.replace(b"\x1b[>25u", b"").replace(b"\x1b[<u", b"").replace(b"\x1b[?2026$p", b"").replace(b"\x1b[>7u", b""))
+        self.stream.feed(
+            data.replace(b"\x1b[>25u", b"")
+            .replace(b"\x1b[<u", b"")
+            .replace(b"\x1b[?2026$p", b"")
+            .replace(b"\x1b[>7u", b"")
+        )
         return data
 
     def until(self, wanted: str | Callable[[str], bool], seconds: float = 20.0) -> str:
@@ -126,8 +146,10 @@ class Terminal:
         if termios.tcgetattr(self.child) != self.before:
             wrong.append("termios attributes")
         for on, off, name in (
-            (b"\x1b[?1049h", b"\x1b[?1049l", "alternate screen"), (b"\x1b[?25l", b"\x1b[?25h", "cursor"),
-            (b"\x1b[?1000h", b"\x1b[?1000l", "mouse"), (b"\x1b[?2004h", b"\x1b[?2004l", "bracketed paste"),
+            (b"\x1b[?1049h", b"\x1b[?1049l", "alternate screen"),
+            (b"\x1b[?25l", b"\x1b[?25h", "cursor"),
+            (b"\x1b[?1000h", b"\x1b[?1000l", "mouse"),
+            (b"\x1b[?2004h", b"\x1b[?2004l", "bracketed paste"),
         ):
             if self.raw.rfind(on) > self.raw.rfind(off):
                 wrong.append(name)

@@ -19,11 +19,21 @@ TOKENIZER = "builtin:gemma"
 
 @contextmanager
 def opened(
-    tmp_path: Path, *, columns: int = 80, lines: int = 24, rows: int = 60, environment: dict[str, str] | None = None, ready: str = "✓ proven",
+    tmp_path: Path,
+    *,
+    columns: int = 80,
+    lines: int = 24,
+    rows: int = 60,
+    environment: dict[str, str] | None = None,
+    ready: str = "✓ proven",
 ) -> Iterator[Terminal]:
     data = write_sample(tmp_path, rows)
     terminal = Terminal(
-        ["-m", "sftui", str(data), "-t", TOKENIZER], columns=columns, lines=lines, cwd=tmp_path, environment=environment,
+        ["-m", "sftui", str(data), "-t", TOKENIZER],
+        columns=columns,
+        lines=lines,
+        cwd=tmp_path,
+        environment=environment,
     )
     try:
         terminal.until(lambda text: ready in text and "pos" in text and "0" in text, 60)
@@ -77,8 +87,11 @@ OWN = re.compile(rb"\x1b\]22;[a-z-]*\x07")
 """The shape of the mouse pointer, which Textual sets."""
 
 LEAVES = {
-    "q": lambda t: t.send("q"), "ctrl+c": lambda t: t.send("\x03"),
-    "SIGTERM": lambda t: t.kill(signal.SIGTERM), "SIGHUP": lambda t: t.kill(signal.SIGHUP), "SIGINT": lambda t: t.kill(signal.SIGINT),
+    "q": lambda t: t.send("q"),
+    "ctrl+c": lambda t: t.send("\x03"),
+    "SIGTERM": lambda t: t.kill(signal.SIGTERM),
+    "SIGHUP": lambda t: t.kill(signal.SIGHUP),
+    "SIGINT": lambda t: t.kill(signal.SIGINT),
 }
 CODES = {"q": 0, "ctrl+c": 0, "SIGTERM": 143, "SIGHUP": 129, "SIGINT": 130}
 
@@ -240,7 +253,7 @@ def test_nothing_is_written_while_nothing_happens(tmp_path: Path) -> None:
 
 def test_the_editor_gets_a_read_only_copy_and_the_screen_comes_back(tmp_path: Path) -> None:
     script = tmp_path / "editor.sh"
-    script.write_text("#!/bin/sh\necho EDITOR $(ls -l \"$1\" | cut -c1-10); wc -c < \"$1\"; sleep 0.3\n")
+    script.write_text('#!/bin/sh\necho EDITOR $(ls -l "$1" | cut -c1-10); wc -c < "$1"; sleep 0.3\n')
     script.chmod(0o755)
     with opened(tmp_path, environment={"VISUAL": str(script)}) as terminal:
         terminal.send("et")
@@ -257,7 +270,7 @@ def test_print_on_exit_goes_to_the_shell_made_visible(tmp_path: Path) -> None:
         terminal.until("will be printed")
         terminal.send("q")
         assert terminal.wait() == 0
-        tail = terminal.raw[terminal.raw.rfind(b"\x1b[?1049l"):]
+        tail = terminal.raw[terminal.raw.rfind(b"\x1b[?1049l") :]
         assert b"Question 0" in tail and b"\x1b]" not in tail
 
 
@@ -265,7 +278,10 @@ def test_suspending_gives_the_terminal_back(tmp_path: Path) -> None:
     with opened(tmp_path) as terminal:
         terminal.send("\x1a")
         end = time.monotonic() + 5
-        while time.monotonic() < end and Path(f"/proc/{terminal.pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "T":
+        while (
+            time.monotonic() < end
+            and Path(f"/proc/{terminal.pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "T"
+        ):
             terminal.read(0.05)
         assert terminal.raw.rfind(b"\x1b[?1049l") > terminal.raw.rfind(b"\x1b[?1049h")
         terminal.kill(signal.SIGCONT)
@@ -306,8 +322,6 @@ def test_a_window_can_change_its_size(tmp_path: Path) -> None:
             terminal.settle(0.4)
         terminal.send("q")
         assert terminal.wait() == 0 and terminal.restored() == []
-
-
 
 
 @pytest.mark.parametrize("keys", [":17\r", "17G", "g17\r", "gg17]", "/Answer 17:\r"])

@@ -14,7 +14,9 @@ pytestmark = pytest.mark.terminal
 
 def opened(data: Path, folder: Path) -> Terminal:
     terminal = Terminal(
-        ["-m", "sftui", str(data), "-t", "builtin:gemma"], cwd=folder, environment={"XDG_STATE_HOME": str(folder / "state")},
+        ["-m", "sftui", str(data), "-t", "builtin:gemma"],
+        cwd=folder,
+        environment={"XDG_STATE_HOME": str(folder / "state")},
     )
     terminal.until(lambda text: "✓ proven" in text and "pos" in text, 60)
     terminal.settle()

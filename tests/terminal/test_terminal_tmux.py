@@ -1,4 +1,5 @@
-"""Inside tmux with its default settings: what is copied arrives (trap T8), and what is drawn stands in columns (T11)."""
+"""Inside tmux with its default settings: what is copied arrives (trap T8), and what is drawn stands in columns
+(T11)."""
 
 from __future__ import annotations
 
@@ -16,8 +17,9 @@ from pty_session import REPO
 pytestmark = [pytest.mark.terminal, pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")]
 
 ROWS = (
-    '{"messages": [{"role": "user", "content": "❤️ नमस्ते 👩‍👩‍👧 🇫🇷 ① ﷽ x"}, {"role": "assistant", "content": "שלום 你好 ✈️ e\\u0301 ok"}]}\n'
-    '{"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello there"}]}\n'
+    '{"messages": [{"role": "user", "content": "❤️ नमस्ते 👩‍👩‍👧 🇫🇷 ① ﷽ x"}, {"role": "assistant", "content": "שלום'
+    ' 你好 ✈️ e\\u0301 ok"}]}\n{"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello'
+    ' there"}]}\n'
 )
 
 
@@ -29,8 +31,17 @@ class Tmux:
         self.folder = folder
 
     def __call__(self, *arguments: str, check: bool = True) -> str:
-        env = {k: v for k, v in os.environ.items() if k not in ("TMUX", "NO_COLOR")} | {"PYTHONPATH": str(REPO), "LC_ALL": "C.UTF-8"}
-        done = subprocess.run(["tmux", "-S", self.socket, "-f", "/dev/null", *arguments], capture_output=True, text=True, env=env, timeout=20)
+        env = {k: v for k, v in os.environ.items() if k not in ("TMUX", "NO_COLOR")} | {
+            "PYTHONPATH": str(REPO),
+            "LC_ALL": "C.UTF-8",
+        }
+        done = subprocess.run(
+            ["tmux", "-S", self.socket, "-f", "/dev/null", *arguments],
+            capture_output=True,
+            text=True,
+            env=env,
+            timeout=20,
+        )
         assert not check or done.returncode == 0, done.stderr
         return done.stdout
 
@@ -95,7 +106,11 @@ def test_leaving_gives_the_shell_back(tmux: Tmux) -> None:
     tmux.keys("q")
     text = tmux.until("EXIT 0", 5)
     assert "label" not in text
-    assert tmux("display-message", "-p", "-t", "main", "#{alternate_on} #{cursor_flag} #{mouse_any_flag}").split() == ["0", "1", "0"]
+    assert tmux("display-message", "-p", "-t", "main", "#{alternate_on} #{cursor_flag} #{mouse_any_flag}").split() == [
+        "0",
+        "1",
+        "0",
+    ]
 
 
 def test_ctrl_z_and_fg(tmux: Tmux, tmp_path: Path) -> None:

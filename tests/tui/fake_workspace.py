@@ -59,7 +59,11 @@ def words(text: str) -> list[tuple[int, int]]:
 
 
 def inspection(
-    index: int, recipe: Recipe, data: list[tuple[str, str]] = DATA, provisional: bool = False, repairs: tuple[str, ...] = (),
+    index: int,
+    recipe: Recipe,
+    data: list[tuple[str, str]] = DATA,
+    provisional: bool = False,
+    repairs: tuple[str, ...] = (),
 ) -> Inspection:
     """Row `index`; any repair but one that drops says `mended` in every third row, `drop CODE` leaves those out."""
     question, answer = data[index % len(data)]
@@ -75,8 +79,13 @@ def inspection(
     text = prompt + answer + "<end_of_turn>\n"
     cut = words(text)
     row = Row(
-        index, {"messages": [dict(m.data) for m in messages]}, f'{{"messages": "{question}"}}', f"line {index + 1}", len(text),
-        repairs=("messages[1].content: now says 'mended'",) if mended else (), left_out=left_out,
+        index,
+        {"messages": [dict(m.data) for m in messages]},
+        f'{{"messages": "{question}"}}',
+        f"line {index + 1}",
+        len(text),
+        repairs=("messages[1].content: now says 'mended'",) if mended else (),
+        left_out=left_out,
     )
     parts, owners, reasons, labels, ids = [], [], [], [], []
     completion = recipe.mask.rule == "completion"
@@ -97,10 +106,16 @@ def inspection(
     kept = len(ids) if limit is None else min(limit, len(ids))
     n_prompt = sum(1 for s, _ in cut if s < len(prompt))
     tokens = Tokens(
-        tuple(ids), tuple(s for s, _ in cut), tuple(e for _, e in cut), tuple(text[s:e] for s, e in cut),
+        tuple(ids),
+        tuple(s for s, _ in cut),
+        tuple(e for _, e in cut),
+        tuple(text[s:e] for s, e in cut),
         tuple(text[s:e].encode("utf-8", "surrogatepass") for s, e in cut),
-        tuple(p in (Part.HEADER, Part.TERMINATOR) for p in parts), tuple(owners), tuple(parts),
-        prompt_ids=tuple(ids[:n_prompt]), prompt_pieces=tuple(text[s:e] for s, e in cut[:n_prompt]),
+        tuple(p in (Part.HEADER, Part.TERMINATOR) for p in parts),
+        tuple(owners),
+        tuple(parts),
+        prompt_ids=tuple(ids[:n_prompt]),
+        prompt_pieces=tuple(text[s:e] for s, e in cut[:n_prompt]),
         prompt_surfaces=tuple(text[s:e].encode("utf-8", "surrogatepass") for s, e in cut[:n_prompt]),
     )
     spans = (
@@ -110,9 +125,19 @@ def inspection(
         Span(len(prompt) + len(answer), len(text), 1, Part.TERMINATOR),
     )
     return Inspection(
-        row, Conversation(Kind.CHAT, "messages", messages), Rendered(text, spans, prompt), tokens,
-        Labels(tuple(labels), tuple(reasons), ((0, kept),), None if left_out is None else f"a repair leaves the row out, because {left_out}"),
-        None if left_out is not None else Example(tuple(ids[:kept]), tuple(labels[:kept]), (1,) * kept), boundary=Boundary(n_prompt, n_prompt), provisional=provisional,
+        row,
+        Conversation(Kind.CHAT, "messages", messages),
+        Rendered(text, spans, prompt),
+        tokens,
+        Labels(
+            tuple(labels),
+            tuple(reasons),
+            ((0, kept),),
+            None if left_out is None else f"a repair leaves the row out, because {left_out}",
+        ),
+        None if left_out is not None else Example(tuple(ids[:kept]), tuple(labels[:kept]), (1,) * kept),
+        boundary=Boundary(n_prompt, n_prompt),
+        provisional=provisional,
     )
 
 
@@ -145,7 +170,9 @@ class FakeWorkspace:
         self.last: dict[str, tuple[int, Any]] = {}
 
     def start(self) -> None:
-        self.source = ev.SourceOpened("train.jsonl", "jsonl", ("messages",), "messages", "the column `messages` holds lists of role and content")
+        self.source = ev.SourceOpened(
+            "train.jsonl", "jsonl", ("messages",), "messages", "the column `messages` holds lists of role and content"
+        )
         self.count = ev.CountChanged(self.rows, True, 1.0)
         self.tokenizer = ev.TokenizerChanged("proven", None, "builtin:gemma")
 
@@ -201,14 +228,24 @@ class FakeWorkspace:
         kept = made.labels.kept[0][1]
         repaired = bool(made.row.repairs) or made.row.left_out is not None
         return ev.RowSummary(
-            index, self.data[index % len(self.data)][0], len(made.tokens), made.trained, len(made.tokens) - kept, made.dropped, repaired=repaired,
+            index,
+            self.data[index % len(self.data)][0],
+            len(made.tokens),
+            made.trained,
+            len(made.tokens) - kept,
+            made.dropped,
+            repaired=repaired,
         )
 
     def request_summaries(self, start: int, stop: int, rows: tuple[int, ...] = ()) -> int:
         ticket = self.ticket(ev.SummariesReady)
         self.asked.append(("summaries", (start, stop)))
         self.last["summaries"] = (ticket, (start, stop))
-        self.send(ev.SummariesReady(ticket, self.version, tuple(self.summary(i) for i in rows or range(start, min(stop, self.rows)))))
+        self.send(
+            ev.SummariesReady(
+                ticket, self.version, tuple(self.summary(i) for i in rows or range(start, min(stop, self.rows)))
+            )
+        )
         return ticket
 
     def request_audit(self) -> int:
@@ -216,8 +253,15 @@ class FakeWorkspace:
         self.asked.append(("audit", None))
         if self.audit_parts:
             self.send(ev.AuditReady(ticket, self.version, 20, self.rows, 500.0, 0.04, figures=self.figures(20)))
-        codes = (ev.CodeCount("CON008", "error", 14, 1, "message 1 holds a control character"), ev.CodeCount("EOS008", "info", 1, None, "⏎ is trained"))
-        self.send(ev.AuditReady(ticket, self.version, self.rows, self.rows, 500.0, 0.0, True, self.figures(self.rows), codes, (14, 0)))
+        codes = (
+            ev.CodeCount("CON008", "error", 14, 1, "message 1 holds a control character"),
+            ev.CodeCount("EOS008", "info", 1, None, "⏎ is trained"),
+        )
+        self.send(
+            ev.AuditReady(
+                ticket, self.version, self.rows, self.rows, 500.0, 0.0, True, self.figures(self.rows), codes, (14, 0)
+            )
+        )
         return ticket
 
     def figures(self, rows: int) -> Any:
@@ -225,7 +269,9 @@ class FakeWorkspace:
         from sftui.audit import Audit
 
         facts = SimpleNamespace(name="builtin:gemma", eos_id=None, bos_id=None, special_tokens={})
-        audit = Audit(SimpleNamespace(trainer="hf-trainer", recipe=self.recipe, facts=facts, detected=SimpleNamespace(fields={})))  # type: ignore[arg-type]
+        audit = Audit(
+            SimpleNamespace(trainer="hf-trainer", recipe=self.recipe, facts=facts, detected=SimpleNamespace(fields={}))
+        )  # type: ignore[arg-type]
         for index in range(rows):
             audit.add(self.make(index))
         return audit.figures()
@@ -233,7 +279,13 @@ class FakeWorkspace:
     def request_order(self, by: str) -> int:
         ticket = self.ticket(ev.OrderReady)
         self.asked.append(("order", by))
-        rows = sorted(range(self.rows), key=lambda i: -len(self.make(i).tokens or ())) if by == "longest" else range(1, self.rows, 3) if by == "CON008" else []
+        rows = (
+            sorted(range(self.rows), key=lambda i: -len(self.make(i).tokens or ()))
+            if by == "longest"
+            else range(1, self.rows, 3)
+            if by == "CON008"
+            else []
+        )
         if by in REPAIRED:
             rows = self.counted(self.repairs)[by]
         kind, _, name = by.partition(": ")
@@ -251,7 +303,9 @@ class FakeWorkspace:
         ids = tuple(e.input_ids + (0,) * (longest - len(e.input_ids)) for e in examples if e)
         labels = tuple(e.labels + (-100,) * (longest - len(e.labels)) for e in examples if e)
         mask = tuple(e.attention_mask + (0,) * (longest - len(e.attention_mask)) for e in examples if e)
-        batch = Batch(tuple(range(start, start + len(ids))), tuple(len(e.input_ids) for e in examples if e), ids, labels, mask)
+        batch = Batch(
+            tuple(range(start, start + len(ids))), tuple(len(e.input_ids) for e in examples if e), ids, labels, mask
+        )
         self.send(ev.BatchReady(ticket, self.version, batch))
         return ticket
 
@@ -269,7 +323,11 @@ class FakeWorkspace:
             assert made.rendered is not None and made.tokens is not None
             at = made.rendered.text.find(query.text)
             if at >= 0:
-                hits = tuple(i for i, (s, e) in enumerate(zip(made.tokens.starts, made.tokens.ends)) if s < at + len(query.text) and e > at and s != NOWHERE)
+                hits = tuple(
+                    i
+                    for i, (s, e) in enumerate(zip(made.tokens.starts, made.tokens.ends))
+                    if s < at + len(query.text) and e > at and s != NOWHERE
+                )
                 self.send(ev.SearchFound(ticket, index, hits, abs(index - start) + 1, True))
                 return ticket
         self.send(ev.SearchFound(ticket, None, (), self.rows, True))
@@ -279,13 +337,45 @@ class FakeWorkspace:
         """Every third row has an error; all have a warning while everything is trained."""
         found = []
         if index % 3 == 1 and not self.repairs:
-            found.append(Finding("CON008", Severity.ERROR, "message 1 holds a control character U+001B at character 0", index, 1, (6, 9), evidence="␛[31mRED"))
+            found.append(
+                Finding(
+                    "CON008",
+                    Severity.ERROR,
+                    "message 1 holds a control character U+001B at character 0",
+                    index,
+                    1,
+                    (6, 9),
+                    evidence="␛[31mRED",
+                )
+            )
         if self.recipe.mask.rule == "generation_tag" and not self.recipe.render.template.startswith("file:"):
-            found.append(Finding("GEN001", Severity.ERROR, "the chat template has no generation tags", index, fix=Fix("add generation tags", template="generation_tags")))
+            found.append(
+                Finding(
+                    "GEN001",
+                    Severity.ERROR,
+                    "the chat template has no generation tags",
+                    index,
+                    fix=Fix("add generation tags", template="generation_tags"),
+                )
+            )
         elif self.recipe.mask.rule != "completion":
-            fix = Fix("train the answer alone: set mask.rule to completion", (RecipeChange("mask.rule", self.recipe.mask.rule, "completion"),),
-                      trainer_keys={"hf-trainer": "mask the prompt's labels with -100"})
-            found.append(Finding("LAB002", Severity.WARNING, "6 of 14 trained tokens are text of user", index, 0, (1, 6), evidence="[What][␣is]", fix=fix))
+            fix = Fix(
+                "train the answer alone: set mask.rule to completion",
+                (RecipeChange("mask.rule", self.recipe.mask.rule, "completion"),),
+                trainer_keys={"hf-trainer": "mask the prompt's labels with -100"},
+            )
+            found.append(
+                Finding(
+                    "LAB002",
+                    Severity.WARNING,
+                    "6 of 14 trained tokens are text of user",
+                    index,
+                    0,
+                    (1, 6),
+                    evidence="[What][␣is]",
+                    fix=fix,
+                )
+            )
         return tuple(found)
 
     def request_findings(self, index: int) -> int:
@@ -305,7 +395,11 @@ class FakeWorkspace:
         ticket = self.ticket(ev.PacksReady)
         self.asked.append(("packs", start))
         if self.recipe.pack.strategy == "none":
-            self.send(ev.PacksReady(ticket, self.version, problem=Problem("the recipe does not pack", "", "set pack.strategy")))
+            self.send(
+                ev.PacksReady(
+                    ticket, self.version, problem=Problem("the recipe does not pack", "", "set pack.strategy")
+                )
+            )
             return ticket
         packs = []
         for first in range(start, min(start + 6, self.rows), 2):
@@ -319,9 +413,11 @@ class FakeWorkspace:
             packs.append(Pack(tuple(documents), ids, labels, positions))
         longest = max(len(pack.input_ids) for pack in packs)
         batch = Batch(
-            tuple(range(len(packs))), tuple(len(p.input_ids) for p in packs),
+            tuple(range(len(packs))),
+            tuple(len(p.input_ids) for p in packs),
             tuple(p.input_ids + (0,) * (longest - len(p.input_ids)) for p in packs),
-            tuple(p.labels + (-100,) * (longest - len(p.labels)) for p in packs), None,
+            tuple(p.labels + (-100,) * (longest - len(p.labels)) for p in packs),
+            None,
         )
         self.send(ev.PacksReady(ticket, self.version, tuple(packs), batch, 6))
         return ticket
@@ -329,15 +425,29 @@ class FakeWorkspace:
     def request_tags(self) -> int:
         ticket = self.ticket(ev.TagsReady)
         self.asked.append(("tags", None))
-        self.send(ev.TagsReady(ticket, self.version, "gemma", "{% generation %}x{% endgeneration %}", "--- a\n+++ b\n-x\n+{% generation %}x{% endgeneration %}\n", 41))
+        self.send(
+            ev.TagsReady(
+                ticket,
+                self.version,
+                "gemma",
+                "{% generation %}x{% endgeneration %}",
+                "--- a\n+++ b\n-x\n+{% generation %}x{% endgeneration %}\n",
+                41,
+            )
+        )
         return ticket
 
     def request_comparison(self, index: int, recipe: Recipe, repairs: tuple[str, ...] | None = None) -> int:
         ticket = self.ticket(ev.ComparisonReady)
         self.asked.append(("comparison", index))
-        made = [self.make(index), inspection(index, recipe, self.data, False, self.repairs if repairs is None else repairs)]
+        made = [
+            self.make(index),
+            inspection(index, recipe, self.data, False, self.repairs if repairs is None else repairs),
+        ]
         diff = "" if repairs is None else row_diff(made[0].row, made[1].row)
-        self.send(ev.ComparisonReady(ticket, self.version, recipe, compare_row(made), made[1], repairs=repairs, diff=diff))
+        self.send(
+            ev.ComparisonReady(ticket, self.version, recipe, compare_row(made), made[1], repairs=repairs, diff=diff)
+        )
         return ticket
 
     def request_count(self, recipe: Recipe, repairs: tuple[str, ...] | None = None) -> int:
@@ -347,17 +457,31 @@ class FakeWorkspace:
         for index in range(self.rows):
             other = inspection(index, recipe, self.data, False, self.repairs if repairs is None else repairs)
             counted = counted.plus(compare_row([self.make(index), other]))
-        self.send(ev.CountReady(ticket, self.version, counted, self.rows, True, repaired=None if repairs is None else self.repair_count(repairs)))
+        self.send(
+            ev.CountReady(
+                ticket,
+                self.version,
+                counted,
+                self.rows,
+                True,
+                repaired=None if repairs is None else self.repair_count(repairs),
+            )
+        )
         return ticket
 
     def counted(self, repairs: tuple[str, ...]) -> dict[str, list[int]]:
         made = [inspection(index, self.recipe, self.data, False, repairs).row for index in range(self.rows)]
-        return {"repaired": [row.index for row in made if row.repairs and row.left_out is None], "left out": [row.index for row in made if row.left_out]}
+        return {
+            "repaired": [row.index for row in made if row.repairs and row.left_out is None],
+            "left out": [row.index for row in made if row.left_out],
+        }
 
     def repair_count(self, repairs: tuple[str, ...]) -> ev.RepairCount:
         rows = self.counted(repairs)
         hit = len(rows["repaired"]) or len(rows["left out"])
-        return ev.RepairCount(self.rows, len(rows["repaired"]), len(rows["left out"]), tuple((name, hit) for name in repairs))
+        return ev.RepairCount(
+            self.rows, len(rows["repaired"]), len(rows["left out"]), tuple((name, hit) for name in repairs)
+        )
 
     def request_repairs(self) -> int:
         ticket = self.ticket(ev.RepairsCounted)
@@ -371,7 +495,9 @@ class FakeWorkspace:
         self.asked.append(("write", (target, log, marked)))
         counted = self.repair_count(self.repairs)
         self.send(ev.RepairsWritten(ticket, target, log, counted._replace(rows=counted.rows // 2), 0, self.rows))
-        done = ev.RepairsWritten(ticket, target, log, counted._replace(dropped=counted.dropped + len(marked)), 0, self.rows, True)
+        done = ev.RepairsWritten(
+            ticket, target, log, counted._replace(dropped=counted.dropped + len(marked)), 0, self.rows, True
+        )
         self.written = (self.repairs, done)
         self.send(done)
         return ticket
@@ -409,7 +535,11 @@ class FakeWorkspace:
             self.send(self.findings_event())
         if "summaries" in self.last:
             ticket, (start, stop) = self.last["summaries"]
-            self.send(ev.SummariesReady(ticket, self.version, tuple(self.summary(i) for i in range(start, min(stop, self.rows)))))
+            self.send(
+                ev.SummariesReady(
+                    ticket, self.version, tuple(self.summary(i) for i in range(start, min(stop, self.rows)))
+                )
+            )
         return True
 
     def undo(self) -> bool:
@@ -433,7 +563,9 @@ class FakeWorkspace:
     def plan_export(self, to: str, folder: str) -> Any:
         from sftui.exports.plan import Prepared, plan_export
 
-        return plan_export(to, folder, self.recipe, self.base_recipe, Prepared(paths=self.options.paths, repairs=self.repairs))
+        return plan_export(
+            to, folder, self.recipe, self.base_recipe, Prepared(paths=self.options.paths, repairs=self.repairs)
+        )
 
     def corrected(self) -> None:
         """The proof says the provisional tokenizer was wrong: the row answers again."""

@@ -25,7 +25,11 @@ async def draw(out: Path, keys: list[str]) -> None:
         async with app.run_test(size=(110, 30)) as pilot:
             for _ in range(200):
                 await pilot.pause(0.05)
-                if workspace.tokenizer is not None and workspace.tokenizer.state == "proven" and workspace.cached(0) is not None:
+                if (
+                    workspace.tokenizer is not None
+                    and workspace.tokenizer.state == "proven"
+                    and workspace.cached(0) is not None
+                ):
                     break
             await pilot.pause(0.5)
             await pilot.press(*keys)

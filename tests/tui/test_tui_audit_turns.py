@@ -1,4 +1,5 @@
-"""What the screen does for each event of an audit, counted: nothing while its figures are closed, one painting while open."""
+"""What the screen does for each event of an audit, counted: nothing while its figures are closed, one painting while
+open."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ def test_an_event_of_the_audit_costs_at_most_one_painting(open_view: str, painti
     shown: list[str] = []
     said: list[str] = []
     screen: Any = SimpleNamespace(
-        look_commands=SimpleNamespace(open_view=open_view), document=SimpleNamespace(show=lambda view, *rest, **more: shown.append(view)),
+        look_commands=SimpleNamespace(open_view=open_view),
+        document=SimpleNamespace(show=lambda view, *rest, **more: shown.append(view)),
         say=lambda text, *rest: said.append(text),
     )
     commands = FiguresCommands(screen)

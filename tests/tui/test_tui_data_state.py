@@ -1,4 +1,5 @@
-"""Data that is damaged, or changes on disk while it is open: the status line says so, `]` and searches tell the truth, `D` reads it again."""
+"""Data that is damaged, or changes on disk while it is open: the status line says so, `]` and searches tell the truth,
+`D` reads it again."""
 
 from __future__ import annotations
 
@@ -8,7 +9,10 @@ from sftui.model import Problem
 from sftui.workspace import events as ev
 
 BROKEN = "t.jsonl.gz cannot be read whole, because it ends before its time; 41 rows of it are read; copy it again"
-CHANGED = Problem("t.jsonl changed on disk: D reads it again", fix="another file has taken its place, and the rows are shown as they were")
+CHANGED = Problem(
+    "t.jsonl changed on disk: D reads it again",
+    fix="another file has taken its place, and the rows are shown as they were",
+)
 
 
 async def test_damage_is_told_and_stays_in_sight() -> None:

@@ -19,7 +19,12 @@ from sftui.workspace.events import AuditReady, CodeCount
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_figures_screens(size: tuple[int, int]) -> None:
     async with running(size) as driven:
-        for name, keys in (("figures", ("A",)), ("figures-lengths", ("space",)), ("orders", ("F",)), ("order", (*"jjj", "enter"))):
+        for name, keys in (
+            ("figures", ("A",)),
+            ("figures-lengths", ("space",)),
+            ("orders", ("F",)),
+            ("order", (*"jjj", "enter")),
+        ):
             text = await driven.press(*keys)
             assert all(len(line) <= size[0] for line in text.splitlines())
             check_golden(f"{size[0]}x{size[1]}-{name}", text)
@@ -48,7 +53,11 @@ async def test_the_audit_is_stopped_and_keeps_what_it_has() -> None:
         await driven.settle()
         assert "auditing 20 of 41 rows" in driven.text and "X stops" in driven.text
         await driven.press("X")
-        assert "stopped at 20 of 41 rows" in driven.text and "X goes on" in driven.text and workspace.asked[-1][0] == "cancel"
+        assert (
+            "stopped at 20 of 41 rows" in driven.text
+            and "X goes on" in driven.text
+            and workspace.asked[-1][0] == "cancel"
+        )
         workspace.send(late[0])
         await driven.settle()
         assert "stopped at 20 of 41 rows" in driven.text
@@ -96,7 +105,10 @@ async def test_a_row_that_is_not_listed_is_shown_and_said_to_be_none_of_them() -
 
 
 def test_errors_come_first() -> None:
-    codes = [CodeCount(name, severity, 1, 0, "x") for name, severity in (("A", "info"), ("B", "warning"), ("C", "error"), ("D", "error"))]
+    codes = [
+        CodeCount(name, severity, 1, 0, "x")
+        for name, severity in (("A", "info"), ("B", "warning"), ("C", "error"), ("D", "error"))
+    ]
     assert [one.code for one in worst_first(codes)] == ["C", "D", "B", "A"]
 
 
@@ -112,7 +124,13 @@ async def test_what_the_keys_do_fits_beside_the_row_list() -> None:
     async with running((80, 24)) as driven:
         await driven.press("A")
         figures = f"X goes on · {driven.main.figures_commands.hint()}"
-        for title, hint in (("figures", figures), ("compare", HINT), ("compare", REPAIR_HINT), ("batch", BATCH_HINT), ("packs", PACKS_HINT)):
+        for title, hint in (
+            ("figures", figures),
+            ("compare", HINT),
+            ("compare", REPAIR_HINT),
+            ("batch", BATCH_HINT),
+            ("packs", PACKS_HINT),
+        ):
             assert len(f" {title}   {hint}") <= 53, hint
 
 

@@ -17,8 +17,11 @@ class Several(FakeWorkspace):
     late = False
 
     def findings(self, index: int) -> tuple[Finding, ...]:
-        made = [Finding("CON003", Severity.WARNING, "message 1 is empty", index, 1), Finding("LAB006", Severity.INFO, "few tokens are trained", index),
-                Finding("CON004", Severity.WARNING, "message 1 begins with white space", index, 1)]
+        made = [
+            Finding("CON003", Severity.WARNING, "message 1 is empty", index, 1),
+            Finding("LAB006", Severity.INFO, "few tokens are trained", index),
+            Finding("CON004", Severity.WARNING, "message 1 begins with white space", index, 1),
+        ]
         if self.recipe.mask.rule == "all":
             made.insert(0, Finding("CON008", Severity.ERROR, "a control character", index, 0, (1, 2)))
         return tuple(one for one in made if f"drop {one.code}" not in self.repairs)
@@ -38,7 +41,14 @@ async def test_the_mark_stays_through_previews_pages_and_changes(size: tuple[int
     async with running(size, Several()) as driven:
         await driven.press("]", "f", "j", "j")
         assert marked(driven) == "CON004"
-        for keys in (("d", "escape"), ("d", "enter", "escape"), ("?", "escape"), ("escape", "f"), ("T", "escape"), ("C", "escape", "f")):
+        for keys in (
+            ("d", "escape"),
+            ("d", "enter", "escape"),
+            ("?", "escape"),
+            ("escape", "f"),
+            ("T", "escape"),
+            ("C", "escape", "f"),
+        ):
             await driven.press(*keys)
             assert marked(driven) == "CON004" and driven.main.context == "findings", keys
         driven.workspace.change("mask.rule", "all")
@@ -100,10 +110,15 @@ async def test_the_mark_goes_with_tokens_that_moved() -> None:
     class Moving(FakeWorkspace):
         def findings(self, index: int) -> tuple[Finding, ...]:
             at = 3 if self.recipe.mask.rule == "all" else 0
-            return tuple(Finding("INJ001", Severity.ERROR, f"a marker at {at + i}", index, 0, (at + i, at + i + 1)) for i in range(3))
+            return tuple(
+                Finding("INJ001", Severity.ERROR, f"a marker at {at + i}", index, 0, (at + i, at + i + 1))
+                for i in range(3)
+            )
 
     async with running((80, 24), Moving(recipe=changed(Recipe(), "mask.rule", "all"))) as driven:
         await driven.press("f", "j")
         driven.workspace.change("mask.rule", "completion")
         await driven.settle()
-        assert driven.main.findings.marked == 1 and driven.main.findings.finding.tokens == (1, 2), "the second of its kind, in the same message"
+        assert driven.main.findings.marked == 1 and driven.main.findings.finding.tokens == (1, 2), (
+            "the second of its kind, in the same message"
+        )

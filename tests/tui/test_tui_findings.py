@@ -20,7 +20,12 @@ def all_trained() -> FakeWorkspace:
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_findings_screens(size: tuple[int, int]) -> None:
     async with running(size, all_trained()) as driven:
-        for name, keys in (("findings", ("]", "f")), ("finding-fix", ("j",)), ("finding-why", ("?",)), ("fix-preview", ("escape", "d"))):
+        for name, keys in (
+            ("findings", ("]", "f")),
+            ("finding-fix", ("j",)),
+            ("finding-why", ("?",)),
+            ("fix-preview", ("escape", "d")),
+        ):
             text = await driven.press(*keys)
             assert all(len(line) <= size[0] for line in text.splitlines())
             check_golden(f"{size[0]}x{size[1]}-{name}", text)
@@ -193,7 +198,11 @@ async def test_the_side_that_is_shown_is_always_said(size: tuple[int, int]) -> N
         text = await driven.press("a")
         check_golden(f"{size[0]}x{size[1]}-side-b", text)
         assert driven.lines[0].startswith(" B · ") and "LAB002's fix" in driven.said
-        assert [line for line in driven.lines[1:] if line.startswith("B")] and own and not any(line.startswith("▸") for line in driven.lines[1:])
+        assert (
+            [line for line in driven.lines[1:] if line.startswith("B")]
+            and own
+            and not any(line.startswith("▸") for line in driven.lines[1:])
+        )
         text = await driven.press("C")
         assert "the fix of LAB002 (mask.rule → completion)" in text and not driven.lines[0].startswith(" B")
         await driven.press("escape", "a", "]")
@@ -210,7 +219,12 @@ async def test_only_keys_that_work_for_the_finding_are_offered(size: tuple[int, 
         assert text.splitlines()[-2] == " a applies drop CON008"
         text = await driven.press("end")
         detail, foot = text.splitlines()[-2:]
-        assert detail == " EOS008: no knob and no repair helps here  ? says what does" and "d diff" not in foot and "a apply" not in foot and "? why" in foot
+        assert (
+            detail == " EOS008: no knob and no repair helps here  ? says what does"
+            and "d diff" not in foot
+            and "a apply" not in foot
+            and "? why" in foot
+        )
 
 
 async def test_before_the_findings_are_here_keys_say_that_they_are_on_their_way() -> None:

@@ -14,10 +14,24 @@ from sftui.tui.commands import COMMANDS
 from sftui.workspace import events as ev
 
 STEPS = (
-    ("opened", ()), ("next-token", ("l",)), ("line-down", ("j",)), ("zoom-rows", ("z",)), ("shift-rows", ("s",)),
-    ("zoom-text", ("z",)), ("shift-columns", ("z",)), ("unshifted", ("s",)), ("next-row", ("]",)), ("list", ("tab", "tab")),
-    ("conversation", ("escape", "o")), ("rendered", ("o",)), ("raw", ("o",)), ("boundary", ("b",)), ("batch", ("3", "B")),
-    ("recipe", ("escape", "c", "j", "j")), ("help", ("escape", "?")), ("explain", ("escape", "enter")),
+    ("opened", ()),
+    ("next-token", ("l",)),
+    ("line-down", ("j",)),
+    ("zoom-rows", ("z",)),
+    ("shift-rows", ("s",)),
+    ("zoom-text", ("z",)),
+    ("shift-columns", ("z",)),
+    ("unshifted", ("s",)),
+    ("next-row", ("]",)),
+    ("list", ("tab", "tab")),
+    ("conversation", ("escape", "o")),
+    ("rendered", ("o",)),
+    ("raw", ("o",)),
+    ("boundary", ("b",)),
+    ("batch", ("3", "B")),
+    ("recipe", ("escape", "c", "j", "j")),
+    ("help", ("escape", "?")),
+    ("explain", ("escape", "enter")),
 )
 
 
@@ -51,7 +65,9 @@ async def test_every_command_has_a_handler() -> None:
         assert set(driven.main.handlers) == {c.id for c in COMMANDS} - dialog
 
 
-@pytest.mark.parametrize(("prepare", "size"), [((), (80, 24)), (("tab",), (60, 20)), (("o",), (140, 45)), (("c",), (80, 24))])
+@pytest.mark.parametrize(
+    ("prepare", "size"), [((), (80, 24)), (("tab",), (60, 20)), (("o",), (140, 45)), (("c",), (80, 24))]
+)
 async def test_no_key_breaks_anything(prepare: tuple[str, ...], size: tuple[int, int]) -> None:
     """Every key of a pane, one after the other, with Esc in between."""
     skipped = {"quit", "interrupt", "suspend", "edit.row", "edit.text", "edit.template"}
@@ -272,7 +288,9 @@ async def test_the_status_line_keeps_its_essential_part() -> None:
     for width in (60, 80, 140):
         async with running((width, 24)) as driven:
             driven.main.heard(ev.CountChanged(12_345_678, False, 0.37))
-            driven.main.heard(ev.SourceOpened("a/very/long/path/to/some/dataset/with/a/name.jsonl", "jsonl", (), "messages", ""))
+            driven.main.heard(
+                ev.SourceOpened("a/very/long/path/to/some/dataset/with/a/name.jsonl", "jsonl", (), "messages", "")
+            )
             await driven.settle()
             status = driven.lines[0]
             assert "0" in status and "≥12,345,678" in status
@@ -341,7 +359,14 @@ async def test_the_mouse_is_optional_but_works() -> None:
 @pytest.mark.parametrize("size", [(20, 6), (34, 9), (300, 90)])
 async def test_very_small_and_very_large_terminals(size: tuple[int, int]) -> None:
     async with running(size) as driven:
-        for keys in (("?", "escape"), (":", *"zoom", "enter"), ("c", "j", "enter", "escape", "escape"), ("x", "escape"), ("o", "b", "escape"), ("s", "z")):
+        for keys in (
+            ("?", "escape"),
+            (":", *"zoom", "enter"),
+            ("c", "j", "enter", "escape", "escape"),
+            ("x", "escape"),
+            ("o", "b", "escape"),
+            ("s", "z"),
+        ):
             await driven.press(*keys)
             assert all(len(line) <= size[0] for line in driven.lines) and len(driven.lines) <= size[1]
         assert driven.app.is_running
@@ -361,7 +386,9 @@ async def test_an_index_that_still_grows_is_honest() -> None:
 async def test_a_row_too_heavy_for_the_list_is_listed_with_its_figures_once_it_was_opened() -> None:
     workspace = FakeWorkspace()
     whole = workspace.summary
-    workspace.summary = lambda index: replace(whole(index), tokens=None, trained=None, cut=0) if index == 3 else whole(index)  # type: ignore[method-assign]
+    workspace.summary = lambda index: (
+        replace(whole(index), tokens=None, trained=None, cut=0) if index == 3 else whole(index)
+    )  # type: ignore[method-assign]
     async with running((80, 24), workspace) as driven:
         assert "415" not in driven.lines[4]
         assert "3    415  97 %" in (await driven.press("3", "G")).splitlines()[4]

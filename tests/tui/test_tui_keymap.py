@@ -72,9 +72,17 @@ def test_a_count_cannot_grow_without_end() -> None:
 
 
 def test_T9_keymap_mistakes_are_all_told() -> None:
-    problems = keymap_problems({
-        "row.nxt": ("J",), "zoom": ("s",), "search": ("ctrl+b",), "export": ("5",), "help": ("nonsense",), "quit": (), "undo": ("a b c",),
-    })
+    problems = keymap_problems(
+        {
+            "row.nxt": ("J",),
+            "zoom": ("s",),
+            "search": ("ctrl+b",),
+            "export": ("5",),
+            "help": ("nonsense",),
+            "quit": (),
+            "undo": ("a b c",),
+        }
+    )
     text = "\n".join(problems)
     assert "row.nxt" in text and "row.next" in text
     assert "`zoom`" in text and "`shift`" in text

@@ -17,7 +17,10 @@ from sftui.workspace.marks_file import MarksFile
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_marks_screens(size: tuple[int, int]) -> None:
     async with running(size) as driven:
-        for name, keys in (("marks", ("r", "k", "]", "r", "d", "]", "]", "r", "n", *"look: cut?", "enter")), ("marks-list", ("F",))):
+        for name, keys in (
+            ("marks", ("r", "k", "]", "r", "d", "]", "]", "r", "n", *"look: cut?", "enter")),
+            ("marks-list", ("F",)),
+        ):
             text = await driven.press(*keys)
             assert all(len(line) <= size[0] for line in text.splitlines())
             check_golden(f"{size[0]}x{size[1]}-{name}", text)
@@ -91,7 +94,9 @@ async def test_marks_survive_and_tell_when_the_data_was_changed(tmp_path: Path) 
 async def test_what_cannot_be_saved_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "state").write_text("a file where the folder should be")
     async with running((80, 24)) as driven:
-        driven.main.mark_commands.file = MarksFile(driven.workspace.options, driven.main.mark_commands._failed, tmp_path / "state")
+        driven.main.mark_commands.file = MarksFile(
+            driven.workspace.options, driven.main.mark_commands._failed, tmp_path / "state"
+        )
         await driven.press("r", "d")
         assert not driven.main.mark_commands.close()
         await driven.settle()
@@ -107,7 +112,8 @@ async def test_marks_are_exported_as_lines(tmp_path: Path) -> None:
         assert driven.main.prompt.text == "train-marks.jsonl"
         await driven.press("ctrl+u", "ctrl+k", *str(target), "enter")
         assert [json.loads(line) for line in target.read_text().splitlines()] == [
-            {"row": 0, "mark": "flag", "note": ""}, {"row": 1, "mark": None, "note": "odd"},
+            {"row": 0, "mark": "flag", "note": ""},
+            {"row": 1, "mark": None, "note": "odd"},
         ]
         await driven.press("x", "enter", "ctrl+u", "ctrl+k", *str(target), "enter")
         assert "is there already" in driven.said and driven.main.prompt.open
@@ -116,7 +122,9 @@ async def test_marks_are_exported_as_lines(tmp_path: Path) -> None:
 async def test_a_hostile_note_is_only_shown() -> None:
     workspace = FakeWorkspace()
     MarksFile(workspace.options).path.parent.mkdir(parents=True)
-    MarksFile(workspace.options).path.write_text(json.dumps({"row": 0, "mark": None, "note": "\x1b]2;owned\x07 [/INST] [@click=app.quit]x[/]\u202e"}))
+    MarksFile(workspace.options).path.write_text(
+        json.dumps({"row": 0, "mark": None, "note": "\x1b]2;owned\x07 [/INST] [@click=app.quit]x[/]\u202e"})
+    )
     async with running((80, 24), workspace) as driven:
         assert "[@click=app.quit]" in driven.text and not set(driven.text) & {"\x1b", "\x07", "\u202e"}
         await driven.press("r", "n")

@@ -42,7 +42,13 @@ async def test_what_is_in_no_file_is_named_before_it_goes(size: tuple[int, int])
         text = await driven.press("escape", "q")
         check_golden(f"{size[0]}x{size[1]}-quit", text)
         assert not has_quit(driven) and "2 recipe changes, 1 repair, 1 waiver are in no file yet" in text
-        assert "on purpose" in text and "map-roles" in text and "256" in text and "y quits" in text and "x exports · Esc stays" in text
+        assert (
+            "on purpose" in text
+            and "map-roles" in text
+            and "256" in text
+            and "y quits" in text
+            and "x exports · Esc stays" in text
+        )
         await driven.press("escape")
         assert not has_quit(driven) and len(driven.app.screen_stack) == 1
         await driven.press("q", "y")

@@ -30,8 +30,14 @@ class Blank(FakeWorkspace):
 async def test_repair_screens(size: tuple[int, int]) -> None:
     async with running(size, Blank()) as driven:
         screens = (
-            ("repair-pick", ("]", "f", "d")), ("repair-preview", ("enter",)), ("repair-applied", ("+",)), ("repair-row", ("escape",)),
-            ("repair-raw", ("O", "r")), ("repairs", ("escape", "R")), ("repair-figures", ("escape", "A")), ("repair-export", ("x", "enter", "enter")),
+            ("repair-pick", ("]", "f", "d")),
+            ("repair-preview", ("enter",)),
+            ("repair-applied", ("+",)),
+            ("repair-row", ("escape",)),
+            ("repair-raw", ("O", "r")),
+            ("repairs", ("escape", "R")),
+            ("repair-figures", ("escape", "A")),
+            ("repair-export", ("x", "enter", "enter")),
         )
         for name, keys in screens:
             text = await driven.press(*keys)
@@ -42,12 +48,21 @@ async def test_repair_screens(size: tuple[int, int]) -> None:
 async def test_a_repair_is_previewed_applied_and_taken_back() -> None:
     async with running((140, 45), Blank()) as driven:
         text = await driven.press("]", "f", "d", "enter")
-        assert "14 of 41 rows changed, 0 left out" in text and "* row 1 becomes" in text and "+   \"content\": " in text and "mended" in text
+        assert (
+            "14 of 41 rows changed, 0 left out" in text
+            and "* row 1 becomes" in text
+            and '+   "content": ' in text
+            and "mended" in text
+        )
         assert driven.workspace.repairs == () and "*" not in driven.lines[0], "a preview changes nothing"
         await driven.press("escape")
         assert driven.main.context == "findings" and driven.workspace.asked[-2][0] == "cancel"
         text = await driven.press("d", "enter", "+")
-        assert driven.workspace.repairs == ("trim",) and "14 of 41 rows changed" in driven.said and "in no file yet" in driven.said
+        assert (
+            driven.workspace.repairs == ("trim",)
+            and "14 of 41 rows changed" in driven.said
+            and "in no file yet" in driven.said
+        )
         assert driven.main.context == "findings" and driven.main.findings.finding.code == "EOS008"
         assert "*repaired" in driven.lines[0] and "▸ *  1" in text
         await driven.press("u")
@@ -69,7 +84,11 @@ async def test_a_recipe_fix_and_a_repair_are_both_offered() -> None:
     class Both(FakeWorkspace):
         def findings(self, index: int) -> tuple[Finding, ...]:
             found = super().findings(index)
-            return tuple(Finding("CON008", one.severity, one.sentence, one.row, fix=one.fix) for one in found if one.code == "LAB002")
+            return tuple(
+                Finding("CON008", one.severity, one.sentence, one.row, fix=one.fix)
+                for one in found
+                if one.code == "LAB002"
+            )
 
     async with running((80, 24), Both(recipe=changed(Recipe(), "mask.rule", "all"))) as driven:
         text = await driven.press("f", "a")
@@ -96,7 +115,11 @@ async def test_the_rows_that_repairs_change_are_listed_without_an_audit() -> Non
         await driven.press("R", "j", "enter")
         assert "repaired  14 × rows that a repair changes" in await driven.press("F")
         await driven.press("j", "enter")
-        assert driven.main.rows.order is not None and list(driven.main.rows.order)[:3] == [1, 4, 7] and driven.main.status.row == 1
+        assert (
+            driven.main.rows.order is not None
+            and list(driven.main.rows.order)[:3] == [1, 4, 7]
+            and driven.main.status.row == 1
+        )
         await driven.press("F", "enter")
         assert driven.main.rows.order is None
 
@@ -106,11 +129,18 @@ async def test_the_repaired_data_is_written_after_it_was_said() -> None:
         assert "a new file" not in await driven.press("x")
         await driven.press("escape", "R", "j", "enter", "r", "d")
         text = await driven.press("x")
-        assert "a new file with the rows as repaired (map-roles, without 1 marked drop)" in text or "a new file with the rows" in text
+        assert (
+            "a new file with the rows as repaired (map-roles, without 1 marked drop)" in text
+            or "a new file with the rows" in text
+        )
         await driven.press("enter")
         assert driven.main.prompt.text == "train-repaired.jsonl"
         text = await driven.press("enter")
-        assert "nothing is written yet" in text and "train.jsonl stays as it is" in text and "1 row is left out too: 0" in text
+        assert (
+            "nothing is written yet" in text
+            and "train.jsonl stays as it is" in text
+            and "1 row is left out too: 0" in text
+        )
         assert not any(name == "write" for name, _ in driven.workspace.asked)
         await driven.press("y")
         assert ("write", ("train-repaired.jsonl", "train-repaired.log.jsonl", (0,))) in driven.workspace.asked
@@ -192,10 +222,17 @@ async def test_rows_with_an_audited_finding_can_be_left_out() -> None:
         assert driven.workspace.repairs == (DROP,)
 
 
-@pytest.mark.parametrize(("data", "name"), [
-    ("/a/train.jsonl", "train-x.jsonl"), ("v1.2.jsonl.gz", "v1.2-x.jsonl"), ("org/set", "set-x.jsonl"), ("data/*.parquet", "data-x.jsonl"), ("-", "data-x.jsonl"),
-    ("a\x1b]2;b\x07.json", "a2b-x.jsonl"),
-])
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        ("/a/train.jsonl", "train-x.jsonl"),
+        ("v1.2.jsonl.gz", "v1.2-x.jsonl"),
+        ("org/set", "set-x.jsonl"),
+        ("data/*.parquet", "data-x.jsonl"),
+        ("-", "data-x.jsonl"),
+        ("a\x1b]2;b\x07.json", "a2b-x.jsonl"),
+    ],
+)
 def test_the_name_of_a_file_made_from_the_data(data: str, name: str) -> None:
     assert file_beside(data, "x") == name
 
@@ -207,10 +244,15 @@ async def test_a_repair_that_cannot_help_says_so() -> None:
 
     async with running((80, 24), Stubborn()) as driven:
         await driven.press("f", "a", "a")
-        assert driven.said == "drop CON008 is in force and cannot take CON008 away here" and driven.workspace.repairs == (DROP,)
+        assert (
+            driven.said == "drop CON008 is in force and cannot take CON008 away here"
+            and driven.workspace.repairs == (DROP,)
+        )
 
 
 async def test_a_folder_that_is_not_there_is_said_while_its_name_can_be_mended(tmp_path: Path) -> None:
     async with running((80, 24)) as driven:
-        await driven.press("R", "j", "enter", "x", "enter", "ctrl+u", "ctrl+k", *str(tmp_path / "no" / "new.jsonl"), "enter")
+        await driven.press(
+            "R", "j", "enter", "x", "enter", "ctrl+u", "ctrl+k", *str(tmp_path / "no" / "new.jsonl"), "enter"
+        )
         assert driven.said == f"there is no folder {tmp_path / 'no'}" and driven.main.prompt.open

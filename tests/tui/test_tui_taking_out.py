@@ -148,7 +148,11 @@ async def test_nothing_of_the_row_before_is_taken_for_the_row_that_is_on_its_way
     async with running() as driven:
         driven.workspace.hold = True
         await driven.press("]", "y", "t")
-        assert driven.main.status.row == 1 and not clipboard and driven.said == "row 1 is not here yet: try again when its tokens are"
+        assert (
+            driven.main.status.row == 1
+            and not clipboard
+            and driven.said == "row 1 is not here yet: try again when its tokens are"
+        )
         driven.workspace.release()
         await driven.settle()
         await driven.press("y", "t")

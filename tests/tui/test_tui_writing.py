@@ -62,7 +62,9 @@ async def named(driven: Driven, keys: tuple[str, ...], name: str) -> str:
     await waited(driven, lambda: driven.main.prompt.open)
     driven.main.prompt.text, driven.main.prompt.cursor = name, len(name)  # typing a thousand keys takes a minute
     await driven.press("enter")
-    await waited(driven, lambda: bool(driven.said) and not driven.said.startswith(("file for", "folder for", "new file")))
+    await waited(
+        driven, lambda: bool(driven.said) and not driven.said.startswith(("file for", "folder for", "new file"))
+    )
     said = driven.said
     await driven.press("escape")
     await waited(driven, lambda: not driven.main.prompt.open and len(driven.app.screen_stack) == 1)
@@ -86,12 +88,17 @@ async def test_no_input_is_written_over(folder: Path, link: str) -> None:
                     assert "files that are read here" in await named(driven, keys, name), (keys, name)
             assert contents(folder) == before
         assert "wrote" in await named(driven, ("w", "w"), "new.json") and (folder / "new.json").exists()
-        assert "already" in await named(driven, ("w", "w"), "new.json") and "wrote" in await named(driven, ("w", "w"), "new.json!")
+        assert "already" in await named(driven, ("w", "w"), "new.json") and "wrote" in await named(
+            driven, ("w", "w"), "new.json!"
+        )
 
 
 async def test_a_file_does_not_become_data_nor_a_folder_a_file(folder: Path) -> None:
     async with running((80, 24), opened((".",))) as driven:
-        assert "read as data the next time" in await named(driven, ("w", "w"), "row.json") and not (folder / "row.json").exists()
+        assert (
+            "read as data the next time" in await named(driven, ("w", "w"), "row.json")
+            and not (folder / "row.json").exists()
+        )
         assert "folder or a device" in await named(driven, ("w", "w"), "tok!")
         assert "wrote" in await named(driven, ("w", "w"), "row.txt")
 

@@ -49,7 +49,10 @@ class Driven:
 
 @asynccontextmanager
 async def running(
-    size: tuple[int, int] = (80, 24), workspace: FakeWorkspace | None = None, settings: Settings | None = None, theme: str | None = "dark",
+    size: tuple[int, int] = (80, 24),
+    workspace: FakeWorkspace | None = None,
+    settings: Settings | None = None,
+    theme: str | None = "dark",
 ) -> AsyncIterator[Driven]:
     made = workspace or FakeWorkspace()
     made.start()

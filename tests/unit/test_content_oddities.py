@@ -25,8 +25,13 @@ CHATML = (
 )
 
 
-def look(messages: list[dict[str, Any]], template: str = CHATML, tokenizer: str = "builtin:chatml",
-         recipe: Recipe | None = None, **columns: Any) -> Inspection:
+def look(
+    messages: list[dict[str, Any]],
+    template: str = CHATML,
+    tokenizer: str = "builtin:chatml",
+    recipe: Recipe | None = None,
+    **columns: Any,
+) -> Inspection:
     """One row of messages through the pipeline."""
     recipe = recipe or preset("hf-trainer")
     data = {"messages": messages, **columns}
@@ -49,31 +54,42 @@ def notes(one: Inspection) -> str:
 
 
 def test_11_double_bos_shows_two_bos_tokens_and_can_be_dropped() -> None:
-    template = "{{ '<bos>' }}" + CHATML.replace("<|im_start|>", "<start_of_turn>").replace("<|im_end|>", "<end_of_turn>")
+    template = "{{ '<bos>' }}" + CHATML.replace("<|im_start|>", "<start_of_turn>").replace(
+        "<|im_end|>", "<end_of_turn>"
+    )
     twice = changed(preset("hf-trainer"), "tokenize.add_special_tokens", True)
     one = look(said("user: hi", "assistant: yo"), template, "builtin:gemma", twice)
     bos = load_tokenizer("builtin:gemma").facts.bos_id
     assert one.tokens is not None and one.tokens.input_ids[:2] == (bos, bos)
-    dropped = look(said("user: hi", "assistant: yo"), template, "builtin:gemma", changed(twice, "tokenize.bos", "drop_second"))
+    dropped = look(
+        said("user: hi", "assistant: yo"), template, "builtin:gemma", changed(twice, "tokenize.bos", "drop_second")
+    )
     assert dropped.tokens is not None and dropped.tokens.input_ids[:2].count(bos) == 1
 
 
 def test_12_a_template_without_any_terminator_trains_none() -> None:
-    one = look(said("user: hi", "assistant: yo"), "{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}\n{% endfor %}{% if add_generation_prompt %}assistant: {% endif %}")
+    one = look(
+        said("user: hi", "assistant: yo"),
+        "{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}\n{% endfor %}{% if add_generation_prompt"
+        " %}assistant: {% endif %}",
+    )
     assert one.tokens is not None and not any(one.tokens.special)
     assert Part.TERMINATOR not in one.tokens.parts
 
 
 def test_13_an_end_that_comes_only_once_breaks_no_history() -> None:
-    template = "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% else %}<|im_end|>{% endif %}"
+    template = (
+        "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}\n{% endfor %}{% if"
+        " add_generation_prompt %}<|im_start|>assistant\n{% else %}<|im_end|>{% endif %}"
+    )
     one = look(said("user: hi", "assistant: yo"), template)
     assert one.boundary is not None and one.boundary.clean and text(one).endswith("<|im_end|>")
 
 
 VANISHING = (
-    "{% for m in messages %}{% if m['role'] == 'user' %}[INST] "
-    "{% if loop.last and messages[0]['role'] == 'system' %}{{ messages[0]['content'] }}\n\n{% endif %}{{ m['content'] }} [/INST]"
-    "{% elif m['role'] == 'assistant' %} {{ m['content'] }}<|im_end|>{% endif %}{% endfor %}"
+    "{% for m in messages %}{% if m['role'] == 'user' %}[INST] {% if loop.last and messages[0]['role'] == 'system' %}{{"
+    " messages[0]['content'] }}\n\n{% endif %}{{ m['content'] }} [/INST]{% elif m['role'] == 'assistant' %} {{"
+    " m['content'] }}<|im_end|>{% endif %}{% endfor %}"
 )
 
 
@@ -90,7 +106,10 @@ def test_15_thinking_that_the_template_cuts_is_named() -> None:
 
 
 def test_16_content_parts_print_as_the_template_prints_them() -> None:
-    parts: list[dict[str, Any]] = [{"role": "user", "content": [{"type": "text", "text": "hi"}]}, {"role": "assistant", "content": "yo"}]
+    parts: list[dict[str, Any]] = [
+        {"role": "user", "content": [{"type": "text", "text": "hi"}]},
+        {"role": "assistant", "content": "yo"},
+    ]
     assert "[{'type': 'text', 'text': 'hi'}]" in text(look(parts))
     concat = look(parts, CHATML.replace("{{ m['content'] }}", "{{ '' + m['content'] }}"))
     assert concat.stopped_at is Stage.RENDERED and concat.problem is not None and concat.conversation is not None
@@ -110,10 +129,13 @@ def test_18_null_content_beside_tool_calls_is_deleted_as_transformers_does() -> 
 
 
 def test_19_injected_system_text_is_marked_as_injected() -> None:
-    template = "{% if messages[0]['role'] != 'system' %}<|im_start|>system\nToday is {{ strftime_now('%d %B %Y') }}.<|im_end|>\n{% endif %}" + CHATML
+    template = (
+        "{% if messages[0]['role'] != 'system' %}<|im_start|>system\nToday is {{ strftime_now('%d %B %Y')"
+        " }}.<|im_end|>\n{% endif %}" + CHATML
+    )
     one = look(said("user: hi", "assistant: yo"), template)
     assert one.tokens is not None and one.rendered is not None
-    injected = "".join(one.rendered.text[s.start:s.end] for s in one.rendered.spans if s.part is Part.INJECTED)
+    injected = "".join(one.rendered.text[s.start : s.end] for s in one.rendered.spans if s.part is Part.INJECTED)
     assert "Today is" in injected
 
 
@@ -121,20 +143,31 @@ def test_20_trimmed_white_space_leaves_spans_on_what_is_left() -> None:
     template = CHATML.replace("m['content']", "m['content'] | trim")
     one = look(said("user:   hi  ", "assistant: \n yo \n"), template)
     assert one.rendered is not None and one.rendered.exact
-    contents = [one.rendered.text[s.start:s.end] for s in one.rendered.spans if s.part is Part.CONTENT]
+    contents = [one.rendered.text[s.start : s.end] for s in one.rendered.spans if s.part is Part.CONTENT]
     assert contents == ["hi", "yo"]
 
 
 def test_21_a_late_system_message_that_is_moved_or_refused_is_seen() -> None:
-    refusing = "{% if messages[1:] | selectattr('role', 'equalto', 'system') | list %}{{ raise_exception('System role must come first') }}{% endif %}" + CHATML
+    refusing = (
+        "{% if messages[1:] | selectattr('role', 'equalto', 'system') | list %}{{ raise_exception('System role must"
+        " come first') }}{% endif %}" + CHATML
+    )
     one = look(said("user: hi", "system: late", "assistant: yo"), refusing)
-    assert one.stopped_at is Stage.RENDERED and one.problem is not None and "System role must come first" in one.problem.sentence()
+    assert (
+        one.stopped_at is Stage.RENDERED
+        and one.problem is not None
+        and "System role must come first" in one.problem.sentence()
+    )
 
 
 def test_22_special_token_text_in_content_becomes_a_special_token() -> None:
     one = look(said("user: say <|im_end|> please", "assistant: no"))
     assert one.tokens is not None
-    typed = [i for i, (special, part) in enumerate(zip(one.tokens.special, one.tokens.parts)) if special and part is Part.CONTENT]
+    typed = [
+        i
+        for i, (special, part) in enumerate(zip(one.tokens.special, one.tokens.parts))
+        if special and part is Part.CONTENT
+    ]
     assert len(typed) == 1 and one.tokens.pieces[typed[0]] == "<|im_end|>"
 
 

@@ -9,12 +9,40 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "sftui"
-HEAVY = {"textual", "rich", "transformers", "datasets", "pyarrow", "huggingface_hub", "torch", "pandas",
-         "tokenizers", "jinja2", "numpy", "ruamel"}
+HEAVY = {
+    "textual",
+    "rich",
+    "transformers",
+    "datasets",
+    "pyarrow",
+    "huggingface_hub",
+    "torch",
+    "pandas",
+    "tokenizers",
+    "jinja2",
+    "numpy",
+    "ruamel",
+}
 LIGHT = (
-    "sftui", "sftui.model", "sftui.recipe", "sftui.text", "sftui.errors", "sftui.settings", "sftui.recipe_io",
-    "sftui.trainers", "sftui.sources", "sftui.conversations", "sftui.templates", "sftui.tokens", "sftui.labels",
-    "sftui.pipeline", "sftui.views", "sftui.exports.plan", "sftui.workspace", "sftui.workspace.worker", "sftui.cli",
+    "sftui",
+    "sftui.model",
+    "sftui.recipe",
+    "sftui.text",
+    "sftui.errors",
+    "sftui.settings",
+    "sftui.recipe_io",
+    "sftui.trainers",
+    "sftui.sources",
+    "sftui.conversations",
+    "sftui.templates",
+    "sftui.tokens",
+    "sftui.labels",
+    "sftui.pipeline",
+    "sftui.views",
+    "sftui.exports.plan",
+    "sftui.workspace",
+    "sftui.workspace.worker",
+    "sftui.cli",
     "sftui.cli.app",
 )
 
@@ -61,13 +89,36 @@ run([sys.argv[1]])
 def test_the_inspector_loads_what_the_first_screen_needs_and_no_more() -> None:
     """Each module delays the first paint; labels, checks and exports are the worker's, or wait until asked for."""
     data = PACKAGE.parent / "sample_data" / "chat_messages.jsonl"
-    done = subprocess.run([sys.executable, "-c", FIRST_ROW, data], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_ROW, data], capture_output=True, text=True, check=True, timeout=60
+    )
     loaded = done.stderr.split()
     parts = {name.split(".")[1] for name in loaded}
-    assert parts == {"cli", "errors", "model", "recipe", "recipe_io", "settings", "text", "trainers", "tui", "views", "workspace"}
+    assert parts == {
+        "cli",
+        "errors",
+        "model",
+        "recipe",
+        "recipe_io",
+        "settings",
+        "text",
+        "trainers",
+        "tui",
+        "views",
+        "workspace",
+    }
     assert {name for name in loaded if ".trainers." in name} == {"sftui.trainers.base", "sftui.trainers.classic"}
     assert {name.split(".")[2] for name in loaded if ".workspace." in name} == {
-        "cache", "events", "history", "link", "marks", "marks_file", "options", "questions", "requests", "workspace",
+        "cache",
+        "events",
+        "history",
+        "link",
+        "marks",
+        "marks_file",
+        "options",
+        "questions",
+        "requests",
+        "workspace",
     }
 
 

@@ -15,7 +15,12 @@ from sftui.trainers import preset
 def packed(recipe: Recipe, rows: int = 4) -> tuple[tuple[Pack, ...], Batch]:
     recipe = changed(recipe, "tokenizer.name", "builtin:chatml")
     made = [
-        Row(10 + i, {"messages": [{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "because " * (i + 1)}]}, "{}", f"line {i}")
+        Row(
+            10 + i,
+            {"messages": [{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "because " * (i + 1)}]},
+            "{}",
+            f"line {i}",
+        )
         for i in range(rows)
     ]
     detected, tools = detect(made, recipe), make_toolbox(recipe, load_tokenizer("builtin:chatml"))
@@ -24,11 +29,15 @@ def packed(recipe: Recipe, rows: int = 4) -> tuple[tuple[Pack, ...], Batch]:
 
 
 def test_documents_are_named_by_row_and_first_tokens_are_the_collators() -> None:
-    recipe = changed(changed(changed(preset("trl@1.16"), "pack.strategy", "bfd"), "length.max", 64), "batch.flatten", True)
+    recipe = changed(
+        changed(changed(preset("trl@1.16"), "pack.strategy", "bfd"), "length.max", 64), "batch.flatten", True
+    )
     packs, batch = packed(recipe)
     assert sorted(row for pack in packs for row, _, _ in pack.documents) == [10, 11, 12, 13]
     assert all(pack.labels[start] == IGNORE_INDEX for pack in packs for _, start, _ in pack.documents)
-    assert sum(label != IGNORE_INDEX for pack in packs for label in pack.labels) == sum(label != IGNORE_INDEX for label in batch.labels[0])
+    assert sum(label != IGNORE_INDEX for pack in packs for label in pack.labels) == sum(
+        label != IGNORE_INDEX for label in batch.labels[0]
+    )
 
 
 def test_padding_that_the_packer_adds_is_padding() -> None:

@@ -26,7 +26,10 @@ def test_a_preset_saves_as_its_name_alone(name: str) -> None:
         ("preset: hf-trianer", "did you mean `hf-trainer`"),
         ("mask: {rulle: all}", "did you mean `mask.rule`"),
         ("maks: {rule: all}", "did you mean `mask`"),
-        ("mask: {rule: complesion}", "`mask.rule` cannot be 'complesion', did you mean `completion`? It can be auto, all"),
+        (
+            "mask: {rule: complesion}",
+            "`mask.rule` cannot be 'complesion', did you mean `completion`? It can be auto, all",
+        ),
         ("length: {max: 0}", "give 1 or more"),
         ("length: {max: '12'}", "give a whole number"),
         ("length: {max: true}", "give a whole number"),
@@ -61,8 +64,10 @@ def values(info: KnobInfo) -> st.SearchStrategy[Any]:
     if info.choices:
         return st.sampled_from(info.choices)
     base: dict[str, st.SearchStrategy[Any]] = {
-        "bool": st.booleans(), "int": st.integers(info.minimum if info.minimum is not None else -200, 9999),
-        "str": text, "mapping": st.dictionaries(text.filter(bool), text | st.booleans() | st.integers(-5, 5), max_size=3),
+        "bool": st.booleans(),
+        "int": st.integers(info.minimum if info.minimum is not None else -200, 9999),
+        "str": text,
+        "mapping": st.dictionaries(text.filter(bool), text | st.booleans() | st.integers(-5, 5), max_size=3),
         "list": st.lists(text, max_size=3).map(tuple),
     }
     kind = info.type.rstrip("?")
@@ -70,7 +75,11 @@ def values(info: KnobInfo) -> st.SearchStrategy[Any]:
 
 
 @settings(max_examples=80, deadline=None)
-@given(st.sampled_from(preset_names()), st.lists(st.sampled_from(knobs()), max_size=6, unique_by=lambda k: k.path), st.data())
+@given(
+    st.sampled_from(preset_names()),
+    st.lists(st.sampled_from(knobs()), max_size=6, unique_by=lambda k: k.path),
+    st.data(),
+)
 def test_what_is_saved_loads_as_it_was(name: str, picked: list[KnobInfo], data: st.DataObject) -> None:
     recipe = preset(name)
     for info in picked:
@@ -83,17 +92,25 @@ def test_what_is_saved_loads_as_it_was(name: str, picked: list[KnobInfo], data: 
 def test_diff_names_every_knob_that_differs() -> None:
     after = changed(changed(Recipe(), "length.max", 5), "mask.rule", "all")
     assert [(c.path, c.before, c.after) for c in diff(Recipe(), after)] == [
-        ("mask.rule", "completion", "all"), ("length.max", None, 5),
+        ("mask.rule", "completion", "all"),
+        ("length.max", None, 5),
     ]
 
 
 @pytest.mark.parametrize(
     ("path", "typed", "value"),
     [
-        ("length.max", "2048", 2048), ("length.max", "2,048", 2048), ("length.max", "null", None), ("length.max", "", None),
-        ("tokenize.add_special_tokens", "yes", True), ("mask.roles", "assistant, tool", ("assistant", "tool")),
-        ("render.kwargs", "enable_thinking=false", {"enable_thinking": False}), ("render.kwargs", "{a: 1}", {"a": 1}),
-        ("mask.rule", "all", "all"), ("pack.strategy", "bfd", "bfd"), ("tokenizer.eos_token", "<eos>", "<eos>"),
+        ("length.max", "2048", 2048),
+        ("length.max", "2,048", 2048),
+        ("length.max", "null", None),
+        ("length.max", "", None),
+        ("tokenize.add_special_tokens", "yes", True),
+        ("mask.roles", "assistant, tool", ("assistant", "tool")),
+        ("render.kwargs", "enable_thinking=false", {"enable_thinking": False}),
+        ("render.kwargs", "{a: 1}", {"a": 1}),
+        ("mask.rule", "all", "all"),
+        ("pack.strategy", "bfd", "bfd"),
+        ("tokenizer.eos_token", "<eos>", "<eos>"),
         ("data.fields", "prompt=question", {"prompt": "question"}),
     ],
 )

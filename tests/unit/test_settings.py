@@ -32,20 +32,25 @@ def test_a_file_that_is_not_there_is_fine(tmp_path: Path) -> None:
 
 
 def test_everything_can_be_set() -> None:
-    settings = read_settings('theme: ansi\nmouse: false\nkeymap: {app.quit: "Q,ctrl+q", tokens.down: [n, " y  j "]}', "f")
+    settings = read_settings(
+        'theme: ansi\nmouse: false\nkeymap: {app.quit: "Q,ctrl+q", tokens.down: [n, " y  j "]}', "f"
+    )
     assert settings == Settings("ansi", False, {"app.quit": ("Q", "ctrl+q"), "tokens.down": ("n", "y j")}, (), "f")
 
 
-@pytest.mark.parametrize(("text", "told"), [
-    ("teme: ansi", "did you mean `theme`?"),
-    ("theme: lihgt", "did you mean `light`?"),
-    ("theme: [1]", "choose one of dark, light, ansi, mono"),
-    ("mouse: 3", "say true or false"),
-    ("keymap: 3", "must be a mapping"),
-    ("- a", "must be a mapping"),
-    ("a: [", "line 1"),
-    ("theme: \x1b[31m", "f:"),
-])
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("teme: ansi", "did you mean `theme`?"),
+        ("theme: lihgt", "did you mean `light`?"),
+        ("theme: [1]", "choose one of dark, light, ansi, mono"),
+        ("mouse: 3", "say true or false"),
+        ("keymap: 3", "must be a mapping"),
+        ("- a", "must be a mapping"),
+        ("a: [", "line 1"),
+        ("theme: \x1b[31m", "f:"),
+    ],
+)
 def test_problems_are_told_and_do_not_raise(text: str, told: str) -> None:
     settings = read_settings(text, "f")
     assert len(settings.problems) == 1 and told in settings.problems[0]
@@ -63,23 +68,33 @@ def test_what_is_fine_is_used_beside_what_is_not() -> None:
     assert settings.theme == "mono" and "did you mean `mouse`?" in settings.problems[0]
 
 
-@pytest.mark.parametrize(("keymap", "told"), [
-    ({"app.quti": ["x"]}, "did you mean `app.quit`?"),
-    ({"app.quit": ["nonsense"]}, "`nonsense` is no key"),
-    ({"app.quit": ["ctrl+"]}, "`ctrl+` is no key"),
-    ({"app.quit": []}, "has no key left"),
-    ({"tokens.up": ["j"]}, "`j` is the key of both `tokens.down` and `tokens.up`"),
-    ({"app.quit": ["j"]}, "`app.quit` and `tokens.down`"),
-    ({"app.quit": ["y"]}, "begin the same"),
-])
+@pytest.mark.parametrize(
+    ("keymap", "told"),
+    [
+        ({"app.quti": ["x"]}, "did you mean `app.quit`?"),
+        ({"app.quit": ["nonsense"]}, "`nonsense` is no key"),
+        ({"app.quit": ["ctrl+"]}, "`ctrl+` is no key"),
+        ({"app.quit": []}, "has no key left"),
+        ({"tokens.up": ["j"]}, "`j` is the key of both `tokens.down` and `tokens.up`"),
+        ({"app.quit": ["j"]}, "`app.quit` and `tokens.down`"),
+        ({"app.quit": ["y"]}, "begin the same"),
+    ],
+)
 def test_t9_a_keymap_that_would_take_keys_away_is_told(keymap: dict[str, list[str]], told: str) -> None:
     """Trap T9: Textual ignores unknown ids and lets a clash delete the other binding silently."""
     assert any(told in problem for problem in check_keymap(keymap, TABLE))
 
 
-@pytest.mark.parametrize("keymap", [
-    {}, {"app.quit": ["Q", "ctrl+q", "f10"]}, {"tokens.down": ["n"]}, {"tokens.up": ["k", "ctrl+p"]}, {"copy.ids": ["y y"]},
-    {"tokens.down": ["k"], "tokens.up": ["j"]},
-])
+@pytest.mark.parametrize(
+    "keymap",
+    [
+        {},
+        {"app.quit": ["Q", "ctrl+q", "f10"]},
+        {"tokens.down": ["n"]},
+        {"tokens.up": ["k", "ctrl+p"]},
+        {"copy.ids": ["y y"]},
+        {"tokens.down": ["k"], "tokens.up": ["j"]},
+    ],
+)
 def test_t9_a_keymap_without_a_clash_is_fine(keymap: dict[str, list[str]]) -> None:
     assert check_keymap(keymap, TABLE) == ()

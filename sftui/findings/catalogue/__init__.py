@@ -13,35 +13,66 @@ from sftui.findings.catalogue import content, dataset, labels, length, masks, re
 from sftui.findings.model import TRAINERS, Code
 
 CODES: Mapping[str, Code] = {
-    one.code: one
-    for module in (content, rendering, masks, stops, labels, length, dataset)
-    for one in module.ENTRIES
+    one.code: one for module in (content, rendering, masks, stops, labels, length, dataset) for one in module.ENTRIES
 }
 ALIASES: Mapping[str, str] = {"THK002": "GEN011", "EOS005": "TRU002", "GEN010": "TRU002"}
 """Codes of the project's reference that are told under another one."""
 DROP = "drop"
 REPAIR_OF: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys((
-        "ROW001", "ROW002", "ROW003", "ROW004", "ROL003", "CON002", "CON003", "CON008", "TPL010", "TPL015", "LAB001", "LAB012", "TRU001", "TRU002", "TRU003", "TRU006",
-        "TRU009", "TOO005", "TOO006", "THK005", "TOK003", "TOK004"), (DROP,)),
+    **dict.fromkeys(
+        (
+            "ROW001",
+            "ROW002",
+            "ROW003",
+            "ROW004",
+            "ROL003",
+            "CON002",
+            "CON003",
+            "CON008",
+            "TPL010",
+            "TPL015",
+            "LAB001",
+            "LAB012",
+            "TRU001",
+            "TRU002",
+            "TRU003",
+            "TRU006",
+            "TRU009",
+            "TOO005",
+            "TOO006",
+            "THK005",
+            "TOK003",
+            "TOK004",
+        ),
+        (DROP,),
+    ),
     **dict.fromkeys(("TPL002", "TPL003", "ROL004"), ("fold-system", DROP)),
     **dict.fromkeys(("ROL001", "ROL002"), ("map-roles", DROP)),
     **dict.fromkeys(("CON001", "CON005", "CON010"), ("fill-content", DROP)),
     **dict.fromkeys(("CON007", "TOO001"), ("parse-json", DROP)),
     **dict.fromkeys(("INJ001", "INJ002", "EOS012"), ("strip-tokens", DROP)),
     **dict.fromkeys(("CON004", "TPL009", "GEN004", "GEN005"), ("trim", DROP)),
-    "TPL006": ("merge-neighbours", DROP), "DUP001": ("deduplicate",),
+    "TPL006": ("merge-neighbours", DROP),
+    "DUP001": ("deduplicate",),
 }
-"""What `sftui repair` can do to the data against a code, by the names that it takes, the gentlest first; `drop` is `--drop CODE`.
+"""What `sftui repair` can do to the data against a code, by the names that it takes, the gentlest first; `drop` is
+`--drop CODE`.
 
 A gentler one may have nothing to do in a row, e.g. no text can be put in place of an answer that is null.
 """
-_SCOPES = {"row": "each row on its own", "setup": "once, for recipe, template and tokenizer together", "dataset": "the whole dataset"}
+_SCOPES = {
+    "row": "each row on its own",
+    "setup": "once, for recipe, template and tokenizer together",
+    "dataset": "the whole dataset",
+}
 
 
 def repair_commands(code: str) -> tuple[str, ...]:
     """What to type against a code, the gentlest first."""
-    return tuple(f"sftui repair --drop {code}" if name == DROP else f"sftui repair --apply {name}" for name in REPAIR_OF.get(code, ()))
+    return tuple(
+        f"sftui repair --drop {code}" if name == DROP else f"sftui repair --apply {name}"
+        for name in REPAIR_OF.get(code, ())
+    )
 
 
 def explain(code: str) -> str:
@@ -50,10 +81,16 @@ def explain(code: str) -> str:
     wanted = ALIASES.get(wanted, wanted)
     if wanted not in CODES:
         near = get_close_matches(wanted, CODES, n=3, cutoff=0.5)
-        raise RecipeError(f"there is no code `{code}`", fix=f"did you mean {' or '.join(near)}?" if near else "`sftui explain` lists them")
+        raise RecipeError(
+            f"there is no code `{code}`",
+            fix=f"did you mean {' or '.join(near)}?" if near else "`sftui explain` lists them",
+        )
     one = CODES[wanted]
     lines = [
-        f"{one.code} {one.name}: {one.title}", "", one.explanation, "",
+        f"{one.code} {one.name}: {one.title}",
+        "",
+        one.explanation,
+        "",
         f"Severity: {one.severity.value} ({one.grade.name.lower()}: {one.grade.reason}).",
         f"Scope: {_SCOPES[one.scope]}.",
     ]
@@ -61,7 +98,11 @@ def explain(code: str) -> str:
         lines += ["", "What repairs it:", f"  {one.fixes[TRAINERS[0]]}"]
     elif one.fixes:
         width = max(len(name) for name in one.fixes)
-        lines += ["", "What repairs it:", *(f"  {name:<{width}}  {one.fixes[name]}" for name in TRAINERS if name in one.fixes)]
+        lines += [
+            "",
+            "What repairs it:",
+            *(f"  {name:<{width}}  {one.fixes[name]}" for name in TRAINERS if name in one.fixes),
+        ]
     if wanted in REPAIR_OF:
         lines += ["", "In the data, into a new file:", *(f"  {command}" for command in repair_commands(wanted))]
     return "\n".join(lines) + "\n"

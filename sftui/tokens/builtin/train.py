@@ -17,13 +17,21 @@ from sftui.tokens import builtin
 from sftui.tokens.builtin import corpus, templates
 from sftui.tokens.facts import TokenizerFacts
 
-WORDS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}%s| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+WORDS = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}%s| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
 """How Llama 3 (three digits together) and Qwen2.5 (each digit alone) split text before BPE."""
 
 CHATML = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 LLAMA3 = (
-    "<|begin_of_text|>", "<|end_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>", "<|eom_id|>",
-    "<|python_tag|>", "<|finetune_right_pad_id|>",
+    "<|begin_of_text|>",
+    "<|end_of_text|>",
+    "<|start_header_id|>",
+    "<|end_header_id|>",
+    "<|eot_id|>",
+    "<|eom_id|>",
+    "<|python_tag|>",
+    "<|finetune_right_pad_id|>",
 )
 GEMMA = ("<pad>", "<eos>", "<bos>", "<unk>")
 GEMMA_TURNS = ("<start_of_turn>", "<end_of_turn>")
@@ -38,8 +46,12 @@ def chatml() -> tuple[Any, dict[str, Any]]:
     backend.normalizer = normalizers.NFC()
     backend.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in CHATML])
     return backend, {
-        "bos_token": None, "eos_token": "<|im_end|>", "pad_token": "<|endoftext|>", "unk_token": None,
-        "model_max_length": 32768, "chat_template": templates.CHATML,
+        "bos_token": None,
+        "eos_token": "<|im_end|>",
+        "pad_token": "<|endoftext|>",
+        "unk_token": None,
+        "model_max_length": 32768,
+        "chat_template": templates.CHATML,
     }
 
 
@@ -50,14 +62,19 @@ def llama3() -> tuple[Any, dict[str, Any]]:
     backend = _byte_level(3000, digits="{1,3}")
     backend.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in LLAMA3])
     bos = LLAMA3[0]
-    backend.post_processor = processors.Sequence([
-        processors.ByteLevel(add_prefix_space=True, trim_offsets=False),
-        processors.TemplateProcessing(
-            single=f"{bos} $A", pair=f"{bos} $A {bos}:1 $B:1", special_tokens=[(bos, backend.token_to_id(bos))]
-        ),
-    ])
+    backend.post_processor = processors.Sequence(
+        [
+            processors.ByteLevel(add_prefix_space=True, trim_offsets=False),
+            processors.TemplateProcessing(
+                single=f"{bos} $A", pair=f"{bos} $A {bos}:1 $B:1", special_tokens=[(bos, backend.token_to_id(bos))]
+            ),
+        ]
+    )
     return backend, {
-        "bos_token": bos, "eos_token": "<|eot_id|>", "model_max_length": 8192, "chat_template": templates.LLAMA3,
+        "bos_token": bos,
+        "eos_token": "<|eot_id|>",
+        "model_max_length": 8192,
+        "chat_template": templates.LLAMA3,
     }
 
 
@@ -67,10 +84,14 @@ def gemma() -> tuple[Any, dict[str, Any]]:
 
     trial = Tokenizer(models.BPE())
     trial.normalizer = normalizers.Replace(" ", "▁")
-    trial.pre_tokenizer = pre_tokenizers.Sequence([
-        pre_tokenizers.Split("▁", "merged_with_next"), pre_tokenizers.Split("\n", "isolated"), pre_tokenizers.Digits(True),
-        pre_tokenizers.Punctuation("isolated"),
-    ])
+    trial.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split("▁", "merged_with_next"),
+            pre_tokenizers.Split("\n", "isolated"),
+            pre_tokenizers.Digits(True),
+            pre_tokenizers.Punctuation("isolated"),
+        ]
+    )
     kept, text = _common_characters(200)
     trial.train_from_iterator(
         text, trainers.BpeTrainer(vocab_size=2700, initial_alphabet=kept, min_frequency=2, show_progress=False)
@@ -80,10 +101,15 @@ def gemma() -> tuple[Any, dict[str, Any]]:
     pieces = [*GEMMA, *(f"<0x{byte:02X}>" for byte in range(256)), *GEMMA_TURNS, *GEMMA_SPACES]
     pieces += [piece for piece in learnt if piece not in pieces]
     merges = [("\n", "\n"), ("▁", "▁"), ("▁▁", "▁▁"), *(tuple(pair) for pair in model["merges"])]
-    backend = Tokenizer(models.BPE(
-        vocab={piece: i for i, piece in enumerate(pieces)}, merges=list(dict.fromkeys(merges)),
-        unk_token="<unk>", fuse_unk=True, byte_fallback=True,
-    ))
+    backend = Tokenizer(
+        models.BPE(
+            vocab={piece: i for i, piece in enumerate(pieces)},
+            merges=list(dict.fromkeys(merges)),
+            unk_token="<unk>",
+            fuse_unk=True,
+            byte_fallback=True,
+        )
+    )
     backend.normalizer = normalizers.Replace(" ", "▁")
     backend.pre_tokenizer = pre_tokenizers.Split(" ", "merged_with_previous")
     backend.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
@@ -92,8 +118,12 @@ def gemma() -> tuple[Any, dict[str, Any]]:
     )
     backend.add_special_tokens([AddedToken(t, special=True, normalized=False) for t in (*GEMMA, *GEMMA_TURNS)])
     return backend, {
-        "bos_token": "<bos>", "eos_token": "<eos>", "pad_token": "<pad>", "unk_token": "<unk>",
-        "model_max_length": 8192, "chat_template": templates.GEMMA,
+        "bos_token": "<bos>",
+        "eos_token": "<eos>",
+        "pad_token": "<pad>",
+        "unk_token": "<unk>",
+        "model_max_length": 8192,
+        "chat_template": templates.GEMMA,
     }
 
 
@@ -132,14 +162,23 @@ def _byte_level(size: int, *, digits: str) -> Any:
     from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
     backend = Tokenizer(models.BPE())
-    backend.pre_tokenizer = pre_tokenizers.Sequence([
-        pre_tokenizers.Split(Regex(WORDS % digits), "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-    ])
+    backend.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(WORDS % digits), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
     backend.decoder = decoders.ByteLevel()
     backend.post_processor = processors.ByteLevel(trim_offsets=False)
-    backend.train_from_iterator(corpus.lines(), trainers.BpeTrainer(
-        vocab_size=size, initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()), min_frequency=2, show_progress=False,
-    ))
+    backend.train_from_iterator(
+        corpus.lines(),
+        trainers.BpeTrainer(
+            vocab_size=size,
+            initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+            min_frequency=2,
+            show_progress=False,
+        ),
+    )
     return backend
 
 

@@ -25,18 +25,46 @@ from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig
 OVER = {"drop": "drop", "truncate": "cut_right", "raise": "error"}
 # The older flags in the order in which Axolotl asks for them.
 FLAGS = {
-    "xformers_attention": "xformers", "sage_attention": "sage", "flex_attention": "flex_attention", "flash_attention": "flash_attention_2",
-    "sdp_attention": "sdpa", "eager_attention": "eager",
+    "xformers_attention": "xformers",
+    "sage_attention": "sage",
+    "flex_attention": "flex_attention",
+    "flash_attention": "flash_attention_2",
+    "sdp_attention": "sdpa",
+    "eager_attention": "eager",
 }
 SPECIAL = {"bos_token": "tokenizer.bos_token", "eos_token": "tokenizer.eos_token", "pad_token": "tokenizer.pad_token"}
 TOP_OPTIONS = (
-    "tokens", "added_tokens_overrides", "eot_tokens", "sample_packing_bin_size", "sample_packing_sequentially", "multipack_real_batches",
-    "curriculum_sampling", "shuffle_merged_datasets", "dataset_exact_deduplication",
+    "tokens",
+    "added_tokens_overrides",
+    "eot_tokens",
+    "sample_packing_bin_size",
+    "sample_packing_sequentially",
+    "multipack_real_batches",
+    "curriculum_sampling",
+    "shuffle_merged_datasets",
+    "dataset_exact_deduplication",
 )
 DATASET_OPTIONS = (
-    "type", "field", "train_on_eos", "train_on_eot", "drop_system_message", "split_thinking", "template_thinking_key", "field_thinking", "field_tools",
+    "type",
+    "field",
+    "train_on_eos",
+    "train_on_eot",
+    "drop_system_message",
+    "split_thinking",
+    "template_thinking_key",
+    "field_thinking",
+    "field_tools",
 )
-LOADERS = {"json": "json", "jsonl": "json", "ndjson": "json", "csv": "csv", "tsv": "csv", "parquet": "parquet", "arrow": "arrow", "txt": "text"}
+LOADERS = {
+    "json": "json",
+    "jsonl": "json",
+    "ndjson": "json",
+    "csv": "csv",
+    "tsv": "csv",
+    "parquet": "parquet",
+    "arrow": "arrow",
+    "txt": "text",
+}
 
 
 def read(path: str, text: str, preset: Recipe) -> OpenedConfig:
@@ -50,13 +78,19 @@ def read(path: str, text: str, preset: Recipe) -> OpenedConfig:
     notes = [KeyNote(str(key), value, *use_of(str(key), value)) for key, value in config.items() if key != "datasets"]
     config = checked(config, path)
     if config.get("max_packed_sequence_len"):
-        raise RecipeError("`max_packed_sequence_len` is no longer supported by Axolotl", where=path, fix="set sequence_len")
+        raise RecipeError(
+            "`max_packed_sequence_len` is no longer supported by Axolotl", where=path, fix="set sequence_len"
+        )
     base = _top(preset, config, path)
     refs: list[DatasetRef] = []
     for number, entry in enumerate(entries):
         if not isinstance(entry, Mapping) or not entry.get("path"):
-            raise RecipeError(f"datasets[{number}] has no `path`", where=path, fix="name its file, folder or Hub dataset")
-        notes += [KeyNote(f"datasets[{number}].{key}", value, *_use(entry, str(key), value)) for key, value in entry.items()]
+            raise RecipeError(
+                f"datasets[{number}] has no `path`", where=path, fix="name its file, folder or Hub dataset"
+            )
+        notes += [
+            KeyNote(f"datasets[{number}].{key}", value, *_use(entry, str(key), value)) for key, value in entry.items()
+        ]
         where = f"{path}, datasets[{number}]"
         refs += _refs(entry, _dataset(base, config, checked(entry, where), where))
     return OpenedConfig(preset.preset, path, text, tuple(refs), tuple(notes))
@@ -64,8 +98,14 @@ def read(path: str, text: str, preset: Recipe) -> OpenedConfig:
 
 def _top(recipe: Recipe, config: Mapping[str, Any], path: str) -> Recipe:
     knobs: dict[str, Any] = {}
-    for key, knob in (("sequence_len", "length.max"), ("min_sample_len", "length.min_tokens"), ("micro_batch_size", "batch.size"),
-                      ("sample_packing_group_size", "pack.group"), ("pad_to_multiple_of", "batch.multiple"), ("revision_of_model", "tokenizer.revision")):
+    for key, knob in (
+        ("sequence_len", "length.max"),
+        ("min_sample_len", "length.min_tokens"),
+        ("micro_batch_size", "batch.size"),
+        ("sample_packing_group_size", "pack.group"),
+        ("pad_to_multiple_of", "batch.multiple"),
+        ("revision_of_model", "tokenizer.revision"),
+    ):
         if config.get(key):
             knobs[knob] = config[key]
     name = config.get("tokenizer_config") or config.get("base_model_config") or config.get("base_model")
@@ -116,7 +156,11 @@ def _dataset(recipe: Recipe, config: Mapping[str, Any], entry: Mapping[str, Any]
     for ours in ("role", "content"):
         legacy = entry.get(f"message_field_{ours}")
         if legacy and ours in mapping and mapping[ours] != legacy:
-            raise RecipeError(f"message_field_{ours} and message_property_mappings.{ours} say different things", where=where, fix="keep one of them")
+            raise RecipeError(
+                f"message_field_{ours} and message_property_mappings.{ours} say different things",
+                where=where,
+                fix="keep one of them",
+            )
         source = legacy or mapping.pop(ours, ours)
         mapping.pop(ours, None)
         if source != DEFAULT_MAPPING[ours]:
@@ -132,7 +176,9 @@ def _dataset(recipe: Recipe, config: Mapping[str, Any], entry: Mapping[str, Any]
     if entry.get("roles_to_train") is not None:
         knobs["mask.roles"] = tuple(str(role) for role in entry["roles_to_train"])
     if entry.get("roles"):
-        knobs["data.role_map"] = {str(source): str(role) for role, sources in entry["roles"].items() for source in sources}
+        knobs["data.role_map"] = {
+            str(source): str(role) for role, sources in entry["roles"].items() for source in sources
+        }
     if not entry.get("type"):
         knobs["data.format"] = "tokenized"  # without a type Axolotl takes prepared rows only
     template, inline = choice_of(config, entry)
@@ -177,7 +223,9 @@ def _refs(entry: Mapping[str, Any], recipe: Recipe) -> list[DatasetRef]:
     paths: tuple[str, ...] = (path,)
     local = Path(path).exists() or bool(Path(path.split("::")[0]).suffix)
     if files:
-        listed = [files] if isinstance(files, str) else list(files.values()) if isinstance(files, Mapping) else list(files)
+        listed = (
+            [files] if isinstance(files, str) else list(files.values()) if isinstance(files, Mapping) else list(files)
+        )
         root = Path() if path in LOADERS.values() or Path(path).is_dir() else Path(path)
         paths, local = tuple(str(root / str(one)) for one in listed), True
     split = entry.get("split") or (None if local else "train")

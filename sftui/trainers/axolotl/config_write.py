@@ -17,14 +17,36 @@ from sftui.trainers.yaml_edit import REMOVE, edit
 from sftui.trainers.yaml_edit import Path as KeyPath
 
 PLAIN = {
-    "length.max": "sequence_len", "length.min_tokens": "min_sample_len", "batch.size": "micro_batch_size", "pack.group": "sample_packing_group_size",
-    "tokenizer.name": "tokenizer_config", "tokenizer.revision": "revision_of_model",
+    "length.max": "sequence_len",
+    "length.min_tokens": "min_sample_len",
+    "batch.size": "micro_batch_size",
+    "pack.group": "sample_packing_group_size",
+    "tokenizer.name": "tokenizer_config",
+    "tokenizer.revision": "revision_of_model",
 }
-HANDLED = frozenset((
-    *PLAIN, *SPECIAL.values(), "length.over", "mask.rule", "mask.roles", "mask.terminator", "mask.options", "data.format", "data.fields",
-    "data.message_keys", "data.role_map", "render.template", "render.kwargs", "pack.strategy", "pack.isolate", "batch.pad_to", "batch.multiple",
-    "batch.attention", "preset",
-))
+HANDLED = frozenset(
+    (
+        *PLAIN,
+        *SPECIAL.values(),
+        "length.over",
+        "mask.rule",
+        "mask.roles",
+        "mask.terminator",
+        "mask.options",
+        "data.format",
+        "data.fields",
+        "data.message_keys",
+        "data.role_map",
+        "render.template",
+        "render.kwargs",
+        "pack.strategy",
+        "pack.isolate",
+        "batch.pad_to",
+        "batch.multiple",
+        "batch.attention",
+        "preset",
+    )
+)
 NO_LIMIT = 1_000_000
 """sequence_len must be a number."""
 
@@ -41,23 +63,34 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
     if opened is None:
         text, name = edit("", _whole(top, dataset, recipe, facts)), "axolotl.yml"
     else:
-        text, name = _edited(opened, int(facts.get("dataset") or 0), top, dataset, recipe, preset, template), Path(opened.path).name
-    notes = ((f"start Axolotl in the folder of {TEMPLATE_FILE}: elsewhere it takes the file's name for the template itself",)
-             if own_file and not facts.get("folder") else ())
+        text, name = (
+            _edited(opened, int(facts.get("dataset") or 0), top, dataset, recipe, preset, template),
+            Path(opened.path).name,
+        )
+    notes = (
+        (f"start Axolotl in the folder of {TEMPLATE_FILE}: elsewhere it takes the file's name for the template itself",)
+        if own_file and not facts.get("folder")
+        else ()
+    )
     return WrittenConfig((WrittenFile(name, text), *files), tuple(losses), notes)
 
 
 def keys_of(recipe: Recipe, preset: Recipe, template_file: str | None = None) -> tuple[Keys, Keys, list[str]]:
-    """Top-level keys, keys of the dataset entry, and what Axolotl has no key for; only what differs from its defaults."""
+    """Top-level keys, keys of the dataset entry, and what Axolotl has no key for; only what differs from its
+    defaults."""
     changes = {change.path: change.after for change in diff(preset, recipe)}
     options = recipe.mask.options
     top: Keys = {(PLAIN[path],): value for path, value in changes.items() if path in PLAIN}
     unlimited = "length.max" in changes and recipe.length.max is None
     if unlimited:
         top[("sequence_len",)] = NO_LIMIT
-    losses = [f"{path} = {value!r} has no key in Axolotl's config" for path, value in changes.items() if path not in HANDLED]
+    losses = [
+        f"{path} = {value!r} has no key in Axolotl's config" for path, value in changes.items() if path not in HANDLED
+    ]
     losses += [f"Axolotl always has a limit: sequence_len {NO_LIMIT} stands for none"] if unlimited else []
-    losses += [f"mask.options.{name} is no key that sftui knows of Axolotl" for name in sorted(set(options) - set(OPTIONS))]
+    losses += [
+        f"mask.options.{name} is no key that sftui knows of Axolotl" for name in sorted(set(options) - set(OPTIONS))
+    ]
     over = next((word for word, ours in OVER.items() if ours == recipe.length.over), None)
     if over is None:
         losses.append(f"length.over = {recipe.length.over!r} has no key in Axolotl's config")
@@ -94,7 +127,10 @@ def _packing(recipe: Recipe, changes: Mapping[str, Any], top: Keys) -> list[str]
     if batch.multiple not in (None, 64):
         top[("pad_to_multiple_of",)] = batch.multiple
     if recipe.pack.isolate and (recipe.pack.strategy != "multipack" or batch.attention != "none"):
-        losses.append("pack.isolate = True is what pack.strategy multipack with batch.attention none does in Axolotl, and nothing else")
+        losses.append(
+            "pack.isolate = True is what pack.strategy multipack with batch.attention none does in Axolotl, and nothing"
+            " else"
+        )
     stated = recipe.mask.options.get("attn_implementation")
     if stated:
         top[("attn_implementation",)] = stated
@@ -119,7 +155,9 @@ def _dataset_keys(recipe: Recipe, changes: Mapping[str, Any], template_file: str
         if keys.get(ours, ours) != ours:
             out["message_property_mappings", ours] = keys[ours]
     if "reasoning" in keys:
-        out["message_property_mappings", str(options.get("template_thinking_key") or "reasoning_content")] = keys["reasoning"]
+        out["message_property_mappings", str(options.get("template_thinking_key") or "reasoning_content")] = keys[
+            "reasoning"
+        ]
     for name, value in (options.get("message_property_mappings") or {}).items():
         out["message_property_mappings", name] = value
     for ours, name in (("train_flag", "message_field_training"), ("train_detail", "message_field_training_detail")):
@@ -150,7 +188,13 @@ def _template(recipe: Recipe, template_file: str | None) -> Keys:
 
 
 def _edited(
-    opened: OpenedConfig, number: int, top: Keys, dataset: Keys, recipe: Recipe, preset: Recipe, template_file: str | None
+    opened: OpenedConfig,
+    number: int,
+    top: Keys,
+    dataset: Keys,
+    recipe: Recipe,
+    preset: Recipe,
+    template_file: str | None,
 ) -> str:
     """The user's own text with the keys that changed and no other."""
     before = opened.datasets[number].recipe
@@ -219,20 +263,41 @@ def _whole(top: Keys, dataset: Keys, recipe: Recipe, facts: Mapping[str, Any]) -
         entry["field_messages"] = found["messages"]
     if found.get("text", "text") != "text" and ("field",) not in dataset:
         entry["field"] = found["text"]
-    keys = facts.get("message_keys") or ({"role": "from", "content": "value"} if facts.get("format") == "sharegpt" else {})
-    if {**DEFAULT_MAPPING, **keys} != DEFAULT_MAPPING and not any(path[0] == "message_property_mappings" for path in dataset):
-        entry["message_property_mappings"] = {"role": keys.get("role", "role"), "content": keys.get("content", "content")}
+    keys = facts.get("message_keys") or (
+        {"role": "from", "content": "value"} if facts.get("format") == "sharegpt" else {}
+    )
+    if {**DEFAULT_MAPPING, **keys} != DEFAULT_MAPPING and not any(
+        path[0] == "message_property_mappings" for path in dataset
+    ):
+        entry["message_property_mappings"] = {
+            "role": keys.get("role", "role"),
+            "content": keys.get("content", "content"),
+        }
     for path, value in dataset.items():
         target = entry
         for step in path[:-1]:
             target = target.setdefault(str(step), {})
         target[str(path[-1])] = value
     base: Keys = {
-        ("base_model",): facts.get("tokenizer") or recipe.tokenizer.name or "MODEL", ("datasets",): [entry], ("output_dir",): "out",
-        ("sequence_len",): recipe.length.max or 512, ("micro_batch_size",): recipe.batch.size, ("gradient_accumulation_steps",): 1,
-        ("num_epochs",): 1, ("learning_rate",): 0.0002, ("optimizer",): "adamw_torch", ("val_set_size",): 0.0,
+        ("base_model",): facts.get("tokenizer") or recipe.tokenizer.name or "MODEL",
+        ("datasets",): [entry],
+        ("output_dir",): "out",
+        ("sequence_len",): recipe.length.max or 512,
+        ("micro_batch_size",): recipe.batch.size,
+        ("gradient_accumulation_steps",): 1,
+        ("num_epochs",): 1,
+        ("learning_rate",): 0.0002,
+        ("optimizer",): "adamw_torch",
+        ("val_set_size",): 0.0,
     }
-    return {**base, **{path: value for path, value in top.items() if path != ("tokenizer_config",) or facts.get("tokenizer") != value}}
+    return {
+        **base,
+        **{
+            path: value
+            for path, value in top.items()
+            if path != ("tokenizer_config",) or facts.get("tokenizer") != value
+        },
+    }
 
 
 def _renamed_alpaca(named: Mapping[str, str]) -> dict[str, str]:

@@ -21,7 +21,9 @@ def trained_tokens(text: str, details: Any, tokenizer: LoadedTokenizer) -> list[
     ranges = _ranges(details)
     starts = tokenizer.encode(text).starts
     if not starts:
-        raise RecipeError("Axolotl stops the whole run at this row", why="the text with a training detail has no tokens")
+        raise RecipeError(
+            "Axolotl stops the whole run at this row", why="the text with a training detail has no tokens"
+        )
     # A token reaches to the character before the next one begins, whatever its own offsets say.
     places = [(start, after - 1) for start, after in zip(starts, [*starts[1:], len(text)])]
     adjusted = [one for one in (_adjusted(item, places) for item in ranges) if one is not None]
@@ -55,5 +57,8 @@ def _adjusted(item: Range, places: Sequence[tuple[int, int]]) -> Range | None:
 
 
 def _broken(why: str) -> RecipeError:
-    return RecipeError("Axolotl stops the whole run at this row", why=f"its training detail cannot be read: {why}",
-                       fix="store a list of begin_offset, end_offset and train")
+    return RecipeError(
+        "Axolotl stops the whole run at this row",
+        why=f"its training detail cannot be read: {why}",
+        fix="store a list of begin_offset, end_offset and train",
+    )

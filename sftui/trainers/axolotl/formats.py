@@ -31,8 +31,12 @@ def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
     if not columns:
         return Detected("auto", refused=Problem("no row could be read", fix="mend the file"))
     if all(name in columns for name in PREPARED):
-        return Detected("tokenized", {name: name for name in PREPARED}, given_labels="unshifted",
-                        reason="Axolotl: input_ids, attention_mask and labels are taken as prepared")
+        return Detected(
+            "tokenized",
+            {name: name for name in PREPARED},
+            given_labels="unshifted",
+            reason="Axolotl: input_ids, attention_mask and labels are taken as prepared",
+        )
     kind, reason = settings.type, "Axolotl: the type of the config"
     if not kind:
         kind, settings = _fitting(rows, columns, settings)
@@ -47,18 +51,29 @@ def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
         return _needs(("segments",), columns, "segments", {"segments": "segments"}, f"{reason}, input_output")
     found = instruct_type(kind)
     if found is None:
-        return _refuse(f"sftui does not model the Axolotl type `{kind}`", "its own code decides what is read and trained",
-                       "choose another type")
+        return _refuse(
+            f"sftui does not model the Axolotl type `{kind}`",
+            "its own code decides what is read and trained",
+            "choose another type",
+        )
     name = "user-defined" if isinstance(kind, Mapping) else str(kind)
     used = (*found.columns, *(column for column in ("input", "system") if column in columns))
     ours = "alpaca" if name.partition(":")[0] == "alpaca" else "columns"
-    return _needs(found.columns, columns, ours, {column: column for column in used if column in columns}, f"{reason}, {name}")
+    return _needs(
+        found.columns, columns, ours, {column: column for column in used if column in columns}, f"{reason}, {name}"
+    )
 
 
 def read_row(row: Row, detected: Detected, recipe: Recipe) -> Conversation:
     """One row by the detected type; ConversationError where Axolotl's own code would raise."""
-    if detected.format == "tokenized" and isinstance(row.data, Mapping) and all(row.data.get(name) == [] for name in PREPARED):
-        return Conversation(Kind.TOKENS, "tokenized", input_ids=(), labels=(), attention_mask=())  # too short: it is dropped
+    if (
+        detected.format == "tokenized"
+        and isinstance(row.data, Mapping)
+        and all(row.data.get(name) == [] for name in PREPARED)
+    ):
+        return Conversation(
+            Kind.TOKENS, "tokenized", input_ids=(), labels=(), attention_mask=()
+        )  # too short: it is dropped
     if detected.refused is not None or detected.format == "tokenized" or not isinstance(row.data, Mapping):
         return convert(row, detected, recipe.data)
     where = row.where or f"row {row.index}"
@@ -91,8 +106,11 @@ def _chat(columns: Mapping[str, Any], settings: Settings, reason: str) -> Detect
     column = settings.field_messages
     if column not in columns:
         names = ", ".join(f"`{name}`" for name in list(columns)[:6])
-        return _refuse(f"there is no column `{column}`", f"type chat_template reads it (field_messages) and finds {names}",
-                       "set field_messages, or another type")
+        return _refuse(
+            f"there is no column `{column}`",
+            f"type chat_template reads it (field_messages) and finds {names}",
+            "set field_messages, or another type",
+        )
     used = {"messages": column, **{name: name for name in ("system", "tools") if name in columns}}
     keys = {name: settings.mapping[name] for name in ("role", "content")}
     format_ = "sharegpt" if keys == FROM_VALUE else "messages"
@@ -123,7 +141,9 @@ def _mapping_of(rows: Sequence[Row], column: str, settings: Settings) -> Mapping
 
 
 def _segments(value: Any, where: str) -> Conversation:
-    if not isinstance(value, (list, tuple)) or not all(isinstance(one, Mapping) and {"label", "text"} <= set(one) for one in value):
+    if not isinstance(value, (list, tuple)) or not all(
+        isinstance(one, Mapping) and {"label", "text"} <= set(one) for one in value
+    ):
         raise ConversationError(f"{STOPS}: `segments` is not a list of label and text", where=where)
     if not all(isinstance(one["text"], str) for one in value):
         raise ConversationError(f"{STOPS}: the text of a segment is not text", where=where)
@@ -131,10 +151,16 @@ def _segments(value: Any, where: str) -> Conversation:
     return Conversation(Kind.TEXT, "segments", text="".join(text for text, _ in segments), extra={"segments": segments})
 
 
-def _needs(needed: Sequence[str], columns: Mapping[str, Any], format_: str, fields: Mapping[str, str], reason: str) -> Detected:
+def _needs(
+    needed: Sequence[str], columns: Mapping[str, Any], format_: str, fields: Mapping[str, str], reason: str
+) -> Detected:
     missing = [name for name in needed if name not in columns]
     if missing:
-        return _refuse(f"there is no column `{missing[0]}`", f"{reason}, reads it and raises KeyError", "name the type that fits the columns")
+        return _refuse(
+            f"there is no column `{missing[0]}`",
+            f"{reason}, reads it and raises KeyError",
+            "name the type that fits the columns",
+        )
     return Detected(format_, fields, reason=reason, given_labels="")
 
 

@@ -20,11 +20,19 @@ Row = Mapping[str, Any]
 Read = Callable[[Row], tuple[Any, Any, Any]]
 
 _TASK = "Below is an instruction that describes a task"
-_WITH_INPUT = f"{_TASK}, paired with an input that provides further context. Write a response that appropriately completes the request."
+_WITH_INPUT = (
+    f"{_TASK}, paired with an input that provides further context. Write a response that appropriately completes the"
+    " request."
+)
 _WITHOUT_INPUT = f"{_TASK}. Write a response that appropriately completes the request."
 _USER_TASK = "Below is an instruction from a USER that describes a task"
-_CONCISE = f"{_USER_TASK}, paired with an input that provides further context. The ASSISTANT writes a response that concisely and appropriately completes the request.\n\n"
-_CONCISE_WITHOUT = f"{_USER_TASK}. The ASSISTANT writes a response that appropriately and concisely completes the request.\n\n"
+_CONCISE = (
+    f"{_USER_TASK}, paired with an input that provides further context. The ASSISTANT writes a response that concisely"
+    " and appropriately completes the request.\n\n"
+)
+_CONCISE_WITHOUT = (
+    f"{_USER_TASK}. The ASSISTANT writes a response that appropriately and concisely completes the request.\n\n"
+)
 _EXPLAIN = "Choose the answer that best answers the question. Explain your reasoning.\n"
 _CHOOSE = "Choose the answer that best answers the question. Be concise in your response.\n\n"
 _CONTEXT = "Use the following contextual information to concisely answer the question.\n"
@@ -43,19 +51,37 @@ class Style:
     system: str = "{system}"
 
 
-INSTRUCT = Style("### Instruction:\n{instruction}\n\n### Input:\n{input}\n\n### Response:\n",
-                 "### Instruction:\n{instruction}\n\n### Response:\n", "{system}\n\n")
+INSTRUCT = Style(
+    "### Instruction:\n{instruction}\n\n### Input:\n{input}\n\n### Response:\n",
+    "### Instruction:\n{instruction}\n\n### Response:\n",
+    "{system}\n\n",
+)
 CHAT = Style("USER: {instruction}\n{input}\nASSISTANT:", "USER: {instruction}\nASSISTANT:", "SYSTEM: {system}\n")
-CHATML = Style("<|im_start|>user\n{instruction}\n{input}<|im_end|>\n<|im_start|>assistant\n",
-               "<|im_start|>user\n{instruction}<|im_end|>\n<|im_start|>assistant\n", "<|im_start|>system\n{system}<|im_end|>\n")
-PHI = Style("<|user|>\n{instruction}<|end|>{input}<|assistant|>", "<|user|>\n{instruction}<|end|>\n<|assistant|>\n",
-            "<|system|>\n{system}<|end|>\n")
+CHATML = Style(
+    "<|im_start|>user\n{instruction}\n{input}<|im_end|>\n<|im_start|>assistant\n",
+    "<|im_start|>user\n{instruction}<|im_end|>\n<|im_start|>assistant\n",
+    "<|im_start|>system\n{system}<|im_end|>\n",
+)
+PHI = Style(
+    "<|user|>\n{instruction}<|end|>{input}<|assistant|>",
+    "<|user|>\n{instruction}<|end|>\n<|assistant|>\n",
+    "<|system|>\n{system}<|end|>\n",
+)
 STYLES = {"instruct": INSTRUCT, "chat": CHAT, "chatml": CHATML, "phi": PHI}
-_ORCA = Style("### Human:\n{instruction}\n### Additional Context:\n{input}\n### Assistant:\n",
-              "### Human:\n{instruction}\n### Assistant:\n", "### System:\n{system}\n")
-_TLDR = Style("USER: Summarize the following article as a TL;DR.\n{instruction}\n{input}\nASSISTANT:",
-              "USER: Summarize the following article as a TL;DR.\n{instruction}\nASSISTANT:")
-_ORCAMINI = Style("### User:\n{instruction}\n\n### Response:\n", "### User:\n{instruction}\n\n### Response:\n", "### System:\n{system}\n\n")
+_ORCA = Style(
+    "### Human:\n{instruction}\n### Additional Context:\n{input}\n### Assistant:\n",
+    "### Human:\n{instruction}\n### Assistant:\n",
+    "### System:\n{system}\n",
+)
+_TLDR = Style(
+    "USER: Summarize the following article as a TL;DR.\n{instruction}\n{input}\nASSISTANT:",
+    "USER: Summarize the following article as a TL;DR.\n{instruction}\nASSISTANT:",
+)
+_ORCAMINI = Style(
+    "### User:\n{instruction}\n\n### Response:\n",
+    "### User:\n{instruction}\n\n### Response:\n",
+    "### System:\n{system}\n\n",
+)
 
 
 def alpaca_prompts() -> tuple[str, str]:
@@ -82,8 +108,10 @@ class InstructType:
 
 def _of(instruction: str, response: str, given: str | None = None) -> Read:
     """Reads columns by name; the input may be missing, the others may not."""
+
     def read(row: Row) -> tuple[Any, Any, Any]:
         return row[instruction], (row.get(given, "") if given else ""), row[response]
+
     return read
 
 
@@ -98,24 +126,58 @@ _BARE = Style("{instruction}", "{instruction}", "")
 _STYLED: Mapping[str, tuple[InstructType, bool]] = {
     # base type → the type, and whether a style after the colon (alpaca:chat) changes how it writes
     "alpaca": (_ALPACA, True),
-    "gpteacher": (replace(_ALPACA, read=_of("instruction", "response", "input"), columns=("instruction", "response")), True),
+    "gpteacher": (
+        replace(_ALPACA, read=_of("instruction", "response", "input"), columns=("instruction", "response")),
+        True,
+    ),
     "oasst": (replace(_ALPACA, read=_of("INSTRUCTION", "RESPONSE"), columns=("INSTRUCTION", "RESPONSE")), True),
-    "jeopardy": (replace(_ALPACA, read=lambda row: (row["question"], row["category"], "what is " + row["answer"]),
-                         columns=("question", "category", "answer")), True),
-    "explainchoice": (replace(_ALPACA, read=_choices, system=(_EXPLAIN, _EXPLAIN), columns=("question", "choices")), True),
-    "concisechoice": (InstructType(_choices, Style(CHAT.turn, CHAT.without_input), (_CHOOSE, _CHOOSE), columns=("question", "choices")), False),
+    "jeopardy": (
+        replace(
+            _ALPACA,
+            read=lambda row: (row["question"], row["category"], "what is " + row["answer"]),
+            columns=("question", "category", "answer"),
+        ),
+        True,
+    ),
+    "explainchoice": (
+        replace(_ALPACA, read=_choices, system=(_EXPLAIN, _EXPLAIN), columns=("question", "choices")),
+        True,
+    ),
+    "concisechoice": (
+        InstructType(
+            _choices, Style(CHAT.turn, CHAT.without_input), (_CHOOSE, _CHOOSE), columns=("question", "choices")
+        ),
+        False,
+    ),
     "summarizetldr": (InstructType(_of("article", "summary"), _TLDR, _NONE, columns=("article", "summary")), False),
 }
-_W_SYSTEM = InstructType(_of("instruction", "output", "input"), CHAT, from_row=lambda row: row["system"], columns=("instruction", "output", "system"))
-_OPEN_ORCA = replace(_W_SYSTEM, read=_of("question", "response"), from_row=lambda row: row["system_prompt"],
-                     columns=("question", "response", "system_prompt"))
-_CONTEXT_QA = InstructType(lambda row: (row["article"] + "\n===\n" + row["question"], "", row["answer"]), CHAT, (_CONTEXT, _CONTEXT),
-                           columns=("article", "question", "answer"))
+_W_SYSTEM = InstructType(
+    _of("instruction", "output", "input"),
+    CHAT,
+    from_row=lambda row: row["system"],
+    columns=("instruction", "output", "system"),
+)
+_OPEN_ORCA = replace(
+    _W_SYSTEM,
+    read=_of("question", "response"),
+    from_row=lambda row: row["system_prompt"],
+    columns=("question", "response", "system_prompt"),
+)
+_CONTEXT_QA = InstructType(
+    lambda row: (row["article"] + "\n===\n" + row["question"], "", row["answer"]),
+    CHAT,
+    (_CONTEXT, _CONTEXT),
+    columns=("article", "question", "answer"),
+)
 _LOADED: Mapping[str, InstructType] = {
     "alpaca_chat": replace(_ALPACA, style=CHAT),
     "alpaca_chat.load_concise": replace(_ALPACA, style=CHAT, system=(_CONCISE, _CONCISE_WITHOUT)),
-    "alpaca_chat.load_qa": InstructType(_of("question", "answer"), CHAT, (_CONCISE, _CONCISE_WITHOUT), columns=("question", "answer")),
-    "alpaca_chat.load_camel_ai": InstructType(_of("message_1", "message_2"), CHAT, (_CONCISE, _CONCISE_WITHOUT), columns=("message_1", "message_2")),
+    "alpaca_chat.load_qa": InstructType(
+        _of("question", "answer"), CHAT, (_CONCISE, _CONCISE_WITHOUT), columns=("question", "answer")
+    ),
+    "alpaca_chat.load_camel_ai": InstructType(
+        _of("message_1", "message_2"), CHAT, (_CONCISE, _CONCISE_WITHOUT), columns=("message_1", "message_2")
+    ),
     "alpaca_chat.load_no_prompt": replace(_ALPACA, style=CHAT, system=_NONE),
     "alpaca_instruct": _ALPACA,
     "alpaca_instruct.load_no_prompt": replace(_ALPACA, system=_NONE),
@@ -126,13 +188,22 @@ _LOADED: Mapping[str, InstructType] = {
     "alpaca_w_system.load_open_orca_chatml": replace(_OPEN_ORCA, style=CHATML),
     "orcamini": replace(_OPEN_ORCA, style=_ORCAMINI, always_system=True),
     "context_qa": _CONTEXT_QA,
-    "context_qa.load_404": replace(_CONTEXT_QA, read=lambda row: (row["article"] + "\n===\n" + row["unanswerable_question"], "", _NO_ANSWER),
-                                   columns=("article", "unanswerable_question")),
+    "context_qa.load_404": replace(
+        _CONTEXT_QA,
+        read=lambda row: (row["article"] + "\n===\n" + row["unanswerable_question"], "", _NO_ANSWER),
+        columns=("article", "unanswerable_question"),
+    ),
     "metharme": InstructType(_of("prompt", "generation"), _BARE, _NONE, eos=3, columns=("prompt", "generation")),
 }
 USER_DEFINED = {
-    "system_prompt": "", "field_system": "system", "field_instruction": "instruction", "field_input": "input", "field_output": "output",
-    "format": "{instruction} {input} ", "no_input_format": "{instruction} ", "system_format": "{system}",
+    "system_prompt": "",
+    "field_system": "system",
+    "field_instruction": "instruction",
+    "field_input": "input",
+    "field_output": "output",
+    "format": "{instruction} {input} ",
+    "no_input_format": "{instruction} ",
+    "system_format": "{system}",
 }
 
 
@@ -157,7 +228,9 @@ def instruct_type(name: str | Mapping[str, Any]) -> InstructType | None:
 def _user_defined(stated: Mapping[str, Any]) -> InstructType:
     unknown = sorted(set(map(str, stated)) - set(USER_DEFINED))
     if unknown:
-        raise RecipeError(f"a user-defined type has no key `{unknown[0]}`", fix=f"its keys are {', '.join(USER_DEFINED)}")
+        raise RecipeError(
+            f"a user-defined type has no key `{unknown[0]}`", fix=f"its keys are {', '.join(USER_DEFINED)}"
+        )
     keys = {**USER_DEFINED, **{str(key): str(value) for key, value in stated.items() if value is not None}}
 
     def system(row: Row) -> Any:
@@ -179,11 +252,15 @@ def read_instruct(row: Row, kind: InstructType, where: str) -> Conversation:
         instruction, given, response = kind.read(row)
         system = kind.from_row(row) if kind.from_row else kind.system[0 if given else 1]
     except KeyError as error:
-        raise ConversationError(f"{STOPS}: the row has no column `{error.args[0]}`", where=where, fix="name the columns that the type reads") from error
+        raise ConversationError(
+            f"{STOPS}: the row has no column `{error.args[0]}`", where=where, fix="name the columns that the type reads"
+        ) from error
     except TypeError as error:
         raise ConversationError(f"{STOPS}: a column does not hold text", where=where, why=str(error)) from error
     if response and not isinstance(response, str):
-        raise ConversationError(f"{STOPS}: the response is not text", where=where, why=f"it is a {type(response).__name__}")
+        raise ConversationError(
+            f"{STOPS}: the response is not text", where=where, why=f"it is a {type(response).__name__}"
+        )
     pieces: list[tuple[str, Part]] = []
     if (system or kind.always_system) and kind.style.system:
         pieces += [(text, Part.INJECTED) for text, _ in _filled(kind.style.system, {"system": system})]
@@ -194,8 +271,13 @@ def read_instruct(row: Row, kind: InstructType, where: str) -> Conversation:
         prompt += text
         spans.append(Span(at, at + len(text), -1 if part is Part.INJECTED else 0, part))
         at += len(text)
-    return Conversation(Kind.STRINGS, "columns", prompt=prompt, completion=response or "",
-                        extra={"spans": tuple(span for span in spans if span.end > span.start), "eos": kind.eos})
+    return Conversation(
+        Kind.STRINGS,
+        "columns",
+        prompt=prompt,
+        completion=response or "",
+        extra={"spans": tuple(span for span in spans if span.end > span.start), "eos": kind.eos},
+    )
 
 
 def _filled(template: str, values: Mapping[str, Any]) -> list[tuple[str, Part]]:
@@ -207,9 +289,14 @@ def _filled(template: str, values: Mapping[str, Any]) -> list[tuple[str, Part]]:
             if name is None:
                 continue
             if spec or conversion or name not in values:
-                raise RecipeError(f"the prompt format asks for `{{{name}}}`", why=f"Axolotl fills in {', '.join(values)} here",
-                                  fix="write other braces twice")
+                raise RecipeError(
+                    f"the prompt format asks for `{{{name}}}`",
+                    why=f"Axolotl fills in {', '.join(values)} here",
+                    fix="write other braces twice",
+                )
             found.append((str(values[name]), Part.CONTENT))
     except ValueError as error:
-        raise RecipeError("the prompt format cannot be read", why=str(error), fix="write literal braces twice") from error
+        raise RecipeError(
+            "the prompt format cannot be read", why=str(error), fix="write literal braces twice"
+        ) from error
     return found

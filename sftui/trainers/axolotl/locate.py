@@ -77,7 +77,8 @@ class Locator:
         twin = self._twin(index, content_only, reasoning_only, dummy)
         more = {"real_last_index": len(self.turns) - 1} if len(self.turns) > 1 else {}
         other, full = (
-            self.tokenizer.encode(self.render([*self.turns[:index], last], **more)).ids for last in (twin, self.turns[index])
+            self.tokenizer.encode(self.render([*self.turns[:index], last], **more)).ids
+            for last in (twin, self.turns[index])
         )
         limit = min(len(other), len(full))
         start = next((i for i in range(limit) if other[i] != full[i]), None)

@@ -44,7 +44,8 @@ def draw(locator: Locator, settings: Settings) -> tuple[list[bool], list[Reason]
     eot_ids = eot_token_ids(locator.tokenizer, settings, locator.template.source, mask.notes)
     eos_id = locator.tokenizer.facts.eos_id
     kinds: Sequence[tuple[Collection[int], str]] = (
-        (eot_ids, settings.train_on_eot), (() if eos_id is None else (eos_id,), settings.train_on_eos),
+        (eot_ids, settings.train_on_eot),
+        (() if eos_id is None else (eos_id,), settings.train_on_eos),
     )
     last = [-1, -1]
     by_flag: dict[int, bool] = {}
@@ -124,7 +125,9 @@ def eot_token_ids(tokenizer: LoadedTokenizer, settings: Settings, template: str,
     tokens = settings.eot_tokens if settings.eot_tokens is not None else () if eos is None else (eos,)
     if eos is not None and tokens == (eos,):
         if eos not in template and "eos_token" not in template:
-            notes.append(f"EOS {eos} is not in the chat template: the turn's terminator is not trained (set eot_tokens)")
+            notes.append(
+                f"EOS {eos} is not in the chat template: the turn's terminator is not trained (set eot_tokens)"
+            )
     else:
         for token in tokens:
             if token not in template:
@@ -132,11 +135,17 @@ def eot_token_ids(tokenizer: LoadedTokenizer, settings: Settings, template: str,
         tokens = tuple(token for token in tokens if token in template)
         for token in tokens:
             if len(tokenizer.encode(token)) != 1:
-                raise RecipeError(f"Axolotl refuses the EOT token `{token}`", why="the tokenizer cuts it into several tokens",
-                                  fix="add it under tokens, or choose another")
+                raise RecipeError(
+                    f"Axolotl refuses the EOT token `{token}`",
+                    why="the tokenizer cuts it into several tokens",
+                    fix="add it under tokens, or choose another",
+                )
         if eos in tokens and settings.train_on_eos != settings.train_on_eot:
-            raise RecipeError("Axolotl refuses to train: train_on_eos and train_on_eot differ", why="eos_token is one of eot_tokens",
-                              fix="set both to the same value")
+            raise RecipeError(
+                "Axolotl refuses to train: train_on_eos and train_on_eot differ",
+                why="eos_token is one of eot_tokens",
+                fix="set both to the same value",
+            )
     encoded = (tokenizer.encode(token).ids for token in tokens)
     return frozenset(ids[0] for ids in encoded if len(ids) == 1)
 
@@ -160,6 +169,8 @@ def _masked_because(tokens: Tokens, i: int, locator: Locator, settings: Settings
     trained = by_flag.get(owner)
     if trained is False:
         return Reason.FLAG_OFF
-    if trained is None and not (settings.train_on_inputs or locator.turns[owner].get("role") in settings.roles_to_train):
+    if trained is None and not (
+        settings.train_on_inputs or locator.turns[owner].get("role") in settings.roles_to_train
+    ):
         return Reason.ROLE
     return {Part.TERMINATOR: Reason.TERMINATOR_OFF, Part.SEPARATOR: Reason.TRAILING}.get(part, Reason.BOUNDARY)

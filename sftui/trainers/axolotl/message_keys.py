@@ -51,7 +51,10 @@ def message_keys(source: str, field_messages: str) -> frozenset[str]:
                 assigned[node.target.name] = base
     found = set(read.get("message", ()))
     # A variable with this very name is taken for a slice of the messages, and what is made of it followed.
-    todo, seen = ([f"{field_messages}_slice"] if field_messages in indexed and f"{field_messages}_slice" in read else []), set()
+    todo, seen = (
+        ([f"{field_messages}_slice"] if field_messages in indexed and f"{field_messages}_slice" in read else []),
+        set(),
+    )
     while todo:
         name = todo.pop()
         if name not in seen:

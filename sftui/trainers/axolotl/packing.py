@@ -16,25 +16,40 @@ from sftui.recipe import Recipe
 BIN_SIZE = 200
 """sample_packing_bin_size: no more rows than this in one bin."""
 VARLEN = (
-    "flash_attention_2", "flash_attention_3", "flash_attention_4", "flash_attention_torch", "flex_attention", "xformers", "sage",
-    "kernels-community/flash-attn2", "kernels-community/flash-attn3", "kernels-community/sage-attention",
+    "flash_attention_2",
+    "flash_attention_3",
+    "flash_attention_4",
+    "flash_attention_torch",
+    "flex_attention",
+    "xformers",
+    "sage",
+    "kernels-community/flash-attn2",
+    "kernels-community/flash-attn3",
+    "kernels-community/sage-attention",
 )
 RANDOM = (
-    "Axolotl packs rows in random order, a new one each epoch (RandomSampler); sftui packs them in the order of the dataset, "
-    "as curriculum_sampling does; a last batch that is not full is left out in either"
+    "Axolotl packs rows in random order, a new one each epoch (RandomSampler); sftui packs them in the order of the"
+    " dataset, as curriculum_sampling does; a last batch that is not full is left out in either"
 )
 NUMBERED = (
-    "the attention mask numbers the documents of a pack from 1, as Axolotl does for the model types it lists (llama, qwen, mistral, phi, gemma …); "
-    "for others it is all ones, and with flash, flex, sdpa or eager attention there is none"
+    "the attention mask numbers the documents of a pack from 1, as Axolotl does for the model types it lists (llama,"
+    " qwen, mistral, phi, gemma …); for others it is all ones, and with flash, flex, sdpa or eager attention there is"
+    " none"
 )
 
 
-def first_fit(lengths: Sequence[int], capacity: int, most: int, group: int, *, sequential: bool = False) -> list[list[int]]:
+def first_fit(
+    lengths: Sequence[int], capacity: int, most: int, group: int, *, sequential: bool = False
+) -> list[list[int]]:
     """Row positions in bins: first bin with room, or, sequentially, the last one only."""
     if sequential:
         return _next_fit(lengths, capacity)
     starts = range(0, len(lengths), max(group, 1))
-    return [one for start in starts for one in _group(lengths, range(start, min(start + group, len(lengths))), capacity, most)]
+    return [
+        one
+        for start in starts
+        for one in _group(lengths, range(start, min(start + group, len(lengths))), capacity, most)
+    ]
 
 
 def _group(lengths: Sequence[int], members: Sequence[int], capacity: int, most: int) -> list[list[int]]:
@@ -102,21 +117,32 @@ def packs_of(examples: Sequence[Example], bins: Sequence[Sequence[int]], attenti
             labels += example.labels
             places += range(size)
             mask += [value * (number + 1 if attention == "doc_ids" else 1) for value in example.attention_mask]
-        packs.append(Pack(tuple(documents), tuple(ids), tuple(labels), tuple(places), None if attention == "none" else tuple(mask)))
+        packs.append(
+            Pack(
+                tuple(documents), tuple(ids), tuple(labels), tuple(places), None if attention == "none" else tuple(mask)
+            )
+        )
     return tuple(packs)
 
 
 def rectangle(packs: Sequence[Pack], recipe: Recipe, width: int, pad_id: int, side: str) -> Batch:
     """Packs padded to one width: labels -100, the mask 0, position ids counting on from 0 in the padding."""
+
     def pad(values: Sequence[int], filler: Sequence[int]) -> tuple[int, ...]:
         return (*filler, *values) if side == "left" else (*values, *filler)
 
     gaps = [width - len(pack.input_ids) for pack in packs]
     masks = [pack.attention_mask for pack in packs]
     return Batch(
-        rows=tuple(range(len(packs))), lengths=tuple(len(pack.input_ids) for pack in packs),
+        rows=tuple(range(len(packs))),
+        lengths=tuple(len(pack.input_ids) for pack in packs),
         input_ids=tuple(pad(pack.input_ids, [pad_id] * gap) for pack, gap in zip(packs, gaps)),
         labels=tuple(pad(pack.labels, [recipe.batch.labels_pad] * gap) for pack, gap in zip(packs, gaps)),
-        attention_mask=None if any(mask is None for mask in masks) else tuple(pad(mask or (), [0] * gap) for mask, gap in zip(masks, gaps)),
-        position_ids=tuple(pad(pack.position_ids or (), range(gap)) for pack, gap in zip(packs, gaps)), pad_side=side,
+        attention_mask=(
+            None
+            if any(mask is None for mask in masks)
+            else tuple(pad(mask or (), [0] * gap) for mask, gap in zip(masks, gaps))
+        ),
+        position_ids=tuple(pad(pack.position_ids or (), range(gap)) for pack, gap in zip(packs, gaps)),
+        pad_side=side,
     )

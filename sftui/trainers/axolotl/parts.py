@@ -29,7 +29,9 @@ class Encoded:
     kept: Ranges
 
 
-def prompt_and_response(rendered: Rendered, prompt: int, tokenizer: LoadedTokenizer, limit: int | None, eos: int) -> Encoded:
+def prompt_and_response(
+    rendered: Rendered, prompt: int, tokenizer: LoadedTokenizer, limit: int | None, eos: int
+) -> Encoded:
     """The two parts of a row, the first `prompt` characters being the prompt; messages are 0 and 1."""
     first = _part(rendered, 0, prompt, tokenizer, limit, eos=0, skip_empty=eos == 1)
     second = _part(rendered, prompt, len(rendered.text), tokenizer, limit, eos=eos, strip_bos=True, skip_empty=eos == 1)
@@ -76,15 +78,23 @@ def _ranges(places: Sequence[int]) -> Ranges:
 
 
 def _part(
-    rendered: Rendered, start: int, end: int, tokenizer: LoadedTokenizer, limit: int | None, *,
-    eos: int, strip_bos: bool = False, skip_empty: bool = True,
+    rendered: Rendered,
+    start: int,
+    end: int,
+    tokenizer: LoadedTokenizer,
+    limit: int | None,
+    *,
+    eos: int,
+    strip_bos: bool = False,
+    skip_empty: bool = True,
 ) -> Encoded:
     text = rendered.text[start:end]
     if not text and skip_empty:
         return Encoded(_joined([]), ())
     spans = tuple(
         Span(max(span.start, start) - start, min(span.end, end) - start, span.message, span.part)
-        for span in rendered.spans if span.start < end and span.end > start
+        for span in rendered.spans
+        if span.start < end and span.end > start
     )
     tokens = _moved(tokenize(Rendered(text, spans), tokenizer, _PLAIN), start)
     if not len(tokens):
@@ -97,8 +107,12 @@ def _part(
     room = missing if limit is None else min(missing, max(limit - count, 0))
     if room:
         if facts.eos_id is None:
-            raise TokenizerError("Axolotl cannot append EOS", where=facts.name, why="the tokenizer has no EOS token",
-                                 fix="set special_tokens.eos_token")
+            raise TokenizerError(
+                "Axolotl cannot append EOS",
+                where=facts.name,
+                why="the tokenizer has no EOS token",
+                fix="set special_tokens.eos_token",
+            )
         size = len(tokens)
         tokens = _joined([tokens, *[_appended(tokenizer, facts.eos_id)] * room])
         kept = merged([*kept, (size, size + room)])
@@ -121,8 +135,14 @@ def _within(count: int, tokenizer: LoadedTokenizer, limit: int | None) -> Ranges
 
 def _appended(tokenizer: LoadedTokenizer, token: int) -> Tokens:
     return Tokens(
-        input_ids=(token,), starts=(NOWHERE,), ends=(NOWHERE,), pieces=(tokenizer.piece(token),), surfaces=(tokenizer.surface(token),),
-        special=(tokenizer.is_special(token),), messages=(NOWHERE,), parts=(Part.INJECTED,),
+        input_ids=(token,),
+        starts=(NOWHERE,),
+        ends=(NOWHERE,),
+        pieces=(tokenizer.piece(token),),
+        surfaces=(tokenizer.surface(token),),
+        special=(tokenizer.is_special(token),),
+        messages=(NOWHERE,),
+        parts=(Part.INJECTED,),
     )
 
 

@@ -12,10 +12,25 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.trainers.axolotl.settings import TRAIN_ON
 
-NUMBERS = ("sequence_len", "min_sample_len", "micro_batch_size", "sample_packing_group_size", "sample_packing_bin_size", "pad_to_multiple_of")
+NUMBERS = (
+    "sequence_len",
+    "min_sample_len",
+    "micro_batch_size",
+    "sample_packing_group_size",
+    "sample_packing_bin_size",
+    "pad_to_multiple_of",
+)
 SWITCHES = (
-    "train_on_inputs", "sample_packing", "pad_to_sequence_len", "curriculum_sampling", "sample_packing_sequentially", "multipack_real_batches",
-    "shuffle_merged_datasets", "dataset_exact_deduplication", "drop_system_message", "split_thinking",
+    "train_on_inputs",
+    "sample_packing",
+    "pad_to_sequence_len",
+    "curriculum_sampling",
+    "sample_packing_sequentially",
+    "multipack_real_batches",
+    "shuffle_merged_datasets",
+    "dataset_exact_deduplication",
+    "drop_system_message",
+    "split_thinking",
 )
 LISTS = ("eot_tokens", "tokens", "roles_to_train")
 MAPPINGS = ("special_tokens", "chat_template_kwargs", "added_tokens_overrides", "roles", "message_property_mappings")

@@ -18,14 +18,35 @@ CHAT = "chat_template"
 TOKENIZED = "tokenized"
 TRAIN_ON = ("all", "turn", "last", "none")
 TYPE_OF_FORMAT = {
-    "messages": CHAT, "sharegpt": CHAT, "alpaca": "alpaca", "text": "completion", "segments": "input_output",
+    "messages": CHAT,
+    "sharegpt": CHAT,
+    "alpaca": "alpaca",
+    "text": "completion",
+    "segments": "input_output",
     "tokenized": TOKENIZED,
 }
 OPTIONS = (
-    "type", "field", "train_on_eos", "train_on_eot", "eot_tokens", "drop_system_message", "split_thinking",
-    "template_thinking_key", "field_thinking", "field_tools", "message_property_mappings", "chat_template_jinja",
-    "special_tokens", "tokens", "added_tokens_overrides", "sample_packing_bin_size", "sample_packing_sequentially",
-    "multipack_real_batches", "curriculum_sampling", "shuffle_merged_datasets", "dataset_exact_deduplication",
+    "type",
+    "field",
+    "train_on_eos",
+    "train_on_eot",
+    "eot_tokens",
+    "drop_system_message",
+    "split_thinking",
+    "template_thinking_key",
+    "field_thinking",
+    "field_tools",
+    "message_property_mappings",
+    "chat_template_jinja",
+    "special_tokens",
+    "tokens",
+    "added_tokens_overrides",
+    "sample_packing_bin_size",
+    "sample_packing_sequentially",
+    "multipack_real_batches",
+    "curriculum_sampling",
+    "shuffle_merged_datasets",
+    "dataset_exact_deduplication",
     "attn_implementation",
 )
 DEFAULT_MAPPING: Mapping[str, str] = {"role": "role", "content": "content"}
@@ -66,7 +87,9 @@ def settings_of(recipe: Recipe) -> Settings:
         if value not in TRAIN_ON:
             raise RecipeError(f"{name} is `{value}`", fix=f"say one of {', '.join(TRAIN_ON)}")
     if recipe.mask.rule not in ("turn_content", "all", "auto"):
-        raise RecipeError(f"Axolotl has no mask.rule `{recipe.mask.rule}`", fix="set it to turn_content, or all for train_on_inputs")
+        raise RecipeError(
+            f"Axolotl has no mask.rule `{recipe.mask.rule}`", fix="set it to turn_content, or all for train_on_inputs"
+        )
     thinking = str(options.get("template_thinking_key") or "reasoning_content")
     mapping = {**DEFAULT_MAPPING, **_strings(options.get("message_property_mappings"), "message_property_mappings")}
     for ours, theirs in (("role", "role"), ("content", "content"), ("reasoning", thinking)):
@@ -75,12 +98,21 @@ def settings_of(recipe: Recipe) -> Settings:
     eot_tokens = options.get("eot_tokens")
     roles = recipe.data.role_map
     return Settings(
-        type=_type(recipe), field_messages=fields.get("messages", "messages"), field=str(options.get("field") or fields.get("text") or "text"),
-        mapping=mapping, roles=roles, roles_to_train=tuple(roles.get(role, role) for role in recipe.mask.roles),
-        train_on_inputs=recipe.mask.rule == "all", train_on_eos=eos, train_on_eot=eot,
+        type=_type(recipe),
+        field_messages=fields.get("messages", "messages"),
+        field=str(options.get("field") or fields.get("text") or "text"),
+        mapping=mapping,
+        roles=roles,
+        roles_to_train=tuple(roles.get(role, role) for role in recipe.mask.roles),
+        train_on_inputs=recipe.mask.rule == "all",
+        train_on_eos=eos,
+        train_on_eot=eot,
         eot_tokens=None if eot_tokens is None else tuple(str(token) for token in eot_tokens),
-        training_key=keys.get("train_flag"), detail_key=keys.get("train_detail"), thinking_key=thinking,
-        split_thinking=bool(options.get("split_thinking")), drop_system_message=bool(options.get("drop_system_message")),
+        training_key=keys.get("train_flag"),
+        detail_key=keys.get("train_detail"),
+        thinking_key=thinking,
+        split_thinking=bool(options.get("split_thinking")),
+        drop_system_message=bool(options.get("drop_system_message")),
     )
 
 
@@ -94,8 +126,10 @@ def _type(recipe: Recipe) -> str | Mapping[str, Any]:
         return ""
     known = TYPE_OF_FORMAT.get(recipe.data.format)
     if known is None:
-        raise RecipeError(f"Axolotl has no dataset type for data.format {recipe.data.format}",
-                          fix="describe the columns with a user-defined type in mask.options.type")
+        raise RecipeError(
+            f"Axolotl has no dataset type for data.format {recipe.data.format}",
+            fix="describe the columns with a user-defined type in mask.options.type",
+        )
     return known
 
 
@@ -113,5 +147,7 @@ def ineffective(recipe: Recipe) -> tuple[str, ...]:
     if options.get("field_tools") not in (None, "tools") or recipe.data.fields.get("tools", "tools") != "tools":
         found.append("field_tools has no effect: Axolotl never hands it to its prompter and reads the column `tools`")
     if options.get("field_thinking") not in (None, "reasoning_content"):
-        found.append("field_thinking has no effect: Axolotl fills message_property_mappings first, which switches it off")
+        found.append(
+            "field_thinking has no effect: Axolotl fills message_property_mappings first, which switches it off"
+        )
     return tuple(found)

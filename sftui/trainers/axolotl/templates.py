@@ -20,10 +20,42 @@ TOKENIZER = "tokenizer_default"
 JINJA = "jinja"
 # Recorded from axolotl 0.19.0, utils/chat_templates/templates.
 REGISTRY = (
-    "alpaca", "aya", "chatml", "cohere", "command_a", "command_a_rag", "command_a_tool_use", "deepseek_v2", "deepseek_v3", "exaone", "exaone4",
-    "falcon_h1", "gemma", "gemma3", "gemma3n", "gemma4", "gemma4_unified", "jamba", "llama3", "llama3_2_vision", "llama4", "llava", "metharme",
-    "mistral_v1", "mistral_v2v3", "mistral_v3_tekken", "mistral_v7_tekken", "nemotron_h", "phi_3", "phi_35", "phi_4", "pixtral", "qwen2_vl",
-    "qwen3", "qwen3_5", "qwen_25",
+    "alpaca",
+    "aya",
+    "chatml",
+    "cohere",
+    "command_a",
+    "command_a_rag",
+    "command_a_tool_use",
+    "deepseek_v2",
+    "deepseek_v3",
+    "exaone",
+    "exaone4",
+    "falcon_h1",
+    "gemma",
+    "gemma3",
+    "gemma3n",
+    "gemma4",
+    "gemma4_unified",
+    "jamba",
+    "llama3",
+    "llama3_2_vision",
+    "llama4",
+    "llava",
+    "metharme",
+    "mistral_v1",
+    "mistral_v2v3",
+    "mistral_v3_tekken",
+    "mistral_v7_tekken",
+    "nemotron_h",
+    "phi_3",
+    "phi_35",
+    "phi_4",
+    "pixtral",
+    "qwen2_vl",
+    "qwen3",
+    "qwen3_5",
+    "qwen_25",
 )
 
 
@@ -43,15 +75,20 @@ def template_named(name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> Cha
     if name not in REGISTRY:
         raise TemplateError(f"Axolotl has no chat template `{name}`", fix=f"its own are {', '.join(REGISTRY)}")
     if name not in known():
-        raise TemplateError(f"sftui does not have Axolotl's chat template `{name}`", why="it has written and proven only some of them",
-                            fix="save that template to a file and set chat_template: jinja with chat_template_jinja: FILE")
+        raise TemplateError(
+            f"sftui does not have Axolotl's chat template `{name}`",
+            why="it has written and proven only some of them",
+            fix="save that template to a file and set chat_template: jinja with chat_template_jinja: FILE",
+        )
     return compile_template((_folder() / f"{name}.jinja").read_text(encoding="utf-8"), f"axolotl {name}")
 
 
 def _inline(recipe: Recipe) -> ChatTemplate:
     source = recipe.mask.options.get("chat_template_jinja")
     if not source:
-        raise TemplateError("chat_template is jinja but there is no chat_template_jinja", fix="set mask.options.chat_template_jinja")
+        raise TemplateError(
+            "chat_template is jinja but there is no chat_template_jinja", fix="set mask.options.chat_template_jinja"
+        )
     try:
         is_file = Path(str(source)).is_file()
     except (OSError, ValueError):  # a template is longer than any file name

@@ -56,8 +56,21 @@ from sftui.trainers.config import OpenedConfig, WrittenConfig
 
 PACKS = "multipack"
 NOT_VARIABLES = (
-    "add_generation_prompt", "tools", "documents", "tokenize", "chat_template", "return_dict", "messages", "conversation", "padding", "truncation",
-    "max_length", "return_tensors", "tokenizer_kwargs", "continue_final_message", "return_assistant_tokens_mask",
+    "add_generation_prompt",
+    "tools",
+    "documents",
+    "tokenize",
+    "chat_template",
+    "return_dict",
+    "messages",
+    "conversation",
+    "padding",
+    "truncation",
+    "max_length",
+    "return_tensors",
+    "tokenizer_kwargs",
+    "continue_final_message",
+    "return_assistant_tokens_mask",
 )
 """Arguments of apply_chat_template that chat_template_kwargs would set instead of variables of the template."""
 
@@ -85,12 +98,17 @@ class Axolotl(Trainer):
         )
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
-        newer = versions.unknown_newer(versions.of_preset(recipe.preset, self.versions, self.name), self.versions, "Axolotl")
+        newer = versions.unknown_newer(
+            versions.of_preset(recipe.preset, self.versions, self.name), self.versions, "Axolotl"
+        )
         found = [newer] if newer else []
         if recipe.pack.strategy == PACKS and not recipe.mask.options.get("curriculum_sampling"):
             found.append(packing.RANDOM)
         elif recipe.mask.options.get("shuffle_merged_datasets", True):
-            found.append("Axolotl shuffles the rows before training (shuffle_merged_datasets); they are shown in the order of the dataset")
+            found.append(
+                "Axolotl shuffles the rows before training (shuffle_merged_datasets); they are shown in the order of"
+                " the dataset"
+            )
         if recipe.mask.options.get("dataset_exact_deduplication"):
             found.append("dataset_exact_deduplication leaves out rows that become equal; sftui shows them all")
         if recipe.pack.strategy == PACKS and recipe.batch.attention == "doc_ids":
@@ -139,8 +157,14 @@ class Axolotl(Trainer):
         template = _template(conversation, recipe, tools)
         turns = _turns(conversation, recipe, template)
         chat = replace(conversation, messages=tuple(Message(turn) for turn in turns), extra={})
-        return render(chat, template, special_tokens=tools.special_tokens, options=replace(recipe.render, inject_system=None),
-                      prompt_messages=None, spans=spans)
+        return render(
+            chat,
+            template,
+            special_tokens=tools.special_tokens,
+            options=replace(recipe.render, inject_system=None),
+            prompt_messages=None,
+            spans=spans,
+        )
 
     def tokenize(self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> Tokens:
         conversation, tokenizer = shaped.conversation, tools.tokenizer
@@ -156,12 +180,17 @@ class Axolotl(Trainer):
 
     def _two_parts(self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> parts.Encoded:
         conversation = shaped.conversation
-        return parts.prompt_and_response(rendered, len(conversation.prompt or ""), tools.tokenizer, recipe.length.max, conversation.extra["eos"])
+        return parts.prompt_and_response(
+            rendered, len(conversation.prompt or ""), tools.tokenizer, recipe.length.max, conversation.extra["eos"]
+        )
 
     def label(
         self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
-        conversation, notes = shaped.conversation, () if rendered.exact else ("who wrote which token is a best effort here",)
+        conversation, notes = (
+            shaped.conversation,
+            () if rendered.exact else ("who wrote which token is a best effort here",),
+        )
         everything: parts.Ranges = ((0, len(tokens)),) if len(tokens) else ()
         labels = tokens.input_ids
         if conversation.kind is Kind.TOKENS:
@@ -183,22 +212,38 @@ class Axolotl(Trainer):
             number = versions.of_preset(recipe.preset, self.versions, self.name)
             settings = settings_of(recipe)
             locator = Locator(
-                turns, conversation.tools, template, {**tools.special_tokens, **recipe.render.kwargs}, tools.tokenizer, rendered.text,
-                tokens, settings.thinking_key, versions.at_least(number, (0, 19)),
+                turns,
+                conversation.tools,
+                template,
+                {**tools.special_tokens, **recipe.render.kwargs},
+                tools.tokenizer,
+                rendered.text,
+                tokens,
+                settings.thinking_key,
+                versions.at_least(number, (0, 19)),
             )
             flags, reasons, more = mask.draw(locator, settings)
             notes = (*notes, *more)
         labels = tuple(value if on else IGNORE_INDEX for value, on in zip(labels, flags))
         return tokens, _kept(labels, reasons, everything, recipe, notes)
 
-    def _chunked(self, tokens: Tokens, rendered: Rendered, reasons: Sequence[Reason], recipe: Recipe, tools: Toolbox) -> Labels:
+    def _chunked(
+        self, tokens: Tokens, rendered: Rendered, reasons: Sequence[Reason], recipe: Recipe, tools: Toolbox
+    ) -> Labels:
         """A text of type completion: all of it trained, in chunks of sequence_len."""
         size = recipe.length.max
         kept: parts.Ranges = ((0, len(tokens)),)
         if size is not None and len(tokens) >= size * parts.COMPLETION_LIMIT:
             kept = parts.completion(rendered, tools.tokenizer, size).kept
         runs = parts.chunks(kept, size, recipe.length.min_tokens or 2)
-        dropped = None if runs else f"{len(tokens)} tokens: Axolotl drops what has fewer than {recipe.length.min_tokens or 2} (min_sample_len)"
+        dropped = (
+            None
+            if runs
+            else (
+                f"{len(tokens)} tokens: Axolotl drops what has fewer than {recipe.length.min_tokens or 2}"
+                " (min_sample_len)"
+            )
+        )
         notes = (f"sequence_len {size} cuts the text into {len(runs)} rows",) if len(runs) > 1 else ()
         ranges = tuple(one for run in runs for one in run)
         return Labels(tokens.input_ids, tuple(reasons), ranges, dropped, notes)
@@ -219,7 +264,12 @@ class Axolotl(Trainer):
         pad_id, note = pad_token_id(recipe, tools)
         options = replace(recipe.batch, attention="ones")
         return label_rules.collate(
-            examples, rows, options, pad_id=pad_id, padding_side=tools.tokenizer.facts.padding_side, max_length=recipe.length.max,
+            examples,
+            rows,
+            options,
+            pad_id=pad_id,
+            padding_side=tools.tokenizer.facts.padding_side,
+            max_length=recipe.length.max,
             notes=(note,) if note else (),
         )
 
@@ -227,12 +277,17 @@ class Axolotl(Trainer):
         if recipe.length.max is None:
             raise RecipeError("Axolotl cannot pack without sequence_len", fix="set length.max")
         if recipe.pack.strategy != PACKS:
-            raise RecipeError(f"Axolotl has no packing `{recipe.pack.strategy}`", fix="set pack.strategy to multipack or none")
+            raise RecipeError(
+                f"Axolotl has no packing `{recipe.pack.strategy}`", fix="set pack.strategy to multipack or none"
+            )
         capacity, _ = packing.capacity_of(recipe, recipe.length.max)
         options = recipe.mask.options
         bins = packing.first_fit(
-            [len(example.input_ids) for example in examples], capacity, int(options.get("sample_packing_bin_size") or packing.BIN_SIZE),
-            recipe.pack.group, sequential=bool(options.get("sample_packing_sequentially")),
+            [len(example.input_ids) for example in examples],
+            capacity,
+            int(options.get("sample_packing_bin_size") or packing.BIN_SIZE),
+            recipe.pack.group,
+            sequential=bool(options.get("sample_packing_sequentially")),
         )
         return packing.packs_of(examples, bins, recipe.batch.attention)
 
@@ -246,9 +301,11 @@ class Axolotl(Trainer):
         width = max(len(pack.input_ids) for pack in packs)
         width = -(-width // multiple) * multiple if multiple else width
         batch = packing.rectangle(packs, recipe, width, pad_id or 0, side)
-        notes = (*((note,) if note else ()), *(() if recipe.mask.options.get("curriculum_sampling") else (packing.RANDOM,)))
+        notes = (
+            *((note,) if note else ()),
+            *(() if recipe.mask.options.get("curriculum_sampling") else (packing.RANDOM,)),
+        )
         return replace(batch, notes=notes)
-
 
     def read_config(self, path: str, text: str, version: str | None = None) -> OpenedConfig:
         from sftui.trainers.axolotl.config import read
@@ -267,10 +324,14 @@ class Axolotl(Trainer):
 
 
 def _template(conversation: Conversation, recipe: Recipe, tools: Toolbox) -> ChatTemplate:
-    """The template of the conversation; Axolotl pins transformers 5.16 (0.18: 5.14), which does not normalize messages."""
+    """The template of the conversation; Axolotl pins transformers 5.16 (0.18: 5.14), which does not normalize
+    messages."""
     if len(tools.templates) > 1 and recipe.render.template == "tokenizer":
-        raise TemplateError("Axolotl cannot use this tokenizer's chat template", why="it has several named ones",
-                            fix="set chat_template to one of Axolotl's own, or to jinja")
+        raise TemplateError(
+            "Axolotl cannot use this tokenizer's chat template",
+            why="it has several named ones",
+            fix="set chat_template to one of Axolotl's own, or to jinja",
+        )
     return pick_template(conversation, tools).as_they_are()
 
 
@@ -290,7 +351,9 @@ def _refuse_kwargs(recipe: Recipe) -> None:
 def _segments(segments: Sequence[tuple[str, bool]], all_trained: bool) -> Rendered:
     from sftui.model import Piece
 
-    pieces = tuple(Piece(text, number, Part.CONTENT, trained=label or all_trained) for number, (text, label) in enumerate(segments))
+    pieces = tuple(
+        Piece(text, number, Part.CONTENT, trained=label or all_trained) for number, (text, label) in enumerate(segments)
+    )
     spans, at = [], 0
     for piece in pieces:
         if piece.text:
@@ -310,7 +373,9 @@ def _response(tokens: Tokens, train_on_inputs: bool) -> tuple[list[bool], list[R
     return flags, reasons
 
 
-def _kept(labels: tuple[int, ...], reasons: Sequence[Reason], ranges: parts.Ranges, recipe: Recipe, notes: tuple[str, ...]) -> Labels:
+def _kept(
+    labels: tuple[int, ...], reasons: Sequence[Reason], ranges: parts.Ranges, recipe: Recipe, notes: tuple[str, ...]
+) -> Labels:
     """What is left after min_sample_len, excess_length_strategy and, with packing, the drop of unlabelled rows."""
     length, count = recipe.length, sum(end - start for start, end in ranges)
     least = length.min_tokens or 2
@@ -319,12 +384,18 @@ def _kept(labels: tuple[int, ...], reasons: Sequence[Reason], ranges: parts.Rang
         dropped = f"{count} tokens: Axolotl drops rows of fewer than {least} (min_sample_len)"
     elif length.max is not None and count > length.max:
         if length.over == "drop":
-            dropped = f"{count} tokens, more than sequence_len {length.max}: Axolotl drops the row (excess_length_strategy: drop)"
+            dropped = (
+                f"{count} tokens, more than sequence_len {length.max}: Axolotl drops the row (excess_length_strategy:"
+                " drop)"
+            )
         elif length.over == "cut_right":
             kept = parts.merged(ranges, length.max)
         elif length.over == "error":
-            raise RecipeError("Axolotl stops the whole run at this row", why=f"it has {count} tokens, sequence_len is {length.max} and excess_length_strategy is raise",
-                              fix="raise sequence_len or set excess_length_strategy to drop or truncate")
+            raise RecipeError(
+                "Axolotl stops the whole run at this row",
+                why=f"it has {count} tokens, sequence_len is {length.max} and excess_length_strategy is raise",
+                fix="raise sequence_len or set excess_length_strategy to drop or truncate",
+            )
         else:
             raise RecipeError(f"Axolotl has no length.over `{length.over}`", fix="set it to drop, cut_right or error")
     packs = length.drop_unlabelled and recipe.pack.strategy == PACKS

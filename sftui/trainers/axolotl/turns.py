@@ -34,19 +34,29 @@ def read_turns(row: Mapping[str, Any], settings: Settings, has_system: bool, whe
     if len(turns) < len(_messages(row.get(settings.field_messages), settings.field_messages, where)):
         notes = ("drop_system_message: the system message of the data is left out",)
     return Conversation(
-        Kind.CHAT, "messages", tuple(_message(turn, origin) for turn, origin in zip(turns, origins)),
-        tools=_tools(row.get("tools"), where), extra=extra, notes=notes,
+        Kind.CHAT,
+        "messages",
+        tuple(_message(turn, origin) for turn, origin in zip(turns, origins)),
+        tools=_tools(row.get("tools"), where),
+        extra=extra,
+        notes=notes,
     )
 
 
-def turns_of(conversation: Conversation, settings: Settings, template_keys: frozenset[str]) -> tuple[Mapping[str, Any], ...]:
+def turns_of(
+    conversation: Conversation, settings: Settings, template_keys: frozenset[str]
+) -> tuple[Mapping[str, Any], ...]:
     """The turns as the chat template gets them: of a message only mapped keys and those the template reads."""
     extra = conversation.extra
     return tuple(_turns(extra["row"], settings, template_keys, extra["has_system"], extra["where"])[0])
 
 
 def _turns(
-    row: Mapping[str, Any], settings: Settings, template_keys: frozenset[str] | None, has_system: bool, where: str,
+    row: Mapping[str, Any],
+    settings: Settings,
+    template_keys: frozenset[str] | None,
+    has_system: bool,
+    where: str,
 ) -> tuple[list[dict[str, Any]], list[str]]:
     column = settings.field_messages
     messages = _messages(row.get(column), column, where)
@@ -93,7 +103,9 @@ def _messages(value: Any, column: str, where: str) -> Sequence[Mapping[str, Any]
     return value
 
 
-def _turn(message: Mapping[str, Any], settings: Settings, template_keys: frozenset[str] | None, where: str) -> dict[str, Any]:
+def _turn(
+    message: Mapping[str, Any], settings: Settings, template_keys: frozenset[str] | None, where: str
+) -> dict[str, Any]:
     turn = _transformed(message, settings, template_keys, where)
     for ours, key in (("training", settings.training_key), ("training_detail", settings.detail_key)):
         value = message.get(key) if key else None
@@ -107,7 +119,9 @@ def _turn(message: Mapping[str, Any], settings: Settings, template_keys: frozens
     return turn
 
 
-def _transformed(message: Mapping[str, Any], settings: Settings, template_keys: frozenset[str] | None, where: str) -> dict[str, Any]:
+def _transformed(
+    message: Mapping[str, Any], settings: Settings, template_keys: frozenset[str] | None, where: str
+) -> dict[str, Any]:
     turn = {ours: message[theirs] for ours, theirs in settings.mapping.items() if message.get(theirs) is not None}
     if isinstance(turn.get("role"), str):
         turn["role"] = settings.roles.get(turn["role"], turn["role"])
@@ -122,7 +136,11 @@ def _transformed(message: Mapping[str, Any], settings: Settings, template_keys: 
     sources = set(settings.mapping.values())
     for key, value in message.items():
         # A key that the template reads wins over a mapped one of the same name, as in Axolotl.
-        if key not in sources and value is not None and (key in template_keys if template_keys is not None else key not in turn):
+        if (
+            key not in sources
+            and value is not None
+            and (key in template_keys if template_keys is not None else key not in turn)
+        ):
             turn[key] = value
     calls = turn.get("tool_calls")
     if isinstance(calls, list) and template_keys is not None:
@@ -185,7 +203,13 @@ def _tools(tools: Any, where: str) -> Any:
     for tool in tools:
         function = tool.get("function") if isinstance(tool, Mapping) else None
         if isinstance(function, Mapping) and isinstance(function.get("parameters"), str):
-            tool = {**tool, "function": {**function, "parameters": _json(function["parameters"], "the parameters of a tool", where)}}
+            tool = {
+                **tool,
+                "function": {
+                    **function,
+                    "parameters": _json(function["parameters"], "the parameters of a tool", where),
+                },
+            }
         found.append(tool)
     return found or None
 

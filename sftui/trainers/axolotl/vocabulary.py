@@ -26,13 +26,22 @@ def prepared(tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
     options = recipe.mask.options
     special = {
         **_mapping(options.get("special_tokens"), "special_tokens"),
-        **{f"{name}_token": token for name, token in (("bos", recipe.tokenizer.bos_token), ("eos", recipe.tokenizer.eos_token),
-                                                       ("pad", recipe.tokenizer.pad_token)) if token is not None},
+        **{
+            f"{name}_token": token
+            for name, token in (
+                ("bos", recipe.tokenizer.bos_token),
+                ("eos", recipe.tokenizer.eos_token),
+                ("pad", recipe.tokenizer.pad_token),
+            )
+            if token is not None
+        },
     }
     more = _list(special.pop("additional_special_tokens", None), "additional_special_tokens")
     unknown = sorted(set(special) - set(NAMED))
     if unknown:
-        raise RecipeError(f"special_tokens has no token `{unknown[0]}`", fix=f"say {', '.join(NAMED)} or additional_special_tokens")
+        raise RecipeError(
+            f"special_tokens has no token `{unknown[0]}`", fix=f"say {', '.join(NAMED)} or additional_special_tokens"
+        )
     tokenizer = _overridden(tokenizer, _mapping(options.get("added_tokens_overrides"), "added_tokens_overrides"))
     if tokenizer.facts.class_name in LLAMA and not tokenizer.facts.pad_token and tokenizer.token_id("</s>") is not None:
         tokenizer = _named(tokenizer, {"pad_token": "</s>"})
@@ -54,7 +63,10 @@ def _with_tokens(tokenizer: LoadedTokenizer, tokens: Sequence[str], *, special: 
         return tokenizer
     from tokenizers import AddedToken
 
-    wanted = [AddedToken(token, rstrip=False, lstrip=False, normalized=False, special=special) for token in dict.fromkeys(tokens)]
+    wanted = [
+        AddedToken(token, rstrip=False, lstrip=False, normalized=False, special=special)
+        for token in dict.fromkeys(tokens)
+    ]
     if isinstance(tokenizer.engine, FastEngine):
         have = {one.content: one for one in tokenizer.engine.backend.get_added_tokens_decoder().values()}
         wanted = [one for one in wanted if one.content not in have or _flags(have[one.content]) != _flags(one)]
@@ -70,7 +82,9 @@ def _with_tokens(tokenizer: LoadedTokenizer, tokens: Sequence[str], *, special: 
     if not new:
         return made
     names = ", ".join(f"{token} ({made.token_id(token)})" for token in new)
-    return replace_facts(made, notes=(*made.facts.notes, f"the config adds {names}: the model has no trained embedding for what is new"))
+    return replace_facts(
+        made, notes=(*made.facts.notes, f"the config adds {names}: the model has no trained embedding for what is new")
+    )
 
 
 def _flags(token: Any) -> tuple[bool, ...]:
@@ -99,8 +113,11 @@ def _overridden(tokenizer: LoadedTokenizer, overrides: Mapping[str, Any]) -> Loa
     added = tokenizer.engine.added()
     for token_id in wanted:
         if token_id not in added:
-            raise RecipeError(f"Axolotl cannot override token {token_id}", why="it is not among the tokenizer's added tokens",
-                              fix="name the id of a reserved added token")
+            raise RecipeError(
+                f"Axolotl cannot override token {token_id}",
+                why="it is not among the tokenizer's added tokens",
+                fix="name the id of a reserved added token",
+            )
     backend = json.loads(_copy(tokenizer, "added_tokens_overrides").to_str())
     for entry in backend["added_tokens"]:
         entry["content"] = wanted.get(entry["id"], entry["content"])
@@ -112,15 +129,21 @@ def _overridden(tokenizer: LoadedTokenizer, overrides: Mapping[str, Any]) -> Loa
     gone = {added[token_id][0] for token_id in wanted}
     made = _loaded(tokenizer, Tokenizer.from_str(json.dumps(backend)))
     # What is named so in tokenizer_config.json keeps its text, which is no token any more and becomes a new one.
-    names = {name: text for name, text in tokenizer.facts.special_tokens.items() if isinstance(text, str) and text in gone}
+    names = {
+        name: text for name, text in tokenizer.facts.special_tokens.items() if isinstance(text, str) and text in gone
+    }
     return _named(_with_tokens(made, list(names.values()), special=True), names)
 
 
 def _copy(tokenizer: LoadedTokenizer, what: str) -> Any:
     """A copy of the backend, so that the tokenizer of other recipes stays as it is."""
     if not isinstance(tokenizer.engine, FastEngine):
-        raise TokenizerError(f"sftui cannot add {what}", where=tokenizer.facts.name, why="it is a slow tokenizer",
-                             fix="save the tokenizer with them and open that")
+        raise TokenizerError(
+            f"sftui cannot add {what}",
+            where=tokenizer.facts.name,
+            why="it is a slow tokenizer",
+            fix="save the tokenizer with them and open that",
+        )
     from tokenizers import Tokenizer
 
     return Tokenizer.from_str(tokenizer.engine.backend.to_str())

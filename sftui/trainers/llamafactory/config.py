@@ -22,20 +22,47 @@ from sftui.trainers.llamafactory.tools import FORMATS
 
 INFO = "dataset_info.json"
 COLUMNS = {
-    "prompt": "instruction", "query": "input", "response": "output", "history": "history", "messages": "messages",
-    "system": "system", "tools": "tools",
+    "prompt": "instruction",
+    "query": "input",
+    "response": "output",
+    "history": "history",
+    "messages": "messages",
+    "system": "system",
+    "tools": "tools",
 }
 """Columns of an entry, by LLaMA-Factory's name, to ours."""
 
 TAGS = {
-    "user_tag": "user", "assistant_tag": "assistant", "observation_tag": "observation", "function_tag": "function",
+    "user_tag": "user",
+    "assistant_tag": "assistant",
+    "observation_tag": "observation",
+    "function_tag": "function",
     "system_tag": "system",
 }
 MESSAGE_TAGS = {"role_tag": "role", "content_tag": "content"}
 FORMATTING = {"alpaca": "alpaca", "sharegpt": "sharegpt", "openai": "messages"}
 MEDIA = ("images", "videos", "audios")
-ELSEWHERE = {"ms_hub_url": "ModelScope", "om_hub_url": "Modelers", "script_url": "a loading script", "cloud_file_name": "cloud storage"}
-ENTRY_KEYS = frozenset({"file_name", "hf_hub_url", "formatting", "subset", "split", "folder", "columns", "tags", "ranking", "num_samples", *ELSEWHERE})
+ELSEWHERE = {
+    "ms_hub_url": "ModelScope",
+    "om_hub_url": "Modelers",
+    "script_url": "a loading script",
+    "cloud_file_name": "cloud storage",
+}
+ENTRY_KEYS = frozenset(
+    {
+        "file_name",
+        "hf_hub_url",
+        "formatting",
+        "subset",
+        "split",
+        "folder",
+        "columns",
+        "tags",
+        "ranking",
+        "num_samples",
+        *ELSEWHERE,
+    }
+)
 
 
 def read(path: str, text: str, preset: Recipe) -> OpenedConfig:
@@ -56,7 +83,9 @@ def read(path: str, text: str, preset: Recipe) -> OpenedConfig:
     for name in names:
         entry = {"hf_hub_url": name} if info is None else info.get(name)
         if not isinstance(entry, Mapping):
-            raise RecipeError(f"Undefined dataset {name} in {INFO}", where=path, fix=f"add it to {Path(str(folder)) / INFO}")
+            raise RecipeError(
+                f"Undefined dataset {name} in {INFO}", where=path, fix=f"add it to {Path(str(folder)) / INFO}"
+            )
         references.append(_reference(name, entry, Path(str(folder)), recipe, path))
         notes += [_entry_note(name, str(key), value) for key, value in entry.items()]
     return OpenedConfig(preset.preset, path, text, tuple(references), tuple(notes))
@@ -67,14 +96,22 @@ def read_info(folder: Any, where: str) -> Mapping[str, Any]:
     if isinstance(folder, Mapping):
         return folder
     if str(folder).startswith("REMOTE:"):
-        raise RecipeError(f"dataset_dir `{folder}` lies on the Hub", where=where, why="sftui does not download configs",
-                          fix="download its dataset_info.json and point dataset_dir at its folder")
+        raise RecipeError(
+            f"dataset_dir `{folder}` lies on the Hub",
+            where=where,
+            why="sftui does not download configs",
+            fix="download its dataset_info.json and point dataset_dir at its folder",
+        )
     file = Path(str(folder)) / INFO
     try:
         value = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
-        raise RecipeError(f"cannot open {file}", where=where, why=f"{error.strerror}; dataset_dir is relative to the working folder {Path.cwd()}",
-                          fix="start sftui where you start llamafactory-cli, or give an absolute dataset_dir") from error
+        raise RecipeError(
+            f"cannot open {file}",
+            where=where,
+            why=f"{error.strerror}; dataset_dir is relative to the working folder {Path.cwd()}",
+            fix="start sftui where you start llamafactory-cli, or give an absolute dataset_dir",
+        ) from error
     except ValueError as error:
         raise RecipeError(f"{file} is not valid JSON", where=where, why=str(error), fix="mend the file") from error
     if not isinstance(value, Mapping):
@@ -86,16 +123,24 @@ def _check(config: Mapping[str, Any], path: str) -> None:
     """The combinations that LLaMA-Factory refuses, and the stages that sftui has no rules for."""
     stage = config.get("stage", "sft")
     if stage not in ("sft", STAGE):
-        raise RecipeError(f"stage `{stage}` is not supervised fine-tuning", where=path, why="sftui knows LLaMA-Factory's stages sft and pt",
-                          fix="open a config with stage: sft")
+        raise RecipeError(
+            f"stage `{stage}` is not supervised fine-tuning",
+            where=path,
+            why="sftui knows LLaMA-Factory's stages sft and pt",
+            fix="open a config with stage: sft",
+        )
     for key in ("neat_packing", "train_on_prompt", "mask_history"):
         if stage == STAGE and config.get(key):
             raise RecipeError(f"`{key}` cannot be set as True except SFT", where=path, fix="set it to false")
     if config.get("mask_history") and config.get("train_on_prompt"):
-        raise RecipeError("`mask_history` is incompatible with `train_on_prompt`", where=path, fix="set one of them to false")
+        raise RecipeError(
+            "`mask_history` is incompatible with `train_on_prompt`", where=path, fix="set one of them to false"
+        )
     template = TEMPLATES.get(str(config.get("template")))
     if config.get("train_on_prompt") and template is not None and template.efficient_eos:
-        raise RecipeError(f"the template {template.name} does not support `train_on_prompt`", where=path, fix="set it to false")
+        raise RecipeError(
+            f"the template {template.name} does not support `train_on_prompt`", where=path, fix="set it to false"
+        )
     if config.get("eval_dataset") and float(config.get("val_size") or 0) > 1e-6:
         raise RecipeError("Cannot specify `val_size` if `eval_dataset` is not None", where=path, fix="set one of them")
 
@@ -104,22 +149,31 @@ def _key(recipe: Recipe, key: str, value: Any) -> tuple[Recipe, KeyNote]:
     if key in keys.PLAIN:
         wanted = (int, float) if key in keys.NUMBERS else str if key == "default_system" else object
         if value is not None and not isinstance(value, wanted):
-            raise RecipeError(f"{key} is `{value}`", why="LLaMA-Factory converts no value of a YAML, and stops at the first row that needs it",
-                              fix="write it without quotes" if key in keys.NUMBERS else "write it as text")
+            raise RecipeError(
+                f"{key} is `{value}`",
+                why="LLaMA-Factory converts no value of a YAML, and stops at the first row that needs it",
+                fix="write it without quotes" if key in keys.NUMBERS else "write it as text",
+            )
         return changed(recipe, keys.PLAIN[key], value), KeyNote(key, value, KeyUse.USED)
     if key in keys.OPTIONS:
         if key == "tool_format" and value is not None and value not in FORMATS:
-            return _option(recipe, key, value), KeyNote(key, value, KeyUse.UNSUPPORTED, f"sftui has {', '.join(FORMATS)}")
+            return _option(recipe, key, value), KeyNote(
+                key, value, KeyUse.UNSUPPORTED, f"sftui has {', '.join(FORMATS)}"
+            )
         return _option(recipe, key, value), KeyNote(key, value, KeyUse.USED)
     if key in keys.KWARGS:
         return changed(recipe, "render.kwargs", {**recipe.render.kwargs, key: value}), KeyNote(key, value, KeyUse.USED)
     if key == "template" and value is not None and value not in NAMES:
-        return recipe, KeyNote(key, value, KeyUse.UNSUPPORTED, "this template of LLaMA-Factory's registry is not in sftui's")
+        return recipe, KeyNote(
+            key, value, KeyUse.UNSUPPORTED, "this template of LLaMA-Factory's registry is not in sftui's"
+        )
     if key in keys.TOGETHER:
         return recipe, KeyNote(key, value, KeyUse.USED)
     if key in keys.UNSUPPORTED:
         idle = value in (None, False, 0, 0.0, "concat") or (key == "use_fast_tokenizer" and value is True)
-        return recipe, KeyNote(key, value, KeyUse.PASSED if idle else KeyUse.UNSUPPORTED, "" if idle else keys.UNSUPPORTED[key])
+        return recipe, KeyNote(
+            key, value, KeyUse.PASSED if idle else KeyUse.UNSUPPORTED, "" if idle else keys.UNSUPPORTED[key]
+        )
     if key in keys.PASSED:
         return recipe, KeyNote(key, value, KeyUse.PASSED)
     return recipe, KeyNote(key, value, KeyUse.UNKNOWN, "LLaMA-Factory stops at a key it does not know")
@@ -142,7 +196,11 @@ def _together(recipe: Recipe, config: Mapping[str, Any]) -> Recipe:
     if config.get("stage") == STAGE:
         packing = config.get("packing")
         begins = bos_setting(recipe.tokenizer.name, recipe.tokenizer.revision)
-        options = {"stage": STAGE, **({"packing": True} if packing else {}), **({ADD_BOS: begins} if begins is not None else {})}
+        options = {
+            "stage": STAGE,
+            **({"packing": True} if packing else {}),
+            **({ADD_BOS: begins} if begins is not None else {}),
+        }
         recipe = changed(changed(recipe, "mask.options", {**recipe.mask.options, **options}), "batch.multiple", None)
         recipe = changed(recipe, "pack.strategy", "none" if packing is False else "wrapped")
     elif config.get("neat_packing"):
@@ -160,16 +218,24 @@ def _names(value: Any) -> list[str]:
 def _reference(name: str, entry: Mapping[str, Any], folder: Path, recipe: Recipe, path: str) -> DatasetRef:
     where = f"{path}: {INFO} `{name}`"
     if entry.get("ranking"):
-        raise RecipeError("The dataset is not applicable in the current training stage", where=where, why="it is a preference set (ranking)",
-                          fix="choose another dataset")
+        raise RecipeError(
+            "The dataset is not applicable in the current training stage",
+            where=where,
+            why="it is a preference set (ranking)",
+            fix="choose another dataset",
+        )
     recipe = _data(entry, recipe, where)
     split = str(entry.get("split") or "train")
     if "hf_hub_url" in entry:
         return DatasetRef(name, (str(entry["hf_hub_url"]),), recipe, split, entry.get("subset"))
     for key, place in ELSEWHERE.items():
         if key in entry:
-            raise RecipeError(f"the dataset comes from {place} ({key})", where=where, why="sftui does not read from there",
-                              fix="download it and name it as file_name")
+            raise RecipeError(
+                f"the dataset comes from {place} ({key})",
+                where=where,
+                why="sftui does not read from there",
+                fix="download it and name it as file_name",
+            )
     if not entry.get("file_name"):
         raise RecipeError("the entry names no file", where=where, fix="set file_name or hf_hub_url")
     return DatasetRef(name, (str(folder / str(entry["file_name"])),), recipe)
@@ -179,18 +245,26 @@ def _data(entry: Mapping[str, Any], recipe: Recipe, where: str) -> Recipe:
     """`data.*` of an entry; giving columns or tags leaves the ones not named without a value."""
     formatting = entry.get("formatting", "alpaca")
     if formatting not in FORMATTING:
-        raise RecipeError(f"Dataset converter {formatting} not found", where=where, fix=f"set formatting to {', '.join(FORMATTING)}")
+        raise RecipeError(
+            f"Dataset converter {formatting} not found", where=where, fix=f"set formatting to {', '.join(FORMATTING)}"
+        )
     recipe = changed(recipe, "data.format", FORMATTING[formatting])
     if formatting == "openai":
         recipe = changed(recipe, "mask.options", {**recipe.mask.options, "formatting": formatting})
     columns, tags = entry.get("columns"), entry.get("tags")
     if isinstance(columns, Mapping):
-        recipe = changed(recipe, "data.fields", {COLUMNS[key]: value for key, value in columns.items() if key in COLUMNS and value})
+        recipe = changed(
+            recipe, "data.fields", {COLUMNS[key]: value for key, value in columns.items() if key in COLUMNS and value}
+        )
     if isinstance(tags, Mapping):
         named = {ours: str(tags[key]) for key, ours in MESSAGE_TAGS.items() if tags.get(key)}
         if formatting != "alpaca" and len(named) < len(MESSAGE_TAGS):
-            raise RecipeError("the tags name no role_tag or no content_tag", where=where, why="giving tags resets the rest to nothing",
-                              fix="add them to the tags")
+            raise RecipeError(
+                "the tags name no role_tag or no content_tag",
+                where=where,
+                why="giving tags resets the rest to nothing",
+                fix="add them to the tags",
+            )
         recipe = changed(recipe, "data.message_keys", named)
         recipe = changed(recipe, "data.role_map", {str(tags[key]): ours for key, ours in TAGS.items() if tags.get(key)})
     return recipe

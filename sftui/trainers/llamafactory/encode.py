@@ -70,7 +70,9 @@ class _Paper:
         self.pieces.append(Piece(text, runs[0].message, runs[0].part, trained, ids=ids))
 
 
-def render(messages: Sequence[Message], tools: str | None, template: SlotTemplate, options: Options, special: Specials) -> Rendered:
+def render(
+    messages: Sequence[Message], tools: str | None, template: SlotTemplate, options: Options, special: Specials
+) -> Rendered:
     """The text and pieces of alternating messages, of which the first may be the system's.
 
     TemplateError for what stops LLaMA-Factory's run: content that is no text, tools that are no JSON.
@@ -104,8 +106,12 @@ def render(messages: Sequence[Message], tools: str | None, template: SlotTemplat
             runs = [*writer.inline(template.system, lead), *runs]
         if thoughts.get(number):
             paper.add([_Run("".join(template.thought), index, Part.INJECTED)], True)
-        slots = {"user": template.user, "assistant": template.assistant, "observation": template.observation,
-                 "function": template.function}[message.role]
+        slots = {
+            "user": template.user,
+            "assistant": template.assistant,
+            "observation": template.observation,
+            "function": template.function,
+        }[message.role]
         if message.role == "user" and template.kind is not Kind.LLAMA2:
             # the number of the round is also filled in, wherever the first {{idx}} stands
             runs = [_Run(run.text.replace("{{idx}}", str(number // 2), 1), run.message, run.part) for run in runs]
@@ -155,7 +161,9 @@ class _Writer:
             return []
         head, _, tail = slot.partition(PLACEHOLDER)
         owner = content[0].message
-        return [run for run in (_Run(head, owner, Part.HEADER), *content, _Run(tail, owner, Part.SEPARATOR)) if run.text]
+        return [
+            run for run in (_Run(head, owner, Part.HEADER), *content, _Run(tail, owner, Part.SEPARATOR)) if run.text
+        ]
 
     def _tail(self, text: str, owner: int, trained: bool, *, ended: bool) -> list[_Run]:
         """What follows the content: rest, terminator, white space, and the header of the answer."""
@@ -163,8 +171,11 @@ class _Writer:
         stop = self.template.terminator
         at = text.find(stop) if stop and not ended else -1
         if at >= 0:
-            runs += [_Run(text[:at], owner, Part.SEPARATOR if trained else Part.HEADER), _Run(stop, owner, Part.TERMINATOR)]
-            text = text[at + len(stop):]
+            runs += [
+                _Run(text[:at], owner, Part.SEPARATOR if trained else Part.HEADER),
+                _Run(stop, owner, Part.TERMINATOR),
+            ]
+            text = text[at + len(stop) :]
         rest = text.lstrip()
         runs.append(_Run(text[: len(text) - len(rest)], owner, Part.SEPARATOR))
         answer = owner + 1 if not trained and owner >= 0 and owner + 1 < self.count else owner
@@ -193,8 +204,11 @@ def turns(tokens_messages: Sequence[int], parts: Sequence[Part], messages: Seque
 def _text_of(message: Message) -> str:
     content = message.content
     if not isinstance(content, str):
-        raise TemplateError(f"the content of {message.origin or 'a message'} is no text",
-                            why=f"LLaMA-Factory stops the whole run: Expected a string, got {str(content)[:40]}", fix="mend or remove the row")
+        raise TemplateError(
+            f"the content of {message.origin or 'a message'} is no text",
+            why=f"LLaMA-Factory stops the whole run: Expected a string, got {str(content)[:40]}",
+            fix="mend or remove the row",
+        )
     return content
 
 
@@ -202,8 +216,9 @@ def _worded(content: str, role: str, template: SlotTemplate) -> str:
     if role != "function":
         return content
     plain = template.kind is Kind.LLAMA2  # it does not look for thoughts around the call
-    return tool_formats.call_text(content, template.function_format, None if plain else template.thought,
-                                  None if plain else template.tool_call)
+    return tool_formats.call_text(
+        content, template.function_format, None if plain else template.thought, None if plain else template.tool_call
+    )
 
 
 def _thinking(contents: list[str], template: SlotTemplate, options: Options) -> tuple[list[str], dict[int, bool]]:
@@ -221,7 +236,9 @@ def _thinking(contents: list[str], template: SlotTemplate, options: Options) -> 
             found[i] = _without_thought(found[i], template)
     opening, closing = (word.strip() for word in template.thought)
     answers = [len(found) - 1] if discard else range(1, len(found), 2)
-    return found, {i: bool(options.enable_thinking) for i in answers if opening not in found[i] and closing not in found[i]}
+    return found, {
+        i: bool(options.enable_thinking) for i in answers if opening not in found[i] and closing not in found[i]
+    }
 
 
 def _without_thought(text: str, template: SlotTemplate) -> str:

@@ -22,16 +22,29 @@ from sftui.recipe import Data
 ALPACA_FIELDS = {"instruction": "instruction", "input": "input", "output": "output"}
 MESSAGE_FIELDS = {"messages": "conversations"}
 MESSAGE_KEYS = {"role": "from", "content": "value"}
-ROLES = {"human": "user", "gpt": "assistant", "observation": "observation", "function_call": "function", "system": "system"}
+ROLES = {
+    "human": "user",
+    "gpt": "assistant",
+    "observation": "observation",
+    "function_call": "function",
+    "system": "system",
+}
 CHAT_KEYS = {"role": "role", "content": "content"}
-CHAT_ROLES = {"user": "user", "assistant": "assistant", "tool": "observation", "function_call": "function", "system": "system"}
+CHAT_ROLES = {
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "observation",
+    "function_call": "function",
+    "system": "system",
+}
 TURNS = (("user", "observation"), ("assistant", "function"))
 DROPPED = "llamafactory_dropped"
 """The key of `Conversation.extra` that says why the row is dropped."""
 
 UNEVEN = (
-    "tools or tool calls kept as objects have different keys from row to row: LLaMA-Factory's datasets (4.0) gives all rows of a JSON file the same keys, "
-    "null where a row has none, and writes them; sftui shows each row's own (keep tools and arguments as JSON text)"
+    "tools or tool calls kept as objects have different keys from row to row: LLaMA-Factory's datasets (4.0) gives all"
+    " rows of a JSON file the same keys, null where a row has none, and writes them; sftui shows each row's own (keep"
+    " tools and arguments as JSON text)"
 )
 """What is not known of `formatting: openai`: Arrow has one schema for the whole file."""
 
@@ -52,28 +65,51 @@ def detect(rows: Sequence[Row], data: Data, *, openai: bool) -> Detected:
     elif data.format == "alpaca":
         found = Detected("alpaca", data.fields or ALPACA_FIELDS, reason="LLaMA-Factory: formatting alpaca")
     elif openai or data.format == "sharegpt":
-        found = Detected(data.format, data.fields or MESSAGE_FIELDS, data.message_keys or MESSAGE_KEYS, data.role_map,
-                         f"LLaMA-Factory: formatting {'openai' if openai else 'sharegpt'}")
+        found = Detected(
+            data.format,
+            data.fields or MESSAGE_FIELDS,
+            data.message_keys or MESSAGE_KEYS,
+            data.role_map,
+            f"LLaMA-Factory: formatting {'openai' if openai else 'sharegpt'}",
+        )
     elif data.format == "messages":
-        found = Detected("messages", data.fields or {"messages": "messages"}, data.message_keys or CHAT_KEYS, chat_roles(data),
-                         "LLaMA-Factory: formatting sharegpt with role and content tags")
+        found = Detected(
+            "messages",
+            data.fields or {"messages": "messages"},
+            data.message_keys or CHAT_KEYS,
+            chat_roles(data),
+            "LLaMA-Factory: formatting sharegpt with role and content tags",
+        )
     else:
-        return _refuse(f"LLaMA-Factory has no formatting for `{data.format}` rows", "it knows alpaca, sharegpt and openai",
-                       "set data.format to alpaca, sharegpt or messages")
+        return _refuse(
+            f"LLaMA-Factory has no formatting for `{data.format}` rows",
+            "it knows alpaca, sharegpt and openai",
+            "set data.format to alpaca, sharegpt or messages",
+        )
     if found.refused is not None:
         return found
     if found.format != "alpaca" and "messages" not in found.fields:
-        return _refuse("the dataset_info.json entry names no messages column", "LLaMA-Factory raises KeyError: None",
-                       "add messages to its columns")
+        return _refuse(
+            "the dataset_info.json entry names no messages column",
+            "LLaMA-Factory raises KeyError: None",
+            "add messages to its columns",
+        )
     for theirs in found.fields.values():
         if theirs not in columns:
-            return _refuse(f"there is no column `{theirs}`", f"LLaMA-Factory raises KeyError '{theirs}'",
-                           "name the dataset's columns in dataset_info.json")
+            return _refuse(
+                f"there is no column `{theirs}`",
+                f"LLaMA-Factory raises KeyError '{theirs}'",
+                "name the dataset's columns in dataset_info.json",
+            )
     if openai and _uneven(samples, found.fields):
         found = replace(found, notes=(*found.notes, UNEVEN))
     if found.format == "alpaca":
-        dates = [f"every `{column}` of the sample is a date: datasets reads such a column of a JSON file as timestamps, which are no text to "
-                 "LLaMA-Factory (it drops the row or stops)" for name, column in found.fields.items() if name in ALPACA_FIELDS and _dates(samples, column)]
+        dates = [
+            f"every `{column}` of the sample is a date: datasets reads such a column of a JSON file as timestamps,"
+            " which are no text to LLaMA-Factory (it drops the row or stops)"
+            for name, column in found.fields.items()
+            if name in ALPACA_FIELDS and _dates(samples, column)
+        ]
         found = replace(found, notes=(*found.notes, *dates))
     return found
 
@@ -91,12 +127,18 @@ def _uneven(rows: Sequence[Mapping[str, Any]], fields: Mapping[str, str]) -> boo
     def same(value: Any, path: tuple[str, ...]) -> bool:
         if isinstance(value, Mapping):
             held = tuple(map(str, value))
-            return keys.setdefault(path, held) == held and all(same(item, (*path, str(key))) for key, item in value.items())
+            return keys.setdefault(path, held) == held and all(
+                same(item, (*path, str(key))) for key, item in value.items()
+            )
         return all(same(item, (*path, "")) for item in value) if isinstance(value, (list, tuple)) else True
 
     for row in rows:
         turns = row.get(fields["messages"])
-        calls = [turn.get("tool_calls") for turn in turns if isinstance(turn, Mapping)] if isinstance(turns, (list, tuple)) else []
+        calls = (
+            [turn.get("tool_calls") for turn in turns if isinstance(turn, Mapping)]
+            if isinstance(turns, (list, tuple))
+            else []
+        )
         tools = row.get(fields["tools"]) if "tools" in fields else None
         if not same(calls, ("calls",)) or not same(tools, ("tools",)):
             return True
@@ -112,24 +154,43 @@ def _guess(first: Mapping[str, Any], columns: Sequence[str], data: Data) -> Dete
     around = {name: name for name in ("system", "tools") if name in columns}
     if data.fields and "messages" not in data.fields:
         return Detected("alpaca", data.fields, reason="LLaMA-Factory: formatting alpaca, by data.fields")
-    column = data.fields.get("messages") or next((name for name in ("conversations", "messages") if _is_list(first.get(name))), None)
+    column = data.fields.get("messages") or next(
+        (name for name in ("conversations", "messages") if _is_list(first.get(name))), None
+    )
     if column is not None:
         turns = first.get(column) or [{}]
         fields = data.fields or {"messages": column, **around}
         if isinstance(turns[0], Mapping) and "role" in turns[0]:
-            return Detected("messages", fields, data.message_keys or CHAT_KEYS, chat_roles(data), "LLaMA-Factory: formatting sharegpt with role and content tags")
-        return Detected("sharegpt", fields, data.message_keys or MESSAGE_KEYS, data.role_map, "LLaMA-Factory: formatting sharegpt")
+            return Detected(
+                "messages",
+                fields,
+                data.message_keys or CHAT_KEYS,
+                chat_roles(data),
+                "LLaMA-Factory: formatting sharegpt with role and content tags",
+            )
+        return Detected(
+            "sharegpt", fields, data.message_keys or MESSAGE_KEYS, data.role_map, "LLaMA-Factory: formatting sharegpt"
+        )
     if "instruction" in columns and "output" in columns:
         more = {"history": "history"} if "history" in columns else {}
         query = {"input": "input"} if "input" in columns else {}
-        return Detected("alpaca", {"instruction": "instruction", **query, "output": "output", **more, **around},
-                        reason="LLaMA-Factory: formatting alpaca")
+        return Detected(
+            "alpaca",
+            {"instruction": "instruction", **query, "output": "output", **more, **around},
+            reason="LLaMA-Factory: formatting alpaca",
+        )
     for prompt, response in (("prompt", "completion"), ("prompt", "response"), ("question", "answer")):
         if isinstance(first.get(prompt), str) and isinstance(first.get(response), str):
-            return Detected("alpaca", {"instruction": prompt, "output": response, **around},
-                            reason=f"LLaMA-Factory: formatting alpaca with `{prompt}` and `{response}`")
-    return _refuse("LLaMA-Factory needs to be told these columns", f"its default is instruction, input, output; there are {', '.join(columns[:6])}",
-                   "set data.format and data.fields")
+            return Detected(
+                "alpaca",
+                {"instruction": prompt, "output": response, **around},
+                reason=f"LLaMA-Factory: formatting alpaca with `{prompt}` and `{response}`",
+            )
+    return _refuse(
+        "LLaMA-Factory needs to be told these columns",
+        f"its default is instruction, input, output; there are {', '.join(columns[:6])}",
+        "set data.format and data.fields",
+    )
 
 
 def convert(row: Row, detected: Detected, *, openai: bool) -> Conversation:
@@ -148,18 +209,28 @@ def convert(row: Row, detected: Detected, *, openai: bool) -> Conversation:
         return _conversation("alpaca", messages, _system(system, fields.get("system", "")), tools, why)
     turns = data.get(fields["messages"])
     if not isinstance(turns, (list, tuple)) or not all(isinstance(turn, Mapping) for turn in turns):
-        raise ConversationError(f"`{fields['messages']}` is no list of messages", where=row.where,
-                                why="LLaMA-Factory stops the whole run at such a row", fix="mend or remove the row")
+        raise ConversationError(
+            f"`{fields['messages']}` is no list of messages",
+            where=row.where,
+            why="LLaMA-Factory stops the whole run at such a row",
+            fix="mend or remove the row",
+        )
     tags = _tags(detected)
     role_key, content_key = detected.message_keys.get("role"), detected.message_keys.get("content")
     if role_key is None or content_key is None:
-        raise ConversationError("the tags of the dataset_info.json entry name no role_tag or no content_tag",
-                                why="giving tags resets the rest to nothing", fix="add them")
+        raise ConversationError(
+            "the tags of the dataset_info.json entry name no role_tag or no content_tag",
+            why="giving tags resets the rest to nothing",
+            fix="add them",
+        )
     origin = fields.get("system", "")
     first = 0
     if tags["system"] and turns and turns[0].get(role_key) == tags["system"]:
         system, origin, first = turns[0].get(content_key), f"{fields['messages']}[0]", 1
-    numbered = [(f"{fields['messages']}[{i}]", _role(turn.get(role_key)), turn.get(content_key), turn) for i, turn in enumerate(turns)][first:]
+    numbered = [
+        (f"{fields['messages']}[{i}]", _role(turn.get(role_key)), turn.get(content_key), turn)
+        for i, turn in enumerate(turns)
+    ][first:]
     if openai:
         messages, why = _openai(numbered, tags)
         tools = _json(tools, "tools") if isinstance(tools, (dict, list)) else tools
@@ -175,8 +246,11 @@ def convert(row: Row, detected: Detected, *, openai: bool) -> Conversation:
 def _tags(detected: Detected) -> dict[str, str | None]:
     """The data's name of each of LLaMA-Factory's roles, None for the ones without."""
     roles = {theirs: "observation" if ours == "tool" else ours for theirs, ours in detected.role_map.items()}
-    return {ours: next((theirs for theirs, name in roles.items() if name == ours), None)
-            for pair in (*TURNS, ("system",)) for ours in pair}
+    return {
+        ours: next((theirs for theirs, name in roles.items() if name == ours), None)
+        for pair in (*TURNS, ("system",))
+        for ours in pair
+    }
 
 
 def _role(value: Any) -> str | None:
@@ -188,11 +262,16 @@ def _json(value: Any, what: str) -> str:
     try:
         return json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError) as error:
-        raise ConversationError(f"the {what} cannot be written as JSON", why=f"LLaMA-Factory stops the whole run: {error}",
-                                fix="mend or remove the row") from error
+        raise ConversationError(
+            f"the {what} cannot be written as JSON",
+            why=f"LLaMA-Factory stops the whole run: {error}",
+            fix="mend or remove the row",
+        ) from error
 
 
-def _conversation(name: str, messages: list[Message], system: Message | None, tools: Any, why: str | None) -> Conversation:
+def _conversation(
+    name: str, messages: list[Message], system: Message | None, tools: Any, why: str | None
+) -> Conversation:
     held = [system, *messages] if system is not None else messages
     return Conversation(Kind.CHAT, name, tuple(held), tools=tools or None, extra={DROPPED: why} if why else {})
 
@@ -210,13 +289,20 @@ def _alpaca(data: Mapping[str, Any], fields: Mapping[str, str]) -> tuple[list[Me
     history = data.get(fields["history"]) if "history" in fields else None
     for number, pair in enumerate(history if isinstance(history, list) else ()):
         if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-            raise ConversationError(f"history[{number}] is no pair of a question and an answer",
-                                    why="LLaMA-Factory stops the whole run at such a row", fix="mend or remove the row")
-        messages += [_message(role, text, f"{fields['history']}[{number}]") for role, text in zip(("user", "assistant"), pair)]
+            raise ConversationError(
+                f"history[{number}] is no pair of a question and an answer",
+                why="LLaMA-Factory stops the whole run at such a row",
+                fix="mend or remove the row",
+            )
+        messages += [
+            _message(role, text, f"{fields['history']}[{number}]") for role, text in zip(("user", "assistant"), pair)
+        ]
     named = [fields[name] for name in ("instruction", "input") if name in fields and data.get(fields[name])]
     texts = [data[name] for name in named]
     if not all(isinstance(text, str) for text in texts):
-        raise ConversationError("the prompt or query is no text", why="LLaMA-Factory stops the whole run at such a row", fix="mend the row")
+        raise ConversationError(
+            "the prompt or query is no text", why="LLaMA-Factory stops the whole run at such a row", fix="mend the row"
+        )
     messages.append(_message("user", "\n".join(texts), " + ".join(named)))
     answer = data.get(fields["output"]) if "output" in fields else None
     if not isinstance(answer, str):
@@ -239,7 +325,11 @@ def _sharegpt(turns: Numbered, tags: Mapping[str, str | None]) -> tuple[list[Mes
     why = _invalid_count(messages)
     if why is None and (stray := next((message for message in messages if message.role == "system"), None)) is not None:
         # A null role is taken for that of a tag without a name: the system's where system_tag has none.
-        raise ConversationError(f"{stray.origin} has no role", why="LLaMA-Factory stops the whole run: Unexpected role: system", fix="mend or remove the row")
+        raise ConversationError(
+            f"{stray.origin} has no role",
+            why="LLaMA-Factory stops the whole run: Unexpected role: system",
+            fix="mend or remove the row",
+        )
     return messages, why
 
 
@@ -251,9 +341,14 @@ def _openai(turns: Numbered, tags: Mapping[str, str | None]) -> tuple[list[Messa
     for origin, role, content, turn in turns:
         calls = turn.get("tool_calls")
         if role in (tags["assistant"], tags["function"]) and calls:
-            if not isinstance(calls, list) or not all(isinstance(call, Mapping) and "function" in call for call in calls):
-                raise ConversationError(f"the tool_calls of {origin} are no list of functions",
-                                        why="LLaMA-Factory stops the whole run at such a row", fix="mend or remove the row")
+            if not isinstance(calls, list) or not all(
+                isinstance(call, Mapping) and "function" in call for call in calls
+            ):
+                raise ConversationError(
+                    f"the tool_calls of {origin} are no list of functions",
+                    why="LLaMA-Factory stops the whole run at such a row",
+                    fix="mend or remove the row",
+                )
             content, role = _json([call["function"] for call in calls], "tool_calls"), tags["function"]
         if role == tags["observation"]:
             results.append((origin, content))
@@ -261,14 +356,20 @@ def _openai(turns: Numbered, tags: Mapping[str, str | None]) -> tuple[list[Messa
         if results:
             empty = next((where for where, text in results if not isinstance(text, str)), None)
             if empty is not None:
-                raise ConversationError(f"the content of {empty} is no text", why="LLaMA-Factory stops the whole run: it joins the results of tools",
-                                        fix="mend or remove the row")
+                raise ConversationError(
+                    f"the content of {empty} is no text",
+                    why="LLaMA-Factory stops the whole run: it joins the results of tools",
+                    fix="mend or remove the row",
+                )
             joined = "\n</tool_response>\n<tool_response>\n".join(text for _, text in results)
             messages.append(_message("observation", joined, results[0][0]))
             results = []
         if role not in mapping:
-            raise ConversationError(f"{origin} has the role `{role}`", why=f"LLaMA-Factory stops the whole run with KeyError '{role}'",
-                                    fix="name the role in the tags of dataset_info.json")
+            raise ConversationError(
+                f"{origin} has the role `{role}`",
+                why=f"LLaMA-Factory stops the whole run with KeyError '{role}'",
+                fix="name the role in the tags of dataset_info.json",
+            )
         messages.append(_message(mapping[role], content, origin))
     for number, message in enumerate(messages):
         if message.role not in TURNS[number % 2]:
@@ -288,13 +389,20 @@ def _with_thinking(system: Any, tools: Any) -> Any:
 
 
 def _invalid_role(origin: str, role: Any) -> str:
-    return f"Invalid role tag: `{role}` at {origin}; questions and answers must alternate. LLaMA-Factory skips this example"
+    return (
+        f"Invalid role tag: `{role}` at {origin}; questions and answers must alternate. LLaMA-Factory skips this"
+        " example"
+    )
 
 
 def _invalid_count(messages: Sequence[Message]) -> str | None:
     if not messages:
         return "Dropped invalid example: there are no messages"
-    return f"Invalid message count: {len(messages)}, not pairs. LLaMA-Factory skips this example" if len(messages) % 2 else None
+    return (
+        f"Invalid message count: {len(messages)}, not pairs. LLaMA-Factory skips this example"
+        if len(messages) % 2
+        else None
+    )
 
 
 def _is_list(value: Any) -> bool:

@@ -98,6 +98,8 @@ def _joined(examples: Sequence[Example], chosen: Sequence[int], size: int, pad_i
     gap = size - len(ids)
     return Pack(
         documents=tuple((index, 0, len(examples[index].input_ids)) for index in chosen),
-        input_ids=(*ids, *[pad_id] * gap), labels=(*labels, *[IGNORE_INDEX] * gap),
-        position_ids=(*positions, *[0] * gap), attention_mask=(*attention, *[0 if neat else 1] * gap),
+        input_ids=(*ids, *[pad_id] * gap),
+        labels=(*labels, *[IGNORE_INDEX] * gap),
+        position_ids=(*positions, *[0] * gap),
+        attention_mask=(*attention, *[0 if neat else 1] * gap),
     )

@@ -31,25 +31,35 @@ def parse(templates: Mapping[str, ChatTemplate], special_tokens: Mapping[str, An
 
     def shown(*messages: tuple[str, str], generate: bool) -> str:
         turns = [{"role": role, "content": content} for role, content in messages]
-        return template.text(turns, add_generation_prompt=generate, variables=special_tokens)[0][len(prefix):]
+        return template.text(turns, add_generation_prompt=generate, variables=special_tokens)[0][len(prefix) :]
 
     system = shown(("system", PLACEHOLDER), generate=False)
     without_default = shown(("system", ""), ("user", PLACEHOLDER), generate=True)
     user = shown(("user", PLACEHOLDER), generate=True)
-    assistant = shown(("user", PLACEHOLDER), ("assistant", PLACEHOLDER), generate=False)[len(user):]
+    assistant = shown(("user", PLACEHOLDER), ("assistant", PLACEHOLDER), generate=False)[len(user) :]
     thinks = "<think>" in assistant
     assistant = assistant.replace("<think>", "").replace("</think>", "").lstrip("\n")
     default_system = ""
     if len(user) > len(without_default):
         default_system = _inserted(without_default, user)
-        user = user[len(system.replace(PLACEHOLDER, default_system, 1)):]
+        user = user[len(system.replace(PLACEHOLDER, default_system, 1)) :]
     for name, slot in (("system", system), ("user", user), ("assistant", assistant)):
         if not _HOLDER.search(slot):
-            raise TemplateError(f"LLaMA-Factory cannot parse the tokenizer's chat template: no content is left of a {name} message",
-                                why="template is null", fix="name a template of LLaMA-Factory")
+            raise TemplateError(
+                f"LLaMA-Factory cannot parse the tokenizer's chat template: no content is left of a {name} message",
+                why="template is null",
+                fix="name a template of LLaMA-Factory",
+            )
     return SlotTemplate(
-        name="parsed", user=(user,), assistant=(assistant,), system=(system,), function=(assistant,), observation=(user,),
-        prefix=(prefix,) if prefix else (), default_system=default_system, kind=Kind.REASONING if thinks else Kind.PLAIN,
+        name="parsed",
+        user=(user,),
+        assistant=(assistant,),
+        system=(system,),
+        function=(assistant,),
+        observation=(user,),
+        prefix=(prefix,) if prefix else (),
+        default_system=default_system,
+        kind=Kind.REASONING if thinks else Kind.PLAIN,
     )
 
 
@@ -64,5 +74,3 @@ def _inserted(short: str, long: str) -> str:
         else:
             skipped.append(char)
     return "".join(skipped)
-
-

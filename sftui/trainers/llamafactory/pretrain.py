@@ -50,9 +50,11 @@ def begins_with_bos(recipe: Recipe, tokenizer: LoadedTokenizer) -> bool:
     if isinstance(said, bool):
         return said
     if tokenizer.facts.adds_bos:
-        raise RecipeError("sftui cannot tell whether LLaMA-Factory puts BOS before a text",
-                          why=f"it looks at the tokenizer's attribute {ADD_BOS}, and its files are not at hand",
-                          fix=f"set mask.options.{ADD_BOS}: false where the tokenizer has a tokenizer.json, else as its config says")
+        raise RecipeError(
+            "sftui cannot tell whether LLaMA-Factory puts BOS before a text",
+            why=f"it looks at the tokenizer's attribute {ADD_BOS}, and its files are not at hand",
+            fix=f"set mask.options.{ADD_BOS}: false where the tokenizer has a tokenizer.json, else as its config says",
+        )
     return False
 
 
@@ -79,7 +81,9 @@ def as_text(conversation: Conversation) -> Conversation:
     first = next((message for message in conversation.messages if message.role != "system"), None)
     broken = conversation.format != "alpaca" and DROPPED in conversation.extra  # its list of prompts is empty then
     if broken or first is None or not isinstance(first.content, str):
-        raise ConversationError("the row has no text", why="LLaMA-Factory stops the whole run at such a row", fix="mend or remove the row")
+        raise ConversationError(
+            "the row has no text", why="LLaMA-Factory stops the whole run at such a row", fix="mend or remove the row"
+        )
     return Conversation(Kind.TEXT, "text", text=first.content, extra={})
 
 
@@ -105,12 +109,14 @@ def label(tokens: Tokens, cutoff: int | None, pad_id: int | None) -> Labels:
     return Labels(
         labels=tuple(IGNORE_INDEX if off else token for token, off in zip(tokens.input_ids, masked)),
         reasons=tuple(Reason.PAD if off else Reason.WHOLE for off in masked),
-        kept=((0, n if cutoff is None else min(n, cutoff)),), notes=notes,
+        kept=((0, n if cutoff is None else min(n, cutoff)),),
+        notes=notes,
     )
 
 
 def pack(examples: Sequence[Example], size: int | None, recipe: Recipe, tokenizer: LoadedTokenizer) -> tuple[Pack, ...]:
-    """The rows end to end in blocks of `size`; what is left over goes, and a block's first token becomes BOS where `add_bos_token` is set."""
+    """The rows end to end in blocks of `size`; what is left over goes, and a block's first token becomes BOS where
+    `add_bos_token` is set."""
     if not size:
         raise RecipeError("LLaMA-Factory packs texts into blocks of cutoff_len", fix="set length.max")
     ids = list(chain.from_iterable(example.input_ids for example in examples))
@@ -129,7 +135,8 @@ def pack(examples: Sequence[Example], size: int | None, recipe: Recipe, tokenize
             trained[0] = IGNORE_INDEX if facts.bos_id == facts.pad_id else facts.bos_id
         documents = tuple(
             (i, max(begin - starts[i], 0), min(end, starts[i + 1]) - starts[i])
-            for i in range(len(examples)) if starts[i] < end and starts[i + 1] > begin
+            for i in range(len(examples))
+            if starts[i] < end and starts[i + 1] > begin
         )
         blocks.append(Pack(documents, tuple(held), tuple(trained), attention_mask=(1,) * size))
     return tuple(blocks)

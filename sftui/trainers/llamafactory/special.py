@@ -41,8 +41,12 @@ def with_tokens(tokenizer: LoadedTokenizer, words: Sequence[str], *, special: bo
     missing = [word for word in words if tokenizer.token_id(word) is None]
     if not isinstance(engine, FastEngine):
         if missing:
-            raise TokenizerError(f"`{missing[0]}` cannot be added to this tokenizer", where=tokenizer.facts.name,
-                                 why="it has no fast version", fix="choose a template whose stop words it knows")
+            raise TokenizerError(
+                f"`{missing[0]}` cannot be added to this tokenizer",
+                where=tokenizer.facts.name,
+                why="it has no fast version",
+                fix="choose a template whose stop words it knows",
+            )
         return tokenizer
     known = {token.content: token for token in engine.backend.get_added_tokens_decoder().values()}
     if special and all(word in known and _plain(known[word]) for word in words):
@@ -51,12 +55,16 @@ def with_tokens(tokenizer: LoadedTokenizer, words: Sequence[str], *, special: bo
 
     backend = Tokenizer.from_str(engine.backend.to_str())
     if special:
-        backend.add_special_tokens([AddedToken(word, lstrip=False, rstrip=False, normalized=False, special=True) for word in words])
+        backend.add_special_tokens(
+            [AddedToken(word, lstrip=False, rstrip=False, normalized=False, special=True) for word in words]
+        )
     else:
         backend.add_tokens(list(words))
     facts = replace(tokenizer.facts, vocab_size=backend.get_vocab_size())
     if missing:
-        facts = facts.noting(f"LLaMA-Factory adds {', '.join(missing)} to the tokenizer: the model needs resize_vocab: true")
+        facts = facts.noting(
+            f"LLaMA-Factory adds {', '.join(missing)} to the tokenizer: the model needs resize_vocab: true"
+        )
     return LoadedTokenizer(facts, FastEngine(backend, split_special_tokens=facts.split_special_tokens))
 
 

@@ -31,14 +31,19 @@ def describe(tools: str, name: str, today: date) -> str:
     try:
         listed = json.loads(tools)
     except (TypeError, ValueError) as error:
-        raise TemplateError("LLaMA-Factory stops the whole run at this row", why="its tools are no JSON text",
-                            fix="store the tools as a JSON string") from error
+        raise TemplateError(
+            "LLaMA-Factory stops the whole run at this row",
+            why="its tools are no JSON text",
+            fix="store the tools as a JSON string",
+        ) from error
     try:
         return _DESCRIBE[name](listed, today) if len(listed) != 0 else ""
     except (TypeError, KeyError, AttributeError, ValueError) as error:
-        raise TemplateError(f"the tools cannot be written in tool_format {name}",
-                            why=f"LLaMA-Factory stops with {type(error).__name__}: {error}",
-                            fix="give each tool a name and parameters with properties") from error
+        raise TemplateError(
+            f"the tools cannot be written in tool_format {name}",
+            why=f"LLaMA-Factory stops with {type(error).__name__}: {error}",
+            fix="give each tool a name and parameters with properties",
+        ) from error
 
 
 def call_text(content: str, name: str, thought: tuple[str, str] | None, wrapper: tuple[str, str] | None) -> str:
@@ -66,8 +71,11 @@ def _written(text: str, name: str) -> str:
         value = json.loads(text)
         calls = [(call["name"], call["arguments"]) for call in (value if isinstance(value, list) else [value])]
     except (ValueError, KeyError, TypeError) as error:
-        raise TemplateError("a function call is no JSON with name and arguments",
-                            why="LLaMA-Factory stops the whole run at such a row", fix="mend or remove the row") from error
+        raise TemplateError(
+            "a function call is no JSON with name and arguments",
+            why="LLaMA-Factory stops the whole run at such a row",
+            fix="mend or remove the row",
+        ) from error
     return _CALLS[name](calls)
 
 
@@ -83,7 +91,9 @@ def _describe_default(tools: Sequence[Mapping[str, Any]], today: date) -> str:
     text, names = "", []
     for entry in tools:
         tool = entry.get("function", "") if entry.get("type") == "function" else entry
-        lines = "".join(_parameter(name, one, tool["parameters"]) for name, one in tool["parameters"]["properties"].items())
+        lines = "".join(
+            _parameter(name, one, tool["parameters"]) for name, one in tool["parameters"]["properties"].items()
+        )
         text += f"> Tool Name: {tool['name']}\nTool Description: {tool.get('description', '')}\nTool Args:\n{lines}\n"
         names.append(tool["name"])
     return (
@@ -146,8 +156,14 @@ def _calls_qwen(calls: Sequence[Call]) -> str:
 
 
 _DESCRIBE: Mapping[str, Callable[[Sequence[Mapping[str, Any]], date], str]] = {
-    "default": _describe_default, "llama3": _describe_llama3, "mistral": _describe_mistral, "qwen": _describe_qwen,
+    "default": _describe_default,
+    "llama3": _describe_llama3,
+    "mistral": _describe_mistral,
+    "qwen": _describe_qwen,
 }
 _CALLS: Mapping[str, Callable[[Sequence[Call]], str]] = {
-    "default": _calls_default, "llama3": _calls_llama3, "mistral": _calls_mistral, "qwen": _calls_qwen,
+    "default": _calls_default,
+    "llama3": _calls_llama3,
+    "mistral": _calls_mistral,
+    "qwen": _calls_qwen,
 }

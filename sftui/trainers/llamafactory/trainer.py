@@ -5,8 +5,8 @@ mask.rule `parts` trains the answers, `all` is train_on_prompt; mask.turns `last
 length.over `proportional` is its only cut; pack.strategy `knapsack` is packing, `neat`
 neat_packing; render.template `llamafactory/NAME` is template, `tokenizer` template: null;
 render.inject_system is default_system; render.kwargs hold enable_thinking and preserve_thinking.
-mask.options hold formatting where it is openai, tool_format, max_samples, ignore_pad_token_for_loss, add_tokens, add_special_tokens
-and stage where it is pt (then pack.strategy is `wrapped`, see `pretrain`).
+mask.options hold formatting where it is openai, tool_format, max_samples, ignore_pad_token_for_loss, add_tokens,
+add_special_tokens and stage where it is pt (then pack.strategy is `wrapped`, see `pretrain`).
 """
 
 from __future__ import annotations
@@ -77,18 +77,30 @@ class LlamaFactory(Trainer):
         )
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
-        newer = versions.unknown_newer(versions.of_preset(recipe.preset, self.versions, self.name), self.versions, "LLaMA-Factory")
+        newer = versions.unknown_newer(
+            versions.of_preset(recipe.preset, self.versions, self.name), self.versions, "LLaMA-Factory"
+        )
         found = [newer] if newer else []
         if _named(recipe) is None:
-            found.append("template is not set: LLaMA-Factory guesses slots from the tokenizer's chat template, which may not say the same; "
-                         "without one, or with several, it takes its template `empty`")
+            found.append(
+                "template is not set: LLaMA-Factory guesses slots from the tokenizer's chat template, which may not say"
+                " the same; without one, or with several, it takes its template `empty`"
+            )
         return tuple(found)
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
         found = formats.detect(rows, recipe.data, openai=_openai(recipe))
         if found.refused is None and rows and all(self._skipped(row, found, recipe) for row in rows):
-            found = replace(found, notes=(*found.notes, f"all {len(rows)} sampled rows are dropped; where none is left LLaMA-Factory stops: "
-                                          "Cannot find valid samples"))
+            found = replace(
+                found,
+                notes=(
+                    *found.notes,
+                    (
+                        f"all {len(rows)} sampled rows are dropped; where none is left LLaMA-Factory stops: "
+                        "Cannot find valid samples"
+                    ),
+                ),
+            )
         return found
 
     def _skipped(self, row: Row, detected: Detected, recipe: Recipe) -> bool:
@@ -103,7 +115,9 @@ class LlamaFactory(Trainer):
         if pretrain.is_pretraining(recipe):
             conversation = pretrain.as_text(conversation)
         if isinstance(most, int) and row.index >= most:
-            return replace(conversation, extra={formats.DROPPED: f"max_samples {most}: LLaMA-Factory does not read rows after it"})
+            return replace(
+                conversation, extra={formats.DROPPED: f"max_samples {most}: LLaMA-Factory does not read rows after it"}
+            )
         return conversation
 
     def tokenizer_of(self, tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
@@ -135,12 +149,18 @@ class LlamaFactory(Trainer):
         if shaped.dropped is not None:
             return _unrendered(conversation)
         if conversation.tools is not None and not isinstance(conversation.tools, str):
-            raise TemplateError("LLaMA-Factory stops the whole run at this row", why="its tools are no JSON text",
-                                fix="store the tools as a JSON string")
+            raise TemplateError(
+                "LLaMA-Factory stops the whole run at this row",
+                why="its tools are no JSON text",
+                fix="store the tools as a JSON string",
+            )
         facts, kwargs = tools.tokenizer.facts, recipe.render.kwargs
         options = encode.Options(
-            recipe.render.inject_system, kwargs.get("enable_thinking", True), bool(kwargs.get("preserve_thinking")),
-            recipe.mask.turns == "last", self.today(),
+            recipe.render.inject_system,
+            kwargs.get("enable_thinking", True),
+            bool(kwargs.get("preserve_thinking")),
+            recipe.mask.turns == "last",
+            self.today(),
         )
         special = encode.Specials(_token(facts.bos_token, facts.bos_id), _token(facts.eos_token, facts.eos_id))
         template = self._template(recipe, tools)
@@ -154,7 +174,11 @@ class LlamaFactory(Trainer):
             return tokenize(rendered, tools.tokenizer, replace(recipe.tokenize, mode="whole"))
         append = "always" if self._template(recipe, tools).efficient_eos else recipe.tokenize.append_eos
         numbered = tuple(replace(piece, message=number) for number, piece in enumerate(rendered.pieces))
-        tokens = tokenize(replace(rendered, pieces=numbered), tools.tokenizer, replace(recipe.tokenize, mode="per_part", append_eos=append))
+        tokens = tokenize(
+            replace(rendered, pieces=numbered),
+            tools.tokenizer,
+            replace(recipe.tokenize, mode="per_part", append_eos=append),
+        )
         owners = _owners(tokens, rendered)
         return replace(tokens, messages=tuple(m for m, _ in owners), parts=tuple(p for _, p in owners))
 
@@ -165,15 +189,22 @@ class LlamaFactory(Trainer):
             return tokens, dropped_labels(tokens, shaped.dropped)
         if pretrain.is_pretraining(recipe):
             packing = recipe.pack.strategy != "none"
-            return tokens, pretrain.label(tokens, None if packing else recipe.length.max, pad_token_id(recipe, tools)[0])
+            return tokens, pretrain.label(
+                tokens, None if packing else recipe.length.max, pad_token_id(recipe, tools)[0]
+            )
         self.require(recipe, "mask.rule")
         self.require(recipe, "length.over")
         template = self._template(recipe, tools)
         history, prompt = recipe.mask.turns == "last", recipe.mask.rule == "all"
         if history and prompt:
-            raise RecipeError("`mask_history` is incompatible with `train_on_prompt`", fix="set mask.turns to all or mask.rule to parts")
+            raise RecipeError(
+                "`mask_history` is incompatible with `train_on_prompt`",
+                fix="set mask.turns to all or mask.rule to parts",
+            )
         if prompt and template.efficient_eos:
-            raise RecipeError(f"the template {template.name} does not support `train_on_prompt`", fix="set mask.rule to parts")
+            raise RecipeError(
+                f"the template {template.name} does not support `train_on_prompt`", fix="set mask.rule to parts"
+            )
         numbers = encode.turns(tokens.messages, tokens.parts, shaped.conversation.messages)
         appended = int(template.efficient_eos)
         count = len(tokens) - appended
@@ -214,9 +245,14 @@ class LlamaFactory(Trainer):
         size = recipe.length.max
         if pretrain.is_pretraining(recipe):
             # `packing: true` takes one off cutoff_len; left to its default in this stage it does not
-            return pretrain.pack(examples, size - 1 if size and recipe.mask.options.get("packing") else size, recipe, tools.tokenizer)
+            return pretrain.pack(
+                examples, size - 1 if size and recipe.mask.options.get("packing") else size, recipe, tools.tokenizer
+            )
         if size is None or recipe.pack.strategy not in ("knapsack", "neat"):
-            raise RecipeError("LLaMA-Factory packs by knapsack into cutoff_len tokens", fix="set length.max, and pack.strategy to knapsack or neat")
+            raise RecipeError(
+                "LLaMA-Factory packs by knapsack into cutoff_len tokens",
+                fix="set length.max, and pack.strategy to knapsack or neat",
+            )
         pad_id, _ = pad_token_id(recipe, tools)
         return length.pack(examples, size, pad_id or 0, neat=recipe.pack.strategy == "neat")
 
@@ -224,7 +260,9 @@ class LlamaFactory(Trainer):
         batch = super().collate_packs(packs, recipe, tools)
         if pretrain.is_pretraining(recipe):
             return batch
-        notes = ("neat_packing: the model gets a 4-D mask made of these document numbers, or none with FlashAttention 2",)
+        notes = (
+            "neat_packing: the model gets a 4-D mask made of these document numbers, or none with FlashAttention 2",
+        )
         positions = tuple(tuple(pack.position_ids or ()) for pack in packs)
         return replace(batch, position_ids=positions, notes=notes if recipe.pack.strategy == "neat" else batch.notes)
 
@@ -260,7 +298,9 @@ def template_of(recipe: Recipe, tools: Toolbox) -> SlotTemplate:
     if wanted is None:
         return found
     if wanted not in FORMATS:
-        raise TemplateError(f"sftui does not have LLaMA-Factory's tool_format `{wanted}`", fix=f"it has {', '.join(FORMATS)}")
+        raise TemplateError(
+            f"sftui does not have LLaMA-Factory's tool_format `{wanted}`", fix=f"it has {', '.join(FORMATS)}"
+        )
     function: Slots = (PLACEHOLDER,) if found.efficient_eos else (PLACEHOLDER, Special.EOS)
     return replace(found, function=function, function_format=wanted, tools_format=wanted)
 
@@ -271,7 +311,9 @@ def _named(recipe: Recipe) -> SlotTemplate | None:
         return None
     name = recipe.render.template.removeprefix(OWN)
     if name not in TEMPLATES:
-        raise TemplateError(f"sftui does not have LLaMA-Factory's template `{name}`", fix=f"it has {', '.join(sorted(TEMPLATES))}")
+        raise TemplateError(
+            f"sftui does not have LLaMA-Factory's template `{name}`", fix=f"it has {', '.join(sorted(TEMPLATES))}"
+        )
     return TEMPLATES[name]
 
 
@@ -325,7 +367,8 @@ def _owners(tokens: Tokens, rendered: Rendered) -> list[tuple[int, Part]]:
 
 
 def _starts(numbers: Sequence[int], count: int) -> list[int]:
-    """Where each turn begins, in tokens; the last entry is the end. A turn without tokens begins where the next does."""
+    """Where each turn begins, in tokens; the last entry is the end. A turn without tokens begins where the next
+    does."""
     starts = [0] * (count + 1)
     for number in numbers:
         starts[number + 1] += 1
@@ -334,10 +377,17 @@ def _starts(numbers: Sequence[int], count: int) -> list[int]:
     return starts
 
 
-def _ranges(starts: Sequence[int], kept: Sequence[tuple[int, int]], count: int, appended: int) -> tuple[tuple[int, int], ...]:
+def _ranges(
+    starts: Sequence[int], kept: Sequence[tuple[int, int]], count: int, appended: int
+) -> tuple[tuple[int, int], ...]:
     """The kept token ranges, neighbours joined; the appended EOS is always kept."""
     found: list[tuple[int, int]] = []
-    wanted = [(starts[2 * k + side], starts[2 * k + side] + n) for k, pair in enumerate(kept) for side, n in enumerate(pair) if n]
+    wanted = [
+        (starts[2 * k + side], starts[2 * k + side] + n)
+        for k, pair in enumerate(kept)
+        for side, n in enumerate(pair)
+        if n
+    ]
     for start, end in [*wanted, *([(count, count + appended)] if appended else [])]:
         if found and found[-1][1] == start:
             found[-1] = (found[-1][0], end)
@@ -354,4 +404,6 @@ def _unrendered(conversation: Conversation) -> Rendered:
         start = len(text)
         text += content + "\n"
         spans.append(Span(start, len(text), number, Part.CONTENT))
-    return Rendered(text=text, spans=tuple(spans), notes=("LLaMA-Factory never renders this row: its contents are shown",))
+    return Rendered(
+        text=text, spans=tuple(spans), notes=("LLaMA-Factory never renders this row: its contents are shown",)
+    )

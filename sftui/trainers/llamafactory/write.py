@@ -38,7 +38,10 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
         if recipe.pack.strategy != opened.recipe.pack.strategy:
             changes.update(_packing_said(recipe, opened))
         files = [WrittenFile(Path(opened.path).name, edit(opened.text, changes, opened.path))]
-        if (recipe.data, recipe.mask.options.get("formatting")) != (opened.recipe.data, opened.recipe.mask.options.get("formatting")):
+        if (recipe.data, recipe.mask.options.get("formatting")) != (
+            opened.recipe.data,
+            opened.recipe.mask.options.get("formatting"),
+        ):
             files.append(_changed_info(recipe, opened))
         return WrittenConfig(tuple(files), tuple(losses))
     data = str(facts.get("data") or "DATA")
@@ -46,18 +49,29 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
     local = bool(Path(data).suffix) or data.startswith((".", "/"))
     where = {"file_name": str(Path(data).absolute())} if local else {"hf_hub_url": data}
     base = {
-        "model_name_or_path": facts.get("tokenizer") or "MODEL", "stage": "sft", "do_train": True, "finetuning_type": "lora",
-        "dataset": name, "dataset_dir": facts.get("folder") or ".", **wanted, "output_dir": "out",
+        "model_name_or_path": facts.get("tokenizer") or "MODEL",
+        "stage": "sft",
+        "do_train": True,
+        "finetuning_type": "lora",
+        "dataset": name,
+        "dataset_dir": facts.get("folder") or ".",
+        **wanted,
+        "output_dir": "out",
     }
     lines: dict[tuple[str | int, ...], Any] = {(key,): value for key, value in base.items()}
     text = edit("", lines)
     entry = json.dumps({name: {**where, **entry_of(recipe, facts)}}, ensure_ascii=False, indent=2)
     notes = []
     if not facts.get("folder"):
-        notes.append(f"run llamafactory-cli train llamafactory_sft.yaml in this folder: dataset_dir is relative to it ({INFO} stands here)")
+        notes.append(
+            f"run llamafactory-cli train llamafactory_sft.yaml in this folder: dataset_dir is relative to it ({INFO}"
+            " stands here)"
+        )
     if recipe.render.template == "tokenizer":
         notes.append("template is not set: LLaMA-Factory parses the tokenizer's own chat template")
-    return WrittenConfig((WrittenFile("llamafactory_sft.yaml", text), WrittenFile(INFO, entry + "\n")), tuple(losses), tuple(notes))
+    return WrittenConfig(
+        (WrittenFile("llamafactory_sft.yaml", text), WrittenFile(INFO, entry + "\n")), tuple(losses), tuple(notes)
+    )
 
 
 def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
@@ -82,17 +96,26 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
             found["template"] = value.removeprefix(OWN)
         elif path == "render.kwargs":
             found.update({key: value[key] for key in keys.KWARGS if key in value})
-            losses += [f"render.kwargs {key} has no key in LLaMA-Factory's config" for key in value if key not in keys.KWARGS]
+            losses += [
+                f"render.kwargs {key} has no key in LLaMA-Factory's config" for key in value if key not in keys.KWARGS
+            ]
         elif path == "mask.options":
             known = (*keys.OPTIONS, "stage", "packing")
             found.update({key: value[key] for key in known if key in value})
-            losses += [f"mask.options {key} is not LLaMA-Factory's" for key in value if key not in (*known, ADD_BOS, "formatting")]
+            losses += [
+                f"mask.options {key} is not LLaMA-Factory's"
+                for key in value
+                if key not in (*known, ADD_BOS, "formatting")
+            ]
         elif is_pretraining(recipe) and (path, value) in (("pack.strategy", "wrapped"), ("batch.multiple", None)):
             continue
         elif path in ENTRY:
             losses += _data_losses(recipe, path)
         elif path == "render.template":
-            losses.append(f"LLaMA-Factory reads no {value}: give the tokenizer's folder that chat template and leave `template` out")
+            losses.append(
+                f"LLaMA-Factory reads no {value}: give the tokenizer's folder that chat template and leave"
+                " `template` out"
+            )
         elif path != "preset" and not (path == "pack.isolate" and value == (recipe.pack.strategy == "neat")):
             losses.append(f"{path} = {value!r} has no key in LLaMA-Factory's config")
     if is_pretraining(recipe) and recipe.pack.strategy == "none":
@@ -111,15 +134,25 @@ def entry_of(recipe: Recipe, found: Mapping[str, Any]) -> dict[str, Any]:
     openai = recipe.mask.options.get("formatting") == "openai"
     if kind == "auto":
         kind = str(found.get("format") or "alpaca")
-        fields, names, roles = (found.get(key) or held for key, held in (("fields", fields), ("message_keys", names), ("role_map", roles)))
+        fields, names, roles = (
+            found.get(key) or held for key, held in (("fields", fields), ("message_keys", names), ("role_map", roles))
+        )
     roles = {theirs: "observation" if ours == "tool" else ours for theirs, ours in roles.items()}
-    if roles == Data().role_map or formats.ROLES.keys() <= roles.keys():  # nobody chose names: they are those of the format
+    if (
+        roles == Data().role_map or formats.ROLES.keys() <= roles.keys()
+    ):  # nobody chose names: they are those of the format
         roles = dict(formats.ROLES)
     if kind == "messages" and not openai:  # role and content: sharegpt with tags to LLaMA-Factory
         kind, names = "sharegpt", names or formats.CHAT_KEYS
-        fields, roles = fields or {"messages": "messages"}, dict(formats.CHAT_ROLES) if roles == formats.ROLES else roles
+        fields, roles = (
+            fields or {"messages": "messages"},
+            dict(formats.CHAT_ROLES) if roles == formats.ROLES else roles,
+        )
     elif kind in ("prompt_completion", "columns"):
-        kind, fields = "alpaca", {"instruction": fields.get("prompt", "prompt"), "output": fields.get("completion", "completion")}
+        kind, fields = (
+            "alpaca",
+            {"instruction": fields.get("prompt", "prompt"), "output": fields.get("completion", "completion")},
+        )
     formatting = next((name for name, ours in FORMATTING.items() if ours == kind), "alpaca")
     entry: dict[str, Any] = {} if formatting == "alpaca" else {"formatting": formatting}
     default = formats.ALPACA_FIELDS if formatting == "alpaca" else formats.MESSAGE_FIELDS
@@ -156,7 +189,12 @@ def _changed_info(recipe: Recipe, opened: OpenedConfig) -> WrittenFile:
 
 
 def _data_losses(recipe: Recipe, path: str) -> list[str]:
-    if path == "data.format" and recipe.data.format not in ("auto", *FORMATTING.values(), "prompt_completion", "columns"):
+    if path == "data.format" and recipe.data.format not in (
+        "auto",
+        *FORMATTING.values(),
+        "prompt_completion",
+        "columns",
+    ):
         return [f"LLaMA-Factory has no formatting for `{recipe.data.format}` rows"]
     if path == "data.role_map":
         seen = list(recipe.data.role_map.values())

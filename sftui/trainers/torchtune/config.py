@@ -21,34 +21,114 @@ from sftui.trainers.torchtune.models import JINJA, MODELS
 from sftui.trainers.yaml_edit import REMOVE, edit
 
 # Recorded from the recipes' configs of torchtune 0.6.1: top-level keys that have nothing to do with ids and labels.
-PASSED = frozenset([
-    "ac_mode", "ac_option", "activation_offloading_use_streams", "base_model_path", "checkpointer", "clip_grad_norm", "compile",
-    "cudnn_deterministic_mode", "custom_sharded_layers", "device", "dtype", "enable_activation_checkpointing", "enable_activation_offloading",
-    "enable_async_checkpointing", "enable_kv_cache", "epochs", "expert_parallel_dim", "fsdp_cpu_offload", "fsdp_reshard_after_forward", "gradient_accumulation_steps",
-    "keep_last_n_checkpoints", "log_every_n_steps", "log_level", "log_peak_memory_stats", "loss", "lr_scheduler", "lr_warmup_steps",
-    "max_steps_per_epoch", "memory_efficient_fsdp_wrap", "metric_logger", "model", "optimizer", "optimizer_in_bwd", "output_dir", "profiler", "quantizer",
-    "quantizer_mode", "resume_from_checkpoint", "run_val_every_n_steps", "save_adapter_weights_only", "save_every_n_steps", "seed", "tensor_parallel_dim",
-    "tensor_parallel_plan", "context_parallel_dim", "context_parallel_rotate_method", "data_parallel_shard_dim", "data_parallel_replicate_dim",
-])
+PASSED = frozenset(
+    [
+        "ac_mode",
+        "ac_option",
+        "activation_offloading_use_streams",
+        "base_model_path",
+        "checkpointer",
+        "clip_grad_norm",
+        "compile",
+        "cudnn_deterministic_mode",
+        "custom_sharded_layers",
+        "device",
+        "dtype",
+        "enable_activation_checkpointing",
+        "enable_activation_offloading",
+        "enable_async_checkpointing",
+        "enable_kv_cache",
+        "epochs",
+        "expert_parallel_dim",
+        "fsdp_cpu_offload",
+        "fsdp_reshard_after_forward",
+        "gradient_accumulation_steps",
+        "keep_last_n_checkpoints",
+        "log_every_n_steps",
+        "log_level",
+        "log_peak_memory_stats",
+        "loss",
+        "lr_scheduler",
+        "lr_warmup_steps",
+        "max_steps_per_epoch",
+        "memory_efficient_fsdp_wrap",
+        "metric_logger",
+        "model",
+        "optimizer",
+        "optimizer_in_bwd",
+        "output_dir",
+        "profiler",
+        "quantizer",
+        "quantizer_mode",
+        "resume_from_checkpoint",
+        "run_val_every_n_steps",
+        "save_adapter_weights_only",
+        "save_every_n_steps",
+        "seed",
+        "tensor_parallel_dim",
+        "tensor_parallel_plan",
+        "context_parallel_dim",
+        "context_parallel_rotate_method",
+        "data_parallel_shard_dim",
+        "data_parallel_replicate_dim",
+    ]
+)
 BESIDE = frozenset(["shuffle", "dataset_val", "batch_size_val"])
-TOKENIZER = {"_component_", "path", "merges_file", "special_tokens_path", "max_seq_len", "prompt_template", "truncation_type", "tokenizer_json_path", "tokenizer_config_json_path"}
+TOKENIZER = {
+    "_component_",
+    "path",
+    "merges_file",
+    "special_tokens_path",
+    "max_seq_len",
+    "prompt_template",
+    "truncation_type",
+    "tokenizer_json_path",
+    "tokenizer_config_json_path",
+}
 DATASET = {
-    "_component_", "source", "data_files", "data_dir", "split", "name", "subset", "revision", "column_map", "conversation_column", "conversation_style", "train_on_input",
-    "masking_strategy", "new_system_prompt", "packed", "split_across_pack", "column", "add_eos",
+    "_component_",
+    "source",
+    "data_files",
+    "data_dir",
+    "split",
+    "name",
+    "subset",
+    "revision",
+    "column_map",
+    "conversation_column",
+    "conversation_style",
+    "train_on_input",
+    "masking_strategy",
+    "new_system_prompt",
+    "packed",
+    "split_across_pack",
+    "column",
+    "add_eos",
 }
 BUILDERS: Mapping[str, tuple[str, str | None, Mapping[str, str]]] = {
-    "chat_dataset": ("messages", None, {}), "instruct_dataset": ("columns", None, {}), "text_completion_dataset": ("text", None, {}),
-    "alpaca_dataset": ("alpaca", "tatsu-lab/alpaca", {}), "alpaca_cleaned_dataset": ("alpaca", "yahma/alpaca-cleaned", {}),
+    "chat_dataset": ("messages", None, {}),
+    "instruct_dataset": ("columns", None, {}),
+    "text_completion_dataset": ("text", None, {}),
+    "alpaca_dataset": ("alpaca", "tatsu-lab/alpaca", {}),
+    "alpaca_cleaned_dataset": ("alpaca", "yahma/alpaca-cleaned", {}),
     "slimorca_dataset": ("sharegpt", "Open-Orca/SlimOrca-Dedup", {}),
     "samsum_dataset": ("columns", "Samsung/samsum", {"input": "dialogue", "output": "summary"}),
     "grammar_dataset": ("columns", "liweili/c4_200m", {}),
 }
 BUILDER_OF = {
-    "messages": "chat_dataset", "sharegpt": "chat_dataset", "columns": "instruct_dataset", "prompt_completion": "instruct_dataset",
-    "alpaca": "alpaca_dataset", "text": "text_completion_dataset",
+    "messages": "chat_dataset",
+    "sharegpt": "chat_dataset",
+    "columns": "instruct_dataset",
+    "prompt_completion": "instruct_dataset",
+    "alpaca": "alpaca_dataset",
+    "text": "text_completion_dataset",
 }
 """How rows are read → the builder that reads them so."""
-STRATEGIES = {"train_on_all": ("all", "all"), "train_on_assistant": ("turn_full", "all"), "train_on_last": ("turn_full", "last")}
+STRATEGIES = {
+    "train_on_all": ("all", "all"),
+    "train_on_assistant": ("turn_full", "all"),
+    "train_on_last": ("turn_full", "last"),
+}
 _REFERENCE = re.compile(r"\$\{([\w.]+)\}")
 
 
@@ -63,7 +143,11 @@ def read(path: str, text: str, preset: Recipe) -> OpenedConfig:
     multiple = config.get("pad_to_multiple_of")
     if multiple is not None:
         if not newest(preset):
-            raise RecipeError("torchtune 0.6.1 cannot pad to a multiple", where=path, why="padded_collate_sft has no pad_to_multiple_of before 0.7")
+            raise RecipeError(
+                "torchtune 0.6.1 cannot pad to a multiple",
+                where=path,
+                why="padded_collate_sft has no pad_to_multiple_of before 0.7",
+            )
         recipe = changed(recipe, "batch.multiple", multiple)
     for key, value in config.items():
         if key in ("tokenizer", "dataset"):
@@ -74,17 +158,34 @@ def read(path: str, text: str, preset: Recipe) -> OpenedConfig:
             notes.append(KeyNote(key, value, KeyUse.PASSED))
         elif key == "collate_fn":
             usual = str(value).endswith(("padded_collate_sft", "padded_collate_packed"))
-            notes.append(KeyNote(key, value, KeyUse.USED if usual else KeyUse.UNSUPPORTED, "" if usual else "another collator than padded_collate_sft"))
+            notes.append(
+                KeyNote(
+                    key,
+                    value,
+                    KeyUse.USED if usual else KeyUse.UNSUPPORTED,
+                    "" if usual else "another collator than padded_collate_sft",
+                )
+            )
         elif key in PASSED or key in BESIDE or key.startswith(("lora_", "val_", "profile_")):
             notes.append(KeyNote(key, value, KeyUse.PASSED))
         else:
             used = f"${{{key}" in text
-            notes.append(KeyNote(key, value, KeyUse.PASSED if used else KeyUse.UNKNOWN, "" if used else "none of the recipes' keys; torchtune passes it by"))
+            notes.append(
+                KeyNote(
+                    key,
+                    value,
+                    KeyUse.PASSED if used else KeyUse.UNKNOWN,
+                    "" if used else "none of the recipes' keys; torchtune passes it by",
+                )
+            )
     entries = config.get("dataset")
     listed = entries if isinstance(entries, list) else [entries]
     if not entries or not all(isinstance(entry, Mapping) for entry in listed):
         raise RecipeError("the config names no dataset", where=path, fix="add a dataset block with a _component_")
-    references = tuple(_dataset(entry, recipe, notes, "dataset" if len(listed) == 1 else f"dataset.{i}", path) for i, entry in enumerate(listed))
+    references = tuple(
+        _dataset(entry, recipe, notes, "dataset" if len(listed) == 1 else f"dataset.{i}", path)
+        for i, entry in enumerate(listed)
+    )
     return OpenedConfig(preset.preset, path, text, references, tuple(notes))
 
 
@@ -105,7 +206,9 @@ def _resolved(value: Any, config: Mapping[str, Any], path: str, depth: int = 0) 
     whole = _REFERENCE.fullmatch(value)
     if whole:
         return _resolved(_looked_up(whole.group(1), config, path), config, path, depth + 1)
-    return _REFERENCE.sub(lambda found: str(_resolved(_looked_up(found.group(1), config, path), config, path, depth + 1)), value)
+    return _REFERENCE.sub(
+        lambda found: str(_resolved(_looked_up(found.group(1), config, path), config, path, depth + 1)), value
+    )
 
 
 def _looked_up(name: str, config: Mapping[str, Any], path: str) -> Any:
@@ -119,7 +222,9 @@ def _looked_up(name: str, config: Mapping[str, Any], path: str) -> Any:
 
 def _tokenizer(recipe: Recipe, block: Any, notes: list[KeyNote], path: str) -> Recipe:
     if not isinstance(block, Mapping) or not block.get("_component_"):
-        raise RecipeError("the config has no tokenizer component", where=path, fix="add a tokenizer block with a _component_")
+        raise RecipeError(
+            "the config has no tokenizer component", where=path, fix="add a tokenizer block with a _component_"
+        )
     component = str(block["_component_"]).rpartition(".")[2]
     model = component.removesuffix("_tokenizer").removesuffix("_transform")
     model = JINJA if model == "HuggingFaceModelTokenizer" else model
@@ -155,17 +260,33 @@ def _folder(path: Any) -> str | None:
 def _dataset(entry: Mapping[str, Any], recipe: Recipe, notes: list[KeyNote], where: str, path: str) -> DatasetRef:
     component = str(entry.get("_component_") or "").rpartition(".")[2]
     if component not in BUILDERS:
-        raise RecipeError(f"sftui does not model torchtune's dataset `{component or 'without _component_'}`", where=path, fix=f"it knows {', '.join(BUILDERS)}")
+        raise RecipeError(
+            f"sftui does not model torchtune's dataset `{component or 'without _component_'}`",
+            where=path,
+            fix=f"it knows {', '.join(BUILDERS)}",
+        )
     kind, source, columns = BUILDERS[component]
     for key, value in entry.items():
         known = key in DATASET
         late = key == "masking_strategy" and not newest(recipe)
-        note = "came with torchtune 0.7" if late else "" if known else "passed to load_dataset; sftui reads rows without it"
-        notes.append(KeyNote(f"{where}.{key}", value, KeyUse.UNKNOWN if late else KeyUse.USED if known else KeyUse.UNSUPPORTED, note))
+        note = (
+            "came with torchtune 0.7"
+            if late
+            else ""
+            if known
+            else "passed to load_dataset; sftui reads rows without it"
+        )
+        notes.append(
+            KeyNote(
+                f"{where}.{key}", value, KeyUse.UNKNOWN if late else KeyUse.USED if known else KeyUse.UNSUPPORTED, note
+            )
+        )
     if component == "chat_dataset":
         style = entry.get("conversation_style")
         if style not in ("openai", "sharegpt") or not entry.get("conversation_column"):
-            raise RecipeError("chat_dataset needs conversation_column, and conversation_style openai or sharegpt", where=path)
+            raise RecipeError(
+                "chat_dataset needs conversation_column, and conversation_style openai or sharegpt", where=path
+            )
         kind = "messages" if style == "openai" else "sharegpt"
         columns = {"messages": str(entry["conversation_column"])}
     elif kind == "text":
@@ -181,7 +302,9 @@ def _dataset(entry: Mapping[str, Any], recipe: Recipe, notes: list[KeyNote], whe
     if chosen is None:  # the builder's own default, said outright: a conversion to another trainer needs to know it
         chosen = "train_on_all" if kind in ("alpaca", "text") else "train_on_assistant"
     if chosen not in STRATEGIES:
-        raise RecipeError(f"torchtune has no masking_strategy `{chosen}`", where=path, fix=f"choose one of {', '.join(STRATEGIES)}")
+        raise RecipeError(
+            f"torchtune has no masking_strategy `{chosen}`", where=path, fix=f"choose one of {', '.join(STRATEGIES)}"
+        )
     recipe = changed(changed(recipe, "mask.rule", STRATEGIES[chosen][0]), "mask.turns", STRATEGIES[chosen][1])
     if entry.get("new_system_prompt") is not None:
         recipe = changed(recipe, "render.inject_system", entry["new_system_prompt"])
@@ -199,11 +322,19 @@ def _reference(entry: Mapping[str, Any], recipe: Recipe, source: str, path: str)
     split = str(entry.get("split") or "train")
     revision, subset = entry.get("revision"), entry.get("name") or entry.get("subset")
     if files:
-        listed = [files] if isinstance(files, str) else list(files.values()) if isinstance(files, Mapping) else list(files)
-        root = Path(str(entry.get("data_dir") or "")) if source in ("json", "csv", "parquet", "text", "arrow") else Path(source)
+        listed = (
+            [files] if isinstance(files, str) else list(files.values()) if isinstance(files, Mapping) else list(files)
+        )
+        root = (
+            Path(str(entry.get("data_dir") or ""))
+            if source in ("json", "csv", "parquet", "text", "arrow")
+            else Path(source)
+        )
         paths = tuple(str(root / str(one)) for one in listed)
         return DatasetRef(", ".join(paths), paths, recipe, None if split == "train" else split)
-    return DatasetRef(source, (source,), recipe, split, str(subset) if subset else None, str(revision) if revision else None)
+    return DatasetRef(
+        source, (source,), recipe, split, str(subset) if subset else None, str(revision) if revision else None
+    )
 
 
 def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
@@ -215,16 +346,27 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
         if ("dataset", "masking_strategy") in changes:  # the older key would win over it
             changes["dataset", "train_on_input"] = REMOVE
         if isinstance(parse_yaml(opened.text, opened.path).get("dataset"), list):
-            changes = {(("dataset", 0, *key[1:]) if key[0] == "dataset" else key): value for key, value in changes.items()}
-        return WrittenConfig((WrittenFile(Path(opened.path).name, edit(opened.text, changes, opened.path)),), tuple(losses))
+            changes = {
+                (("dataset", 0, *key[1:]) if key[0] == "dataset" else key): value for key, value in changes.items()
+            }
+        return WrittenConfig(
+            (WrittenFile(Path(opened.path).name, edit(opened.text, changes, opened.path)),), tuple(losses)
+        )
     kind = recipe.data.format if recipe.data.format in COLUMNS else str(facts.get("format") or "messages")
     builder = BUILDER_OF.get(kind, "chat_dataset")
-    model = recipe.render.template.partition("/")[2] or ("llama3" if "<|start_header_id|>" in str(facts.get("chat_template")) else "qwen2_5")
+    model = recipe.render.template.partition("/")[2] or (
+        "llama3" if "<|start_header_id|>" in str(facts.get("chat_template")) else "qwen2_5"
+    )
     folder = facts.get("tokenizer") or recipe.tokenizer.name or "TOKENIZER_FOLDER"
-    base: dict[tuple[str | int, ...], Any] = {("tokenizer", "_component_"): f"torchtune.models.{model}.{model}_tokenizer"}
+    base: dict[tuple[str | int, ...], Any] = {
+        ("tokenizer", "_component_"): f"torchtune.models.{model}.{model}_tokenizer"
+    }
     if model == JINJA:
         base["tokenizer", "_component_"] = "torchtune.modules.transforms.tokenizers.HuggingFaceModelTokenizer"
-        base["tokenizer", "tokenizer_json_path"], base["tokenizer", "tokenizer_config_json_path"] = f"{folder}/tokenizer.json", f"{folder}/tokenizer_config.json"
+        base["tokenizer", "tokenizer_json_path"], base["tokenizer", "tokenizer_config_json_path"] = (
+            f"{folder}/tokenizer.json",
+            f"{folder}/tokenizer_config.json",
+        )
     elif model == "llama3":
         base["tokenizer", "path"] = f"{folder}/original/tokenizer.model"
     else:
@@ -232,7 +374,9 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
     base["dataset", "_component_"] = f"torchtune.datasets.{builder}"
     data = str(facts.get("data") or "DATASET")
     suffix = Path(data.removesuffix(".gz").removesuffix(".zst")).suffix.lstrip(".")
-    base["dataset", "source"] = {"jsonl": "json", "ndjson": "json", "tsv": "csv"}.get(suffix, suffix) if suffix else data
+    base["dataset", "source"] = (
+        {"jsonl": "json", "ndjson": "json", "tsv": "csv"}.get(suffix, suffix) if suffix else data
+    )
     if suffix:
         base["dataset", "data_files"] = data
     if builder == "chat_dataset":
@@ -241,8 +385,11 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
     base["dataset", "split"] = "train"
     base.update(_columns(builder, {**(facts.get("fields") or {}), **recipe.data.fields}))
     wanted.pop(("dataset", "column_map"), None)
-    notes = (("masking_strategy came with torchtune 0.7, which is not on PyPI: --to torchtune@0.6.1 writes train_on_input",)
-             if ("dataset", "masking_strategy") in wanted else ())
+    notes = (
+        ("masking_strategy came with torchtune 0.7, which is not on PyPI: --to torchtune@0.6.1 writes train_on_input",)
+        if ("dataset", "masking_strategy") in wanted
+        else ()
+    )
     return WrittenConfig((WrittenFile("torchtune.yaml", edit("", {**base, **wanted})),), tuple(losses), notes)
 
 
@@ -253,7 +400,10 @@ def _columns(builder: str, fields: Mapping[str, str]) -> dict[tuple[str | int, .
     if builder == "text_completion_dataset":
         return {("dataset", "column"): fields["text"]} if fields.get("text", "text") != "text" else {}
     if builder == "instruct_dataset":
-        given = {"input": fields.get("input") or fields.get("prompt"), "output": fields.get("output") or fields.get("completion")}
+        given = {
+            "input": fields.get("input") or fields.get("prompt"),
+            "output": fields.get("output") or fields.get("completion"),
+        }
     else:
         given = {name: fields.get(name) for name in COLUMNS["alpaca"]}
     named = {ours: theirs for ours, theirs in given.items() if theirs}
@@ -282,23 +432,44 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[tuple[str | int, ...],
             builder = BUILDER_OF.get(recipe.data.format)
             keys.update(_columns(builder, value) if builder else {})
         elif path == "mask.options":
-            losses.extend(f"mask.options.{name} has no key in torchtune's config" for name in value if name not in ("prompt_template", "split_across_pack"))
+            losses.extend(
+                f"mask.options.{name} has no key in torchtune's config"
+                for name in value
+                if name not in ("prompt_template", "split_across_pack")
+            )
             if "prompt_template" in value:
                 keys["tokenizer", "prompt_template"] = value["prompt_template"]
         elif path == "render.template" and not value.startswith("torchtune/"):
-            losses.append(f"render.template = {value!r} has no key in torchtune's config: it renders messages in its own code")
+            losses.append(
+                f"render.template = {value!r} has no key in torchtune's config: it renders messages in its own code"
+            )
         elif path == "mask.rule" and value not in ("auto", "all", "turn_full", "assistant"):
             losses.append(f"mask.rule = {value!r} has no key in torchtune's config")
-        elif path not in ("preset", "mask.rule", "mask.turns", "data.format", "data.fields", "pack.isolate", "tokenizer.name", "render.template", "batch.multiple", "batch.size"):
+        elif path not in (
+            "preset",
+            "mask.rule",
+            "mask.turns",
+            "data.format",
+            "data.fields",
+            "pack.isolate",
+            "tokenizer.name",
+            "render.template",
+            "batch.multiple",
+            "batch.size",
+        ):
             losses.append(f"{path} = {value!r} has no key in torchtune's config")
     if recipe.mask.turns == "last" and recipe.mask.rule in ("auto", "all"):
         losses.append(f"mask.turns = 'last' does nothing under mask.rule {recipe.mask.rule}: set that to turn_full")
     if recipe.pack.isolate and recipe.pack.strategy != "sequential":
         losses.append("pack.isolate = True does nothing without pack.strategy sequential, which always does it")
-    if recipe.mask.rule in ("all", "turn_full", "assistant") and recipe.data.format != "text":  # text has no such key: all is trained
+    if (
+        recipe.mask.rule in ("all", "turn_full", "assistant") and recipe.data.format != "text"
+    ):  # text has no such key: all is trained
         last = recipe.mask.turns == "last" and recipe.mask.rule != "all"
         if newest(preset):
-            keys["dataset", "masking_strategy"] = "train_on_all" if recipe.mask.rule == "all" else "train_on_last" if last else "train_on_assistant"
+            keys["dataset", "masking_strategy"] = (
+                "train_on_all" if recipe.mask.rule == "all" else "train_on_last" if last else "train_on_assistant"
+            )
         elif last:
             losses.append("mask.turns = 'last' has no key in torchtune's config before 0.7")
         else:

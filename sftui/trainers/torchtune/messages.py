@@ -18,12 +18,18 @@ from sftui.model import Conversation, Kind, Message, Problem, Row
 from sftui.recipe import Data
 
 BUILDERS = {
-    "messages": "chat_dataset (openai)", "sharegpt": "chat_dataset (sharegpt)", "columns": "instruct_dataset",
-    "alpaca": "alpaca_dataset", "text": "text_completion_dataset",
+    "messages": "chat_dataset (openai)",
+    "sharegpt": "chat_dataset (sharegpt)",
+    "columns": "instruct_dataset",
+    "alpaca": "alpaca_dataset",
+    "text": "text_completion_dataset",
 }
 COLUMNS: Mapping[str, Mapping[str, str]] = {
-    "messages": {"messages": "messages"}, "sharegpt": {"messages": "conversations"}, "columns": {"input": "input", "output": "output"},
-    "alpaca": {"instruction": "instruction", "input": "input", "output": "output"}, "text": {"text": "text"},
+    "messages": {"messages": "messages"},
+    "sharegpt": {"messages": "conversations"},
+    "columns": {"input": "input", "output": "output"},
+    "alpaca": {"instruction": "instruction", "input": "input", "output": "output"},
+    "text": {"text": "text"},
 }
 SHAREGPT_ROLES = {"system": "system", "human": "user", "gpt": "assistant"}
 _BEGIN = "Below is an instruction that describes a task"
@@ -43,17 +49,38 @@ def detect_builder(rows: Sequence[Row], data: Data) -> Detected:
         fields = {**found.fields, **fields}
         reason = f"it fits the columns ({found.reason}); torchtune itself goes by its config"
     if chosen not in BUILDERS:
-        return Detected("auto", refused=Problem(f"torchtune has no dataset builder for {chosen} rows", fix="give messages, columns or text"))
+        return Detected(
+            "auto",
+            refused=Problem(
+                f"torchtune has no dataset builder for {chosen} rows", fix="give messages, columns or text"
+            ),
+        )
     if chosen == "columns":
-        given = {"input": fields.get("input") or fields.get("prompt"), "output": fields.get("output") or fields.get("completion")}
+        given = {
+            "input": fields.get("input") or fields.get("prompt"),
+            "output": fields.get("output") or fields.get("completion"),
+        }
         fields = {name: column for name, column in given.items() if column}
     wanted = {**COLUMNS[chosen], **{name: column for name, column in fields.items() if name in COLUMNS[chosen]}}
     columns = {key for row in rows if isinstance(row.data, Mapping) for key in row.data}
-    missing = [column for name, column in wanted.items() if column not in columns and not (chosen == "alpaca" and name == "input")]
+    missing = [
+        column
+        for name, column in wanted.items()
+        if column not in columns and not (chosen == "alpaca" and name == "input")
+    ]
     if missing and columns:
-        return Detected("auto", refused=Problem(f"torchtune's {BUILDERS[chosen]} stops: there is no column `{missing[0]}`", fix="set column_map in its config"))
+        return Detected(
+            "auto",
+            refused=Problem(
+                f"torchtune's {BUILDERS[chosen]} stops: there is no column `{missing[0]}`",
+                fix="set column_map in its config",
+            ),
+        )
     if "image" in columns and chosen != "text":
-        return Detected("auto", refused=Problem("the dataset has images", why="sftui does not model torchtune's multimodal datasets"))
+        return Detected(
+            "auto",
+            refused=Problem("the dataset has images", why="sftui does not model torchtune's multimodal datasets"),
+        )
     keys = {"role": "from", "content": "value"} if chosen == "sharegpt" else {}
     return Detected(chosen, wanted, keys, dict(data.role_map), f"torchtune: {BUILDERS[chosen]}; {reason}")
 
@@ -71,9 +98,14 @@ def convert(row: Row, detected: Detected, new_system: str | None) -> Conversatio
     if kind == "alpaca":
         messages = _alpaca(data, fields, where)
     elif kind == "columns":
-        messages = [Message({"role": role, "content": _text(data, fields[name], where)}, fields[name]) for role, name in (("user", "input"), ("assistant", "output"))]
+        messages = [
+            Message({"role": role, "content": _text(data, fields[name], where)}, fields[name])
+            for role, name in (("user", "input"), ("assistant", "output"))
+        ]
     else:
-        messages = _turns(data, fields["messages"], where, kind == "sharegpt", detected.role_map, drop_system=new_system is not None)
+        messages = _turns(
+            data, fields["messages"], where, kind == "sharegpt", detected.role_map, drop_system=new_system is not None
+        )
     if new_system is not None and kind != "alpaca":
         messages.insert(0, Message({"role": "system", "content": new_system}, "new_system_prompt", trained=False))
     return Conversation(Kind.CHAT, kind, messages=tuple(messages))
@@ -91,15 +123,23 @@ def _turns(
         origin = f"{column}[{number}]"
         for key in (role_key, content_key):
             if key not in turn:
-                raise ConversationError(f"the message has no `{key}`", where=f"{where}, {origin}", why=f"torchtune raises KeyError '{key}'")
+                raise ConversationError(
+                    f"the message has no `{key}`", where=f"{where}, {origin}", why=f"torchtune raises KeyError '{key}'"
+                )
         role = str(role_map.get(str(turn[role_key]), turn[role_key]))
         if sharegpt and role not in SHAREGPT_ROLES.values():
             if role not in SHAREGPT_ROLES:
-                raise ConversationError(f"torchtune's ShareGPT knows no role {role!r}", where=f"{where}, {origin}", why="it has system, human and gpt")
+                raise ConversationError(
+                    f"torchtune's ShareGPT knows no role {role!r}",
+                    where=f"{where}, {origin}",
+                    why="it has system, human and gpt",
+                )
             role = SHAREGPT_ROLES[role]
         if drop_system and role == "system":
             continue
-        messages.append(Message({"role": role, "content": _content(turn[content_key], f"{where}, {origin}", sharegpt)}, origin))
+        messages.append(
+            Message({"role": role, "content": _content(turn[content_key], f"{where}, {origin}", sharegpt)}, origin)
+        )
     return messages
 
 
@@ -108,29 +148,51 @@ def _content(value: Any, where: str, sharegpt: bool) -> Any:
     if isinstance(value, str):
         return value
     if isinstance(value, list) and not sharegpt:
-        if all(isinstance(part, Mapping) and part.get("type") == "text" and isinstance(part.get("text"), str) for part in value):
+        if all(
+            isinstance(part, Mapping) and part.get("type") == "text" and isinstance(part.get("text"), str)
+            for part in value
+        ):
             return [{"type": "text", "text": part["text"]} for part in value]
         if any(isinstance(part, Mapping) and part.get("type") == "text" and "text" not in part for part in value):
-            raise ConversationError("a text part has no `text`", where=where, why="torchtune raises KeyError 'text'", fix="put the text under `text`")
-        raise ConversationError("a content part is no text", where=where, why="sftui does not model torchtune's multimodal messages")
-    raise ConversationError("the content is neither text nor a list of parts", where=where,
-                            why="torchtune stops there, or takes over the content of the message before", fix="mend the row")
+            raise ConversationError(
+                "a text part has no `text`",
+                where=where,
+                why="torchtune raises KeyError 'text'",
+                fix="put the text under `text`",
+            )
+        raise ConversationError(
+            "a content part is no text", where=where, why="sftui does not model torchtune's multimodal messages"
+        )
+    raise ConversationError(
+        "the content is neither text nor a list of parts",
+        where=where,
+        why="torchtune stops there, or takes over the content of the message before",
+        fix="mend the row",
+    )
 
 
 def _alpaca(data: Mapping[str, Any], fields: Mapping[str, str], where: str) -> list[Message]:
     instruction, output = _text(data, fields["instruction"], where), _text(data, fields["output"], where)
     given = data.get(fields["input"])
     if given:
-        prompt = f"{_BEGIN}, paired with an input that provides further context. {_REQUEST}{instruction}\n\n### Input:\n{given}\n\n### Response:\n"
+        prompt = (
+            f"{_BEGIN}, paired with an input that provides further context. {_REQUEST}{instruction}\n\n###"
+            f" Input:\n{given}\n\n### Response:\n"
+        )
     else:
         prompt = f"{_BEGIN}. {_REQUEST}{instruction}\n\n### Response:\n"
-    return [Message({"role": "user", "content": prompt}, fields["instruction"]), Message({"role": "assistant", "content": output}, fields["output"])]
+    return [
+        Message({"role": "user", "content": prompt}, fields["instruction"]),
+        Message({"role": "assistant", "content": output}, fields["output"]),
+    ]
 
 
 def _text(data: Mapping[str, Any], column: str, where: str) -> str:
     value = data.get(column)
     if not isinstance(value, str):
-        raise ConversationError(f"`{column}` is no text", where=where, why="torchtune cannot tokenize it", fix="mend the row")
+        raise ConversationError(
+            f"`{column}` is no text", where=where, why="torchtune cannot tokenize it", fix="mend the row"
+        )
     return value
 
 

@@ -24,9 +24,12 @@ MODELS = ("qwen2_5", "qwen2", "llama3", JINJA)
 UNMODELLED = ("gemma", "gemma2", "llama2", "code_llama2", "mistral", "phi3", "phi4", "t5", "clip", "qwen3")
 LONGEST_TEXT, LONGEST_RUN = 400_000, 25_000
 """Characters that tiktoken is given at once, and of one kind (blank or not) in a row."""
-_WORDS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}%s| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+_WORDS = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}%s| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
 SPLITS = {"qwen2_5": _WORDS % "", "qwen2": _WORDS % "", "llama3": _WORDS % "{1,3}"}
-"""How each tokenizer cuts text before BPE, whatever tokenizer.json says: torchtune reads vocabulary and merges alone."""
+"""How each tokenizer cuts text before BPE, whatever tokenizer.json says: torchtune reads vocabulary and merges
+alone."""
 CANONICAL_PAD = 128004
 """Llama 3's pad id in torchtune's table, where the loaded tokenizer names that token otherwise."""
 
@@ -45,16 +48,28 @@ def model_of(template: str, tokenizer: LoadedTokenizer) -> str:
     if kind == "torchtune" and name in MODELS:
         return name
     if kind == "torchtune":
-        why = "its SentencePiece encoding has rules of its own" if name in UNMODELLED else "torchtune has no such tokenizer that sftui knows"
-        raise RecipeError(f"sftui does not model torchtune's {name} tokenizer", why=why, fix=f"choose one of {', '.join(MODELS)}")
+        why = (
+            "its SentencePiece encoding has rules of its own"
+            if name in UNMODELLED
+            else "torchtune has no such tokenizer that sftui knows"
+        )
+        raise RecipeError(
+            f"sftui does not model torchtune's {name} tokenizer", why=why, fix=f"choose one of {', '.join(MODELS)}"
+        )
     if template != "tokenizer":
-        raise RecipeError("torchtune renders with its own code, not with a chat template", fix=f"set render.template to torchtune/{MODELS[0]}")
+        raise RecipeError(
+            "torchtune renders with its own code, not with a chat template",
+            fix=f"set render.template to torchtune/{MODELS[0]}",
+        )
     if tokenizer.token_id("<|start_header_id|>") is not None:
         return "llama3"
     if tokenizer.token_id("<|im_start|>") is not None:
         return "qwen2_5" if tokenizer.token_id("<tool_call>") is not None else "qwen2"
-    raise RecipeError("sftui does not know which of torchtune's tokenizers this is", why="it has the special tokens of none that sftui models",
-                      fix=f"set render.template to one of {', '.join('torchtune/' + name for name in MODELS)}")
+    raise RecipeError(
+        "sftui does not know which of torchtune's tokenizers this is",
+        why="it has the special tokens of none that sftui models",
+        fix=f"set render.template to one of {', '.join('torchtune/' + name for name in MODELS)}",
+    )
 
 
 def reading_files(model: str, tokenizer: LoadedTokenizer) -> LoadedTokenizer:
@@ -70,16 +85,22 @@ def reading_files(model: str, tokenizer: LoadedTokenizer) -> LoadedTokenizer:
         return tokenizer
     engine = tokenizer.engine
     if not isinstance(engine, FastEngine) or not isinstance(engine.backend.model, models.BPE):
-        raise RecipeError(f"torchtune's {model} tokenizer cannot read this one", why="it needs a byte-level BPE with vocabulary and merges",
-                          fix="choose another with render.template")
+        raise RecipeError(
+            f"torchtune's {model} tokenizer cannot read this one",
+            why="it needs a byte-level BPE with vocabulary and merges",
+            fix="choose another with render.template",
+        )
     cut = json.loads(engine.backend.pre_tokenizer.__getstate__()) if engine.backend.pre_tokenizer is not None else {}
     first = cut.get("pretokenizers", [{}])[0]
     if first.get("pattern") == {"Regex": SPLITS[model]} and engine.backend.model.ignore_merges == (model == "llama3"):
         return tokenizer
     backend = Tokenizer.from_str(engine.backend.to_str())
-    backend.pre_tokenizer = pre_tokenizers.Sequence([
-        pre_tokenizers.Split(Regex(SPLITS[model]), "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-    ])
+    backend.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(SPLITS[model]), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
     backend.normalizer = None
     backend.model.ignore_merges = model == "llama3"
     return LoadedTokenizer(tokenizer.facts, FastEngine(backend))
@@ -89,7 +110,11 @@ def special_id(tokenizer: LoadedTokenizer, text: str) -> int:
     """The id of a special token that torchtune inserts; RecipeError where the tokenizer has none."""
     found = tokenizer.token_id(text)
     if found is None:
-        raise RecipeError(f"the tokenizer has no {text}", why="torchtune's tokenizer puts it into every row", fix="choose another with render.template")
+        raise RecipeError(
+            f"the tokenizer has no {text}",
+            why="torchtune's tokenizer puts it into every row",
+            fix="choose another with render.template",
+        )
     return found
 
 
@@ -114,7 +139,9 @@ def pad_id(model: str, tokenizer: LoadedTokenizer) -> int:
     return special_id(tokenizer, "<|finetune_right_pad_id|>")
 
 
-def chat_pieces(model: str, messages: Sequence[Message], tokenizer: LoadedTokenizer, template: Any) -> tuple[Piece, ...]:
+def chat_pieces(
+    model: str, messages: Sequence[Message], tokenizer: LoadedTokenizer, template: Any
+) -> tuple[Piece, ...]:
     """A conversation as the pieces that `tokenize_messages` encodes one by one, EOS last."""
     return _llama3(messages, tokenizer, template) if model == "llama3" else _qwen(model, messages, tokenizer, template)
 
@@ -122,30 +149,47 @@ def chat_pieces(model: str, messages: Sequence[Message], tokenizer: LoadedTokeni
 def text_pieces(model: str, text: str, tokenizer: LoadedTokenizer, *, add_eos: bool) -> tuple[Piece, ...]:
     """Plain text as `encode(text, add_bos=True, add_eos=…)`; Llama 3 makes nothing at all of an empty text."""
     if model == JINJA:
-        raise RecipeError("sftui does not model text_completion_dataset with HuggingFaceModelTokenizer", fix="choose another with render.template")
+        raise RecipeError(
+            "sftui does not model text_completion_dataset with HuggingFaceModelTokenizer",
+            fix="choose another with render.template",
+        )
     if model != "llama3":
         body = [Piece(unicodedata.normalize("NFC", text), NOWHERE, Part.CONTENT)]
     elif not text:
         return ()
     else:
-        body = [_inserted("<|begin_of_text|>", NOWHERE, Part.BOS, tokenizer), *_plain(text, NOWHERE, Part.CONTENT, tokenizer)]
+        body = [
+            _inserted("<|begin_of_text|>", NOWHERE, Part.BOS, tokenizer),
+            *_plain(text, NOWHERE, Part.CONTENT, tokenizer),
+        ]
     if add_eos:
-        body.append(_inserted("<|end_of_text|>" if model == "llama3" else "<|im_end|>", NOWHERE, Part.TERMINATOR, tokenizer))
+        body.append(
+            _inserted("<|end_of_text|>" if model == "llama3" else "<|im_end|>", NOWHERE, Part.TERMINATOR, tokenizer)
+        )
     return tuple(body)
 
 
 def _qwen(model: str, messages: Sequence[Message], tokenizer: LoadedTokenizer, template: Any) -> tuple[Piece, ...]:
     """Header, content and footer of each message; the last assistant message has EOS for its footer."""
     if isinstance(template, str) and template.endswith("ChatMLTemplate"):
-        raise RecipeError("torchtune refuses ChatMLTemplate with the Qwen tokenizers", why="they write <|im_start|> themselves", fix="remove prompt_template")
+        raise RecipeError(
+            "torchtune refuses ChatMLTemplate with the Qwen tokenizers",
+            why="they write <|im_start|> themselves",
+            fix="remove prompt_template",
+        )
     pieces: list[Piece] = []
     for number, message in enumerate(messages):
         role = message.role
         if role != "ipython":
-            pieces += [_inserted("<|im_start|>", number, Part.HEADER, tokenizer), Piece(f"{role}\n", number, Part.HEADER)]
+            pieces += [
+                _inserted("<|im_start|>", number, Part.HEADER, tokenizer),
+                Piece(f"{role}\n", number, Part.HEADER),
+            ]
         elif model == "qwen2_5":
             raise RecipeError("sftui does not model torchtune's ipython messages", fix="remove them")
-        pieces += [Piece(unicodedata.normalize("NFC", text), number, part) for text, part in _items(messages, number, template)]
+        pieces += [
+            Piece(unicodedata.normalize("NFC", text), number, part) for text, part in _items(messages, number, template)
+        ]
         if role != "ipython" and (role != "assistant" or number < len(messages) - 1):
             pieces += [_inserted("<|im_end|>", number, Part.TERMINATOR, tokenizer), Piece("\n", number, Part.SEPARATOR)]
     pieces.append(_inserted("<|im_end|>", len(messages) - 1, Part.TERMINATOR, tokenizer))
@@ -153,7 +197,8 @@ def _qwen(model: str, messages: Sequence[Message], tokenizer: LoadedTokenizer, t
 
 
 def _llama3(messages: Sequence[Message], tokenizer: LoadedTokenizer, template: Any) -> tuple[Piece, ...]:
-    """BOS, then header, stripped content and <|eot_id|> of each message, then EOS; special tokens in texts stay text."""
+    """BOS, then header, stripped content and <|eot_id|> of each message, then EOS; special tokens in texts stay
+    text."""
     pieces = [_inserted("<|begin_of_text|>", NOWHERE, Part.BOS, tokenizer)]
     for number, message in enumerate(messages):
         pieces.append(_inserted("<|start_header_id|>", number, Part.HEADER, tokenizer))
@@ -168,13 +213,22 @@ def _llama3(messages: Sequence[Message], tokenizer: LoadedTokenizer, template: A
 
 
 def jinja_pieces(messages: Sequence[Message], tokenizer: LoadedTokenizer, template: ChatTemplate) -> tuple[Piece, ...]:
-    """What each message adds to the ids of the conversation rendered up to it; the last one with the generation prompt."""
+    """What each message adds to the ids of the conversation rendered up to it; the last one with the generation
+    prompt."""
     pieces: list[Piece] = []
     ids_before, text_before = 0, ""
-    turns = [{"role": message.role, "content": message.content if isinstance(message.content, str) else message.content[0]["text"]} for message in messages]
+    turns = [
+        {
+            "role": message.role,
+            "content": message.content if isinstance(message.content, str) else message.content[0]["text"],
+        }
+        for message in messages
+    ]
     facts = tokenizer.facts
     for number in range(len(turns)):
-        text = template.text(turns[: number + 1], add_generation_prompt=number == len(turns) - 1, variables=facts.special_tokens)[0]
+        text = template.text(
+            turns[: number + 1], add_generation_prompt=number == len(turns) - 1, variables=facts.special_tokens
+        )[0]
         ids = tokenizer.encode(text, add_special_tokens=facts.adds_bos).ids
         if facts.bos_id is not None and not facts.adds_bos:
             ids = (facts.bos_id, *ids)
@@ -193,7 +247,12 @@ def _items(messages: Sequence[Message], number: int, template: Any) -> list[tupl
     texts = [content] if isinstance(content, str) else [part["text"] for part in content]
     before, after = _around(template, message.role)
     named = template if isinstance(template, str) else ""
-    if named.endswith("ChatMLTemplate") and message.role == "assistant" and number == len(messages) - 1 and not "".join(texts):
+    if (
+        named.endswith("ChatMLTemplate")
+        and message.role == "assistant"
+        and number == len(messages) - 1
+        and not "".join(texts)
+    ):
         after = ""
     found = [(text, Part.CONTENT) for text in texts]
     return [*([(before, Part.HEADER)] if before else []), *found, *([(after, Part.SEPARATOR)] if after else [])]
@@ -206,13 +265,18 @@ def _around(template: Any, role: str) -> tuple[str, str]:
         name = template.rpartition(".")[2]
         known = TEMPLATES.get(name)
         if known is None:
-            raise RecipeError(f"sftui does not know torchtune's prompt template {template}", fix=f"choose one of {', '.join(TEMPLATES)}, or write it as a mapping")
+            raise RecipeError(
+                f"sftui does not know torchtune's prompt template {template}",
+                fix=f"choose one of {', '.join(TEMPLATES)}, or write it as a mapping",
+            )
         if name == "ChatMLTemplate" and role not in (*known, "ipython"):
             raise RecipeError(f"torchtune's ChatMLTemplate knows no role {role!r}", fix="rename the role")
     elif isinstance(template, Mapping):
         known = template
     else:
-        raise RecipeError("prompt_template is neither a name nor a mapping of roles", fix="write {role: [before, after]}")
+        raise RecipeError(
+            "prompt_template is neither a name nor a mapping of roles", fix="write {role: [before, after]}"
+        )
     pair = known.get(role) or ("", "")
     if isinstance(pair, str) or len(pair) != 2:
         raise RecipeError(f"prompt_template of `{role}` is no pair of texts", fix="write [before, after]")
@@ -228,7 +292,11 @@ def _plain(text: str, message: int, part: Part, tokenizer: LoadedTokenizer) -> l
     pieces = []
     for at in range(0, len(text), LONGEST_TEXT):
         for piece in _short_runs(text[at : at + LONGEST_TEXT]):
-            special = any(content and content in piece for content, _ in tokenizer.engine.added().values()) if "<" in piece else False
+            special = (
+                any(content and content in piece for content, _ in tokenizer.engine.added().values())
+                if "<" in piece
+                else False
+            )
             pieces.append(Piece(piece, message, part, ids=_unspecial(piece, tokenizer) if special else None))
     return pieces
 
@@ -252,7 +320,11 @@ def _unspecial(text: str, tokenizer: LoadedTokenizer) -> tuple[int, ...]:
     """The ids of a text in which special tokens are ordinary text, as tiktoken encodes it here."""
     engine = tokenizer.engine
     if not isinstance(engine, FastEngine):
-        raise RecipeError("the text holds a special token", why="torchtune encodes it as plain text, which this slow tokenizer cannot", fix="use a fast tokenizer")
+        raise RecipeError(
+            "the text holds a special token",
+            why="torchtune encodes it as plain text, which this slow tokenizer cannot",
+            fix="use a fast tokenizer",
+        )
     with _LOCK:
         before = engine.backend.encode_special_tokens
         engine.backend.encode_special_tokens = True

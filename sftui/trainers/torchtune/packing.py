@@ -52,6 +52,8 @@ def _pack(examples: Sequence[Example], documents: Sequence[tuple[int, int, int]]
     gap = size - len(ids)
     after = positions[-1] + 1 if positions else 0
     return Pack(
-        tuple(documents), (*ids, *[PADDING] * gap), (*labels, *[IGNORE_INDEX] * gap),
+        tuple(documents),
+        (*ids, *[PADDING] * gap),
+        (*labels, *[IGNORE_INDEX] * gap),
         (*positions, *(min(after + step, size - 1) for step in range(gap))),
     )

@@ -71,7 +71,9 @@ class Torchtune(Trainer):
         name = f"{self.name}@{version or self.versions[0]}"
         number = versions.of_preset(name, self.versions, self.name)
         if not versions.at_least(number, (0, 6)):
-            raise RecipeError(f"sftui knows no rules of torchtune {version}", fix="say torchtune@0.7 or torchtune@0.6.1")
+            raise RecipeError(
+                f"sftui knows no rules of torchtune {version}", fix="say torchtune@0.7 or torchtune@0.6.1"
+            )
         return Recipe(
             preset=name,
             data=Data(role_map={}, strict_turns="error"),
@@ -83,14 +85,22 @@ class Torchtune(Trainer):
         )
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
-        newer = versions.unknown_newer(versions.of_preset(recipe.preset, self.versions, self.name), self.versions, "torchtune")
+        newer = versions.unknown_newer(
+            versions.of_preset(recipe.preset, self.versions, self.name), self.versions, "torchtune"
+        )
         found = [newer] if newer else []
         if shifts(recipe):
-            found.append("torchtune 0.7 stores each label one place earlier, with -100 at the end; labels are shown un-shifted here, and shifted in a batch")
+            found.append(
+                "torchtune 0.7 stores each label one place earlier, with -100 at the end; labels are shown un-shifted"
+                " here, and shifted in a batch"
+            )
         if recipe.length.max is not None:
             found.append("with max_seq_len set torchtune masks the last token of every row, even where nothing is cut")
         if recipe.render.template == f"torchtune/{JINJA}":
-            found.append("no dataset of torchtune 0.7.0 can call HuggingFaceModelTokenizer; shown is what its tokenize_messages makes")
+            found.append(
+                "no dataset of torchtune 0.7.0 can call HuggingFaceModelTokenizer; shown is what its tokenize_messages"
+                " makes"
+            )
         return tuple(found)
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
@@ -107,8 +117,12 @@ class Torchtune(Trainer):
     def own_template(self, name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> ChatTemplate:
         """The tokenizer's own for the jinja tokenizer; else a stand-in, as rows are rendered from pieces."""
         if model_of(f"torchtune/{name}", tokenizer) == JINJA:
-            return compile_template(choose_template(tokenizer.facts.chat_templates)[1], f"{tokenizer.facts.name} (torchtune/{name})")
-        return compile_template("{# torchtune renders messages in its own code, not with a chat template #}", f"torchtune/{name}")
+            return compile_template(
+                choose_template(tokenizer.facts.chat_templates)[1], f"{tokenizer.facts.name} (torchtune/{name})"
+            )
+        return compile_template(
+            "{# torchtune renders messages in its own code, not with a chat template #}", f"torchtune/{name}"
+        )
 
     def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
         if conversation.kind is not Kind.CHAT:
@@ -116,20 +130,30 @@ class Torchtune(Trainer):
         wrong = message_rules.invalid(conversation.messages)
         if wrong is not None:
             raise RecipeError(f"torchtune stops the run at this row: {wrong}", fix="remove the row or mend its turns")
-        marked = message_rules.flagged(conversation.messages, strategy(conversation, recipe), mask_system=shifts(recipe))
+        marked = message_rules.flagged(
+            conversation.messages, strategy(conversation, recipe), mask_system=shifts(recipe)
+        )
         return Shaped(replace(conversation, messages=marked))
 
     def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
         conversation = shaped.conversation
         model = model_of(recipe.render.template, tools.tokenizer)
         if conversation.kind is Kind.TEXT:
-            pieces = text_pieces(model, conversation.text or "", tools.tokenizer, add_eos=recipe.tokenize.append_eos != "never")
+            pieces = text_pieces(
+                model, conversation.text or "", tools.tokenizer, add_eos=recipe.tokenize.append_eos != "never"
+            )
         elif model == JINJA:
             if not shifts(recipe):
-                raise RecipeError("torchtune 0.6.1 has no HuggingFaceModelTokenizer", why="it came with 0.7", fix="choose another with render.template")
+                raise RecipeError(
+                    "torchtune 0.6.1 has no HuggingFaceModelTokenizer",
+                    why="it came with 0.7",
+                    fix="choose another with render.template",
+                )
             pieces = jinja_pieces(conversation.messages, tools.tokenizer, pick_template(conversation, tools))
         else:
-            pieces = chat_pieces(model, conversation.messages, tools.tokenizer, recipe.mask.options.get("prompt_template"))
+            pieces = chat_pieces(
+                model, conversation.messages, tools.tokenizer, recipe.mask.options.get("prompt_template")
+            )
         return Rendered("".join(piece.text for piece in pieces), spans_of(pieces), pieces=pieces)
 
     def tokenize(self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> Tokens:
@@ -162,15 +186,22 @@ class Torchtune(Trainer):
         return tokens, Labels(labels, tuple(reasons), ranges(kept))
 
     def _kept(self, tokens: Tokens, conversation: Conversation, recipe: Recipe) -> list[int]:
-        """The positions that stay: no message is added after the one that reaches max_seq_len, EOS always is, then the cut."""
+        """The positions that stay: no message is added after the one that reaches max_seq_len, EOS always is, then the
+        cut."""
         n, limit = len(tokens), recipe.length.max
         if limit is None:
             return list(range(n))
         left = recipe.length.over == "cut_left"
         if left and not shifts(recipe):
-            raise RecipeError("torchtune 0.6.1 cuts on the right only", why="truncation_type came with 0.7", fix="set length.over to cut_right")
+            raise RecipeError(
+                "torchtune 0.6.1 cuts on the right only",
+                why="truncation_type came with 0.7",
+                fix="set length.over to cut_right",
+            )
         if recipe.length.over not in ("cut_right", "cut_left"):
-            raise RecipeError(f"torchtune has no length.over {recipe.length.over}", fix="set it to cut_right or cut_left")
+            raise RecipeError(
+                f"torchtune has no length.over {recipe.length.over}", fix="set it to cut_right or cut_left"
+            )
         owners = tokens.messages[: n - 1]
         end = n - 1
         stops = recipe.render.template != f"torchtune/{JINJA}"
@@ -190,12 +221,17 @@ class Torchtune(Trainer):
         return (Example(ids, kept, (1,) * len(ids)),)
 
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
-        """padded_collate_sft: to the right, no attention mask; 0.7 pads a full block more where the width fits already."""
+        """padded_collate_sft: to the right, no attention mask; 0.7 pads a full block more where the width fits
+        already."""
         pad = pad_id(model_of(recipe.render.template, tools.tokenizer), tools.tokenizer)
         lengths = tuple(len(example.input_ids) for example in examples)
         width, multiple = max(lengths), recipe.batch.multiple or 1
         if multiple > 1 and not shifts(recipe):
-            raise RecipeError("torchtune 0.6.1 cannot pad to a multiple", why="pad_to_multiple_of came with 0.7", fix="set batch.multiple to null")
+            raise RecipeError(
+                "torchtune 0.6.1 cannot pad to a multiple",
+                why="pad_to_multiple_of came with 0.7",
+                fix="set batch.multiple to null",
+            )
         if multiple > 1:
             width += multiple - width % multiple
 
@@ -203,8 +239,11 @@ class Torchtune(Trainer):
             return (*values, *[filler] * (width - len(values)))
 
         return Batch(
-            rows=tuple(rows), lengths=lengths, input_ids=tuple(padded(one.input_ids, pad) for one in examples),
-            labels=tuple(stored(padded(one.labels, recipe.batch.labels_pad), recipe) for one in examples), attention_mask=None,
+            rows=tuple(rows),
+            lengths=lengths,
+            input_ids=tuple(padded(one.input_ids, pad) for one in examples),
+            labels=tuple(stored(padded(one.labels, recipe.batch.labels_pad), recipe) for one in examples),
+            attention_mask=None,
         )
 
     def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> tuple[Pack, ...]:
@@ -214,11 +253,15 @@ class Torchtune(Trainer):
         return pack_sequential(examples, recipe.length.max, split=bool(recipe.mask.options.get("split_across_pack")))
 
     def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
-        """padded_collate_packed: the packs stacked; documents are kept apart by a block-causal mask that is made on the way."""
+        """padded_collate_packed: the packs stacked; documents are kept apart by a block-causal mask that is made on the
+        way."""
         return Batch(
-            rows=tuple(range(len(packs))), lengths=tuple(sum(end - start for _, start, end in pack.documents) for pack in packs),
-            input_ids=tuple(pack.input_ids for pack in packs), labels=tuple(stored(pack.labels, recipe) for pack in packs),
-            attention_mask=None, position_ids=tuple(pack.position_ids or () for pack in packs),
+            rows=tuple(range(len(packs))),
+            lengths=tuple(sum(end - start for _, start, end in pack.documents) for pack in packs),
+            input_ids=tuple(pack.input_ids for pack in packs),
+            labels=tuple(stored(pack.labels, recipe) for pack in packs),
+            attention_mask=None,
+            position_ids=tuple(pack.position_ids or () for pack in packs),
             notes=("the attention mask is block-causal: documents of a pack do not see each other",),
         )
 
@@ -252,7 +295,9 @@ def strategy(conversation: Conversation, recipe: Recipe) -> str:
         return "all"
     if rule in ("turn_full", "assistant"):
         return "last" if recipe.mask.turns == "last" else "assistant"
-    raise RecipeError(f"torchtune has no mask.rule {rule}", why="it trains whole messages", fix="set it to auto, all or turn_full")
+    raise RecipeError(
+        f"torchtune has no mask.rule {rule}", why="it trains whole messages", fix="set it to auto, all or turn_full"
+    )
 
 
 def message_mask(tokens: Tokens, conversation: Conversation, chosen: str) -> tuple[list[bool], list[Reason]]:
@@ -261,11 +306,15 @@ def message_mask(tokens: Tokens, conversation: Conversation, chosen: str) -> tup
     for owner, part in zip(tokens.messages, tokens.parts):
         trained = owner >= 0 and bool(conversation.messages[owner].trained)
         if trained:
-            reason = Reason.WHOLE if chosen == "all" else Reason.TERMINATOR if part is Part.TERMINATOR else Reason.ASSISTANT
+            reason = (
+                Reason.WHOLE if chosen == "all" else Reason.TERMINATOR if part is Part.TERMINATOR else Reason.ASSISTANT
+            )
         elif owner < 0:
             reason = Reason.FORCED
         else:
-            reason = Reason.EARLIER if chosen == "last" and conversation.messages[owner].role == "assistant" else Reason.ROLE
+            reason = (
+                Reason.EARLIER if chosen == "last" and conversation.messages[owner].role == "assistant" else Reason.ROLE
+            )
         flags.append(trained)
         reasons.append(reason)
     return flags, reasons
@@ -280,8 +329,11 @@ def with_id(tokens: Tokens, place: int, token: int, tokenizer: LoadedTokenizer) 
         return (*values[:place], value, *values[place + 1 :])
 
     return replace(
-        tokens, input_ids=put(tokens.input_ids, token), pieces=put(tokens.pieces, tokenizer.piece(token)),
-        surfaces=put(tokens.surfaces, tokenizer.surface(token)), special=put(tokens.special, tokenizer.is_special(token)),
+        tokens,
+        input_ids=put(tokens.input_ids, token),
+        pieces=put(tokens.pieces, tokenizer.piece(token)),
+        surfaces=put(tokens.surfaces, tokenizer.surface(token)),
+        special=put(tokens.special, tokenizer.is_special(token)),
         parts=put(tokens.parts, Part.INJECTED),
     )
 

@@ -15,34 +15,69 @@ from sftui.conversations import Detected
 from sftui.errors import ConversationError, RecipeError
 from sftui.model import Conversation, Kind, Row
 
-CLASHING = frozenset(["conversation", "input", "processing_class", "tokenize", "return_dict", "return_assistant_tokens_mask"])
+CLASHING = frozenset(
+    ["conversation", "input", "processing_class", "tokenize", "return_dict", "return_assistant_tokens_mask"]
+)
 """Given by the trainer as well, so that python stops at the second one whatever its value."""
-ACTING = frozenset([
-    "chat_template", "tools", "add_generation_prompt", "continue_final_message", "sanitize_control_tokens", "padding", "truncation",
-    "max_length", "return_tensors", "tokenizer_kwargs",
-])
+ACTING = frozenset(
+    [
+        "chat_template",
+        "tools",
+        "add_generation_prompt",
+        "continue_final_message",
+        "sanitize_control_tokens",
+        "padding",
+        "truncation",
+        "max_length",
+        "return_tensors",
+        "tokenizer_kwargs",
+    ]
+)
 """These change the text or the ids wherever they hold anything."""
 
 
 def refuse_arguments(conversation: Conversation, trainer: str) -> None:
     """RecipeError where a row's kwargs do more than set variables of the template."""
     kwargs = conversation.template_kwargs
-    clashing = [name for name in kwargs if name in CLASHING or (name == "add_generation_prompt" and conversation.prompt_messages is not None)]
+    clashing = [
+        name
+        for name in kwargs
+        if name in CLASHING or (name == "add_generation_prompt" and conversation.prompt_messages is not None)
+    ]
     if clashing:
-        raise RecipeError(f"{trainer} stops at `{clashing[0]}` in chat_template_kwargs", why="it gives apply_chat_template that argument itself", fix="leave it out")
-    acting = [name for name in kwargs if name in ACTING and (kwargs[name] or (name in ("tools", "chat_template") and kwargs[name] is not None))]
+        raise RecipeError(
+            f"{trainer} stops at `{clashing[0]}` in chat_template_kwargs",
+            why="it gives apply_chat_template that argument itself",
+            fix="leave it out",
+        )
+    acting = [
+        name
+        for name in kwargs
+        if name in ACTING and (kwargs[name] or (name in ("tools", "chat_template") and kwargs[name] is not None))
+    ]
     if acting:
-        raise RecipeError(f"sftui does not model `{acting[0]}` in chat_template_kwargs", why="it is an argument of apply_chat_template, no variable of the template",
-                          fix="leave it out")
+        raise RecipeError(
+            f"sftui does not model `{acting[0]}` in chat_template_kwargs",
+            why="it is an argument of apply_chat_template, no variable of the template",
+            fix="leave it out",
+        )
     if "tools" in kwargs and conversation.tools is not None:
-        raise RecipeError("sftui does not model `tools` in chat_template_kwargs", why="there they take the place of the tools column", fix="leave it out")
+        raise RecipeError(
+            "sftui does not model `tools` in chat_template_kwargs",
+            why="there they take the place of the tools column",
+            fix="leave it out",
+        )
 
 
 def refuse_empty_tools(row: Row, detected: Detected, conversation: Conversation, trainer: str) -> None:
     """ConversationError where a chat's tools are an empty text, which json.loads does not read."""
     tools = stored_tools(row, detected)
     if conversation.kind is Kind.CHAT and isinstance(tools, str) and not tools.strip():
-        raise ConversationError(f"{trainer} stops at this row: its tools are an empty text", why="it reads a text as JSON", fix="store null where there are no tools")
+        raise ConversationError(
+            f"{trainer} stops at this row: its tools are an empty text",
+            why="it reads a text as JSON",
+            fix="store null where there are no tools",
+        )
 
 
 def stored_tools(row: Row, detected: Detected) -> Any:

@@ -19,12 +19,158 @@ from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, Wri
 from sftui.trainers.yaml_edit import REMOVE, edit
 
 # Recorded from the dataclasses of trl 1.16.0: keys that have nothing to do with ids and labels.
-PASSED = frozenset(["accelerator_config", "activation_checkpointing", "activation_checkpointing_kwargs", "activation_offloading", "adam_beta1", "adam_beta2", "adam_epsilon", "attn_implementation", "auto_find_batch_size", "average_tokens_across_devices", "batch_eval_metrics", "bf16", "bf16_full_eval", "bnb_4bit_quant_storage", "bnb_4bit_quant_type", "data_seed", "dataloader_drop_last", "dataloader_in_order", "dataloader_multiprocessing_context", "dataloader_num_workers", "dataloader_persistent_workers", "dataloader_pin_memory", "dataloader_prefetch_factor", "dataset_num_proc", "dataset_test_split", "ddp_backend", "ddp_broadcast_buffers", "ddp_bucket_cap_mb", "ddp_find_unused_parameters", "ddp_static_graph", "ddp_timeout", "debug", "deepspeed", "disable_tqdm", "do_eval", "do_predict", "do_train", "dtype", "enable_jit_checkpoint", "env", "eval_accumulation_steps", "eval_delay", "eval_do_concat_batches", "eval_on_start", "eval_steps", "eval_strategy", "eval_use_gather_object", "fp16", "fp16_full_eval", "fsdp", "fsdp_config", "full_determinism", "gradient_accumulation_steps", "gradient_checkpointing", "gradient_checkpointing_kwargs", "greater_is_better", "hub_always_push", "hub_model_id", "hub_private_repo", "hub_revision", "hub_strategy", "hub_token", "ignore_bias_buffers", "ignore_data_skip", "include_for_metrics", "include_num_input_tokens_seen", "label_names", "label_smoothing_factor", "learning_rate", "length_column_name", "liger_kernel_config", "load_best_model_at_end", "load_in_4bit", "load_in_8bit", "local_rank", "log_level", "log_level_replica", "log_on_each_node", "logging_first_step", "logging_nan_inf_filter", "logging_steps", "logging_strategy", "lora_alpha", "lora_dropout", "lora_modules_to_save", "lora_r", "lora_target_modules", "lora_target_parameters", "lora_task_type", "loss_type", "lr_scheduler_kwargs", "lr_scheduler_type", "max_grad_norm", "max_steps", "metric_for_best_model", "model_init_kwargs", "neftune_noise_alpha", "num_train_epochs", "optim", "optim_args", "optim_target_modules", "output_dir", "parallelism_config", "per_device_eval_batch_size", "prediction_loss_only", "project", "push_to_hub", "remove_unused_columns", "report_to", "restore_callback_states_from_checkpoint", "resume_from_checkpoint", "router_aux_loss_coef", "run_name", "save_on_each_node", "save_only_model", "save_steps", "save_strategy", "save_total_limit", "seed", "skip_memory_metrics", "tf32", "torch_compile", "torch_compile_backend", "torch_compile_mode", "torch_empty_cache_steps", "trackio_bucket_id", "trackio_space_id", "trackio_static_space_id", "train_sampling_strategy", "use_bnb_nested_quant", "use_cache", "use_cpu", "use_dora", "use_liger_kernel", "use_peft", "use_rslora", "warmup_steps", "weight_decay"])
+PASSED = frozenset(
+    [
+        "accelerator_config",
+        "activation_checkpointing",
+        "activation_checkpointing_kwargs",
+        "activation_offloading",
+        "adam_beta1",
+        "adam_beta2",
+        "adam_epsilon",
+        "attn_implementation",
+        "auto_find_batch_size",
+        "average_tokens_across_devices",
+        "batch_eval_metrics",
+        "bf16",
+        "bf16_full_eval",
+        "bnb_4bit_quant_storage",
+        "bnb_4bit_quant_type",
+        "data_seed",
+        "dataloader_drop_last",
+        "dataloader_in_order",
+        "dataloader_multiprocessing_context",
+        "dataloader_num_workers",
+        "dataloader_persistent_workers",
+        "dataloader_pin_memory",
+        "dataloader_prefetch_factor",
+        "dataset_num_proc",
+        "dataset_test_split",
+        "ddp_backend",
+        "ddp_broadcast_buffers",
+        "ddp_bucket_cap_mb",
+        "ddp_find_unused_parameters",
+        "ddp_static_graph",
+        "ddp_timeout",
+        "debug",
+        "deepspeed",
+        "disable_tqdm",
+        "do_eval",
+        "do_predict",
+        "do_train",
+        "dtype",
+        "enable_jit_checkpoint",
+        "env",
+        "eval_accumulation_steps",
+        "eval_delay",
+        "eval_do_concat_batches",
+        "eval_on_start",
+        "eval_steps",
+        "eval_strategy",
+        "eval_use_gather_object",
+        "fp16",
+        "fp16_full_eval",
+        "fsdp",
+        "fsdp_config",
+        "full_determinism",
+        "gradient_accumulation_steps",
+        "gradient_checkpointing",
+        "gradient_checkpointing_kwargs",
+        "greater_is_better",
+        "hub_always_push",
+        "hub_model_id",
+        "hub_private_repo",
+        "hub_revision",
+        "hub_strategy",
+        "hub_token",
+        "ignore_bias_buffers",
+        "ignore_data_skip",
+        "include_for_metrics",
+        "include_num_input_tokens_seen",
+        "label_names",
+        "label_smoothing_factor",
+        "learning_rate",
+        "length_column_name",
+        "liger_kernel_config",
+        "load_best_model_at_end",
+        "load_in_4bit",
+        "load_in_8bit",
+        "local_rank",
+        "log_level",
+        "log_level_replica",
+        "log_on_each_node",
+        "logging_first_step",
+        "logging_nan_inf_filter",
+        "logging_steps",
+        "logging_strategy",
+        "lora_alpha",
+        "lora_dropout",
+        "lora_modules_to_save",
+        "lora_r",
+        "lora_target_modules",
+        "lora_target_parameters",
+        "lora_task_type",
+        "loss_type",
+        "lr_scheduler_kwargs",
+        "lr_scheduler_type",
+        "max_grad_norm",
+        "max_steps",
+        "metric_for_best_model",
+        "model_init_kwargs",
+        "neftune_noise_alpha",
+        "num_train_epochs",
+        "optim",
+        "optim_args",
+        "optim_target_modules",
+        "output_dir",
+        "parallelism_config",
+        "per_device_eval_batch_size",
+        "prediction_loss_only",
+        "project",
+        "push_to_hub",
+        "remove_unused_columns",
+        "report_to",
+        "restore_callback_states_from_checkpoint",
+        "resume_from_checkpoint",
+        "router_aux_loss_coef",
+        "run_name",
+        "save_on_each_node",
+        "save_only_model",
+        "save_steps",
+        "save_strategy",
+        "save_total_limit",
+        "seed",
+        "skip_memory_metrics",
+        "tf32",
+        "torch_compile",
+        "torch_compile_backend",
+        "torch_compile_mode",
+        "torch_empty_cache_steps",
+        "trackio_bucket_id",
+        "trackio_space_id",
+        "trackio_static_space_id",
+        "train_sampling_strategy",
+        "use_bnb_nested_quant",
+        "use_cache",
+        "use_cpu",
+        "use_dora",
+        "use_liger_kernel",
+        "use_peft",
+        "use_rslora",
+        "warmup_steps",
+        "weight_decay",
+    ]
+)
 
 PLAIN = {
-    "max_length": "length.max", "padding_free": "batch.flatten", "pad_to_multiple_of": "batch.multiple",
-    "eos_token": "tokenizer.eos_token", "pad_token": "tokenizer.pad_token", "per_device_train_batch_size": "batch.size",
-    "model_name_or_path": "tokenizer.name", "model_revision": "tokenizer.revision",
+    "max_length": "length.max",
+    "padding_free": "batch.flatten",
+    "pad_to_multiple_of": "batch.multiple",
+    "eos_token": "tokenizer.eos_token",
+    "pad_token": "tokenizer.pad_token",
+    "per_device_train_batch_size": "batch.size",
+    "model_name_or_path": "tokenizer.name",
+    "model_revision": "tokenizer.revision",
 }
 OPTIONS = ("completion_only_loss", "dataset_text_field")
 """What mask.options may hold."""
@@ -32,9 +178,24 @@ OWN_COLUMNS = {"template_kwargs": "chat_template_kwargs"}
 """Columns that TRL calls otherwise than sftui."""
 UNREAD = ("alpaca", "columns", "segments")
 READ_TOGETHER = {
-    "completion_only_loss", "assistant_only_loss", "truncation_mode", "packing", "packing_strategy", "dataset_text_field",
-    "chat_template_path", "dataset_name", "dataset_config", "dataset_train_split", "dataset_kwargs", "datasets",
-    "shuffle_dataset", "eval_packing", "dataset_streaming", "streaming", "test_split_size", "trust_remote_code",
+    "completion_only_loss",
+    "assistant_only_loss",
+    "truncation_mode",
+    "packing",
+    "packing_strategy",
+    "dataset_text_field",
+    "chat_template_path",
+    "dataset_name",
+    "dataset_config",
+    "dataset_train_split",
+    "dataset_kwargs",
+    "datasets",
+    "shuffle_dataset",
+    "eval_packing",
+    "dataset_streaming",
+    "streaming",
+    "test_split_size",
+    "trust_remote_code",
 }
 
 
@@ -67,7 +228,14 @@ def read(path: str, text: str, preset: Recipe) -> OpenedConfig:
         if template.endswith((".jinja", ".j2")):
             recipe = changed(recipe, "render.template", f"file:{template}")
         else:
-            notes = [replace(n, use=KeyUse.UNSUPPORTED, note="cloning the template of another tokenizer") if n.path == "chat_template_path" else n for n in notes]
+            notes = [
+                (
+                    replace(n, use=KeyUse.UNSUPPORTED, note="cloning the template of another tokenizer")
+                    if n.path == "chat_template_path"
+                    else n
+                )
+                for n in notes
+            ]
     return OpenedConfig(preset.preset, path, text, _datasets(config, recipe, path), tuple(notes))
 
 
@@ -76,7 +244,14 @@ def _note(key: str, value: Any) -> KeyNote:
         return KeyNote(key, value, KeyUse.UNSUPPORTED, "skip_prepare_dataset leaves the data to your own code")
     if key == "shuffle_dataset" and value:
         return KeyNote(key, value, KeyUse.UNSUPPORTED, "rows are shown in file order")
-    if key in ("eval_packing", "test_split_size", "dataset_streaming", "streaming", "trust_remote_code", "shuffle_dataset"):
+    if key in (
+        "eval_packing",
+        "test_split_size",
+        "dataset_streaming",
+        "streaming",
+        "trust_remote_code",
+        "shuffle_dataset",
+    ):
         return KeyNote(key, value, KeyUse.PASSED)
     return KeyNote(key, value, KeyUse.USED)
 
@@ -105,7 +280,11 @@ def _datasets(config: Mapping[str, Any], recipe: Recipe, path: str) -> tuple[Dat
     if not name:
         raise RecipeError("the config names no dataset", where=path, fix="set dataset_name or datasets")
     subset = config.get("dataset_config")
-    return (DatasetRef(str(name), (str(name),), recipe, None if Path(str(name)).exists() and split == "train" else split, subset),)
+    return (
+        DatasetRef(
+            str(name), (str(name),), recipe, None if Path(str(name)).exists() and split == "train" else split, subset
+        ),
+    )
 
 
 def _mixture_entry(item: Mapping[str, Any], recipe: Recipe) -> DatasetRef:
@@ -113,11 +292,17 @@ def _mixture_entry(item: Mapping[str, Any], recipe: Recipe) -> DatasetRef:
     name = str(item["path"])
     paths: tuple[str, ...] = (name,)
     if files:
-        listed = [files] if isinstance(files, str) else list(files.values()) if isinstance(files, Mapping) else list(files)
-        root = Path(str(item.get("data_dir") or "")) if name in ("json", "csv", "parquet", "text", "arrow") else Path(name)
+        listed = (
+            [files] if isinstance(files, str) else list(files.values()) if isinstance(files, Mapping) else list(files)
+        )
+        root = (
+            Path(str(item.get("data_dir") or "")) if name in ("json", "csv", "parquet", "text", "arrow") else Path(name)
+        )
         paths = tuple(str(root / str(one)) for one in listed)
     split = str(item.get("split") or "train")
-    return DatasetRef(name if not files else ", ".join(paths), paths, recipe, None if files else split, item.get("name"))
+    return DatasetRef(
+        name if not files else ", ".join(paths), paths, recipe, None if files else split, item.get("name")
+    )
 
 
 def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
@@ -129,7 +314,9 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
         wanted["chat_template_path"] = "chat_template.jinja"
     if opened is not None:
         before, _ = keys_of(opened.recipe, preset)
-        changes: dict[tuple[str | int, ...], Any] = {(key,): wanted.get(key, REMOVE) for key in {**before, **wanted} if before.get(key) != wanted.get(key)}
+        changes: dict[tuple[str | int, ...], Any] = {
+            (key,): wanted.get(key, REMOVE) for key in {**before, **wanted} if before.get(key) != wanted.get(key)
+        }
         text = edit(opened.text, changes, opened.path)
         name = Path(opened.path).name
     else:
@@ -160,8 +347,12 @@ def _refused(recipe: Recipe, facts: Mapping[str, Any]) -> tuple[str, ...]:
 
     if finds_answers(str(source)):
         return ()
-    return ("TRL would stop: assistant_only_loss needs {% generation %} tags, which the chat template does not have and TRL cannot put into it; "
-            "sftui template --add-generation-tags puts them in",)
+    return (
+        (
+            "TRL would stop: assistant_only_loss needs {% generation %} tags, which the chat template does not have and"
+            " TRL cannot put into it; sftui template --add-generation-tags puts them in"
+        ),
+    )
 
 
 def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
@@ -173,11 +364,18 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
         path, value = change.path, change.after
         if path == "data.fields":
             keys.update({"dataset_text_field": value["text"]} if value.get("text", "text") != "text" else {})
-            losses.extend(f"data.fields {ours} = {theirs!r} has no key in TRL's config: rename the column to `{OWN_COLUMNS.get(ours, ours)}`"
-                          for ours, theirs in value.items() if ours != "text" and theirs not in (OWN_COLUMNS.get(ours, ours), "conversations"))
+            losses.extend(
+                f"data.fields {ours} = {theirs!r} has no key in TRL's config: rename the column to"
+                f" `{OWN_COLUMNS.get(ours, ours)}`"
+                for ours, theirs in value.items()
+                if ours != "text" and theirs not in (OWN_COLUMNS.get(ours, ours), "conversations")
+            )
             continue
         if path == "data.format" and value in UNREAD:
-            losses.append(f"data.format = {value!r} has no key in TRL's config: TRL reads messages, prompt and completion, text, or ids")
+            losses.append(
+                f"data.format = {value!r} has no key in TRL's config: TRL reads messages, prompt and completion, text,"
+                " or ids"
+            )
             continue
         own = sft_config_keys(path, value, recipe, back)
         if own is not None:

@@ -18,7 +18,9 @@ ASKED = ("prompt", "completion", "chosen", "rejected", "messages")
 FROM_VALUE = {"role": "from", "content": "value"}
 
 
-def detect(rows: Sequence[Row], text_field: str, *, assistant_only: bool = False, completion_only: bool | None = None) -> Detected:
+def detect(
+    rows: Sequence[Row], text_field: str, *, assistant_only: bool = False, completion_only: bool | None = None
+) -> Detected:
     """TRL's own reading of a dataset, or the refusal that its error amounts to.
 
     `assistant_only` and `completion_only` are the two loss settings of SFTConfig.
@@ -28,43 +30,77 @@ def detect(rows: Sequence[Row], text_field: str, *, assistant_only: bool = False
         return Detected("auto", refused=Problem("no row could be read", fix="mend the file"))
     columns = dict.fromkeys(key for row in rows if isinstance(row.data, Mapping) for key in row.data)
     if "image" in columns or "images" in columns:
-        return _refuse("the dataset has images", "TRL prepares vision rows in its collator with a processor, which sftui does not model")
+        return _refuse(
+            "the dataset has images",
+            "TRL prepares vision rows in its collator with a processor, which sftui does not model",
+        )
     chance = by_chance(first)
     if chance is not None and "input_ids" not in columns and not _from_value(first):
         return Detected("auto", refused=chance)
     if assistant_only and not any(_is_messages(first.get(name)) for name in ASKED):
-        return _refuse("TRL refuses assistant_only_loss here", "it looks for messages in the columns prompt, completion and messages of the first row, before it reads anything else",
-                       "set mask.rule to auto, or give messages")
+        return _refuse(
+            "TRL refuses assistant_only_loss here",
+            "it looks for messages in the columns prompt, completion and messages of the first row, before it reads"
+            " anything else",
+            "set mask.rule to auto, or give messages",
+        )
     if "input_ids" in columns:
         fields: dict[str, str] = {name: name for name in ("input_ids", "labels", "attention_mask") if name in columns}
-        return Detected("tokenized", fields, reason="TRL: a column `input_ids` is taken as prepared", given_labels="unshifted")
+        return Detected(
+            "tokenized", fields, reason="TRL: a column `input_ids` is taken as prepared", given_labels="unshifted"
+        )
     taken = [name for name in ("labels", "assistant_masks", "completion_mask") if name in columns]
     if assistant_only and "assistant_masks" in taken:
         taken.remove("assistant_masks")  # TRL writes its own over it
     if "completion_mask" in taken and ("prompt" in columns or completion_only is not True):
         taken.remove("completion_mask")
     if taken:
-        return _refuse(f"there is a column `{taken[0]}` beside text that is still to be tokenized", "TRL takes it as the labels or the mask of the tokens it makes",
-                       "rename or remove the column")
-    if "chat_template_kwargs" in columns and any(isinstance(row.data, Mapping) and row.data.get("chat_template_kwargs") is None for row in rows):
-        return _refuse("some rows have chat_template_kwargs and others do not", "datasets fills the gaps with null and TRL stops there with a TypeError",
-                       "give every row a mapping, {} where there is nothing to say")
-    around = {ours: theirs for ours, theirs in (("tools", "tools"), ("template_kwargs", "chat_template_kwargs")) if theirs in columns}
+        return _refuse(
+            f"there is a column `{taken[0]}` beside text that is still to be tokenized",
+            "TRL takes it as the labels or the mask of the tokens it makes",
+            "rename or remove the column",
+        )
+    if "chat_template_kwargs" in columns and any(
+        isinstance(row.data, Mapping) and row.data.get("chat_template_kwargs") is None for row in rows
+    ):
+        return _refuse(
+            "some rows have chat_template_kwargs and others do not",
+            "datasets fills the gaps with null and TRL stops there with a TypeError",
+            "give every row a mapping, {} where there is nothing to say",
+        )
+    around = {
+        ours: theirs
+        for ours, theirs in (("tools", "tools"), ("template_kwargs", "chat_template_kwargs"))
+        if theirs in columns
+    }
     if _from_value(first):
-        return Detected("sharegpt", {"messages": "conversations", **around}, FROM_VALUE, {},
-                        "TRL: from/value is renamed to role/content, the roles keep their names")
+        return Detected(
+            "sharegpt",
+            {"messages": "conversations", **around},
+            FROM_VALUE,
+            {},
+            "TRL: from/value is renamed to role/content, the roles keep their names",
+        )
     if "prompt" in columns:
         if "completion" not in columns:
             return _refuse("there is a column `prompt` but no `completion`", "TRL raises KeyError 'completion'")
-        return Detected("prompt_completion", {"prompt": "prompt", "completion": "completion", **around}, MESSAGE_KEYS, {},
-                        "TRL: columns `prompt` and `completion`")
+        return Detected(
+            "prompt_completion",
+            {"prompt": "prompt", "completion": "completion", **around},
+            MESSAGE_KEYS,
+            {},
+            "TRL: columns `prompt` and `completion`",
+        )
     if _is_messages(first.get("messages")):
         return Detected("messages", {"messages": "messages", **around}, MESSAGE_KEYS, {}, "TRL: a column `messages`")
     if text_field in columns:
         return Detected("text", {"text": text_field}, reason=f"TRL: the text column `{text_field}`")
     names = ", ".join(f"`{name}`" for name in list(columns)[:6])
-    return _refuse(f"TRL cannot read these columns ({names})", f"it looks for messages, prompt, or `{text_field}` and raises KeyError '{text_field}'",
-                   "rename the columns or give TRL a formatting_func")
+    return _refuse(
+        f"TRL cannot read these columns ({names})",
+        f"it looks for messages, prompt, or `{text_field}` and raises KeyError '{text_field}'",
+        "rename the columns or give TRL a formatting_func",
+    )
 
 
 def by_chance(first: Mapping[str, Any]) -> Problem | None:
@@ -72,13 +108,22 @@ def by_chance(first: Mapping[str, Any]) -> Problem | None:
     asked = [name for name in ASKED if first.get(name) is not None]
     if len({_is_messages(first[name]) for name in asked}) < 2:
         return None
-    return Problem(f"of the columns {' and '.join(f'`{name}`' for name in asked)} some hold messages and some do not",
-                   "TRL asks only one of them whether the rows are conversations, and which one changes from run to run", "remove the columns that are not trained")
+    return Problem(
+        f"of the columns {' and '.join(f'`{name}`' for name in asked)} some hold messages and some do not",
+        "TRL asks only one of them whether the rows are conversations, and which one changes from run to run",
+        "remove the columns that are not trained",
+    )
 
 
 def _from_value(row: Mapping[str, Any]) -> bool:
     turns = row.get("conversations")
-    return isinstance(turns, list) and bool(turns) and isinstance(turns[0], Mapping) and "from" in turns[0] and "value" in turns[0]
+    return (
+        isinstance(turns, list)
+        and bool(turns)
+        and isinstance(turns[0], Mapping)
+        and "from" in turns[0]
+        and "value" in turns[0]
+    )
 
 
 def _is_messages(value: Any) -> bool:

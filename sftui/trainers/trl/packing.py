@@ -80,7 +80,9 @@ def _flatten(examples: Sequence[Example], documents: Sequence[tuple[int, int, in
         labels.extend(examples[index].labels[start:end])
         positions.extend(range(end - start))
     return Pack(
-        documents=tuple(documents), input_ids=tuple(ids), labels=tuple(labels),
+        documents=tuple(documents),
+        input_ids=tuple(ids),
+        labels=tuple(labels),
         position_ids=tuple(positions) if restart else None,
         attention_mask=None if restart else (1,) * len(ids),
     )

@@ -48,7 +48,9 @@ class Trl(Trainer):
             data=Data(role_map={}, strings="plain", given_labels="unshifted"),
             tokenize=Tokenize(add_special_tokens=True, append_eos="if_missing_text"),
             mask=Mask(
-                rule="auto", prompt="column", trailing="train",
+                rule="auto",
+                prompt="column",
+                trailing="train",
                 boundary="common_prefix" if versions.at_least(number, (1, 15)) else "prompt_length",
             ),
             length=Length(max=1024, drop_unlabelled=versions.at_least(number, (1, 9))),
@@ -56,13 +58,17 @@ class Trl(Trainer):
         )
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
-        newer = versions.unknown_newer(versions.of_preset(recipe.preset, self.versions, self.name), self.versions, "TRL")
+        newer = versions.unknown_newer(
+            versions.of_preset(recipe.preset, self.versions, self.name), self.versions, "TRL"
+        )
         return (newer,) if newer else ()
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
         if recipe.data.format != "auto" or recipe.data.fields:
             return super().detect(rows, recipe)
-        return formats.detect(rows, text_field(recipe), assistant_only=assistant_only(recipe), completion_only=completion_only(recipe))
+        return formats.detect(
+            rows, text_field(recipe), assistant_only=assistant_only(recipe), completion_only=completion_only(recipe)
+        )
 
     def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
         conversation = super().convert(row, detected, recipe)
@@ -77,11 +83,17 @@ class Trl(Trainer):
         if conversation.kind is Kind.STRINGS:
             prompt = 1
         if assistant_only(recipe) and conversation.kind in (Kind.STRINGS, Kind.TEXT):
-            raise RecipeError("TRL refuses assistant_only_loss here", why="the dataset is not conversational",
-                              fix="set mask.rule to auto, or give messages")
+            raise RecipeError(
+                "TRL refuses assistant_only_loss here",
+                why="the dataset is not conversational",
+                fix="set mask.rule to auto, or give messages",
+            )
         if recipe.batch.flatten and recipe.pack.strategy == "none" and recipe.length.max is not None:
-            raise RecipeError("TRL refuses padding_free without packing", why="max_length is set and would not be enforced",
-                              fix="set length.max to null, or pack.strategy to bfd")
+            raise RecipeError(
+                "TRL refuses padding_free without packing",
+                why="max_length is set and would not be enforced",
+                fix="set length.max to null, or pack.strategy to bfd",
+            )
         refuse_arguments(conversation, "TRL")
         return Shaped(conversation, None, prompt)
 
@@ -98,33 +110,47 @@ class Trl(Trainer):
             return stored_tokens(conversation, rendered, tools)
         if conversation.kind is Kind.CHAT:
             # apply_chat_template tokenizes without special tokens and nothing is appended
-            return tokenize(rendered, tools.tokenizer, replace(recipe.tokenize, add_special_tokens=False, append_eos="never"))
+            return tokenize(
+                rendered, tools.tokenizer, replace(recipe.tokenize, add_special_tokens=False, append_eos="never")
+            )
         if recipe.tokenize.append_eos == "if_missing_text" and not self._appends_eos(conversation, recipe, tools):
             return tokenize(rendered, tools.tokenizer, replace(recipe.tokenize, append_eos="never"))
         return tokenize(rendered, tools.tokenizer, recipe.tokenize, ending=conversation.completion)
 
     def _appends_eos(self, conversation: Conversation, recipe: Recipe, tools: Toolbox) -> bool:
-        """Whether the EOS goes to the text that is trained: a text column that lacks one gets it before a completion does."""
+        """Whether the EOS goes to the text that is trained: a text column that lacks one gets it before a completion
+        does."""
         eos, column = tools.tokenizer.facts.eos_token, self._text_column(recipe)
         if conversation.kind is Kind.TEXT and column != text_field(recipe):
             return False
         if eos is None:
-            raise RecipeError("TRL stops at this row", why="it appends the EOS token to text, and the tokenizer has none", fix="set tokenizer.eos_token")
+            raise RecipeError(
+                "TRL stops at this row",
+                why="it appends the EOS token to text, and the tokenizer has none",
+                fix="set tokenizer.eos_token",
+            )
         if conversation.kind is Kind.TEXT:
             return True
         if TEXT_BESIDE not in conversation.extra or column == "completion":
             return True
         beside = conversation.extra[TEXT_BESIDE]
         if not isinstance(beside, str):
-            raise RecipeError(f"TRL stops at this row: its `{column}` is no text", why=f"beside a completion the column `{column}` is the one that gets the EOS token",
-                              fix="remove the column")
+            raise RecipeError(
+                f"TRL stops at this row: its `{column}` is no text",
+                why=f"beside a completion the column `{column}` is the one that gets the EOS token",
+                fix="remove the column",
+            )
         if column == "prompt" and not beside.endswith(eos):
-            raise RecipeError("TRL appends the EOS token to the prompt", why="dataset_text_field names the column `prompt`, which sftui does not model",
-                              fix="name another column")
+            raise RecipeError(
+                "TRL appends the EOS token to the prompt",
+                why="dataset_text_field names the column `prompt`, which sftui does not model",
+                fix="name another column",
+            )
         return beside.endswith(eos)
 
     def _text_column(self, recipe: Recipe) -> str:
-        """The column that the EOS step looks for: TRL < 1.15 has the literal `text`, whatever dataset_text_field says."""
+        """The column that the EOS step looks for: TRL < 1.15 has the literal `text`, whatever dataset_text_field
+        says."""
         number = versions.of_preset(recipe.preset, self.versions, self.name)
         return text_field(recipe) if versions.at_least(number, (1, 15)) else "text"
 
@@ -135,7 +161,11 @@ class Trl(Trainer):
         self.require(recipe, "length.over")
         facts = tools.tokenizer.facts
         if facts.pad_token is None and facts.eos_token is None:
-            raise RecipeError("TRL stops before it reads a row", why="the tokenizer has neither a pad token nor an EOS token to pad with", fix="set tokenizer.pad_token")
+            raise RecipeError(
+                "TRL stops before it reads a row",
+                why="the tokenizer has neither a pad token nor an EOS token to pad with",
+                fix="set tokenizer.pad_token",
+            )
         conversation = shaped.conversation
         subject = label_rules.Subject(tokens, rendered, conversation)
         if conversation.kind is Kind.TOKENS and conversation.labels is not None:
@@ -152,7 +182,11 @@ class Trl(Trainer):
         # The drop step runs right after truncation and is skipped with it (no max_length, or packing).
         drops = length.drop_unlabelled and length.max is not None and not packing
         if drops and all(label == IGNORE_INDEX for label in label_rules.within(kept, labels)):
-            left = "is trained" if all(label == IGNORE_INDEX for label in labels) else f"that is trained is left within max_length {length.max}"
+            left = (
+                "is trained"
+                if all(label == IGNORE_INDEX for label in labels)
+                else f"that is trained is left within max_length {length.max}"
+            )
             dropped = f"no token {left}: TRL drops the row without a word"
         notes = () if rendered.exact else ("who wrote which token is a best effort here",)
         return tokens, Labels(labels, tuple(drawn[1]), kept, dropped, notes)
@@ -169,8 +203,11 @@ class Trl(Trainer):
             if assistant_only(recipe):
                 drawn = label_rules.generation_tag(subject)
                 if not any(drawn[0]):
-                    raise RecipeError("TRL stops the whole run at this row", why="assistant_only_loss finds no assistant token in it",
-                                      fix="remove the row or change the template")
+                    raise RecipeError(
+                        "TRL stops the whole run at this row",
+                        why="assistant_only_loss finds no assistant token in it",
+                        fix="remove the row or change the template",
+                    )
                 masks.append(drawn)
         if not masks:
             return label_rules.whole(subject)
@@ -236,7 +273,11 @@ def completion_only(recipe: Recipe) -> bool | None:
 
 
 def flat_batch(
-    examples: Sequence[Example], rows: Sequence[int], positions: Sequence[Sequence[int]], recipe: Recipe, pad_id: int | None
+    examples: Sequence[Example],
+    rows: Sequence[int],
+    positions: Sequence[Sequence[int]],
+    recipe: Recipe,
+    pad_id: int | None,
 ) -> Batch:
     """Padding-free: one row, position ids that start anew, no attention mask, first of each document masked."""
     ids = [i for example in examples for i in example.input_ids]
@@ -249,8 +290,12 @@ def flat_batch(
     places += [0] * gap
     labels = [IGNORE_INDEX if place == 0 else label for place, label in zip(places, labels)]
     return Batch(
-        rows=tuple(rows), lengths=tuple(len(example.input_ids) for example in examples), input_ids=(tuple(ids),),
-        labels=(tuple(labels),), attention_mask=None, position_ids=(tuple(places),),
+        rows=tuple(rows),
+        lengths=tuple(len(example.input_ids) for example in examples),
+        input_ids=(tuple(ids),),
+        labels=(tuple(labels),),
+        attention_mask=None,
+        position_ids=(tuple(places),),
         notes=("padding-free: one row, no attention mask, the first token of each document carries no loss",),
     )
 
@@ -273,8 +318,11 @@ def stored_masks(conversation: Conversation, count: int, recipe: Recipe) -> list
         if mask is None:
             continue
         if len(mask) != count:
-            raise RecipeError(f"`{name}` has {len(mask)} entries for {count} ids", why="TRL zips them and loses the rest",
-                              fix="mend the column")
+            raise RecipeError(
+                f"`{name}` has {len(mask)} entries for {count} ids",
+                why="TRL zips them and loses the rest",
+                fix="mend the column",
+            )
         flags = [bool(bit) for bit in mask]
         found.append((flags, [Reason.GIVEN if on else Reason.GIVEN_MASKED for on in flags]))
     return found

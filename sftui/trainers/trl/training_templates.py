@@ -39,7 +39,9 @@ def training_toolbox(tools: Toolbox) -> Toolbox:
             fix="add the tag, or train prompt/completion rows",
         )
     name, source = twin
-    return replace(tools, templates={"default": _compiled(source, name)}, template_name=f"TRL's training copy of {name}")
+    return replace(
+        tools, templates={"default": _compiled(source, name)}, template_name=f"TRL's training copy of {name}"
+    )
 
 
 def finds_answers(source: str) -> bool:

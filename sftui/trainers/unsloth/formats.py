@@ -15,7 +15,15 @@ from sftui.model import Problem, Row
 from sftui.trainers.trl.formats import by_chance
 
 KEYS = {"role": "role", "content": "content"}
-ALIASES = {"system": "system", "user": "user", "human": "user", "input": "user", "gpt": "assistant", "assistant": "assistant", "output": "assistant"}
+ALIASES = {
+    "system": "system",
+    "user": "user",
+    "human": "user",
+    "input": "user",
+    "gpt": "assistant",
+    "assistant": "assistant",
+    "output": "assistant",
+}
 LOOKED_AT = 10
 """Rows that standardize_data_formats looks at."""
 
@@ -34,40 +42,68 @@ def detect(rows: Sequence[Row], options: Mapping[str, Any], *, assistant_only: b
     column = options.get("text_from")
     text_field = str(options.get("dataset_text_field") or "text")
     if column is not None and not column_of_messages(data[0].get(str(column))):
-        return _refuse(f"`text_from` names `{column}`, which holds no list of messages", "", "name the column of messages")
-    itself = goes_for_messages(options, assistant_only=assistant_only, newest=newest) and column_of_messages(data[0].get("messages"), "role")
+        return _refuse(
+            f"`text_from` names `{column}`, which holds no list of messages", "", "name the column of messages"
+        )
+    itself = goes_for_messages(options, assistant_only=assistant_only, newest=newest) and column_of_messages(
+        data[0].get("messages"), "role"
+    )
     # what a script leaves in place beside the text it adds goes before that text
     ready = not {"labels", "input_ids"}.isdisjoint(columns) or {"prompt", "completion"} <= columns.keys()
     if column is not None and not itself and not ready:
         return _rendered(str(column), data, options, newest)
     if options.get("formatting_func") and column is None:
-        return _refuse("sftui cannot know what a formatting_func makes of a row", "it is Python of your own",
-                       "store its result in a text column, or name the column of messages it renders as text_from")
+        return _refuse(
+            "sftui cannot know what a formatting_func makes of a row",
+            "it is Python of your own",
+            "store its result in a text column, or name the column of messages it renders as text_from",
+        )
     if "images" in columns or "image" in columns:
         return _refuse("the dataset has images", "Unsloth's vision collator prepares them, which sftui does not model")
     if "labels" in columns or "input_ids" in columns:
         if "input_ids" not in columns:
-            return _refuse("there is a column `labels` but no `input_ids`", "Unsloth takes the rows as prepared and the collator fails")
+            return _refuse(
+                "there is a column `labels` but no `input_ids`",
+                "Unsloth takes the rows as prepared and the collator fails",
+            )
         fields: dict[str, str] = {name: name for name in ("input_ids", "labels", "attention_mask") if name in columns}
-        return Detected("tokenized", fields, reason="Unsloth: the rows hold ids and are taken as prepared", given_labels="unshifted")
-    around = {ours: theirs for ours, theirs in (("tools", "tools"), ("template_kwargs", "chat_template_kwargs")) if theirs in columns}
+        return Detected(
+            "tokenized", fields, reason="Unsloth: the rows hold ids and are taken as prepared", given_labels="unshifted"
+        )
+    around = {
+        ours: theirs
+        for ours, theirs in (("tools", "tools"), ("template_kwargs", "chat_template_kwargs"))
+        if theirs in columns
+    }
     if "prompt" in columns and "completion" in columns:
         chance = by_chance(data[0])
         if chance is not None:
             return Detected("auto", refused=chance)
-        return Detected("prompt_completion", {"prompt": "prompt", "completion": "completion", **around}, KEYS, {}, "Unsloth: columns `prompt` and `completion`")
+        return Detected(
+            "prompt_completion",
+            {"prompt": "prompt", "completion": "completion", **around},
+            KEYS,
+            {},
+            "Unsloth: columns `prompt` and `completion`",
+        )
     if newest and (text_field not in columns or assistant_only) and column_of_messages(data[0].get("messages"), "role"):
         return Detected("messages", {"messages": "messages", **around}, KEYS, {}, "Unsloth: a column `messages`")
     if text_field in columns:
-        return Detected("text", {"text": text_field}, reason=f"Unsloth: the text column `{text_field}`; no EOS is appended")
-    return _refuse(f"Unsloth stops: there is no column `{text_field}` and no formatting_func",
-                   "it reads ids, prompt and completion, " + ("messages " if newest else "") + f"or `{text_field}`",
-                   "if your script renders messages with the chat template, set mask.options to {text_from: COLUMN}")
+        return Detected(
+            "text", {"text": text_field}, reason=f"Unsloth: the text column `{text_field}`; no EOS is appended"
+        )
+    return _refuse(
+        f"Unsloth stops: there is no column `{text_field}` and no formatting_func",
+        "it reads ids, prompt and completion, " + ("messages " if newest else "") + f"or `{text_field}`",
+        "if your script renders messages with the chat template, set mask.options to {text_from: COLUMN}",
+    )
 
 
 def column_of_messages(value: Any, key: str | None = None) -> bool:
     """Whether a value is a list of messages (with `key` in the first)."""
-    return isinstance(value, list) and bool(value) and isinstance(value[0], Mapping) and (key is None or key in value[0])
+    return (
+        isinstance(value, list) and bool(value) and isinstance(value[0], Mapping) and (key is None or key in value[0])
+    )
 
 
 def _rendered(column: str, data: Sequence[Mapping[str, Any]], options: Mapping[str, Any], newest: bool) -> Detected:
@@ -75,19 +111,33 @@ def _rendered(column: str, data: Sequence[Mapping[str, Any]], options: Mapping[s
     if not options.get("standardize"):
         return Detected("messages", {"messages": column}, KEYS, {}, reason)
     if column != "conversations":
-        return _refuse("standardize_data_formats reads the column `conversations` alone", f"text_from is `{column}`", "set text_from to conversations")
+        return _refuse(
+            "standardize_data_formats reads the column `conversations` alone",
+            f"text_from is `{column}`",
+            "set text_from to conversations",
+        )
     values: dict[str, list[Any]] = {}
     for row in data[:LOOKED_AT]:
         for message in row.get(column) or ():
             for key, value in message.items() if isinstance(message, Mapping) else ():
                 values.setdefault(str(key), []).append(value)
     if len(values) != 2 or any(not isinstance(value, str) for found in values.values() for value in found):
-        return _refuse("standardize_data_formats stops", f"messages have the keys {', '.join(values)} and it wants two, both text")
+        return _refuse(
+            "standardize_data_formats stops", f"messages have the keys {', '.join(values)} and it wants two, both text"
+        )
     role, content = role_key(values, newest)
     unknown = sorted({value for value in values[role] if standard_role(value, newest) is None})
     if unknown:
-        return _refuse(f"standardize_data_formats stops at the role {unknown[0]!r}", "it is none of its aliases", "rename the role")
-    return Detected("sharegpt", {"messages": column}, {"role": role, "content": content}, {}, reason + f", its roles from `{role}` standardized")
+        return _refuse(
+            f"standardize_data_formats stops at the role {unknown[0]!r}", "it is none of its aliases", "rename the role"
+        )
+    return Detected(
+        "sharegpt",
+        {"messages": column},
+        {"role": role, "content": content},
+        {},
+        reason + f", its roles from `{role}` standardized",
+    )
 
 
 def role_key(values: Mapping[str, Sequence[str]], newest: bool) -> tuple[str, str]:

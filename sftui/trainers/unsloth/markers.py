@@ -56,6 +56,7 @@ def find_marker(text: str, tokenizer: LoadedTokenizer, *, force: bool, edges: bo
     variants with 0 to 2 new lines (or the marker's own blanks) at each side. `edges` is the rule
     since 2026.10: tokens at the edge that merge with their neighbour are optional.
     """
+
     def ids_of(one: str) -> list[int]:
         return list(tokenizer.encode(one).ids)
 
@@ -74,7 +75,11 @@ def find_marker(text: str, tokenizer: LoadedTokenizer, *, force: bool, edges: bo
         start, end = _stable_edges(text, own, ids_of)
         start, end = max(first, start), min(last, end)
         added = tokenizer.engine.added()
-        if end > start and (start, end) != (first, last) and any(added.get(i, ("", False))[0].strip() for i in own[start:end]):
+        if (
+            end > start
+            and (start, end) != (first, last)
+            and any(added.get(i, ("", False))[0].strip() for i in own[start:end])
+        ):
             first, last = start, end
     return Marker(tuple(own[first:last]), tuple(own[:first]), tuple(own[last:]))
 
@@ -88,8 +93,11 @@ def resolve(
     for name, marker in (("instruction_part", asked), ("response_part", answer)):
         if not marker.core:
             retry = "" if force else ", or set force_match to true"
-            raise RecipeError(f"Unsloth refuses the {name}", why="it has no stable token ids that could be searched for",
-                              fix=f"give other markers, or none to have both found{retry}")
+            raise RecipeError(
+                f"Unsloth refuses the {name}",
+                why="it has no stable token ids that could be searched for",
+                fix=f"give other markers, or none to have both found{retry}",
+            )
     facts = tokenizer.facts
     if not eager:
         return Markers(instruction, response, asked, answer, eager=False)
@@ -98,8 +106,14 @@ def resolve(
     if asked.core == answer.core[: len(asked.core)] and asked.right:
         asked = Marker(asked.core + asked.right, asked.left)
     return Markers(
-        instruction, response, asked, answer, opener=_opener(asked.core, answer.core, tokenizer), bos=facts.bos_id,
-        eos=facts.eos_id, hidden=_hidden(hidden, tokenizer),
+        instruction,
+        response,
+        asked,
+        answer,
+        opener=_opener(asked.core, answer.core, tokenizer),
+        bos=facts.bos_id,
+        eos=facts.eos_id,
+        hidden=_hidden(hidden, tokenizer),
     )
 
 
@@ -170,7 +184,9 @@ def _plain_spans(ids: Sequence[int], markers: Markers) -> Spans:
     return tuple(spans)
 
 
-def _to_instruction(ids: Sequence[int], at: int, asked: Marker, n: int, *, after: int, late: int = 0) -> tuple[int, int]:
+def _to_instruction(
+    ids: Sequence[int], at: int, asked: Marker, n: int, *, after: int, late: int = 0
+) -> tuple[int, int]:
     """Where a span ends that reaches an instruction marker or the last token, and where the search goes on."""
     beyond = at + len(asked.core) if asked.at(ids, at) else None
     for wanted in reversed(asked.left):
@@ -238,7 +254,8 @@ def _variants(text: str, ids_of: Callable[[str], list[int]]) -> list[list[int]]:
 
 
 def _longest_shared(lists: Sequence[list[int]]) -> list[int]:
-    """The longest run of ids that all lists have, found by halving; of several the one that a set of them gives up first."""
+    """The longest run of ids that all lists have, found by halving; of several the one that a set of them gives up
+    first."""
     low, high = 1, min(len(one) for one in lists)
     best: list[int] = []
     while low <= high:

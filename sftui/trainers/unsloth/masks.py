@@ -46,8 +46,13 @@ def training_tools(tools: Toolbox) -> Toolbox:
 
 
 def before_markers(
-    tokens: Tokens, rendered: Rendered, conversation: Conversation, kept: Kept, recipe: Recipe,
-    markers: Markers | None, newest: bool,
+    tokens: Tokens,
+    rendered: Rendered,
+    conversation: Conversation,
+    kept: Kept,
+    recipe: Recipe,
+    markers: Markers | None,
+    newest: bool,
 ) -> label_rules.Drawn:
     """The mask that a row brings along when train_on_responses_only sees it."""
     subject = label_rules.Subject(tokens, rendered, conversation)
@@ -114,7 +119,11 @@ def with_markers(
                 reasons[i] = before[1][i]
             else:
                 flags[i] = True
-                reasons[i] = Reason.TERMINATOR if tokens.input_ids[i] == markers.eos or tokens.parts[i] is Part.TERMINATOR else Reason.MARKER
+                reasons[i] = (
+                    Reason.TERMINATOR
+                    if tokens.input_ids[i] == markers.eos or tokens.parts[i] is Part.TERMINATOR
+                    else Reason.MARKER
+                )
         if end < len(places) and tokens.parts[places[end]] is Part.SEPARATOR:
             reasons[places[end]] = Reason.TRAILING
     return flags, reasons
@@ -135,4 +144,7 @@ def first_masked(pack: Pack) -> Pack:
     """A pack as the collator labels it: the first token of each document carries no loss."""
     if pack.position_ids is None:
         return pack
-    return replace(pack, labels=tuple(IGNORE_INDEX if place == 0 else label for place, label in zip(pack.position_ids, pack.labels)))
+    return replace(
+        pack,
+        labels=tuple(IGNORE_INDEX if place == 0 else label for place, label in zip(pack.position_ids, pack.labels)),
+    )

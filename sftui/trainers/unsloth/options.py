@@ -20,16 +20,48 @@ from sftui.trainers.trl.config import PASSED, sft_config_keys
 from sftui.trainers.yaml_edit import REMOVE, edit
 
 PLAIN = {
-    "tokenizer": "tokenizer.name", "revision": "tokenizer.revision", "max_length": "length.max", "max_seq_length": "length.max",
-    "pad_to_multiple_of": "batch.multiple", "eos_token": "tokenizer.eos_token", "pad_token": "tokenizer.pad_token",
-    "per_device_train_batch_size": "batch.size", "padding_free": "batch.flatten",
+    "tokenizer": "tokenizer.name",
+    "revision": "tokenizer.revision",
+    "max_length": "length.max",
+    "max_seq_length": "length.max",
+    "pad_to_multiple_of": "batch.multiple",
+    "eos_token": "tokenizer.eos_token",
+    "pad_token": "tokenizer.pad_token",
+    "per_device_train_batch_size": "batch.size",
+    "padding_free": "batch.flatten",
 }
-OPTIONS = ("standardize", "text_from", "formatting_func", "dataset_text_field", "completion_only_loss", "trl_version", "force_match", "mask_out_tokens")
-"""What mask.options may hold: trl_version is the installed TRL, on which Unsloth before 2026.10 depends for prompt and completion."""
+OPTIONS = (
+    "standardize",
+    "text_from",
+    "formatting_func",
+    "dataset_text_field",
+    "completion_only_loss",
+    "trl_version",
+    "force_match",
+    "mask_out_tokens",
+)
+"""What mask.options may hold: trl_version is the installed TRL, on which Unsloth before 2026.10 depends for prompt and
+completion."""
 RESPONSES = ("instruction_part", "response_part", "force_match", "last_response_only", "mask_out_tokens")
 NOT_DATA = ("num_proc", "tokenizer", "return_function")
-READ_TOGETHER = ("data", "split", "data_subset", "assistant_only_loss", "completion_only_loss", "truncation_mode", "packing", "packing_strategy",
-                 "dataset_text_field", "responses", "standardize", "text_from", "formatting", "formatting_func", "trl_version", "chat_template")
+READ_TOGETHER = (
+    "data",
+    "split",
+    "data_subset",
+    "assistant_only_loss",
+    "completion_only_loss",
+    "truncation_mode",
+    "packing",
+    "packing_strategy",
+    "dataset_text_field",
+    "responses",
+    "standardize",
+    "text_from",
+    "formatting",
+    "formatting_func",
+    "trl_version",
+    "chat_template",
+)
 
 
 def read(path: str, text: str, preset: Recipe) -> OpenedConfig:
@@ -41,7 +73,14 @@ def read(path: str, text: str, preset: Recipe) -> OpenedConfig:
             recipe = changed(recipe, PLAIN[key], value)
         known = key in PLAIN or key in READ_TOGETHER
         use = KeyUse.USED if known else KeyUse.PASSED if key in PASSED else KeyUse.UNKNOWN
-        notes.append(KeyNote(str(key), value, use, "" if use is not KeyUse.UNKNOWN else "neither an argument of SFTConfig nor one that sftui reads"))
+        notes.append(
+            KeyNote(
+                str(key),
+                value,
+                use,
+                "" if use is not KeyUse.UNKNOWN else "neither an argument of SFTConfig nor one that sftui reads",
+            )
+        )
     recipe = _masked(recipe, config, path)
     if config.get("truncation_mode") == "keep_end":
         recipe = changed(recipe, "length.over", "cut_left")
@@ -56,12 +95,16 @@ def read(path: str, text: str, preset: Recipe) -> OpenedConfig:
         raise RecipeError("the options name no data", where=path, fix="set data to a file or a Hub name")
     paths = tuple(map(str, data)) if isinstance(data, list) else (str(data),)
     split, subset = config.get("split"), config.get("data_subset")
-    reference = DatasetRef(", ".join(paths), paths, recipe, str(split) if split else None, str(subset) if subset else None)
+    reference = DatasetRef(
+        ", ".join(paths), paths, recipe, str(split) if split else None, str(subset) if subset else None
+    )
     return OpenedConfig(preset.preset, path, text, (reference,), tuple(notes))
 
 
 def _masked(recipe: Recipe, config: Mapping[str, Any], path: str) -> Recipe:
-    options = {name: config[name] for name in ("standardize", "text_from", "trl_version") if config.get(name) is not None}
+    options = {
+        name: config[name] for name in ("standardize", "text_from", "trl_version") if config.get(name) is not None
+    }
     if config.get("dataset_text_field", "text") != "text":
         options["dataset_text_field"] = config["dataset_text_field"]
     if config.get("formatting") or config.get("formatting_func"):
@@ -75,7 +118,11 @@ def _masked(recipe: Recipe, config: Mapping[str, Any], path: str) -> Recipe:
         recipe = changed(recipe, "mask.rule", "generation_tag")
     if responses is not None:
         if config.get("assistant_only_loss"):
-            raise RecipeError("assistant_only_loss and train_on_responses_only together are not modelled", where=path, fix="keep one of them")
+            raise RecipeError(
+                "assistant_only_loss and train_on_responses_only together are not modelled",
+                where=path,
+                fix="keep one of them",
+            )
         if not isinstance(responses, Mapping) or (unknown := sorted(set(responses) - {*RESPONSES, *NOT_DATA})):
             wrong = "it is no mapping" if not isinstance(responses, Mapping) else f"it has no argument `{unknown[0]}`"
             raise RecipeError("`responses` must hold the arguments of train_on_responses_only", where=path, why=wrong)
@@ -83,7 +130,9 @@ def _masked(recipe: Recipe, config: Mapping[str, Any], path: str) -> Recipe:
         recipe = changed(recipe, "mask.instruction_marker", responses.get("instruction_part"))
         recipe = changed(recipe, "mask.response_marker", responses.get("response_part"))
         recipe = changed(recipe, "mask.turns", "last" if responses.get("last_response_only") else "all")
-        options.update({name: responses[name] for name in ("force_match", "mask_out_tokens") if responses.get(name) is not None})
+        options.update(
+            {name: responses[name] for name in ("force_match", "mask_out_tokens") if responses.get(name) is not None}
+        )
     return changed(recipe, "mask.options", options)
 
 
@@ -99,11 +148,16 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
         before, _ = keys_of(opened.recipe, preset)
         if "max_seq_length" in parse_yaml(opened.text, opened.path):
             keys, before = (_renamed(one, "max_length", "max_seq_length") for one in (keys, before))
-        changes: dict[tuple[str | int, ...], Any] = {(key,): keys.get(key, REMOVE) for key in {**before, **keys} if before.get(key) != keys.get(key)}
+        changes: dict[tuple[str | int, ...], Any] = {
+            (key,): keys.get(key, REMOVE) for key in {**before, **keys} if before.get(key) != keys.get(key)
+        }
         files.insert(0, WrittenFile(Path(opened.path).name, edit(opened.text, changes, opened.path)))
     snippet = WrittenFile("train_unsloth.py", _snippet(recipe, keys_of(recipe, preset)[0], facts, bool(template)))
-    return WrittenConfig((*files[:1], snippet, *files[1:]) if opened is not None else (snippet, *files), tuple(losses),
-                         ("Unsloth has no config file: the Python goes into your script",))
+    return WrittenConfig(
+        (*files[:1], snippet, *files[1:]) if opened is not None else (snippet, *files),
+        tuple(losses),
+        ("Unsloth has no config file: the Python goes into your script",),
+    )
 
 
 def _renamed(keys: Mapping[str, Any], old: str, new: str) -> dict[str, Any]:
@@ -128,8 +182,13 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
             for name in OPTIONS:
                 if name in value and name not in RESPONSES:
                     keys["formatting" if name == "formatting_func" else name] = value[name]
-        elif not (mask.rule == "markers" and path in ("mask.rule", "mask.turns", "mask.instruction_marker", "mask.response_marker")) \
-                and path != "render.template":
+        elif (
+            not (
+                mask.rule == "markers"
+                and path in ("mask.rule", "mask.turns", "mask.instruction_marker", "mask.response_marker")
+            )
+            and path != "render.template"
+        ):
             losses.append(f"{path} = {value!r} has no argument in Unsloth")
     if mask.rule == "markers":
         given = {"instruction_part": mask.instruction_marker, "response_part": mask.response_marker}
@@ -147,11 +206,18 @@ def _snippet(recipe: Recipe, keys: Mapping[str, Any], facts: Mapping[str, Any], 
     data = str(facts.get("data") or "DATASET")
     suffix = Path(data.removesuffix(".gz").removesuffix(".zst")).suffix.lstrip(".")
     loader = {"jsonl": "json", "ndjson": "json", "tsv": "csv"}.get(suffix, suffix)
-    load = f"load_dataset({loader!r}, data_files={data!r}, split=\"train\")" if suffix else f"load_dataset({data!r}, split=\"train\")"
+    load = (
+        f'load_dataset({loader!r}, data_files={data!r}, split="train")'
+        if suffix
+        else f'load_dataset({data!r}, split="train")'
+    )
     length = recipe.length.max
     lines = [
-        "from unsloth import FastLanguageModel", "from unsloth.chat_templates import standardize_data_formats, train_on_responses_only",
-        "from datasets import load_dataset", "from trl import SFTConfig, SFTTrainer", "",
+        "from unsloth import FastLanguageModel",
+        "from unsloth.chat_templates import standardize_data_formats, train_on_responses_only",
+        "from datasets import load_dataset",
+        "from trl import SFTConfig, SFTTrainer",
+        "",
         f"model, tokenizer = FastLanguageModel.from_pretrained({name!r}, max_seq_length={length!r})",
     ]
     for attribute in ("eos_token", "pad_token", "bos_token"):
@@ -159,22 +225,51 @@ def _snippet(recipe: Recipe, keys: Mapping[str, Any], facts: Mapping[str, Any], 
         if value is not None:
             lines.append(f"tokenizer.{attribute} = {value!r}")
     if template:
-        lines.append("tokenizer.chat_template = open(\"chat_template.jinja\", encoding=\"utf-8\").read()")
+        lines.append('tokenizer.chat_template = open("chat_template.jinja", encoding="utf-8").read()')
     lines += ["", f"dataset = {load}"]
-    renamed = {theirs: ours for ours, theirs in recipe.data.fields.items() if ours in ("prompt", "completion") and ours != theirs}
+    renamed = {
+        theirs: ours
+        for ours, theirs in recipe.data.fields.items()
+        if ours in ("prompt", "completion") and ours != theirs
+    }
     if renamed:
         lines.append(f"dataset = dataset.rename_columns({renamed!r})")
     if keys.get("standardize"):
         lines.append("dataset = standardize_data_formats(dataset)")
     column = keys.get("text_from")
     if column:
-        lines += ["dataset = dataset.map(", "    lambda rows: {\"text\": [tokenizer.apply_chat_template(one, tokenize=False) for one in rows[" + repr(str(column)) + "]]},",
-                  "    batched=True,", ")"]
-    sft = {key: value for key, value in keys.items() if key in ("packing", "packing_strategy", "padding_free", "pad_to_multiple_of", "completion_only_loss",
-           "assistant_only_loss", "truncation_mode", "dataset_text_field", "per_device_train_batch_size")}
+        lines += [
+            "dataset = dataset.map(",
+            '    lambda rows: {"text": [tokenizer.apply_chat_template(one, tokenize=False) for one in rows['
+            + repr(str(column))
+            + "]]},",
+            "    batched=True,",
+            ")",
+        ]
+    sft = {
+        key: value
+        for key, value in keys.items()
+        if key
+        in (
+            "packing",
+            "packing_strategy",
+            "padding_free",
+            "pad_to_multiple_of",
+            "completion_only_loss",
+            "assistant_only_loss",
+            "truncation_mode",
+            "dataset_text_field",
+            "per_device_train_batch_size",
+        )
+    }
     sft = {"output_dir": "out", "max_length": length, **sft}
-    lines += ["", "trainer = SFTTrainer(", "    model=model, processing_class=tokenizer, train_dataset=dataset,",
-              f"    args=SFTConfig({', '.join(f'{key}={value!r}' for key, value in sft.items())}),", ")"]
+    lines += [
+        "",
+        "trainer = SFTTrainer(",
+        "    model=model, processing_class=tokenizer, train_dataset=dataset,",
+        f"    args=SFTConfig({', '.join(f'{key}={value!r}' for key, value in sft.items())}),",
+        ")",
+    ]
     if "responses" in keys:
         arguments = "".join(f", {key}={value!r}" for key, value in keys["responses"].items())
         lines.append(f"trainer = train_on_responses_only(trainer{arguments})")

@@ -40,7 +40,10 @@ class _Probe:
         return _render(self.template, self.tokenizer, messages, prompt)
 
     def turns(self, count: int) -> list[dict[str, Any]]:
-        turn = [{"role": "user", "content": self.question(QUESTION)}, {"role": "assistant", "content": self.answer(ANSWER)}]
+        turn = [
+            {"role": "user", "content": self.question(QUESTION)},
+            {"role": "assistant", "content": self.answer(ANSWER)},
+        ]
         return turn * count
 
 
@@ -69,7 +72,10 @@ def find_parts(template: ChatTemplate, tokenizer: LoadedTokenizer, *, newest: bo
     if not asked or not answer:
         raise RecipeError("Unsloth finds an empty marker in this chat template", fix=_FIX)
     ids = tokenizer.encode(probe.text).ids
-    return (_proven(asked, "instruction_part", ids, tokenizer, newest), _proven(answer, "response_part", ids, tokenizer, newest))
+    return (
+        _proven(asked, "instruction_part", ids, tokenizer, newest),
+        _proven(answer, "response_part", ids, tokenizer, newest),
+    )
 
 
 def _probe(template: ChatTemplate, tokenizer: LoadedTokenizer) -> _Probe:
@@ -94,7 +100,9 @@ def _probe(template: ChatTemplate, tokenizer: LoadedTokenizer) -> _Probe:
     raise RecipeError("Unsloth finds no turns in this chat template", fix=_FIX)
 
 
-def _render(template: ChatTemplate, tokenizer: LoadedTokenizer, messages: Sequence[dict[str, Any]], prompt: bool) -> str:
+def _render(
+    template: ChatTemplate, tokenizer: LoadedTokenizer, messages: Sequence[dict[str, Any]], prompt: bool
+) -> str:
     return template.text(messages, add_generation_prompt=prompt, variables=tokenizer.facts.special_tokens)[0]
 
 
@@ -163,7 +171,9 @@ def _without_image(asked: str, answer: str, user_end: str, probe: _Probe) -> tup
         return asked, answer
     content = [{"type": "text", "text": QUESTION}, {"type": "image"}]
     try:
-        text = probe.render([{"role": "user", "content": content}, {"role": "assistant", "content": probe.answer(ANSWER)}])
+        text = probe.render(
+            [{"role": "user", "content": content}, {"role": "assistant", "content": probe.answer(ANSWER)}]
+        )
     except SftuiError:
         return asked, answer
     if answer not in text and answer[len(user_end) :] in text:
@@ -179,7 +189,9 @@ def _without_thinking(answer: str, probe: _Probe) -> str:
     tag, block, header = found.group(1), answer[found.start() :], answer[: found.start()]
     thinking = probe.answer(f"<{tag}>rZ9</{tag}>{ANSWER}")
     try:
-        text = probe.render([{"role": "user", "content": probe.question(QUESTION)}, {"role": "assistant", "content": thinking}])
+        text = probe.render(
+            [{"role": "user", "content": probe.question(QUESTION)}, {"role": "assistant", "content": thinking}]
+        )
     except SftuiError:
         return answer
     place = text.rfind(header)
@@ -214,4 +226,8 @@ def _proven(part: str, name: str, ids: Sequence[int], tokenizer: LoadedTokenizer
     for candidate, count in counts[:2]:
         if count:
             return candidate
-    raise RecipeError(f"Unsloth cannot find the {name} reliably", why=f"its ids do not come back in a rendered conversation ({part!r})", fix=_FIX)
+    raise RecipeError(
+        f"Unsloth cannot find the {name} reliably",
+        why=f"its ids do not come back in a rendered conversation ({part!r})",
+        fix=_FIX,
+    )

@@ -77,17 +77,31 @@ class Unsloth(Trainer):
         )
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
-        newer = versions.unknown_newer(versions.of_preset(recipe.preset, self.versions, self.name), self.versions, "Unsloth")
+        newer = versions.unknown_newer(
+            versions.of_preset(recipe.preset, self.versions, self.name), self.versions, "Unsloth"
+        )
         length = "length.max is the model's max_seq_length (2048 unless FastLanguageModel was given another)"
-        pad = "unsloth gives a tokenizer without a pad token one of its own choice, which sftui does not know; labels do not depend on it"
+        pad = (
+            "unsloth gives a tokenizer without a pad token one of its own choice, which sftui does not know; labels do"
+            " not depend on it"
+        )
         return (newer, length, pad) if newer else (length, pad)
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
         if recipe.data.format != "auto" or recipe.data.fields:
             return super().detect(rows, recipe)
         if recipe.mask.options.get("formatting_func") and completion_only(recipe):
-            return Detected("auto", refused=Problem("completion_only_loss and a formatting_func together are refused", "TRL's constructor stops at them", "drop one of them"))
-        found = formats.detect(rows, recipe.mask.options, assistant_only=masks.assistant_only(recipe), newest=newest(recipe))
+            return Detected(
+                "auto",
+                refused=Problem(
+                    "completion_only_loss and a formatting_func together are refused",
+                    "TRL's constructor stops at them",
+                    "drop one of them",
+                ),
+            )
+        found = formats.detect(
+            rows, recipe.mask.options, assistant_only=masks.assistant_only(recipe), newest=newest(recipe)
+        )
         return replace(found, role_map=dict(recipe.data.role_map))
 
     def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
@@ -95,8 +109,11 @@ class Unsloth(Trainer):
         if conversation.kind is Kind.CHAT and not rendered_by_script(conversation, recipe):
             refuse_empty_tools(row, detected, conversation, "Unsloth")
             if conversation.prompt_messages is not None and isinstance(stored_tools(row, detected), str):
-                raise ConversationError("Unsloth stops at this row: its tools are text", why="beside a prompt and a completion it does not read them as JSON",
-                                        fix="store the tools as a list")
+                raise ConversationError(
+                    "Unsloth stops at this row: its tools are text",
+                    why="beside a prompt and a completion it does not read them as JSON",
+                    fix="store the tools as a list",
+                )
         if conversation.kind is not Kind.CHAT or not recipe.mask.options.get("standardize"):
             return conversation
         return replace(conversation, messages=tuple(_standard(message, recipe) for message in conversation.messages))
@@ -106,7 +123,9 @@ class Unsloth(Trainer):
         bos = tools.tokenizer.facts.bos_token
         text = self._first_text(first, recipe, tools)
         special = not (bos and (bos in source or (text is not None and text.startswith(bos))))
-        labelled = first is not None and (first.prompt_messages is not None or first.kind is Kind.STRINGS or first.labels is not None)
+        labelled = first is not None and (
+            first.prompt_messages is not None or first.kind is Kind.STRINGS or first.labels is not None
+        )
         if recipe.mask.rule != "markers" and not masks.falls_back(recipe, source):
             return Survey(special, labelled=labelled)
         try:
@@ -135,26 +154,51 @@ class Unsloth(Trainer):
         if mask.rule != "markers" and "<|channel|>" in source:
             given = ("<|start|>user<|message|>", "<|start|>assistant")
         if (given[0] is None) != (given[1] is None):
-            raise RecipeError("Unsloth wants both markers or neither", fix="set mask.instruction_marker and mask.response_marker, or none of them")
+            raise RecipeError(
+                "Unsloth wants both markers or neither",
+                fix="set mask.instruction_marker and mask.response_marker, or none of them",
+            )
         if given[0] is None or given[1] is None:
             template = tools.templates.get("default") or next(iter(tools.templates.values()), None)
             if template is None:
-                raise RecipeError("Unsloth finds no markers", why="the tokenizer has no chat template",
-                                  fix="set mask.instruction_marker and mask.response_marker")
+                raise RecipeError(
+                    "Unsloth finds no markers",
+                    why="the tokenizer has no chat template",
+                    fix="set mask.instruction_marker and mask.response_marker",
+                )
             given = find_parts(template, tools.tokenizer, newest=eager)
         hidden = mask.options.get("mask_out_tokens") or ()
         if hidden and not eager:
-            raise RecipeError("this Unsloth has no mask_out_tokens", why="it came with 2026.10", fix="remove the option")
+            raise RecipeError(
+                "this Unsloth has no mask_out_tokens", why="it came with 2026.10", fix="remove the option"
+            )
         force = bool(mask.options.get("force_match", True))
-        return resolve(str(given[0]), str(given[1]), tools.tokenizer, force=force,
-                       hidden=[hidden] if isinstance(hidden, str) else list(hidden), eager=eager)
+        return resolve(
+            str(given[0]),
+            str(given[1]),
+            tools.tokenizer,
+            force=force,
+            hidden=[hidden] if isinstance(hidden, str) else list(hidden),
+            eager=eager,
+        )
 
     def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
-        if masks.assistant_only(recipe) and (not newest(recipe) or conversation.kind is not Kind.CHAT or rendered_by_script(conversation, recipe)):
-            raise RecipeError("Unsloth draws no assistant mask here", why="assistant_only_loss needs messages that Unsloth itself renders (2026.10)",
-                              fix="set mask.rule to markers, which is train_on_responses_only")
-        if recipe.length.max is None and (conversation.kind is Kind.STRINGS or conversation.prompt_messages is not None):
-            raise RecipeError("Unsloth stops at a prompt and a completion without max_length", why="it compares the length with 0", fix="set length.max")
+        if masks.assistant_only(recipe) and (
+            not newest(recipe) or conversation.kind is not Kind.CHAT or rendered_by_script(conversation, recipe)
+        ):
+            raise RecipeError(
+                "Unsloth draws no assistant mask here",
+                why="assistant_only_loss needs messages that Unsloth itself renders (2026.10)",
+                fix="set mask.rule to markers, which is train_on_responses_only",
+            )
+        if recipe.length.max is None and (
+            conversation.kind is Kind.STRINGS or conversation.prompt_messages is not None
+        ):
+            raise RecipeError(
+                "Unsloth stops at a prompt and a completion without max_length",
+                why="it compares the length with 0",
+                fix="set length.max",
+            )
         if rendered_by_script(conversation, recipe):
             return Shaped(replace(conversation, tools=None, template_kwargs={}))
         refuse_arguments(conversation, "Unsloth")
@@ -166,10 +210,16 @@ class Unsloth(Trainer):
         if conversation.kind is Kind.CHAT:
             if masks.assistant_only(recipe):
                 tools = masks.training_tools(tools)
-            # it runs on transformers up to 5.17, which hands messages over as they are; keys of `messages` that are null it drops itself
-            tools = replace(tools, templates={name: template.as_they_are() for name, template in tools.templates.items()})
+            # it runs on transformers up to 5.17, which hands messages over as they are; keys of `messages` that are
+            # null it drops itself
+            tools = replace(
+                tools, templates={name: template.as_they_are() for name, template in tools.templates.items()}
+            )
             if conversation.prompt_messages is None and not rendered_by_script(conversation, recipe):
-                shaped = replace(shaped, conversation=replace(conversation, messages=tuple(map(_without_nulls, conversation.messages))))
+                shaped = replace(
+                    shaped,
+                    conversation=replace(conversation, messages=tuple(map(_without_nulls, conversation.messages))),
+                )
         return super().render(shaped, recipe, tools, spans=spans)
 
     def tokenize(self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> Tokens:
@@ -180,9 +230,16 @@ class Unsloth(Trainer):
         if conversation.kind is Kind.CHAT and not rendered_by_script(conversation, recipe):
             special = False
         eos = recipe.tokenize.append_eos
-        if eos == "if_missing_text" and (conversation.kind is not Kind.STRINGS or tools.tokenizer.facts.eos_token is None):
+        if eos == "if_missing_text" and (
+            conversation.kind is not Kind.STRINGS or tools.tokenizer.facts.eos_token is None
+        ):
             eos = "never"
-        return tokenize(rendered, tools.tokenizer, replace(recipe.tokenize, add_special_tokens=special, append_eos=eos), ending=conversation.completion)
+        return tokenize(
+            rendered,
+            tools.tokenizer,
+            replace(recipe.tokenize, add_special_tokens=special, append_eos=eos),
+            ending=conversation.completion,
+        )
 
     def _survey(self, conversation: Conversation, recipe: Recipe, tools: Toolbox) -> Survey:
         found = tools.survey
@@ -207,7 +264,10 @@ class Unsloth(Trainer):
         dropped = None
         if not any(drawn[0]):
             if recipe.mask.rule == "markers" and recipe.pack.strategy == "none":
-                dropped = "every label is -100: Unsloth removes the row (no response marker in it, usually cut off), and stops if this befalls every row"
+                dropped = (
+                    "every label is -100: Unsloth removes the row (no response marker in it, usually cut off), and"
+                    " stops if this befalls every row"
+                )
             elif masks.assistant_only(recipe):  # before it packs
                 dropped = "no assistant token is left within max_length: Unsloth removes the row"
         notes = () if rendered.exact else ("who wrote which token is a best effort here",)
@@ -232,7 +292,9 @@ class Unsloth(Trainer):
             if facts.truncation_side == "left":
                 return tuple((a, b) for a, b in ((0, front), (n - (limit - front), n)) if a < b)
             return tuple((a, b) for a, b in ((0, limit - back), (n - back, n)) if a < b)
-        keeps_end = length.over == "cut_left" and conversation.prompt_messages is None and conversation.kind is Kind.CHAT
+        keeps_end = (
+            length.over == "cut_left" and conversation.prompt_messages is None and conversation.kind is Kind.CHAT
+        )
         return label_rules.keep(n, replace(length, max=limit, over="cut_left" if keeps_end else "cut_right"))[0]
 
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
@@ -241,7 +303,9 @@ class Unsloth(Trainer):
                 # train_on_responses_only puts a collator of its own in place, which knows nothing of pad_to_multiple_of
                 recipe = replace(recipe, batch=replace(recipe.batch, multiple=None))
             return super().collate(examples, rows, recipe, tools)
-        return flat_batch(examples, rows, [range(len(one.input_ids)) for one in examples], recipe, pad_token_id(recipe, tools)[0])
+        return flat_batch(
+            examples, rows, [range(len(one.input_ids)) for one in examples], recipe, pad_token_id(recipe, tools)[0]
+        )
 
     def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> tuple[Pack, ...]:
         """TRL's packing of the cut rows; train_on_responses_only then searches each pack from end to end."""
@@ -258,10 +322,17 @@ class Unsloth(Trainer):
             if not isinstance(survey, Survey) or survey.markers is None:
                 raise RecipeError("the packs cannot be labelled", why="the markers are not known")
             if survey.labelled and newest(recipe):
-                raise RecipeError("sftui does not know the labels of these packs", fix="set pack.strategy to none, or mask.rule to auto",
-                                  why="rows with labels of their own are packed before the markers are searched")
+                raise RecipeError(
+                    "sftui does not know the labels of these packs",
+                    fix="set pack.strategy to none, or mask.rule to auto",
+                    why="rows with labels of their own are packed before the markers are searched",
+                )
             last = recipe.mask.turns == "last"
-            return tuple(pack for pack in (masks.relabelled(pack, survey.markers, last_only=last) for pack in packs) if any(x != IGNORE_INDEX for x in pack.labels))
+            return tuple(
+                pack
+                for pack in (masks.relabelled(pack, survey.markers, last_only=last) for pack in packs)
+                if any(x != IGNORE_INDEX for x in pack.labels)
+            )
         return tuple(masks.first_masked(pack) for pack in packs)
 
     def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
@@ -309,8 +380,12 @@ def default_source(tools: Toolbox) -> str:
 def _standard(message: Message, recipe: Recipe) -> Message:
     role = formats.standard_role(message.role, newest(recipe))
     if role is None:
-        raise ConversationError(f"standardize_data_formats stops at the role {message.role!r}", where=message.origin,
-                                why="it is none of its aliases", fix="rename the role")
+        raise ConversationError(
+            f"standardize_data_formats stops at the role {message.role!r}",
+            where=message.origin,
+            why="it is none of its aliases",
+            fix="rename the role",
+        )
     return replace(message, data={"role": role, "content": message.content})
 
 

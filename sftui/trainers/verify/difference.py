@@ -47,8 +47,10 @@ class Difference:
         where = f"{self.unit} {self.row}"
         if self.what in (What.IDS, What.LABELS):
             piece = f" of piece {self.piece}" if self.piece else ""
-            return (f"{where}: {self.what.value} differ from token {self.position}{piece} on: "
-                    f"the trainer has {list(self.theirs)}, sftui {list(self.ours)}")
+            return (
+                f"{where}: {self.what.value} differ from token {self.position}{piece} on: "
+                f"the trainer has {list(self.theirs)}, sftui {list(self.ours)}"
+            )
         if self.what is What.PIECES:
             return f"{where}: the trainer makes {self.theirs[0]} pieces, sftui {self.ours[0]}"
         return f"{where}: {self.what.value}{f': {self.detail}' if self.detail else ''}"

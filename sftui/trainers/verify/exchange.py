@@ -46,11 +46,20 @@ Prepare = Callable[[Mapping[str, Any], Path], Iterator[Record]]
 
 def quiet_environment(**more: str) -> None:
     """Offline, single-threaded, without progress bars or telemetry; before the trainer is imported."""
-    os.environ.update({
-        "HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
-        "TRANSFORMERS_VERBOSITY": "error", "TOKENIZERS_PARALLELISM": "false", "DO_NOT_TRACK": "1",
-        "WANDB_DISABLED": "true", "CUDA_VISIBLE_DEVICES": "", "TQDM_DISABLE": "1", **more,
-    })
+    os.environ.update(
+        {
+            "HF_HUB_OFFLINE": "1",
+            "HF_DATASETS_OFFLINE": "1",
+            "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
+            "TRANSFORMERS_VERBOSITY": "error",
+            "TOKENIZERS_PARALLELISM": "false",
+            "DO_NOT_TRACK": "1",
+            "WANDB_DISABLED": "true",
+            "CUDA_VISIBLE_DEVICES": "",
+            "TQDM_DISABLE": "1",
+            **more,
+        }
+    )
 
 
 def serve(trainer: str, prepare: Prepare, packages: Sequence[str], setup: Callable[[], None] = lambda: None) -> None:
@@ -144,8 +153,8 @@ def carry_rows() -> None:
     """Number rows as they are loaded, and make `Dataset.map` keep the numbers, which trainers drop.
 
     Before the trainer is imported, because it imports `load_dataset` by name. Of several datasets
-    of one config each is numbered from 0. A batched function may return more or fewer rows than it got. So each row of the batch is also
-    given to it alone; where what it makes of them one by one is not what it made of the batch
+    of one config each is numbered from 0. A batched function may return more or fewer rows than it got. So each row of
+    the batch is also given to it alone; where what it makes of them one by one is not what it made of the batch
     (packing), the new rows get no number (None).
     """
     import datasets
@@ -247,8 +256,14 @@ def tiny_model(vocabulary: int, **config: Any) -> Any:
 def tiny_config(vocabulary: int, **more: Any) -> dict[str, Any]:
     """The keys of that model's config."""
     return {
-        "vocab_size": vocabulary, "hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1,
-        "num_attention_heads": 2, "num_key_value_heads": 2, "max_position_embeddings": 131072, **more,
+        "vocab_size": vocabulary,
+        "hidden_size": 8,
+        "intermediate_size": 8,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "num_key_value_heads": 2,
+        "max_position_embeddings": 131072,
+        **more,
     }
 
 

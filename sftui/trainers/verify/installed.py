@@ -12,24 +12,47 @@ PACKAGES = {"unsloth": "unsloth_zoo"}
 """What a trainer is installed as, where that is not its name; Unsloth's preparation is in unsloth_zoo."""
 
 # Without the current folder, where somebody's dataset may lie beside a json.py.
-_ASK = "import sys; sys.path[:] = filter(None, sys.path); from importlib.metadata import version\ntry: print(version(sys.argv[1]))\nexcept Exception: sys.exit(3)"
+_ASK = (
+    "import sys; sys.path[:] = filter(None, sys.path); from importlib.metadata import version\ntry:"
+    " print(version(sys.argv[1]))\nexcept Exception: sys.exit(3)"
+)
 _MISSING = 3
 
 
 def installed_version(python: Path, trainer: str) -> str:
     """The version there; SftuiError where there is no such python, trainer, or nothing to run it by."""
     if trainer not in TRAINERS:
-        raise SftuiError(f"{trainer} cannot be verified", why="no installed trainer prepares rows that way",
-                         fix=f"name one of {', '.join(TRAINERS)} with --trainer")
+        raise SftuiError(
+            f"{trainer} cannot be verified",
+            why="no installed trainer prepares rows that way",
+            fix=f"name one of {', '.join(TRAINERS)} with --trainer",
+        )
     package = PACKAGES.get(trainer, trainer)
     try:
-        done = subprocess.run([str(python), "-c", _ASK, package], capture_output=True, text=True, timeout=60, env=process_environment())
+        done = subprocess.run(
+            [str(python), "-c", _ASK, package], capture_output=True, text=True, timeout=60, env=process_environment()
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
-        reason = (error.strerror or str(error)).lower() if isinstance(error, OSError) else "it does not answer within a minute"
-        raise SftuiError(f"{python} cannot be run", why=reason, fix="give the python of the trainer's environment, e.g. --python venv/bin/python") from error
+        reason = (
+            (error.strerror or str(error)).lower()
+            if isinstance(error, OSError)
+            else "it does not answer within a minute"
+        )
+        raise SftuiError(
+            f"{python} cannot be run",
+            why=reason,
+            fix="give the python of the trainer's environment, e.g. --python venv/bin/python",
+        ) from error
     if done.returncode == _MISSING:
-        raise SftuiError(f"{package} is not installed for {python}", fix=f"give the python of an environment that has it, or install it there: {python} -m pip install {package}")
+        raise SftuiError(
+            f"{package} is not installed for {python}",
+            fix=(
+                f"give the python of an environment that has it, or install it there: {python} -m pip install {package}"
+            ),
+        )
     if done.returncode:
         last = done.stderr.strip().splitlines()
-        raise SftuiError(f"{python} is no python that can be used", why=last[-1] if last else f"it ended with code {done.returncode}")
+        raise SftuiError(
+            f"{python} is no python that can be used", why=last[-1] if last else f"it ended with code {done.returncode}"
+        )
     return done.stdout.strip()

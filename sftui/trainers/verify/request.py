@@ -23,7 +23,14 @@ NOT_SFT_CONFIG = ("tokenizer", "revision", "chat_template", "trl_version", "eos_
 
 
 def make_request(
-    recipe: Recipe, written: WrittenConfig, rows: Sequence[Mapping[str, Any]], work: Path, *, template: str | None, dataset: int = 0, here: Path
+    recipe: Recipe,
+    written: WrittenConfig,
+    rows: Sequence[Mapping[str, Any]],
+    work: Path,
+    *,
+    template: str | None,
+    dataset: int = 0,
+    here: Path,
 ) -> dict[str, Any]:
     """What to ask of the trainer of `recipe`, with its files laid out in `work`.
 
@@ -35,9 +42,13 @@ def make_request(
     try:
         json.dumps(list(rows))
     except (TypeError, ValueError) as error:
-        raise RecipeError("the rows cannot be handed to the trainer", why=str(error).lower(), fix="verify on JSON data") from error
+        raise RecipeError(
+            "the rows cannot be handed to the trainer", why=str(error).lower(), fix="verify on JSON data"
+        ) from error
     request: dict[str, Any] = {
-        "rows": list(rows), "tokenizer": str(tokenizer_files(recipe, work / "tokenizer")), "output": str(work / "result.jsonl"),
+        "rows": list(rows),
+        "tokenizer": str(tokenizer_files(recipe, work / "tokenizer")),
+        "output": str(work / "result.jsonl"),
         "folder": str(here),
     }
     contents = {file.name: file.content for file in written.files}
@@ -97,14 +108,25 @@ def tokenizer_files(recipe: Recipe, folder: Path) -> Path:
     folder.mkdir(parents=True)
     if place.kind == "file" and place.path is not None:
         shutil.copy(place.path, folder / "tokenizer.json")
-        (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "PreTrainedTokenizerFast"}', encoding="utf-8")
+        (folder / "tokenizer_config.json").write_text(
+            '{"tokenizer_class": "PreTrainedTokenizerFast"}', encoding="utf-8"
+        )
         return folder
     if place.folder is None:
         fix = "name its folder" if place.kind == "hub" else "name the folder of the model it was made from"
-        raise TokenizerError(f"the files of {name} are not at hand for the trainer", why="trainers read a folder of tokenizer files", fix=fix)
+        raise TokenizerError(
+            f"the files of {name} are not at hand for the trainer",
+            why="trainers read a folder of tokenizer files",
+            fix=fix,
+        )
     for path in sorted(place.folder.rglob("*")):
         part = path.relative_to(place.folder)
-        if path.is_file() and len(part.parts) <= 2 and path.suffix not in (*WEIGHTS, ".py") and path.stat().st_size <= LARGEST_FILE:
+        if (
+            path.is_file()
+            and len(part.parts) <= 2
+            and path.suffix not in (*WEIGHTS, ".py")
+            and path.stat().st_size <= LARGEST_FILE
+        ):
             (folder / part).parent.mkdir(exist_ok=True)
             shutil.copy(path, folder / part)
     return folder

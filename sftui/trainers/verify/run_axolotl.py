@@ -51,9 +51,15 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     yield {"kind": "head", "rows_in": len(read_rows(request)) if brings_rows(request) else None}
     path = work / "config.yml"
     path.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
-    (model_folder / "config.json").write_text(json.dumps({
-        "architectures": ["LlamaForCausalLM"], "model_type": "llama", **tiny_config(1000),
-    }))
+    (model_folder / "config.json").write_text(
+        json.dumps(
+            {
+                "architectures": ["LlamaForCausalLM"],
+                "model_type": "llama",
+                **tiny_config(1000),
+            }
+        )
+    )
     warnings = Warnings()
     cfg = load_cfg(str(path), is_preprocess=True)
     cfg.is_preprocess, cfg.dataset_num_proc = True, None
@@ -82,12 +88,22 @@ def configuration(request: Mapping[str, Any], work: Path, model_folder: Path) ->
         entries = [{**{k: v for k, v in dataset.items() if k not in ELSEWHERE}, "path": path, "ds_type": "json"}]
     batch = request.get("batch") or {}
     return {
-        "gradient_accumulation_steps": 1, "num_epochs": 1, "learning_rate": 1e-4, "optimizer": "adamw_torch",
+        "gradient_accumulation_steps": 1,
+        "num_epochs": 1,
+        "learning_rate": 1e-4,
+        "optimizer": "adamw_torch",
         **given,
-        "val_set_size": 0.0, "bf16": False, "fp16": False, "tf32": False, "micro_batch_size": batch.get("size", 1),
+        "val_set_size": 0.0,
+        "bf16": False,
+        "fp16": False,
+        "tf32": False,
+        "micro_batch_size": batch.get("size", 1),
         **request.get("config", {}),
-        "base_model": str(model_folder), "dataset_num_proc": 1, "datasets": entries,
-        "dataset_prepared_path": str(work / "prepared"), "output_dir": str(work / "out"),
+        "base_model": str(model_folder),
+        "dataset_num_proc": 1,
+        "datasets": entries,
+        "dataset_prepared_path": str(work / "prepared"),
+        "output_dir": str(work / "out"),
     }
 
 
@@ -168,7 +184,11 @@ def setup() -> None:
 
 if __name__ == "__main__":
     quiet_environment(
-        AXOLOTL_DO_NOT_TRACK="1", AXOLOTL_IS_PREPROCESS="1", AXOLOTL_LOG_LEVEL="WARNING", LOG_LEVEL="ERROR",
-        TRL_EXPERIMENTAL_SILENCE="1", ACCELERATE_USE_CPU="1",
+        AXOLOTL_DO_NOT_TRACK="1",
+        AXOLOTL_IS_PREPROCESS="1",
+        AXOLOTL_LOG_LEVEL="WARNING",
+        LOG_LEVEL="ERROR",
+        TRL_EXPERIMENTAL_SILENCE="1",
+        ACCELERATE_USE_CPU="1",
     )
     serve("axolotl", prepare, ("axolotl", "transformers", "datasets", "tokenizers", "torch"), setup)

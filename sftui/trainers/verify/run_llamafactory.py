@@ -1,4 +1,5 @@
-"""LLaMA-Factory's own argument parser, tokenizer loading, `get_dataset` and collator, as `run_sft` and `run_pt` call them.
+"""LLaMA-Factory's own argument parser, tokenizer loading, `get_dataset` and collator, as `run_sft` and `run_pt` call
+them.
 
 Run with the python of an environment that has `llamafactory`; see `exchange` for requests and
 results. `config` holds keys of its YAML, `dataset` the entry of dataset_info.json without
@@ -49,12 +50,19 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     tokenizer = module["tokenizer"]
     try:
         template = get_template_and_fix_tokenizer(tokenizer, data_args)
-        done = get_dataset(template, model_args, data_args, training_args, stage=finetuning_args.stage, **module)["train_dataset"]
+        done = get_dataset(template, model_args, data_args, training_args, stage=finetuning_args.stage, **module)[
+            "train_dataset"
+        ]
     finally:
         TEMPLATES.clear()
         TEMPLATES.update(untouched)
-    yield {"kind": "head", "kept": len(done), "columns": done.column_names, "eos_token": tokenizer.eos_token,
-           "pad_token": tokenizer.pad_token}
+    yield {
+        "kind": "head",
+        "kept": len(done),
+        "columns": done.column_names,
+        "eos_token": tokenizer.eos_token,
+        "pad_token": tokenizer.pad_token,
+    }
     collator = collator_of(finetuning_args.stage, template, module, model_args, data_args)
     for record in done:
         if "labels" not in record:  # stage pt leaves them to its collator
@@ -72,9 +80,15 @@ def configuration(request: Mapping[str, Any], work: Path) -> dict[str, Any]:
 
     given = yaml.safe_load(Path(request["config_file"]).read_text()) if request.get("config_file") else {}
     folder = tokenizer_folder(request, work)
-    (folder / "config.json").write_text(json.dumps({
-        "architectures": ["LlamaForCausalLM"], "model_type": "llama", **tiny_config(1000),
-    }))
+    (folder / "config.json").write_text(
+        json.dumps(
+            {
+                "architectures": ["LlamaForCausalLM"],
+                "model_type": "llama",
+                **tiny_config(1000),
+            }
+        )
+    )
     dataset = {}
     if brings_rows(request):
         path = data_file(request, work, numbered=True)
@@ -82,10 +96,19 @@ def configuration(request: Mapping[str, Any], work: Path) -> dict[str, Any]:
         (work / "dataset_info.json").write_text(json.dumps({"rows": entry}))
         dataset = {"dataset": "rows", "dataset_dir": str(work)}
     return {
-        "stage": "sft", "do_train": True, "finetuning_type": "full", "overwrite_cache": True, **given,
+        "stage": "sft",
+        "do_train": True,
+        "finetuning_type": "full",
+        "overwrite_cache": True,
+        **given,
         **request.get("config", {}),
-        "model_name_or_path": str(folder), **dataset,
-        "output_dir": str(work / "out"), "report_to": "none", "use_cpu": True, "bf16": False, "fp16": False,
+        "model_name_or_path": str(folder),
+        **dataset,
+        "output_dir": str(work / "out"),
+        "report_to": "none",
+        "use_cpu": True,
+        "bf16": False,
+        "fp16": False,
         "preprocessing_num_workers": None,
     }
 
@@ -101,10 +124,14 @@ def collator_of(stage: str, template: Any, module: Mapping[str, Any], model_args
         return DataCollatorForLanguageModeling(tokenizer=module["tokenizer"], mlm=False)
     pad = module["tokenizer"].pad_token_id
     return SFTDataCollatorWith4DAttentionMask(
-        template=template, model=None, pad_to_multiple_of=8,
+        template=template,
+        model=None,
+        pad_to_multiple_of=8,
         label_pad_token_id=IGNORE_INDEX if data_args.ignore_pad_token_for_loss else pad,
-        block_diag_attn=model_args.block_diag_attn, neat_packing=data_args.neat_packing,
-        compute_dtype=model_args.compute_dtype or torch.float32, **module,
+        block_diag_attn=model_args.block_diag_attn,
+        neat_packing=data_args.neat_packing,
+        compute_dtype=model_args.compute_dtype or torch.float32,
+        **module,
     )
 
 

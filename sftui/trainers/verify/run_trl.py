@@ -41,7 +41,10 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     warnings = Warnings()
     logging.getLogger("trl").addHandler(warnings)
     trainer = SFTTrainer(
-        model=tiny_model(len(tokenizer)), processing_class=tokenizer, train_dataset=numbered(dataset), args=arguments,
+        model=tiny_model(len(tokenizer)),
+        processing_class=tokenizer,
+        train_dataset=numbered(dataset),
+        args=arguments,
     )
     logging.getLogger("trl").removeHandler(warnings)
     done = trainer.train_dataset
@@ -51,8 +54,11 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
         if known:
             yield row_record(record[ROW], record["input_ids"], record["labels"])
         else:
-            yield {**row_record(None, record["input_ids"], record["labels"]), "kind": "pack",
-                   **({"seq_lengths": record["seq_lengths"]} if "seq_lengths" in record else {})}
+            yield {
+                **row_record(None, record["input_ids"], record["labels"]),
+                "kind": "pack",
+                **({"seq_lengths": record["seq_lengths"]} if "seq_lengths" in record else {}),
+            }
     batch = request.get("batch") or {}
     size, keep = batch.get("size", 4), [c for c in COLLATED if c in done.column_names]
     for start in range(0, min(len(done), size * batch.get("count", 0)), size):

@@ -56,12 +56,20 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     setattr(SFTTrainer, FALLBACK, False)
     SFTTrainer._prepare_dataset = dataset_utils.sft_prepare_dataset
     trainer = SFTTrainer(
-        model=tiny_model(len(tokenizer)), processing_class=tokenizer, train_dataset=dataset,
+        model=tiny_model(len(tokenizer)),
+        processing_class=tokenizer,
+        train_dataset=dataset,
         formatting_func=formatting,
-        args=SFTConfig(**{
-            "output_dir": str(work / "out"), "report_to": "none", "bf16": False, "use_cpu": True,
-            "dataset_num_proc": 1, **request.get("config", {}),
-        }),
+        args=SFTConfig(
+            **{
+                "output_dir": str(work / "out"),
+                "report_to": "none",
+                "bf16": False,
+                "use_cpu": True,
+                "dataset_num_proc": 1,
+                **request.get("config", {}),
+            }
+        ),
     )
     parts: Any = None
     if script.get("responses") is not None:
@@ -71,13 +79,22 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     done = trainer.train_dataset
     columns = [name for name in COLLATED if name in done.column_names]
     numbered = ROW in done.column_names
-    yield {"kind": "head", "kept": len(done), "columns": done.column_names, "markers": parts,
-           "collator": type(trainer.data_collator).__name__}
+    yield {
+        "kind": "head",
+        "kept": len(done),
+        "columns": done.column_names,
+        "markers": parts,
+        "collator": type(trainer.data_collator).__name__,
+    }
     for record in done:
         feature = {name: record[name] for name in columns}
         labels = feature["labels"] if "labels" in feature else collated_labels(trainer.data_collator, feature)
-        made = row_record(record[ROW] if numbered else None, record["input_ids"], labels,
-                          **({"seq_lengths": record["seq_lengths"]} if "seq_lengths" in record else {}))
+        made = row_record(
+            record[ROW] if numbered else None,
+            record["input_ids"],
+            labels,
+            **({"seq_lengths": record["seq_lengths"]} if "seq_lengths" in record else {}),
+        )
         yield made if numbered else {**made, "kind": "pack"}
     yield from batches(request.get("batch") or {}, trainer, columns)
 
@@ -133,6 +150,7 @@ def by_script(dataset: Any, tokenizer: Any, script: Mapping[str, Any]) -> tuple[
     if not column:
         return dataset, None
     if script.get("formatting"):
+
         def formatting(examples: Mapping[str, Any]) -> list[str]:
             values = examples[column]
             several = bool(values) and isinstance(values[0], list)

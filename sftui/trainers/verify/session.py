@@ -26,14 +26,12 @@ def process_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in _NOT_PASSED_ON}
 
 
-def ask(
-    python: Path, trainer: str, requests: Iterable[Mapping[str, Any]], errors: IO[str]
-) -> Iterator[dict[str, Any]]:
+def ask(python: Path, trainer: str, requests: Iterable[Mapping[str, Any]], errors: IO[str]) -> Iterator[dict[str, Any]]:
     """One answer a request, in order: {rows_in, kept, error, seconds}; the result is in the request's `output`.
 
-    A request is taken when the answer before it was read. One process answers them all, because importing a trainer takes longer than preparing rows. One
-    that dies answers with an error of type DIED and is started again for the next request. What the
-    trainer prints goes to `errors`. FileNotFoundError where there is no such python.
+    A request is taken when the answer before it was read. One process answers them all, because importing a trainer
+    takes longer than preparing rows. One that dies answers with an error of type DIED and is started again for the next
+    request. What the trainer prints goes to `errors`. FileNotFoundError where there is no such python.
     """
     process: subprocess.Popen[str] | None = None
     try:
@@ -53,8 +51,13 @@ def ask(
 
 def _start(python: Path, trainer: str, errors: IO[str]) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [str(python), str(RUNNERS / f"run_{trainer}.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=errors, text=True, encoding="utf-8", env=process_environment(),
+        [str(python), str(RUNNERS / f"run_{trainer}.py")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        text=True,
+        encoding="utf-8",
+        env=process_environment(),
     )
 
 

@@ -24,7 +24,9 @@ def tokenizer(name: str = "builtin:chatml") -> LoadedTokenizer:
 class Opened:
     """Rows with everything that inspects them; `inspect` counts how often it was asked."""
 
-    def __init__(self, rows: Sequence[Row], preset: str = "hf-trainer", changes: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, rows: Sequence[Row], preset: str = "hf-trainer", changes: Mapping[str, Any] | None = None
+    ) -> None:
         recipe = changed(trainers.preset(preset), "tokenizer.name", "builtin:chatml")
         for path, value in (changes or {}).items():
             recipe = changed(recipe, path, value)
@@ -69,4 +71,9 @@ def chat(index: int, *turns: tuple[str, Any], where: str = "data.jsonl", **more:
 
 
 def talk(index: int, words: int = 8, where: str = "data.jsonl") -> Row:
-    return chat(index, ("user", f"What is {index} plus one?"), ("assistant", f"It is {index + 1}." + " So it is." * words), where=where)
+    return chat(
+        index,
+        ("user", f"What is {index} plus one?"),
+        ("assistant", f"It is {index + 1}." + " So it is." * words),
+        where=where,
+    )

@@ -26,7 +26,9 @@ def plain_loop(opened: Opened) -> dict[str, Any]:
     sums: Counter[str] = Counter()
     lengths: list[int] = []
     shares, roles, messages, parts, special, drops, stops = (Counter[Any]() for _ in range(7))
-    limits: dict[int, Counter[str]] = {limit: Counter() for limit in (512, 1024, 2048, 4096, 8192, 16384, 32768, opened.recipe.length.max or 512)}
+    limits: dict[int, Counter[str]] = {
+        limit: Counter() for limit in (512, 1024, 2048, 4096, 8192, 16384, 32768, opened.recipe.length.max or 512)
+    }
     for row in opened.rows:
         found = opened.inspect(row)
         sums["rows"] += 1
@@ -61,11 +63,25 @@ def plain_loop(opened: Opened) -> dict[str, Any]:
                     message = found.tokens.messages[i]
                     messages[message] += 1
                     parts[found.tokens.parts[i].value] += 1
-                    roles[found.conversation.messages[message].role if message >= 0 and found.conversation.messages else ""] += 1
+                    roles[
+                        found.conversation.messages[message].role
+                        if message >= 0 and found.conversation.messages
+                        else ""
+                    ] += 1
                     if found.tokens.special[i]:
                         special[found.tokens.pieces[i]] += 1
-    return {**sums, "lengths": Counter(lengths), "shares": shares, "by_role": roles, "by_message": messages, "by_part": parts,
-            "by_special": special, "drops": drops, "stops": stops, "limits": limits}
+    return {
+        **sums,
+        "lengths": Counter(lengths),
+        "shares": shares,
+        "by_role": roles,
+        "by_message": messages,
+        "by_part": parts,
+        "by_special": special,
+        "drops": drops,
+        "stops": stops,
+        "limits": limits,
+    }
 
 
 def compare(figures: Figures, plain: dict[str, Any]) -> None:
@@ -95,7 +111,10 @@ def test_figures_equal_a_plain_loop_over_real_rows(shared: Path, name: str) -> N
 
 def test_figures_of_long_rows_and_dropped_ones() -> None:
     rows = [talk(i, words) for i, words in enumerate((1, 5, 300, 900, 20_000))]
-    rows += [chat(5, ("user", "Hello?")), chat(6, ("system", "Be brief. " * 500), ("user", "Hi " * 3000), ("assistant", "Yes."))]
+    rows += [
+        chat(5, ("user", "Hello?")),
+        chat(6, ("system", "Be brief. " * 500), ("user", "Hi " * 3000), ("assistant", "Yes.")),
+    ]
     opened = Opened(rows, changes={"length.max": 2048})
     figures = opened.audit().figures()
     compare(figures, plain_loop(opened))
@@ -126,17 +145,24 @@ def test_merged_parts_equal_the_whole(parts: int) -> None:
         mine, theirs = getattr(a, name), getattr(b, name)
         if name == "repeated":  # taken in out of order, another of two equal rows is the earlier one
             mine, theirs = mine.count, theirs.count
-        assert (sorted(mine, key=str) if name == "sources" else mine) == (sorted(theirs, key=str) if name == "sources" else theirs), name
+        assert (sorted(mine, key=str) if name == "sources" else mine) == (
+            sorted(theirs, key=str) if name == "sources" else theirs
+        ), name
     assert {one.name: one.rows for one in a.sources} == {f"part-{i}.jsonl": 40 for i in range(3)}
     rowwise = [(one.code, one.count, sorted(one.rows)) for one in whole.found.ordered() if one.rows]
     assert rowwise == [(one.code, one.count, sorted(one.rows)) for one in joined.found.ordered() if one.rows]
 
 
 def test_groups_name_rows_that_take_another_way() -> None:
-    rows = [talk(i) for i in range(5)] + [chat(5, ("system", "Be kind."), ("user", "Hi"), ("assistant", "Hello.")),
-                                           chat(6, ("user", "Hi"), ("assistant", " Hello. "))]
+    rows = [talk(i) for i in range(5)] + [
+        chat(5, ("system", "Be kind."), ("user", "Hi"), ("assistant", "Hello.")),
+        chat(6, ("user", "Hi"), ("assistant", " Hello. ")),
+    ]
     figures = Opened(rows).audit().figures()
-    assert figures.signatures == (GroupFigure("user assistant", 6, (0, 1, 2, 3, 4, 6)), GroupFigure("system user assistant", 1, (5,)))
+    assert figures.signatures == (
+        GroupFigure("user assistant", 6, (0, 1, 2, 3, 4, 6)),
+        GroupFigure("system user assistant", 1, (5,)),
+    )
     assert [one.count for one in figures.branches] == [6, 1]
     assert {one.name: one.rows for one in figures.finding_sets if "CON004" in one.name} == {"CON004": (6,)}
 
@@ -184,7 +210,14 @@ def test_chunks_in_order_equal_the_whole_row_for_row(size: int) -> None:
 
 def test_quantiles_are_lengths_that_occur() -> None:
     lengths = Counter([5] * 50 + [7] * 45 + [100] * 5)
-    assert quantiles(lengths, (0.0, 0.5, 0.51, 0.95, 0.951, 1.0)) == {0.0: 5, 0.5: 5, 0.51: 7, 0.95: 7, 0.951: 100, 1.0: 100}
+    assert quantiles(lengths, (0.0, 0.5, 0.51, 0.95, 0.951, 1.0)) == {
+        0.0: 5,
+        0.5: 5,
+        0.51: 7,
+        0.95: 7,
+        0.951: 100,
+        1.0: 100,
+    }
     assert quantiles({}, (0.5,)) == {}
 
 

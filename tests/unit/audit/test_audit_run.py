@@ -24,8 +24,17 @@ from sftui.model import Row
 def test_progress_tells_rate_and_time_left() -> None:
     opened = Opened([talk(i) for i in range(10)])
     seconds = count()
-    told = list(run_audit(Audit(opened.context), opened.rows, opened.inspect, opened.context, total=lambda: 10, budget=0.0,
-                          clock=lambda: float(next(seconds))))
+    told = list(
+        run_audit(
+            Audit(opened.context),
+            opened.rows,
+            opened.inspect,
+            opened.context,
+            total=lambda: 10,
+            budget=0.0,
+            clock=lambda: float(next(seconds)),
+        )
+    )
     assert [one.rows for one in told] == [*range(1, 11), 10]
     assert [one.done for one in told] == [False] * 10 + [True]
     assert told[3].rate == pytest.approx(1.0) and told[3].left == pytest.approx(6.0) and told[-1].left == 0.0
@@ -34,7 +43,16 @@ def test_progress_tells_rate_and_time_left() -> None:
 def test_a_slice_is_as_long_as_its_budget() -> None:
     opened = Opened([talk(i) for i in range(10)])
     seconds = count()
-    told = list(run_audit(Audit(opened.context), opened.rows, opened.inspect, opened.context, budget=3.0, clock=lambda: float(next(seconds))))
+    told = list(
+        run_audit(
+            Audit(opened.context),
+            opened.rows,
+            opened.inspect,
+            opened.context,
+            budget=3.0,
+            clock=lambda: float(next(seconds)),
+        )
+    )
     assert [one.rows for one in told] == [3, 6, 9, 10] and told[0].left is None
 
 
@@ -55,21 +73,27 @@ def test_what_was_stopped_and_kept_goes_on_to_the_same_figures(tmp_path: Path) -
         pass
     assert opened.asked == 43
     assert taken.figures() == whole.figures()
-    assert [(one.code, one.count) for one in taken.found.ordered()] == [(one.code, one.count) for one in whole.found.ordered()]
+    assert [(one.code, one.count) for one in taken.found.ordered()] == [
+        (one.code, one.count) for one in whole.found.ordered()
+    ]
 
 
 def test_the_key_says_the_same_in_every_process() -> None:
     """Strings hash differently in each process, and a set follows its hashes."""
     script = (
-        "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from audit_rows import Opened, talk\n"
-        "from sftui.audit import Filter, state_key\n"
-        "known = frozenset(f'{i:016x}' for i in range(50))\n"
-        "print(state_key(Opened([talk(1)]).context, ('data.jsonl',), Filter(known=known), known, {'a': {1, 'b'}, 'c': None}))\n"
+        "import sys; sys.path.insert(0, sys.argv[1])\nfrom audit_rows import Opened, talk\nfrom sftui.audit import"
+        " Filter, state_key\nknown = frozenset(f'{i:016x}' for i in"
+        " range(50))\nprint(state_key(Opened([talk(1)]).context, ('data.jsonl',), Filter(known=known), known, {'a': {1,"
+        " 'b'}, 'c': None}))\n"
     )
     keys = {
-        subprocess.run([sys.executable, "-c", script, str(Path(__file__).parent)], capture_output=True, text=True, check=True,
-                       env={**os.environ, "PYTHONHASHSEED": seed}).stdout
+        subprocess.run(
+            [sys.executable, "-c", script, str(Path(__file__).parent)],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout
         for seed in ("1", "2", "3")
     }
     assert len(keys) == 1 and len(keys.pop().strip()) == 32
@@ -81,10 +105,15 @@ def test_the_key_tells_apart_what_decides_findings(tmp_path: Path) -> None:
     plain = Opened([talk(1)]).context
     files = (str(data),)
     keys = [
-        state_key(plain, files), state_key(plain, files, Filter(known=frozenset("a"))), state_key(plain, files, Filter(known=frozenset("b"))),
-        state_key(Opened([talk(1)], changes={"length.max": 5}).context, files), state_key(plain, (str(tmp_path / "none.jsonl"),)),
-        state_key(replace(plain, generation_config={"eos_token_id": 1}), files), state_key(replace(plain, model_config={}), files),
-        state_key(plain, files, frozenset({1})), state_key(plain, files, (1,)),
+        state_key(plain, files),
+        state_key(plain, files, Filter(known=frozenset("a"))),
+        state_key(plain, files, Filter(known=frozenset("b"))),
+        state_key(Opened([talk(1)], changes={"length.max": 5}).context, files),
+        state_key(plain, (str(tmp_path / "none.jsonl"),)),
+        state_key(replace(plain, generation_config={"eos_token_id": 1}), files),
+        state_key(replace(plain, model_config={}), files),
+        state_key(plain, files, frozenset({1})),
+        state_key(plain, files, (1,)),
     ]
     assert state_key(Opened([talk(1)]).context, files) == keys[0]
     data.write_text("{}\n{}\n")
@@ -114,12 +143,18 @@ def test_only_the_first_findings_are_kept_and_all_are_counted() -> None:
     audit = Audit(opened.context, Filter(ignore=("CON",)))
     row = talk(3)
     for number in range(KEPT + 50):
-        audit.found.add([Finding("LAB001", Severity.ERROR, "x", row=number), Finding("CON001", Severity.ERROR, "y", row=number)],
-                        Row(number, {}, str(number), ""))
+        audit.found.add(
+            [Finding("LAB001", Severity.ERROR, "x", row=number), Finding("CON001", Severity.ERROR, "y", row=number)],
+            Row(number, {}, str(number), ""),
+        )
     (found,) = audit.found.ordered()
     assert (found.code, found.count, len(found.rows), len(found.kept)) == ("LAB001", KEPT + 50, KEPT + 50, KEPT)
     assert audit.found.severities[Severity.ERROR] == KEPT + 50
-    assert row_mark(found.kept[0].finding, row) == row_mark(found.kept[3].finding, row) != row_mark(found.kept[0].finding, talk(4))
+    assert (
+        row_mark(found.kept[0].finding, row)
+        == row_mark(found.kept[3].finding, row)
+        != row_mark(found.kept[0].finding, talk(4))
+    )
 
 
 def test_names_from_the_data_stay_bounded() -> None:
@@ -151,5 +186,7 @@ def test_figures_without_packing_are_the_same_otherwise() -> None:
 def test_the_figures_load_neither_checks_nor_trainers() -> None:
     """The process of the screen receives figures; what gathers them stays with the worker."""
     script = "import sys, sftui.audit, sftui.audit.figures, sftui.views.figures; print(' '.join(sys.modules))"
-    loaded = set(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split())
+    loaded = set(
+        subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    )
     assert not {"sftui.findings", "sftui.trainers", "sftui.tokens", "sftui.audit.audit", "plotext", "numpy"} & loaded

@@ -28,20 +28,45 @@ def codes(done: Any) -> set[str]:
 
 PACKED = ("--trainer", "trl", "--set", "pack.strategy=wrapped", "--max-length", "40")
 FIRST = [talk(f"{word}?" * 3, word * 9) for word in ("one", "two", "three", "four", "five", "six")]
-LATER = [talk("An entirely new question is this?", "nine ten eleven"), talk("And one more?", "The end of it all, for good. " * 4)]
+LATER = [
+    talk("An entirely new question is this?", "nine ten eleven"),
+    talk("And one more?", "The end of it all, for good. " * 4),
+]
 
 
-@pytest.mark.parametrize(("words", "needed"), [
-    ((), {"EOS008"}), (PACKED, {"PAC003"}), ((*PACKED, "--set", "mask.rule=all"), {"PAC003"}),
-    (("--trainer", "trl", "--set", "pack.strategy=wrapped", "--max-length", "60", "--template", "bare.jinja"), {"PAC006", "PAC003"}),
-])
+@pytest.mark.parametrize(
+    ("words", "needed"),
+    [
+        ((), {"EOS008"}),
+        (PACKED, {"PAC003"}),
+        ((*PACKED, "--set", "mask.rule=all"), {"PAC003"}),
+        (
+            ("--trainer", "trl", "--set", "pack.strategy=wrapped", "--max-length", "60", "--template", "bare.jinja"),
+            {"PAC006", "PAC003"},
+        ),
+    ],
+)
 def test_the_set_up_stays_known_when_rows_come_and_move(
-    sftui: Sftui, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], needed: set[str],
+    sftui: Sftui,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    needed: set[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("bare.jinja").write_text("{% for m in messages %}{{ m.role }}: {{ m.content }} {% endfor %}")
     path = lines(tmp_path / "rows.jsonl", *FIRST)
-    given = ("check", path, "-t", "builtin:chatml", "--baseline", tmp_path / "known.json", *words, "--select", "EOS,PAC,TOO,TPL,PAD,GEN,BND")
+    given = (
+        "check",
+        path,
+        "-t",
+        "builtin:chatml",
+        "--baseline",
+        tmp_path / "known.json",
+        *words,
+        "--select",
+        "EOS,PAC,TOO,TPL,PAD,GEN,BND",
+    )
     assert needed <= codes(sftui(*given[:4], *words, "--format", "json"))
     assert sftui(*given, "--write-baseline").code == 0
     for rows in (FIRST + LATER, LATER + FIRST, FIRST[3:]):
@@ -52,8 +77,24 @@ def test_the_set_up_stays_known_when_rows_come_and_move(
 
 
 def test_another_leak_is_not_hidden_by_a_known_one(sftui: Sftui, tmp_path: Path) -> None:
-    path, held = lines(tmp_path / "rows.jsonl", FIRST[0], FIRST[1]), lines(tmp_path / "held.jsonl", FIRST[1], FIRST[2], FIRST[3])
-    given = ("check", path, "-t", "builtin:chatml", "--eval", held, "--baseline", tmp_path / "known.json", "--fail-on", "warning", "--select", "DUP")
+    path, held = (
+        lines(tmp_path / "rows.jsonl", FIRST[0], FIRST[1]),
+        lines(tmp_path / "held.jsonl", FIRST[1], FIRST[2], FIRST[3]),
+    )
+    given = (
+        "check",
+        path,
+        "-t",
+        "builtin:chatml",
+        "--eval",
+        held,
+        "--baseline",
+        tmp_path / "known.json",
+        "--fail-on",
+        "warning",
+        "--select",
+        "DUP",
+    )
     assert sftui(*given, "--write-baseline").code == 0
     for rows in ([FIRST[0], FIRST[1]], [FIRST[1], FIRST[0], FIRST[4]], [FIRST[4]]):
         lines(path, *rows)
@@ -68,18 +109,35 @@ def test_every_repeated_conversation_answer_and_column_has_its_own_mark(sftui: S
     fine = [talk(f"Question {i}?", f"Answer {i}.") for i in range(60)]
     known = [*fine, FIRST[0], FIRST[0], talk("Why?", "A."), talk("Why?", "B."), talk("Rare?", "C.", rare=1)]
     path = lines(tmp_path / "rows.jsonl", *known)
-    given = ("check", path, "-t", "builtin:chatml", "--baseline", tmp_path / "known.json", "--format", "json", "--select", "DUP,CON013")
+    given = (
+        "check",
+        path,
+        "-t",
+        "builtin:chatml",
+        "--baseline",
+        tmp_path / "known.json",
+        "--format",
+        "json",
+        "--select",
+        "DUP,CON013",
+    )
     assert codes(sftui(*given[:4], "--format", "json")) >= {"DUP001", "DUP003", "CON013"}
     assert sftui(*given, "--write-baseline").code == 0
     assert codes(sftui(*given)) == set()
-    for more, code in (([FIRST[1], FIRST[1]], "DUP001"), ([talk("Why?", "D.")], "DUP003"), ([talk("Rarer?", "E.", rarer=2)], "CON013")):
+    for more, code in (
+        ([FIRST[1], FIRST[1]], "DUP001"),
+        ([talk("Why?", "D.")], "DUP003"),
+        ([talk("Rarer?", "E.", rarer=2)], "CON013"),
+    ):
         lines(path, *known, *more)
         assert codes(sftui(*given)) == {code}, code
     lines(path, *known, *fine[:0], FIRST[0], talk("Another?", "F.", rare=3))
     assert codes(sftui(*given)) == set(), "more of the same is known"
 
 
-def test_several_processes_write_the_same_baseline(sftui: Sftui, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_processes_write_the_same_baseline(
+    sftui: Sftui, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("sftui.cli.auditing.WORTH_IT", 1)
     rows = [talk(f"{i % 170}?", f"{i % 170}. ") for i in range(400)]
     path, held = lines(tmp_path / "rows.jsonl", *rows), lines(tmp_path / "held.jsonl", *rows[:9])

@@ -75,16 +75,26 @@ def test_text_groups_by_code_and_counts(sftui: Sftui, tmp_path: Path) -> None:
     assert done.code == 0
 
 
-@pytest.mark.parametrize(("select", "bar", "code"), [
-    ("CON001", "error", 1), ("CON001", "warning", 1), ("CON001", "never", 0), ("INJ001", "error", 0), ("INJ001", "warning", 1),
-    ("EOS008", "warning", 0),
-])
+@pytest.mark.parametrize(
+    ("select", "bar", "code"),
+    [
+        ("CON001", "error", 1),
+        ("CON001", "warning", 1),
+        ("CON001", "never", 0),
+        ("INJ001", "error", 0),
+        ("INJ001", "warning", 1),
+        ("EOS008", "warning", 0),
+    ],
+)
 def test_fail_on(sftui: Sftui, dirty: Path, select: str, bar: str, code: int) -> None:
     assert check(sftui, dirty, "--select", select, "--fail-on", bar).code == code
 
 
 def test_select_and_ignore_take_beginnings_of_codes(sftui: Sftui, dirty: Path) -> None:
-    assert set(codes(check(sftui, dirty, "--format", "json", "--select", "con,ROW001,inj001", "--ignore", "INJ"))) == {"CON001", "ROW001"}
+    assert set(codes(check(sftui, dirty, "--format", "json", "--select", "con,ROW001,inj001", "--ignore", "INJ"))) == {
+        "CON001",
+        "ROW001",
+    }
     done = check(sftui, dirty, "--select", "CON999")
     assert done.code == 2 and "there is no code `CON999`" in done.err
 
@@ -92,7 +102,9 @@ def test_select_and_ignore_take_beginnings_of_codes(sftui: Sftui, dirty: Path) -
 @pytest.mark.parametrize("command", ["check", "report"])
 @pytest.mark.parametrize("option", ["--select", "--ignore"])
 @pytest.mark.parametrize("value", ["", ",", " , "])
-def test_an_option_that_names_no_code_is_refused(sftui: Sftui, dirty: Path, tmp_path: Path, command: str, option: str, value: str) -> None:
+def test_an_option_that_names_no_code_is_refused(
+    sftui: Sftui, dirty: Path, tmp_path: Path, command: str, option: str, value: str
+) -> None:
     out = tmp_path / "out.html"
     for more in ((), (option, "CON")):
         done = sftui(command, dirty, "-t", "builtin:chatml", "-o", out, option, value, *more)
@@ -101,13 +113,24 @@ def test_an_option_that_names_no_code_is_refused(sftui: Sftui, dirty: Path, tmp_
 
 
 def test_an_unknown_code_is_told_with_the_nearest(sftui: Sftui, dirty: Path) -> None:
-    for words in (("explain", "LAB0001"), ("explain", "lab0001"), ("check", dirty, "-t", "builtin:chatml", "--select", "CON,LAB0001"),
-                  ("check", dirty, "-t", "builtin:chatml", "--ignore", "lab0001"), ("report", dirty, "-t", "builtin:chatml", "-o", "x.html", "--select", "LAB0001"),
-                  ("repair", dirty, "-t", "builtin:chatml", "--drop", "LAB0001", "--dry-run"), ("repair", dirty, "--drop", "lab0001", "--dry-run")):
+    for words in (
+        ("explain", "LAB0001"),
+        ("explain", "lab0001"),
+        ("check", dirty, "-t", "builtin:chatml", "--select", "CON,LAB0001"),
+        ("check", dirty, "-t", "builtin:chatml", "--ignore", "lab0001"),
+        ("report", dirty, "-t", "builtin:chatml", "-o", "x.html", "--select", "LAB0001"),
+        ("repair", dirty, "-t", "builtin:chatml", "--drop", "LAB0001", "--dry-run"),
+        ("repair", dirty, "--drop", "lab0001", "--dry-run"),
+    ):
         done = sftui(*words)
         assert done.code == 2 and done.out == "" and done.err.count("\n") == 1 and done.err.startswith("sftui: "), words
         assert "LAB001" in done.err and "0001" in done.err, (words, done.err)
-    for words in (("explain", ""), ("explain", "zzzzzz"), ("check", dirty, "-t", "builtin:chatml", "--select", "zzzzzz"), ("repair", dirty, "--drop", "zzzzzz", "--dry-run")):
+    for words in (
+        ("explain", ""),
+        ("explain", "zzzzzz"),
+        ("check", dirty, "-t", "builtin:chatml", "--select", "zzzzzz"),
+        ("repair", dirty, "--drop", "zzzzzz", "--dry-run"),
+    ):
         done = sftui(*words)
         assert done.code == 2 and done.err.count("\n") == 1 and "(fix: )" not in done.err, words
 
@@ -129,7 +152,9 @@ def test_a_baseline_keeps_known_findings_from_failing(sftui: Sftui, dirty: Path,
     lines(dirty, chat(("user", "New"), ("assistant", None)), GOOD, TYPED, '{"messages": [', EMPTY)
     done = check(sftui, dirty, "--baseline", baseline, "--format", "json")
     assert done.code == 1
-    assert [(one["code"], one["row"]) for one in json.loads(done.out)["findings"] if one["row"] is not None] == [("CON001", 0)]
+    assert [(one["code"], one["row"]) for one in json.loads(done.out)["findings"] if one["row"] is not None] == [
+        ("CON001", 0)
+    ]
 
 
 def test_a_file_that_is_no_baseline_is_refused(sftui: Sftui, dirty: Path, clean: Path) -> None:
@@ -145,9 +170,15 @@ def test_prompts_of_the_evaluation_set_are_found(sftui: Sftui, dirty: Path, clea
     assert json.loads(done.out)["figures"]["leaked"]["rows"] == [0]
 
 
-def test_output_is_the_same_each_time_and_in_several_processes(sftui: Sftui, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_output_is_the_same_each_time_and_in_several_processes(
+    sftui: Sftui, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("sftui.cli.auditing.WORTH_IT", 1)
-    path = lines(tmp_path / "rows.jsonl", *([GOOD, TYPED, EMPTY] * 60), *(chat(("user", f"{i}?"), ("assistant", f"{i}. ")) for i in range(100)))
+    path = lines(
+        tmp_path / "rows.jsonl",
+        *([GOOD, TYPED, EMPTY] * 60),
+        *(chat(("user", f"{i}?"), ("assistant", f"{i}. ")) for i in range(100)),
+    )
     first = check(sftui, path, "--format", "json", "--jobs", 1)
     assert check(sftui, path, "--format", "json", "--jobs", 1).out == first.out
     shared = check(sftui, path, "--format", "json", "--jobs", 2)
@@ -156,7 +187,9 @@ def test_output_is_the_same_each_time_and_in_several_processes(sftui: Sftui, tmp
     assert (codes(first)["CON004"], codes(first)["INJ001"]) == (100, 60)
 
 
-def test_an_interrupted_check_goes_on_where_it_was(sftui: Sftui, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_check_goes_on_where_it_was(
+    sftui: Sftui, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SFTUI_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("sftui.cli.auditing.SAVE_EVERY", 0.0)
     path = lines(tmp_path / "rows.jsonl", *(chat(("user", f"{i}?"), ("assistant", f"{i}. ")) for i in range(40)))
@@ -192,14 +225,23 @@ RESUMED: dict[str, tuple[tuple[str, ...], str]] = {
     "the recipe": (("rows.jsonl", "--recipe", "r.yaml"), "r.yaml"),
     "the baseline": (("rows.jsonl", "--baseline", "b.json"), "b.json"),
 }
-ANEW = {"t.jinja": "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content | trim }}<|im_end|>\n{% endfor %}", "r.yaml": "preset: hf-trainer\nlength: {max: 99}\n",
-        "tok/generation_config.json": '{"eos_token_id": 3}', "b.json": '{"version": 1, "findings": {"CON004": ["0123456789abcdef"]}}'}
+ANEW = {
+    "t.jinja": "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content | trim }}<|im_end|>\n{% endfor %}",
+    "r.yaml": "preset: hf-trainer\nlength: {max: 99}\n",
+    "tok/generation_config.json": '{"eos_token_id": 3}',
+    "b.json": '{"version": 1, "findings": {"CON004": ["0123456789abcdef"]}}',
+}
 
 
 @pytest.mark.parametrize("changed", [False, True], ids=["goes on", "begins anew"])
 @pytest.mark.parametrize(("words", "file"), RESUMED.values(), ids=RESUMED)
 def test_an_audit_goes_on_only_over_what_decided_it(
-    sftui: Sftui, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], file: str, changed: bool,
+    sftui: Sftui,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    file: str,
+    changed: bool,
 ) -> None:
     """Stopped, then one thing changed that it had read: it begins anew. Something else changed: it goes on."""
     from sftui.tokens import builtin
@@ -236,7 +278,9 @@ def test_an_audit_goes_on_only_over_what_decided_it(
     (here / "other.json").write_text("{}")
     if changed:
         before = (here / file).read_text()
-        (here / file).write_text(ANEW.get(file) or (before.replace("6?", "66?") if file.endswith(".jsonl") else before.replace("{", "{ ", 1)))
+        (here / file).write_text(
+            ANEW.get(file) or (before.replace("6?", "66?") if file.endswith(".jsonl") else before.replace("{", "{ ", 1))
+        )
     done = sftui(*given)
     assert done.code in (0, 1) and ("goes on at row" in done.err) != changed, done.err
 
@@ -265,7 +309,11 @@ def test_junit_fails_a_test_for_each_code(sftui: Sftui, dirty: Path, clean: Path
     assert suites.get("tests") == str(len(cases))
     failed = {case.get("name", "").split()[0] for case in cases if case.find("failure") is not None}
     assert {"CON001", "INJ001", "ROW001"} <= failed and suites.get("failures") == str(len(failed))
-    texts = {case.get("name", "").split()[0]: case.find("failure").text or "" for case in cases if case.find("failure") is not None}  # type: ignore[union-attr]
+    texts = {
+        case.get("name", "").split()[0]: case.find("failure").text or ""
+        for case in cases
+        if case.find("failure") is not None
+    }  # type: ignore[union-attr]
     assert all("\nfix: " in text for text in texts.values()), "each says what repairs it"
     passed = ElementTree.fromstring(check(sftui, clean, "--format", "junit", "--select", "CON").out)
     assert [case.get("name") for case in passed.iter("testcase")] == ["no findings"]
@@ -282,8 +330,14 @@ def test_github_annotates_lines_and_escapes(sftui: Sftui, tmp_path: Path) -> Non
 @pytest.mark.parametrize("form", ["text", "json", "sarif", "junit", "github"])
 def test_hostile_rows_reach_no_terminal_and_break_no_format(sftui: Sftui, tmp_path: Path, form: str) -> None:
     hostile = "\x1b[31m\x9b1m\u202e\ufffe\ud800\x00</failure>]]><script>"
-    path = lines(tmp_path / "rows.jsonl", chat(("user", hostile), ("assistant", hostile + " ")), chat((hostile, "x"), ("assistant", "y")),
-                 {hostile: 1}, GOOD, GOOD)
+    path = lines(
+        tmp_path / "rows.jsonl",
+        chat(("user", hostile), ("assistant", hostile + " ")),
+        chat((hostile, "x"), ("assistant", "y")),
+        {hostile: 1},
+        GOOD,
+        GOOD,
+    )
     out = check(sftui, path, "--format", form).out
     assert not any(char in out for char in "\x1b\x9b\u202e\ufffe\x00")
     out.encode("utf-8")
@@ -309,32 +363,56 @@ def test_explain_lists_and_explains(sftui: Sftui) -> None:
 
 def test_waivers_of_the_recipe_take_findings_away(sftui: Sftui, dirty: Path, tmp_path: Path) -> None:
     recipe = tmp_path / "recipe.yaml"
-    recipe.write_text("preset: hf-trainer\nwaivers:\n- {code: CON001, rows: 1, reason: looked at}\n- {code: INJ001, rows: [0, 1], reason: other rows}\n")
+    recipe.write_text(
+        "preset: hf-trainer\nwaivers:\n- {code: CON001, rows: 1, reason: looked at}\n- {code: INJ001, rows: [0, 1],"
+        " reason: other rows}\n"
+    )
     done = check(sftui, dirty, "--recipe", recipe, "--format", "json", "--select", "CON001,INJ001")
     assert set(codes(done)) == {"INJ001"} and json.loads(done.out)["counts"]["waived"] == 1
 
 
 @pytest.mark.parametrize("turns", [3, 20, 21, 60])
 def test_a_waiver_by_signature_holds_for_rows_of_any_length(sftui: Sftui, tmp_path: Path, turns: int) -> None:
-    path = lines(tmp_path / "rows.jsonl", *(chat(*[("user", "Go on."), ("assistant", "yes ")] * number) for number in (turns, turns + 1)))
+    path = lines(
+        tmp_path / "rows.jsonl",
+        *(chat(*[("user", "Go on."), ("assistant", "yes ")] * number) for number in (turns, turns + 1)),
+    )
     roles, recipe = ["user", "assistant"] * turns, tmp_path / "recipe.yaml"
     shown = " ".join(roles[:40]) + " …" if turns > 20 else " ".join(roles)
-    for signature, standing in ((json.dumps(roles), 1), (json.dumps(" ".join(roles)), 1), (json.dumps(shown), 0 if turns > 20 else 1)):
-        recipe.write_text(f"preset: hf-trainer\nwaivers:\n- {{code: CON004, signature: {signature}, reason: looked at}}\n")
-        found = json.loads(check(sftui, path, "--recipe", recipe, "--format", "json", "--select", "CON004").out)["findings"]
+    for signature, standing in (
+        (json.dumps(roles), 1),
+        (json.dumps(" ".join(roles)), 1),
+        (json.dumps(shown), 0 if turns > 20 else 1),
+    ):
+        recipe.write_text(
+            f"preset: hf-trainer\nwaivers:\n- {{code: CON004, signature: {signature}, reason: looked at}}\n"
+        )
+        found = json.loads(check(sftui, path, "--recipe", recipe, "--format", "json", "--select", "CON004").out)[
+            "findings"
+        ]
         assert {one["row"] for one in found} == ({1} if standing else set()), signature
 
 
 def test_a_report_is_one_page_with_every_finding_escaped(sftui: Sftui, tmp_path: Path) -> None:
     hostile = "<script>alert(1)</script>\x1b[31m\u202e\ud800"
-    path = lines(tmp_path / "rows.jsonl", chat(("user", hostile), ("assistant", " yes ")), chat((hostile, "x"), ("assistant", "y")),
-                 chat(("user", "</div><script>Hello"), ("assistant", " yes </div><script>")))
+    path = lines(
+        tmp_path / "rows.jsonl",
+        chat(("user", hostile), ("assistant", " yes ")),
+        chat((hostile, "x"), ("assistant", "y")),
+        chat(("user", "</div><script>Hello"), ("assistant", " yes </div><script>")),
+    )
     out = tmp_path / "report.html"
     done = sftui("report", path, "-t", "builtin:chatml", "-o", out)
     text = out.read_text(encoding="utf-8")
     assert done.code == 0 and text.startswith("<!DOCTYPE html>")
     assert "<script" not in text and "&lt;script&gt;" in text and not any(char in text for char in "\x1b\u202e")
-    assert 'class="tokens"' in text and "CON004" in text and "http-equiv" in text and "http://" not in text and "https://" not in text
+    assert (
+        'class="tokens"' in text
+        and "CON004" in text
+        and "http-equiv" in text
+        and "http://" not in text
+        and "https://" not in text
+    )
     assert sftui("report", path, "-t", "builtin:chatml", "-o", out).code == 2
     told = re.findall(r'<td><span class="sev (error|warning|info)">', text)
     assert told and told == sorted(told, key=["error", "warning", "info"].index), "the worst first"
@@ -353,6 +431,9 @@ def test_findings_in_stdin_name_no_temporary_folder(sftui: Sftui, dirty: Path, m
 
 def test_a_trainers_config_is_checked_with_its_own_data(sftui: Sftui, dirty: Path, tmp_path: Path) -> None:
     config = tmp_path / "axolotl.yml"
-    config.write_text(f"base_model: builtin:chatml\nchat_template: tokenizer_default\ndatasets:\n- path: {dirty}\n  type: chat_template\nsequence_len: 64\n")
+    config.write_text(
+        f"base_model: builtin:chatml\nchat_template: tokenizer_default\ndatasets:\n- path: {dirty}\n  type:"
+        " chat_template\nsequence_len: 64\n"
+    )
     made = json.loads(sftui("check", config, "--format", "json", "--select", "CON001,TRU").out)
     assert made["preset"].startswith("axolotl") and {one["code"] for one in made["findings"]} >= {"CON001"}

@@ -29,7 +29,12 @@ def test_differing_labels_are_counted_and_shown(sftui, chats: Path) -> None:
     done = sftui("compare", chats, *TOK, "--with", "mask.terminator=mask", "--width", "80")
     assert done.code == 1
     assert "2 of 3 rows differ, in 2 tokens (2 by label, 0 by id)" in done.out
-    assert "row 0\n" in done.out and "≠" in done.out and "A hf-trainer" in done.out and "B mask.terminator=mask" in done.out
+    assert (
+        "row 0\n" in done.out
+        and "≠" in done.out
+        and "A hf-trainer" in done.out
+        and "B mask.terminator=mask" in done.out
+    )
     assert max(len(line) for line in done.out.splitlines()) <= 80
 
 
@@ -43,15 +48,18 @@ def test_json_names_sides_rows_and_columns(sftui, chats: Path) -> None:
     assert one["ids"] == one["labels"] == other["ids"] and other["labels"] == [-100]
 
 
-@pytest.mark.parametrize(("other", "told"), [
-    ("trl@1.16", "B trl@1.16 "),
-    ("trl@1.16 mask.rule=all", "B trl@1.16 mask.rule=all"),
-    ("axolotl", "B axolotl@0.19 "),
-    ("unsloth length.max=64", "B unsloth@2026.10 length.max=64"),
-    ("tokenizer=builtin:llama3", "by id)"),
-    ("template=llama3", "reach only some of the sides"),
-    ("mask.options.train=1", "nothing differs"),
-])
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        ("trl@1.16", "B trl@1.16 "),
+        ("trl@1.16 mask.rule=all", "B trl@1.16 mask.rule=all"),
+        ("axolotl", "B axolotl@0.19 "),
+        ("unsloth length.max=64", "B unsloth@2026.10 length.max=64"),
+        ("tokenizer=builtin:llama3", "by id)"),
+        ("template=llama3", "reach only some of the sides"),
+        ("mask.options.train=1", "nothing differs"),
+    ],
+)
 def test_what_with_may_be(sftui, chats: Path, other: str, told: str) -> None:
     done = sftui("compare", chats, *TOK, "--with", other)
     assert done.code in (0, 1) and told in done.out
@@ -60,16 +68,27 @@ def test_what_with_may_be(sftui, chats: Path, other: str, told: str) -> None:
 def test_with_may_be_a_recipe_or_a_trainers_config(sftui, chats: Path, tmp_path: Path) -> None:
     recipe, config = tmp_path / "mine.yaml", tmp_path / "axolotl.yml"
     recipe.write_text("preset: hf-trainer\nmask: {terminator: mask}\n")
-    config.write_text(f"base_model: builtin:chatml\nsequence_len: 512\ndatasets:\n- {{path: {chats}, type: chat_template}}\n")
+    config.write_text(
+        f"base_model: builtin:chatml\nsequence_len: 512\ndatasets:\n- {{path: {chats}, type: chat_template}}\n"
+    )
     done = sftui("compare", chats, *TOK, "--with", recipe, "--with", config)
     assert done.code == 1 and "B mine.yaml" in done.out and "C axolotl.yml" in done.out
 
 
 def test_only_some_rows_are_compared_on_request(sftui, chats: Path) -> None:
     def rows(*words: str) -> int:
-        return int(sftui("compare", chats, *TOK, "--with", "mask.terminator=mask", "--format", "json", *words).records()[0]["rows"])
+        return int(
+            sftui("compare", chats, *TOK, "--with", "mask.terminator=mask", "--format", "json", *words).records()[0][
+                "rows"
+            ]
+        )
 
-    assert (rows("--max-rows", "1"), rows("--sample", "2"), rows("--sample", "9"), rows("--max-rows", "2", "--sample", "9")) == (1, 2, 3, 2)
+    assert (
+        rows("--max-rows", "1"),
+        rows("--sample", "2"),
+        rows("--sample", "9"),
+        rows("--max-rows", "2", "--sample", "9"),
+    ) == (1, 2, 3, 2)
 
 
 def test_a_row_that_one_side_drops_is_counted_apart(sftui, chats: Path) -> None:
@@ -79,15 +98,18 @@ def test_a_row_that_one_side_drops_is_counted_apart(sftui, chats: Path) -> None:
     assert [row["row"] for row in made["first"] if not row["columns"] or row["sides"][0]["gone"]] == [2]
 
 
-@pytest.mark.parametrize(("words", "told"), [
-    ((), "--with"),
-    (("--with", "tlr@1.16"), "did you mean `trl`?"),
-    (("--with", "mask.rul=all"), "mask.rule"),
-    (("--with", "none.yaml"), "cannot be read"),
-    (("--with", "trl@1.16 axolotl"), "more than one start"),
-    (("--with", "'open"), "cannot be read"),
-    (("--with", "tokenizer=builtin:chatlm"), "builtin:chatml"),
-])
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "--with"),
+        (("--with", "tlr@1.16"), "did you mean `trl`?"),
+        (("--with", "mask.rul=all"), "mask.rule"),
+        (("--with", "none.yaml"), "cannot be read"),
+        (("--with", "trl@1.16 axolotl"), "more than one start"),
+        (("--with", "'open"), "cannot be read"),
+        (("--with", "tokenizer=builtin:chatlm"), "builtin:chatml"),
+    ],
+)
 def test_mistakes_are_told(sftui, chats: Path, words: tuple[str, ...], told: str) -> None:
     done = sftui("compare", chats, *TOK, *words)
     assert (done.code, done.out) == (2, "") and told in done.err and "bug" not in done.err

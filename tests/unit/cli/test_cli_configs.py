@@ -69,20 +69,25 @@ def test_several_datasets_are_listed_and_chosen(sftui, work: Path) -> None:
 
 
 def test_the_command_line_comes_on_top(sftui, work: Path) -> None:
-    [made] = sftui("show", "--config", "trl.yaml", "--trainer", "trl@1.16", "--max-length", "4", "--format", "json").records()
+    [made] = sftui(
+        "show", "--config", "trl.yaml", "--trainer", "trl@1.16", "--max-length", "4", "--format", "json"
+    ).records()
     assert len(made["input_ids"]) == 4
 
 
-@pytest.mark.parametrize(("words", "told"), [
-    (("chats.jsonl", "--config", "trl.yaml"), "both name the data"),
-    (("trl.yaml", "--recipe", "x.yaml"), "both name a starting recipe"),
-    (("chats.jsonl", "-t", "builtin:chatml", "--dataset", "1"), "no config is open"),
-    (("none.yaml",), "none.yaml: the config cannot be read"),
-    (("odd.yaml",), "say whose it is: --trainer NAME"),
-    (("recipe.yaml",), "--recipe FILE"),
-    (("broken.yaml",), "not valid YAML"),
-    (("trl.yaml", "--trainer", "hf-trainer"), "hf-trainer has no config file"),
-])
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("chats.jsonl", "--config", "trl.yaml"), "both name the data"),
+        (("trl.yaml", "--recipe", "x.yaml"), "both name a starting recipe"),
+        (("chats.jsonl", "-t", "builtin:chatml", "--dataset", "1"), "no config is open"),
+        (("none.yaml",), "none.yaml: the config cannot be read"),
+        (("odd.yaml",), "say whose it is: --trainer NAME"),
+        (("recipe.yaml",), "--recipe FILE"),
+        (("broken.yaml",), "not valid YAML"),
+        (("trl.yaml", "--trainer", "hf-trainer"), "hf-trainer has no config file"),
+    ],
+)
 def test_mistakes_are_told(sftui, work: Path, words: tuple[str, ...], told: str) -> None:
     (work / "odd.yaml").write_text("learning_rate: 1\nseed: 3\n")
     (work / "recipe.yaml").write_text("preset: hf-trainer\n")
@@ -104,22 +109,44 @@ def test_what_does_not_count_goes_to_the_inspector_as_notes(work: Path) -> None:
 
 
 def test_unsloth_takes_its_arguments_as_options(sftui, work: Path) -> None:
-    done = sftui("show", "chats.jsonl", "-t", "builtin:chatml", "--trainer", "unsloth", "--set", "mask.rule=markers",
-                 "--set", "mask.options.force_match=true")
+    done = sftui(
+        "show",
+        "chats.jsonl",
+        "-t",
+        "builtin:chatml",
+        "--trainer",
+        "unsloth",
+        "--set",
+        "mask.rule=markers",
+        "--set",
+        "mask.options.force_match=true",
+    )
     assert done.code == 0 and "unsloth@" in done.out
 
 
-@pytest.mark.parametrize(("config", "trainer"), [
-    ({"base_model": "x", "datasets": [{"path": "a", "type": "alpaca"}]}, "axolotl"),
-    ({"model_name_or_path": "x", "stage": "sft", "dataset": "a,b", "template": "qwen", "cutoff_len": 9}, "llamafactory"),
-    ({"model_name_or_path": "x", "dataset_name": "a", "learning_rate": 1, "packing": True}, "trl"),
-    ({"model_name_or_path": "x", "datasets": [{"path": "a"}], "assistant_only_loss": True}, "trl"),
-    ({"tokenizer": {"_component_": "torchtune.models.llama3.llama3_tokenizer"}, "dataset": {"_component_": "torchtune.datasets.alpaca_dataset"}}, "torchtune"),
-    ({"tokenizer": "x", "data": "a.jsonl", "responses": {}, "max_length": 9}, "unsloth"),
-    ({"learning_rate": 1}, None),
-    ({"preset": "trl@1.16"}, None),
-    ({"base_model": "x", "stage": "sft"}, None),
-])
+@pytest.mark.parametrize(
+    ("config", "trainer"),
+    [
+        ({"base_model": "x", "datasets": [{"path": "a", "type": "alpaca"}]}, "axolotl"),
+        (
+            {"model_name_or_path": "x", "stage": "sft", "dataset": "a,b", "template": "qwen", "cutoff_len": 9},
+            "llamafactory",
+        ),
+        ({"model_name_or_path": "x", "dataset_name": "a", "learning_rate": 1, "packing": True}, "trl"),
+        ({"model_name_or_path": "x", "datasets": [{"path": "a"}], "assistant_only_loss": True}, "trl"),
+        (
+            {
+                "tokenizer": {"_component_": "torchtune.models.llama3.llama3_tokenizer"},
+                "dataset": {"_component_": "torchtune.datasets.alpaca_dataset"},
+            },
+            "torchtune",
+        ),
+        ({"tokenizer": "x", "data": "a.jsonl", "responses": {}, "max_length": 9}, "unsloth"),
+        ({"learning_rate": 1}, None),
+        ({"preset": "trl@1.16"}, None),
+        ({"base_model": "x", "stage": "sft"}, None),
+    ],
+)
 def test_the_keys_tell_the_trainer(config: dict[str, object], trainer: str | None) -> None:
     found = recognise(config)
     assert found.trainer == trainer and found.reason
@@ -145,7 +172,9 @@ def test_converting_says_what_is_lost_and_counts_the_labels(sftui, work: Path) -
 
 
 @pytest.mark.parametrize(("name", "key"), [("axolotl.yml", "chat_template_jinja"), ("trl.yaml", "chat_template_path")])
-def test_a_template_file_of_the_config_is_left_alone_and_a_new_one_is_found(sftui, work: Path, name: str, key: str) -> None:
+def test_a_template_file_of_the_config_is_left_alone_and_a_new_one_is_found(
+    sftui, work: Path, name: str, key: str
+) -> None:
     from sftui.templates import builtin_template
 
     trainer = name.partition(".")[0]
@@ -153,7 +182,11 @@ def test_a_template_file_of_the_config_is_left_alone_and_a_new_one_is_found(sftu
     (work / "mine.jinja").write_text(builtin_template("chatml").source)
     (work / name).write_text((work / name).read_text() + f"{extra}{key}: mine.jinja\n")
     done = sftui("export", name, "--to", trainer, "-o", "out", "--max-length", "99")
-    assert done.code == 0 and f"{key}: mine.jinja" in (work / "out" / name).read_text() and not (work / "out" / "chat_template.jinja").exists()
+    assert (
+        done.code == 0
+        and f"{key}: mine.jinja" in (work / "out" / name).read_text()
+        and not (work / "out" / "chat_template.jinja").exists()
+    )
     done = sftui("export", name, "--to", trainer, "-o", "two", "--template", "zephyr")
     assert done.code == 0 and f"{key}: {work.resolve()}/two/chat_template.jinja" in (work / "two" / name).read_text()
     assert sftui("show", f"two/{name}", "--format", "json").code == 0

@@ -1,4 +1,5 @@
-"""Data that ends before its time is never taken for a smaller dataset; and what is to be known of the data is told once."""
+"""Data that ends before its time is never taken for a smaller dataset; and what is to be known of the data is told
+once."""
 
 from __future__ import annotations
 
@@ -10,7 +11,12 @@ from pathlib import Path
 import pytest
 
 TOK = ("-t", "builtin:chatml")
-ROW = json.dumps({"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello there."}]}).encode() + b"\n"
+ROW = (
+    json.dumps(
+        {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello there."}]}
+    ).encode()
+    + b"\n"
+)
 BROKEN = "cannot be read whole, because its compressed data is damaged: it ends before its time"
 
 
@@ -41,19 +47,37 @@ def test_check_says_that_it_is_not_complete(sftui, damaged: Path) -> None:
     assert [one["code"] for one in told["findings"] if one["severity"] == "error"] == ["ROW006"]
 
 
-@pytest.mark.parametrize("words", [("encode", "-o", "OUT"), ("encode", "-o", "-"), ("repair", "--apply", "trim", "-o", "OUT"), ("repair", "--apply", "trim", "-o", "-")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("encode", "-o", "OUT"),
+        ("encode", "-o", "-"),
+        ("repair", "--apply", "trim", "-o", "OUT"),
+        ("repair", "--apply", "trim", "-o", "-"),
+    ],
+)
 def test_no_part_of_the_data_is_written(sftui, damaged: Path, tmp_path: Path, words: tuple[str, ...]) -> None:
     target = tmp_path / "out.jsonl"
     command, *rest = (word.replace("OUT", str(target)) for word in words)
     done = sftui(command, damaged, *TOK, *rest)
     assert done.code == 2 and done.out == "" and not target.exists()
-    assert done.err.startswith("sftui: t.jsonl.gz: nothing is written of data that cannot be read whole, because its compressed data is damaged")
+    assert done.err.startswith(
+        "sftui: t.jsonl.gz: nothing is written of data that cannot be read whole, because its compressed data is"
+        " damaged"
+    )
     assert len(done.err.splitlines()) == 1
 
 
-@pytest.mark.parametrize("words", [
-    ("show",), ("compare", "--with", "length.max=8"), ("export", "--to", "trl", "-o", "OUT", "--force"), ("repair", "--apply", "trim", "--dry-run"), ("template",),
-])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show",),
+        ("compare", "--with", "length.max=8"),
+        ("export", "--to", "trl", "-o", "OUT", "--force"),
+        ("repair", "--apply", "trim", "--dry-run"),
+        ("template",),
+    ],
+)
 def test_others_say_it_once(sftui, damaged: Path, tmp_path: Path, words: tuple[str, ...]) -> None:
     command, *rest = (word.replace("OUT", str(tmp_path / "out")) for word in words)
     done = sftui(command, damaged, *TOK, *rest)
@@ -68,7 +92,10 @@ def test_a_shard_that_breaks_off(sftui, tmp_path: Path) -> None:
     done = sftui("check", tmp_path / "d", *TOK)
     assert done.code == 1 and "2 times" in done.out and "5 rows" in done.out
     assert "a.jsonl.gz cannot be read whole" in done.out and "c.jsonl.gz cannot be read whole" in done.out
-    assert sftui("encode", tmp_path / "d", *TOK, "-o", tmp_path / "o.jsonl").code == 2 and not (tmp_path / "o.jsonl").exists()
+    assert (
+        sftui("encode", tmp_path / "d", *TOK, "-o", tmp_path / "o.jsonl").code == 2
+        and not (tmp_path / "o.jsonl").exists()
+    )
 
 
 def test_a_list_that_is_cut(sftui, tmp_path: Path) -> None:
@@ -78,13 +105,27 @@ def test_a_list_that_is_cut(sftui, tmp_path: Path) -> None:
     assert done.code == 1 and "it ends before the closing ] of its list" in " ".join(done.out.split())
 
 
-@pytest.mark.parametrize("words", [
-    ("show",), ("encode", "-o", "-"), ("check",), ("check", "--format", "json"), ("check", "--format", "sarif"), ("check", "--format", "junit"),
-    ("check", "--format", "github"), ("compare", "--with", "length.max=8"), ("report", "-o", "OUT.html"), ("export", "--to", "recipe", "-o", "OUT", "--force"),
-])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show",),
+        ("encode", "-o", "-"),
+        ("check",),
+        ("check", "--format", "json"),
+        ("check", "--format", "sarif"),
+        ("check", "--format", "junit"),
+        ("check", "--format", "github"),
+        ("compare", "--with", "length.max=8"),
+        ("report", "-o", "OUT.html"),
+        ("export", "--to", "recipe", "-o", "OUT", "--force"),
+    ],
+)
 def test_how_rows_are_read_is_told_once(sftui, tmp_path: Path, words: tuple[str, ...]) -> None:
     path = tmp_path / "t.jsonl"
-    row = {"conversations": [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "Hello there."}], "images": ["a.png"]}
+    row = {
+        "conversations": [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "Hello there."}],
+        "images": ["a.png"],
+    }
     path.write_text(json.dumps(row) + "\n")
     command, *rest = (word.replace("OUT", str(tmp_path / "out")) for word in words)
     done = sftui(command, path, *TOK, *rest)

@@ -65,8 +65,12 @@ def test_overwriting_needs_force_where_nobody_can_be_asked(sftui, data: Path, tm
     assert out.read_text() != "precious"
 
 
-@pytest.mark.parametrize(("name", "told"), [("out.txt", "OUT.jsonl or OUT.parquet"), ("no/such/out.jsonl", "there is no folder ")])
-def test_what_cannot_be_written_is_told_in_one_sentence(sftui, data: Path, tmp_path: Path, name: str, told: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "told"), [("out.txt", "OUT.jsonl or OUT.parquet"), ("no/such/out.jsonl", "there is no folder ")]
+)
+def test_what_cannot_be_written_is_told_in_one_sentence(
+    sftui, data: Path, tmp_path: Path, name: str, told: str
+) -> None:
     done = sftui("encode", data, *TOK, "-o", tmp_path / name)
     assert done.code == 2 and told in done.err and len(done.err.splitlines()) == 1
     assert sorted(p.name for p in tmp_path.iterdir()) == ["rows.jsonl"] or "cache" in str(list(tmp_path.iterdir()))
@@ -84,7 +88,9 @@ def test_a_full_disk_leaves_nothing(sftui, data: Path, tmp_path: Path, monkeypat
 
 
 def many_rows(path: Path) -> Path:
-    row = json.dumps({"messages": [{"role": "user", "content": "Hello? " * 50}, {"role": "assistant", "content": "Hi. " * 50}]})
+    row = json.dumps(
+        {"messages": [{"role": "user", "content": "Hello? " * 50}, {"role": "assistant", "content": "Hi. " * 50}]}
+    )
     path.write_text((row + "\n") * 20_000)
     return path
 

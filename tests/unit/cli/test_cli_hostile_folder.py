@@ -14,7 +14,19 @@ from sftui.errors import SftuiError
 from sftui.trainers.verify.installed import installed_version
 from sftui.workspace.link import COMMAND
 
-MODULES = ("json", "re", "pickle", "multiprocessing", "logging", "signal", "sftui", "numpy", "jinja2", "tokenizers", "importlib")
+MODULES = (
+    "json",
+    "re",
+    "pickle",
+    "multiprocessing",
+    "logging",
+    "signal",
+    "sftui",
+    "numpy",
+    "jinja2",
+    "tokenizers",
+    "importlib",
+)
 SFTUI = Path(sys.executable).with_name("sftui")
 
 
@@ -24,7 +36,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     place = tmp_path / "dataset"
     place.mkdir()
     for name in MODULES:
-        (place / f"{name}.py").write_text(f"open({str(tmp_path / name)!r}, 'w').close()\nraise SystemExit('imported')\n")
+        (place / f"{name}.py").write_text(
+            f"open({str(tmp_path / name)!r}, 'w').close()\nraise SystemExit('imported')\n"
+        )
     row = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello."}]}
     (place / "chats.jsonl").write_text((json.dumps(row) + "\n") * 600)
     monkeypatch.chdir(place)
@@ -35,10 +49,13 @@ def imported(folder: Path) -> list[str]:
     return [name for name in MODULES if (folder / name).exists()]
 
 
-@pytest.mark.parametrize("words", [
-    ["show", "chats.jsonl", "-t", "builtin:chatml", "--row", "0"],
-    ["check", "chats.jsonl", "-t", "builtin:chatml", "--jobs", "2", "--fail-on", "never"],
-])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["show", "chats.jsonl", "-t", "builtin:chatml", "--row", "0"],
+        ["check", "chats.jsonl", "-t", "builtin:chatml", "--jobs", "2", "--fail-on", "never"],
+    ],
+)
 def test_no_command_imports_from_the_current_folder(folder: Path, words: list[str]) -> None:
     done = subprocess.run([str(SFTUI), *words], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

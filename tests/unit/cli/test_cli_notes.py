@@ -19,11 +19,22 @@ def chats(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("words", [
-    ("show",), ("show", "--format", "json"), ("encode", "-o", "-"), ("check",), ("check", "--format", "json"), ("check", "--format", "sarif"),
-    ("compare", "--with", "length.max=8"), ("compare", "--with", "trl@1.30 length.max=8"), ("export", "--to", "trl", "-o", "OUT", "--force"),
-    ("export", "--to", "recipe", "-o", "OUT", "--force"), ("report", "-o", "OUT.html"),
-])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show",),
+        ("show", "--format", "json"),
+        ("encode", "-o", "-"),
+        ("check",),
+        ("check", "--format", "json"),
+        ("check", "--format", "sarif"),
+        ("compare", "--with", "length.max=8"),
+        ("compare", "--with", "trl@1.30 length.max=8"),
+        ("export", "--to", "trl", "-o", "OUT", "--force"),
+        ("export", "--to", "recipe", "-o", "OUT", "--force"),
+        ("report", "-o", "OUT.html"),
+    ],
+)
 def test_it_is_told_once_beside_the_data(sftui, chats: Path, tmp_path: Path, words: tuple[str, ...]) -> None:
     command, *rest = (word.replace("OUT", str(tmp_path / "out")) for word in words)
     done = sftui(command, chats, *TOK, *rest)

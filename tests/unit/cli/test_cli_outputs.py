@@ -23,19 +23,44 @@ TEMPLATE = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im
 
 READS = {"--tokenizer", "--recipe", "--config", "--template", "--eval", "--marks", "--python", "--with"}
 """Options that name files which are only read."""
-PLAIN = {"--trainer", "--dataset", "--split", "--subset", "--data-revision", "--tokenizer-revision", "--rows-in", "--field", "--set", "--format",
-         "--data-format", "--to", "--select", "--ignore", "--apply", "--drop"}
+PLAIN = {
+    "--trainer",
+    "--dataset",
+    "--split",
+    "--subset",
+    "--data-revision",
+    "--tokenizer-revision",
+    "--rows-in",
+    "--field",
+    "--set",
+    "--format",
+    "--data-format",
+    "--to",
+    "--select",
+    "--ignore",
+    "--apply",
+    "--drop",
+}
 """Options that take words and name no file."""
 WORDS: dict[str, tuple[str, ...]] = {
-    "encode": ("-t", "builtin:chatml"), "check": ("-t", "builtin:chatml"), "report": ("-t", "builtin:chatml"),
-    "template": ("-t", "builtin:chatml"), "repair": ("--apply", "trim", "-t", "builtin:chatml"), "export": ("--to", "recipe", "-t", "builtin:chatml"),
+    "encode": ("-t", "builtin:chatml"),
+    "check": ("-t", "builtin:chatml"),
+    "report": ("-t", "builtin:chatml"),
+    "template": ("-t", "builtin:chatml"),
+    "repair": ("--apply", "trim", "-t", "builtin:chatml"),
+    "export": ("--to", "recipe", "-t", "builtin:chatml"),
 }
 BESIDE: dict[tuple[str, str], tuple[str, ...]] = {
-    ("check", "--baseline"): ("--write-baseline",), ("repair", "--log"): ("--dry-run",),
+    ("check", "--baseline"): ("--write-baseline",),
+    ("repair", "--log"): ("--dry-run",),
 }
 """What else makes the option write, where the option alone does not."""
-OPTIONS = [(command, option) for command, declared in COMMANDS.items() for option in declared.params
-           if isinstance(option, click.Option) and isinstance(option.type, Output)]
+OPTIONS = [
+    (command, option)
+    for command, declared in COMMANDS.items()
+    for option in declared.params
+    if isinstance(option, click.Option) and isinstance(option.type, Output)
+]
 NAMES = [f"{command} {option.opts[-1]}" for command, option in OPTIONS]
 
 
@@ -43,7 +68,11 @@ def test_every_option_is_known_to_read_to_write_or_to_name_no_file() -> None:
     """A new option that takes words fails here until it says which it is: `type=OUTPUT` for what is written."""
     for declared in (inspect, *COMMANDS.values()):
         for option in declared.params:
-            if isinstance(option, click.Option) and isinstance(option.type, click.types.StringParamType) and not isinstance(option.type, Output):
+            if (
+                isinstance(option, click.Option)
+                and isinstance(option.type, click.types.StringParamType)
+                and not isinstance(option.type, Output)
+            ):
                 assert option.opts[-1] in READS | PLAIN, f"{declared.name} {option.opts[-1]}"
     assert {command for command, _ in OPTIONS} == set(WORDS)
 
@@ -59,8 +88,14 @@ def test_nothing_in_the_commands_writes_but_the_one_way() -> None:
             if isinstance(node, ast.Call):
                 name = getattr(node.func, "attr", getattr(node.func, "id", ""))
                 assert name not in ("write_text", "write_bytes"), file.name
-                modes = [one.value for one in (*node.args, *(key.value for key in node.keywords)) if isinstance(one, ast.Constant)]
-                if name == "open" and any(isinstance(mode, str) and set(mode) & set("wax+") and len(mode) < 4 for mode in modes):
+                modes = [
+                    one.value
+                    for one in (*node.args, *(key.value for key in node.keywords))
+                    if isinstance(one, ast.Constant)
+                ]
+                if name == "open" and any(
+                    isinstance(mode, str) and set(mode) & set("wax+") and len(mode) < 4 for mode in modes
+                ):
                     assert file.name == "opening.py", file.name
 
 
@@ -93,8 +128,16 @@ def run(sftui: Sftui, command: str, option: click.Option, target: object, *words
     if "-t" in words or "--recipe" in words:
         rest = tuple(word for word in rest if word not in ("-t", "builtin:chatml"))
     needs_out = command == "repair" and option.opts[-1] == "--log" and not BESIDE.get((command, "--log"))
-    return sftui(command, *words, *rest, *BESIDE.get((command, option.opts[-1]), ()), option.opts[-1], target, "--force",
-                 *(("-o", "fresh.jsonl") if needs_out else ()))
+    return sftui(
+        command,
+        *words,
+        *rest,
+        *BESIDE.get((command, option.opts[-1]), ()),
+        option.opts[-1],
+        target,
+        "--force",
+        *(("-o", "fresh.jsonl") if needs_out else ()),
+    )
 
 
 def endings(option: click.Option) -> str:
@@ -102,9 +145,14 @@ def endings(option: click.Option) -> str:
 
 
 INPUTS = [
-    (("rows.jsonl",), "rows.jsonl"), (("shards",), "shards/a.jsonl"), (("shards/*.jsonl",), "shards/b.jsonl"), (("rows.jsonl", "shards/a.jsonl"), "shards/a.jsonl"),
-    (("rows.jsonl", "--template", "t.jinja"), "t.jinja"), (("rows.jsonl", "-t", "tok"), "tok/tokenizer_config.json"),
-    (("rows.jsonl", "--recipe", "r.yaml"), "r.yaml"), (("rows.jsonl", "--recipe", "r.yaml"), "tok/tokenizer.json"),
+    (("rows.jsonl",), "rows.jsonl"),
+    (("shards",), "shards/a.jsonl"),
+    (("shards/*.jsonl",), "shards/b.jsonl"),
+    (("rows.jsonl", "shards/a.jsonl"), "shards/a.jsonl"),
+    (("rows.jsonl", "--template", "t.jinja"), "t.jinja"),
+    (("rows.jsonl", "-t", "tok"), "tok/tokenizer_config.json"),
+    (("rows.jsonl", "--recipe", "r.yaml"), "r.yaml"),
+    (("rows.jsonl", "--recipe", "r.yaml"), "tok/tokenizer.json"),
 ]
 
 
@@ -127,9 +175,14 @@ def test_no_output_is_an_input(sftui: Sftui, folder: Path, command: str, option:
         assert done.code == 2 and done.err.startswith("sftui: ") and "Error: bug" not in done.err, (words, done.err)
 
 
-@pytest.mark.parametrize(("command", "option"), [pair for pair in OPTIONS if pair[1].opts[-1] != "--baseline" and pair[0] != "export"],
-                         ids=[name for name in NAMES if "--baseline" not in name and not name.startswith("export")])
-def test_a_file_that_is_there_is_not_overwritten_unasked(sftui: Sftui, folder: Path, command: str, option: click.Option) -> None:
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [pair for pair in OPTIONS if pair[1].opts[-1] != "--baseline" and pair[0] != "export"],
+    ids=[name for name in NAMES if "--baseline" not in name and not name.startswith("export")],
+)
+def test_a_file_that_is_there_is_not_overwritten_unasked(
+    sftui: Sftui, folder: Path, command: str, option: click.Option
+) -> None:
     target = folder / f"there{endings(option)}"
     target.write_text("mine\n")
     words = ("rows.jsonl", *WORDS[command], *BESIDE.get((command, option.opts[-1]), ()), option.opts[-1], target)
@@ -139,16 +192,25 @@ def test_a_file_that_is_there_is_not_overwritten_unasked(sftui: Sftui, folder: P
 
 
 def test_a_new_file_does_not_become_data(sftui: Sftui, folder: Path) -> None:
-    for data, target in (("shards", "shards/found.json"), ("shards/*.jsonl", "shards/c.jsonl"), ("s*/*.json*", "shards/found.json")):
+    for data, target in (
+        ("shards", "shards/found.json"),
+        ("shards/*.jsonl", "shards/c.jsonl"),
+        ("s*/*.json*", "shards/found.json"),
+    ):
         done = sftui("check", data, "-t", "builtin:chatml", "--format", "json", "-o", target)
         assert done.code == 2 and "read as data the next time" in done.err and not (folder / target).exists()
     assert sftui("check", "shards", "-t", "builtin:chatml", "-o", "shards/found.txt").code == 0
-    assert sftui("check", "*.jsonl", "-t", "builtin:chatml", "--select", "INJ", "-o", "shards/found.txt", "--force").code == 0
+    assert (
+        sftui("check", "*.jsonl", "-t", "builtin:chatml", "--select", "INJ", "-o", "shards/found.txt", "--force").code
+        == 0
+    )
 
 
 def test_an_export_writes_over_its_recipe_but_over_no_data(sftui: Sftui, folder: Path) -> None:
     os.rename("r.yaml", "recipe.yaml")
-    done = sftui("export", "rows.jsonl", "--recipe", "recipe.yaml", "--max-length", "99", "--to", "recipe", "-o", ".", "--force")
+    done = sftui(
+        "export", "rows.jsonl", "--recipe", "recipe.yaml", "--max-length", "99", "--to", "recipe", "-o", ".", "--force"
+    )
     assert done.code == 0 and "+length" in done.err.replace(" ", "") and "99" in (folder / "recipe.yaml").read_text()
     os.makedirs("out")
     os.link("rows.jsonl", "out/recipe.yaml")
@@ -158,12 +220,18 @@ def test_an_export_writes_over_its_recipe_but_over_no_data(sftui: Sftui, folder:
 
 def test_files_that_are_no_data_may_lie_beside_the_data(sftui: Sftui, folder: Path) -> None:
     done = sftui("export", "shards", "-t", "builtin:chatml", "--to", "llamafactory", "-o", "shards")
-    assert done.code == 0 and (folder / "shards" / "dataset_info.json").exists() and (folder / "shards" / "recipe.yaml").exists()
+    assert (
+        done.code == 0
+        and (folder / "shards" / "dataset_info.json").exists()
+        and (folder / "shards" / "recipe.yaml").exists()
+    )
     assert len(sftui("encode", "shards", "-t", "builtin:chatml", "-o", "-").records()) == 4
 
 
 def test_one_file_is_not_named_twice(sftui: Sftui, folder: Path) -> None:
-    done = sftui("check", "rows.jsonl", "-t", "builtin:chatml", "--baseline", "x.json", "--write-baseline", "-o", "./x.json")
+    done = sftui(
+        "check", "rows.jsonl", "-t", "builtin:chatml", "--baseline", "x.json", "--write-baseline", "-o", "./x.json"
+    )
     assert done.code == 2 and "named for two outputs" in done.err and not (folder / "x.json").exists()
     done = sftui("check", "rows.jsonl", "-t", "builtin:chatml", "--baseline", "-", "--write-baseline")
     assert done.code == 2 and "named for two outputs" in done.err
@@ -178,12 +246,17 @@ def test_a_baseline_is_written_over_a_baseline_only(sftui: Sftui, folder: Path) 
             assert done.code == 2 and "no baseline of sftui" in done.err and (folder / "mine.json").read_text() == text
     (folder / "known.json").write_text(BASELINE)
     assert sftui(*words, "known.json").code == 0 and (folder / "known.json").read_text() != BASELINE
-    done = sftui("check", "rows.jsonl", "-t", "builtin:chatml", "--baseline", "known.json", "-o", "known.json", "--force")
+    done = sftui(
+        "check", "rows.jsonl", "-t", "builtin:chatml", "--baseline", "known.json", "-o", "known.json", "--force"
+    )
     assert done.code == 2 and "files that are read here" in done.err
 
 
 def test_a_trainers_config_and_what_it_names_are_inputs(sftui: Sftui, folder: Path) -> None:
-    (folder / "axo.yml").write_text("base_model: tok\ndatasets:\n- {path: rows.jsonl, type: chat_template, ds_type: json}\nchat_template: jinja\nchat_template_jinja: t.jinja\n")
+    (folder / "axo.yml").write_text(
+        "base_model: tok\ndatasets:\n- {path: rows.jsonl, type: chat_template, ds_type: json}\nchat_template:"
+        " jinja\nchat_template_jinja: t.jinja\n"
+    )
     before = contents(folder)
     for victim in ("axo.yml", "rows.jsonl", "t.jinja", "tok/tokenizer.json"):
         done = sftui("check", "axo.yml", "-o", victim, "--force")
@@ -196,7 +269,13 @@ def test_folders_and_devices_are_not_written_over(sftui: Sftui, folder: Path) ->
         assert done.code == 2 and "no file" in done.err
 
 
-STDOUT = [("encode", "input_ids"), ("check", "findings"), ("report", "<!DOCTYPE html>"), ("template", "<|im_start|>"), ("repair", '{"messages"')]
+STDOUT = [
+    ("encode", "input_ids"),
+    ("check", "findings"),
+    ("report", "<!DOCTYPE html>"),
+    ("template", "<|im_start|>"),
+    ("repair", '{"messages"'),
+]
 
 
 @pytest.mark.parametrize(("command", "told"), STDOUT, ids=[name for name, _ in STDOUT])
@@ -213,7 +292,19 @@ def test_stdout_holds_the_data_alone(sftui: Sftui, folder: Path) -> None:
     assert done.code == 0 and not done.out.startswith("---") and "{% generation %}" in done.out and "---" in done.err
     done = sftui("repair", "rows.jsonl", "--apply", "trim", "-o", "-", "--log", "log.jsonl")
     assert done.out == ROW + OTHER and "written to stdout" in done.err and (folder / "log.jsonl").exists()
-    done = sftui("repair", "rows.jsonl", "--apply", "trim", "--drop", "no-answer", "--marks", "marks.jsonl", "--dry-run", "--log", "-")
+    done = sftui(
+        "repair",
+        "rows.jsonl",
+        "--apply",
+        "trim",
+        "--drop",
+        "no-answer",
+        "--marks",
+        "marks.jsonl",
+        "--dry-run",
+        "--log",
+        "-",
+    )
     assert [json.loads(line)["row"] for line in done.out.splitlines()] == [0]
     done = sftui("repair", "rows.jsonl", "--apply", "trim", "-o", "-", "--log", "-")
     assert done.code == 2 and "two outputs" in done.err

@@ -12,7 +12,10 @@ from xml.etree import ElementTree
 import pytest
 
 Sftui = Callable[..., Any]
-ROWS = "".join(json.dumps({"messages": [{"role": "user", "content": one}, {"role": "assistant", "content": f"{one} "}]}) + "\n" for one in ("a", "b"))
+ROWS = "".join(
+    json.dumps({"messages": [{"role": "user", "content": one}, {"role": "assistant", "content": f"{one} "}]}) + "\n"
+    for one in ("a", "b")
+)
 
 
 @pytest.fixture
@@ -34,7 +37,10 @@ def places(sftui: Sftui, *data: object) -> dict[str, set[tuple[str, int]]]:
     results = json.loads(sftui("check", *words, "sarif").out)["runs"][0]["results"]
     spots = [one["locations"][0]["physicalLocation"] for one in results]
     found["sarif"] = {(one["artifactLocation"]["uri"], one["region"]["startLine"]) for one in spots}
-    told = [line.removeprefix("::notice file=").partition(",title=")[0] for line in sftui("check", *words, "github").out.splitlines()]
+    told = [
+        line.removeprefix("::notice file=").partition(",title=")[0]
+        for line in sftui("check", *words, "github").out.splitlines()
+    ]
     found["github"] = {(file, int(line)) for file, _, line in (one.partition(",line=") for one in told)}
     text = " ".join(sftui("check", *words, "text").out.split())
     found["text"] = {(file, line) for file, line in found["json"] if f"{file}:{line} row" in text}
@@ -47,7 +53,10 @@ def places(sftui: Sftui, *data: object) -> dict[str, set[tuple[str, int]]]:
 ALL = {(name, line) for name in ("my data/x/deep/two.jsonl", "my data/x/one.jsonl") for line in (1, 2)}
 
 
-@pytest.mark.parametrize("data", [("my data/x",), ("my data/x/**/*.jsonl",), ("my data/x/deep/two.jsonl", "my data/x/one.jsonl"), ("./my data/x/",)])
+@pytest.mark.parametrize(
+    "data",
+    [("my data/x",), ("my data/x/**/*.jsonl",), ("my data/x/deep/two.jsonl", "my data/x/one.jsonl"), ("./my data/x/",)],
+)
 def test_files_of_folders_and_globs_keep_their_folder(sftui: Sftui, repository: Path, data: tuple[str, ...]) -> None:
     found = places(sftui, *data)
     quoted = {(name.replace(" ", "%20"), line) for name, line in ALL}
@@ -61,22 +70,30 @@ def test_files_of_one_name_in_two_folders_are_told_apart(sftui: Sftui, repositor
     assert {name for name, _ in found["github"]} == {"my data/x/one.jsonl", "my data/y/one.jsonl"}
 
 
-def test_reviews_count_from_the_root_of_the_repository(sftui: Sftui, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reviews_count_from_the_root_of_the_repository(
+    sftui: Sftui, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(repository / "my data" / "x")
     for data in ("deep", ".", "deep/two.jsonl", str(repository / "my data" / "x" / "deep"), "../x/deep"):
         found = places(sftui, data)
-        assert ("my data/x/deep/two.jsonl", 1) in found["github"] and ("my%20data/x/deep/two.jsonl", 1) in found["sarif"], data
+        assert ("my data/x/deep/two.jsonl", 1) in found["github"] and ("my%20data/x/deep/two.jsonl", 1) in found[
+            "sarif"
+        ], data
         assert all(Path(name).is_file() for name, _ in found["json"])
 
 
-def test_without_a_repository_they_count_from_here(sftui: Sftui, repository: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_a_repository_they_count_from_here(
+    sftui: Sftui, repository: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (repository / ".git").rmdir()
     monkeypatch.chdir(repository / "my data")
     assert {name for name, _ in places(sftui, "x")["github"]} == {"x/one.jsonl", "x/deep/two.jsonl"}
     outside = tmp_path / "elsewhere.jsonl"
     outside.write_text(ROWS)
     found = places(sftui, outside)
-    assert {name for name, _ in found["github"]} == {str(outside)} and {name for name, _ in found["sarif"]} == {f"file://{outside}"}
+    assert {name for name, _ in found["github"]} == {str(outside)} and {name for name, _ in found["sarif"]} == {
+        f"file://{outside}"
+    }
 
 
 def test_packed_files_and_arrays_keep_their_folder_too(sftui: Sftui, repository: Path) -> None:
@@ -91,6 +108,8 @@ def test_packed_files_and_arrays_keep_their_folder_too(sftui: Sftui, repository:
 
 
 def test_the_set_up_stands_in_the_first_file_of_the_data(sftui: Sftui, repository: Path) -> None:
-    log = json.loads(sftui("check", "my data/*/*.jsonl", "-t", "builtin:chatml", "--select", "EOS008,DUP", "--format", "sarif").out)
+    log = json.loads(
+        sftui("check", "my data/*/*.jsonl", "-t", "builtin:chatml", "--select", "EOS008,DUP", "--format", "sarif").out
+    )
     uris = {one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for one in log["runs"][0]["results"]}
     assert uris == {"my%20data/x/one.jsonl"}

@@ -7,9 +7,20 @@ from sftui.model import Example, Inspection, Labels, Part, Problem, Reason, Row,
 
 
 def inspection(more: tuple[Example, ...] = ()) -> Inspection:
-    tokens = Tokens((7, 8), (0, -1), (1, -1), ("a", "\x1b\ud800"), (b"a", b""), (False, True), (0, -1), (Part.CONTENT, Part.INJECTED))
+    tokens = Tokens(
+        (7, 8),
+        (0, -1),
+        (1, -1),
+        ("a", "\x1b\ud800"),
+        (b"a", b""),
+        (False, True),
+        (0, -1),
+        (Part.CONTENT, Part.INJECTED),
+    )
     labels = Labels((-100, 8), (Reason.PROMPT, Reason.APPENDED), ((0, 2),))
-    return Inspection(Row(3, {}, "", ""), tokens=tokens, labels=labels, example=Example((7, 8), (-100, 8), (1, 1)), more=more)
+    return Inspection(
+        Row(3, {}, "", ""), tokens=tokens, labels=labels, example=Example((7, 8), (-100, 8), (1, 1)), more=more
+    )
 
 
 def test_a_token_without_text_has_no_span() -> None:

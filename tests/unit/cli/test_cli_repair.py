@@ -10,7 +10,9 @@ import pytest
 
 from sftui.templates import compile_template
 
-FINE = '{"id": 1,  "messages": [{"role": "user", "content": "Hello?"}, {"role": "assistant", "content": "Hi."}], "x": 1.0}'
+FINE = (
+    '{"id": 1,  "messages": [{"role": "user", "content": "Hello?"}, {"role": "assistant", "content": "Hi."}], "x": 1.0}'
+)
 LINES = [
     FINE,
     '{"id":2,"messages":[{"role":"user","content":"Hello?"},{"role":"Assistant","content":" Hi there. "}],"x":[1,2]}',
@@ -30,15 +32,36 @@ def dirty(tmp_path: Path) -> Path:
 def test_repaired_rows_go_to_a_new_file_with_a_log(sftui, dirty: Path, tmp_path: Path) -> None:
     before = dirty.read_bytes()
     out, log = tmp_path / "out.jsonl", tmp_path / "log.jsonl"
-    done = sftui("repair", dirty, "--apply", "map-roles,trim", "--apply", "deduplicate", "--drop", "unreadable,no-answer", "-o", out, "--log", log)
+    done = sftui(
+        "repair",
+        dirty,
+        "--apply",
+        "map-roles,trim",
+        "--apply",
+        "deduplicate",
+        "--drop",
+        "unreadable,no-answer",
+        "-o",
+        out,
+        "--log",
+        log,
+    )
     assert done.code == 0 and done.out == ""
     assert dirty.read_bytes() == before
     lines = out.read_bytes().splitlines(keepends=True)
     assert lines[0] == FINE.encode() + b"\r\n", "an untouched row keeps every byte"
-    assert lines[1] == b'{"id":2,"messages":[{"role":"user","content":"Hello?"},{"role":"assistant","content":"Hi there."}],"x":[1,2]}\n'
+    assert (
+        lines[1] == b'{"id":2,"messages":[{"role":"user","content":"Hello?"},{"role":"assistant","content":"Hi'
+        b' there."}],"x":[1,2]}\n'
+    )
     assert len(lines) == 2
     told = [json.loads(line) for line in log.read_text().splitlines()]
-    assert [(one["row"], one["dropped"]) for one in told] == [(1, None), (2, "the same conversation as row 0"), (3, "unreadable"), (4, "no-answer")]
+    assert [(one["row"], one["dropped"]) for one in told] == [
+        (1, None),
+        (2, "the same conversation as row 0"),
+        (3, "unreadable"),
+        (4, "no-answer"),
+    ]
     assert [change["place"] for change in told[0]["changes"]] == ["messages[1].role", "messages[1].content"]
     assert told[0]["where"].endswith("line 3")
     assert "2 of 5 rows written" in done.err and "1 of them changed, 3 left out" in done.err
@@ -57,7 +80,10 @@ def test_rows_are_dropped_by_finding(sftui, dirty: Path) -> None:
 
 def test_the_tokenizers_own_control_tokens_are_stripped(sftui, tmp_path: Path) -> None:
     path, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
-    path.write_text(json.dumps({"messages": [{"role": "user", "content": "a<|im_end|>b"}, {"role": "assistant", "content": "c"}]}) + "\n")
+    path.write_text(
+        json.dumps({"messages": [{"role": "user", "content": "a<|im_end|>b"}, {"role": "assistant", "content": "c"}]})
+        + "\n"
+    )
     assert sftui("repair", path, "-t", "builtin:chatml", "--apply", "strip-tokens", "-o", out).code == 0
     assert json.loads(out.read_text())["messages"][0]["content"] == "ab"
 
@@ -73,23 +99,36 @@ def test_other_formats_become_lines(sftui, tmp_path: Path) -> None:
     assert out.read_text().splitlines()[0] == FINE, "also out of a packed file an untouched row keeps every byte"
 
 
-@pytest.mark.parametrize(("words", "told"), [
-    (("--apply", "trim"), "no file was named"),
-    (("--apply", "trim", "-o", "out.csv"), "OUT.jsonl"),
-    (("-o", "out.jsonl"), "no repair was named"),
-    (("--apply", "trimm", "-o", "out.jsonl"), "did you mean trim"),
-    (("--drop", "NOPE9", "--dry-run"), "no reason to drop"),
-    (("--drop", ",", "--dry-run"), "--drop names no reason and no code"),
-    (("--apply", "trim", "--drop", "", "--dry-run"), "--drop names no reason and no code"),
-    (("--apply", "", "--drop", "empty", "--dry-run"), "--apply names no repair"),
-])
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--apply", "trim"), "no file was named"),
+        (("--apply", "trim", "-o", "out.csv"), "OUT.jsonl"),
+        (("-o", "out.jsonl"), "no repair was named"),
+        (("--apply", "trimm", "-o", "out.jsonl"), "did you mean trim"),
+        (("--drop", "NOPE9", "--dry-run"), "no reason to drop"),
+        (("--drop", ",", "--dry-run"), "--drop names no reason and no code"),
+        (("--apply", "trim", "--drop", "", "--dry-run"), "--drop names no reason and no code"),
+        (("--apply", "", "--drop", "empty", "--dry-run"), "--apply names no repair"),
+    ],
+)
 def test_what_is_missing_is_told(sftui, dirty: Path, words: tuple[str, ...], told: str) -> None:
     done = sftui("repair", dirty, *words)
     assert done.code == 2 and told in done.err
 
 
-@pytest.mark.parametrize(("code", "told"), [("TPL004", "sftui explain TPL004"), ("dup001", "--apply deduplicate"), ("DUP", "sftui"), ("PAC001", "sftui explain PAC001")])
-def test_a_code_that_no_row_has_is_refused_in_one_sentence(sftui, dirty: Path, tmp_path: Path, code: str, told: str) -> None:
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("TPL004", "sftui explain TPL004"),
+        ("dup001", "--apply deduplicate"),
+        ("DUP", "sftui"),
+        ("PAC001", "sftui explain PAC001"),
+    ],
+)
+def test_a_code_that_no_row_has_is_refused_in_one_sentence(
+    sftui, dirty: Path, tmp_path: Path, code: str, told: str
+) -> None:
     for words in (("--dry-run",), ("-o", tmp_path / "out.jsonl"), ("--apply", "trim", "--dry-run")):
         done = sftui("repair", dirty, "-t", "builtin:chatml", "--drop", code, *words)
         assert done.code == 2 and done.out == "" and done.err.count("\n") == 1 and done.err.startswith("sftui: ")
@@ -102,7 +141,16 @@ def test_never_in_place(sftui, dirty: Path, tmp_path: Path, option: str) -> None
     link = tmp_path / "link.jsonl"
     link.symlink_to(dirty)
     before = dirty.read_bytes()
-    done = sftui("repair", dirty, "--apply", "trim", option, link, *(("-o", tmp_path / "o.jsonl") if option == "--log" else ()), "--force")
+    done = sftui(
+        "repair",
+        dirty,
+        "--apply",
+        "trim",
+        option,
+        link,
+        *(("-o", tmp_path / "o.jsonl") if option == "--log" else ()),
+        "--force",
+    )
     assert done.code == 2 and "never in place" in done.err
     assert dirty.read_bytes() == before
 
@@ -127,7 +175,17 @@ def test_a_tagged_template_is_shown_and_written(sftui, data: Path, tmp_path: Pat
     messages = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
     text, spans = compile_template(source, "written").text(messages, variables={})
     assert [text[start:end] for start, end in spans] == ["b<|im_end|>"]
-    again = sftui("template", data, "-t", "builtin:chatml", "--template", out, "--add-generation-tags", "-o", tmp_path / "no.jinja")
+    again = sftui(
+        "template",
+        data,
+        "-t",
+        "builtin:chatml",
+        "--template",
+        out,
+        "--add-generation-tags",
+        "-o",
+        tmp_path / "no.jinja",
+    )
     assert again.code == 1 and "already" in again.err and not (tmp_path / "no.jinja").exists()
 
 
@@ -137,7 +195,10 @@ def test_without_tags_the_template_itself_is_printed(sftui, data: Path) -> None:
 
 def test_rows_marked_drop_in_the_inspector_are_left_out(sftui, dirty: Path, tmp_path: Path) -> None:
     marks, out, log = tmp_path / "marks.jsonl", tmp_path / "out.jsonl", tmp_path / "log.jsonl"
-    marks.write_text('{"row": 0, "mark": "drop", "note": "dull"}\n{"row": 1, "mark": "keep", "note": ""}\n{"row": 2, "mark": null, "note": "hm"}\n')
+    marks.write_text(
+        '{"row": 0, "mark": "drop", "note": "dull"}\n{"row": 1, "mark": "keep", "note": ""}\n{"row": 2, "mark": null,'
+        ' "note": "hm"}\n'
+    )
     done = sftui("repair", dirty, "--marks", marks, "-o", out, "--log", log)
     assert done.code == 0 and "drop marked" in done.err and "4 of 5 rows written" in done.err
     assert FINE.encode() not in out.read_bytes()
@@ -157,10 +218,17 @@ def test_the_new_file_does_not_become_part_of_a_folder_of_data(sftui, dirty: Pat
 
 def test_roles_are_mapped_whatever_the_preset_and_names_of_a_format_stay(sftui, tmp_path: Path) -> None:
     chats, turns = tmp_path / "chats.jsonl", tmp_path / "turns.jsonl"
-    chats.write_text(json.dumps({"messages": [{"role": "human", "content": "q"}, {"role": "ai", "content": "a"}]}) + "\n")
-    turns.write_text(json.dumps({"conversations": [{"from": "human", "value": "q"}, {"from": "chatgpt", "value": "a"}]}) + "\n")
+    chats.write_text(
+        json.dumps({"messages": [{"role": "human", "content": "q"}, {"role": "ai", "content": "a"}]}) + "\n"
+    )
+    turns.write_text(
+        json.dumps({"conversations": [{"from": "human", "value": "q"}, {"from": "chatgpt", "value": "a"}]}) + "\n"
+    )
     done = sftui("repair", chats, "--apply", "map-roles", "-o", "-")
-    assert [one["role"] for one in json.loads(done.out)["messages"]] == ["user", "assistant"] and "ShareGPT" not in done.err
+    assert [one["role"] for one in json.loads(done.out)["messages"]] == [
+        "user",
+        "assistant",
+    ] and "ShareGPT" not in done.err
     done = sftui("repair", turns, "--apply", "map-roles", "-o", "-")
     assert [one["from"] for one in json.loads(done.out)["conversations"]] == ["human", "gpt"]
     assert "map-roles left human and gpt as they are" in done.err

@@ -40,13 +40,20 @@ class Stub:
 
     def answer(self, python: Path, trainer: str, requests: list[Mapping[str, Any]], errors: Any) -> Any:
         [request] = requests
-        held = {**request, "files": {p.name: p.read_text() for p in Path(request["output"]).parent.glob("*.yml")},
-                "tokenizer_files": sorted(p.name for p in Path(request["tokenizer"]).iterdir())}
+        held = {
+            **request,
+            "files": {p.name: p.read_text() for p in Path(request["output"]).parent.glob("*.yml")},
+            "tokenizer_files": sorted(p.name for p in Path(request["tokenizer"]).iterdir()),
+        }
         self.asked.append(held)
-        records: list[dict[str, Any]] = [{"kind": "head", "rows_in": len(request["rows"]), "error": self.error, "trainer": trainer}]
+        records: list[dict[str, Any]] = [
+            {"kind": "head", "rows_in": len(request["rows"]), "error": self.error, "trainer": trainer}
+        ]
         for row, example in self.rows if self.error is None else []:
             if example is not None:
-                records.append({"kind": "row", "row": row, "input_ids": list(example.input_ids), "labels": list(example.labels)})
+                records.append(
+                    {"kind": "row", "row": row, "input_ids": list(example.input_ids), "labels": list(example.labels)}
+                )
         Path(request["output"]).write_text("".join(json.dumps(record) + "\n" for record in records))
         yield {"error": self.error}
 
@@ -79,7 +86,9 @@ def test_the_trainer_is_asked_with_the_recipes_own_keys(sftui, chats: Path, stub
     assert "sequence_len: 64" in config and "train_on_eos: last" in config
 
 
-def test_a_fault_in_a_rule_is_found_and_named_by_row_and_token(sftui, chats: Path, stub: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_in_a_rule_is_found_and_named_by_row_and_token(
+    sftui, chats: Path, stub: Stub, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A deliberately broken rule: the last trained token of every row loses its label."""
     from dataclasses import replace
 
@@ -97,7 +106,11 @@ def test_a_fault_in_a_rule_is_found_and_named_by_row_and_token(sftui, chats: Pat
     done = sftui("verify", chats, *WORDS)
     assert done.code == 1 and "0 of 3 rows equal" in done.out
     first = done.out.splitlines()[0]
-    assert first.startswith("row 0, token ") and "`<|im_end|>`: the trainer trains it (label " in first and first.endswith("sftui masks it (-100)")
+    assert (
+        first.startswith("row 0, token ")
+        and "`<|im_end|>`: the trainer trains it (label " in first
+        and first.endswith("sftui masks it (-100)")
+    )
     assert len(done.out.splitlines()) == 4
 
 
@@ -126,10 +139,19 @@ def test_the_rules_of_the_installed_version_are_taken(sftui, chats: Path, monkey
     assert "axolotl 0.18.0 is installed there, and the rules are those of 0.19" in done.err
 
 
-@pytest.mark.parametrize(("error", "told"), [
-    ({"type": "ValueError", "message": "too\nlong"}, "stops with ValueError: too long, because the run raised an error that sftui did not expect"),
-    ({"type": "ModuleNotFoundError", "message": "No module named 'torch'"}, "No module named 'torch', because its environment is not complete"),
-])
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (
+            {"type": "ValueError", "message": "too\nlong"},
+            "stops with ValueError: too long, because the run raised an error that sftui did not expect",
+        ),
+        (
+            {"type": "ModuleNotFoundError", "message": "No module named 'torch'"},
+            "No module named 'torch', because its environment is not complete",
+        ),
+    ],
+)
 def test_a_run_that_raises_is_told(sftui, chats: Path, stub: Stub, error: dict[str, str], told: str) -> None:
     stub.error = error
     done = sftui("verify", chats, *WORDS)
@@ -142,7 +164,9 @@ def test_both_stopping_is_agreement(sftui, tmp_path: Path, monkeypatch: pytest.M
     stub = Stub(path, monkeypatch)
     stub.error = {"type": "ValueError", "message": "no list"}
     done = sftui("verify", path, *WORDS)
-    assert done.code == 0 and done.out.startswith("both stop: axolotl stops with ValueError: no list; sftui says of row 1")
+    assert done.code == 0 and done.out.startswith(
+        "both stop: axolotl stops with ValueError: no list; sftui says of row 1"
+    )
 
 
 def test_what_cannot_be_run_is_told(sftui, chats: Path, tmp_path: Path) -> None:

@@ -22,24 +22,29 @@ def test_every_command_has_help(sftui, command: tuple[str, ...]) -> None:
     assert done.code == 0 and done.out.startswith("Usage: sftui")
 
 
-@pytest.mark.parametrize(("words", "told"), [
-    (("--trainer", "hf-trianer"), "did you mean `hf-trainer`?"),
-    (("--set", "length.mx=3"), "length.max"),
-    (("--set", "length.max"), "is not PATH=VALUE"),
-    (("--set", "length.max=many"), "whole number"),
-    (("--set", "mask.rule=complettion"), "did you mean `completion`?"),
-    (("--data-format", "mesages"), "did you mean `messages`?"),
-    (("--field", "messages"), "is not OUR=THEIRS"),
-    (("--field", "messages=mesages"), "did you mean `messages`"),
-    (("--template", "chatlm"), "did you mean `chatml`?"),
-    (("--template", "none.jinja"), "none.jinja"),
-    (("--recipe", "none.yaml"), "none.yaml: the recipe cannot be read, because no such file"),
-    (("--recipe", "none.yaml", "--trainer", "hf-trainer"), "give one of them"),
-    (("-t", "builtin:chatlm"), "builtin:chatml"),
-    (("--max-length", "0"), "max-length"),
-    (("--rwo", "3"), "--row"),
-])
-def test_mistakes_are_told_in_one_sentence_with_the_nearest(sftui, data: Path, words: tuple[str, ...], told: str) -> None:
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--trainer", "hf-trianer"), "did you mean `hf-trainer`?"),
+        (("--set", "length.mx=3"), "length.max"),
+        (("--set", "length.max"), "is not PATH=VALUE"),
+        (("--set", "length.max=many"), "whole number"),
+        (("--set", "mask.rule=complettion"), "did you mean `completion`?"),
+        (("--data-format", "mesages"), "did you mean `messages`?"),
+        (("--field", "messages"), "is not OUR=THEIRS"),
+        (("--field", "messages=mesages"), "did you mean `messages`"),
+        (("--template", "chatlm"), "did you mean `chatml`?"),
+        (("--template", "none.jinja"), "none.jinja"),
+        (("--recipe", "none.yaml"), "none.yaml: the recipe cannot be read, because no such file"),
+        (("--recipe", "none.yaml", "--trainer", "hf-trainer"), "give one of them"),
+        (("-t", "builtin:chatlm"), "builtin:chatml"),
+        (("--max-length", "0"), "max-length"),
+        (("--rwo", "3"), "--row"),
+    ],
+)
+def test_mistakes_are_told_in_one_sentence_with_the_nearest(
+    sftui, data: Path, words: tuple[str, ...], told: str
+) -> None:
     given = words if "-t" in words else (*TOK, *words)
     done = sftui("show", data, *given)
     assert (done.code, done.out) == (2, "") and told in done.err and "Traceback" not in done.err

@@ -48,14 +48,21 @@ def words(sides: list[list[str]], columns: tuple[tuple[tuple[int, int], ...], ..
     return [tuple("|".join(side[a:b]) for side, (a, b) in zip(sides, column)) for column in columns]
 
 
-@pytest.mark.parametrize(("one", "other", "expected"), [
-    (["a", " b", "c"], ["a", " b", "c"], [("a", "a"), (" b", " b"), ("c", "c")]),
-    (["an", "swer", "!"], ["answer", "!"], [("an|swer", "answer"), ("!", "!")]),
-    (["a", "\n"], ["a"], [("a", "a"), ("\n", "")]),
-    (["^bos", "a", "b"], ["a", "b"], [("^bos", ""), ("a", "a"), ("b", "b")]),
-    (["a", "^eos"], ["a", "^eos"], [("a", "a"), ("^eos", "^eos")]),
-    (["<|x|>", "hi", "<|y|>"], ["[A]", "hi", "[B]"], [("", "[A]"), ("<|x|>", ""), ("hi", "hi"), ("", "[B]"), ("<|y|>", "")]),
-])
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        (["a", " b", "c"], ["a", " b", "c"], [("a", "a"), (" b", " b"), ("c", "c")]),
+        (["an", "swer", "!"], ["answer", "!"], [("an|swer", "answer"), ("!", "!")]),
+        (["a", "\n"], ["a"], [("a", "a"), ("\n", "")]),
+        (["^bos", "a", "b"], ["a", "b"], [("^bos", ""), ("a", "a"), ("b", "b")]),
+        (["a", "^eos"], ["a", "^eos"], [("a", "a"), ("^eos", "^eos")]),
+        (
+            ["<|x|>", "hi", "<|y|>"],
+            ["[A]", "hi", "[B]"],
+            [("", "[A]"), ("<|x|>", ""), ("hi", "hi"), ("", "[B]"), ("<|y|>", "")],
+        ),
+    ],
+)
 def test_tokens_stand_beside_what_they_share(one: list[str], other: list[str], expected: list[tuple[str, str]]) -> None:
     assert words([one, other], align([placed(one), placed(other)])) == expected
 
@@ -75,7 +82,7 @@ def tokenizations(draw: st.DrawFn) -> list[Placed]:
     sides = []
     for _ in range(draw(st.integers(2, 4))):
         at = draw(st.integers(0, len(base)))
-        text = base[:at] + draw(st.text("abx ", max_size=5)) + base[draw(st.integers(at, len(base))):]
+        text = base[:at] + draw(st.text("abx ", max_size=5)) + base[draw(st.integers(at, len(base))) :]
         cuts = sorted({0, len(text), *draw(st.lists(st.integers(0, len(text)), max_size=8))})
         pieces = [text[a:b] for a, b in pairwise(cuts)]
         if draw(st.booleans()):
@@ -93,19 +100,37 @@ def test_every_token_stands_in_one_column_in_its_order(sides: list[Placed]) -> N
     assert all(any(a < b for a, b in column) for column in columns)
 
 
-def row(pieces: list[str], trained: list[int], *, index: int = 0, kept: tuple[int, int] | None = None, dropped: str | None = None) -> Inspection:
+def row(
+    pieces: list[str],
+    trained: list[int],
+    *,
+    index: int = 0,
+    kept: tuple[int, int] | None = None,
+    dropped: str | None = None,
+) -> Inspection:
     """A row of tokens of which those numbered are trained."""
     side = placed(pieces, ids={p: 10 + i for i, p in enumerate("abcdefgh")})
     count = len(pieces)
     ranges = (kept or (0, count),)
     labels = tuple(i if k in trained else IGNORE_INDEX for k, i in enumerate(side.ids))
-    tokens = Tokens(side.ids, side.starts, side.ends, tuple(pieces), tuple(p.encode() for p in pieces), (False,) * count, (0,) * count,
-                    (Part.CONTENT,) * count)
+    tokens = Tokens(
+        side.ids,
+        side.starts,
+        side.ends,
+        tuple(pieces),
+        tuple(p.encode() for p in pieces),
+        (False,) * count,
+        (0,) * count,
+        (Part.CONTENT,) * count,
+    )
     a, b = ranges[0]
     example = None if dropped else Example(side.ids[a:b], labels[a:b], (1,) * (b - a))
     return Inspection(
-        Row(index, {}, "", ""), rendered=Rendered(side.text, (Span(0, len(side.text), 0, Part.CONTENT),)), tokens=tokens,
-        labels=Labels(labels, (Reason.COMPLETION,) * count, ranges, dropped), example=example,
+        Row(index, {}, "", ""),
+        rendered=Rendered(side.text, (Span(0, len(side.text), 0, Part.CONTENT),)),
+        tokens=tokens,
+        labels=Labels(labels, (Reason.COMPLETION,) * count, ranges, dropped),
+        example=example,
     )
 
 
@@ -133,7 +158,9 @@ def test_what_the_example_holds_counts_more_than_the_labels_before_it() -> None:
 def test_preshifted_labels_stand_at_the_token_they_are_of() -> None:
     plain = row(list("abc"), [1, 2])
     assert plain.example is not None
-    shifted = replace(plain, example=replace(plain.example, input_ids=(10, 11), labels=(11, 12), attention_mask=(1, 1), shifted=True))
+    shifted = replace(
+        plain, example=replace(plain.example, input_ids=(10, 11), labels=(11, 12), attention_mask=(1, 1), shifted=True)
+    )
     assert not compare_row([plain, shifted]).differs
 
 
@@ -157,7 +184,10 @@ def test_equal_rows_need_no_columns() -> None:
 
 @given(st.lists(st.lists(st.integers(0, 3), max_size=3), max_size=12), st.integers(0, 12))
 def test_counts_of_parts_merge_to_the_count_of_all(masks: list[list[int]], at: int) -> None:
-    rows = [compare_row([row(list("abcd"), [1], index=i), row(list("abcd"), mask, index=i)], align_equal=False) for i, mask in enumerate(masks)]
+    rows = [
+        compare_row([row(list("abcd"), [1], index=i), row(list("abcd"), mask, index=i)], align_equal=False)
+        for i, mask in enumerate(masks)
+    ]
     counts = []
     for part in (rows, rows[:at], rows[at:]):
         count = ComparisonCount(keep=3)

@@ -21,7 +21,9 @@ from sftui.workspace.options import OpenOptions
 
 FOLDER = Path(__file__).parents[2] / "golden" / "compare"
 CHAT = [
-    {"role": "system", "content": "Hi"}, {"role": "user", "content": "What is 2+2?"}, {"role": "assistant", "content": "The answer is 4."},
+    {"role": "system", "content": "Hi"},
+    {"role": "user", "content": "What is 2+2?"},
+    {"role": "assistant", "content": "The answer is 4."},
 ]
 MESSAGES, PAIR = {"messages": CHAT}, {"prompt": CHAT[:2], "completion": CHAT[2:]}
 SIDES = (
@@ -95,9 +97,14 @@ def test_no_line_is_wider_than_the_screen(five_masks: RowComparison, width: int)
 
 @pytest.mark.shared
 def test_bands_where_nothing_differs_can_be_left_out(five_masks: RowComparison) -> None:
-    two = RowComparison(0, (five_masks.sides[0], five_masks.sides[1]), tuple(
-        type(c)((c.cells[0], c.cells[1]), False, number == len(five_masks.columns) - 1) for number, c in enumerate(five_masks.columns)
-    ))
+    two = RowComparison(
+        0,
+        (five_masks.sides[0], five_masks.sides[1]),
+        tuple(
+            type(c)((c.cells[0], c.cells[1]), False, number == len(five_masks.columns) - 1)
+            for number, c in enumerate(five_masks.columns)
+        ),
+    )
     assert len(compare_lines(two, NAMES[:2], 80, differing=True)) < len(compare_lines(two, NAMES[:2], 80))
 
 

@@ -31,7 +31,12 @@ GOOD = {"messages": [USER, ANSWER]}
 
 
 def test_messages_pass_through_untouched() -> None:
-    call = {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}], "x": [1]}
+    call = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}],
+        "x": [1],
+    }
     parts = {"role": "user", "content": [{"type": "text", "text": "hi"}]}
     thought = {"role": "assistant", "content": "a", "reasoning_content": "r", "name": "n"}
     record = {"messages": [parts, call, {"role": "tool", "content": "5"}, thought]}
@@ -51,8 +56,16 @@ def test_sharegpt_keys_and_roles() -> None:
     turns = [("system", "s"), ("human", "h"), ("gpt", "g"), ("observation", "o"), ("bot", "b"), ("alien", "x")]
     conversation = read({"conversations": [{"from": role, "value": text} for role, text in turns]})
     assert [message.data for message in conversation.messages] == [
-        {"role": role, "content": text} for role, text in
-        [("system", "s"), ("user", "h"), ("assistant", "g"), ("tool", "o"), ("assistant", "b"), ("alien", "x")]]
+        {"role": role, "content": text}
+        for role, text in [
+            ("system", "s"),
+            ("user", "h"),
+            ("assistant", "g"),
+            ("tool", "o"),
+            ("assistant", "b"),
+            ("alien", "x"),
+        ]
+    ]
     assert conversation.messages[1].origin == "conversations[1]"
     assert any("`alien`" in note for note in conversation.notes)
 
@@ -61,7 +74,9 @@ def test_an_empty_role_map_renames_the_keys_only() -> None:
     call = '{"name": "f", "arguments": {}}'
     record = {"conversations": [{"from": "human", "value": "h"}, {"from": "function_call", "value": call}]}
     assert [message.data for message in read(record, Data(role_map={})).messages] == [
-        {"role": "human", "content": "h"}, {"role": "function_call", "content": call}]
+        {"role": "human", "content": "h"},
+        {"role": "function_call", "content": call},
+    ]
 
 
 def test_a_function_call_keeps_its_text_unless_tool_calls_are_asked_for() -> None:
@@ -83,16 +98,32 @@ def test_a_function_call_keeps_its_text_unless_tool_calls_are_asked_for() -> Non
 
 def test_message_keys_are_renamed_and_others_kept() -> None:
     record = {"messages": [{"who": "user", "said": "q", "thought": "t", "content": "old", "id": 7}]}
-    data = Data(message_keys={"role": "who", "content": "said", "reasoning": "thought"}, fields={"messages": "messages"}, format="messages")
+    data = Data(
+        message_keys={"role": "who", "content": "said", "reasoning": "thought"},
+        fields={"messages": "messages"},
+        format="messages",
+    )
     assert read(record, data).messages[0].data == {"role": "user", "content": "q", "reasoning_content": "t", "id": 7}
 
 
-@pytest.mark.parametrize(("keys", "trained", "weight"), [
-    ({}, None, None), ({"train": True}, True, None), ({"training": False}, False, None), ({"trainable": 0}, False, None),
-    ({"weight": 0}, False, 0.0), ({"weight": 1}, True, 1.0), ({"loss_weight": 0.5}, True, 0.5), ({"loss": True}, True, None),
-    ({"loss_mask": 1}, True, None), ({"weight": "heavy"}, None, None), ({"train": None}, None, None),
-    ({"train": True, "weight": 0.25}, True, 0.25), ({"weight": 10**400}, None, None),
-])
+@pytest.mark.parametrize(
+    ("keys", "trained", "weight"),
+    [
+        ({}, None, None),
+        ({"train": True}, True, None),
+        ({"training": False}, False, None),
+        ({"trainable": 0}, False, None),
+        ({"weight": 0}, False, 0.0),
+        ({"weight": 1}, True, 1.0),
+        ({"loss_weight": 0.5}, True, 0.5),
+        ({"loss": True}, True, None),
+        ({"loss_mask": 1}, True, None),
+        ({"weight": "heavy"}, None, None),
+        ({"train": None}, None, None),
+        ({"train": True, "weight": 0.25}, True, 0.25),
+        ({"weight": 10**400}, None, None),
+    ],
+)
 def test_flags_and_weights_are_information(keys: dict[str, Any], trained: bool | None, weight: float | None) -> None:
     message = read({"messages": [{**USER, **keys}]}).messages[0]
     assert (message.trained, message.weight) == (trained, weight)
@@ -106,7 +137,9 @@ def test_the_train_flag_can_be_named() -> None:
 
 def test_tools_template_variables_and_documents() -> None:
     tools = [{"type": "function", "function": {"name": "f"}}]
-    conversation = read({**GOOD, "tools": json.dumps(tools), "chat_template_kwargs": {"thinking": False}, "documents": ["d"]})
+    conversation = read(
+        {**GOOD, "tools": json.dumps(tools), "chat_template_kwargs": {"thinking": False}, "documents": ["d"]}
+    )
     assert conversation.tools == tools
     assert conversation.template_kwargs == {"thinking": False}
     assert conversation.extra["documents"] == ["d"]
@@ -126,23 +159,37 @@ def test_a_system_column_goes_first_when_it_is_named() -> None:
 
 
 STANFORD = (
-    "Below is an instruction that describes a task, paired with an input that provides further context. "
-    "Write a response that appropriately completes the request.\n\n### Instruction:\ndo {x}\n\n### Input:\nthis\n\n### Response:"
+    "Below is an instruction that describes a task, paired with an input that provides further context. Write a"
+    " response that appropriately completes the request.\n\n### Instruction:\ndo {x}\n\n### Input:\nthis\n\n###"
+    " Response:"
 )
 
 
-@pytest.mark.parametrize(("style", "given", "content"), [
-    ("stanford", "this", STANFORD),
-    ("stanford", "", "Below is an instruction that describes a task. Write a response that appropriately completes the "
-                     "request.\n\n### Instruction:\ndo {x}\n\n### Response:"),
-    ("newline", "this", "do {x}\nthis"), ("newline", "", "do {x}"),
-    ("blank_line", "this", "do {x}\n\nthis"), ("blank_line", "", "do {x}"),
-])
+@pytest.mark.parametrize(
+    ("style", "given", "content"),
+    [
+        ("stanford", "this", STANFORD),
+        (
+            "stanford",
+            "",
+            (
+                "Below is an instruction that describes a task. Write a response that appropriately completes the "
+                "request.\n\n### Instruction:\ndo {x}\n\n### Response:"
+            ),
+        ),
+        ("newline", "this", "do {x}\nthis"),
+        ("newline", "", "do {x}"),
+        ("blank_line", "this", "do {x}\n\nthis"),
+        ("blank_line", "", "do {x}"),
+    ],
+)
 def test_the_alpaca_prompt(style: str, given: str, content: str) -> None:
     record = {"instruction": "do {x}", "input": given, "output": "done"}
     conversation = read(record, Data(alpaca_prompt=style))
     assert [message.data for message in conversation.messages] == [
-        {"role": "user", "content": content}, {"role": "assistant", "content": "done"}]
+        {"role": "user", "content": content},
+        {"role": "assistant", "content": "done"},
+    ]
     assert conversation.extra == record
     assert conversation.messages[1].origin == "output"
 
@@ -151,7 +198,12 @@ def test_alpaca_with_system_and_history() -> None:
     record = {"system": "s", "instruction": "i", "input": None, "output": "o", "history": [["q", "a"]]}
     conversation = read(record, Data(alpaca_prompt="newline"))
     assert [(message.role, message.content) for message in conversation.messages] == [
-        ("system", "s"), ("user", "q"), ("assistant", "a"), ("user", "i"), ("assistant", "o")]
+        ("system", "s"),
+        ("user", "q"),
+        ("assistant", "a"),
+        ("user", "i"),
+        ("assistant", "o"),
+    ]
     assert conversation.messages[2].origin == "history[0][1]"
 
 
@@ -160,7 +212,10 @@ def test_string_pairs_become_messages_with_their_origins() -> None:
     assert (conversation.kind, conversation.prompt, conversation.completion) == (Kind.STRINGS, "q", "a")
     chat = as_chat(conversation)
     assert (chat.kind, chat.prompt_messages, chat.prompt) == (Kind.CHAT, 1, None)
-    assert [(m.role, m.content, m.origin) for m in chat.messages] == [("user", "q", "question"), ("assistant", "a", "answer")]
+    assert [(m.role, m.content, m.origin) for m in chat.messages] == [
+        ("user", "q", "question"),
+        ("assistant", "a", "answer"),
+    ]
     assert as_chat(chat) is chat
 
 
@@ -177,22 +232,45 @@ def test_text_and_segments() -> None:
     assert conversation.extra["segments"] == (("ask ", False), ("say", True))
 
 
-@pytest.mark.parametrize(("record", "sentence"), [
-    ({"mesages": []}, "line 1: no column `messages`; did you mean `mesages`"),
-    ({"messages": None}, "line 1: `messages` is null, not a list of messages; drop the row or fill the column"),
-    ({"messages": []}, "line 1: `messages` is empty; drop the row"),
-    ({"messages": 5}, "line 1: `messages` is a number, not a list of messages; drop the row or fill the column"),
-    ({"messages": "hello"}, "line 1: `messages` is text, not a list of messages, because it is not a JSON list either; "
-                            "store the messages as a list"),
-    ({"messages": [USER, "x"]}, "line 1, messages[1]: the message is text, not a mapping; each message needs a role and content"),
-    ({"messages": [{"rol": "user", "content": "q"}]}, "line 1, messages[0]: the message has no `role`; did you mean `rol`"),
-    ({"messages": [{"from": "human", "value": "q"}]}, "line 1, messages[0]: the message has no `role`; its keys are `from`, `value`"),
-    ({"messages": [{"role": 1, "content": "q"}]}, "line 1, messages[0]: `role` is a number, not text; give the message a role"),
-    ({"messages": [{"role": "user", "value": "q"}]}, "line 1, messages[0]: the message has no `content`; did you mean `value`"),
-    ({**GOOD, "tools": "f(x)"}, "line 1: `tools` is text that is not JSON; store it as JSON, or drop it"),
-    ({**GOOD, "tools": {"f": 1}}, "line 1: `tools` is a mapping, not a list; store a list of tools"),
-    ("text", "line 1: the row is text, not a mapping of columns; drop the row"),
-])
+@pytest.mark.parametrize(
+    ("record", "sentence"),
+    [
+        ({"mesages": []}, "line 1: no column `messages`; did you mean `mesages`"),
+        ({"messages": None}, "line 1: `messages` is null, not a list of messages; drop the row or fill the column"),
+        ({"messages": []}, "line 1: `messages` is empty; drop the row"),
+        ({"messages": 5}, "line 1: `messages` is a number, not a list of messages; drop the row or fill the column"),
+        (
+            {"messages": "hello"},
+            (
+                "line 1: `messages` is text, not a list of messages, because it is not a JSON list either; "
+                "store the messages as a list"
+            ),
+        ),
+        (
+            {"messages": [USER, "x"]},
+            "line 1, messages[1]: the message is text, not a mapping; each message needs a role and content",
+        ),
+        (
+            {"messages": [{"rol": "user", "content": "q"}]},
+            "line 1, messages[0]: the message has no `role`; did you mean `rol`",
+        ),
+        (
+            {"messages": [{"from": "human", "value": "q"}]},
+            "line 1, messages[0]: the message has no `role`; its keys are `from`, `value`",
+        ),
+        (
+            {"messages": [{"role": 1, "content": "q"}]},
+            "line 1, messages[0]: `role` is a number, not text; give the message a role",
+        ),
+        (
+            {"messages": [{"role": "user", "value": "q"}]},
+            "line 1, messages[0]: the message has no `content`; did you mean `value`",
+        ),
+        ({**GOOD, "tools": "f(x)"}, "line 1: `tools` is text that is not JSON; store it as JSON, or drop it"),
+        ({**GOOD, "tools": {"f": 1}}, "line 1: `tools` is a mapping, not a list; store a list of tools"),
+        ("text", "line 1: the row is text, not a mapping of columns; drop the row"),
+    ],
+)
 def test_a_bad_row_says_where_what_and_what_to_do(record: Any, sentence: str) -> None:
     assert str(failure(record, like=GOOD)) == sentence
 
@@ -223,13 +301,17 @@ def chat(*roles: str) -> list[Message]:
     return [Message({"role": role, "content": "x"}, f"messages[{i}]") for i, role in enumerate(roles)]
 
 
-@pytest.mark.parametrize(("roles", "problem"), [
-    (("user", "assistant"), None), (("system", "user", "assistant", "tool", "assistant"), None),
-    (("user", "user"), "messages[1] is `user` where an assistant message should stand"),
-    (("assistant", "user"), "messages[0] is `assistant` where a user or tool message should stand"),
-    (("user", "assistant", "user"), "the last message is not the assistant's"),
-    (("system",), "there is no turn beside the system message"),
-])
+@pytest.mark.parametrize(
+    ("roles", "problem"),
+    [
+        (("user", "assistant"), None),
+        (("system", "user", "assistant", "tool", "assistant"), None),
+        (("user", "user"), "messages[1] is `user` where an assistant message should stand"),
+        (("assistant", "user"), "messages[0] is `assistant` where a user or tool message should stand"),
+        (("user", "assistant", "user"), "the last message is not the assistant's"),
+        (("system",), "there is no turn beside the system message"),
+    ],
+)
 def test_turns(roles: tuple[str, ...], problem: str | None) -> None:
     assert turns_problem(chat(*roles)) == problem
 

@@ -64,7 +64,11 @@ def rows_of(path: Path) -> list[Row]:
 @pytest.mark.shared
 @pytest.mark.parametrize(("name", "format_name", "count", "broken"), TABLE)
 def test_detected_and_converted_as_the_table_says(
-    shared: Path, name: str, format_name: str, count: int, broken: int,
+    shared: Path,
+    name: str,
+    format_name: str,
+    count: int,
+    broken: int,
 ) -> None:
     rows = rows_of(shared / "testdata" / "datasets" / name)
     before = json.dumps([row.data for row in rows[:50]], default=str)
@@ -84,10 +88,13 @@ def test_detected_and_converted_as_the_table_says(
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize(("name", "what"), [
-    ("torchtune_hh_rlhf_tiny.json", "preference set"),
-    ("self_instruct_seed_tasks.jsonl", "nested in `instances`"),
-])
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("torchtune_hh_rlhf_tiny.json", "preference set"),
+        ("self_instruct_seed_tasks.jsonl", "nested in `instances`"),
+    ],
+)
 def test_sets_that_are_not_sft_are_refused_in_one_sentence(shared: Path, name: str, what: str) -> None:
     detected = detect(rows_of(shared / "testdata" / "datasets" / name), Data())
     assert detected.refused is not None

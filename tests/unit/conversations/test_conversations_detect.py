@@ -19,26 +19,45 @@ USER, ANSWER = {"role": "user", "content": "q"}, {"role": "assistant", "content"
 CHAT = [USER, ANSWER]
 
 
-@pytest.mark.parametrize(("record", "format_name", "fields"), [
-    ({"messages": CHAT}, "messages", {"messages": "messages"}),
-    ({"conversation": CHAT}, "messages", {"messages": "conversation"}),
-    ({"my_log": CHAT, "id": 3}, "messages", {"messages": "my_log"}),
-    ({"conversations": [{"from": "human", "value": "q"}]}, "sharegpt", {"messages": "conversations"}),
-    ({"my_log": CHAT, "question": "q", "answer": "a"}, "columns", {"prompt": "question", "completion": "answer"}),
-    ({"messages": '[{"role": "user", "content": "q"}]'}, "messages", {"messages": "messages"}),
-    ({"instruction": "i", "input": "", "output": "o"}, "alpaca", {"instruction": "instruction", "input": "input", "output": "output"}),
-    ({"instruction": "i", "output": "o"}, "alpaca", {"instruction": "instruction", "output": "output"}),
-    ({"instruction": "i", "input": "x", "response": "o"}, "alpaca", {"instruction": "instruction", "input": "input", "output": "response"}),
-    ({"prompt": "p", "completion": "c"}, "prompt_completion", {"prompt": "prompt", "completion": "completion"}),
-    ({"prompt": [USER], "completion": [ANSWER]}, "prompt_completion", {"prompt": "prompt", "completion": "completion"}),
-    ({"question": "q", "answer": "a"}, "columns", {"prompt": "question", "completion": "answer"}),
-    ({"Question": "q", "Answer": "a"}, "columns", {"prompt": "Question", "completion": "Answer"}),
-    ({"instruction": "q", "response": "a"}, "columns", {"prompt": "instruction", "completion": "response"}),
-    ({"prompt": "q", "response": "a"}, "columns", {"prompt": "prompt", "completion": "response"}),
-    ({"text": "t", "label": 0}, "text", {"text": "text"}),
-    ({"segments": [{"text": "t", "label": True}]}, "segments", {"segments": "segments"}),
-    ({"input_ids": [1, 2], "attention_mask": [1, 1]}, "tokenized", {"input_ids": "input_ids", "attention_mask": "attention_mask"}),
-])
+@pytest.mark.parametrize(
+    ("record", "format_name", "fields"),
+    [
+        ({"messages": CHAT}, "messages", {"messages": "messages"}),
+        ({"conversation": CHAT}, "messages", {"messages": "conversation"}),
+        ({"my_log": CHAT, "id": 3}, "messages", {"messages": "my_log"}),
+        ({"conversations": [{"from": "human", "value": "q"}]}, "sharegpt", {"messages": "conversations"}),
+        ({"my_log": CHAT, "question": "q", "answer": "a"}, "columns", {"prompt": "question", "completion": "answer"}),
+        ({"messages": '[{"role": "user", "content": "q"}]'}, "messages", {"messages": "messages"}),
+        (
+            {"instruction": "i", "input": "", "output": "o"},
+            "alpaca",
+            {"instruction": "instruction", "input": "input", "output": "output"},
+        ),
+        ({"instruction": "i", "output": "o"}, "alpaca", {"instruction": "instruction", "output": "output"}),
+        (
+            {"instruction": "i", "input": "x", "response": "o"},
+            "alpaca",
+            {"instruction": "instruction", "input": "input", "output": "response"},
+        ),
+        ({"prompt": "p", "completion": "c"}, "prompt_completion", {"prompt": "prompt", "completion": "completion"}),
+        (
+            {"prompt": [USER], "completion": [ANSWER]},
+            "prompt_completion",
+            {"prompt": "prompt", "completion": "completion"},
+        ),
+        ({"question": "q", "answer": "a"}, "columns", {"prompt": "question", "completion": "answer"}),
+        ({"Question": "q", "Answer": "a"}, "columns", {"prompt": "Question", "completion": "Answer"}),
+        ({"instruction": "q", "response": "a"}, "columns", {"prompt": "instruction", "completion": "response"}),
+        ({"prompt": "q", "response": "a"}, "columns", {"prompt": "prompt", "completion": "response"}),
+        ({"text": "t", "label": 0}, "text", {"text": "text"}),
+        ({"segments": [{"text": "t", "label": True}]}, "segments", {"segments": "segments"}),
+        (
+            {"input_ids": [1, 2], "attention_mask": [1, 1]},
+            "tokenized",
+            {"input_ids": "input_ids", "attention_mask": "attention_mask"},
+        ),
+    ],
+)
 def test_shapes(record: dict[str, Any], format_name: str, fields: dict[str, str]) -> None:
     detected = detect(rows(record), Data())
     assert detected.refused is None
@@ -48,7 +67,8 @@ def test_shapes(record: dict[str, Any], format_name: str, fields: dict[str, str]
 
 def test_the_reason_names_the_column_and_the_keys() -> None:
     assert detect(rows({"messages": CHAT}), Data()).reason == (
-        "messages: every sampled row has a list `messages` whose items have role and content")
+        "messages: every sampled row has a list `messages` whose items have role and content"
+    )
 
 
 def test_the_reason_counts_the_rows_that_fit() -> None:
@@ -79,12 +99,16 @@ def test_a_misspelt_field_is_refused_with_the_close_match() -> None:
     refused = detect(rows({"messages": CHAT}), Data(fields={"messages": "mesages"})).refused
     assert refused is not None
     assert refused.sentence() == (
-        "no column `mesages`, because data.fields says that it is the messages; did you mean `messages`")
+        "no column `mesages`, because data.fields says that it is the messages; did you mean `messages`"
+    )
 
 
 def test_a_set_format_is_not_guessed_over() -> None:
     detected = detect(rows({"messages": CHAT, "text": "t"}), Data(format="text"))
-    assert (detected.format, detected.reason) == ("text", "text: set by data.format; every sampled row has text in `text`")
+    assert (detected.format, detected.reason) == (
+        "text",
+        "text: set by data.format; every sampled row has text in `text`",
+    )
     assert detect([], Data(format="text")).format == "text"
 
 
@@ -118,22 +142,28 @@ def test_messages_use_the_recipe_s_role_map_only() -> None:
     assert "roles that most templates do not know: bot" in detected.notes
 
 
-@pytest.mark.parametrize(("record", "words"), [
-    ({"chosen": CHAT, "rejected": CHAT}, "preference set, not an SFT set"),
-    ({"prompt": "p", "chosen": "a", "rejected": "b"}, "--field prompt=prompt --field completion=chosen"),
-    ({"prompt": "p", "response_chosen": "a", "response_rejected": "b"}, "preference set"),
-    ({"prompt": "p", "completion": "c", "label": True}, "KTO"),
-    ({"prompt": "p", "responses": ["a", "b"], "scores": [1, 2]}, "ranking or reward set"),
-    ({"prompt": "p", "completions": ["a", "b"], "labels": [True, False]}, "ranking or reward set"),
-    ({"question": "q", "responses": ["a", "b"]}, "a list of answers"),
-    ({"image": "x.png", "label": 3}, "no text to train on"),
-    ({"prompt": "p", "id": 1}, "a prompt but no answer"),
-    ({"instruction": "i", "instances": [{"input": "", "output": "o"}]}, "nested in `instances`"),
-    ({"train": [{"messages": []}], "test": [{"messages": []}]}, "--rows-in train or --rows-in test"),
-    ({"prompt;completion": "a;b"}, "only one column, `prompt;completion`, because its fields seem to be parted by `;`"),
-    ({"a": 1, "b": [1]}, "its columns are `a` (a number), `b` (a list)"),
-    ({"question": "q", "answer": 42}, "`answer` is a number, not text; store the answers as text"),
-])
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        ({"chosen": CHAT, "rejected": CHAT}, "preference set, not an SFT set"),
+        ({"prompt": "p", "chosen": "a", "rejected": "b"}, "--field prompt=prompt --field completion=chosen"),
+        ({"prompt": "p", "response_chosen": "a", "response_rejected": "b"}, "preference set"),
+        ({"prompt": "p", "completion": "c", "label": True}, "KTO"),
+        ({"prompt": "p", "responses": ["a", "b"], "scores": [1, 2]}, "ranking or reward set"),
+        ({"prompt": "p", "completions": ["a", "b"], "labels": [True, False]}, "ranking or reward set"),
+        ({"question": "q", "responses": ["a", "b"]}, "a list of answers"),
+        ({"image": "x.png", "label": 3}, "no text to train on"),
+        ({"prompt": "p", "id": 1}, "a prompt but no answer"),
+        ({"instruction": "i", "instances": [{"input": "", "output": "o"}]}, "nested in `instances`"),
+        ({"train": [{"messages": []}], "test": [{"messages": []}]}, "--rows-in train or --rows-in test"),
+        (
+            {"prompt;completion": "a;b"},
+            "only one column, `prompt;completion`, because its fields seem to be parted by `;`",
+        ),
+        ({"a": 1, "b": [1]}, "its columns are `a` (a number), `b` (a list)"),
+        ({"question": "q", "answer": 42}, "`answer` is a number, not text; store the answers as text"),
+    ],
+)
 def test_what_is_not_sft_is_refused_in_one_sentence(record: dict[str, Any], words: str) -> None:
     refused = detect(rows(record), Data()).refused
     assert refused is not None
@@ -152,14 +182,17 @@ def test_messages_beside_preferences_load_with_a_note() -> None:
     assert "the columns `chosen` and `rejected` are not used" in detected.notes
 
 
-@pytest.mark.parametrize(("record", "note"), [
-    ({"messages": CHAT, "prompt": "p"}, "there is also `prompt`"),
-    ({"messages": CHAT, "prompt": "p", "completion": "c"}, "would also fit prompt_completion"),
-    ({"messages": CHAT, "system": "s"}, "--field system=system puts it first"),
-    ({"instruction": "i", "context": "c", "response": "r"}, "`context` is not part of the prompt"),
-    ({"messages": CHAT, "images": ["a.png"]}, "`images`: sftui does not know"),
-    ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "sftui does not know"),
-])
+@pytest.mark.parametrize(
+    ("record", "note"),
+    [
+        ({"messages": CHAT, "prompt": "p"}, "there is also `prompt`"),
+        ({"messages": CHAT, "prompt": "p", "completion": "c"}, "would also fit prompt_completion"),
+        ({"messages": CHAT, "system": "s"}, "--field system=system puts it first"),
+        ({"instruction": "i", "context": "c", "response": "r"}, "`context` is not part of the prompt"),
+        ({"messages": CHAT, "images": ["a.png"]}, "`images`: sftui does not know"),
+        ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "sftui does not know"),
+    ],
+)
 def test_notes(record: dict[str, Any], note: str) -> None:
     assert any(note in one for one in detect(rows(record), Data()).notes)
 

@@ -19,7 +19,9 @@ README = (SAMPLES / "README.md").read_text(encoding="utf-8")
 
 def rows_of(name: str) -> list[Row]:
     text = (SAMPLES / name).read_bytes().decode("utf-8")
-    records: list[Any] = json.loads(text) if name.endswith(".json") else [json.loads(line) for line in text.split("\n") if line]
+    records: list[Any] = (
+        json.loads(text) if name.endswith(".json") else [json.loads(line) for line in text.split("\n") if line]
+    )
     return [Row(i, record, "", f"row {i}") for i, record in enumerate(records)]
 
 
@@ -33,7 +35,9 @@ def table() -> list[tuple[str, int, str]]:
 
 
 def test_the_readme_lists_every_file() -> None:
-    assert sorted(name for name, _, _ in table()) == sorted(path.name for path in SAMPLES.iterdir() if path.suffix != ".md")
+    assert sorted(name for name, _, _ in table()) == sorted(
+        path.name for path in SAMPLES.iterdir() if path.suffix != ".md"
+    )
 
 
 @pytest.mark.parametrize(("name", "count", "format_name"), table())

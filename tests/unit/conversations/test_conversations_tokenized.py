@@ -51,9 +51,15 @@ def test_labels_shifted_by_hand_get_the_cut_token_back() -> None:
     assert conversation.attention_mask == (1,) * 60
 
 
-@pytest.mark.parametrize("labels", [
-    [IGNORE_INDEX] * 60, [IGNORE_INDEX] * 45 + IDS[45:], [7] * 60,
-], ids=["all masked", "too few positions", "labels of another tokenizer"])
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [IGNORE_INDEX] * 60,
+        [IGNORE_INDEX] * 45 + IDS[45:],
+        [7] * 60,
+    ],
+    ids=["all masked", "too few positions", "labels of another tokenizer"],
+)
 def test_thin_evidence_is_said_not_guessed(labels: list[int]) -> None:
     convention, conversation = read({"input_ids": IDS, "labels": labels})
     assert convention == "unknown"
@@ -69,12 +75,14 @@ def test_repeated_tokens_are_no_evidence() -> None:
 def test_the_recipe_decides_over_the_evidence() -> None:
     convention, conversation = read({"input_ids": IDS[:10], "labels": IDS[:10]}, Data(given_labels="unshifted"))
     assert (convention, conversation.notes) == ("unshifted", ())
-    convention, conversation = read({"input_ids": [1, 2, 3], "labels": [2, 3, IGNORE_INDEX]}, Data(given_labels="shifted"))
+    convention, conversation = read(
+        {"input_ids": [1, 2, 3], "labels": [2, 3, IGNORE_INDEX]}, Data(given_labels="shifted")
+    )
     assert conversation.labels == (IGNORE_INDEX, 2, 3)
 
 
 def test_evidence_adds_up_over_rows() -> None:
-    rows = [Row(i, {"input_ids": IDS[i:i + 4], "labels": IDS[i:i + 4]}, "", f"row {i}") for i in range(20)]
+    rows = [Row(i, {"input_ids": IDS[i : i + 4], "labels": IDS[i : i + 4]}, "", f"row {i}") for i in range(20)]
     assert detect(rows, Data()).given_labels == "unshifted"
     assert detect(rows[:2], Data()).given_labels == "unknown"
 
@@ -85,16 +93,19 @@ def test_no_labels_and_other_masks() -> None:
     assert conversation.extra == {"completion_mask": [0, 1], "assistant_masks": [0, 1]}
 
 
-@pytest.mark.parametrize(("record", "words"), [
-    ({"input_ids": [1, 2], "labels": [1]}, "`labels` has 1 entries, the ids have 2"),
-    ({"input_ids": [1, 2], "attention_mask": [1]}, "`attention_mask` has 1 entries"),
-    ({"input_ids": [1, "b"]}, "`input_ids[1]` is text, not a whole number"),
-    ({"input_ids": [1, True]}, "`input_ids[1]` is true/false"),
-    ({"input_ids": [1, -4]}, "`input_ids[1]` is -4, which no tokenizer gives"),
-    ({"input_ids": []}, "`input_ids` is empty"),
-    ({"input_ids": None}, "`input_ids` is null"),
-    ({"labels": [1]}, "no column `input_ids`"),
-])
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        ({"input_ids": [1, 2], "labels": [1]}, "`labels` has 1 entries, the ids have 2"),
+        ({"input_ids": [1, 2], "attention_mask": [1]}, "`attention_mask` has 1 entries"),
+        ({"input_ids": [1, "b"]}, "`input_ids[1]` is text, not a whole number"),
+        ({"input_ids": [1, True]}, "`input_ids[1]` is true/false"),
+        ({"input_ids": [1, -4]}, "`input_ids[1]` is -4, which no tokenizer gives"),
+        ({"input_ids": []}, "`input_ids` is empty"),
+        ({"input_ids": None}, "`input_ids` is null"),
+        ({"labels": [1]}, "no column `input_ids`"),
+    ],
+)
 def test_ids_that_cannot_be_used(record: dict[str, Any], words: str) -> None:
     detected = detect([Row(0, {"input_ids": [1, 2], "labels": [1, 2], "attention_mask": [1, 1]}, "", "row 0")], Data())
     with pytest.raises(ConversationError) as caught:

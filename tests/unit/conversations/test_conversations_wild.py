@@ -14,25 +14,81 @@ from sftui.model import Row
 from sftui.recipe import FORMATS, Data
 from sftui.text import visible
 
-KEYS = st.sampled_from([
-    "role", "content", "from", "value", "messages", "conversations", "prompt", "completion", "instruction", "input", "output",
-    "history", "system", "text", "input_ids", "labels", "attention_mask", "tools", "chat_template_kwargs", "segments", "label",
-    "weight", "train", "tool_calls", "chosen", "rejected", "documents", "question", "answer", "reasoning_content", "instances",
-]) | st.text(max_size=4)
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.sampled_from([
-    "user", "assistant", "human", "gpt", "function_call", "system", '[{"role": "user", "content": "x"}]', "[1", "[" * 4000, "{}",
-])
+KEYS = st.sampled_from(
+    [
+        "role",
+        "content",
+        "from",
+        "value",
+        "messages",
+        "conversations",
+        "prompt",
+        "completion",
+        "instruction",
+        "input",
+        "output",
+        "history",
+        "system",
+        "text",
+        "input_ids",
+        "labels",
+        "attention_mask",
+        "tools",
+        "chat_template_kwargs",
+        "segments",
+        "label",
+        "weight",
+        "train",
+        "tool_calls",
+        "chosen",
+        "rejected",
+        "documents",
+        "question",
+        "answer",
+        "reasoning_content",
+        "instances",
+    ]
+) | st.text(max_size=4)
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from(
+        [
+            "user",
+            "assistant",
+            "human",
+            "gpt",
+            "function_call",
+            "system",
+            '[{"role": "user", "content": "x"}]',
+            "[1",
+            "[" * 4000,
+            "{}",
+        ]
+    )
+)
 VALUES = st.recursive(
-    SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=5), max_leaves=14)
-MESSAGE = st.fixed_dictionaries({"role": SCALARS, "content": VALUES}, optional={"weight": SCALARS, "tool_calls": VALUES})
+    SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=5), max_leaves=14
+)
+MESSAGE = st.fixed_dictionaries(
+    {"role": SCALARS, "content": VALUES}, optional={"weight": SCALARS, "tool_calls": VALUES}
+)
 TURN = st.fixed_dictionaries({"from": SCALARS, "value": VALUES})
 ROW = st.dictionaries(KEYS, VALUES | st.lists(MESSAGE, max_size=4) | st.lists(TURN, max_size=4), max_size=6) | VALUES
 DATA = st.builds(
-    Data, format=st.sampled_from(FORMATS), fields=st.dictionaries(KEYS, KEYS, max_size=2),
-    message_keys=st.dictionaries(st.sampled_from(["role", "content", "reasoning", "train_flag", "weight"]), KEYS, max_size=2),
+    Data,
+    format=st.sampled_from(FORMATS),
+    fields=st.dictionaries(KEYS, KEYS, max_size=2),
+    message_keys=st.dictionaries(
+        st.sampled_from(["role", "content", "reasoning", "train_flag", "weight"]), KEYS, max_size=2
+    ),
     role_map=st.just({}) | st.just({"human": "user", "gpt": "assistant"}),
     alpaca_prompt=st.sampled_from(["stanford", "newline", "blank_line"]),
-    strict_turns=st.sampled_from(["off", "drop", "error"]), given_labels=st.sampled_from(["auto", "shifted", "unshifted"]),
+    strict_turns=st.sampled_from(["off", "drop", "error"]),
+    given_labels=st.sampled_from(["auto", "shifted", "unshifted"]),
 )
 
 
@@ -62,7 +118,10 @@ def test_only_conversation_errors_and_no_changes(records: list[Any], data: Data)
 
 def test_names_of_the_data_cannot_act_on_the_terminal() -> None:
     hostile = "\x1b[2Jmessages\u202e\n"
-    rows = [Row(0, {hostile: [{"role": "\x1b]0;x\x07", "content": "c"}]}, "", "line 1"), Row(1, {hostile: []}, "", "line 2")]
+    rows = [
+        Row(0, {hostile: [{"role": "\x1b]0;x\x07", "content": "c"}]}, "", "line 1"),
+        Row(1, {hostile: []}, "", "line 2"),
+    ]
     detected = detect(rows, Data())
     assert detected.fields["messages"] == hostile
     assert drawable(detected.reason) and all(drawable(note) for note in detected.notes)

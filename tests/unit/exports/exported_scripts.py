@@ -46,8 +46,13 @@ def run_alone(plan: ExportPlan, tmp_path: Path) -> Prepared:
     blocked.mkdir(parents=True, exist_ok=True)
     (blocked / "__init__.py").write_text("raise ImportError('the script must stand alone')")
     environment = {**os.environ, "PYTHONPATH": str(blocked.parent)}
-    done = subprocess.run([sys.executable, str(plan.files[0].path), "--out", str(out)], capture_output=True, text=True,
-                          cwd=tmp_path, env=environment)
+    done = subprocess.run(
+        [sys.executable, str(plan.files[0].path), "--out", str(out)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=environment,
+    )
     assert done.returncode in (0, 1) and "prepared" in done.stderr, done.stderr
     return read(out)
 

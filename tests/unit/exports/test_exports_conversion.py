@@ -22,31 +22,47 @@ def recipe(name: str, **knobs: Any) -> Recipe:
     return made
 
 
-@pytest.mark.parametrize(("start", "knobs", "to", "expected"), [
-    ("axolotl@0.19", {}, "trl@1.16", {"mask.rule": "generation_tag"}),
-    ("axolotl@0.19", {}, "llamafactory@0.9.5", {"mask.rule": "parts", "mask.turns": "all"}),
-    ("axolotl@0.19", {"mask__rule": "all"}, "trl@1.16", {"mask.rule": "all"}),
-    ("trl@1.16", {}, "axolotl@0.19", {"mask.rule": "all"}),
-    ("trl@1.16", {"mask__rule": "generation_tag"}, "unsloth@2026.10", {"mask.rule": "markers"}),
-    ("hf-trainer", {}, "llamafactory@0.9.5", {"mask.rule": "parts", "mask.turns": "last"}),
-    ("hf-trainer", {}, "unsloth@2026.10", {"mask.rule": "markers", "mask.turns": "last"}),
-    ("hf-trainer", {"length__max": 77}, "axolotl@0.19", {"length.max": 77, "length.over": "cut_right"}),
-    ("axolotl@0.19", {"pack__strategy": "multipack"}, "trl@1.16", {"pack.strategy": "bfd"}),
-    ("trl@1.16", {"pack__strategy": "bfd"}, "llamafactory@0.9.5", {"pack.strategy": "knapsack"}),
-    ("trl@1.16", {"render__template": "builtin:chatml"}, "axolotl@0.19", {"render.template": "builtin:chatml"}),
-])
+@pytest.mark.parametrize(
+    ("start", "knobs", "to", "expected"),
+    [
+        ("axolotl@0.19", {}, "trl@1.16", {"mask.rule": "generation_tag"}),
+        ("axolotl@0.19", {}, "llamafactory@0.9.5", {"mask.rule": "parts", "mask.turns": "all"}),
+        ("axolotl@0.19", {"mask__rule": "all"}, "trl@1.16", {"mask.rule": "all"}),
+        ("trl@1.16", {}, "axolotl@0.19", {"mask.rule": "all"}),
+        ("trl@1.16", {"mask__rule": "generation_tag"}, "unsloth@2026.10", {"mask.rule": "markers"}),
+        ("hf-trainer", {}, "llamafactory@0.9.5", {"mask.rule": "parts", "mask.turns": "last"}),
+        ("hf-trainer", {}, "unsloth@2026.10", {"mask.rule": "markers", "mask.turns": "last"}),
+        ("hf-trainer", {"length__max": 77}, "axolotl@0.19", {"length.max": 77, "length.over": "cut_right"}),
+        ("axolotl@0.19", {"pack__strategy": "multipack"}, "trl@1.16", {"pack.strategy": "bfd"}),
+        ("trl@1.16", {"pack__strategy": "bfd"}, "llamafactory@0.9.5", {"pack.strategy": "knapsack"}),
+        ("trl@1.16", {"render__template": "builtin:chatml"}, "axolotl@0.19", {"render.template": "builtin:chatml"}),
+    ],
+)
 def test_what_is_meant_is_carried_over(start: str, knobs: dict[str, Any], to: str, expected: dict[str, Any]) -> None:
     found = convert(recipe(start, tokenizer__name="x", **knobs), to, "messages").recipe
     assert found.preset == to and found.tokenizer.name == "x"
     assert {path: get(found, path) for path in expected} == expected
 
 
-@pytest.mark.parametrize(("start", "knobs", "to", "told"), [
-    ("axolotl@0.19", {"mask__options": {"train_on_eos": "last"}}, "trl@1.16", "mask.options.train_on_eos = 'last' is axolotl@0.19's own"),
-    ("llamafactory@0.9.5", {"render__template": "llamafactory/qwen"}, "trl@1.16", "render.template llamafactory/qwen is llamafactory@0.9.5's own"),
-    ("hf-trainer", {}, "axolotl@0.19", "trains the last assistant message only: axolotl@0.19 has no key for it"),
-    ("trl@1.16", {"pack__strategy": "bfd_split"}, "axolotl@0.19", "pack.strategy bfd_split becomes multipack"),
-])
+@pytest.mark.parametrize(
+    ("start", "knobs", "to", "told"),
+    [
+        (
+            "axolotl@0.19",
+            {"mask__options": {"train_on_eos": "last"}},
+            "trl@1.16",
+            "mask.options.train_on_eos = 'last' is axolotl@0.19's own",
+        ),
+        (
+            "llamafactory@0.9.5",
+            {"render__template": "llamafactory/qwen"},
+            "trl@1.16",
+            "render.template llamafactory/qwen is llamafactory@0.9.5's own",
+        ),
+        ("hf-trainer", {}, "axolotl@0.19", "trains the last assistant message only: axolotl@0.19 has no key for it"),
+        ("trl@1.16", {"pack__strategy": "bfd_split"}, "axolotl@0.19", "pack.strategy bfd_split becomes multipack"),
+    ],
+)
 def test_what_has_no_equal_is_told(start: str, knobs: dict[str, Any], to: str, told: str) -> None:
     assert any(told in loss for loss in convert(recipe(start, **knobs), to, "messages").losses)
 
@@ -57,7 +73,9 @@ def test_a_pair_is_no_conversation() -> None:
 
 
 @pytest.mark.parametrize("to", ["trl@1.16", "axolotl@0.19", "llamafactory@0.9.5", "unsloth@2026.10", "torchtune@0.6.1"])
-@pytest.mark.parametrize("start", ["hf-trainer", "trl@1.16", "axolotl@0.19", "llamafactory@0.9.5", "unsloth@2026.10", "torchtune@0.6.1"])
+@pytest.mark.parametrize(
+    "start", ["hf-trainer", "trl@1.16", "axolotl@0.19", "llamafactory@0.9.5", "unsloth@2026.10", "torchtune@0.6.1"]
+)
 def test_every_trainers_recipe_becomes_every_others_config(
     start: str, to: str, tmp_path: Path, plan_for: Callable[..., ExportPlan]
 ) -> None:
@@ -70,8 +88,12 @@ def test_every_trainers_recipe_becomes_every_others_config(
         assert plan.converted.preset == to and f"converted from {start} to {to}" in plan.first_line
 
 
-def test_another_version_of_the_same_trainer_is_told_as_a_conversion(tmp_path: Path, plan_for: Callable[..., ExportPlan]) -> None:
+def test_another_version_of_the_same_trainer_is_told_as_a_conversion(
+    tmp_path: Path, plan_for: Callable[..., ExportPlan]
+) -> None:
     path = tmp_path / "chats.jsonl"
-    path.write_text(json.dumps({"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}) + "\n")
+    path.write_text(
+        json.dumps({"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}) + "\n"
+    )
     plan = plan_for(path, recipe("trl@1.16", tokenizer__name="builtin:chatml"), to="trl@1.8")
     assert plan.converted is not None and plan.converted.preset == "trl@1.8"

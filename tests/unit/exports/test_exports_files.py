@@ -45,7 +45,9 @@ def test_an_error_inside_leaves_what_was_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("number", "told"), [(28, "no space left"), (122, "quota"), (5, "input/output")])
-def test_a_disk_that_fails_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, told: str) -> None:
+def test_a_disk_that_fails_is_told_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, told: str
+) -> None:
     def fail(handle: int) -> None:
         raise OSError(number, os.strerror(number))
 

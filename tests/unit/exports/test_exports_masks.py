@@ -1,4 +1,5 @@
-"""What is trained before an export is trained by the exported config, read back; where it is not, the export says so in words."""
+"""What is trained before an export is trained by the exported config, read back; where it is not, the export says so in
+words."""
 
 from __future__ import annotations
 
@@ -23,7 +24,13 @@ from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.trainers import preset
 from sftui.trainers.config import WrittenConfig, WrittenFile
 
-TURNS = (("system", "sysword here"), ("user", "userone here"), ("assistant", "answerone here"), ("user", "usertwo here"), ("assistant", "answertwo here"))
+TURNS = (
+    ("system", "sysword here"),
+    ("user", "userone here"),
+    ("assistant", "answerone here"),
+    ("user", "usertwo here"),
+    ("assistant", "answertwo here"),
+)
 NAMES = {"user": "human", "assistant": "gpt"}
 ROWS: Mapping[str, Mapping[str, Any]] = {
     "messages": {"messages": [{"role": role, "content": text} for role, text in TURNS]},
@@ -33,25 +40,40 @@ ROWS: Mapping[str, Mapping[str, Any]] = {
     "alpaca-response": {"instruction": "userone here", "input": "usertwo here", "response": "answerone here"},
     "pair": {"prompt": "userone here", "completion": " answerone here"},
     "question-answer": {"question": "userone here", "answer": " answerone here"},
-    "pair-of-messages": {"prompt": [{"role": "user", "content": "userone here"}], "completion": [{"role": "assistant", "content": "answerone here"}]},
+    "pair-of-messages": {
+        "prompt": [{"role": "user", "content": "userone here"}],
+        "completion": [{"role": "assistant", "content": "answerone here"}],
+    },
     "text": {"text": "It is userone here and answerone here"},
     "text-elsewhere": {"content": "It is userone here and answerone here"},
-    "ids": {"input_ids": list(range(300, 340)), "labels": [-100] * 20 + list(range(320, 340)), "attention_mask": [1] * 40},
+    "ids": {
+        "input_ids": list(range(300, 340)),
+        "labels": [-100] * 20 + list(range(320, 340)),
+        "attention_mask": [1] * 40,
+    },
 }
 """A row of each shape, its parts told apart by their words."""
 
 WORDS = ("sysword", "userone", "usertwo", "answerone", "answertwo")
-TAGGED = ("{% for m in messages %}<|im_start|>{{ m['role'] }}\n{% if m['role'] == 'assistant' %}{% generation %}{{ m['content'] }}<|im_end|>"
-          "{% endgeneration %}{% else %}{{ m['content'] }}<|im_end|>{% endif %}\n{% endfor %}"
-          "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}")
+TAGGED = (
+    "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{% if m['role'] == 'assistant' %}{% generation %}{{"
+    " m['content'] }}<|im_end|>{% endgeneration %}{% else %}{{ m['content'] }}<|im_end|>{% endif %}\n{% endfor %}{% if"
+    " add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
 STARTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "hf-trainer": ("hf-trainer", {}), "hf-trainer assistant": ("hf-trainer", {"mask.rule": "assistant"}),
+    "hf-trainer": ("hf-trainer", {}),
+    "hf-trainer assistant": ("hf-trainer", {"mask.rule": "assistant"}),
     "hf-trainer tagged": ("hf-trainer", {"mask.rule": "assistant", "render.template": "TAGGED"}),
     "manual-shift": ("manual-shift", {}),
-    "trl": ("trl@1.16", {}), "trl tagged": ("trl@1.16", {"mask.rule": "generation_tag", "render.template": "TAGGED"}),
-    "axolotl": ("axolotl@0.19", {}), "llamafactory": ("llamafactory@0.9", {}), "llamafactory last": ("llamafactory@0.9", {"mask.turns": "last"}),
-    "unsloth": ("unsloth@2026.10", {}), "unsloth markers": ("unsloth@2026.10", {"mask.rule": "markers"}),
-    "torchtune 0.6": ("torchtune@0.6.1", {}), "torchtune": ("torchtune@0.7", {}),
+    "trl": ("trl@1.16", {}),
+    "trl tagged": ("trl@1.16", {"mask.rule": "generation_tag", "render.template": "TAGGED"}),
+    "axolotl": ("axolotl@0.19", {}),
+    "llamafactory": ("llamafactory@0.9", {}),
+    "llamafactory last": ("llamafactory@0.9", {"mask.turns": "last"}),
+    "unsloth": ("unsloth@2026.10", {}),
+    "unsloth markers": ("unsloth@2026.10", {"mask.rule": "markers"}),
+    "torchtune 0.6": ("torchtune@0.6.1", {}),
+    "torchtune": ("torchtune@0.7", {}),
     "torchtune last": ("torchtune@0.7", {"mask.rule": "turn_full", "mask.turns": "last"}),
 }
 TARGETS = ("trl", "axolotl", "llamafactory", "unsloth", "torchtune", "torchtune@0.6.1")
@@ -89,8 +111,13 @@ def trained(recipe: Recipe, row: Row) -> str:
         return f"stopped: {one.problem.what if one.problem else ''}"
     if one.labels.dropped:
         return f"stopped: {one.labels.dropped}"
-    text = b"".join(surface if label != -100 else b"|" for surface, label in zip(one.tokens.surfaces, one.labels.labels)).decode("utf-8", "replace")
-    return " ".join(word for word in WORDS if word in text) or f"{sum(label != -100 for label in one.labels.labels)} of {len(one.labels.labels)}"
+    text = b"".join(
+        surface if label != -100 else b"|" for surface, label in zip(one.tokens.surfaces, one.labels.labels)
+    ).decode("utf-8", "replace")
+    return (
+        " ".join(word for word in WORDS if word in text)
+        or f"{sum(label != -100 for label in one.labels.labels)} of {len(one.labels.labels)}"
+    )
 
 
 def planned(start: Recipe, row: Row, to: str, folder: Path) -> tuple[ExportPlan, Recipe]:
@@ -98,8 +125,13 @@ def planned(start: Recipe, row: Row, to: str, folder: Path) -> tuple[ExportPlan,
     source = TAGGED if start.render.template.startswith("file:") else None
     assert source is None or compile_template(source, "tagged")
     prepared = Prepared(
-        paths=(str(folder / "rows.jsonl"),), kind="jsonl", detected=pipeline.detect([row], start), tokenizer=tokenizer().facts,
-        template_source=source, plainly=detect([row], Data()), sample=(row,),
+        paths=(str(folder / "rows.jsonl"),),
+        kind="jsonl",
+        detected=pipeline.detect([row], start),
+        tokenizer=tokenizer().facts,
+        template_source=source,
+        plainly=detect([row], Data()),
+        sample=(row,),
     )
     plan = plan_export(to, str(folder / "out"), start, start, prepared)
     if plan.converted is not None:
@@ -121,11 +153,17 @@ def test_the_mask_is_carried_or_the_loss_is_told(start: str, shape: str, tmp_pat
         if now == before:
             continue
         wanted = STOPPED if now.startswith("stopped") else OTHERWISE
-        assert any(wanted.search(note) for note in plan.notes), f"{to}: `{before}` becomes `{now}`, and the export says {plan.notes}"
+        assert any(wanted.search(note) for note in plan.notes), (
+            f"{to}: `{before}` becomes `{now}`, and the export says {plan.notes}"
+        )
 
 
-@pytest.mark.parametrize("names", [("ask", "given", "reply"), ("instruction", "input", "response"), ("instruction", "context", "output")])
-def test_columns_that_axolotl_does_not_know_are_named_with_the_same_prompt(names: tuple[str, str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "names", [("ask", "given", "reply"), ("instruction", "input", "response"), ("instruction", "context", "output")]
+)
+def test_columns_that_axolotl_does_not_know_are_named_with_the_same_prompt(
+    names: tuple[str, str, str], tmp_path: Path
+) -> None:
     texts = ("Add.", "1 and 2", "3")
     usual = Row(0, dict(zip(("instruction", "input", "output"), texts)), "", "rows.jsonl line 1")
     other = Row(0, dict(zip(names, texts)), "", "rows.jsonl line 1")
@@ -145,7 +183,9 @@ def test_a_rule_and_a_version_of_the_same_trainer_are_told_for_what_they_are(tmp
     row = Row(0, ROWS["messages"], json.dumps(ROWS["messages"]), "rows.jsonl line 1")
     plan, after = planned(recipe_of("trl", tmp_path), row, "trl@1.8", tmp_path)
     assert after.mask.boundary == "prompt_length" and not any("mask.boundary" in note for note in plan.notes)
-    plan, after = planned(changed(recipe_of("hf-trainer", tmp_path), "length.over", "drop"), row, "llamafactory", tmp_path)
+    plan, after = planned(
+        changed(recipe_of("hf-trainer", tmp_path), "length.over", "drop"), row, "llamafactory", tmp_path
+    )
     assert not any("length.over" in note for note in plan.notes), "nothing is over no limit"
 
 
@@ -156,8 +196,13 @@ def test_files_are_named_by_absolute_paths(tmp_path: Path, monkeypatch: pytest.M
     recipe = recipe_of("hf-trainer tagged", tmp_path)
     for to in ("trl", "axolotl", "llamafactory", "unsloth", "torchtune"):
         prepared = Prepared(
-            paths=("rows.jsonl",), kind="jsonl", detected=pipeline.detect([row], recipe), tokenizer=tokenizer().facts,
-            template_source=TAGGED, plainly=detect([row], Data()), sample=(row,),
+            paths=("rows.jsonl",),
+            kind="jsonl",
+            detected=pipeline.detect([row], recipe),
+            tokenizer=tokenizer().facts,
+            template_source=TAGGED,
+            plainly=detect([row], Data()),
+            sample=(row,),
         )
         plan = plan_export(to, "made", recipe, recipe, prepared)
         text = "\n".join(file.content for file in plan.files if file.path.name != "recipe.yaml")

@@ -18,7 +18,10 @@ BASE = changed(preset("hf-trainer"), "tokenizer.name", "builtin:chatml")
 def test_a_recipe_holds_what_differs_and_reads_back(tmp_path: Path) -> None:
     recipe = changed(changed(BASE, "length.max", 7), "render.inject_system", "a\nb \x1b[31m")
     plan = plan_export("recipe", str(tmp_path), recipe, BASE, Prepared(("data.jsonl",)))
-    assert plan.first_line == "sftui: corrected against the starting recipe: render.inject_system null -> a b [31m, length.max null -> 7"
+    assert (
+        plan.first_line
+        == "sftui: corrected against the starting recipe: render.inject_system null -> a b [31m, length.max null -> 7"
+    )
     assert [path.name for path in plan.write()] == ["recipe.yaml"]
     text = (tmp_path / "recipe.yaml").read_text()
     assert text.splitlines()[0] == f"# {plan.first_line}" and "batch" not in text
@@ -26,7 +29,9 @@ def test_a_recipe_holds_what_differs_and_reads_back(tmp_path: Path) -> None:
 
 
 def test_nothing_corrected_is_said_too(tmp_path: Path) -> None:
-    assert plan_export("recipe", str(tmp_path), BASE, BASE, Prepared(())).first_line.endswith("nothing was corrected against the starting recipe")
+    assert plan_export("recipe", str(tmp_path), BASE, BASE, Prepared(())).first_line.endswith(
+        "nothing was corrected against the starting recipe"
+    )
 
 
 def test_a_plan_shows_the_difference_and_asks_before_overwriting(tmp_path: Path) -> None:
@@ -88,5 +93,8 @@ def test_a_recipe_can_be_opened_from_another_folder(tmp_path: Path, monkeypatch:
     recipe = changed(changed(BASE, "render.template", "file:tagged.jinja"), "tokenizer.name", "tokens")
     text = plan_export("recipe", "out", recipe, BASE, Prepared(())).files[0].content
     read = load_recipe(text, "recipe.yaml")
-    assert (read.render.template, read.tokenizer.name) == (f"file:{tmp_path / 'tagged.jinja'}", str(tmp_path / "tokens"))
+    assert (read.render.template, read.tokenizer.name) == (
+        f"file:{tmp_path / 'tagged.jinja'}",
+        str(tmp_path / "tokens"),
+    )
     assert "builtin:chatml" in plan_export("recipe", "out", BASE, BASE, Prepared(())).files[0].content

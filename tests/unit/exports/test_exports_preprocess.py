@@ -27,43 +27,68 @@ def chatml(name: str = "hf-trainer", **knobs: Any) -> Recipe:
 
 
 def write(path: Path, rows: list[Any]) -> Path:
-    path.write_text("".join((row if isinstance(row, str) else json.dumps(row, ensure_ascii=False)) + "\n" for row in rows))
+    path.write_text(
+        "".join((row if isinstance(row, str) else json.dumps(row, ensure_ascii=False)) + "\n" for row in rows)
+    )
     return path
 
 
 ROWS: dict[str, list[Any]] = {
     "messages": [
-        {"messages": [{"role": "user", "content": "Hi \u202e\x1b[1m 你好 👍🏽"}, {"role": "assistant", "content": " yes\n"}]},
-        {"messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "One"},
-                      {"role": "assistant", "content": "1"}, {"role": "user", "content": "Two"},
-                      {"role": "assistant", "content": "2 and more " * 20}]},
+        {
+            "messages": [
+                {"role": "user", "content": "Hi \u202e\x1b[1m 你好 👍🏽"},
+                {"role": "assistant", "content": " yes\n"},
+            ]
+        },
+        {
+            "messages": [
+                {"role": "system", "content": "Be brief."},
+                {"role": "user", "content": "One"},
+                {"role": "assistant", "content": "1"},
+                {"role": "user", "content": "Two"},
+                {"role": "assistant", "content": "2 and more " * 20},
+            ]
+        },
         {"messages": [{"role": "user", "content": "no answer"}]},
         {"messages": []},
         "{broken",
         "",
         "[1]",
-        {"messages": [{"role": "user", "content": "with tools"}, {"role": "assistant", "content": "done"}],
-         "tools": [{"type": "function", "function": {"name": "f", "parameters": {}}}]},
+        {
+            "messages": [{"role": "user", "content": "with tools"}, {"role": "assistant", "content": "done"}],
+            "tools": [{"type": "function", "function": {"name": "f", "parameters": {}}}],
+        },
         {"messages": json.dumps([{"role": "user", "content": "as text"}, {"role": "assistant", "content": "read"}])},
         {"messages": [{"role": "user", "contnet": "misspelt"}, {"role": "assistant", "content": "x"}]},
     ],
     "sharegpt": [
         {"conversations": [{"from": "human", "value": "Q"}, {"from": "gpt", "value": "A"}], "system": "S"},
-        {"conversations": [{"from": "human", "value": "Q"}, {"from": "function_call", "value": '{"name": "f", "arguments": {"a": 1}}'},
-                           {"from": "observation", "value": "7"}, {"from": "gpt", "value": "It is 7."}]},
+        {
+            "conversations": [
+                {"from": "human", "value": "Q"},
+                {"from": "function_call", "value": '{"name": "f", "arguments": {"a": 1}}'},
+                {"from": "observation", "value": "7"},
+                {"from": "gpt", "value": "It is 7."},
+            ]
+        },
         {"conversations": [{"from": "human", "role": "x", "value": "Q"}, {"from": "gpt", "value": "A"}]},
     ],
     "alpaca": [
         {"instruction": "Do {it}", "input": "", "output": "done"},
-        {"instruction": "Do", "input": "with \"this\"", "output": "done", "system": "S", "history": [["a", "b"]]},
+        {"instruction": "Do", "input": 'with "this"', "output": "done", "system": "S", "history": [["a", "b"]]},
         {"instruction": "Do", "input": None, "output": "done"},
     ],
     "pair": [{"prompt": "2+2", "completion": "4"}, {"prompt": "", "completion": ""}, {"prompt": 3, "completion": "x"}],
     "qa": [{"question": "2+2", "answer": "4"}],
-    "chat-pair": [{"prompt": [{"role": "user", "content": "Hi"}], "completion": [{"role": "assistant", "content": "Yes"}]}],
+    "chat-pair": [
+        {"prompt": [{"role": "user", "content": "Hi"}], "completion": [{"role": "assistant", "content": "Yes"}]}
+    ],
     "text": [{"text": "Plain text\n with lines"}, {"text": ""}, {"text": None}],
-    "tokenized": [{"input_ids": list(range(5, 45)), "labels": [-100] * 10 + list(range(15, 45))},
-                  {"input_ids": [1, 2], "labels": [1]}],
+    "tokenized": [
+        {"input_ids": list(range(5, 45)), "labels": [-100] * 10 + list(range(15, 45))},
+        {"input_ids": [1, 2], "labels": [1]},
+    ],
     "shifted": [{"input_ids": list(range(5, 45)), "labels": [-100] * 9 + list(range(15, 45)) + [-100]}] * 2,
 }
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -71,9 +96,17 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "cut": {"length__max": 12, "length__drop_unlabelled": True, "mask__ignore_index": -1},
     "cut left": {"length__max": 12, "length__over": "cut_left", "mask__boundary": "common_prefix"},
     "dropped": {"length__max": 30, "length__over": "drop", "length__min_tokens": 8},
-    "specials": {"tokenize__add_special_tokens": True, "tokenize__append_eos": "always", "tokenize__bos": "drop_second"},
+    "specials": {
+        "tokenize__add_special_tokens": True,
+        "tokenize__append_eos": "always",
+        "tokenize__bos": "drop_second",
+    },
     "eos by text": {"tokenize__append_eos": "if_missing_text", "mask__rule": "all"},
-    "eos by ids": {"tokenize__append_eos": "if_missing_ids", "render__inject_system": "Hi \"you\"", "tokenizer__eos_token": "<|endoftext|>"},
+    "eos by ids": {
+        "tokenize__append_eos": "if_missing_ids",
+        "render__inject_system": 'Hi "you"',
+        "tokenizer__eos_token": "<|endoftext|>",
+    },
 }
 
 
@@ -117,8 +150,10 @@ def test_a_row_whose_places_could_only_be_guessed_is_left_out_and_told(tmp_path:
 
 def test_generation_tags_can_draw_the_mask(tmp_path: Path, plan_for) -> None:
     template = tmp_path / "tagged.jinja"
-    template.write_text("{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m.role == 'assistant' %}{% generation %}{{ m.content }}"
-                        "<|im_end|>{% endgeneration %}{% else %}{{ m.content }}<|im_end|>{% endif %}\n{% endfor %}")
+    template.write_text(
+        "{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m.role == 'assistant' %}{% generation %}{{ m.content }}"
+        "<|im_end|>{% endgeneration %}{% else %}{{ m.content }}<|im_end|>{% endif %}\n{% endfor %}"
+    )
     path = write(tmp_path / "data.jsonl", ROWS["messages"][:2] + ROWS["messages"][7:9])
     recipe = chatml(mask__rule="generation_tag", render__template=f"file:{template}")
     wanted = shown(path, recipe)
@@ -144,8 +179,10 @@ def test_tool_calls_of_sharegpt(tmp_path: Path, plan_for) -> None:
 
 def test_another_template_is_carried_in_the_script(tmp_path: Path, plan_for) -> None:
     template = tmp_path / "own.jinja"
-    template.write_text("{{ bos_token }}\"\"\" \\ \u202e\n{% for m in messages %}<{{ m.role }}>\n{{ m.content }}{% endfor %}"
-                        "{% if add_generation_prompt %}<assistant>\n{% endif %}")
+    template.write_text(
+        '{{ bos_token }}""" \\ \u202e\n{% for m in messages %}<{{ m.role }}>\n{{ m.content }}{% endfor %}'
+        "{% if add_generation_prompt %}<assistant>\n{% endif %}"
+    )
     path = write(tmp_path / "data.jsonl", ROWS["messages"])
     recipe = chatml(render__template=f"file:{template}", render__kwargs={"a": [1, None, "x"]})
     plan = plan_for(path, recipe)
@@ -181,12 +218,15 @@ def test_only_what_is_needed_is_written(tmp_path: Path, plan_for) -> None:
     ast.parse(text)
 
 
-@pytest.mark.parametrize(("knobs", "told"), [
-    ({"mask__terminator": "mask"}, "mask.terminator"),
-    ({"mask__rule": "turn_full"}, "turn_full"),
-    ({"pack__strategy": "bfd"}, "pack.strategy"),
-    ({"data__strict_turns": "error"}, "strict_turns"),
-])
+@pytest.mark.parametrize(
+    ("knobs", "told"),
+    [
+        ({"mask__terminator": "mask"}, "mask.terminator"),
+        ({"mask__rule": "turn_full"}, "turn_full"),
+        ({"pack__strategy": "bfd"}, "pack.strategy"),
+        ({"data__strict_turns": "error"}, "strict_turns"),
+    ],
+)
 def test_what_cannot_be_expressed_is_refused(knobs: dict[str, Any], told: str, tmp_path: Path, plan_for) -> None:
     path = write(tmp_path / "data.jsonl", ROWS["messages"])
     with pytest.raises(ExportError, match=told):
@@ -205,11 +245,18 @@ def test_names_of_the_data_cannot_become_code(tmp_path: Path, plan_for) -> None:
 def test_literals_read_back(value: Any) -> None:
     text = literal(value)
     assert text.isascii() and "\n" not in text
-    assert ast.literal_eval(text) == json.loads(json.dumps(value)) if not isinstance(value, str) else ast.literal_eval(text) == value
+    assert (
+        ast.literal_eval(text) == json.loads(json.dumps(value))
+        if not isinstance(value, str)
+        else ast.literal_eval(text) == value
+    )
 
 
-@pytest.mark.parametrize("recipe", [chatml(), chatml("manual-shift"), chatml(length__max=20, mask__boundary="common_prefix")],
-                         ids=["hf-trainer", "manual-shift", "corrected"])
+@pytest.mark.parametrize(
+    "recipe",
+    [chatml(), chatml("manual-shift"), chatml(length__max=20, mask__boundary="common_prefix")],
+    ids=["hf-trainer", "manual-shift", "corrected"],
+)
 def test_the_script_stands_alone(recipe: Recipe, tmp_path: Path, plan_for) -> None:
     path = write(tmp_path / "data.jsonl", ROWS["messages"])
     assert run_alone(plan_for(path, recipe), tmp_path) == shown(path, recipe)

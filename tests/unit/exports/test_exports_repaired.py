@@ -27,19 +27,30 @@ max_length: 512
 output_dir: out
 """
 TRL_MIXTURE = TRL.replace("dataset_name: mine.jsonl", "datasets:\n  - path: json\n    data_files: mine.jsonl")
-LLAMAFACTORY = "model_name_or_path: builtin:chatml\nstage: sft\ndo_train: true\nfinetuning_type: lora\ndataset: mine\ndataset_dir: .\ntemplate: chatml\ncutoff_len: 512\n"
+LLAMAFACTORY = (
+    "model_name_or_path: builtin:chatml\nstage: sft\ndo_train: true\nfinetuning_type: lora\ndataset: mine\ndataset_dir:"
+    " .\ntemplate: chatml\ncutoff_len: 512\n"
+)
 
 
 def written(tmp_path: Path, trainer: str, text: str, *, repaired: str | None) -> tuple[str, tuple[str, ...]]:
     folder = tmp_path / "opened"
     folder.mkdir()
-    (folder / "mine.jsonl").write_text('{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}\n')
-    (folder / "dataset_info.json").write_text('{"mine": {"file_name": "mine.jsonl", "formatting": "sharegpt", "columns": {"messages": "messages"}}}')
+    (folder / "mine.jsonl").write_text(
+        '{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}\n'
+    )
+    (folder / "dataset_info.json").write_text(
+        '{"mine": {"file_name": "mine.jsonl", "formatting": "sharegpt", "columns": {"messages": "messages"}}}'
+    )
     path = folder / "config.yml"
-    path.write_text(text.replace("mine.jsonl", str(folder / "mine.jsonl")).replace("dataset_dir: .", f"dataset_dir: {folder}"))
+    path.write_text(
+        text.replace("mine.jsonl", str(folder / "mine.jsonl")).replace("dataset_dir: .", f"dataset_dir: {folder}")
+    )
     opened = trainer_named(trainer).read_config(str(path), path.read_text())
     recipe = opened.recipe
-    prepared = Prepared(paths=(str(folder / "mine.jsonl"),), kind="jsonl", config=opened, repairs=("trim",), repaired=repaired)
+    prepared = Prepared(
+        paths=(str(folder / "mine.jsonl"),), kind="jsonl", config=opened, repairs=("trim",), repaired=repaired
+    )
     plan = plan_export(recipe.preset, str(tmp_path / "out"), recipe, recipe, prepared)
     return plan.files[0].content, plan.notes
 

@@ -56,7 +56,8 @@ class Outcome:
 
 @cache
 def tokenizer_of(name: str) -> LoadedTokenizer:
-    """A bundled tokenizer, or the bundled ChatML one with a token for images (`media`), or one that adds EOS (`adds-eos`)."""
+    """A bundled tokenizer, or the bundled ChatML one with a token for images (`media`), or one that adds EOS
+    (`adds-eos`)."""
     if name not in ("media", "adds-eos"):
         return load_tokenizer(f"builtin:{name}")
     with TemporaryDirectory() as made:
@@ -68,9 +69,17 @@ def tokenizer_of(name: str) -> LoadedTokenizer:
             eos = next(token for token in backend["added_tokens"] if token["content"] == "<|im_end|>")
             special = {"SpecialToken": {"id": eos["content"], "type_id": 0}}
             backend["post_processor"] = {
-                "type": "TemplateProcessing", "single": [{"Sequence": {"id": "A", "type_id": 0}}, special],
-                "pair": [{"Sequence": {"id": "A", "type_id": 0}}, special, {"Sequence": {"id": "B", "type_id": 1}}, special],
-                "special_tokens": {eos["content"]: {"id": eos["content"], "ids": [eos["id"]], "tokens": [eos["content"]]}},
+                "type": "TemplateProcessing",
+                "single": [{"Sequence": {"id": "A", "type_id": 0}}, special],
+                "pair": [
+                    {"Sequence": {"id": "A", "type_id": 0}},
+                    special,
+                    {"Sequence": {"id": "B", "type_id": 1}},
+                    special,
+                ],
+                "special_tokens": {
+                    eos["content"]: {"id": eos["content"], "ids": [eos["id"]], "tokens": [eos["content"]]}
+                },
             }
             (place / "tokenizer.json").write_text(json.dumps(backend), encoding="utf-8")
             return load_tokenizer(made, mode="provisional")
@@ -103,13 +112,27 @@ def open_case(case: Case, data: Sequence[Any], recipe: Recipe | None = None) -> 
     facts = replace(tools.tokenizer.facts, **case.facts)
     tools = replace(tools, tokenizer=LoadedTokenizer(facts, tools.tokenizer.engine))
     if case.template is not None and recipe.render.template == own.render.template:
-        made = None if not case.template else builtin_template(case.template) if " " not in case.template else compile_template(case.template, "the case's own")
+        made = (
+            None
+            if not case.template
+            else (
+                builtin_template(case.template)
+                if " " not in case.template
+                else compile_template(case.template, "the case's own")
+            )
+        )
         tools = trainers.Toolbox(tools.tokenizer, {"default": made} if made else {}, made.name if made else "")
     rows = [row(index, one) for index, one in enumerate(data)]
     detected = pipeline.detect(rows, recipe)
     tools = pipeline.survey(rows[0] if rows else None, detected, recipe, tools)
     context = Context(
-        recipe, facts, tools.templates.get("default"), detected, tools, case.generation_config, case.model_config,
+        recipe,
+        facts,
+        tools.templates.get("default"),
+        detected,
+        tools,
+        case.generation_config,
+        case.model_config,
     )
     found = tuple(pipeline.inspect(one, detected, recipe, tools) for one in rows)
     return context, tuple(map(case.edit, found)) if case.edit is not None else found

@@ -18,24 +18,36 @@ from sftui.text import clip, visible
 
 PATH = Path(__file__).resolve().parents[3] / "sftui" / "findings" / "CODES.md"
 WIDTH, SHORT, LEAD = 76, 30, 12
-"""Terminal cells of an example or a setting, and of one column in it; characters of a template before its difference."""
+"""Terminal cells of an example or a setting, and of one column in it; characters of a template before its
+difference."""
 HEAD = """\
 # Every finding
 
-{count} codes: {errors} errors, {warnings} warnings, {infos} informations. `sftui explain CODE` tells more of each. Written by
-`SFTUI_GOLDEN=write pytest tests/unit/findings/test_findings_codes.py` from the catalogue and from
+{count} codes: {errors} errors, {warnings} warnings, {infos} informations. `sftui explain CODE` tells more of each.
+Written by `SFTUI_GOLDEN=write pytest tests/unit/findings/test_findings_codes.py` from the catalogue and from
 `tests/unit/findings/examples.py`, whose bad example raises the code in the tests and whose good one does not.
 Examples are named by a row that the other has not (or the first one), then the settings that are not the default
-(`hf-trainer`, tokenizer `builtin:chatml`); long ones are clipped. "a plain chat" is one question with one answer, by default settings.
+(`hf-trainer`, tokenizer `builtin:chatml`); long ones are clipped. "a plain chat" is one question with one answer, by
+default settings.
 """
 
 
 def document() -> str:
     """The whole page."""
     severities = [code.severity.value for code in CODES.values()]
-    parts = [HEAD.format(count=len(CODES), errors=severities.count("error"), warnings=severities.count("warning"), infos=severities.count("info"))]
+    parts = [
+        HEAD.format(
+            count=len(CODES),
+            errors=severities.count("error"),
+            warnings=severities.count("warning"),
+            infos=severities.count("info"),
+        )
+    ]
     for family, codes in groupby(sorted(CODES), key=lambda code: code[:3]):
-        parts.append(f"\n## {family}\n\n| code | severity | what it is | what repairs it | raised by | not raised by |\n|---|---|---|---|---|---|\n")
+        parts.append(
+            f"\n## {family}\n\n| code | severity | what it is | what repairs it | raised by | not raised by"
+            " |\n|---|---|---|---|---|---|\n"
+        )
         parts += [_line(CODES[code]) for code in codes]
     return "".join(parts)
 
@@ -43,7 +55,14 @@ def document() -> str:
 def _line(code: Code) -> str:
     bad, good = EXAMPLES[code.code]
     grade = f"{code.severity.value} ({code.grade.name.lower()})"
-    cells = (f"`{code.code}`<br>{code.name}", grade, _safe(code.title), _repair(code), _example(bad, good), _example(good, bad))
+    cells = (
+        f"`{code.code}`<br>{code.name}",
+        grade,
+        _safe(code.title),
+        _repair(code),
+        _example(bad, good),
+        _example(good, bad),
+    )
     return f"| {' | '.join(cells)} |\n"
 
 
@@ -53,7 +72,10 @@ def _repair(code: Code) -> str:
     for trainer in TRAINERS:
         if trainer in code.fixes:
             by_text.setdefault(code.fixes[trainer], []).append(trainer)
-    told = [_safe(text) if len(by_text) == 1 and len(names) == len(TRAINERS) else f"{', '.join(names)}: {_safe(text)}" for text, names in by_text.items()]
+    told = [
+        _safe(text) if len(by_text) == 1 and len(names) == len(TRAINERS) else f"{', '.join(names)}: {_safe(text)}"
+        for text, names in by_text.items()
+    ]
     told += [f"`{command}`" for command in repair_commands(code.code)]
     return "<br>".join(told)
 
@@ -92,7 +114,11 @@ def _settings(case: Case, other: Case) -> list[str]:
     if case.template is not None:
         made.append(f"template {_template(case.template, other.template)}")
     made += [f"{path} {_json(value)}" for path, value in case.changes.items()]
-    for name, values in (("generation_config", case.generation_config), ("config", case.model_config), ("tokenizer", case.facts)):
+    for name, values in (
+        ("generation_config", case.generation_config),
+        ("config", case.model_config),
+        ("tokenizer", case.facts),
+    ):
         made += [f"{name}.{key} {_json(value)}" for key, value in (values or {}).items()]
     made += [one.sentence() for one in case.damage]
     if case.evaluation:
@@ -107,7 +133,7 @@ def _template(source: str, other: str | None) -> str:
         return ("plain ChatML" if source == plain() else source) or "none"
     beside = other if other and other != source else plain()
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(source, beside)))
-    return f"…{source[same - LEAD:]}" if same > LEAD else source
+    return f"…{source[same - LEAD :]}" if same > LEAD else source
 
 
 def _json(value: Any) -> str:

@@ -1,4 +1,5 @@
-"""A finding's fix applied as the product applies it, and what it moved: tokens that are others or have another label."""
+"""A finding's fix applied as the product applies it, and what it moved: tokens that are others or have another
+label."""
 
 from __future__ import annotations
 
@@ -40,7 +41,12 @@ class Fixed:
     def key(self) -> tuple[object, ...]:
         fix = self.finding.fix
         assert fix is not None
-        return self.finding.code, self.trainer, fix.template, *((one.path, str(one.before), str(one.after)) for one in fix.changes)
+        return (
+            self.finding.code,
+            self.trainer,
+            fix.template,
+            *((one.path, str(one.before), str(one.after)) for one in fix.changes),
+        )
 
 
 def losses(recipe: Recipe) -> tuple[str, ...]:
@@ -70,7 +76,9 @@ def fixed_recipe(fixed: Fixed, folder: Path) -> Recipe:
         template, tools = fixed.before.context.template, fixed.before.context.tools
         assert template is not None
         chats = [one.conversation for one in fixed.before.inspections if one.conversation is not None]
-        made = add_generation_tags(template.source, template.name, dict(tools.special_tokens), chats, options=recipe.render)
+        made = add_generation_tags(
+            template.source, template.name, dict(tools.special_tokens), chats, options=recipe.render
+        )
         assert made.refused is None and made.source != template.source, made.refused
         path = folder / "chat_template.jinja"
         path.write_text(made.source, encoding="utf-8")
@@ -89,7 +97,10 @@ def units(inspection: Inspection) -> list[tuple[int, int | None]]:
     kept: Places = set()
     for start, end in labels.kept if labels.dropped is None else ():
         kept.update(range(start, end))
-    return [(one, label if i in kept else None) for i, (one, label) in enumerate(zip(inspection.tokens.input_ids, labels.labels))]
+    return [
+        (one, label if i in kept else None)
+        for i, (one, label) in enumerate(zip(inspection.tokens.input_ids, labels.labels))
+    ]
 
 
 def moved(before: Inspection, after: Inspection) -> tuple[Places, Places]:
@@ -98,7 +109,11 @@ def moved(before: Inspection, after: Inspection) -> tuple[Places, Places]:
     gone: Places = set()
     came: Places = set()
     ids = [[one for one, _ in some] for some in (a, b)]
-    blocks = [("equal", 0, len(a), 0, len(b))] if ids[0] == ids[1] else SequenceMatcher(None, ids[0], ids[1], autojunk=False).get_opcodes()
+    blocks = (
+        [("equal", 0, len(a), 0, len(b))]
+        if ids[0] == ids[1]
+        else SequenceMatcher(None, ids[0], ids[1], autojunk=False).get_opcodes()
+    )
     for what, start, end, first, last in blocks:
         if what != "equal":
             gone.update(range(start, end))
@@ -119,13 +134,19 @@ def lost(inspection: Inspection) -> bool:
 def changed_place(before: Inspection, after: Inspection) -> tuple[Places, ...]:
     """The tokens, on either side, of messages that the other side does not have so."""
     assert before.conversation is not None and after.conversation is not None
-    told = [[repr((message.role, sorted(message.data.items(), key=str))) for message in one.messages] for one in (before.conversation, after.conversation)]
+    told = [
+        [repr((message.role, sorted(message.data.items(), key=str))) for message in one.messages]
+        for one in (before.conversation, after.conversation)
+    ]
     changed: tuple[Places, Places] = (set(), set())
     for what, start, end, first, last in SequenceMatcher(None, told[0], told[1], autojunk=False).get_opcodes():
         if what != "equal":
             changed[0].update(range(start, end))
             changed[1].update(range(first, last))
-    return tuple({i for i, owner in enumerate(one.tokens.messages if one.tokens else ()) if owner in some} for one, some in zip((before, after), changed))
+    return tuple(
+        {i for i, owner in enumerate(one.tokens.messages if one.tokens else ()) if owner in some}
+        for one, some in zip((before, after), changed)
+    )
 
 
 def place_of(name: str, finding: Finding, inspection: Inspection, context: Context) -> Places:
@@ -138,7 +159,11 @@ def place_of(name: str, finding: Finding, inspection: Inspection, context: Conte
     if name == "bos":
         return {0} if inspection.tokens.input_ids[0] == look.facts.bos_id else set()
     if name == "appended":
-        return {i for i in (count - 1,) if inspection.tokens.input_ids[i] == look.facts.eos_id and inspection.tokens.starts[i] == NOWHERE}
+        return {
+            i
+            for i in (count - 1,)
+            if inspection.tokens.input_ids[i] == look.facts.eos_id and inspection.tokens.starts[i] == NOWHERE
+        }
     if name == "edge":
         assert inspection.boundary is not None
         return set(range(inspection.boundary.common, inspection.boundary.prompt_length))
@@ -153,7 +178,11 @@ def place_of(name: str, finding: Finding, inspection: Inspection, context: Conte
         return {i for i, part in enumerate(inspection.tokens.parts) if part is not Part.CONTENT}
     if name == "brackets":
         first = [range(*turn.content) for turn in look.answers]
-        runs = [takewhile(lambda i: set(look.token(i)) <= {"[", "]"}, some) for one in first for some in (one, reversed(one))]
+        runs = [
+            takewhile(lambda i: set(look.token(i)) <= {"[", "]"}, some)
+            for one in first
+            for some in (one, reversed(one))
+        ]
         return {i for run in runs for i in run}
     if name == "stops":
         return {i for turn in look.answers for i in range(*turn.terminator)}
@@ -164,12 +193,23 @@ def place_of(name: str, finding: Finding, inspection: Inspection, context: Conte
     if name == "injected":
         return {i for i, part in enumerate(inspection.tokens.parts) if part is Part.INJECTED}
     if name == "message":
-        roles = {look.roles[finding.message]} if finding.message is not None and finding.code.startswith("ROL") else set()
-        return {i for turn in look.turns if turn.message == finding.message or turn.role in roles for i in range(turn.header[0], turn.end)}
+        roles = (
+            {look.roles[finding.message]} if finding.message is not None and finding.code.startswith("ROL") else set()
+        )
+        return {
+            i
+            for turn in look.turns
+            if turn.message == finding.message or turn.role in roles
+            for i in range(turn.header[0], turn.end)
+        }
     # An answer is its text and turn end, with its header where a rule trains whole turns; LLaMA-Factory's templates end
     # an answer with the line break behind it.
     first, further = look.recipe.mask.rule == "turn_full", look.context.trainer == "llamafactory"
-    answers = {i for turn in look.answers for i in range(turn.header[0] if first else turn.content[0], max(turn.end, turn.separator[1] if further else 0))}
+    answers = {
+        i
+        for turn in look.answers
+        for i in range(turn.header[0] if first else turn.content[0], max(turn.end, turn.separator[1] if further else 0))
+    }
     return {"answers": answers, "others": set(range(count)) - answers, "nowhere": set()}[name]
 
 
@@ -179,7 +219,10 @@ Side = tuple[Inspection, Context, Sequence[Finding]]
 
 def places_of(names: Sequence[str], before: Side, after: Side) -> tuple[Places, Places]:
     """The tokens, on either side, that a fix may move in a row: at one of the named places of one of the findings."""
-    a, b = ({i for one in found for name in names for i in place_of(name, one, row, context)} for row, context, found in (before, after))
+    a, b = (
+        {i for one in found for name in names for i in place_of(name, one, row, context)}
+        for row, context, found in (before, after)
+    )
     tokens = [side[0].tokens for side in (before, after)]
     if tokens[0] is not None and tokens[1] is not None and tokens[0].input_ids == tokens[1].input_ids:
         return a | b, a | b  # a token is the same one on both sides
@@ -189,15 +232,26 @@ def places_of(names: Sequence[str], before: Side, after: Side) -> tuple[Places, 
 
 
 def trained_elsewhere(inspection: Inspection, context: Context, finding: Finding) -> Places:
-    """The trained tokens of a row outside its answers; nothing where the recipe trains all, or the row says itself what."""
-    if lost(inspection) or inspection.labels is None or context.recipe.mask.rule in ("auto", "all", "given") or not Look(inspection, context).turns:
+    """The trained tokens of a row outside its answers; nothing where the recipe trains all, or the row says itself
+    what."""
+    if (
+        lost(inspection)
+        or inspection.labels is None
+        or context.recipe.mask.rule in ("auto", "all", "given")
+        or not Look(inspection, context).turns
+    ):
         return set()
     trained = {i for i, label in enumerate(inspection.labels.labels) if label != IGNORE_INDEX}
-    return trained - place_of("answers", finding, inspection, context) - place_of("behind stops", finding, inspection, context)
+    return (
+        trained
+        - place_of("answers", finding, inspection, context)
+        - place_of("behind stops", finding, inspection, context)
+    )
 
 
 def torn(outcome: Outcome) -> list[tuple[int, int]]:
-    """The documents of packs, by pack and place, whose labels are not those of their row, the first of a document aside."""
+    """The documents of packs, by pack and place, whose labels are not those of their row, the first of a document
+    aside."""
     packs, _, examples = packs_of(outcome.context, outcome.inspections)
     found = []
     for number, pack in enumerate(packs):

@@ -21,7 +21,15 @@ from sftui.workspace.options import OpenOptions
 from sftui.workspace.session import Session
 
 TOKENIZERS = (
-    "builtin:chatml", "builtin:gemma", "builtin:llama3", "qwen2.5", "phi-3-mini", "minimind", "llama-3-8b-instruct", "bert-base-cased", "t5-small",
+    "builtin:chatml",
+    "builtin:gemma",
+    "builtin:llama3",
+    "qwen2.5",
+    "phi-3-mini",
+    "minimind",
+    "llama-3-8b-instruct",
+    "bert-base-cased",
+    "t5-small",
 )
 RECIPES = ("hf-trainer", "trl@1.16", "axolotl@0.19", "torchtune@0.7", "unsloth@2026.10", "llamafactory@0.9")
 LIST = Path(__file__).with_name("real_errors.md")
@@ -35,7 +43,9 @@ Cells = dict[Section, dict[str, str]]
 
 
 def clean_sets(shared: Path) -> list[Path]:
-    return [file for file in sorted((shared / "testdata" / "datasets").iterdir()) if not file.name.startswith("derived")]
+    return [
+        file for file in sorted((shared / "testdata" / "datasets").iterdir()) if not file.name.startswith("derived")
+    ]
 
 
 @cache
@@ -70,7 +80,9 @@ def errors(name: str, preset: str, files: Iterable[Path], shared: Path) -> Cells
         for one in audit.found.codes.values():
             rows = {kept.finding.row for kept in one.kept if kept.finding.severity is Severity.ERROR}
             if rows:
-                found.setdefault((one.code, preset), {})[file.name] = SET_UP if None in rows else f"{len(rows)} of {audit.rows}"
+                found.setdefault((one.code, preset), {})[file.name] = (
+                    SET_UP if None in rows else f"{len(rows)} of {audit.rows}"
+                )
     return found
 
 
@@ -94,7 +106,11 @@ class Listed:
                 if line.startswith("- "):
                     names, _, sets = line[2:].partition(" — ")
                     for name in names.split(", "):
-                        at[name] = dict(one.rsplit(": ", 1) for one in sets.split("; ")) if ": " in sets else dict.fromkeys(sets.split("; "), REFUSED)
+                        at[name] = (
+                            dict(one.rsplit(": ", 1) for one in sets.split("; "))
+                            if ": " in sets
+                            else dict.fromkeys(sets.split("; "), REFUSED)
+                        )
         return cls(head, reasons, cells)
 
     def of(self, name: str, presets: Iterable[str], files: Iterable[str]) -> Cells:
@@ -119,7 +135,9 @@ class Listed:
         return self.head + "".join(self._sections()).rstrip("\n") + "\n"
 
     def _sections(self) -> Iterator[str]:
-        for section in sorted((one for one, by_name in self.cells.items() if by_name), key=lambda one: (one[0] == REFUSED, one)):
+        for section in sorted(
+            (one for one, by_name in self.cells.items() if by_name), key=lambda one: (one[0] == REFUSED, one)
+        ):
             yield f"### {section[0]} · {section[1]}\n\n{self.reasons.get(section) or 'WHY?'}\n\n"
             alike: dict[str, list[str]] = {}
             by_name = self.cells[section]

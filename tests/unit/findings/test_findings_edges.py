@@ -14,16 +14,25 @@ from sftui.model import Inspection
 
 PAD, EOS = tokenizer_of("chatml").facts.pad_id or 0, tokenizer_of("chatml").facts.eos_id or 0
 OPEN = [one for one in IDS if one != EOS]
-NO_ARGUMENTS = plain("{% for c in m.tool_calls %}CALL {{ c.function.name }}{% endfor %}{{ m.content }}<|im_end|>", before="{% if tools %}{{ tools | tojson }}{% endif %}")
-KEYS_ONLY = plain("{% for c in m.tool_calls %}{{ c.function.name }}{{ c.function.arguments.keys() | list }}{% endfor %}{{ m.content }}<|im_end|>")
-IN_XML = plain("{% for c in m.tool_calls %}<{{ c.function.name }}>{% for k, v in c.function.arguments.items() %}<{{ k }}>{{ v }}</{{ k }}>{% endfor %}{% endfor %}{{ m.content }}<|im_end|>")
+NO_ARGUMENTS = plain(
+    "{% for c in m.tool_calls %}CALL {{ c.function.name }}{% endfor %}{{ m.content }}<|im_end|>",
+    before="{% if tools %}{{ tools | tojson }}{% endif %}",
+)
+KEYS_ONLY = plain(
+    "{% for c in m.tool_calls %}{{ c.function.name }}{{ c.function.arguments.keys() | list }}{% endfor %}{{ m.content"
+    " }}<|im_end|>"
+)
+IN_XML = plain(
+    "{% for c in m.tool_calls %}<{{ c.function.name }}>{% for k, v in c.function.arguments.items() %}<{{ k }}>{{ v"
+    " }}</{{ k }}>{% endfor %}{% endfor %}{{ m.content }}<|im_end|>"
+)
 
 
 def backwards(inspection: Inspection) -> Inspection:
     """Each second pair of tokens in the wrong order."""
     assert inspection.tokens is not None
     starts = list(inspection.tokens.starts)
-    starts[1::2], starts[2::2] = starts[2::2] + starts[1::2][len(starts[2::2]):], starts[1::2][:len(starts[2::2])]
+    starts[1::2], starts[2::2] = starts[2::2] + starts[1::2][len(starts[2::2]) :], starts[1::2][: len(starts[2::2])]
     return replace(inspection, tokens=replace(inspection.tokens, starts=tuple(starts)))
 
 
@@ -37,12 +46,21 @@ def result(id: str, text: str = "sunny and warm") -> dict[str, Any]:  # noqa: A0
 
 
 def schema(**properties: Any) -> dict[str, Any]:
-    return {"type": "function", "function": {"name": "get_weather", "description": "The weather.", "parameters": {"type": "object", "properties": properties}}}
+    return {
+        "type": "function",
+        "function": {
+            "name": "get_weather",
+            "description": "The weather.",
+            "parameters": {"type": "object", "properties": properties},
+        },
+    }
 
 
 def stored(ids: list[int], labels: list[int], attention: list[int] | None = None, **changes: Any) -> Case:
     row = {"input_ids": ids, "labels": labels} | ({"attention_mask": attention} if attention else {})
-    return rows(row, changes={"mask.rule": "given", **{name.replace("__", "."): value for name, value in changes.items()}})
+    return rows(
+        row, changes={"mask.rule": "given", **{name.replace("__", "."): value for name, value in changes.items()}}
+    )
 
 
 def said(answer: Any, **more: Any) -> Case:
@@ -50,64 +68,202 @@ def said(answer: Any, **more: Any) -> Case:
 
 
 RAISED: dict[str, tuple[str, Case]] = {
-    "a stop token in what a call is given": ("INJ001", rows(chat("hi", call({"q": "x <|im_end|> y"}), result("a"), ("assistant", "Sunny.")), template=CALLING)),
-    "a stop token in a thought": ("INJ001", rows(chat("hi", {"role": "assistant", "content": "Hello.", "reasoning_content": "so <|im_end|> ends"}), template=plain("{{ m.reasoning_content }}{{ m.content }}<|im_end|>"))),
-    "a stop token in a part of content": ("INJ001", rows(chat(("user", [{"type": "text", "text": "a <|im_end|> b"}]), ("assistant", "Hello.")), template="{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' }}{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}{{ p.text }}{% endfor %}{% endif %}<|im_end|>\n{% endfor %}")),
-    "a stop token in the tools": ("INJ001", rows(chat("hi", "Hello.", tools=[schema(city={"type": "string", "description": 'ends with "<|im_end|>"'})]), template=CALLING)),
-    "an image in the tools": ("INJ002", rows(chat("hi", "Hello.", tools=[schema(city={"type": "string", "description": "{type<image>|bold}"})]), tokenizer="media", template=CALLING)),
-    "padding hides that no stop ends the answer": ("EOS001", stored([*OPEN, PAD, PAD], [*OPEN, -100, -100], [1] * len(OPEN) + [0, 0])),
+    "a stop token in what a call is given": (
+        "INJ001",
+        rows(chat("hi", call({"q": "x <|im_end|> y"}), result("a"), ("assistant", "Sunny.")), template=CALLING),
+    ),
+    "a stop token in a thought": (
+        "INJ001",
+        rows(
+            chat("hi", {"role": "assistant", "content": "Hello.", "reasoning_content": "so <|im_end|> ends"}),
+            template=plain("{{ m.reasoning_content }}{{ m.content }}<|im_end|>"),
+        ),
+    ),
+    "a stop token in a part of content": (
+        "INJ001",
+        rows(
+            chat(("user", [{"type": "text", "text": "a <|im_end|> b"}]), ("assistant", "Hello.")),
+            template=(
+                "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' }}{% if m.content is string %}{{ m.content"
+                " }}{% else %}{% for p in m.content %}{{ p.text }}{% endfor %}{% endif %}<|im_end|>\n{% endfor %}"
+            ),
+        ),
+    ),
+    "a stop token in the tools": (
+        "INJ001",
+        rows(
+            chat("hi", "Hello.", tools=[schema(city={"type": "string", "description": 'ends with "<|im_end|>"'})]),
+            template=CALLING,
+        ),
+    ),
+    "an image in the tools": (
+        "INJ002",
+        rows(
+            chat("hi", "Hello.", tools=[schema(city={"type": "string", "description": "{type<image>|bold}"})]),
+            tokenizer="media",
+            template=CALLING,
+        ),
+    ),
+    "padding hides that no stop ends the answer": (
+        "EOS001",
+        stored([*OPEN, PAD, PAD], [*OPEN, -100, -100], [1] * len(OPEN) + [0, 0]),
+    ),
     "padding that is only known by its id": ("EOS001", stored([*OPEN, PAD, PAD], [*OPEN, -100, -100])),
-    "attended padding that is trained": ("LAB007", stored([*IDS, PAD, PAD, PAD], [*IDS, PAD, PAD, PAD], [1] * (len(IDS) + 3))),
+    "attended padding that is trained": (
+        "LAB007",
+        stored([*IDS, PAD, PAD, PAD], [*IDS, PAD, PAD, PAD], [1] * (len(IDS) + 3)),
+    ),
     "padding that is trained, without a mask": ("LAB007", stored([*IDS, PAD, PAD, PAD], [*IDS, PAD, PAD, PAD])),
-    "a short question before a long answer": ("LAB002", rows(chat("What is the capital of France, in one word?", "Paris it is. " * 900), changes={"mask.rule": "all"})),
+    "a short question before a long answer": (
+        "LAB002",
+        rows(chat("What is the capital of France, in one word?", "Paris it is. " * 900), changes={"mask.rule": "all"}),
+    ),
     "a question of one token": ("LAB002", rows(chat("hi", "Paris it is. " * 900), changes={"mask.rule": "all"})),
     "an orphan behind a sentence": ("THK005", said("They greet me. </think> Hello.")),
     "an orphan without blanks": ("THK005", said("4+4 is 8</think>8")),
     "an orphan at the start": ("THK005", said("</think>\n\nHello.")),
-    "rows that differ in white space": ("DUP001", rows(GOOD, chat("What is the capital of France? ", "Paris is the capital of France.\n"))),
-    "a result of a call that was never made, behind one that was": ("TOO006", rows(chat("hi", call({}, "a"), result("a"), result("zzz"), ("assistant", "Sunny.")), template=CALLING)),
-    "arguments that the template drops": ("TOO002", rows(chat("hi", call({"city": "Paris"}), tools=[schema(city={"type": "string"})]), template=NO_ARGUMENTS)),
-    "arguments in JSON text that the template drops": ("TOO002", rows(chat("hi", call('{"city": "Paris"}'), tools=[schema(city={"type": "string"})]), template=NO_ARGUMENTS)),
-    "values that the template drops": ("TOO002", rows(chat("Weather in Paris?", call({"city": "Paris"})), template=KEYS_ONLY)),
-    "null keys deep in arguments": ("CON009", rows(chat("hi", call({"where": {"city": "Ulm", "zip": None, "lat": None, "lon": None}}), result("a")), template=CALLING)),
-    "null keys in the tools": ("CON009", rows(chat("hi", "Hello.", tools=[schema(a={"type": "string", "enum": None, "items": None}, b=None)]), template=CALLING)),
+    "rows that differ in white space": (
+        "DUP001",
+        rows(GOOD, chat("What is the capital of France? ", "Paris is the capital of France.\n")),
+    ),
+    "a result of a call that was never made, behind one that was": (
+        "TOO006",
+        rows(chat("hi", call({}, "a"), result("a"), result("zzz"), ("assistant", "Sunny.")), template=CALLING),
+    ),
+    "arguments that the template drops": (
+        "TOO002",
+        rows(chat("hi", call({"city": "Paris"}), tools=[schema(city={"type": "string"})]), template=NO_ARGUMENTS),
+    ),
+    "arguments in JSON text that the template drops": (
+        "TOO002",
+        rows(chat("hi", call('{"city": "Paris"}'), tools=[schema(city={"type": "string"})]), template=NO_ARGUMENTS),
+    ),
+    "values that the template drops": (
+        "TOO002",
+        rows(chat("Weather in Paris?", call({"city": "Paris"})), template=KEYS_ONLY),
+    ),
+    "null keys deep in arguments": (
+        "CON009",
+        rows(
+            chat("hi", call({"where": {"city": "Ulm", "zip": None, "lat": None, "lon": None}}), result("a")),
+            template=CALLING,
+        ),
+    ),
+    "null keys in the tools": (
+        "CON009",
+        rows(
+            chat("hi", "Hello.", tools=[schema(a={"type": "string", "enum": None, "items": None}, b=None)]),
+            template=CALLING,
+        ),
+    ),
     "an answer of no parts": ("CON003", said([])),
     "an answer of an empty part": ("CON003", said([{"type": "text", "text": " "}])),
-    "-1 at the front and a label out of range behind": ("LAB005", stored(IDS, [-1] * 10 + IDS[10:-1] + [999999], mask__ignore_index=-1)),
+    "-1 at the front and a label out of range behind": (
+        "LAB005",
+        stored(IDS, [-1] * 10 + IDS[10:-1] + [999999], mask__ignore_index=-1),
+    ),
     "-100 where the loss ignores -1": ("LAB005", stored(IDS, [-100] * 10 + IDS[10:], mask__ignore_index=-1)),
-    "the length that Unsloth takes by itself": ("TRU005", rows(chat("hi", "so it goes " * 1500), preset="unsloth@2026.10")),
-    "a template that names a token the tokenizer lacks": ("TPL013", rows(GOOD, template=plain(before="{{ bos_token + 'x' }}"), facts={"bos_token": None})),
+    "the length that Unsloth takes by itself": (
+        "TRU005",
+        rows(chat("hi", "so it goes " * 1500), preset="unsloth@2026.10"),
+    ),
+    "a template that names a token the tokenizer lacks": (
+        "TPL013",
+        rows(GOOD, template=plain(before="{{ bos_token + 'x' }}"), facts={"bos_token": None}),
+    ),
     "offsets that go backwards": ("GEN007", rows(GOOD, edit=backwards)),
     "a stop of another family behind a start of it": ("EOS012", said("<s>Hello.</s>")),
-    "history that differs is another prompt, the same one is not": ("DUP001", rows(*[{"instruction": "Go on", "input": "", "output": "ok", "history": [["a", "b"]]}] * 2)),
+    "history that differs is another prompt, the same one is not": (
+        "DUP001",
+        rows(*[{"instruction": "Go on", "input": "", "output": "ok", "history": [["a", "b"]]}] * 2),
+    ),
 }
 
 PASSED: dict[str, tuple[str, Case]] = {
-    "a stop token of the template's own": ("INJ001", rows(chat("hi", call({"q": "x"}), result("a"), ("assistant", "Sunny.")), template=CALLING)),
+    "a stop token of the template's own": (
+        "INJ001",
+        rows(chat("hi", call({"q": "x"}), result("a"), ("assistant", "Sunny.")), template=CALLING),
+    ),
     "padding behind a stop": ("EOS001", stored([*IDS, PAD, PAD], [*IDS, -100, -100], [1] * len(IDS) + [0, 0])),
-    "padding behind a stop, where everything is trained": ("EOS001", rows({"input_ids": [*IDS, PAD, PAD], "attention_mask": [1] * len(IDS) + [0, 0]}, preset="trl@1.16")),
+    "padding behind a stop, where everything is trained": (
+        "EOS001",
+        rows({"input_ids": [*IDS, PAD, PAD], "attention_mask": [1] * len(IDS) + [0, 0]}, preset="trl@1.16"),
+    ),
     "padding that is masked": ("LAB007", stored([*IDS, PAD, PAD], [*IDS, -100, -100], [1] * len(IDS) + [0, 0])),
     "a row without padding": ("LAB007", rows(STORED, changes={"mask.rule": "given"})),
-    "a tag that is talked about": ("THK005", said("You should use the </think> tag to end your thoughts, as documented.")),
+    "a tag that is talked about": (
+        "THK005",
+        said("You should use the </think> tag to end your thoughts, as documented."),
+    ),
     "a tag in quotes": ("THK005", said('End it with "</think>" and go on.')),
     "a tag at the end of a clause": ("THK005", said("Models write <think> and </think>, then the answer.")),
     "a mention behind a thought": ("THK005", said("<think>They greet me.</think>\nClose with a </think> tag.")),
-    "thoughts that differ": ("DUP001", rows(*(chat("hi", {"role": "assistant", "content": "Hello.", "reasoning_content": why}) for why in ("a", "b")))),
-    "history that differs": ("DUP001", rows(*({"instruction": "Go on", "input": "", "output": "ok", "history": [[one, "b"]]} for one in "ab"))),
-    "images that differ": ("DUP001", rows(*(chat("What is it?", "A cat.", images=[one]) for one in ("1.png", "2.png")))),
-    "images that differ, as an evaluation set": ("DUP002", rows(chat("What is it?", "A cat.", images=["1.png"]), evaluation=[chat("What is it?", "A dog.", images=["2.png"])])),
-    "tools that differ": ("DUP003", rows(chat("hi", "Hello.", tools=[schema(a={})]), chat("hi", "Good day.", tools=[schema(b={})]))),
-    "two results of two calls in one turn": ("TOO006", rows(chat("hi", {"role": "assistant", "content": "", "tool_calls": call({}, "a")["tool_calls"] + call({}, "b")["tool_calls"]}, result("b"), result("a"), ("assistant", "Sunny.")), template=CALLING)),
+    "thoughts that differ": (
+        "DUP001",
+        rows(*(chat("hi", {"role": "assistant", "content": "Hello.", "reasoning_content": why}) for why in ("a", "b"))),
+    ),
+    "history that differs": (
+        "DUP001",
+        rows(*({"instruction": "Go on", "input": "", "output": "ok", "history": [[one, "b"]]} for one in "ab")),
+    ),
+    "images that differ": (
+        "DUP001",
+        rows(*(chat("What is it?", "A cat.", images=[one]) for one in ("1.png", "2.png"))),
+    ),
+    "images that differ, as an evaluation set": (
+        "DUP002",
+        rows(
+            chat("What is it?", "A cat.", images=["1.png"]),
+            evaluation=[chat("What is it?", "A dog.", images=["2.png"])],
+        ),
+    ),
+    "tools that differ": (
+        "DUP003",
+        rows(chat("hi", "Hello.", tools=[schema(a={})]), chat("hi", "Good day.", tools=[schema(b={})])),
+    ),
+    "two results of two calls in one turn": (
+        "TOO006",
+        rows(
+            chat(
+                "hi",
+                {
+                    "role": "assistant",
+                    "content": "",
+                    "tool_calls": call({}, "a")["tool_calls"] + call({}, "b")["tool_calls"],
+                },
+                result("b"),
+                result("a"),
+                ("assistant", "Sunny."),
+            ),
+            template=CALLING,
+        ),
+    ),
     "arguments written as XML": ("TOO002", rows(chat("hi", call({"city": "Paris", "days": 2})), template=IN_XML)),
-    "arguments with letters that JSON escapes": ("TOO002", rows(chat("hi", call({"city": "Zürich \"A\"\n"})), template=CALLING)),
+    "arguments with letters that JSON escapes": (
+        "TOO002",
+        rows(chat("hi", call({"city": 'Zürich "A"\n'})), template=CALLING),
+    ),
     "a call that is given nothing": ("TOO002", rows(chat("hi", call({})), template=NO_ARGUMENTS)),
     "one argument that is null": ("CON009", rows(chat("hi", call({"a": None, "b": 1}), result("a")), template=CALLING)),
-    "a default that is null": ("CON009", rows(chat("hi", "Hello.", tools=[schema(a={"type": "string", "default": None}, b={"type": "string", "default": None})]), template=CALLING)),
+    "a default that is null": (
+        "CON009",
+        rows(
+            chat(
+                "hi",
+                "Hello.",
+                tools=[schema(a={"type": "string", "default": None}, b={"type": "string", "default": None})],
+            ),
+            template=CALLING,
+        ),
+    ),
     "an answer that is only a picture": ("CON003", said([{"type": "image"}])),
     "an answer of no parts that calls": ("CON003", said([], tool_calls=call({})["tool_calls"])),
     "labels masked as the loss ignores them": ("LAB005", stored(IDS, [-1] * 10 + IDS[10:], mask__ignore_index=-1)),
     "HTML that strikes a word through": ("EOS012", said("It costs <s>12</s> 10 euros, was <s>15</s>")),
-    "rows that do not fail for their own sake": ("ROW003", rows(GOOD, template=plain(before="{{ bos_token + 'x' }}"), facts={"bos_token": None})),
+    "rows that do not fail for their own sake": (
+        "ROW003",
+        rows(GOOD, template=plain(before="{{ bos_token + 'x' }}"), facts={"bos_token": None}),
+    ),
 }
 
 
@@ -128,7 +284,9 @@ def test_not_told(name: str) -> None:
 def test_padding_that_is_trained_is_no_wrong_end() -> None:
     """Pads behind a real stop are LAB007's alone: the row does end with its stop token."""
     assert not {"EOS001", "EOS007"} & run(RAISED["attended padding that is trained"][1]).codes
-    same = replace(stored([*IDS, EOS, EOS, EOS], [*IDS, EOS, EOS, EOS]), facts={"pad_id": EOS, "pad_token": "<|im_end|>"})
+    same = replace(
+        stored([*IDS, EOS, EOS, EOS], [*IDS, EOS, EOS, EOS]), facts={"pad_id": EOS, "pad_token": "<|im_end|>"}
+    )
     assert run(same).codes & {"EOS001", "EOS007", "LAB007"} == {"LAB007"}
 
 

@@ -37,22 +37,37 @@ from sftui.repairs import fixes_for
 PRESETS = ("hf-trainer", "trl@1.16", "axolotl@0.19", "llamafactory@0.9", "unsloth@2026.10", "torchtune@0.7")
 
 PLACES: Mapping[str, tuple[str, ...]] = {
-    "BND001": ("edge",), "BND002": ("edge",), "TPL007": ("edge",),  # from where prompt and row part to where the prompt alone ends
+    "BND001": ("edge",),
+    "BND002": ("edge",),
+    "TPL007": ("edge",),  # from where prompt and row part to where the prompt alone ends
     "BND008": ("edge", "appended"),
     "BND009": ("brackets",),  # those at the edges of answers
-    "BND010": ("answers",), "LAB009": ("answers", "behind stops"),
-    "BOS001": ("bos",), "BOS002": ("bos",),
-    "EOS001": ("appended",), "EOS009": ("appended",),
-    "EOS003": ("stops",), "EOS006": ("stops",),
+    "BND010": ("answers",),
+    "LAB009": ("answers", "behind stops"),
+    "BOS001": ("bos",),
+    "BOS002": ("bos",),
+    "EOS001": ("appended",),
+    "EOS009": ("appended",),
+    "EOS003": ("stops",),
+    "EOS006": ("stops",),
     "EOS004": ("stops", "behind stops"),  # white space behind a terminator goes with it
-    "EOS008": ("behind stops",), "GEN009": ("behind stops",),
-    "GEN001": ("answers",), "GEN000": ("answers",), "GEN003": ("answers",), "GEN006": ("answers",),
-    "GEN002": ("headers",), "GEN005": ("others",), "GEN011": ("injected",),
+    "EOS008": ("behind stops",),
+    "GEN009": ("behind stops",),
+    "GEN001": ("answers",),
+    "GEN000": ("answers",),
+    "GEN003": ("answers",),
+    "GEN006": ("answers",),
+    "GEN002": ("headers",),
+    "GEN005": ("others",),
+    "GEN011": ("injected",),
     "LAB002": ("others",),
     "LAB003": ("row",),  # every stored label is off by one
-    "LAB010": ("message",), "ROL001": ("message",), "ROL002": ("message",),
+    "LAB010": ("message",),
+    "ROL001": ("message",),
+    "ROL002": ("message",),
     "TPL001": ("row",),  # nothing was rendered
-    "TPL005": ("frame",), "TPL011": ("frame",),  # what templates write around the contents
+    "TPL005": ("frame",),
+    "TPL011": ("frame",),  # what templates write around the contents
     **dict.fromkeys(("TRU001", "TRU002", "TRU003", "TRU004", "TRU005", "TRU006", "TRU007"), ("cut",)),
     "TRU009": ("over",),
     **dict.fromkeys(("LAB004", "LAB007", "PAC001", "PAC003", "PAD003", "TPL014"), ("nowhere",)),
@@ -62,18 +77,29 @@ PLACES: Mapping[str, tuple[str, ...]] = {
 REVEALED: Mapping[str, Mapping[str, str]] = {
     "BND001": {"GEN002": "the token that merges holds the end of the header too"},
     "EOS004": {"EOS008": "the terminator's key takes the line break behind it along"},
-    **{code: {"TPL011": "the case's template is not its tokenizer's own, and the recipe names it now"} for code in ("EOS008", "GEN011")},
+    **{
+        code: {"TPL011": "the case's template is not its tokenizer's own, and the recipe names it now"}
+        for code in ("EOS008", "GEN011")
+    },
     "GEN009": {"EOS008": "the tags left out the line break behind the stop token"},
-    "ROL001": {"EOS008": "the answer is one now"}, "ROL002": {"EOS008": "the answer is one now"},
+    "ROL001": {"EOS008": "the answer is one now"},
+    "ROL002": {"EOS008": "the answer is one now"},
     "LAB002": {"GEN002": "torchtune trains the header of every message that it trains"},
     "LAB009": {"EOS008": "the line break behind an earlier answer is trained with it"},
-    "LAB010": {"LAB009": "the flag leaves an answer out, as it says", "LAB001": "the flag leaves the only answer out, as it says"},
+    "LAB010": {
+        "LAB009": "the flag leaves an answer out, as it says",
+        "LAB001": "the flag leaves the only answer out, as it says",
+    },
     "TPL001": {
-        "EOS008": "the row is rendered now", "LAB002": "the row is rendered now, and this trainer trains all of it",
+        "EOS008": "the row is rendered now",
+        "LAB002": "the row is rendered now, and this trainer trains all of it",
         "EOS010": "the tokenizer brings no template, so its control tokens are probably untrained",
     },
     "TRU001": {"EOS008": "the answer was cut off", "GEN002": "the answer was cut off, header and all"},
-    "TRU002": {"EOS008": "the end of the row was cut off", "PAC004": "packs are longer, so that other documents follow the first"},
+    "TRU002": {
+        "EOS008": "the end of the row was cut off",
+        "PAC004": "packs are longer, so that other documents follow the first",
+    },
     "TRU005": {"EOS008": "the end of the row was cut off"},
     "TRU007": {"EOS008": "the end of the row was cut off", "GEN002": "the answer was cut off, header and all"},
     "TRU009": {"TRU002": "the row is longer than the model takes: something is lost"},
@@ -81,8 +107,12 @@ REVEALED: Mapping[str, Mapping[str, str]] = {
 """Findings that come with a fix because they were hidden, with the reason."""
 
 EASED: Mapping[str, str] = {
-    "BND001": "the mask is right now; what a server gives the model as prompt still differs, which only the data can mend",
-    "BND002": "the mask is right now; what a server gives the model as prompt still differs, which only the template can mend",
+    "BND001": (
+        "the mask is right now; what a server gives the model as prompt still differs, which only the data can mend"
+    ),
+    "BND002": (
+        "the mask is right now; what a server gives the model as prompt still differs, which only the template can mend"
+    ),
     "TPL007": "the mask is right now; the prompt that a server gives still differs, which only the template can mend",
 }
 """Codes that stay as an information where they were worse."""
@@ -91,6 +121,7 @@ STATED: Mapping[tuple[str, str], str] = {
     ("TPL014", ""): "the recipe says what was left unset; the text is as before, and no default of a server changes it",
 }
 """Fixes by code and trainer (all, if empty) that change only what the recipe says."""
+
 
 @cache
 def offered() -> Mapping[str, Fixed]:
@@ -114,13 +145,19 @@ def test_a_fix_repairs_its_place_and_nothing_else(name: str, tmp_path: Path) -> 
 
     assert set(losses(recipe)) <= set(losses(before.context.recipe)), "the trainer's config cannot say it"
     left = [other for other in after.of(code) if (other.row, other.message) == (one.finding.row, one.finding.message)]
-    assert not left or (code in EASED and all(other.severity.rank == 2 > one.finding.severity.rank for other in left)), left
-    came = {(other.code, other.row) for other in after.findings} - {(other.code, other.row) for other in before.findings}
+    assert not left or (
+        code in EASED and all(other.severity.rank == 2 > one.finding.severity.rank for other in left)
+    ), left
+    came = {(other.code, other.row) for other in after.findings} - {
+        (other.code, other.row) for other in before.findings
+    }
     assert {other for other, _ in came} <= set(REVEALED.get(code, {})), came
 
     changes = [moved(*pair) for pair in zip(before.inspections, after.inspections)]
     for number, (gone, arrived) in enumerate(changes):
-        sides = [(side.inspections[number], side.context, findings(side, one.finding, number)) for side in (before, after)]
+        sides = [
+            (side.inspections[number], side.context, findings(side, one.finding, number)) for side in (before, after)
+        ]
         places = places_of(PLACES[code], *sides)
         if lost(before.inspections[number]):
             assert not gone or before.inspections[number].dropped is not None
@@ -129,18 +166,24 @@ def test_a_fix_repairs_its_place_and_nothing_else(name: str, tmp_path: Path) -> 
         assert gone <= places[0] and arrived <= places[1], (number, gone - places[0], arrived - places[1])
     assert not torn(after)
     assert (
-        any(gone or arrived for gone, arrived in changes) or effect(before) != effect(after)
+        any(gone or arrived for gone, arrived in changes)
+        or effect(before) != effect(after)
         or any((code, trainer) in STATED for trainer in ("", one.trainer))
     ), "nothing changed"
 
 
 def findings(side: Outcome, finding: Finding, row: int) -> list[Finding]:
     """The findings whose place a row's labels may change at: its own of that code, or the one on the set-up."""
-    return [finding] if finding.row is None else [one for one in side.of(finding.code) if one.row == row] or [finding] * (finding.row == row)
+    return (
+        [finding]
+        if finding.row is None
+        else [one for one in side.of(finding.code) if one.row == row] or [finding] * (finding.row == row)
+    )
 
 
 def test_every_fix_in_the_source_is_proven() -> None:
-    """Each check's module names codes and knobs; every knob of a fix there is in a fix that was proven for one of its codes."""
+    """Each check's module names codes and knobs; every knob of a fix there is in a fix that was proven for one of its
+    codes."""
     proven: dict[str, set[str]] = {}
     for one in offered().values():
         fix = one.finding.fix
@@ -150,21 +193,43 @@ def test_every_fix_in_the_source_is_proven() -> None:
     seen = set()
     for module in sorted(Path(sftui.findings.__path__[0]).glob("*.py")):
         tree = ast.parse(module.read_text(encoding="utf-8"))
-        texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-        named = {node.elts[0].value for node in ast.walk(tree) if isinstance(node, ast.Tuple) and len(node.elts) == 2 and isinstance(node.elts[0], ast.Constant)}
-        named |= {node.args[0].value for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "RecipeChange" and isinstance(node.args[0], ast.Constant)}
+        texts = {
+            node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        }
+        named = {
+            node.elts[0].value
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Tuple) and len(node.elts) == 2 and isinstance(node.elts[0], ast.Constant)
+        }
+        named |= {
+            node.args[0].value
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call)
+            and getattr(node.func, "id", "") == "RecipeChange"
+            and isinstance(node.args[0], ast.Constant)
+        }
         wanted = {path for path in named if path in paths}
         codes = texts & set(CODES)
         unproven = wanted - {path for code in codes for path in proven.get(code, ())}
-        assert not unproven or module.name == "look.py", (module.name, unproven)  # there, knobs are named for other modules
+        assert not unproven or module.name == "look.py", (
+            module.name,
+            unproven,
+        )  # there, knobs are named for other modules
         seen |= wanted
     assert len(seen) >= 20
-    assert {code for code in CODES if fixes_for(code).generation_tags} == {one.finding.code for one in offered().values() if one.finding.fix and one.finding.fix.template}
+    assert {code for code in CODES if fixes_for(code).generation_tags} == {
+        one.finding.code for one in offered().values() if one.finding.fix and one.finding.fix.template
+    }
 
 
 def test_the_tables_name_what_is_there(capsys: pytest.CaptureFixture[str]) -> None:
     codes = {one.finding.code for one in offered().values()}
-    assert codes == set(PLACES) and set(REVEALED) <= codes and set(EASED) <= codes and {code for code, _ in STATED} <= codes
+    assert (
+        codes == set(PLACES)
+        and set(REVEALED) <= codes
+        and set(EASED) <= codes
+        and {code for code, _ in STATED} <= codes
+    )
     with capsys.disabled():
         trainers = sorted({one.trainer for one in offered().values()})
         print(f"\nfixes of recipe and template: {len(offered())} of {len(codes)} codes, under {', '.join(trainers)}")

@@ -14,11 +14,44 @@ from sftui.findings import DatasetChecks, check_row, check_setup
 from sftui.text import visible
 
 ATOMS: tuple[Any, ...] = (
-    None, True, 0, 1.5, float("nan"), "", "x", "<|im_end|>", "</think>", "<think>a", "\ud83d", "\x1b[31m", " a ", "[[", "é\u202e", [], {}, [1],
-    {"type": "text", "text": "hi"}, {"name": "f"}, {"function": {"name": "f", "arguments": "{"}}, '{"a": 1}', 10**30, -1, "<image>", "[/INST]",
+    None,
+    True,
+    0,
+    1.5,
+    float("nan"),
+    "",
+    "x",
+    "<|im_end|>",
+    "</think>",
+    "<think>a",
+    "\ud83d",
+    "\x1b[31m",
+    " a ",
+    "[[",
+    "é\u202e",
+    [],
+    {},
+    [1],
+    {"type": "text", "text": "hi"},
+    {"name": "f"},
+    {"function": {"name": "f", "arguments": "{"}},
+    '{"a": 1}',
+    10**30,
+    -1,
+    "<image>",
+    "[/INST]",
 )
 KEYS = ("role", "content", "function", "name", "arguments", "id", "type", "text", "")
-PRESETS = ("hf-trainer", "manual-shift", "trl@1.16", "trl@1.8", "axolotl@0.19", "llamafactory@0.9", "unsloth@2026.10", "torchtune@0.6")
+PRESETS = (
+    "hf-trainer",
+    "manual-shift",
+    "trl@1.16",
+    "trl@1.8",
+    "axolotl@0.19",
+    "llamafactory@0.9",
+    "unsloth@2026.10",
+    "torchtune@0.6",
+)
 
 
 def value(pick: random.Random, depth: int = 0) -> Any:
@@ -30,7 +63,11 @@ def value(pick: random.Random, depth: int = 0) -> Any:
 
 
 def message(pick: random.Random) -> dict[str, Any]:
-    roles: tuple[Any, ...] = ("user", "assistant") if pick.random() < 0.5 else ("system", "tool", "gpt", "Assistant", "", None, 5, "narrator")
+    roles: tuple[Any, ...] = (
+        ("user", "assistant")
+        if pick.random() < 0.5
+        else ("system", "tool", "gpt", "Assistant", "", None, 5, "narrator")
+    )
     made = {"role": pick.choice(roles), "content": pick.choice(["hi", "Hello.", value(pick)])}
     for key in ("tool_calls", "weight", "train", "reasoning_content", "thinking", "name", "tool_call_id", "loss_mask"):
         if pick.random() < 0.15:
@@ -45,8 +82,13 @@ def row(pick: random.Random) -> dict[str, Any]:
         made: dict[str, Any] = {"messages": [message(pick) for _ in range(pick.randint(0, 5))]}
     else:
         ids = [pick.choice([1, 2, 300, 3001, 3002, 10**9]) for _ in range(pick.randint(0, 30))]
-        made = {"input_ids": ids, "labels": [pick.choice([-100, -1, 300]) for _ in ids], "attention_mask": [pick.choice([0, 1]) for _ in ids],
-                "seq_lengths": value(pick), "position_ids": value(pick)}
+        made = {
+            "input_ids": ids,
+            "labels": [pick.choice([-100, -1, 300]) for _ in ids],
+            "attention_mask": [pick.choice([0, 1]) for _ in ids],
+            "seq_lengths": value(pick),
+            "position_ids": value(pick),
+        }
     for key in ("tools", "images", "text", "prompt", "completion", "input_ids", "chat_template_kwargs"):
         if pick.random() < 0.1:
             made.setdefault(key, value(pick))
@@ -60,8 +102,13 @@ def test_checks_never_raise(seed: int) -> None:
     changes: dict[str, Any] = {"length.max": pick.choice([None, 5, 60])}
     if pick.random() < 0.5:
         changes["mask.rule"] = pick.choice(["all", "assistant", "generation_tag", "completion", "given", "markers"])
-    case = Case(rows, tokenizer=pick.choice(["chatml", "gemma", "llama3", "media"]), preset=PRESETS[seed % len(PRESETS)], changes=changes,
-                template=pick.choice([None, tagged(), plain("<think>\n</think>{{ m.content }}"), CALLING]))
+    case = Case(
+        rows,
+        tokenizer=pick.choice(["chatml", "gemma", "llama3", "media"]),
+        preset=PRESETS[seed % len(PRESETS)],
+        changes=changes,
+        template=pick.choice([None, tagged(), plain("<think>\n</think>{{ m.content }}"), CALLING]),
+    )
     try:
         context, inspections = open_case(case, rows)
     except SftuiError:
@@ -74,5 +121,7 @@ def test_checks_never_raise(seed: int) -> None:
     found.extend(check_setup(context, inspections))
     found.extend(checks.finish())
     for finding in found:
-        assert visible(finding.sentence) == finding.sentence and visible(finding.evidence) == finding.evidence, finding.code
+        assert visible(finding.sentence) == finding.sentence and visible(finding.evidence) == finding.evidence, (
+            finding.code
+        )
         assert finding.fix is None or visible(finding.fix.title) == finding.fix.title, finding.code

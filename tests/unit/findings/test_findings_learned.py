@@ -1,4 +1,5 @@
-"""What the full pass over the real datasets taught: what looks wrong and is not, and what is; most of it torchtune's."""
+"""What the full pass over the real datasets taught: what looks wrong and is not, and what is; most of it
+torchtune's."""
 
 from __future__ import annotations
 
@@ -28,7 +29,10 @@ def test_an_unknown_sharegpt_role_is_named() -> None:
 def test_only_null_as_content_is_stale() -> None:
     assert "CON010" in codes(chat("hi", ("assistant", None)))
     missing = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant"}]}
-    assert "CON010" not in codes(chat("hi", "Hello."), missing) and "KeyError" in codes(chat("hi", "Hello."), missing)["ROW002"]
+    assert (
+        "CON010" not in codes(chat("hi", "Hello."), missing)
+        and "KeyError" in codes(chat("hi", "Hello."), missing)["ROW002"]
+    )
 
 
 def test_a_text_part_without_text_stops_it() -> None:
@@ -46,7 +50,10 @@ def test_the_trainers_own_end_of_text_is_a_stop() -> None:
     assert "EOS001" not in {finding.code for finding in found}
 
 
-ONLY_STRINGS = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content if m.content is string else '' }}<|im_end|>\n{% endfor %}"
+ONLY_STRINGS = (
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content if m.content is string else '' }}<|im_end|>\n{%"
+    " endfor %}"
+)
 
 
 def test_content_parts_that_the_template_leaves_out() -> None:
@@ -58,7 +65,10 @@ def test_content_parts_that_the_template_leaves_out() -> None:
 
 def test_llamafactory_needs_no_chat_template() -> None:
     parts = chat(("user", [{"type": "text", "value": "hi"}]), ("assistant", "Hello."))
-    found = {one.code for one in run(Case([parts], preset="llamafactory@0.9", facts={"chat_templates": {}}, template="")).findings}
+    found = {
+        one.code
+        for one in run(Case([parts], preset="llamafactory@0.9", facts={"chat_templates": {}}, template="")).findings
+    }
     assert "CON002" in found and "TPL001" not in found
 
 

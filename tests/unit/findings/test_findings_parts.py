@@ -24,21 +24,38 @@ from sftui.trainers import dump_recipe, load_recipe
 
 
 def test_waivers_by_code_rows_and_signature() -> None:
-    found = run(Case([chat("hi", "  Hello.  "), chat("hi", "  Bye.  "), chat(("system", "Be kind."), ("user", "hi"), ("assistant", "  Yes.  "))])).of("CON004")
+    found = run(
+        Case(
+            [
+                chat("hi", "  Hello.  "),
+                chat("hi", "  Bye.  "),
+                chat(("system", "Be kind."), ("user", "hi"), ("assistant", "  Yes.  ")),
+            ]
+        )
+    ).of("CON004")
     assert [one.row for one in found] == [0, 1, 2]
     stand, waived = apply_waivers(found, read_waivers([{"code": "CON004", "rows": [1, 2], "reason": "seen"}]))
     assert [one.row for one in stand] == [0] and [one.row for one in waived] == [1, 2]
     stand, _ = apply_waivers(found, [Waiver("CON004", "a poem", signature="system user assistant")])
     assert [one.row for one in stand] == [0, 1]
-    stand, _ = apply_waivers(found, read_waivers([{"code": "CON004", "signature": ["user", "assistant"], "reason": "seen"}]))
+    stand, _ = apply_waivers(
+        found, read_waivers([{"code": "CON004", "signature": ["user", "assistant"], "reason": "seen"}])
+    )
     assert [one.row for one in stand] == [2]
     assert apply_waivers(found, read_waivers([{"code": "EOS001", "reason": "seen"}]))[0] == tuple(found)
 
 
-@pytest.mark.parametrize("value", [
-    {"code": "EOS0001", "reason": "x"}, {"code": "EOS001"}, {"code": "EOS001", "reason": " "}, {"code": "EOS001", "reason": "x", "rows": [3, 1]},
-    {"code": "EOS001", "reason": "x", "row": 3}, "EOS001",
-])
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"code": "EOS0001", "reason": "x"},
+        {"code": "EOS001"},
+        {"code": "EOS001", "reason": " "},
+        {"code": "EOS001", "reason": "x", "rows": [3, 1]},
+        {"code": "EOS001", "reason": "x", "row": 3},
+        "EOS001",
+    ],
+)
 def test_waivers_that_are_wrong_are_refused(value: Any) -> None:
     with pytest.raises(RecipeError):
         read_waivers([value])
@@ -50,7 +67,16 @@ def test_unknown_code_names_the_nearest() -> None:
 
 
 def test_merged_checks_equal_checks_in_one_go() -> None:
-    rows = [GOOD, ROUNDS, GOOD, chat("hi", "Hello."), chat("hi", "Good day."), ROUNDS, *[chat(f"q{i}", f"a{i}", "and?", "so") for i in range(30)], {**GOOD, "odd": 1}]
+    rows = [
+        GOOD,
+        ROUNDS,
+        GOOD,
+        chat("hi", "Hello."),
+        chat("hi", "Good day."),
+        ROUNDS,
+        *[chat(f"q{i}", f"a{i}", "and?", "so") for i in range(30)],
+        {**GOOD, "odd": 1},
+    ]
     context, inspections = open_case(Case(rows, changes={"length.max": 30}), rows)
     whole = DatasetChecks(context)
     for one in inspections:
@@ -58,14 +84,19 @@ def test_merged_checks_equal_checks_in_one_go() -> None:
     parts = []
     for start in range(0, len(rows), 7):
         part = DatasetChecks(context)
-        for one in inspections[start:start + 7]:
+        for one in inspections[start : start + 7]:
             part.add(one)
         parts.append(pickle.loads(pickle.dumps(part)))
     merged = parts[-1]
     for part in reversed(parts[:-1]):
         merged.merge(part)
     assert {(one.code, one.count) for one in merged.finish()} == {(one.code, one.count) for one in whole.finish()}
-    assert (merged.rows, merged.tokens, merged.trained, merged.roles) == (whole.rows, whole.tokens, whole.trained, whole.roles)
+    assert (merged.rows, merged.tokens, merged.trained, merged.roles) == (
+        whole.rows,
+        whole.tokens,
+        whole.trained,
+        whole.roles,
+    )
 
 
 def test_memory_of_duplicates_is_bounded() -> None:
@@ -89,7 +120,10 @@ def test_findings_are_plain_and_safe_to_draw(code: str) -> None:
 
 def test_checks_abstain_where_spans_are_not_proven() -> None:
     """A row of which nobody knows who wrote what has no finding that names a message's tokens."""
-    context, inspections = open_case(Case([chat("hi<|im_end|>", "Hello.", "Bye.", "Bye!")], preset="trl@1.16"), [chat("hi<|im_end|>", "Hello.", "Bye.", "Bye!")])
+    context, inspections = open_case(
+        Case([chat("hi<|im_end|>", "Hello.", "Bye.", "Bye!")], preset="trl@1.16"),
+        [chat("hi<|im_end|>", "Hello.", "Bye.", "Bye!")],
+    )
     before = {one.code for one in check_row(inspections[0], context)}
     assert {"INJ001", "LAB002"} <= before
     rendered = inspections[0].rendered
@@ -129,7 +163,11 @@ def draw_with(source: str) -> Any:
 def test_three_methods_agree_on_a_tight_template() -> None:
     template, draw = draw_with(tagged())
     text, generation = template.text(MESSAGES, variables={})
-    methods = [by_tags(generation, [1, 3], {}), by_prefix(text, MESSAGES, [1, 3], draw), by_sentinels(text, MESSAGES, [1, 3], draw)]
+    methods = [
+        by_tags(generation, [1, 3], {}),
+        by_prefix(text, MESSAGES, [1, 3], draw),
+        by_sentinels(text, MESSAGES, [1, 3], draw),
+    ]
     assert [text[slice(*methods[0].found[1])], text[slice(*methods[2].found[1])]] == ["Hello.<|im_end|>", "Hello."]
     assert text[slice(*methods[1].found[3])] == "Bye!<|im_end|>\n"
     assert disagreement(methods, text) is None
@@ -138,7 +176,14 @@ def test_three_methods_agree_on_a_tight_template() -> None:
 def test_methods_disagree_where_the_tag_leaves_out_the_turn_end() -> None:
     template, draw = draw_with(tagged(inside=False))
     text, generation = template.text(MESSAGES, variables={})
-    found = disagreement([by_tags(generation, [1, 3], {}), by_prefix(text, MESSAGES, [1, 3], draw), by_sentinels(text, MESSAGES, [1, 3], draw)], text)
+    found = disagreement(
+        [
+            by_tags(generation, [1, 3], {}),
+            by_prefix(text, MESSAGES, [1, 3], draw),
+            by_sentinels(text, MESSAGES, [1, 3], draw),
+        ],
+        text,
+    )
     assert found is not None and found[0] == 1
 
 

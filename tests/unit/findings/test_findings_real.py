@@ -15,9 +15,17 @@ from real_pass import LIST, RECIPES, TOKENIZERS, Cells, Listed, clean_sets, erro
 
 FEW = ("builtin:chatml", "builtin:gemma", "phi-3-mini")
 LITTLE = (
-    "axolotl_conversation.json", "axolotl_conversation_missingturns.json", "identity_placeholders.json", "mllm_demo.json",
-    "openai_toy_chat_fine_tuning.jsonl", "reason_tool_use_demo_50.jsonl", "self_instruct_seed_tasks.jsonl", "toolset_tool_text_pairs.jsonl",
-    "torchtune_alpaca_tiny.json", "torchtune_chat_tiny.json", "torchtune_hh_rlhf_tiny.json",
+    "axolotl_conversation.json",
+    "axolotl_conversation_missingturns.json",
+    "identity_placeholders.json",
+    "mllm_demo.json",
+    "openai_toy_chat_fine_tuning.jsonl",
+    "reason_tool_use_demo_50.jsonl",
+    "self_instruct_seed_tasks.jsonl",
+    "toolset_tool_text_pairs.jsonl",
+    "torchtune_alpaca_tiny.json",
+    "torchtune_chat_tiny.json",
+    "torchtune_hh_rlhf_tiny.json",
 )
 """Sets of at most 175 rows."""
 
@@ -30,7 +38,10 @@ def seen(name: str, presets: tuple[str, ...], files: list[Path], shared: Path) -
 
 
 def compare(found: Cells, listed: Cells) -> None:
-    flat = [{(*section, file, told) for section, sets in cells.items() for file, told in sets.items()} for cells in (found, listed)]
+    flat = [
+        {(*section, file, told) for section, sets in cells.items() for file, told in sets.items()}
+        for cells in (found, listed)
+    ]
     assert flat[0] == flat[1], {"not listed": sorted(flat[0] - flat[1]), "not found": sorted(flat[1] - flat[0])}
 
 
@@ -47,7 +58,9 @@ def test_errors_on_small_sets_are_the_listed_ones(name: str, shared: Path) -> No
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_errors_on_all_rows_are_the_listed_ones(name: str, shared: Path) -> None:
     whole = os.environ.get("SFTUI_PASS") == "all"
-    presets = tuple(preset for number, preset in enumerate(RECIPES) if whole or (number + TOKENIZERS.index(name)) % 3 == 0)
+    presets = tuple(
+        preset for number, preset in enumerate(RECIPES) if whole or (number + TOKENIZERS.index(name)) % 3 == 0
+    )
     files = clean_sets(shared)
     found = seen(name, presets, files, shared)
     listed = Listed.read()

@@ -23,7 +23,12 @@ from sftui.findings.catalogue import DROP, REPAIR_OF
 from sftui.repairs import REPAIRS, TITLES, Repaired, layout_of, line_of, make_plan, repaired
 from sftui.workspace.repairing import exact_repairs
 
-CASES = [(code, number, name) for code in sorted(REPAIR_OF) for number in range(1 + len(MORE.get(code, ()))) for name in REPAIR_OF[code]]
+CASES = [
+    (code, number, name)
+    for code in sorted(REPAIR_OF)
+    for number in range(1 + len(MORE.get(code, ())))
+    for name in REPAIR_OF[code]
+]
 
 HELPLESS: Mapping[tuple[str, int, str], str] = {
     ("CON001", 0, "fill-content"): "an answer that is null says nothing: no text can stand for it",
@@ -35,7 +40,8 @@ HELPLESS: Mapping[tuple[str, int, str], str] = {
 """Examples that a gentler repair leaves as they are; another one helps."""
 
 PLACES: Mapping[str, str] = {"GEN004": "answers", "GEN005": "row"}
-"""Where labels outside the messages that changed come back, too: the answers behind a lost one; what the mask ran over."""
+"""Where labels outside the messages that changed come back, too: the answers behind a lost one; what the mask ran
+over."""
 
 REVEALED: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("GEN005", "trim"): {"GEN003": "the tag leaves out the turn end, which the mask ran over"},
@@ -59,7 +65,14 @@ def mended(case: Case, code: str, name: str, before: Outcome) -> list[Repaired]:
     names, drop = ((), (code,)) if name == DROP else ((name,), ())
     plan = make_plan(names, drop, codes=tuple(CODES), instead=exact_repairs(session))
     found = {one.row.index: {finding.code for finding in check_row(one, before.context)} for one in before.inspections}
-    return list(repaired([row(index, one) for index, one in enumerate(case.rows)], plan, layout_of(before.context.detected), lambda one: found[one.index]))
+    return list(
+        repaired(
+            [row(index, one) for index, one in enumerate(case.rows)],
+            plan,
+            layout_of(before.context.detected),
+            lambda one: found[one.index],
+        )
+    )
 
 
 @pytest.mark.parametrize(("code", "number", "name"), CASES)
@@ -85,7 +98,9 @@ def test_a_repair_takes_the_finding_away_and_nothing_else(code: str, number: int
     places = {number: one.row.index for number, one in enumerate(left)}
     for new, old in places.items():
         a, b = before.inspections[old], after.inspections[new]
-        came = {one.code for one in after.findings if one.row == new} - {one.code for one in before.findings if one.row == old}
+        came = {one.code for one in after.findings if one.row == new} - {
+            one.code for one in before.findings if one.row == old
+        }
         assert came <= set(REVEALED.get((code, name), {})) | (set(LOST) if lost(a) else set()), (old, came)
         gone, arrived = moved(a, b)
         if old not in touched:
@@ -96,9 +111,14 @@ def test_a_repair_takes_the_finding_away_and_nothing_else(code: str, number: int
             finding = before.of(code)[0]
             places = changed_place(a, b)
             if code in PLACES:
-                places = tuple(place | place_of(PLACES[code], finding, one, side.context) for place, one, side in zip(places, (a, b), (before, after)))
+                places = tuple(
+                    place | place_of(PLACES[code], finding, one, side.context)
+                    for place, one, side in zip(places, (a, b), (before, after))
+                )
             assert gone <= places[0] and arrived <= places[1], (old, gone - places[0], arrived - places[1])
-    whole = {one.code for one in after.findings if one.row is None} - {one.code for one in before.findings if one.row is None}
+    whole = {one.code for one in after.findings if one.row is None} - {
+        one.code for one in before.findings if one.row is None
+    }
     assert whole <= (set(LOST) if any(map(lost, before.inspections)) else set()), whole
 
 
@@ -115,4 +135,6 @@ def test_every_repair_is_proven_and_every_example_cured(capsys: pytest.CaptureFi
     proven = {(code, name) for code, number, name in CASES if (code, number, name) not in HELPLESS}
     assert proven == {(code, name) for code, names in REPAIR_OF.items() for name in names}
     with capsys.disabled():
-        print(f"\nrepairs of the data: {len(proven)} of {len(REPAIR_OF)} codes, on {len(CASES) - len(HELPLESS)} examples")
+        print(
+            f"\nrepairs of the data: {len(proven)} of {len(REPAIR_OF)} codes, on {len(CASES) - len(HELPLESS)} examples"
+        )

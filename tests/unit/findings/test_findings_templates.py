@@ -10,7 +10,11 @@ from case_runner import Case, run
 from examples import chat
 
 THINK = chat("hi", "<think>They greet me.</think>Hello.", "Bye.", "<think>So do I.</think>Bye!")
-ROWS = [chat("hi", "Hello.", "Bye.", "Bye!"), chat(("system", "Be kind."), ("user", "hi"), ("assistant", "Hello.")), THINK]
+ROWS = [
+    chat("hi", "Hello.", "Bye.", "Bye!"),
+    chat(("system", "Be kind."), ("user", "hi"), ("assistant", "Hello.")),
+    THINK,
+]
 NEMOTRON = {"nemotron_3_nano", "nemotron_3_super", "nemotron_3_ultra"}
 QWEN3 = {"qwen3", "qwen3_5_nothink", "qwen3_5_think", "qwen3_6"}
 STOCK = {

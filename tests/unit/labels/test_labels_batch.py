@@ -28,19 +28,30 @@ ROWS = st.lists(st.lists(st.tuples(st.integers(1, 9), st.booleans()), min_size=1
 
 @settings(max_examples=60, deadline=None)
 @given(ROWS, st.sampled_from(["left", "right"]), st.sampled_from([None, 1, 8, 64]), st.sampled_from(["longest", "max"]))
-def test_equal_to_data_collator_for_seq2seq(rows: list[list[tuple[int, bool]]], side: str, multiple: int | None, to: str) -> None:
+def test_equal_to_data_collator_for_seq2seq(
+    rows: list[list[tuple[int, bool]]], side: str, multiple: int | None, to: str
+) -> None:
     from transformers import DataCollatorForSeq2Seq
 
     examples = [
         Example(tuple(i for i, _ in row), tuple(i if on else -100 for i, on in row), (1,) * len(row)) for row in rows
     ]
-    ours = collate(examples, range(len(rows)), Batch(multiple=multiple, pad_to=to), pad_id=0, padding_side=side, max_length=20)
-    collator = DataCollatorForSeq2Seq(
-        SIDES[side], padding="max_length" if to == "max" else True, max_length=20, pad_to_multiple_of=multiple, return_tensors="np"
+    ours = collate(
+        examples, range(len(rows)), Batch(multiple=multiple, pad_to=to), pad_id=0, padding_side=side, max_length=20
     )
-    theirs = collator([
-        {"input_ids": list(e.input_ids), "labels": list(e.labels), "attention_mask": list(e.attention_mask)} for e in examples
-    ])
+    collator = DataCollatorForSeq2Seq(
+        SIDES[side],
+        padding="max_length" if to == "max" else True,
+        max_length=20,
+        pad_to_multiple_of=multiple,
+        return_tensors="np",
+    )
+    theirs = collator(
+        [
+            {"input_ids": list(e.input_ids), "labels": list(e.labels), "attention_mask": list(e.attention_mask)}
+            for e in examples
+        ]
+    )
     assert [list(r) for r in ours.input_ids] == theirs["input_ids"].tolist()
     assert [list(r) for r in ours.labels] == theirs["labels"].tolist()
     assert ours.attention_mask is not None

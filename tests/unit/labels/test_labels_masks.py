@@ -11,8 +11,20 @@ from sftui.recipe import Length, Loss, Mask, Recipe
 
 #  0      1        2       3       4      5     6      7       8        9      10    11
 #  <s>    user:    hi      <e>     \n     asst: yo     <e>     \n       asst:  bye   <e>
-PARTS = [Part.BOS, Part.HEADER, Part.CONTENT, Part.TERMINATOR, Part.SEPARATOR,
-         Part.HEADER, Part.CONTENT, Part.TERMINATOR, Part.SEPARATOR, Part.HEADER, Part.CONTENT, Part.TERMINATOR]
+PARTS = [
+    Part.BOS,
+    Part.HEADER,
+    Part.CONTENT,
+    Part.TERMINATOR,
+    Part.SEPARATOR,
+    Part.HEADER,
+    Part.CONTENT,
+    Part.TERMINATOR,
+    Part.SEPARATOR,
+    Part.HEADER,
+    Part.CONTENT,
+    Part.TERMINATOR,
+]
 OWNERS = [NOWHERE, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2]
 IDS = tuple(range(100, 112))
 
@@ -20,8 +32,15 @@ IDS = tuple(range(100, 112))
 def tokens(prompt: tuple[int, ...] | None = None, parts: list[Part] | None = None) -> Tokens:
     n = len(IDS)
     return Tokens(
-        input_ids=IDS, starts=tuple(range(n)), ends=tuple(range(1, n + 1)), pieces=("x",) * n, surfaces=(b"x",) * n,
-        special=(False,) * n, messages=tuple(OWNERS), parts=tuple(parts or PARTS), prompt_ids=prompt,
+        input_ids=IDS,
+        starts=tuple(range(n)),
+        ends=tuple(range(1, n + 1)),
+        pieces=("x",) * n,
+        surfaces=(b"x",) * n,
+        special=(False,) * n,
+        messages=tuple(OWNERS),
+        parts=tuple(parts or PARTS),
+        prompt_ids=prompt,
     )
 
 
@@ -75,7 +94,9 @@ def test_rule(mask: Mask, prompt: tuple[int, ...] | None, drawn: str) -> None:
     ],
 )
 def test_generation_spans_follow_transformers(spans: tuple[tuple[int, int], ...], drawn: str) -> None:
-    assert draw(Mask(rule="generation_tag"), None, Rendered("x" * 12, generation=spans, has_generation_tag=True)) == drawn
+    assert (
+        draw(Mask(rule="generation_tag"), None, Rendered("x" * 12, generation=spans, has_generation_tag=True)) == drawn
+    )
 
 
 def test_generation_rule_without_tag_is_refused() -> None:

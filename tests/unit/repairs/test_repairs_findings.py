@@ -22,13 +22,16 @@ from sftui.tokens import LoadedTokenizer, load_tokenizer
 
 U, A = {"role": "user", "content": "How are you?"}, {"role": "assistant", "content": "Very well."}
 
+
 @dataclass(frozen=True)
 class Bench:
     context: Context
     detected: Detected
 
     def look(self, data: Mapping[str, Any]) -> Inspection:
-        return pipeline.inspect(Row(0, data, json.dumps(data), "row 0"), self.detected, self.context.recipe, self.context.tools)
+        return pipeline.inspect(
+            Row(0, data, json.dumps(data), "row 0"), self.detected, self.context.recipe, self.context.tools
+        )
 
     def codes(self, inspection: Inspection) -> set[str]:
         return {one.code for one in check_row(inspection, self.context)}
@@ -66,7 +69,14 @@ def contents(inspection: Inspection) -> list[tuple[str, tuple[int, ...]]]:
     assert inspection.conversation is not None and inspection.tokens is not None and inspection.labels is not None
     tokens, labels = inspection.tokens, inspection.labels.labels
     return [
-        (repr(message.data), tuple(label for label, owner, part in zip(labels, tokens.messages, tokens.parts) if owner == number and part is Part.CONTENT))
+        (
+            repr(message.data),
+            tuple(
+                label
+                for label, owner, part in zip(labels, tokens.messages, tokens.parts)
+                if owner == number and part is Part.CONTENT
+            ),
+        )
         for number, message in enumerate(inspection.conversation.messages)
     ]
 
@@ -99,14 +109,25 @@ def test_the_dirty_set_repair_by_repair(shared: Path, tokenizer: str) -> None:
 
 @pytest.mark.shared
 def test_the_dirty_set_all_at_once(shared: Path) -> None:
-    """All repairs, and rows dropped by the codes that are left: no error or duplicate remains, clean rows are as they were."""
+    """All repairs, and rows dropped by the codes that are left: no error or duplicate remains, clean rows are as they
+    were."""
     folder = shared / "testdata/datasets"
     rows = list(open_source(SourceSpec((str(folder / "derived_dirty_messages.jsonl"),))).rows())
-    expected = {one["line"]: one["defect"] for one in json.loads((folder / "derived_dirty_messages.expected.json").read_text("utf-8"))}
+    expected = {
+        one["line"]: one["defect"]
+        for one in json.loads((folder / "derived_dirty_messages.expected.json").read_text("utf-8"))
+    }
     one = bench(rows)
     errors = {code for code, entry in CODES.items() if entry.severity.value == "error" and entry.scope == "row"}
     plan = make_plan([*REPAIRS, "deduplicate"], ["unreadable", *errors], codes=tuple(CODES))
-    done = list(repaired(rows, plan, layout_of(one.detected), lambda row: one.codes(one.look(row.data)) if row.data is not None else {"ROW001"}))
+    done = list(
+        repaired(
+            rows,
+            plan,
+            layout_of(one.detected),
+            lambda row: one.codes(one.look(row.data)) if row.data is not None else {"ROW001"},
+        )
+    )
     left = [result for result in done if result.data is not None]
     checks = DatasetChecks(one.context)
     for result in left:

@@ -30,7 +30,10 @@ def after(name: str, data: dict[str, Any], where: Layout) -> tuple[Any, list[str
 
 def test_control_tokens_leave_the_history_too() -> None:
     data = {**ALPACA, "history": [["a</s>", "b"], ["c", "<eos>d"]]}
-    assert after("strip-tokens", data, layout(ALPACA)) == ({**ALPACA, "history": [["a", "b"], ["c", "d"]]}, ["history[0][0]", "history[1][1]"])
+    assert after("strip-tokens", data, layout(ALPACA)) == (
+        {**ALPACA, "history": [["a", "b"], ["c", "d"]]},
+        ["history[0][0]", "history[1][1]"],
+    )
 
 
 def test_white_space_is_cut_in_columns_that_become_messages() -> None:
@@ -61,10 +64,14 @@ def test_a_history_that_is_none_is_left_alone(broken: Any) -> None:
         assert after(name, {**ALPACA, "history": broken}, layout(ALPACA))[1] == []
 
 
-@pytest.mark.parametrize("data", [
-    {"input_ids": [1, 2], "labels": [1, 2]}, {"segments": [{"text": "x", "label": True}]},
-    {**ALPACA, "instruction": "", "output": ""},
-])
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"input_ids": [1, 2], "labels": [1, 2]},
+        {"segments": [{"text": "x", "label": True}]},
+        {**ALPACA, "instruction": "", "output": ""},
+    ],
+)
 def test_a_row_that_says_something_is_not_empty(data: dict[str, Any]) -> None:
     where = layout(data) if "history" not in data else layout(ALPACA)
     blank = {key: [] if isinstance(value, list) else "" for key, value in data.items()}
@@ -73,10 +80,23 @@ def test_a_row_that_says_something_is_not_empty(data: dict[str, Any]) -> None:
 
 
 def call(arguments: str) -> dict[str, Any]:
-    return {"messages": [{"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "f", "arguments": arguments}}]}]}
+    return {
+        "messages": [
+            {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "f", "arguments": arguments}}]}
+        ]
+    }
 
 
-@pytest.mark.parametrize("text", ['{"q": NaN}', '{"q": -Infinity}', '{"q": 1, "q": 2}', '{"a": [{"q": 1, "q": 2}]}', '{"a":' * 300 + "1" + "}" * 300])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"q": NaN}',
+        '{"q": -Infinity}',
+        '{"q": 1, "q": 2}',
+        '{"a": [{"q": 1, "q": 2}]}',
+        '{"a":' * 300 + "1" + "}" * 300,
+    ],
+)
 def test_json_text_that_would_not_be_whole_as_json_stays_text(text: str) -> None:
     assert after("parse-json", call(text), Layout())[1] == []
 

@@ -20,7 +20,17 @@ def after(name: str, *messages: Any) -> tuple[list[Any], list[str]]:
     return list(data["messages"]), [f"{one.place}: {one.what}" for one in changes]
 
 
-@pytest.mark.parametrize("between", [{**U, "content": None}, {"role": "user"}, {**S, "content": IMAGE}, {**S, "content": None}, {"role": "critic", "content": "x"}, "text"])
+@pytest.mark.parametrize(
+    "between",
+    [
+        {**U, "content": None},
+        {"role": "user"},
+        {**S, "content": IMAGE},
+        {**S, "content": None},
+        {"role": "critic", "content": "x"},
+        "text",
+    ],
+)
 def test_a_system_message_that_cannot_be_folded_stays_where_it_is(between: Any) -> None:
     second = {**S, "content": "B"}
     messages, told = after("fold-system", S, between, A, second, {**U, "content": "x"}, A)
@@ -36,34 +46,51 @@ def test_nothing_is_put_between_a_system_text_and_a_blank_question() -> None:
 def test_a_system_message_with_more_than_text_is_not_folded() -> None:
     tools = {**S, "tools": [{"name": "f"}]}
     assert after("fold-system", tools, U) == ([tools, U], [])
-    assert after("fold-system", {**S, "weight": 0, "name": None}, {**U, "weight": 1})[0] == [{**U, "content": "s\n\nq", "weight": 1}]
+    assert after("fold-system", {**S, "weight": 0, "name": None}, {**U, "weight": 1})[0] == [
+        {**U, "content": "s\n\nq", "weight": 1}
+    ]
 
 
-@pytest.mark.parametrize(("first", "second", "content", "told"), [
-    ("a", "a", "a", "says the same as the one before and was left out"),
-    ("a", " \n", "a", "says nothing and was left out"),
-    ("", "", "", "says nothing and was left out"),
-    (" ", "a", "a", "took the place of the one before, which says nothing"),
-    ("def f()", "    def f()", "def f()\n\n    def f()", "was added to the one before"),
-    ("a", "a ", "a\n\na ", "was added to the one before"),
-    (IMAGE, IMAGE, IMAGE, "says the same as the one before and was left out"),
-    (IMAGE, "", IMAGE, "says nothing and was left out"),
-    (" ", IMAGE, IMAGE, "took the place of the one before, which says nothing"),
-])
+@pytest.mark.parametrize(
+    ("first", "second", "content", "told"),
+    [
+        ("a", "a", "a", "says the same as the one before and was left out"),
+        ("a", " \n", "a", "says nothing and was left out"),
+        ("", "", "", "says nothing and was left out"),
+        (" ", "a", "a", "took the place of the one before, which says nothing"),
+        ("def f()", "    def f()", "def f()\n\n    def f()", "was added to the one before"),
+        ("a", "a ", "a\n\na ", "was added to the one before"),
+        (IMAGE, IMAGE, IMAGE, "says the same as the one before and was left out"),
+        (IMAGE, "", IMAGE, "says nothing and was left out"),
+        (" ", IMAGE, IMAGE, "took the place of the one before, which says nothing"),
+    ],
+)
 def test_neighbours_are_told_as_what_they_are(first: Any, second: Any, content: Any, told: str) -> None:
     messages, log = after("merge-neighbours", U, {**A, "content": first}, {**A, "content": second})
     assert messages == [U, {**A, "content": content}]
     assert log == [f"messages[2]: assistant message {told}"]
 
 
-CONTENT = st.one_of(st.none(), st.sampled_from(["", " ", "a", "a ", "    a", "b"]), st.just(IMAGE), st.just([{"type": "text", "text": "p"}]))
-MESSAGES = st.lists(st.fixed_dictionaries({"role": st.sampled_from(["system", "user", "assistant", "tool"]), "content": CONTENT}), max_size=7)
+CONTENT = st.one_of(
+    st.none(),
+    st.sampled_from(["", " ", "a", "a ", "    a", "b"]),
+    st.just(IMAGE),
+    st.just([{"type": "text", "text": "p"}]),
+)
+MESSAGES = st.lists(
+    st.fixed_dictionaries({"role": st.sampled_from(["system", "user", "assistant", "tool"]), "content": CONTENT}),
+    max_size=7,
+)
 
 
 def words(messages: list[Any]) -> list[str]:
     found: list[str] = []
     for message in messages:
-        parts = [message["content"]] if not isinstance(message["content"], list) else [part.get("text", "image") for part in message["content"]]
+        parts = (
+            [message["content"]]
+            if not isinstance(message["content"], list)
+            else [part.get("text", "image") for part in message["content"]]
+        )
         found += [line for part in parts if part for line in part.split("\n\n") if line.strip()]
     return found
 

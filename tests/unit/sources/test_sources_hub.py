@@ -70,7 +70,8 @@ def test_part_of_a_split(repo: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"subset": "chat", "split": "tset"}, "me/set: has no split tset, because its splits are train, test; did you mean test?"),
+        ({"subset": "chat", "split": "tset"},
+         "me/set: has no split tset, because its splits are train, test; did you mean test?"),
         ({"subset": "chta"}, "me/set: has no subset chta, because its subsets are chat, code; did you mean chat?"),
         ({}, "me/set: has several subsets; name one with --subset: chat, code"),
     ],
@@ -90,16 +91,19 @@ def test_a_bad_slice_is_shown_as_datasets_says_it(repo: Path) -> None:
     ("error", "says"),
     [
         (ConnectionError("Couldn't reach 'me/set' on the Hub (LocalEntryNotFoundError)"), "the Hub cannot be reached"),
-        (DatasetNotFoundError("Dataset 'me/set' is a gated dataset on the Hub. You must be authenticated to access it."),
+        (DatasetNotFoundError("Dataset 'me/set' is a gated dataset on the Hub. "
+                              "You must be authenticated to access it."),
          "me/set: is a gated dataset, because access must be granted first; ask for access at "
          "https://huggingface.co/datasets/me/set and run `hf auth login`"),
         (DatasetNotFoundError("Dataset 'me/set' doesn't exist on the Hub or cannot be accessed."),
-         "me/set: cannot be found, because there is no such local path, and no such dataset on the Hub or it is private"),
+         "me/set: cannot be found, because there is no such local path, "
+         "and no such dataset on the Hub or it is private"),
         (DatasetNotFoundError("Revision 'v9' doesn't exist for dataset 'me/set' on the Hub."),
          "me/set: has no revision v9; name a branch, a tag or a commit of it"),
         (RuntimeError("Dataset scripts are no longer supported, but found set.py"),
          "it is a loading script, and sftui runs no code of a dataset repository"),
-        (DataFilesNotFoundError("No (supported) data files found in me/set"), "me/set: holds no data files that datasets can read"),
+        (DataFilesNotFoundError("No (supported) data files found in me/set"),
+         "me/set: holds no data files that datasets can read"),
         (PermissionError(13, "denied"), "me/set: cannot be loaded, because PermissionError: "),
     ],
 )  # fmt: skip

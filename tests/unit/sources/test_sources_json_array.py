@@ -143,7 +143,10 @@ def test_rows_inside_one_object(tmp_path: Path, data: bytes, monkeypatch: pytest
     assert inner.notes == ("rows are the list in the field data of t.json",)
     for block in (7, 1 << 18):
         monkeypatch.setattr(json_layout, "BLOCK", block)
-        both = b'{"test": 1, "train": [{"a": "\\"test\\": [{"}, {"b": [1]}], "x": "test", "meta": {"test": [{}]}, "test" : [ {"a": 5}, {"a": 6}], "z": 1}'
+        both = (
+            b'{"test": 1, "train": [{"a": "\\"test\\": [{"}, {"b": [1]}], "x": "test", "meta": {"test": [{}]}, "test" :'
+            b' [ {"a": 5}, {"a": 6}], "z": 1}'
+        )
         assert read(open_bytes(tmp_path, both, field="test")) == [{"a": 5}, {"a": 6}]
         assert len(read(open_bytes(tmp_path, both, field="train"))) == 2
         with pytest.raises(SourceError, match="has no list of objects in the field meta"):

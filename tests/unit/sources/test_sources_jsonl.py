@@ -181,7 +181,9 @@ def test_a_changed_file_is_never_shown_as_garbage(tmp_path: Path, how: str) -> N
 def test_a_plain_file_that_was_cut_off_says_so(tmp_path: Path) -> None:
     source = open_bytes(tmp_path, b'{"n": 1}\n{"n": "x')
     source.read_through()
-    assert (source.row(1).problem or "").endswith("; it is the last line and has no line end, as where a file was cut off")
+    assert (source.row(1).problem or "").endswith(
+        "; it is the last line and has no line end, as where a file was cut off"
+    )
     assert open_bytes(tmp_path, b'{"n": 1}\n{"n": 2}').row(1).problem is None
     assert "no line end" not in (open_bytes(tmp_path, b'{"n": 1}\n{"n": "x\n').row(1).problem or "")
 
@@ -192,7 +194,9 @@ def test_what_is_written_again_or_gone_is_told(tmp_path: Path) -> None:
     assert finish(source) == 2 and source.change() is None
     path.write_bytes(b'{"n": 1}\n{"n": 7}\n')
     os.utime(path, ns=(0, 5))
-    assert source.change() == ("it has been rewritten", False) and "file changed under us" in (source.row(1).problem or "")
+    assert source.change() == ("it has been rewritten", False) and "file changed under us" in (
+        source.row(1).problem or ""
+    )
     path.write_bytes(b'{"n": 1}\n{"n": 2}\n')
     os.utime(path, ns=(0, 6))
     assert source.change() == ("it was written to again, or touched", False)

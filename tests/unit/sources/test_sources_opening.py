@@ -117,9 +117,11 @@ def test_a_shard_that_cannot_be_opened_is_damage(tmp_path: Path) -> None:
     source = open_source(SourceSpec((str(tmp_path),)))
     assert values(source) == [0, 1] and source.notes == ()
     (damage,) = source.damage
-    assert damage.sentence() == (
-        "b.jsonl cannot be read whole, because it is UTF-16 text (JSON and CSV data must be UTF-8); no row of it is read; "
-        "convert it with iconv -f UTF-16 -t UTF-8")
+    assert (
+        damage.sentence()
+        == "b.jsonl cannot be read whole, because it is UTF-16 text (JSON and CSV data must be UTF-8); no row of it is"
+        " read; convert it with iconv -f UTF-16 -t UTF-8"
+    )
 
 
 def test_more_shards_than_files_may_be_open(tmp_path: Path) -> None:

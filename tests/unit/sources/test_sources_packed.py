@@ -89,7 +89,11 @@ def test_a_damaged_file_keeps_what_could_be_read(tmp_path: Path, ending: str) ->
     assert source.row(0).data is not None
     assert source.count().exact
     (damage,) = source.damage
-    assert "damaged: it ends before its time" in damage.why and "zstd -t" in damage.fix if ending == "zst" else "gzip -t" in damage.fix
+    assert (
+        "damaged: it ends before its time" in damage.why and "zstd -t" in damage.fix
+        if ending == "zst"
+        else "gzip -t" in damage.fix
+    )
     assert damage.sentence().startswith(f"t.jsonl.{ending} cannot be read whole, because ")
     with pytest.raises(IndexError):
         source.row(100_000)
@@ -104,7 +108,9 @@ def flushed(first: bytes, rest: bytes) -> bytes:
     return packer.compress(first) + packer.flush(zlib.Z_FULL_FLUSH) + packer.compress(rest)[:0]
 
 
-@pytest.mark.parametrize(("first", "rows"), [(LINES, 2000), (LINES[:-1], 2000), (LINES[:-2], 1999), (LINES + b"  ", 2000)])
+@pytest.mark.parametrize(
+    ("first", "rows"), [(LINES, 2000), (LINES[:-1], 2000), (LINES[:-2], 1999), (LINES + b"  ", 2000)]
+)
 def test_a_stream_cut_between_or_inside_rows_is_damage(tmp_path: Path, first: bytes, rows: int) -> None:
     path = tmp_path / "t.jsonl.gz"
     path.write_bytes(flushed(first, b'{"n": 1}\n'))

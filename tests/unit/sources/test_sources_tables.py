@@ -159,7 +159,10 @@ def test_parquet_rows_in_any_order(tmp_path: Path, group: int, unpacked: bool, m
 def test_parquet_values_equal_datasets(tmp_path: Path) -> None:
     table = pa.table(
         {
-            "struct": pa.array([{"a": 1, "b": None}, {"b": [1]}, None], pa.struct([("a", pa.int8()), ("b", pa.list_(pa.int64()))])),
+            "struct": pa.array(
+                [{"a": 1, "b": None}, {"b": [1]}, None],
+                pa.struct([("a", pa.int8()), ("b", pa.list_(pa.int64()))]),
+            ),
             "when": pa.array([datetime.datetime(2026, 1, 2), None, None], pa.timestamp("us")),
             "bytes": [b"\xff", b"", None],
             "label": pa.array(["x", "y", "x"]).dictionary_encode(),
@@ -201,7 +204,9 @@ def test_another_separator_is_suspected(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a;b\n1;2\n")
     source = open_source(SourceSpec((str(tmp_path / "t.csv"),)))
     assert read(source) == [{"a;b": "1;2"}]
-    assert source.notes == ("t.csv has one column, named 'a;b'; its fields seem to be parted by ;, which datasets reads with sep=';'",)
+    assert source.notes == (
+        "t.csv has one column, named 'a;b'; its fields seem to be parted by ;, which datasets reads with sep=';'",
+    )
 
 
 def test_a_damaged_parquet_file(tmp_path: Path) -> None:
@@ -234,7 +239,9 @@ def test_a_damaged_row_group_leaves_the_others(tmp_path: Path, unpacked: bool, m
     while not source.index_more(1):
         pass
     assert source.damage == ()  # nobody has looked there yet
-    assert source.row(250).data is None and "cannot be decoded: the file is damaged there" in (source.row(250).problem or "")
+    assert source.row(250).data is None and "cannot be decoded: the file is damaged there" in (
+        source.row(250).problem or ""
+    )
     (damage,) = source.damage
     assert damage.rows == 400 and "100 of its 500 rows are damaged, from row 200 on" in damage.why
     again = open_source(SourceSpec((str(path),)))

@@ -14,9 +14,12 @@ from sftui.templates import ChatTemplate, builtin_names, builtin_template, compi
 
 SPECIAL = {"bos_token": "<s>", "eos_token": "</s>"}
 TWINS = {
-    "gemma": ("trl_gemma",), "llama3": ("trl_llama3", "llama-3-8b-instruct"), "phi3": ("trl_phi3", "phi-3-mini"),
+    "gemma": ("trl_gemma",),
+    "llama3": ("trl_llama3", "llama-3-8b-instruct"),
+    "phi3": ("trl_phi3", "phi-3-mini"),
     "qwen2.5": ("trl_qwen2_5", "qwen2.5"),
 }
+
 
 def _outcome(template: ChatTemplate, messages: Any, tools: Any, prompt: bool) -> tuple[str, str]:
     try:
@@ -49,7 +52,10 @@ def test_a_builtin_template_equals_the_published_one_on_real_rows(name: str, sha
 ONE = [{"role": "user", "content": "Add 1 and 2."}, {"role": "assistant", "content": "3"}]
 TWO = [*ONE, {"role": "user", "content": "And 4?"}, {"role": "assistant", "content": "7"}]
 SYSTEM = {"role": "system", "content": "Be brief."}
-VICUNA = "A chat between a curious user and an artificial intelligence assistant. The assistant gives helpful, detailed, and polite answers to the user's questions."
+VICUNA = (
+    "A chat between a curious user and an artificial intelligence assistant. The assistant gives helpful, detailed, and"
+    " polite answers to the user's questions."
+)
 STANFORD = "Below is an instruction that describes a task. Write a response that appropriately completes the request."
 STANFORD_INPUT = (
     "Below is an instruction that describes a task, paired with an input that provides further context. "
@@ -57,25 +63,57 @@ STANFORD_INPUT = (
 )
 
 
-@pytest.mark.parametrize(("name", "messages", "prompt", "expected"), [
-    ("chatml", [SYSTEM, *ONE], False, "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nAdd 1 and 2.<|im_end|>\n<|im_start|>assistant\n3<|im_end|>\n"),
-    ("mistral", TWO, False, "<s> [INST] Add 1 and 2. [/INST] 3</s> [INST] And 4? [/INST] 7</s>"),
-    ("mistral", [SYSTEM, *ONE], False, "<s> [INST] Be brief.\n\nAdd 1 and 2. [/INST] 3</s>"),
-    ("mistral", ONE[:1], True, "<s> [INST] Add 1 and 2. [/INST]"),
-    ("zephyr", [SYSTEM, *ONE], False, "<|system|>\nBe brief.</s>\n<|user|>\nAdd 1 and 2.</s>\n<|assistant|>\n3</s>\n"),
-    ("chatml", ONE[:1], True, "<|im_start|>user\nAdd 1 and 2.<|im_end|>\n<|im_start|>assistant\n"),
-    ("zephyr", [{"role": "tool", "content": "x"}, *ONE], False, "<|user|>\nAdd 1 and 2.</s>\n<|assistant|>\n3</s>\n"),
-    ("zephyr", ONE[:1], True, "<|user|>\nAdd 1 and 2.</s>\n<|assistant|>\n"),
-    ("vicuna", TWO, False, f"{VICUNA} USER: Add 1 and 2. ASSISTANT: 3</s>USER: And 4? ASSISTANT: 7</s>"),
-    ("vicuna", ONE[:1], True, f"{VICUNA} USER: Add 1 and 2. ASSISTANT:"),
-    ("vicuna", [SYSTEM, *ONE], False, "Be brief. USER: Add 1 and 2. ASSISTANT: 3</s>"),
-    ("alpaca", ONE, False, f"{STANFORD}\n\n### Instruction:\nAdd 1 and 2.\n\n### Response:3</s>"),
-    ("alpaca", ONE[:1], True, f"{STANFORD}\n\n### Instruction:\nAdd 1 and 2.\n\n### Response:"),
-    ("alpaca", [{"role": "user", "content": "Add.\n\n### Input:\n1, 2"}, ONE[1]], False,
-     f"{STANFORD_INPUT}\n\n### Instruction:\nAdd.\n\n### Input:\n1, 2\n\n### Response:3</s>"),
-    ("alpaca", [SYSTEM, *TWO], False,
-     "Be brief.\n\n### Instruction:\nAdd 1 and 2.\n\n### Response:3</s>### Instruction:\nAnd 4?\n\n### Response:7</s>"),
-])
+@pytest.mark.parametrize(
+    ("name", "messages", "prompt", "expected"),
+    [
+        (
+            "chatml",
+            [SYSTEM, *ONE],
+            False,
+            (
+                "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nAdd 1 and"
+                " 2.<|im_end|>\n<|im_start|>assistant\n3<|im_end|>\n"
+            ),
+        ),
+        ("mistral", TWO, False, "<s> [INST] Add 1 and 2. [/INST] 3</s> [INST] And 4? [/INST] 7</s>"),
+        ("mistral", [SYSTEM, *ONE], False, "<s> [INST] Be brief.\n\nAdd 1 and 2. [/INST] 3</s>"),
+        ("mistral", ONE[:1], True, "<s> [INST] Add 1 and 2. [/INST]"),
+        (
+            "zephyr",
+            [SYSTEM, *ONE],
+            False,
+            "<|system|>\nBe brief.</s>\n<|user|>\nAdd 1 and 2.</s>\n<|assistant|>\n3</s>\n",
+        ),
+        ("chatml", ONE[:1], True, "<|im_start|>user\nAdd 1 and 2.<|im_end|>\n<|im_start|>assistant\n"),
+        (
+            "zephyr",
+            [{"role": "tool", "content": "x"}, *ONE],
+            False,
+            "<|user|>\nAdd 1 and 2.</s>\n<|assistant|>\n3</s>\n",
+        ),
+        ("zephyr", ONE[:1], True, "<|user|>\nAdd 1 and 2.</s>\n<|assistant|>\n"),
+        ("vicuna", TWO, False, f"{VICUNA} USER: Add 1 and 2. ASSISTANT: 3</s>USER: And 4? ASSISTANT: 7</s>"),
+        ("vicuna", ONE[:1], True, f"{VICUNA} USER: Add 1 and 2. ASSISTANT:"),
+        ("vicuna", [SYSTEM, *ONE], False, "Be brief. USER: Add 1 and 2. ASSISTANT: 3</s>"),
+        ("alpaca", ONE, False, f"{STANFORD}\n\n### Instruction:\nAdd 1 and 2.\n\n### Response:3</s>"),
+        ("alpaca", ONE[:1], True, f"{STANFORD}\n\n### Instruction:\nAdd 1 and 2.\n\n### Response:"),
+        (
+            "alpaca",
+            [{"role": "user", "content": "Add.\n\n### Input:\n1, 2"}, ONE[1]],
+            False,
+            f"{STANFORD_INPUT}\n\n### Instruction:\nAdd.\n\n### Input:\n1, 2\n\n### Response:3</s>",
+        ),
+        (
+            "alpaca",
+            [SYSTEM, *TWO],
+            False,
+            (
+                "Be brief.\n\n### Instruction:\nAdd 1 and 2.\n\n### Response:3</s>### Instruction:\nAnd 4?\n\n###"
+                " Response:7</s>"
+            ),
+        ),
+    ],
+)
 def test_the_plain_formats_are_written_as_published(name: str, messages: Any, prompt: bool, expected: str) -> None:
     assert builtin_template(name).text(messages, add_generation_prompt=prompt, variables=SPECIAL)[0] == expected
 
@@ -87,7 +125,9 @@ def test_a_tool_turn_is_refused_where_the_format_has_none(name: str) -> None:
 
 
 def test_mistral_refuses_two_users_in_a_row_in_the_published_words() -> None:
-    with pytest.raises(TemplateError, match="After the optional system message, conversation roles must alternate user/assistant"):
+    with pytest.raises(
+        TemplateError, match="After the optional system message, conversation roles must alternate user/assistant"
+    ):
         builtin_template("mistral").text([ONE[0], ONE[0]], variables=SPECIAL)
 
 
@@ -97,17 +137,20 @@ def test_every_builtin_name_loads_and_an_unknown_one_names_its_neighbour() -> No
         builtin_template("qwen2")
 
 
-@pytest.mark.parametrize(("name", "tokens", "first"), [
-    ("google/gemma-2b", {"<start_of_turn>", "<end_of_turn>"}, "gemma"),
-    ("google/gemma-2b", set(), "gemma"),
-    ("Qwen/Qwen2.5-7B", {"<|im_start|>", "<|im_end|>"}, "qwen2.5"),
-    ("someone/base", {"<|im_start|>", "<|im_end|>"}, "chatml"),
-    ("meta-llama/Meta-Llama-3-8B", {"<|start_header_id|>", "<|eot_id|>"}, "llama3"),
-    ("meta-llama/Llama-2-7b-hf", {"<s>", "</s>"}, "mistral"),
-    ("mistralai/Mistral-7B-v0.1", {"<s>", "</s>"}, "mistral"),
-    ("openai-community/gpt2", {"<|endoftext|>"}, "alpaca"),
-    ("my/zephyr-sft", {"<s>"}, "zephyr"),
-])
+@pytest.mark.parametrize(
+    ("name", "tokens", "first"),
+    [
+        ("google/gemma-2b", {"<start_of_turn>", "<end_of_turn>"}, "gemma"),
+        ("google/gemma-2b", set(), "gemma"),
+        ("Qwen/Qwen2.5-7B", {"<|im_start|>", "<|im_end|>"}, "qwen2.5"),
+        ("someone/base", {"<|im_start|>", "<|im_end|>"}, "chatml"),
+        ("meta-llama/Meta-Llama-3-8B", {"<|start_header_id|>", "<|eot_id|>"}, "llama3"),
+        ("meta-llama/Llama-2-7b-hf", {"<s>", "</s>"}, "mistral"),
+        ("mistralai/Mistral-7B-v0.1", {"<s>", "</s>"}, "mistral"),
+        ("openai-community/gpt2", {"<|endoftext|>"}, "alpaca"),
+        ("my/zephyr-sft", {"<s>"}, "zephyr"),
+    ],
+)
 def test_a_tokenizer_without_a_template_is_offered_its_family_first(name: str, tokens: set[str], first: str) -> None:
     assert family_of(name, tokens)[0] == first
 
@@ -118,7 +161,9 @@ def test_a_family_whose_tokens_are_missing_is_not_offered() -> None:
 
 def test_facts_that_name_only_some_tokens_rule_nothing_out() -> None:
     llama = SimpleNamespace(special_tokens={"bos_token": "<|begin_of_text|>", "eos_token": "<|end_of_text|>"})
-    gemma = SimpleNamespace(special_tokens={"bos_token": "<bos>", "additional_special_tokens": ["<start_of_turn>", "<end_of_turn>"]})
+    gemma = SimpleNamespace(
+        special_tokens={"bos_token": "<bos>", "additional_special_tokens": ["<start_of_turn>", "<end_of_turn>"]}
+    )
     assert family_of("meta-llama/Meta-Llama-3-8B", llama)[0] == "llama3"
     assert family_of("someone/mine", gemma)[0] == "gemma"
 

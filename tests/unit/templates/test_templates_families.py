@@ -28,10 +28,13 @@ UNTAGGED = [name for name, source in TEMPLATES.items() if not compile_template(s
 SPECIAL: dict[str, str | list[str]] = {"bos_token": "<s>", "eos_token": "</s>"}
 SOME, ALL = 4, 1_000_000
 LONGEST = 24
-"""Messages of a conversation that the three methods are asked about, as GEN000 does; the proof itself takes any number."""
+"""Messages of a conversation that the three methods are asked about, as GEN000 does; the proof itself takes any
+number."""
 
 
-def text_of(template: ChatTemplate, messages: Sequence[Mapping[str, Any]], tools: Any, prompt: bool = False) -> str | None:
+def text_of(
+    template: ChatTemplate, messages: Sequence[Mapping[str, Any]], tools: Any, prompt: bool = False
+) -> str | None:
     try:
         return template.text(messages, tools=tools, add_generation_prompt=prompt, variables=SPECIAL)[0]
     except TemplateError:
@@ -39,23 +42,44 @@ def text_of(template: ChatTemplate, messages: Sequence[Mapping[str, Any]], tools
 
 
 def in_parts(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Texts as lists of one part, as TRL passes rows to a template of a vision model (1.16, prepare_multimodal_messages)."""
-    return [{**one, "content": [{"type": "text", "text": one["content"]}]} if isinstance(one.get("content"), str) else dict(one) for one in messages]
+    """Texts as lists of one part, as TRL passes rows to a template of a vision model (1.16,
+    prepare_multimodal_messages)."""
+    return [
+        (
+            {**one, "content": [{"type": "text", "text": one["content"]}]}
+            if isinstance(one.get("content"), str)
+            else dict(one)
+        )
+        for one in messages
+    ]
 
 
 def rows_for(template: ChatTemplate, per_file: int) -> list[Conversation]:
     """The rows of the datasets as this template takes them, and our own conversations."""
     texts = "qZx" in (text_of(template, [{"role": "user", "content": "qZx"}], None) or "")
-    rows = [chat(one["messages"] if texts else in_parts(one["messages"]), one.get("tools")) for one in sampled_rows(SHARED, per_file)]
+    rows = [
+        chat(one["messages"] if texts else in_parts(one["messages"]), one.get("tools"))
+        for one in sampled_rows(SHARED, per_file)
+    ]
     # With tools, Llama 3.1 writes the first message under a header of the user, even an answer: no SFT row.
-    own = [(one if texts else in_parts(one), tools) for one in CONVERSATIONS.values() for tools in (None, TOOLS) if tools is None or one[0].get("role") != "assistant"]
+    own = [
+        (one if texts else in_parts(one), tools)
+        for one in CONVERSATIONS.values()
+        for tools in (None, TOOLS)
+        if tools is None or one[0].get("role") != "assistant"
+    ]
     return [*rows, *(chat(messages, tools) for messages, tools in own)]
 
 
 def windows(contents: Mapping[int, tuple[int, int]], answers: Sequence[int], end: int) -> dict[int, tuple[int, int]]:
-    """From the content of one answer to that of the next, for templates that write more behind an answer (Phi-3's EOS)."""
+    """From the content of one answer to that of the next, for templates that write more behind an answer (Phi-3's
+    EOS)."""
     starts = [contents[number][0] for number in answers if number in contents]
-    return {number: (start, stop) for number, start, stop in zip(answers, starts, [*starts[1:], end])} if len(starts) == len(answers) else {}
+    return (
+        {number: (start, stop) for number, start, stop in zip(answers, starts, [*starts[1:], end])}
+        if len(starts) == len(answers)
+        else {}
+    )
 
 
 def check(name: str, per_file: int, capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,7 +103,11 @@ def check(name: str, per_file: int, capsys: pytest.CaptureFixture[str]) -> None:
         spans = joined(after.text(messages, tools=row.tools, variables=SPECIAL)[1])
         answers = [number for number, one in enumerate(messages) if one.get("role") == "assistant"]
         prefix, sentinels = by_prefix(text, messages, answers, draw), by_sentinels(text, messages, answers, draw)
-        tags = by_tags(spans, answers, prefix.found if len(prefix.found) == len(answers) else windows(sentinels.found, answers, len(text)))
+        tags = by_tags(
+            spans,
+            answers,
+            prefix.found if len(prefix.found) == len(answers) else windows(sentinels.found, answers, len(text)),
+        )
         methods["rows"] += 1
         for one in (tags, prefix, sentinels):
             methods[one.method] += len(one.found) == len(answers)
@@ -87,8 +115,11 @@ def check(name: str, per_file: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert methods["generation tags"] > methods["rows"] * 0.7
     assert max(methods["growing prefix"], methods["two sentinels"]) > methods["rows"] * 0.7
     with capsys.disabled():
-        print(f"\n{name:<24} text equal on {len(rows):,} rows, mask equal to the spans on {done.proven:,} (with our probes), answers not known for sure on "
-              f"{done.unproven:,}, refused by both {done.raised:,}; the methods told all answers of: {dict(methods)}")
+        print(
+            f"\n{name:<24} text equal on {len(rows):,} rows, mask equal to the spans on {done.proven:,} (with our"
+            f" probes), answers not known for sure on {done.unproven:,}, refused by both {done.raised:,}; the methods"
+            f" told all answers of: {dict(methods)}"
+        )
 
 
 @pytest.mark.shared

@@ -25,7 +25,9 @@ BOMBS = {
     "repeat_variable": "{% set n = 10000000000 %}{{ messages[0].role * n }}",
     "power": "{{ 9 ** (9 ** 9) }}",
     "power_string": "{{ (10 ** 5000) ** 5000 }}",
-    "square_forever": "{% set ns = namespace(x=7) %}{% for i in range(100) %}{% set ns.x = ns.x * ns.x %}{% endfor %}{{ ns.x }}",
+    "square_forever": (
+        "{% set ns = namespace(x=7) %}{% for i in range(100) %}{% set ns.x = ns.x * ns.x %}{% endfor %}{{ ns.x }}"
+    ),
     "power_float": "{{ 10.0 ** 10000 }}",
     "percent_width": "{{ '%10000000000d' % 1 }}",
     "percent_star": "{{ '%*d' % (9999999999, 1) }}",
@@ -53,31 +55,80 @@ BOMBS = {
     "join_method": "{% set big = 'x' * 1000000 %}{{ big.join(big) }}",
     "translate": "{% set big = 'x' * 1000000 %}{{ big.translate({120: big}) }}",
     "translate_fromkeys": "{% set big = 'x' * 1000000 %}{{ big.translate(dict.fromkeys([120], big)) }}",
-    "double_plus": "{% set ns = namespace(x='a') %}{% for i in range(60) %}{% set ns.x = ns.x + ns.x %}{% endfor %}{{ ns.x }}",
-    "double_tilde": "{% set ns = namespace(x='a') %}{% for i in range(60) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}{{ ns.x }}",
-    "double_block": "{% set ns = namespace(x='a') %}{% for i in range(60) %}{% set b %}{{ ns.x }}{{ ns.x }}{% endset %}{% set ns.x = b %}{% endfor %}",
-    "double_list": "{% set ns = namespace(x=[1]) %}{% for i in range(60) %}{% set ns.x = ns.x + ns.x %}{% endfor %}{{ ns.x }}",
-    "nested_list": "{% set ns = namespace(x=['a']) %}{% for i in range(60) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}{{ ns.x }}",
-    "nested_dict": "{% set ns = namespace(x='a') %}{% for i in range(60) %}{% set ns.x = {'a': ns.x, 'b': ns.x} %}{% endfor %}{{ ns.x | tojson }}",
-    "nested_dict_call": "{% set ns = namespace(x='a') %}{% for i in range(60) %}{% set ns.x = dict(a=ns.x, b=ns.x) %}{% endfor %}{{ ns.x }}",
-    "nested_tuple_straight": "{% set x0 = ('a', 'a') %}" + "".join(f"{{% set x{i + 1} = (x{i}, x{i}) %}}" for i in range(60)) + "{{ x60 }}",
-    "nested_namespace": "{% set ns = namespace(x=['a']) %}{% for i in range(60) %}{% set ns.x = namespace(a=ns.x, b=ns.x) %}{% endfor %}{{ ns.x }}",
-    "nested_recursion": "{% macro f(x, n) %}{% if n %}{{ f([x, x], n - 1) }}{% else %}{{ x }}{% endif %}{% endmacro %}{{ f('a', 60) }}",
-    "macro_varargs": "{% macro f(n) %}{% if n %}{{ f(n - 1, varargs, varargs) }}{% else %}{{ varargs }}{% endif %}{% endmacro %}{{ f(60, 1) }}",
-    "namespace_chain": "".join(f"{{% set n{i} = namespace(x=1) %}}" for i in range(61))
-    + "".join(f"{{% set n{i}.x = [n{i + 1}, n{i + 1}] %}}" for i in range(60)) + "{{ n0 }}",
-    "nested_by_map": "{% set ns = namespace(x='a') %}{% for i in range(60) %}{% set ns.x = ['', ''] | map('default', ns.x, true) | list %}{% endfor %}{{ ns.x }}",
-    "nested_by_batch": "{% set ns = namespace(x='a') %}{% for i in range(60) %}{% set ns.x = ['', ''] | map('default', ns.x, true) | batch(2) | first %}{% endfor %}{{ ns.x }}",
-    "sum_of_mapped": "{% set ns = namespace(x=[1]) %}{% for i in range(60) %}{% set ns.x = ['', ''] | map('default', ns.x, true) | sum(start=[]) %}{% endfor %}{{ ns.x }}",
+    "double_plus": (
+        "{% set ns = namespace(x='a') %}{% for i in range(60) %}{% set ns.x = ns.x + ns.x %}{% endfor %}{{ ns.x }}"
+    ),
+    "double_tilde": (
+        "{% set ns = namespace(x='a') %}{% for i in range(60) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}{{ ns.x }}"
+    ),
+    "double_block": (
+        "{% set ns = namespace(x='a') %}{% for i in range(60) %}{% set b %}{{ ns.x }}{{ ns.x }}{% endset %}{% set ns.x"
+        " = b %}{% endfor %}"
+    ),
+    "double_list": (
+        "{% set ns = namespace(x=[1]) %}{% for i in range(60) %}{% set ns.x = ns.x + ns.x %}{% endfor %}{{ ns.x }}"
+    ),
+    "nested_list": (
+        "{% set ns = namespace(x=['a']) %}{% for i in range(60) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}{{ ns.x }}"
+    ),
+    "nested_dict": (
+        "{% set ns = namespace(x='a') %}{% for i in range(60) %}{% set ns.x = {'a': ns.x, 'b': ns.x} %}{% endfor %}{{"
+        " ns.x | tojson }}"
+    ),
+    "nested_dict_call": (
+        "{% set ns = namespace(x='a') %}{% for i in range(60) %}{% set ns.x = dict(a=ns.x, b=ns.x) %}{% endfor %}{{"
+        " ns.x }}"
+    ),
+    "nested_tuple_straight": (
+        "{% set x0 = ('a', 'a') %}" + "".join(f"{{% set x{i + 1} = (x{i}, x{i}) %}}" for i in range(60)) + "{{ x60 }}"
+    ),
+    "nested_namespace": (
+        "{% set ns = namespace(x=['a']) %}{% for i in range(60) %}{% set ns.x = namespace(a=ns.x, b=ns.x) %}{% endfor"
+        " %}{{ ns.x }}"
+    ),
+    "nested_recursion": (
+        "{% macro f(x, n) %}{% if n %}{{ f([x, x], n - 1) }}{% else %}{{ x }}{% endif %}{% endmacro %}{{ f('a', 60) }}"
+    ),
+    "macro_varargs": (
+        "{% macro f(n) %}{% if n %}{{ f(n - 1, varargs, varargs) }}{% else %}{{ varargs }}{% endif %}{% endmacro %}{{"
+        " f(60, 1) }}"
+    ),
+    "namespace_chain": (
+        "".join(f"{{% set n{i} = namespace(x=1) %}}" for i in range(61))
+        + "".join(f"{{% set n{i}.x = [n{i + 1}, n{i + 1}] %}}" for i in range(60))
+        + "{{ n0 }}"
+    ),
+    "nested_by_map": (
+        "{% set ns = namespace(x='a') %}{% for i in range(60) %}{% set ns.x = ['', ''] | map('default', ns.x, true) |"
+        " list %}{% endfor %}{{ ns.x }}"
+    ),
+    "nested_by_batch": (
+        "{% set ns = namespace(x='a') %}{% for i in range(60) %}{% set ns.x = ['', ''] | map('default', ns.x, true) |"
+        " batch(2) | first %}{% endfor %}{{ ns.x }}"
+    ),
+    "sum_of_mapped": (
+        "{% set ns = namespace(x=[1]) %}{% for i in range(60) %}{% set ns.x = ['', ''] | map('default', ns.x, true) |"
+        " sum(start=[]) %}{% endfor %}{{ ns.x }}"
+    ),
     "huge_range": "{% for i in range(10**9) %}{% endfor %}",
     "nested_loops": "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}",
     "nested_loops_with_output": "{% for i in range(99999) %}{% for j in range(99999) %}x{% endfor %}{% endfor %}",
     "filtered_loops": "{% for i in range(99999) %}{% for j in range(99999) if false %}{% endfor %}{% endfor %}",
     "big_output": "{% set big = 'x' * 1000000 %}{% for i in range(99999) %}{{ big }}{% endfor %}",
-    "big_set_block": "{% set big = 'x' * 1000000 %}{% set b %}{% for i in range(99999) %}{{ big }}{% endfor %}{% endset %}",
-    "big_macro": "{% set big = 'x' * 1000000 %}{% macro f() %}{% for i in range(99999) %}{{ big }}{% endfor %}{% endmacro %}{{ f() }}",
-    "big_filter_block": "{% set big = 'x' * 1000000 %}{% filter upper %}{% for i in range(99999) %}{{ big }}{% endfor %}{% endfilter %}",
-    "big_generation": "{% set big = 'x' * 1000000 %}{% generation %}{% for i in range(99999) %}{{ big }}{% endfor %}{% endgeneration %}",
+    "big_set_block": (
+        "{% set big = 'x' * 1000000 %}{% set b %}{% for i in range(99999) %}{{ big }}{% endfor %}{% endset %}"
+    ),
+    "big_macro": (
+        "{% set big = 'x' * 1000000 %}{% macro f() %}{% for i in range(99999) %}{{ big }}{% endfor %}{% endmacro %}{{"
+        " f() }}"
+    ),
+    "big_filter_block": (
+        "{% set big = 'x' * 1000000 %}{% filter upper %}{% for i in range(99999) %}{{ big }}{% endfor %}{% endfilter %}"
+    ),
+    "big_generation": (
+        "{% set big = 'x' * 1000000 %}{% generation %}{% for i in range(99999) %}{{ big }}{% endfor %}{%"
+        " endgeneration %}"
+    ),
     "macro_forever": "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}",
     "macro_tree": "{% macro f(n) %}{% if n %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(60) }}",
     "recursive_loop": "{% for m in messages recursive %}{{ loop(messages) }}{% endfor %}",
@@ -91,19 +142,26 @@ BOMBS = {
     "urlize_target": "{% set big = 'x' * 1000000 %}{{ ('http://a.de ' * 100000) | urlize(target=big) }}",
     "letters_to_list": "{{ ('x' * 60000000) | list | length }}",
     "split_letters": "{{ ('x ' * 30000000).split() | length }}",
-    "sum_of_lists": "{% set ns = namespace(x=[1]) %}{% for i in range(60) %}{% set ns.x = [ns.x, ns.x] | sum(start=[]) %}{% endfor %}{{ ns.x }}",
+    "sum_of_lists": (
+        "{% set ns = namespace(x=[1]) %}{% for i in range(60) %}{% set ns.x = [ns.x, ns.x] | sum(start=[]) %}{% endfor"
+        " %}{{ ns.x }}"
+    ),
     "map_center": "{{ ['a'] | map('center', 10000000000) | list }}",
     "attr_of_method": "{{ ('a' | attr('center'))(10000000000) }}",
     "markup_center": "{{ ('a' | safe).center(10000000000) }}",
     "markup_format": "{{ ('{:10000000000}' | safe).format(1) }}",
     "markup_repeat": "{{ ('a' | safe) * 10000000000 }}",
     "markup_percent": "{{ ('%10000000000d' | safe) % 1 }}",
-    "markup_autoescape": "{% autoescape true %}{% set big = 'x' * 1000000 %}{{ big.replace('x', big) }}{% endautoescape %}",
+    "markup_autoescape": (
+        "{% autoescape true %}{% set big = 'x' * 1000000 %}{{ big.replace('x', big) }}{% endautoescape %}"
+    ),
     "bytes_repeat": "{{ 'a'.encode() * 10000000000 }}",
     "bytes_center": "{{ 'a'.encode().center(10000000000) }}",
     "bytes_percent": "{{ 'a%9999999999d'.encode() % 1 }}",
     "to_bytes": "{{ (1).to_bytes(10000000000, 'big') }}",
-    "from_bytes_giant": "{{ (1).from_bytes('x'.encode() * 60000000, 'big') // (1).from_bytes('y'.encode() * 30000000, 'big') }}",
+    "from_bytes_giant": (
+        "{{ (1).from_bytes('x'.encode() * 60000000, 'big') // (1).from_bytes('y'.encode() * 30000000, 'big') }}"
+    ),
     "int_filter_giant": "{{ ('f' * 60000000) | int(base=16) is divisibleby(3) }}",
     "punycode": "{{ ('ü' * 10000000).encode('punycode') }}",
     "idna": "{{ ('ü' * 10000000).encode('idna') }}",
@@ -114,7 +172,10 @@ BOMBS = {
     "urlencode_long": "{{ ('ü' * 60000000) | urlencode }}",
     "splitlines_returns": "{{ ('\\r' * 60000000).splitlines() | length }}",
     "split_words": "{{ ('xy ' * 20000000).split() | length }}",
-    "nested_views": "{% set ns = namespace(x={'a': 'a'}) %}{% for i in range(60) %}{% set ns.x = {'a': ns.x.items(), 'b': ns.x.values()} %}{% endfor %}{{ ns.x }}",
+    "nested_views": (
+        "{% set ns = namespace(x={'a': 'a'}) %}{% for i in range(60) %}{% set ns.x = {'a': ns.x.items(), 'b':"
+        " ns.x.values()} %}{% endfor %}{{ ns.x }}"
+    ),
     "folded_at_compile_time": "{% if false %}{{ 'a' | center(10000000000) }}{% endif %}{{ 'a' | center(10000000000) }}",
 }
 
@@ -230,7 +291,13 @@ def test_spans_of_a_slow_template_take_no_longer_than_one_render_may() -> None:
     messages = tuple(Message({"role": "user", "content": str(i) * 3}) for i in range(60))
     begun = time.perf_counter()
     with contextlib.suppress(TemplateError):
-        render(Conversation(Kind.CHAT, "messages", messages), compile_template(slow, "slow"), special_tokens={}, options=Render(), prompt_messages=None)
+        render(
+            Conversation(Kind.CHAT, "messages", messages),
+            compile_template(slow, "slow"),
+            special_tokens={},
+            options=Render(),
+            prompt_messages=None,
+        )
     assert time.perf_counter() - begun < 3
 
 
@@ -242,8 +309,11 @@ def test_a_template_renders_again_after_it_failed() -> None:
 
 
 def test_large_honest_content_passes() -> None:
-    text, _ = compile_template("{% for m in messages %}{{ '<' + m.role + '>' + m.content | trim ~ '\n' }}{% endfor %}", "t").text(
-        [{"role": "user", "content": "x" * 16_000_000}], variables={},
+    text, _ = compile_template(
+        "{% for m in messages %}{{ '<' + m.role + '>' + m.content | trim ~ '\n' }}{% endfor %}", "t"
+    ).text(
+        [{"role": "user", "content": "x" * 16_000_000}],
+        variables={},
     )
     assert len(text) == 16_000_007
 

@@ -36,7 +36,9 @@ def test_the_prompt_is_the_leading_messages_with_the_generation_prompt() -> None
 
 
 def test_without_spans_only_the_text_is_made() -> None:
-    rendered = render(CHAT, builtin_template("gemma"), special_tokens=SPECIAL, options=Render(), prompt_messages=None, spans=False)
+    rendered = render(
+        CHAT, builtin_template("gemma"), special_tokens=SPECIAL, options=Render(), prompt_messages=None, spans=False
+    )
     assert (rendered.text, rendered.spans, rendered.prompt) == (WHOLE, (), None)
 
 
@@ -57,26 +59,43 @@ def test_a_chat_without_a_template_says_what_to_do() -> None:
 
 
 def test_strings_are_joined_and_told_apart() -> None:
-    rendered = render(Conversation(Kind.STRINGS, "prompt-completion", prompt="Q: ", completion="A"), None, special_tokens={}, options=Render(), prompt_messages=1)
+    rendered = render(
+        Conversation(Kind.STRINGS, "prompt-completion", prompt="Q: ", completion="A"),
+        None,
+        special_tokens={},
+        options=Render(),
+        prompt_messages=1,
+    )
     assert (rendered.text, rendered.prompt) == ("Q: A", "Q: ")
     assert rendered.spans == (Span(0, 3, 0, Part.CONTENT), Span(3, 4, 1, Part.CONTENT))
 
 
 def test_text_is_one_span_of_no_message() -> None:
-    rendered = render(Conversation(Kind.TEXT, "text", text="abc"), None, special_tokens={}, options=Render(), prompt_messages=None)
+    rendered = render(
+        Conversation(Kind.TEXT, "text", text="abc"), None, special_tokens={}, options=Render(), prompt_messages=None
+    )
     assert (rendered.text, rendered.spans, rendered.prompt) == ("abc", (Span(0, 3, -1, Part.CONTENT),), None)
 
 
 def test_ids_are_not_rendered() -> None:
     with pytest.raises(TemplateError, match="not rendered"):
-        render(Conversation(Kind.TOKENS, "tokens", input_ids=(1,)), None, special_tokens={}, options=Render(), prompt_messages=None)
+        render(
+            Conversation(Kind.TOKENS, "tokens", input_ids=(1,)),
+            None,
+            special_tokens={},
+            options=Render(),
+            prompt_messages=None,
+        )
 
 
 def test_a_row_s_own_variables_win_over_the_recipe_s_and_both_over_special_tokens() -> None:
     template = compile_template("{{ a }}{{ b }}{{ bos_token }}", "t")
     conversation = Conversation(Kind.CHAT, "messages", PAIR, template_kwargs={"a": "row"})
     options = Render(kwargs={"a": "recipe", "b": "recipe", "bos_token": "mine"})
-    assert render(conversation, template, special_tokens=SPECIAL, options=options, prompt_messages=None).text == "rowrecipemine"
+    assert (
+        render(conversation, template, special_tokens=SPECIAL, options=options, prompt_messages=None).text
+        == "rowrecipemine"
+    )
 
 
 def test_tools_reach_the_template() -> None:
@@ -86,7 +105,9 @@ def test_tools_reach_the_template() -> None:
 
 
 def test_without_bos_moves_spans_and_generation_spans() -> None:
-    template = compile_template("{{ bos_token }}{{ messages[0].content }}{% generation %}{{ messages[1].content }}{% endgeneration %}", "t")
+    template = compile_template(
+        "{{ bos_token }}{{ messages[0].content }}{% generation %}{{ messages[1].content }}{% endgeneration %}", "t"
+    )
     rendered = render(CHAT, template, special_tokens=SPECIAL, options=Render(), prompt_messages=1 + 1)
     bare = without_bos(rendered, "<bos>")
     assert (bare.text, bare.prompt, bare.generation) == ("HiHo", "HiHo", ((2, 4),))
@@ -131,8 +152,20 @@ def test_a_crlf_template_file_keeps_its_line_ends_as_transformers_reads_them(tmp
 
 
 def test_features_are_read_from_the_source() -> None:
-    found = features(compile_template("{% generation %}{{ messages }}{{ tools }}{% endgeneration %}{{ raise_exception('x') }}{{ enable_thinking }}", "t"))
-    assert (found.generation_tag, found.tools, found.raises, found.generation_prompt, found.date) == (True, True, True, False, False)
+    found = features(
+        compile_template(
+            "{% generation %}{{ messages }}{{ tools }}{% endgeneration %}{{ raise_exception('x') }}{{"
+            " enable_thinking }}",
+            "t",
+        )
+    )
+    assert (found.generation_tag, found.tools, found.raises, found.generation_prompt, found.date) == (
+        True,
+        True,
+        True,
+        False,
+        False,
+    )
     assert "enable_thinking" in found.variables
 
 

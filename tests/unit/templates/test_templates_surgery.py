@@ -19,8 +19,8 @@ from sftui.templates.template import ChatTemplate
 SPECIAL: dict[str, str | list[str]] = {"bos_token": "<s>", "eos_token": "</s>"}
 
 CHATML = (
-    "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>\\n' }}{% endfor %}"
-    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
+    "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>\\n'"
+    " }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
 )
 
 
@@ -63,13 +63,19 @@ def test_a_variable_that_holds_the_whole_turn_is_split_where_it_is_set() -> None
     assert trained(done.source, MULTI) == ["B<|end|>", "D<|end|>"]
 
 
-@pytest.mark.parametrize("body", [
-    "<|{{ m.role }}|>\n{{ m.content }}<|end|>\n",
-    "  <|{{ m.role }}|>\n  {{ m.content }}\n<|end|>\n\n",
-    "<|{{ m.role }}|>\n{%- if m.content %}\n  {{- m.content -}}\n{% endif %}\n<|end|>\n",
-    "{% if m.role == 'assistant' %}\n<|a|>{{ m.content }}<|end|>\n{% else %}\n<|u|>{{ m.content }}<|end|>\n{% endif %}\n",
-    "<|{{ m.role }}|>{# the text #}{{ m.content }}{% raw %}<|end|>{{ no }}{% endraw %}\n",
-])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<|{{ m.role }}|>\n{{ m.content }}<|end|>\n",
+        "  <|{{ m.role }}|>\n  {{ m.content }}\n<|end|>\n\n",
+        "<|{{ m.role }}|>\n{%- if m.content %}\n  {{- m.content -}}\n{% endif %}\n<|end|>\n",
+        (
+            "{% if m.role == 'assistant' %}\n<|a|>{{ m.content }}<|end|>\n{% else %}\n<|u|>{{ m.content }}<|end|>\n{%"
+            " endif %}\n"
+        ),
+        "<|{{ m.role }}|>{# the text #}{{ m.content }}{% raw %}<|end|>{{ no }}{% endraw %}\n",
+    ],
+)
 def test_white_space_around_tags_stays(body: str) -> None:
     tagged_tight("{% for m in messages %}\n" + body + "{% endfor %}\n")
 
@@ -105,31 +111,60 @@ def test_what_the_original_refuses_is_still_refused() -> None:
 def test_an_empty_think_block_of_the_template_is_not_trained() -> None:
     source = CHATML.replace(
         "{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>\\n' }}",
-        "{% if message.role == 'assistant' %}{{ '<|im_start|>assistant\\n<think>\\n' + (message.reasoning_content or '') + '\\n</think>\\n\\n' + message.content + '<|im_end|>\\n' }}"
-        "{% else %}{{ '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}{% endif %}")
+        "{% if message.role == 'assistant' %}{{ '<|im_start|>assistant\\n<think>\\n' + (message.reasoning_content or"
+        " '') + '\\n</think>\\n\\n' + message.content + '<|im_end|>\\n' }}{% else %}{{ '<|im_start|>' + message.role +"
+        " '\\n' + message.content + '<|im_end|>\\n' }}{% endif %}",
+    )
     done = operate(source)
     assert done.refused is None, done.refused
     plain = [{"role": "user", "content": "u"}, {"role": "assistant", "content": "x"}]
     assert trained(done.source, plain) == ["x<|im_end|>"]
-    assert trained(done.source, [plain[0], {**plain[1], "reasoning_content": "hm"}]) == ["<think>\nhm\n</think>\n\nx<|im_end|>"]
+    assert trained(done.source, [plain[0], {**plain[1], "reasoning_content": "hm"}]) == [
+        "<think>\nhm\n</think>\n\nx<|im_end|>"
+    ]
 
 
-@pytest.mark.parametrize(("source", "why"), [
-    ("{% for m in messages %}<|{{ m.role }}|>{% if m.role == 'assistant' %}{% generation %}{{ m.content }}<|end|>{% endgeneration %}"
-     "{% else %}{{ m.content }}<|end|>{% endif %}\n{% endfor %}", "already"),
-    ("nothing of the conversation", "no answer"),
-    ("{% for m in messages %}{{ m.content }}{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}{% endfor %}", "limits"),
-    ("{% macro turn(m) %}{{ m.content }}{{ m.content | length }}{% endmacro %}{% for m in messages %}<|{{ m.role }}|>{{ turn(m) }}{% endfor %}", "no answer"),
-])
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        (
+            (
+                "{% for m in messages %}<|{{ m.role }}|>{% if m.role == 'assistant' %}{% generation %}{{ m.content"
+                " }}<|end|>{% endgeneration %}{% else %}{{ m.content }}<|end|>{% endif %}\n{% endfor %}"
+            ),
+            "already",
+        ),
+        ("nothing of the conversation", "no answer"),
+        (
+            (
+                "{% for m in messages %}{{ m.content }}{% for i in range(100000) %}{% for j in range(100000) %}{%"
+                " endfor %}{% endfor %}{% endfor %}"
+            ),
+            "limits",
+        ),
+        (
+            (
+                "{% macro turn(m) %}{{ m.content }}{{ m.content | length }}{% endmacro %}{% for m in messages %}<|{{"
+                " m.role }}|>{{ turn(m) }}{% endfor %}"
+            ),
+            "no answer",
+        ),
+    ],
+)
 def test_what_cannot_be_proven_is_refused_and_nothing_is_produced(source: str, why: str) -> None:
     done = operate(source)
     assert done.refused is not None and why in done.refused
     assert (done.source, done.proven, done.diff) == (source, 0, "")
 
 
-WHOLE = "{% macro turn(m) %}<|{{ m.role }}|>{{ m.content }}<|end|>\n{% endmacro %}{% for m in messages %}{{ turn(m) }}{% endfor %}"
+WHOLE = (
+    "{% macro turn(m) %}<|{{ m.role }}|>{{ m.content }}<|end|>\n{% endmacro %}{% for m in messages %}{{ turn(m) }}{%"
+    " endfor %}"
+)
 FILTERED = "{% for m in messages %}{{ ('  <|' + m.role + '|>' + m.content + '<|end|>') | trim }}\n{% endfor %}"
-CAPTURED = "{% for m in messages %}{% set turn %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endset %}{{ turn }}\n{% endfor %}"
+CAPTURED = (
+    "{% for m in messages %}{% set turn %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endset %}{{ turn }}\n{% endfor %}"
+)
 
 
 @pytest.mark.parametrize("source", [WHOLE, FILTERED, CAPTURED])
@@ -142,32 +177,41 @@ def test_a_turn_that_one_expression_writes_whole_is_cut_by_its_constant_ends(sou
 
 def test_an_empty_thought_is_cut_off_only_where_the_template_put_it() -> None:
     source = (
-        "{% for m in messages %}{% set said = m.content %}{% if m.role == 'assistant' and '<think>' not in said %}{% set said = '<think></think>' ~ said %}{% endif %}"
-        "{{ '<|' ~ m.role ~ '|>' ~ (said | trim) ~ '<|end|>' }}{% endfor %}"
+        "{% for m in messages %}{% set said = m.content %}{% if m.role == 'assistant' and '<think>' not in said %}{%"
+        " set said = '<think></think>' ~ said %}{% endif %}{{ '<|' ~ m.role ~ '|>' ~ (said | trim) ~ '<|end|>' }}{%"
+        " endfor %}"
     )
     done = operate(source)
     assert done.refused is None, done.refused
     asked = MULTI[0]
     assert trained(done.source, [asked, {"role": "assistant", "content": "x"}]) == ["x<|end|>"]
-    assert trained(done.source, [asked, {"role": "assistant", "content": "<think>\nhm\n</think>\n\nx"}]) == ["<think>\nhm\n</think>\n\nx<|end|>"]
-    assert trained(done.source, [asked, {"role": "assistant", "content": "<think></think>x"}]) == ["<think></think>x<|end|>"]
+    assert trained(done.source, [asked, {"role": "assistant", "content": "<think>\nhm\n</think>\n\nx"}]) == [
+        "<think>\nhm\n</think>\n\nx<|end|>"
+    ]
+    assert trained(done.source, [asked, {"role": "assistant", "content": "<think></think>x"}]) == [
+        "<think></think>x<|end|>"
+    ]
 
 
 def test_a_header_beyond_the_generation_prompt_is_for_the_model_to_say() -> None:
     source = (
-        "{% for m in messages %}{{ '<|start|>' + m.role + ('<|channel|>final' if m.role == 'assistant' else '') + '<|message|>' + m.content + '<|end|>' }}{% endfor %}"
-        "{% if add_generation_prompt %}<|start|>assistant{% endif %}"
+        "{% for m in messages %}{{ '<|start|>' + m.role + ('<|channel|>final' if m.role == 'assistant' else '') +"
+        " '<|message|>' + m.content + '<|end|>' }}{% endfor %}{% if add_generation_prompt %}<|start|>assistant{%"
+        " endif %}"
     )
     done = operate(source)
     assert done.refused is None, done.refused
     assert trained(done.source, MULTI) == ["<|channel|>final<|message|>B<|end|>", "<|channel|>final<|message|>D<|end|>"]
 
 
-@pytest.mark.parametrize("body", [
-    "<|{{ m.role }}|>\n{%- generation -%}\n{{ m.content }}<|end|>{% endgeneration %}\n",
-    "{% generation %}<|{{ m.role }}|>{{ m.content }}<|end|>\n{% endgeneration %}\n",
-    "<|{{ m.role }}|>{{ m.content }}{%- generation %}\n<|end|>\n{%- endgeneration %}\n",
-])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<|{{ m.role }}|>\n{%- generation -%}\n{{ m.content }}<|end|>{% endgeneration %}\n",
+        "{% generation %}<|{{ m.role }}|>{{ m.content }}<|end|>\n{% endgeneration %}\n",
+        "<|{{ m.role }}|>{{ m.content }}{%- generation %}\n<|end|>\n{%- endgeneration %}\n",
+    ],
+)
 def test_tags_in_the_wrong_place_are_put_anew(body: str) -> None:
     tagged_tight("{% for m in messages %}\n" + body + "{% endfor %}\n")
 
@@ -177,7 +221,10 @@ def test_a_row_that_breaks_the_proof_is_told() -> None:
         "{% for m in messages %}{% if m.odd %}{{ ('<|' + m.role + m.odd + '|>' + m.content + '<|end|>') | trim }}"
         "{% else %}{{ '<|' + m.role + '|>' + m.content + '<|end|>' }}{% endif %}{% endfor %}"
     )
-    odd = [chat([{"role": "user", "content": "a"}, {"role": "assistant", "content": f"b{n}", "odd": f"{n:02}"}]) for n in range(12)]
+    odd = [
+        chat([{"role": "user", "content": "a"}, {"role": "assistant", "content": f"b{n}", "odd": f"{n:02}"}])
+        for n in range(12)
+    ]
     assert operate(source).refused is None
     done = operate(source, odd)
     assert done.refused is not None and done.source == source
@@ -190,11 +237,20 @@ def test_an_iterator_of_rows_is_enough_and_other_rows_do_not_matter() -> None:
 
 
 def test_the_tree_follows_the_source() -> None:
-    source = "a{%- if x -%} b {% else %}{{ 'c' + d ~ e }}{% endif %}\n{# f #}{% for m in ms %}{{ m | trim }}{% endfor %}{% raw %}{{ g }}{% endraw %}"
+    source = (
+        "a{%- if x -%} b {% else %}{{ 'c' + d ~ e }}{% endif %}\n{# f #}{% for m in ms %}{{ m | trim }}{% endfor %}{%"
+        " raw %}{{ g }}{% endraw %}"
+    )
     tree = read_tree(source)
     # The line break behind `endif` is Jinja's to swallow.
-    assert [[one.source for one in leaf.operands] for leaf in tree.leaves] == [["'a'"], ["'b '"], ["'c'", "d", "e"], ["m | trim"], ["'{{ g }}'"]]
-    assert all(source[node.start:node.end] for node in walk(tree.body))
+    assert [[one.source for one in leaf.operands] for leaf in tree.leaves] == [
+        ["'a'"],
+        ["'b '"],
+        ["'c'", "d", "e"],
+        ["m | trim"],
+        ["'{{ g }}'"],
+    ]
+    assert all(source[node.start : node.end] for node in walk(tree.body))
 
 
 @pytest.mark.shared
@@ -217,7 +273,12 @@ def test_transformers_draws_the_same_mask(shared: Path, name: str) -> None:
         if any("\ud800" <= letter <= "\udfff" for letter in text):
             continue
         drawn = tokenizer.apply_chat_template(
-            row["messages"], tools=row.get("tools"), chat_template=done.source, return_dict=True, return_assistant_tokens_mask=True)
+            row["messages"],
+            tools=row.get("tools"),
+            chat_template=done.source,
+            return_dict=True,
+            return_assistant_tokens_mask=True,
+        )
         encoded = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
         assert encoded["input_ids"] == drawn["input_ids"]
         wanted = [int(any(a < end and start < b for a, b in spans)) for start, end in encoded["offset_mapping"]]

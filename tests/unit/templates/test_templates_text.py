@@ -43,14 +43,27 @@ def reference() -> Any:
     bare = Bare.__new__(Bare)
     object.__setattr__(bare, "chat_template", None)
 
-    def text_and_spans(messages: Any, source: str, tools: Any, prompt: bool, kwargs: Any) -> tuple[str, tuple[Any, ...]]:
+    def text_and_spans(
+        messages: Any, source: str, tools: Any, prompt: bool, kwargs: Any
+    ) -> tuple[str, tuple[Any, ...]]:
         text = base.PreTrainedTokenizerBase.apply_chat_template(
-            bare, messages, tools=tools, chat_template=source, add_generation_prompt=prompt, tokenize=False, **kwargs,
+            bare,
+            messages,
+            tools=tools,
+            chat_template=source,
+            add_generation_prompt=prompt,
+            tokenize=False,
+            **kwargs,
         )
         dropped = [{k: v for k, v in message.items() if v is not None} for message in messages]
         traced, spans = module.render_jinja_template(
-            conversations=[dropped], tools=tools, chat_template=source, add_generation_prompt=prompt,
-            return_assistant_tokens_mask=True, **SPECIAL, **kwargs,
+            conversations=[dropped],
+            tools=tools,
+            chat_template=source,
+            add_generation_prompt=prompt,
+            return_assistant_tokens_mask=True,
+            **SPECIAL,
+            **kwargs,
         )
         assert traced[0] == text
         return text, tuple(tuple(span) for span in spans[0])
@@ -81,13 +94,24 @@ def test_every_template_renders_every_conversation_as_transformers_does(shared: 
     rows = sampled_rows(shared, per_file=4)
     for name, source in all_templates(shared).items():
         template = compile_template(source, name)
-        table = [(messages, tools, kwargs) for messages in CONVERSATIONS.values() for tools in (None, TOOLS) for kwargs in ({}, {"enable_thinking": False})]
+        table = [
+            (messages, tools, kwargs)
+            for messages in CONVERSATIONS.values()
+            for tools in (None, TOOLS)
+            for kwargs in ({}, {"enable_thinking": False})
+        ]
         table += [(row["messages"], row.get("tools"), {}) for row in rows]
         for messages, tools, kwargs in table:
             for prompt in (False, True):
-                ours = _outcome(lambda: template.text(messages, tools=tools, add_generation_prompt=prompt, variables={**SPECIAL, **kwargs}, now=NOW))  # noqa: B023
-                theirs = _outcome(lambda: reference(messages, source, tools, prompt, kwargs))  # noqa: B023
-                assert _same(ours, theirs), f"{name}: {json.dumps(messages, default=str)[:500]}\nours   {ours}\ntheirs {theirs}"
+                ours = _outcome(
+                    lambda: template.text(
+                        messages, tools=tools, add_generation_prompt=prompt, variables={**SPECIAL, **kwargs}, now=NOW
+                    )
+                )
+                theirs = _outcome(lambda: reference(messages, source, tools, prompt, kwargs))
+                assert _same(ours, theirs), (
+                    f"{name}: {json.dumps(messages, default=str)[:500]}\nours   {ours}\ntheirs {theirs}"
+                )
                 compared += 1
                 refused += theirs[0] != "text"
     print(f"\n{compared:,} renders compared with apply_chat_template, {refused:,} of them refusals, 0 differ")
@@ -96,15 +120,23 @@ def test_every_template_renders_every_conversation_as_transformers_does(shared: 
 
 @pytest.mark.shared
 @pytest.mark.parametrize("field", [True, "reasoning_content"])
-def test_a_continued_last_message_is_left_open_as_transformers_leaves_it(shared: Path, reference: Any, field: Any) -> None:
+def test_a_continued_last_message_is_left_open_as_transformers_leaves_it(
+    shared: Path, reference: Any, field: Any
+) -> None:
     module = importlib.import_module("transformers.utils.chat_template_utils")
     equal = refused = 0
     for name, source in all_templates(shared).items():
         template = compile_template(source, name)
         for messages in CONVERSATIONS.values():
             dropped = [{k: v for k, v in message.items() if v is not None} for message in messages]
-            ours = _outcome(lambda: template.text(messages, continue_final_message=field, variables=SPECIAL, now=NOW)[0])  # noqa: B023
-            theirs = _outcome(lambda: module.render_jinja_template([dropped], chat_template=source, continue_final_message=field, **SPECIAL)[0][0])  # noqa: B023
+            ours = _outcome(
+                lambda: template.text(messages, continue_final_message=field, variables=SPECIAL, now=NOW)[0]
+            )
+            theirs = _outcome(
+                lambda: module.render_jinja_template(
+                    [dropped], chat_template=source, continue_final_message=field, **SPECIAL
+                )[0][0]
+            )
             assert (ours == theirs) if theirs[0] == "text" else ours[0] == "error", (name, messages, ours, theirs)
             equal += theirs[0] == "text"
             refused += theirs[0] != "text"
@@ -143,7 +175,9 @@ def test_an_empty_conversation_is_refused_in_transformers_words() -> None:
 
 def test_what_the_template_says_reaches_the_user_with_the_roles() -> None:
     template = compile_template("{{ raise_exception('No system, please.') }}", "t")
-    with pytest.raises(TemplateError, match=r"refuses this conversation: No system, please, because its roles are system, user"):
+    with pytest.raises(
+        TemplateError, match=r"refuses this conversation: No system, please, because its roles are system, user"
+    ):
         template.text([{"role": "system"}, {"role": "user"}], variables={})
 
 

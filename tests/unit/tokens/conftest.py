@@ -83,6 +83,11 @@ def sentencepiece_model() -> bytes:
     model = io.BytesIO()
     text = ["hello world this is a test", "the quick brown fox 123", "a b c d e f g"] * 50
     spm.SentencePieceTrainer.train(
-        sentence_iterator=iter(text), model_writer=model, vocab_size=60, model_type="bpe", hard_vocab_limit=False, minloglevel=2
+        sentence_iterator=iter(text),
+        model_writer=model,
+        vocab_size=60,
+        model_type="bpe",
+        hard_vocab_limit=False,
+        minloglevel=2,
     )
     return model.getvalue()

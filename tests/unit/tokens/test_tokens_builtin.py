@@ -17,8 +17,10 @@ from sftui.tokens.probes import probe_strings
 from sftui.tokens.reference import load_reference
 
 MESSAGES = [
-    {"role": "user", "content": "  What is 2+2?\n"}, {"role": "assistant", "content": "\n4 ✂️ "},
-    {"role": "user", "content": "Sure?"}, {"role": "assistant", "content": "Yes."},
+    {"role": "user", "content": "  What is 2+2?\n"},
+    {"role": "assistant", "content": "\n4 ✂️ "},
+    {"role": "user", "content": "Sure?"},
+    {"role": "assistant", "content": "Yes."},
 ]
 
 
@@ -37,11 +39,14 @@ def test_facts_and_ids_are_those_of_autotokenizer(name: str) -> None:
     assert count_differences(auto, loaded.engine.backend, probes) == 0  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(("name", "bos", "eos", "pad", "front"), [
-    ("chatml", None, "<|im_end|>", "<|endoftext|>", 0),
-    ("gemma", "<bos>", "<eos>", "<pad>", 1),
-    ("llama3", "<|begin_of_text|>", "<|eot_id|>", None, 1),
-])
+@pytest.mark.parametrize(
+    ("name", "bos", "eos", "pad", "front"),
+    [
+        ("chatml", None, "<|im_end|>", "<|endoftext|>", 0),
+        ("gemma", "<bos>", "<eos>", "<pad>", 1),
+        ("llama3", "<|begin_of_text|>", "<|eot_id|>", None, 1),
+    ],
+)
 def test_family_behaviour(name: str, bos: str | None, eos: str, pad: str | None, front: int) -> None:
     facts = load_tokenizer("builtin:" + name).facts
     assert (facts.bos_token, facts.eos_token, facts.pad_token) == (bos, eos, pad)
@@ -73,12 +78,17 @@ def test_templates_render_what_the_family_publishes(name: str, published: str, s
     for upto in range(1, len(MESSAGES) + 1):
         for generation in (False, True):
             ours = auto.apply_chat_template(MESSAGES[:upto], tokenize=False, add_generation_prompt=generation)  # type: ignore[attr-defined]
-            assert ours == auto.apply_chat_template(  # type: ignore[attr-defined]
-                MESSAGES[:upto], chat_template=theirs, tokenize=False, add_generation_prompt=generation
+            assert (
+                ours
+                == auto.apply_chat_template(  # type: ignore[attr-defined]
+                    MESSAGES[:upto], chat_template=theirs, tokenize=False, add_generation_prompt=generation
+                )
             )
     system = [{"role": "system", "content": "Be brief."}, *MESSAGES]
     if name == "llama3":
-        assert auto.apply_chat_template(system, tokenize=False) == auto.apply_chat_template(system, chat_template=theirs, tokenize=False)  # type: ignore[attr-defined]
+        assert auto.apply_chat_template(system, tokenize=False) == auto.apply_chat_template(
+            system, chat_template=theirs, tokenize=False
+        )  # type: ignore[attr-defined]
     else:
         with pytest.raises(Exception, match="System role not supported"):
             auto.apply_chat_template(system, tokenize=False)  # type: ignore[attr-defined]

@@ -31,7 +31,15 @@ def part_text(tokens: Tokens, part: Part) -> bytes:
 
 
 def aligned(tokens: Tokens) -> bool:
-    columns = (tokens.starts, tokens.ends, tokens.pieces, tokens.surfaces, tokens.special, tokens.messages, tokens.parts)
+    columns = (
+        tokens.starts,
+        tokens.ends,
+        tokens.pieces,
+        tokens.surfaces,
+        tokens.special,
+        tokens.messages,
+        tokens.parts,
+    )
     return all(len(column) == len(tokens.input_ids) for column in columns)
 
 
@@ -72,14 +80,21 @@ def test_empty_spans_and_no_spans(chatml: LoadedTokenizer) -> None:
 def test_added_bos_stands_nowhere(llama3: LoadedTokenizer) -> None:
     row = Rendered("Hello", (Span(0, 5, 0, Part.CONTENT),))
     tokens = tokenize(row, llama3, Tokenize(mode="whole", add_special_tokens=True))
-    assert (tokens.parts[0], tokens.starts[0], tokens.ends[0], tokens.messages[0]) == (Part.BOS, NOWHERE, NOWHERE, NOWHERE)
+    assert (tokens.parts[0], tokens.starts[0], tokens.ends[0], tokens.messages[0]) == (
+        Part.BOS,
+        NOWHERE,
+        NOWHERE,
+        NOWHERE,
+    )
     assert tokens.special[0] and tokens.input_ids[0] == llama3.facts.bos_id
     assert tokens.parts[1] is Part.CONTENT
 
 
 def test_drop_second_takes_one_of_two_bos(llama3: LoadedTokenizer) -> None:
     bos = "<|begin_of_text|>"
-    row = Rendered(bos + "Hi", (Span(0, len(bos), NOWHERE, Part.BOS), Span(len(bos), len(bos) + 2, 0, Part.CONTENT)), prompt=bos)
+    row = Rendered(
+        bos + "Hi", (Span(0, len(bos), NOWHERE, Part.BOS), Span(len(bos), len(bos) + 2, 0, Part.CONTENT)), prompt=bos
+    )
     doubled = tokenize(row, llama3, Tokenize(add_special_tokens=True))
     assert doubled.input_ids[:2] == (llama3.facts.bos_id,) * 2
     assert doubled.prompt_ids == (llama3.facts.bos_id,) * 2
@@ -100,13 +115,24 @@ def test_prompt_is_tokenized_alone(chatml: LoadedTokenizer) -> None:
     assert tokenize(row, chatml, WHOLE).prompt_ids is None
 
 
-@pytest.mark.parametrize(("mode", "text", "added"), [
-    ("never", "Hi", 0), ("always", "Hi", 1), ("always", "Hi<|im_end|>", 1),
-    ("if_missing_text", "Hi", 1), ("if_missing_text", "Hi<|im_end|>", 0), ("if_missing_text", "Hi<|im_end|>\n", 1),
-    ("if_missing_ids", "Hi", 1), ("if_missing_ids", "Hi<|im_end|>", 0), ("if_missing_ids", "", 1),
-])
+@pytest.mark.parametrize(
+    ("mode", "text", "added"),
+    [
+        ("never", "Hi", 0),
+        ("always", "Hi", 1),
+        ("always", "Hi<|im_end|>", 1),
+        ("if_missing_text", "Hi", 1),
+        ("if_missing_text", "Hi<|im_end|>", 0),
+        ("if_missing_text", "Hi<|im_end|>\n", 1),
+        ("if_missing_ids", "Hi", 1),
+        ("if_missing_ids", "Hi<|im_end|>", 0),
+        ("if_missing_ids", "", 1),
+    ],
+)
 def test_appended_eos(chatml: LoadedTokenizer, mode: str, text: str, added: int) -> None:
-    tokens = tokenize(Rendered(text, (Span(0, len(text), 0, Part.CONTENT),)), chatml, Tokenize(mode="whole", append_eos=mode))
+    tokens = tokenize(
+        Rendered(text, (Span(0, len(text), 0, Part.CONTENT),)), chatml, Tokenize(mode="whole", append_eos=mode)
+    )
     assert tokens.input_ids == chatml.encode(text).ids + (chatml.facts.eos_id,) * added
     if added:
         assert (tokens.starts[-1], tokens.messages[-1], tokens.parts[-1]) == (NOWHERE, NOWHERE, Part.INJECTED)
@@ -124,8 +150,11 @@ def test_no_eos_to_append_is_an_error(chatml: LoadedTokenizer) -> None:
 
 def test_per_part_encodes_pieces_alone(chatml: LoadedTokenizer) -> None:
     pieces = (
-        Piece("a\n", 0, Part.HEADER), Piece("", 0, Part.SEPARATOR), Piece("\nb", 1, Part.CONTENT, trained=True),
-        Piece("<|im_end|>", 1, Part.TERMINATOR, ids=(chatml.facts.eos_id or 0,)), Piece("", NOWHERE, Part.INJECTED, ids=(5,)),
+        Piece("a\n", 0, Part.HEADER),
+        Piece("", 0, Part.SEPARATOR),
+        Piece("\nb", 1, Part.CONTENT, trained=True),
+        Piece("<|im_end|>", 1, Part.TERMINATOR, ids=(chatml.facts.eos_id or 0,)),
+        Piece("", NOWHERE, Part.INJECTED, ids=(5,)),
     )
     row = Rendered("a\n\nb<|im_end|>", pieces=pieces)
     tokens = tokenize(row, chatml, Tokenize(mode="per_part"))
@@ -159,7 +188,9 @@ def test_byte_fallback_surfaces(gemma: LoadedTokenizer) -> None:
 
 
 def spelled(backend: Any, text: str, prompt: str | None = None) -> Tokens:
-    return tokenize(Rendered(text, prompt=prompt), LoadedTokenizer(TokenizerFacts("t"), FastEngine(backend)), Tokenize())
+    return tokenize(
+        Rendered(text, prompt=prompt), LoadedTokenizer(TokenizerFacts("t"), FastEngine(backend)), Tokenize()
+    )
 
 
 def test_dummy_prefix_of_metaspace_is_no_part_of_the_text() -> None:

@@ -48,17 +48,28 @@ def stored_as(folder: Path, split: str) -> Path:
     vocab = {**stored["model"]["vocab"], **{token["content"]: token["id"] for token in stored["added_tokens"]}}
     tokens = sorted(vocab, key=lambda piece: vocab[piece])
     metadata = {
-        "general.architecture": "qwen2", "qwen2.block_count": 1, "qwen2.embedding_length": 8, "qwen2.context_length": 64,
-        "qwen2.feed_forward_length": 8, "qwen2.attention.head_count": 1, "qwen2.attention.head_count_kv": 1,
-        "qwen2.rope.freq_base": 10000.0, "qwen2.attention.layer_norm_rms_epsilon": 1e-6,
-        "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": split, "tokenizer.ggml.tokens": tokens,
+        "general.architecture": "qwen2",
+        "qwen2.block_count": 1,
+        "qwen2.embedding_length": 8,
+        "qwen2.context_length": 64,
+        "qwen2.feed_forward_length": 8,
+        "qwen2.attention.head_count": 1,
+        "qwen2.attention.head_count_kv": 1,
+        "qwen2.rope.freq_base": 10000.0,
+        "qwen2.attention.layer_norm_rms_epsilon": 1e-6,
+        "tokenizer.ggml.model": "gpt2",
+        "tokenizer.ggml.pre": split,
+        "tokenizer.ggml.tokens": tokens,
         "tokenizer.ggml.token_type": [3 if piece.startswith("<|") else 1 for piece in tokens],
         "tokenizer.ggml.merges": [" ".join(pair) for pair in stored["model"]["merges"]],
-        "tokenizer.ggml.eos_token_id": vocab["<|im_end|>"], "tokenizer.ggml.padding_token_id": vocab["<|endoftext|>"],
+        "tokenizer.ggml.eos_token_id": vocab["<|im_end|>"],
+        "tokenizer.ggml.padding_token_id": vocab["<|endoftext|>"],
         "tokenizer.chat_template": templates.CHATML,
     }
     path = folder / "tiny.gguf"
-    path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 0, len(metadata)) + b"".join(field(*item) for item in metadata.items()))
+    path.write_bytes(
+        b"GGUF" + struct.pack("<IQQ", 3, 0, len(metadata)) + b"".join(field(*item) for item in metadata.items())
+    )
     return path
 
 
@@ -73,10 +84,18 @@ def test_a_gguf_is_proven_like_any_other(gguf: Path, proven: Any) -> None:
         assert loaded.encode(one).ids == known.encode(one).ids
 
 
-@pytest.mark.parametrize(("split", "told"), [
-    ("qwen2", None), ("gpt-2", None), ("command-r", "names the pre-tokenizer 'command-r', which transformers does not know"), ("", "names no pre-tokenizer"),
-])
-def test_a_split_that_transformers_does_not_know_is_told(split: str, told: str | None, tmp_path: Path, proven: Any) -> None:
+@pytest.mark.parametrize(
+    ("split", "told"),
+    [
+        ("qwen2", None),
+        ("gpt-2", None),
+        ("command-r", "names the pre-tokenizer 'command-r', which transformers does not know"),
+        ("", "names no pre-tokenizer"),
+    ],
+)
+def test_a_split_that_transformers_does_not_know_is_told(
+    split: str, told: str | None, tmp_path: Path, proven: Any
+) -> None:
     path = stored_as(tmp_path, split)
     assert unknown_split(str(path)) == told
     assert any("splits text as GPT-2 does" in note for note in proven(str(path)).facts.notes) is (told is not None)

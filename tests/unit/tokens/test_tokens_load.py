@@ -31,8 +31,14 @@ def clean(*arguments: str, **env: str) -> dict[str, Any]:
     read, write = os.pipe()
     try:
         ended = subprocess.run(
-            [sys.executable, "-c", CLEAN, *arguments], stdin=read, capture_output=True, text=True, cwd=REPO, timeout=120,
-            env={**os.environ, "PYTHONPATH": str(REPO), **env}, check=False,
+            [sys.executable, "-c", CLEAN, *arguments],
+            stdin=read,
+            capture_output=True,
+            text=True,
+            cwd=REPO,
+            timeout=120,
+            env={**os.environ, "PYTHONPATH": str(REPO), **env},
+            check=False,
         )
     finally:
         os.close(read)
@@ -60,7 +66,9 @@ def test_a_folder_is_proven_once_and_never_imports_transformers(make_folder: Any
     assert {"transformers", "tokenizers"} <= set(record["versions"])
 
 
-def test_files_beside_the_data_are_not_imported(make_folder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_beside_the_data_are_not_imported(
+    make_folder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = make_folder("chatml")
     data = tmp_path / "data"
     data.mkdir()
@@ -75,7 +83,9 @@ def test_builtins_are_proven_at_once_and_offline() -> None:
     assert (found["facts"]["state"], found["heavy"], found["ids"][0]) == ("proven", [], 2)
 
 
-@pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer_config.json", "config.json", "chat_template.jinja", "special_tokens_map.json"])
+@pytest.mark.parametrize(
+    "name", ["tokenizer.json", "tokenizer_config.json", "config.json", "chat_template.jinja", "special_tokens_map.json"]
+)
 def test_a_changed_file_needs_a_new_proof(name: str, make_folder: Any, proven: Any) -> None:
     folder = make_folder("chatml")
     proven(str(folder))
@@ -134,7 +144,9 @@ def test_a_backend_that_differs_is_not_used(make_folder: Any, proven: Any, monke
     assert loaded.token_id("nothing") is None
 
 
-def test_an_unwritable_cache_is_no_reason_to_fail(make_folder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unwritable_cache_is_no_reason_to_fail(
+    make_folder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "blocked").write_text("a file where the folder should be")
     monkeypatch.setenv("SFTUI_CACHE", str(tmp_path / "blocked"))
     assert load_tokenizer(str(make_folder("chatml"))).facts.state == "proven"
@@ -152,8 +164,20 @@ def test_provisional_reads_what_the_files_say(make_folder: Any, proven: Any) -> 
     assert quick.facts.state == "provisional"
     assert not cache.cache_root().exists()
     slow = proven(str(folder))
-    for key in ("special_tokens", "bos_id", "eos_id", "pad_id", "unk_id", "front", "back", "adds_bos", "vocab_size",
-                "chat_templates", "padding_side", "model_max_length"):
+    for key in (
+        "special_tokens",
+        "bos_id",
+        "eos_id",
+        "pad_id",
+        "unk_id",
+        "front",
+        "back",
+        "adds_bos",
+        "vocab_size",
+        "chat_templates",
+        "padding_side",
+        "model_max_length",
+    ):
         assert getattr(quick.facts, key) == getattr(slow.facts, key), key
     assert quick.encode("Hello", True) == slow.encode("Hello", True)
 
@@ -171,8 +195,12 @@ def test_provisional_without_tokenizer_json_asks_the_reference(tmp_path: Path, m
 def test_special_tokens_map_and_templates_from_files(make_folder: Any, proven: Any) -> None:
     folder = make_folder(
         "chatml",
-        special_tokens_map_dot_json={"bos_token": {"content": "<|im_start|>", "lstrip": False}, "eos_token": "<|endoftext|>"},
-        chat_template_dot_jinja="DEFAULT", additional_chat_templates__tool_use_dot_jinja="TOOLS",
+        special_tokens_map_dot_json={
+            "bos_token": {"content": "<|im_start|>", "lstrip": False},
+            "eos_token": "<|endoftext|>",
+        },
+        chat_template_dot_jinja="DEFAULT",
+        additional_chat_templates__tool_use_dot_jinja="TOOLS",
     )
     for loaded in (load_tokenizer(str(folder), mode="provisional"), proven(str(folder))):
         assert loaded.facts.bos_token == "<|im_start|>"

@@ -34,8 +34,18 @@ def test_1_remote_code_is_refused_and_never_run_nor_asked_about(make_folder: Any
     read, write = os.pipe()
     os.write(write, b"y\n" * 10)
     ended = subprocess.run(
-        [sys.executable, "-c", "import sys\nfrom sftui.tokens import load_tokenizer\nload_tokenizer(sys.argv[1])", str(folder)],
-        stdin=read, capture_output=True, text=True, timeout=120, cwd=Path(__file__).resolve().parents[3], check=False,
+        [
+            sys.executable,
+            "-c",
+            "import sys\nfrom sftui.tokens import load_tokenizer\nload_tokenizer(sys.argv[1])",
+            str(folder),
+        ],
+        stdin=read,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=Path(__file__).resolve().parents[3],
+        check=False,
     )
     assert "it needs Python code from its repository (auto_map), which sftui never runs" in ended.stderr
     assert "[y/N]" not in ended.stdout + ended.stderr
@@ -66,7 +76,9 @@ def test_3_llama_rebuilds_metaspace(make_folder: Any, proven: Any) -> None:
 
 
 def test_4_add_bos_token_that_does_nothing(make_folder: Any, proven: Any) -> None:
-    folder = make_folder("chatml", config={"add_bos_token": True, "bos_token": "<|im_start|>", "tokenizer_class": "LlamaTokenizerFast"})
+    folder = make_folder(
+        "chatml", config={"add_bos_token": True, "bos_token": "<|im_start|>", "tokenizer_class": "LlamaTokenizerFast"}
+    )
     loaded = proven(str(folder))
     assert loaded.facts.class_name == "TokenizersBackend"
     assert not loaded.facts.adds_bos
@@ -89,13 +101,20 @@ def test_5_only_tekken_json(tmp_path: Path, proven: Any) -> None:
 
     pieces = [bytes([b]) for b in range(256)] + [b"th", b"he", b"the", b" the", b"in"]
     vocab = [{"rank": i, "token_bytes": base64.b64encode(p).decode(), "token_str": None} for i, p in enumerate(pieces)]
-    specials = [{"rank": i, "token_str": s, "is_control": True} for i, s in enumerate(["<unk>", "<s>", "</s>", "[INST]", "[/INST]"])]
+    specials = [
+        {"rank": i, "token_str": s, "is_control": True}
+        for i, s in enumerate(["<unk>", "<s>", "</s>", "[INST]", "[/INST]"])
+    ]
     stated = {
         "config": {
-            "pattern": r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+", "num_vocab_tokens": len(pieces),
-            "default_vocab_size": len(pieces) + len(specials), "default_num_special_tokens": len(specials), "version": "v7",
+            "pattern": r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+            "num_vocab_tokens": len(pieces),
+            "default_vocab_size": len(pieces) + len(specials),
+            "default_num_special_tokens": len(specials),
+            "version": "v7",
         },
-        "vocab": vocab, "special_tokens": specials,
+        "vocab": vocab,
+        "special_tokens": specials,
     }
     (tmp_path / "t").mkdir()
     (tmp_path / "t" / "tekken.json").write_text(json.dumps(stated))
@@ -106,9 +125,14 @@ def test_5_only_tekken_json(tmp_path: Path, proven: Any) -> None:
     assert b"".join(map(loaded.surface, loaded.encode(text).ids)).decode() == text
 
 
-@pytest.mark.parametrize(("kind", "merges"), [
-    ("LlamaTokenizer", [[1, 2]]), ("LlamaTokenizer", ["a b c"]), ("PreTrainedTokenizerFast", [[1, 2]]),
-])
+@pytest.mark.parametrize(
+    ("kind", "merges"),
+    [
+        ("LlamaTokenizer", [[1, 2]]),
+        ("LlamaTokenizer", ["a b c"]),
+        ("PreTrainedTokenizerFast", [[1, 2]]),
+    ],
+)
 def test_6_broken_merges(kind: str, merges: list[Any], make_folder: Any) -> None:
     data = stored("gemma")
     data["model"]["merges"] = merges
@@ -120,7 +144,14 @@ def test_6_broken_merges(kind: str, merges: list[Any], make_folder: Any) -> None
 def test_7_saved_truncation_and_padding_do_not_act(make_folder: Any, proven: Any) -> None:
     data = stored("chatml")
     data["truncation"] = {"direction": "Right", "max_length": 8, "strategy": "LongestFirst", "stride": 0}
-    data["padding"] = {"strategy": {"Fixed": 8}, "direction": "Right", "pad_to_multiple_of": None, "pad_id": 0, "pad_type_id": 0, "pad_token": "!"}
+    data["padding"] = {
+        "strategy": {"Fixed": 8},
+        "direction": "Right",
+        "pad_to_multiple_of": None,
+        "pad_id": 0,
+        "pad_type_id": 0,
+        "pad_token": "!",
+    }
     folder = str(make_folder("chatml", tokenizer_dot_json=data))
     known = load_tokenizer("builtin:chatml")
     for loaded in (load_tokenizer(folder, mode="provisional"), proven(folder)):
@@ -141,7 +172,8 @@ def test_8_tokens_after_the_text(make_folder: Any, proven: Any) -> None:
     data = stored("chatml")
     eos = next(token["id"] for token in data["added_tokens"] if token["content"] == "<|im_end|>")
     data["post_processor"] = {
-        "type": "TemplateProcessing", "single": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "<|im_end|>", "type_id": 0}}],
+        "type": "TemplateProcessing",
+        "single": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "<|im_end|>", "type_id": 0}}],
         "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}],
         "special_tokens": {"<|im_end|>": {"id": "<|im_end|>", "ids": [eos], "tokens": ["<|im_end|>"]}},
     }

@@ -39,8 +39,14 @@ def response(status: int) -> Any:
 
 
 HUB: list[tuple[Callable[[], Exception], tuple[str, ...]]] = [
-    (lambda: hub_errors.GatedRepoError("gated", response=response(401)), ("is gated", "hf auth login", "https://huggingface.co/acme/tiny")),
-    (lambda: hub_errors.GatedRepoError("gated", response=response(403)), ("your account has no access", "ask for access")),
+    (
+        lambda: hub_errors.GatedRepoError("gated", response=response(401)),
+        ("is gated", "hf auth login", "https://huggingface.co/acme/tiny"),
+    ),
+    (
+        lambda: hub_errors.GatedRepoError("gated", response=response(403)),
+        ("your account has no access", "ask for access"),
+    ),
     (lambda: hub_errors.RepositoryNotFoundError("none", response=response(404)), ("no such repository",)),
     (lambda: hub_errors.RepositoryNotFoundError("none", response=response(401)), ("or it is private", "HF_TOKEN")),
     (lambda: hub_errors.RevisionNotFoundError("none", response=response(404)), ("no revision 'v9'",)),
@@ -52,7 +58,9 @@ HUB: list[tuple[Callable[[], Exception], tuple[str, ...]]] = [
 
 
 @pytest.mark.parametrize(("error", "texts"), HUB)
-def test_the_hub_says_no(error: Callable[[], Exception], texts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_hub_says_no(
+    error: Callable[[], Exception], texts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The exceptions of huggingface_hub come through transformers' own wrapping of them."""
     from transformers.utils import hub
 
@@ -75,10 +83,16 @@ def test_offline_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "hf download acme/tiny" in told.fix
 
 
-@pytest.mark.parametrize(("name", "text"), [
-    ("", "no tokenizer is named"), ("./nowhere", "neither a folder nor a file"), ("a/b/c", "neither a folder nor a file"),
-    ("nowhere/tokenizer.json", "neither a folder nor a file"), ("has space/x", "neither a folder nor a file"),
-])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("", "no tokenizer is named"),
+        ("./nowhere", "neither a folder nor a file"),
+        ("a/b/c", "neither a folder nor a file"),
+        ("nowhere/tokenizer.json", "neither a folder nor a file"),
+        ("has space/x", "neither a folder nor a file"),
+    ],
+)
 def test_names_that_mean_nothing(name: str, text: str) -> None:
     with pytest.raises(TokenizerError, match=text):
         load_tokenizer(name)
@@ -93,11 +107,19 @@ def test_files_that_are_no_tokenizer(make_folder: Any) -> None:
 
 
 def test_broken_json_names_the_file_and_the_line(make_folder: Any) -> None:
-    assert "tokenizer.json is not valid JSON (line 1, column 6)" in refused(str(make_folder(name="a", tokenizer_dot_json='{"a":')))
-    assert "tokenizer_config.json is not valid JSON" in refused(str(make_folder(name="b", tokenizer_config_dot_json="{")))
-    assert "tokenizer_config.json is not UTF-8 (byte 0)" in refused(str(make_folder(name="c", tokenizer_config_dot_json=b"\xff{}")))
+    assert "tokenizer.json is not valid JSON (line 1, column 6)" in refused(
+        str(make_folder(name="a", tokenizer_dot_json='{"a":'))
+    )
+    assert "tokenizer_config.json is not valid JSON" in refused(
+        str(make_folder(name="b", tokenizer_config_dot_json="{"))
+    )
+    assert "tokenizer_config.json is not UTF-8 (byte 0)" in refused(
+        str(make_folder(name="c", tokenizer_config_dot_json=b"\xff{}"))
+    )
     assert "config.json is not valid JSON" in refused(str(make_folder(name="d", config_dot_json="{")))
-    assert "tokenizer_config.json is not a JSON object" in refused(str(make_folder(name="e", tokenizer_config_dot_json="[]")))
+    assert "tokenizer_config.json is not a JSON object" in refused(
+        str(make_folder(name="e", tokenizer_config_dot_json="[]"))
+    )
     path = make_folder(name="f", tokenizer_dot_json="{") / "tokenizer.json"
     assert "tokenizer.json is not valid JSON" in refused(str(path))
 
@@ -171,17 +193,27 @@ except TokenizerError as error:
 """
 
 
-@pytest.mark.parametrize(("kind", "hidden", "text"), [
-    ("LlamaTokenizer", "sentencepiece,tiktoken", "what reads it is not installed; pip install sentencepiece\n"),
-    ("LlamaTokenizer", "sentencepiece", "what reads it is not installed; pip install sentencepiece\n"),
-    ("SiglipTokenizer", "sentencepiece,google.protobuf", "pip install sentencepiece protobuf\n"),
-])
-def test_missing_sentencepiece_is_not_called_tiktoken(kind: str, hidden: str, text: str, sentencepiece_model: bytes, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kind", "hidden", "text"),
+    [
+        ("LlamaTokenizer", "sentencepiece,tiktoken", "what reads it is not installed; pip install sentencepiece\n"),
+        ("LlamaTokenizer", "sentencepiece", "what reads it is not installed; pip install sentencepiece\n"),
+        ("SiglipTokenizer", "sentencepiece,google.protobuf", "pip install sentencepiece protobuf\n"),
+    ],
+)
+def test_missing_sentencepiece_is_not_called_tiktoken(
+    kind: str, hidden: str, text: str, sentencepiece_model: bytes, tmp_path: Path
+) -> None:
     (tmp_path / "tokenizer.model").write_bytes(sentencepiece_model)
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": kind}))
     ended = subprocess.run(
-        [sys.executable, "-c", MISSING, str(tmp_path), hidden], capture_output=True, text=True, stdin=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": str(REPO)}, check=True, timeout=120,
+        [sys.executable, "-c", MISSING, str(tmp_path), hidden],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": str(REPO)},
+        check=True,
+        timeout=120,
     )
     assert text in ended.stdout
 

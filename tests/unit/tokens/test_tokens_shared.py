@@ -57,7 +57,9 @@ def pair(request: pytest.FixtureRequest, shared: Path, tmp_path_factory: pytest.
     return load_tokenizer(folder, cache_dir=tmp_path_factory.mktemp("cache")), load_reference(locate(folder))
 
 
-def test_ids_and_offsets_on_real_texts(pair: tuple[Any, Any], texts: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_ids_and_offsets_on_real_texts(
+    pair: tuple[Any, Any], texts: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     loaded, auto = pair
     assert (loaded.facts.state, loaded.facts.engine) == ("proven", "tokenizers")
     assert loaded.facts.probes > 150
@@ -72,7 +74,10 @@ def test_ids_and_offsets_on_real_texts(pair: tuple[Any, Any], texts: list[str], 
             assert list(zip(one.starts, one.ends)) == spans, texts[i][:100]
             tokens += len(one)
     with capsys.disabled():
-        print(f"\n{loaded.facts.name.rsplit('/', 1)[-1]}: {2 * len(texts)} texts, {tokens} tokens equal, {loaded.facts.probes} probes")
+        print(
+            f"\n{loaded.facts.name.rsplit('/', 1)[-1]}: {2 * len(texts)} texts, {tokens} tokens equal,"
+            f" {loaded.facts.probes} probes"
+        )
 
 
 def test_surfaces_spell_the_text(pair: tuple[Any, Any], texts: list[str]) -> None:
@@ -109,14 +114,19 @@ def test_a_128k_tokenizer_is_light_and_quick(shared: Path, tmp_path: Path) -> No
     import sys
 
     code = (
-        "import sys, time, psutil\nfrom sftui.tokens import load_tokenizer\nbefore = time.perf_counter()\n"
-        "loaded = load_tokenizer(sys.argv[1], cache_dir=sys.argv[2])\nspent = time.perf_counter() - before\n"
-        "loaded.encode('Hello')\nprint(psutil.Process().memory_info().rss >> 20, spent, 'numpy' in sys.modules, 'transformers' in sys.modules)"
+        "import sys, time, psutil\nfrom sftui.tokens import load_tokenizer\nbefore = time.perf_counter()\nloaded ="
+        " load_tokenizer(sys.argv[1], cache_dir=sys.argv[2])\nspent = time.perf_counter() -"
+        " before\nloaded.encode('Hello')\nprint(psutil.Process().memory_info().rss >> 20, spent, 'numpy' in"
+        " sys.modules, 'transformers' in sys.modules)"
     )
     name = str(shared / "testdata" / "tokenizers" / "llama-3-8b-instruct")
     for _ in range(2):
         ended = subprocess.run(
-            [sys.executable, "-c", code, name, str(tmp_path)], capture_output=True, text=True, check=True, timeout=120,
+            [sys.executable, "-c", code, name, str(tmp_path)],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
             env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3])},
         )
     memory, spent, numpy, transformers = ended.stdout.split()

@@ -49,7 +49,9 @@ def test_slow_sentencepiece(sentencepiece_model: bytes, tmp_path: Path, proven: 
     folder = tmp_path / "spm"
     folder.mkdir()
     (folder / "spiece.model").write_bytes(sentencepiece_model)
-    (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "SiglipTokenizer", "do_lower_case": False}))
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps({"tokenizer_class": "SiglipTokenizer", "do_lower_case": False})
+    )
     loaded = proven(str(folder))
     assert not loaded.facts.is_fast
     encoded = loaded.encode("hello world")
@@ -59,16 +61,19 @@ def test_slow_sentencepiece(sentencepiece_model: bytes, tmp_path: Path, proven: 
     assert loaded.piece(10**6) == ""
 
 
-@pytest.mark.parametrize(("text", "surfaces", "spans"), [
-    ("ab", [b"a", b"b"], [(0, 1), (1, 2)]),
-    ("ab", [b" a", b"b"], [(0, 1), (1, 2)]),
-    (" ab", [b" ", b" a", b"b"], [(0, 0), (0, 2), (2, 3)]),
-    ("é", [b"\xc3", b"\xa9"], [(0, 1), (0, 1)]),
-    ("aé", [b"a\xc3", b"\xa9"], [(0, 2), (1, 2)]),
-    ("ab", [b"a", b"c"], [(NOWHERE, NOWHERE), (NOWHERE, NOWHERE)]),
-    ("", [], []),
-    ("a", [b"a", b""], [(0, 1), (1, 1)]),
-])
+@pytest.mark.parametrize(
+    ("text", "surfaces", "spans"),
+    [
+        ("ab", [b"a", b"b"], [(0, 1), (1, 2)]),
+        ("ab", [b" a", b"b"], [(0, 1), (1, 2)]),
+        (" ab", [b" ", b" a", b"b"], [(0, 0), (0, 2), (2, 3)]),
+        ("é", [b"\xc3", b"\xa9"], [(0, 1), (0, 1)]),
+        ("aé", [b"a\xc3", b"\xa9"], [(0, 2), (1, 2)]),
+        ("ab", [b"a", b"c"], [(NOWHERE, NOWHERE), (NOWHERE, NOWHERE)]),
+        ("", [], []),
+        ("a", [b"a", b""], [(0, 1), (1, 1)]),
+    ],
+)
 def test_spelling(text: str, surfaces: list[bytes], spans: list[tuple[int, int]]) -> None:
     starts, ends = spell(text, surfaces)
     assert list(zip(starts, ends)) == spans

@@ -10,19 +10,22 @@ from sftui.tokens.surface import BYTE_OF, Decoding, read_decoding, surface_of, s
 METASPACE = Decoding(space="▁", byte_fallback=True)
 
 
-@pytest.mark.parametrize(("piece", "decoding", "surface"), [
-    ("Ġthe", Decoding(byte_level=True), b" the"),
-    ("âľ", Decoding(byte_level=True), b"\xe2\x9c"),
-    ("Ċ", Decoding(byte_level=True), b"\n"),
-    ("日", Decoding(byte_level=True), "日".encode()),
-    ("▁on", METASPACE, b" on"),
-    ("<0xE2>", METASPACE, b"\xe2"),
-    ("<0xE2>", Decoding(space="▁"), b"<0xE2>"),
-    ("##ing", Decoding(continuing="##"), b"ing"),
-    ("ing", Decoding(continuing="##"), b"ing"),
-    ("ing</w>", Decoding(word_end="</w>"), b"ing "),
-    ("x y", Decoding(), b"x y"),
-])
+@pytest.mark.parametrize(
+    ("piece", "decoding", "surface"),
+    [
+        ("Ġthe", Decoding(byte_level=True), b" the"),
+        ("âľ", Decoding(byte_level=True), b"\xe2\x9c"),
+        ("Ċ", Decoding(byte_level=True), b"\n"),
+        ("日", Decoding(byte_level=True), "日".encode()),
+        ("▁on", METASPACE, b" on"),
+        ("<0xE2>", METASPACE, b"\xe2"),
+        ("<0xE2>", Decoding(space="▁"), b"<0xE2>"),
+        ("##ing", Decoding(continuing="##"), b"ing"),
+        ("ing", Decoding(continuing="##"), b"ing"),
+        ("ing</w>", Decoding(word_end="</w>"), b"ing "),
+        ("x y", Decoding(), b"x y"),
+    ],
+)
 def test_surface_by_decoder(piece: str, decoding: Decoding, surface: bytes) -> None:
     assert surface_of(piece, decoding) == surface
 
@@ -38,15 +41,22 @@ def test_added_tokens_stand_for_themselves_and_unknown_ids_for_nothing() -> None
     assert surface(99) == b""
 
 
-@pytest.mark.parametrize(("decoder", "expected"), [
-    (decoders.ByteLevel(), Decoding(byte_level=True)),
-    (decoders.WordPiece(), Decoding(continuing="##")),
-    (decoders.Metaspace(prepend_scheme="never"), Decoding(space="▁")),
-    (decoders.Metaspace(), Decoding(space="▁", dummy_prefix=True)),
-    (decoders.BPEDecoder(), Decoding(word_end="</w>")),
-    (decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]),
-     Decoding(space="▁", byte_fallback=True, dummy_prefix=True)),
-])
+@pytest.mark.parametrize(
+    ("decoder", "expected"),
+    [
+        (decoders.ByteLevel(), Decoding(byte_level=True)),
+        (decoders.WordPiece(), Decoding(continuing="##")),
+        (decoders.Metaspace(prepend_scheme="never"), Decoding(space="▁")),
+        (decoders.Metaspace(), Decoding(space="▁", dummy_prefix=True)),
+        (decoders.BPEDecoder(), Decoding(word_end="</w>")),
+        (
+            decoders.Sequence(
+                [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+            ),
+            Decoding(space="▁", byte_fallback=True, dummy_prefix=True),
+        ),
+    ],
+)
 def test_decoding_is_read_from_the_decoder(decoder: object, expected: Decoding) -> None:
     backend = Tokenizer(models.BPE())
     backend.decoder = decoder

@@ -45,8 +45,14 @@ def cases(shared: Path, trainer: str) -> list[Case]:
             grouped[key].append(record)
     return [
         Case(
-            r[0]["trainer"], str(r[0]["case"]), tuple(x for x in r[0]["rows"] or () if isinstance(x, dict)), r[0]["config"] if isinstance(r[0]["config"], dict) else {},
-            r[0]["dataset"], r[0]["eos"], r[0]["pad"], r[0]["chat_template"] or "",
+            r[0]["trainer"],
+            str(r[0]["case"]),
+            tuple(x for x in r[0]["rows"] or () if isinstance(x, dict)),
+            r[0]["config"] if isinstance(r[0]["config"], dict) else {},
+            r[0]["dataset"],
+            r[0]["eos"],
+            r[0]["pad"],
+            r[0]["chat_template"] or "",
             tuple((tuple(x["input_ids"]), tuple(x["labels"])) for x in r),
         )
         for r in grouped.values()
@@ -60,9 +66,16 @@ def tokenizer(shared: Path, *, eos: str, pad: str, bos: bool = False) -> LoadedT
     backend = Tokenizer.from_file(str(shared / "golden" / ("tokenizer_bos.json" if bos else "tokenizer.json")))
     specials = {"eos_token": eos, "pad_token": pad, **({"bos_token": "<s>"} if bos else {})}
     facts = TokenizerFacts(
-        name="golden", vocab_size=backend.get_vocab_size(), special_tokens=specials, eos_token=eos,
-        eos_id=backend.token_to_id(eos), pad_token=pad, pad_id=backend.token_to_id(pad),
-        bos_token="<s>" if bos else None, bos_id=backend.token_to_id("<s>") if bos else None, adds_bos=bos,
+        name="golden",
+        vocab_size=backend.get_vocab_size(),
+        special_tokens=specials,
+        eos_token=eos,
+        eos_id=backend.token_to_id(eos),
+        pad_token=pad,
+        pad_id=backend.token_to_id(pad),
+        bos_token="<s>" if bos else None,
+        bos_id=backend.token_to_id("<s>") if bos else None,
+        adds_bos=bos,
         front=(backend.token_to_id("<s>"),) if bos else (),
     )
     return LoadedTokenizer(facts, FastEngine(backend))
@@ -101,4 +114,17 @@ def with_knobs(recipe: Recipe, knobs: Mapping[str, Any]) -> Recipe:
     return recipe
 
 
-__all__ = ["Callable", "Case", "Iterator", "Pair", "cases", "inspect", "kept", "replace", "rows_of", "tokenizer", "toolbox", "with_knobs"]
+__all__ = [
+    "Callable",
+    "Case",
+    "Iterator",
+    "Pair",
+    "cases",
+    "inspect",
+    "kept",
+    "replace",
+    "rows_of",
+    "tokenizer",
+    "toolbox",
+    "with_knobs",
+]

@@ -13,7 +13,12 @@ from sftui.model import Row
 from sftui.recipe import Recipe, changed, get
 from sftui.tokens import load_tokenizer
 
-TOOLS = [{"type": "function", "function": {"name": "weather", "description": "w", "parameters": {"type": "object", "properties": {}}}}]
+TOOLS = [
+    {
+        "type": "function",
+        "function": {"name": "weather", "description": "w", "parameters": {"type": "object", "properties": {}}},
+    }
+]
 
 
 def chat(*turns: tuple[str, str], role: str = "role", content: str = "content", **more: Any) -> list[dict[str, Any]]:
@@ -25,7 +30,15 @@ TOKENIZERS = ("builtin:chatml", "builtin:llama3")
 
 DATASETS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "messages": (
-        {"messages": chat(("system", "Be brief."), ("user", "Hi there"), ("assistant", "Hello you."), ("user", LONG), ("assistant", "Goodbye now."))},
+        {
+            "messages": chat(
+                ("system", "Be brief."),
+                ("user", "Hi there"),
+                ("assistant", "Hello you."),
+                ("user", LONG),
+                ("assistant", "Goodbye now."),
+            )
+        },
         {"messages": chat(("user", "What is 2+2?"), ("assistant", "4"))},
         {"messages": chat(("user", "Q"), ("assistant", "A"), ("user", "and?"))},
         {"messages": chat(("user", "Q"), ("user", "again"), ("assistant", "A"))},
@@ -33,45 +46,93 @@ DATASETS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         {"messages": chat(("user", LONG), ("assistant", LONG))},
     ),
     "plain": (
-        {"messages": chat(("user", "Hi there"), ("assistant", "Hello you."), ("user", LONG), ("assistant", "Goodbye now."))},
+        {
+            "messages": chat(
+                ("user", "Hi there"), ("assistant", "Hello you."), ("user", LONG), ("assistant", "Goodbye now.")
+            )
+        },
         {"messages": chat(("user", LONG), ("assistant", LONG))},
         {"messages": chat(("user", "Hi"), ("assistant", "Hello you."))},
     ),
     "other_keys": (
-        {"chat": [{"who": "user", "role": "assistant", "say": "Hi", "content": "x", "train": False, "loss": False},
-                  {"who": "assistant", "role": "user", "say": "Yo", "content": "y", "train": True, "loss": True}],
-         "messages": chat(("user", "Other"), ("assistant", "Column")), "tools": json.dumps(TOOLS)},
+        {
+            "chat": [
+                {"who": "user", "role": "assistant", "say": "Hi", "content": "x", "train": False, "loss": False},
+                {"who": "assistant", "role": "user", "say": "Yo", "content": "y", "train": True, "loss": True},
+            ],
+            "messages": chat(("user", "Other"), ("assistant", "Column")),
+            "tools": json.dumps(TOOLS),
+        },
     ),
     "sharegpt": (
-        {"conversations": chat(("system", "S"), ("human", "hi"), ("gpt", "hello"), ("human", "bye"), ("gpt", "ciao"), role="from", content="value")},
-        {"conversations": chat(("human", "hi"), ("function_call", '{"name": "weather", "arguments": {}}'), ("observation", "4"), ("gpt", "ciao"),
-                               role="from", content="value")},
+        {
+            "conversations": chat(
+                ("system", "S"),
+                ("human", "hi"),
+                ("gpt", "hello"),
+                ("human", "bye"),
+                ("gpt", "ciao"),
+                role="from",
+                content="value",
+            )
+        },
+        {
+            "conversations": chat(
+                ("human", "hi"),
+                ("function_call", '{"name": "weather", "arguments": {}}'),
+                ("observation", "4"),
+                ("gpt", "ciao"),
+                role="from",
+                content="value",
+            )
+        },
     ),
     "alpaca": (
-        {"instruction": "Add", "input": "1 2", "output": "3"}, {"instruction": "Say hi", "input": "", "output": "hi"},
+        {"instruction": "Add", "input": "1 2", "output": "3"},
+        {"instruction": "Say hi", "input": "", "output": "hi"},
         {"instruction": LONG, "input": "", "output": LONG},
     ),
     "pair": (
-        {"prompt": "Q: 1+1\nA:", "completion": " 2"}, {"prompt": "trail ", "completion": "x"}, {"prompt": LONG, "completion": LONG},
+        {"prompt": "Q: 1+1\nA:", "completion": " 2"},
+        {"prompt": "trail ", "completion": "x"},
+        {"prompt": LONG, "completion": LONG},
     ),
     "chat_pair": (
         {"prompt": chat(("user", "hi")), "completion": chat(("assistant", "yo"))},
         {"prompt": chat(("user", "hi"), ("assistant", "a"), ("user", "b")), "completion": chat(("assistant", LONG))},
     ),
-    "text": ({"text": "just a text"}, {"text": "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\nyo<|im_end|>\n"}, {"text": f"{LONG} {LONG}"}),
+    "text": (
+        {"text": "just a text"},
+        {"text": "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\nyo<|im_end|>\n"},
+        {"text": f"{LONG} {LONG}"},
+    ),
     "ids": (
         {"input_ids": [5, 6, 7, 8], "labels": [-100, 6, 7, 8], "attention_mask": [1, 1, 1, 1]},
         {"input_ids": list(range(5, 45)), "labels": [-100, *range(6, 45)], "attention_mask": [1] * 40},
         {"input_ids": [5, 6, 7], "labels": [-100, -100, -100], "attention_mask": [1, 1, 1]},
     ),
     "bare_ids": ({"input_ids": [5, 6, 7, 8]}, {"input_ids": list(range(5, 45))}),
-    "split_word": ({"prompt": "The answer is mount", "completion": "ain"}, {"prompt": "one two thr", "completion": "ee four"}),
+    "split_word": (
+        {"prompt": "The answer is mount", "completion": "ain"},
+        {"prompt": "one two thr", "completion": "ee four"},
+    ),
     "shifted_ids": ({"input_ids": list(range(5, 29)), "labels": list(range(6, 30)), "attention_mask": [1] * 24},),
     "segments": ({"segments": [{"text": "Q: a ", "label": False}, {"text": "b", "label": True}]},),
     "tools": (
-        {"messages": [*chat(("user", "weather?")), {"role": "assistant", "content": "", "reasoning": "hm", "tool_calls": [
-            {"id": "1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}]},
-            {"role": "tool", "content": "4", "tool_call_id": "1"}, *chat(("assistant", "4 degrees"))], "tools": TOOLS},
+        {
+            "messages": [
+                *chat(("user", "weather?")),
+                {
+                    "role": "assistant",
+                    "content": "",
+                    "reasoning": "hm",
+                    "tool_calls": [{"id": "1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}],
+                },
+                {"role": "tool", "content": "4", "tool_call_id": "1"},
+                *chat(("assistant", "4 degrees")),
+            ],
+            "tools": TOOLS,
+        },
     ),
 }
 """Small datasets, one for each way of reading rows."""
@@ -107,7 +168,9 @@ def outcome(recipe: Recipe, data: str, tokens: str) -> Outcome:
         if one.problem is not None or one.tokens is None or one.labels is None:
             made.append(("refused", one.problem.what if one.problem else ""))
         else:
-            made.append((one.tokens.input_ids, one.labels.labels, one.labels.kept, one.labels.dropped, one.example, one.more))
+            made.append(
+                (one.tokens.input_ids, one.labels.labels, one.labels.kept, one.labels.dropped, one.example, one.more)
+            )
     for make in (pipeline.make_batch, pipeline.make_packs):
         if make is pipeline.make_packs and recipe.pack.strategy == "none":
             continue
@@ -139,7 +202,8 @@ def under(preset: str, context: Mapping[str, Any]) -> Recipe:
 
 
 def effect(preset: str, path: str, value: Any, contexts: Sequence[Mapping[str, Any]]) -> str:
-    """`acts` where a knob set to `value` changes what is made of some row, `refused` where it only stops rows, `nothing`."""
+    """`acts` where a knob set to `value` changes what is made of some row, `refused` where it only stops rows,
+    `nothing`."""
     worst = "nothing"
     for tokens in TOKENIZERS:
         for context in contexts:
@@ -147,10 +211,14 @@ def effect(preset: str, path: str, value: Any, contexts: Sequence[Mapping[str, A
             if get(before, path) == value:
                 continue
             for data in DATASETS:
-                old, new = _base(json.dumps(context), preset, data, tokens), outcome(changed(before, path, value), data, tokens)
+                old, new = (
+                    _base(json.dumps(context), preset, data, tokens),
+                    outcome(changed(before, path, value), data, tokens),
+                )
                 if old == new:
                     continue
-                # A row that stops tells so; one that comes out otherwise, with or against a refusal before, is an effect.
+                # A row that stops tells so; one that comes out otherwise, with or against a refusal before, is an
+                # effect.
                 if any(one[0] != "refused" for one in new if one not in old):
                     return "acts"
                 worst = "refused"

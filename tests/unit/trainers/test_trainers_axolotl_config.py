@@ -94,9 +94,17 @@ def test_each_top_level_key_sets_its_knob(line: str, path: str, value: Any) -> N
     [
         ("roles_to_train: [user, assistant]", "mask.roles", ("user", "assistant")),
         ("roles_to_train: []", "mask.roles", ()),
-        ("roles: {assistant: [bot], user: [me, you]}", "data.role_map", {"bot": "assistant", "me": "user", "you": "user"}),
+        (
+            "roles: {assistant: [bot], user: [me, you]}",
+            "data.role_map",
+            {"bot": "assistant", "me": "user", "you": "user"},
+        ),
         ("field_messages: turns", "data.fields", {"messages": "turns"}),
-        ("message_property_mappings: {role: from, content: value}", "data.message_keys", {"role": "from", "content": "value"}),
+        (
+            "message_property_mappings: {role: from, content: value}",
+            "data.message_keys",
+            {"role": "from", "content": "value"},
+        ),
         ("message_field_role: from", "data.message_keys", {"role": "from"}),
         ("message_field_training: train", "data.message_keys", {"train_flag": "train"}),
         ("chat_template: qwen3", "render.template", "axolotl/qwen3"),
@@ -106,15 +114,24 @@ def test_each_key_of_a_dataset_sets_its_knob(line: str, path: str, value: Any) -
     assert get(one(dataset=f"type: chat_template\n{line}"), path) == value
 
 
-@pytest.mark.parametrize("line", [
-    "excess_length_strategy: RAISE", "eot_tokens: <|im_end|>", "sample_packing: auto", "sequence_len: long", "chat_template_kwargs: []",
-])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "excess_length_strategy: RAISE",
+        "eot_tokens: <|im_end|>",
+        "sample_packing: auto",
+        "sequence_len: long",
+        "chat_template_kwargs: []",
+    ],
+)
 def test_a_value_that_the_schema_refuses_is_refused(line: str) -> None:
     with pytest.raises(RecipeError, match=line.partition(":")[0]):
         one(line)
 
 
-@pytest.mark.parametrize("line", ["train_on_eos: no", "roles_to_train: assistant", "roles: {assistant: gpt}", "split_thinking: 3"])
+@pytest.mark.parametrize(
+    "line", ["train_on_eos: no", "roles_to_train: assistant", "roles: {assistant: gpt}", "split_thinking: 3"]
+)
 def test_a_value_of_a_dataset_that_the_schema_refuses_is_refused(line: str) -> None:
     with pytest.raises(RecipeError, match=line.partition(":")[0]):
         one(dataset=f"type: chat_template\n{line}")
@@ -122,7 +139,11 @@ def test_a_value_of_a_dataset_that_the_schema_refuses_is_refused(line: str) -> N
 
 def test_values_as_text_are_converted_and_other_special_tokens_passed_over() -> None:
     recipe = one("sequence_len: '64'\nsample_packing: 'false'\nspecial_tokens: {sep_token: x, unk_token: y}")
-    assert (recipe.length.max, recipe.pack.strategy, recipe.mask.options["special_tokens"]) == (64, "none", {"unk_token": "y"})
+    assert (recipe.length.max, recipe.pack.strategy, recipe.mask.options["special_tokens"]) == (
+        64,
+        "none",
+        {"unk_token": "y"},
+    )
 
 
 def test_an_inline_template_of_a_dataset_needs_the_choice_beside_it() -> None:
@@ -132,7 +153,10 @@ def test_an_inline_template_of_a_dataset_needs_the_choice_beside_it() -> None:
 
 
 def test_a_dataset_that_wants_the_tokenizers_template_gets_the_top_level_one() -> None:
-    assert one("chat_template: chatml", "type: chat_template\nchat_template: tokenizer_default").render.template == "axolotl/chatml"
+    assert (
+        one("chat_template: chatml", "type: chat_template\nchat_template: tokenizer_default").render.template
+        == "axolotl/chatml"
+    )
     assert one("chat_template: chatml", "type: chat_template\nchat_template: gemma").render.template == "axolotl/gemma"
 
 
@@ -143,8 +167,9 @@ def test_every_key_gets_a_note() -> None:
     assert uses["no_such_key"] is KeyUse.UNKNOWN and uses["use_pose"] is KeyUse.UNSUPPORTED
     assert uses["val_set_size"] is KeyUse.UNSUPPORTED and uses["default_system_message"] is KeyUse.PASSED
     assert uses["datasets[1].type"] is KeyUse.USED
-    assert {path for path in uses if not path.startswith("datasets")} == (set(yaml.safe_load(CONFIG)) - {"datasets"}) | {
-        "no_such_key", "use_pose", "default_system_message"}
+    assert {path for path in uses if not path.startswith("datasets")} == (
+        set(yaml.safe_load(CONFIG)) - {"datasets"}
+    ) | {"no_such_key", "use_pose", "default_system_message"}
 
 
 def test_several_datasets_have_a_recipe_each() -> None:
@@ -156,17 +181,27 @@ def test_several_datasets_have_a_recipe_each() -> None:
 
 
 def test_names_and_files_of_a_dataset() -> None:
-    opened = read("datasets:\n  - {path: org/set, name: [a, b], type: alpaca, split: 'train[:5]'}\n"
-                  "  - {path: json, data_files: [a.jsonl, b.jsonl], type: completion}\n")
+    opened = read(
+        "datasets:\n  - {path: org/set, name: [a, b], type: alpaca, split: 'train[:5]'}\n"
+        "  - {path: json, data_files: [a.jsonl, b.jsonl], type: completion}\n"
+    )
     assert [(ref.paths, ref.subset, ref.split) for ref in opened.datasets] == [
-        (("org/set",), "a", "train[:5]"), (("org/set",), "b", "train[:5]"), (("a.jsonl", "b.jsonl"), None, None)]
+        (("org/set",), "a", "train[:5]"),
+        (("org/set",), "b", "train[:5]"),
+        (("a.jsonl", "b.jsonl"), None, None),
+    ]
 
 
 @pytest.mark.parametrize(
     ("path", "value", "before", "after"),
     [
         ("length.max", 2048, "sequence_len: 4096", "sequence_len: 2048"),
-        ("mask.roles", ("user", "assistant"), '    roles_to_train: ["assistant"]   # the default', "    roles_to_train: [user, assistant]   # the default"),
+        (
+            "mask.roles",
+            ("user", "assistant"),
+            '    roles_to_train: ["assistant"]   # the default',
+            "    roles_to_train: [user, assistant]   # the default",
+        ),
         ("render.template", "axolotl/chatml", "chat_template: llama3", "chat_template: chatml"),
         ("tokenizer.pad_token", "<pad>", "  pad_token: <|end_of_text|>", "  pad_token: <pad>"),
     ],
@@ -174,7 +209,9 @@ def test_names_and_files_of_a_dataset() -> None:
 def test_a_changed_knob_changes_one_line(path: str, value: Any, before: str, after: str) -> None:
     opened = read(CONFIG)
     written = trainer_named("axolotl").write_config(changed(opened.recipe, path, value), opened, {})
-    lines = [line for line in difflib.ndiff(CONFIG.splitlines(), written.files[0].content.splitlines()) if line[0] in "+-"]
+    lines = [
+        line for line in difflib.ndiff(CONFIG.splitlines(), written.files[0].content.splitlines()) if line[0] in "+-"
+    ]
     assert lines == [f"- {before}", f"+ {after}"]
 
 
@@ -190,21 +227,45 @@ def test_the_second_dataset_is_changed_in_its_own_entry() -> None:
     recipe = opened.datasets[1].recipe
     recipe = changed(recipe, "mask.options", {**recipe.mask.options, "type": "alpaca:chat"})
     text = trainer_named("axolotl").write_config(recipe, opened, {"dataset": 1}).files[0].content
-    assert yaml.safe_load(text)["datasets"][1]["type"] == "alpaca:chat" and yaml.safe_load(text)["datasets"][0]["type"] == "chat_template"
+    assert (
+        yaml.safe_load(text)["datasets"][1]["type"] == "alpaca:chat"
+        and yaml.safe_load(text)["datasets"][0]["type"] == "chat_template"
+    )
 
 
 def test_a_fresh_config_reads_back_as_the_recipe() -> None:
     recipe = preset("axolotl@0.19")
     for path, value in (
-        ("length.max", 2048), ("length.over", "cut_right"), ("length.min_tokens", 5), ("mask.rule", "all"), ("mask.roles", ("user", "assistant")),
-        ("pack.strategy", "multipack"), ("batch.size", 4), ("batch.pad_to", "max"), ("render.template", "axolotl/chatml"),
-        ("render.kwargs", {"x": 1}), ("data.message_keys", {"role": "from", "content": "value", "train_flag": "t"}),
-        ("data.fields", {"messages": "conversations"}), ("data.role_map", {"bot": "assistant"}), ("tokenizer.eos_token", "<|im_end|>"),
-        ("mask.options", {"type": "chat_template", "eot_tokens": ["<|im_end|>"], "train_on_eot": "all", "special_tokens": {"unk_token": "<unk>"},
-                          "message_property_mappings": {"name": "who"}, "split_thinking": True}),
+        ("length.max", 2048),
+        ("length.over", "cut_right"),
+        ("length.min_tokens", 5),
+        ("mask.rule", "all"),
+        ("mask.roles", ("user", "assistant")),
+        ("pack.strategy", "multipack"),
+        ("batch.size", 4),
+        ("batch.pad_to", "max"),
+        ("render.template", "axolotl/chatml"),
+        ("render.kwargs", {"x": 1}),
+        ("data.message_keys", {"role": "from", "content": "value", "train_flag": "t"}),
+        ("data.fields", {"messages": "conversations"}),
+        ("data.role_map", {"bot": "assistant"}),
+        ("tokenizer.eos_token", "<|im_end|>"),
+        (
+            "mask.options",
+            {
+                "type": "chat_template",
+                "eot_tokens": ["<|im_end|>"],
+                "train_on_eot": "all",
+                "special_tokens": {"unk_token": "<unk>"},
+                "message_property_mappings": {"name": "who"},
+                "split_thinking": True,
+            },
+        ),
     ):
         recipe = changed(recipe, path, value)
-    written = trainer_named("axolotl").write_config(recipe, None, {"tokenizer": "a/b", "data": "d.jsonl", "format": "messages"})
+    written = trainer_named("axolotl").write_config(
+        recipe, None, {"tokenizer": "a/b", "data": "d.jsonl", "format": "messages"}
+    )
     assert not written.losses
     opened = read(written.files[0].content)
     assert changed(opened.recipe, "tokenizer.name", None) == recipe
@@ -212,10 +273,20 @@ def test_a_fresh_config_reads_back_as_the_recipe() -> None:
     assert all(note.use in (KeyUse.USED, KeyUse.PASSED) for note in opened.keys)
 
 
-@pytest.mark.parametrize("wanted", [
-    {"type": {"field_instruction": "q", "field_output": "a", "format": "Q: {instruction}\nA:", "no_input_format": "Q: {instruction}\nA:"}},
-    {"type": "completion", "field": "body"},
-])
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {
+            "type": {
+                "field_instruction": "q",
+                "field_output": "a",
+                "format": "Q: {instruction}\nA:",
+                "no_input_format": "Q: {instruction}\nA:",
+            }
+        },
+        {"type": "completion", "field": "body"},
+    ],
+)
 def test_other_types_are_written_and_read_back(wanted: dict[str, Any]) -> None:
     recipe = changed(preset("axolotl@0.18"), "mask.options", wanted)
     written = trainer_named("axolotl").write_config(recipe, None, {"tokenizer": "a/b", "data": "d.jsonl"})
@@ -224,7 +295,9 @@ def test_other_types_are_written_and_read_back(wanted: dict[str, Any]) -> None:
 
 def test_a_template_file_travels_with_the_config() -> None:
     recipe = changed(preset("axolotl@0.19"), "render.template", "builtin:chatml")
-    written = trainer_named("axolotl").write_config(recipe, None, {"template_source": "{{ messages }}", "data": "d.jsonl"})
+    written = trainer_named("axolotl").write_config(
+        recipe, None, {"template_source": "{{ messages }}", "data": "d.jsonl"}
+    )
     assert [file.name for file in written.files] == ["axolotl.yml", "chat_template.jinja"]
     assert "start Axolotl in the folder" in written.notes[0]
     assert read(written.files[0].content).recipe.render.template == "file:chat_template.jinja"
@@ -242,7 +315,10 @@ def test_what_axolotl_has_no_key_for_is_said() -> None:
         ("base_model: m\n", "names no dataset"),
         ("datasets: []\n", "names no dataset"),
         ("datasets:\n  - type: alpaca\n", "no `path`"),
-        ("datasets:\n  - path: x\n    message_field_role: a\n    message_property_mappings: {role: b}\n", "different things"),
+        (
+            "datasets:\n  - path: x\n    message_field_role: a\n    message_property_mappings: {role: b}\n",
+            "different things",
+        ),
         ("special_tokens: [a]\ndatasets:\n  - path: x\n", "special_tokens"),
         ("a: [\n", "not valid YAML"),
     ],
@@ -262,8 +338,13 @@ def test_a_newer_version_uses_the_newest_rules_and_says_so() -> None:
 def test_options_survive_a_saved_recipe() -> None:
     from sftui.trainers import dump_recipe, load_recipe
 
-    options = {"type": {"field_instruction": "q", "format": "{instruction}\n"}, "added_tokens_overrides": {128011: "<|im_start|>"},
-               "eot_tokens": ["<|im_end|>"], "tokens": ["a b"], "special_tokens": {"unk_token": "<unk>"}}
+    options = {
+        "type": {"field_instruction": "q", "format": "{instruction}\n"},
+        "added_tokens_overrides": {128011: "<|im_start|>"},
+        "eot_tokens": ["<|im_end|>"],
+        "tokens": ["a b"],
+        "special_tokens": {"unk_token": "<unk>"},
+    }
     recipe = changed(preset("axolotl@0.18"), "mask.options", options)
     assert load_recipe(dump_recipe(recipe), "saved") == recipe
 
@@ -272,4 +353,8 @@ def test_a_prompt_and_a_completion_become_a_user_defined_type() -> None:
     facts = {"data": "d.jsonl", "format": "prompt_completion", "fields": {"prompt": "ask", "completion": "reply"}}
     written = trainer_named("axolotl").write_config(preset("axolotl@0.19"), None, facts)
     assert read(written.files[0].content).recipe.mask.options["type"] == {
-        "field_instruction": "ask", "field_output": "reply", "format": "{instruction}", "no_input_format": "{instruction}"}
+        "field_instruction": "ask",
+        "field_output": "reply",
+        "format": "{instruction}",
+        "no_input_format": "{instruction}",
+    }

@@ -23,7 +23,10 @@ def recipe_of(case: Case, version: str) -> Recipe:
 
     dataset: Mapping[str, Any] = case.dataset or {"type": "chat_template"}
     config = {
-        "base_model": "golden", "sequence_len": 256, "shuffle_merged_datasets": False, **case.config.get("cfg", {}),
+        "base_model": "golden",
+        "sequence_len": 256,
+        "shuffle_merged_datasets": False,
+        **case.config.get("cfg", {}),
         "datasets": [{"path": "x.jsonl", "ds_type": "json", **dataset}],
     }
     return trainer_named("axolotl").read_config("c.yml", yaml.safe_dump(config), version).recipe
@@ -32,7 +35,9 @@ def recipe_of(case: Case, version: str) -> Recipe:
 def produced(case: Case, version: str, shared: Path) -> list[Pair]:
     recipe = recipe_of(case, version)
     # The record holds the template and EOS that were in force; the model's own came from the probe.
-    eos = "<|im_end|>" if "X8" not in case.name and "X9" not in case.name and "X10" not in case.name else "<|endoftext|>"
+    eos = (
+        "<|im_end|>" if "X8" not in case.name and "X9" not in case.name and "X10" not in case.name else "<|endoftext|>"
+    )
     tools = pipeline.make_toolbox(recipe, tokenizer(shared, eos=eos, pad=case.pad))
     if not tools.templates:
         tools = Toolbox(tools.tokenizer, {"default": compile_template(case.template, "golden")}, "golden")

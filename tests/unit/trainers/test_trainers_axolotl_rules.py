@@ -22,8 +22,12 @@ from sftui.trainers.axolotl.packing import first_fit, packs_of
 from sftui.trainers.axolotl.parts import chunks, merged
 from sftui.trainers.axolotl.templates import REGISTRY, known
 
-CHAT = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi there."}, {"role": "user", "content": "Bye"},
-        {"role": "assistant", "content": "So long."}]
+CHAT = [
+    {"role": "user", "content": "Hello"},
+    {"role": "assistant", "content": "Hi there."},
+    {"role": "user", "content": "Bye"},
+    {"role": "assistant", "content": "So long."},
+]
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +35,12 @@ def tokenizer() -> LoadedTokenizer:
     return load_tokenizer("builtin:chatml", mode="provisional")
 
 
-def made(tokenizer: LoadedTokenizer, rows: Sequence[Mapping[str, Any]], knobs: Mapping[str, Any] | None = None, version: str = "0.19") -> list[Inspection]:
+def made(
+    tokenizer: LoadedTokenizer,
+    rows: Sequence[Mapping[str, Any]],
+    knobs: Mapping[str, Any] | None = None,
+    version: str = "0.19",
+) -> list[Inspection]:
     """Rows under the preset with some knobs set; the tokenizer's own template is ChatML."""
     recipe = with_knobs(preset(f"axolotl@{version}"), {"render.template": "axolotl/chatml", **(knobs or {})})
     return inspect(rows, recipe, pipeline.make_toolbox(recipe, tokenizer))
@@ -104,23 +113,38 @@ def test_weights_of_parts_are_character_ranges(tokenizer: LoadedTokenizer) -> No
 
 
 def test_a_part_that_is_no_text_stops_axolotl(tokenizer: LoadedTokenizer) -> None:
-    rows = [{"messages": CHAT}, {"messages": [CHAT[0], {"role": "assistant", "content": [{"type": "text", "text": 3}]}]}]
+    rows = [
+        {"messages": CHAT},
+        {"messages": [CHAT[0], {"role": "assistant", "content": [{"type": "text", "text": 3}]}]},
+    ]
     one = made(tokenizer, rows)[1]
     assert one.problem is not None and "no text" in one.problem.what
 
 
 def test_a_column_system_becomes_a_turn_unless_the_messages_have_one(tokenizer: LoadedTokenizer) -> None:
-    rows = [{"system": "Be kind.", "messages": CHAT[:2]}, {"system": "Be kind.", "messages": [{"role": "system", "content": "Mine."}, *CHAT[:2]]}]
+    rows = [
+        {"system": "Be kind.", "messages": CHAT[:2]},
+        {"system": "Be kind.", "messages": [{"role": "system", "content": "Mine."}, *CHAT[:2]]},
+    ]
     first, second = (shown(tokenizer, one) for one in made(tokenizer, rows))
-    assert first.startswith(turn("system", "Be kind.")) and second.startswith(turn("system", "Mine.")) and "kind" not in second
-    assert shown(tokenizer, made(tokenizer, rows, {"mask.options": {"drop_system_message": True}})[0]).startswith("<|im_start|>user")
+    assert (
+        first.startswith(turn("system", "Be kind."))
+        and second.startswith(turn("system", "Mine."))
+        and "kind" not in second
+    )
+    assert shown(tokenizer, made(tokenizer, rows, {"mask.options": {"drop_system_message": True}})[0]).startswith(
+        "<|im_start|>user"
+    )
 
 
 def test_thinking_is_split_off_where_asked_for(tokenizer: LoadedTokenizer) -> None:
     row = {"messages": [CHAT[0], {"role": "assistant", "content": "<reasoning> hm </reasoning>\n\nYes."}]}
     one = made(tokenizer, [row], {"mask.options": {"split_thinking": True}})[0]
     assert one.conversation is not None and dict(one.conversation.messages[1].data) == {
-        "role": "assistant", "reasoning_content": "hm", "content": "Yes."}
+        "role": "assistant",
+        "reasoning_content": "hm",
+        "content": "Yes.",
+    }
 
 
 def test_parts_are_never_split(tokenizer: LoadedTokenizer) -> None:
@@ -139,7 +163,11 @@ def test_a_null_system_column_is_written_as_its_transformers_writes_none(tokeniz
 @pytest.mark.parametrize(
     ("row", "knobs", "said"),
     [
-        ({"messages": [CHAT[0], {"role": "assistant"}]}, {"mask.options": {"split_thinking": True}}, "no text to split"),
+        (
+            {"messages": [CHAT[0], {"role": "assistant"}]},
+            {"mask.options": {"split_thinking": True}},
+            "no text to split",
+        ),
         ({"messages": [CHAT[0], {"content": "x"}]}, {"mask.options": {"split_thinking": True}}, "no role"),
         ({"messages": CHAT}, {"render.kwargs": {"max_length": 5}}, "does not model"),
         ({"messages": None}, {}, "no messages"),
@@ -147,7 +175,11 @@ def test_a_null_system_column_is_written_as_its_transformers_writes_none(tokeniz
         ({"messages": "[not json"}, {}, "not JSON"),
         ({"messages": [{"content": "x"}]}, {}, "no role"),
         ({"messages": CHAT, "tools": {"a": 1}}, {}, "tools are not a list"),
-        ({"messages": CHAT}, {"mask.options": {"eot_tokens": ["<|im_end|>", "<|im_start|>"], "train_on_eot": "all"}}, "differ"),
+        (
+            {"messages": CHAT},
+            {"mask.options": {"eot_tokens": ["<|im_end|>", "<|im_start|>"], "train_on_eot": "all"}},
+            "differ",
+        ),
         ({"messages": CHAT}, {"mask.rule": "completion"}, "no mask.rule"),
         ({"messages": CHAT}, {"length.max": 5, "length.over": "error"}, "stops the whole run"),
         ({"instruction": "x", "output": 7}, {}, "response is not text"),
@@ -155,7 +187,9 @@ def test_a_null_system_column_is_written_as_its_transformers_writes_none(tokeniz
         ({"segments": [{"text": "x"}]}, {}, "list of label and text"),
     ],
 )
-def test_what_stops_axolotl_is_a_problem_here(tokenizer: LoadedTokenizer, row: dict[str, Any], knobs: dict[str, Any], said: str) -> None:
+def test_what_stops_axolotl_is_a_problem_here(
+    tokenizer: LoadedTokenizer, row: dict[str, Any], knobs: dict[str, Any], said: str
+) -> None:
     try:
         problem = made(tokenizer, [row], knobs)[0].problem
         found = problem.sentence() if problem else ""
@@ -189,7 +223,9 @@ def test_without_a_type_the_columns_decide_and_it_is_said() -> None:
         return detected.format, detected.reason
 
     assert found({"conversations": [{"from": "human", "value": "x"}]})[0] == "sharegpt"
-    assert found({"instruction": "x", "output": "y"})[1].startswith("Axolotl never guesses: a config must say `type: alpaca`")
+    assert found({"instruction": "x", "output": "y"})[1].startswith(
+        "Axolotl never guesses: a config must say `type: alpaca`"
+    )
     assert found({"text": "x"})[0] == "text" and found({"segments": []})[0] == "segments"
     assert found({"input_ids": [1], "labels": [1], "attention_mask": [1]})[0] == "tokenized"
 
@@ -202,8 +238,12 @@ def test_long_rows_are_dropped_cut_or_kept(tokenizer: LoadedTokenizer) -> None:
     assert "min_sample_len" in (made(tokenizer, row, {"length.min_tokens": 400})[0].dropped or "")
 
 
-@pytest.mark.parametrize(("version", "packs", "dropped"), [("0.19", True, True), ("0.19", False, False), ("0.18", True, False)])
-def test_rows_without_a_trained_token_are_dropped_by_019_with_packing(tokenizer: LoadedTokenizer, version: str, packs: bool, dropped: bool) -> None:
+@pytest.mark.parametrize(
+    ("version", "packs", "dropped"), [("0.19", True, True), ("0.19", False, False), ("0.18", True, False)]
+)
+def test_rows_without_a_trained_token_are_dropped_by_019_with_packing(
+    tokenizer: LoadedTokenizer, version: str, packs: bool, dropped: bool
+) -> None:
     knobs = {"pack.strategy": "multipack" if packs else "none"}
     one = made(tokenizer, [{"messages": CHAT[:1]}], knobs, version)[0]
     assert (one.dropped is not None) is dropped
@@ -234,23 +274,56 @@ def test_a_token_of_the_config_is_added_behind_the_vocabulary(tokenizer: LoadedT
 
 
 def test_templates_of_the_registry_that_are_not_known_are_refused_by_name(tokenizer: LoadedTokenizer) -> None:
-    assert set(known()) <= set(REGISTRY) and {"chatml", "llama3", "gemma", "phi_3", "qwen_25", "qwen3", "mistral_v1", "alpaca"} <= set(known())
+    assert set(known()) <= set(REGISTRY) and {
+        "chatml",
+        "llama3",
+        "gemma",
+        "phi_3",
+        "qwen_25",
+        "qwen3",
+        "mistral_v1",
+        "alpaca",
+    } <= set(known())
     for name, said in (("jamba", "does not have"), ("no-such", "has no chat template")):
         with pytest.raises(Exception, match=said):
             trainer_named("axolotl").own_template(name, tokenizer, preset("axolotl@0.19"))
 
 
 def test_only_keys_that_the_template_reads_of_message_reach_it() -> None:
-    assert message_keys("{% for message in messages %}{{ message.role }}{{ message['name'] }}{{ message.a.b }}{% endfor %}", "messages") == {
-        "role", "name", "a", "b"}
+    assert message_keys(
+        "{% for message in messages %}{{ message.role }}{{ message['name'] }}{{ message.a.b }}{% endfor %}", "messages"
+    ) == {"role", "name", "a", "b"}
     assert message_keys("{% for m in messages %}{{ m.role }}{{ m.name }}{% endfor %}", "messages") == frozenset()
-    assert "x" in message_keys("{% for message in messages %}{% generation %}{{ message.x }}{% endgeneration %}{% endfor %}", "messages")
+    assert "x" in message_keys(
+        "{% for message in messages %}{% generation %}{{ message.x }}{% endgeneration %}{% endfor %}", "messages"
+    )
 
 
 def test_every_named_type_writes_its_prompt() -> None:
-    row: dict[str, Any] = dict.fromkeys((
-        "instruction", "input", "output", "response", "INSTRUCTION", "RESPONSE", "question", "category", "answer", "article", "summary",
-        "unanswerable_question", "message_1", "message_2", "prompt", "generation", "system", "system_prompt", "solution"), "x y")
+    row: dict[str, Any] = dict.fromkeys(
+        (
+            "instruction",
+            "input",
+            "output",
+            "response",
+            "INSTRUCTION",
+            "RESPONSE",
+            "question",
+            "category",
+            "answer",
+            "article",
+            "summary",
+            "unanswerable_question",
+            "message_1",
+            "message_2",
+            "prompt",
+            "generation",
+            "system",
+            "system_prompt",
+            "solution",
+        ),
+        "x y",
+    )
     row["choices"] = ["a", "b"]
     from sftui.trainers.axolotl.instruct import _LOADED, _STYLED, read_instruct
 
@@ -259,7 +332,10 @@ def test_every_named_type_writes_its_prompt() -> None:
         assert kind is not None, name
         conversation = read_instruct(row, kind, "row 0")
         spans = conversation.extra["spans"]
-        assert conversation.prompt and "".join(conversation.prompt[span.start : span.end] for span in spans) == conversation.prompt
+        assert (
+            conversation.prompt
+            and "".join(conversation.prompt[span.start : span.end] for span in spans) == conversation.prompt
+        )
 
 
 @given(st.text(max_size=40), st.text(max_size=40))
@@ -269,8 +345,12 @@ def test_what_differs_is_between_equal_ends(a: str, b: str) -> None:
     assert a[end:] == b[len(b) - (len(a) - end) :] if end < len(a) else True
 
 
-@given(st.lists(st.integers(1, 16), max_size=60), st.integers(16, 40), st.integers(1, 5), st.integers(1, 30), st.booleans())
-def test_every_row_lands_in_one_bin_with_room(lengths: list[int], capacity: int, most: int, group: int, sequential: bool) -> None:
+@given(
+    st.lists(st.integers(1, 16), max_size=60), st.integers(16, 40), st.integers(1, 5), st.integers(1, 30), st.booleans()
+)
+def test_every_row_lands_in_one_bin_with_room(
+    lengths: list[int], capacity: int, most: int, group: int, sequential: bool
+) -> None:
     bins = first_fit(lengths, capacity, most, group, sequential=sequential)
     assert sorted(index for members in bins for index in members) == list(range(len(lengths)))
     assert all(sum(lengths[index] for index in members) <= capacity for members in bins)
@@ -287,28 +367,44 @@ def test_chunks_keep_the_order_and_the_size(gaps: list[tuple[int, int]], size: i
     places = [place for start, end in ranges for place in range(start, end)]
     runs = [[place for start, end in run for place in range(start, end)] for run in chunks(merged(ranges), size, least)]
     assert all(least <= len(run) <= size for run in runs)
-    assert [place for run in runs for place in run] == places[: len(places) - (len(places) % size if len(places) % size < least else 0)] or size < least
+    assert [place for run in runs for place in run] == places[
+        : len(places) - (len(places) % size if len(places) % size < least else 0)
+    ] or size < least
 
 
 def test_packs_number_their_documents() -> None:
     examples = [Example((1, 2), (1, -100), (1, 1)), Example((3,), (3,), (1,))]
     (pack,) = packs_of(examples, [[1, 0]], "doc_ids")
-    assert (pack.input_ids, pack.labels, pack.position_ids, pack.attention_mask) == ((3, 1, 2), (3, 1, -100), (0, 0, 1), (1, 2, 2))
+    assert (pack.input_ids, pack.labels, pack.position_ids, pack.attention_mask) == (
+        (3, 1, 2),
+        (3, 1, -100),
+        (0, 0, 1),
+        (1, 2, 2),
+    )
     assert packs_of(examples, [[0]], "none")[0].attention_mask is None
 
 
 def test_knobs_without_an_effect_are_named() -> None:
-    recipe: Recipe = with_knobs(preset("axolotl@0.19"), {"mask.turns": "last", "mask.options": {"field_tools": "f", "odd": 1}})
+    recipe: Recipe = with_knobs(
+        preset("axolotl@0.19"), {"mask.turns": "last", "mask.options": {"field_tools": "f", "odd": 1}}
+    )
     notes = " ".join(trainer_named("axolotl").notes(recipe))
-    assert "mask.turns = 'last' has no key" in notes and "field_tools has no effect" in notes and "mask.options.odd" in notes
+    assert (
+        "mask.turns = 'last' has no key" in notes
+        and "field_tools has no effect" in notes
+        and "mask.options.odd" in notes
+    )
     assert not [note for note in trainer_named("axolotl").notes(preset("axolotl@0.18")) if "no effect" in note]
 
 
 @pytest.mark.parametrize(
     ("name", "system", "said"),
     [
-        ("llama3", None, "system<|end_header_id|>\n\n<|eot_id|>"), ("mistral_v1", None, " [INST] \n\nHello [/INST]"), ("qwen3", None, "fails"),
-        ("chatml", None, "fails"), ("llama3", "S", "system<|end_header_id|>\n\nS<|eot_id|>"),
+        ("llama3", None, "system<|end_header_id|>\n\n<|eot_id|>"),
+        ("mistral_v1", None, " [INST] \n\nHello [/INST]"),
+        ("qwen3", None, "fails"),
+        ("chatml", None, "fails"),
+        ("llama3", "S", "system<|end_header_id|>\n\nS<|eot_id|>"),
     ],
 )
 def test_a_null_system_text_in_its_own_templates(name: str, system: str | None, said: str) -> None:
@@ -317,7 +413,9 @@ def test_a_null_system_text_in_its_own_templates(name: str, system: str | None, 
 
     template = template_named(name, load_tokenizer("builtin:llama3"), preset("axolotl@0.19")).as_they_are()
     try:
-        text = template.text([{"role": "system", "content": system}, *CHAT], variables={"bos_token": "<s>", "eos_token": "</s>"})[0]
+        text = template.text(
+            [{"role": "system", "content": system}, *CHAT], variables={"bos_token": "<s>", "eos_token": "</s>"}
+        )[0]
     except TemplateError as error:
         text = str(error)
     assert said in text
@@ -332,12 +430,20 @@ def test_its_llama3_template_needs_a_bos_token() -> None:
 
 
 def test_offsets_of_a_detail_need_not_be_whole_numbers(tokenizer: LoadedTokenizer) -> None:
-    row = {"messages": [CHAT[0], {"role": "assistant", "content": "x", "detail": [{"begin_offset": 0.5, "end_offset": 1.5, "train": True}]}]}
+    row = {
+        "messages": [
+            CHAT[0],
+            {"role": "assistant", "content": "x", "detail": [{"begin_offset": 0.5, "end_offset": 1.5, "train": True}]},
+        ]
+    }
     one = made(tokenizer, [row], {"data.message_keys": {"train_detail": "detail"}})[0]
     assert "«<|im_end|>»" in shown(tokenizer, one) and "«x" not in shown(tokenizer, one)
 
 
 def test_a_prepared_row_without_tokens_is_too_short(tokenizer: LoadedTokenizer) -> None:
-    rows = [{"input_ids": [5, 6], "attention_mask": [1, 1], "labels": [5, 6]}, {"input_ids": [], "attention_mask": [], "labels": []}]
+    rows = [
+        {"input_ids": [5, 6], "attention_mask": [1, 1], "labels": [5, 6]},
+        {"input_ids": [], "attention_mask": [], "labels": []},
+    ]
     full, empty = made(tokenizer, rows)
     assert full.example and empty.dropped and "min_sample_len" in empty.dropped

@@ -1,4 +1,5 @@
-"""No preset takes a knob and then ignores it: it acts on some row, or stops rows, or the trainer's notes say that it cannot be told."""
+"""No preset takes a knob and then ignores it: it acts on some row, or stops rows, or the trainer's notes say that it
+cannot be told."""
 
 from __future__ import annotations
 
@@ -12,24 +13,56 @@ from sftui.errors import RecipeError
 from sftui.recipe import KnobInfo, changed, get, knobs
 from sftui.trainers import load_recipe, preset, preset_names, trainer_named
 
-PRESETS = ("hf-trainer", "manual-shift", "trl@1.16", "axolotl@0.19", "llamafactory@0.9", "unsloth@2026.10", "torchtune@0.7")
-PACKINGS = {"trl": ("bfd", "wrapped"), "unsloth": ("bfd",), "axolotl": ("multipack",), "llamafactory": ("knapsack", "neat"), "torchtune": ("sequential",)}
+PRESETS = (
+    "hf-trainer",
+    "manual-shift",
+    "trl@1.16",
+    "axolotl@0.19",
+    "llamafactory@0.9",
+    "unsloth@2026.10",
+    "torchtune@0.7",
+)
+PACKINGS = {
+    "trl": ("bfd", "wrapped"),
+    "unsloth": ("bfd",),
+    "axolotl": ("multipack",),
+    "llamafactory": ("knapsack", "neat"),
+    "torchtune": ("sequential",),
+}
 RULES = {
     "hf-trainer": ("completion", "assistant", "turn_full", "generation_tag", "given", "all"),
     "manual-shift": ("completion", "assistant", "turn_full", "generation_tag", "given", "all"),
-    "trl": ("auto", "all", "completion", "generation_tag"), "axolotl": ("turn_content", "all"), "llamafactory": ("parts", "all"),
-    "unsloth": ("auto", "all", "completion", "generation_tag", "markers"), "torchtune": ("auto", "all", "turn_full", "assistant"),
+    "trl": ("auto", "all", "completion", "generation_tag"),
+    "axolotl": ("turn_content", "all"),
+    "llamafactory": ("parts", "all"),
+    "unsloth": ("auto", "all", "completion", "generation_tag", "markers"),
+    "torchtune": ("auto", "all", "turn_full", "assistant"),
 }
-TAGGED = ("{% for m in messages %}<|im_start|>{{ m['role'] }}\n{% if m['role'] == 'assistant' %}{% generation %}{{ m['content'] }}<|im_end|>"
-          "{% endgeneration %}{% else %}{{ m['content'] }}<|im_end|>{% endif %}\n{% endfor %}"
-          "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}{{ enable_thinking }}")
+TAGGED = (
+    "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{% if m['role'] == 'assistant' %}{% generation %}{{"
+    " m['content'] }}<|im_end|>{% endgeneration %}{% else %}{{ m['content'] }}<|im_end|>{% endif %}\n{% endfor %}{% if"
+    " add_generation_prompt %}<|im_start|>assistant\n{% endif %}{{ enable_thinking }}"
+)
 TYPED: Mapping[str, Sequence[Any]] = {
-    "data.fields": ({"messages": "chat"}, {"text": "prompt"}), "data.message_keys": ({"role": "who", "content": "say"},),
-    "data.role_map": ({"gpt": "assistant", "human": "user"}, {"user": "assistant"}), "tokenizer.eos_token": ("<|im_start|>",),
-    "tokenizer.pad_token": ("<|im_start|>",), "tokenizer.bos_token": ("<|eot_id|>",), "render.template": ("builtin:llama3", "TAGGED"),
-    "render.kwargs": ({"enable_thinking": False},), "render.inject_system": ("Be kind.",), "mask.roles": (("user",),),
-    "mask.instruction_marker": ("<|im_start|>user\n",), "mask.response_marker": ("u",), "mask.ignore_index": (-1,), "mask.options": ({"odd": 1},),
-    "length.max": (6,), "length.min_tokens": (5,), "batch.pad_token": ("<|im_start|>",), "batch.multiple": (16,), "batch.labels_pad": (7,),
+    "data.fields": ({"messages": "chat"}, {"text": "prompt"}),
+    "data.message_keys": ({"role": "who", "content": "say"},),
+    "data.role_map": ({"gpt": "assistant", "human": "user"}, {"user": "assistant"}),
+    "tokenizer.eos_token": ("<|im_start|>",),
+    "tokenizer.pad_token": ("<|im_start|>",),
+    "tokenizer.bos_token": ("<|eot_id|>",),
+    "render.template": ("builtin:llama3", "TAGGED"),
+    "render.kwargs": ({"enable_thinking": False},),
+    "render.inject_system": ("Be kind.",),
+    "mask.roles": (("user",),),
+    "mask.instruction_marker": ("<|im_start|>user\n",),
+    "mask.response_marker": ("u",),
+    "mask.ignore_index": (-1,),
+    "mask.options": ({"odd": 1},),
+    "length.max": (6,),
+    "length.min_tokens": (5,),
+    "batch.pad_token": ("<|im_start|>",),
+    "batch.multiple": (16,),
+    "batch.labels_pad": (7,),
 }
 """What the knobs without choices are set to."""
 
@@ -46,11 +79,17 @@ def contexts(name: str, path: str, template: str) -> list[dict[str, Any]]:
     tagged = [] if trainer == "torchtune" else [{"render.template": template}]
     found: list[dict[str, Any]] = [{}, {"length.max": 12}, *tagged]
     if path.startswith(("pack", "batch", "length")):
-        found += [{"pack.strategy": one, "length.max": 60} for one in PACKINGS.get(trainer, ())] + [{"length.max": None, "batch.flatten": True}]
+        found += [{"pack.strategy": one, "length.max": 60} for one in PACKINGS.get(trainer, ())] + [
+            {"length.max": None, "batch.flatten": True}
+        ]
     rules = RULES[trainer]
     found += [{"mask.rule": rule, **more} for rule in rules for more in ({}, *tagged)]
     if trainer == "unsloth":
-        markers = {"mask.rule": "markers", "mask.instruction_marker": "<|im_start|>user\n", "mask.response_marker": "<|im_start|>assistant\n"}
+        markers = {
+            "mask.rule": "markers",
+            "mask.instruction_marker": "<|im_start|>user\n",
+            "mask.response_marker": "<|im_start|>assistant\n",
+        }
         found += [markers, {"mask.options": {"text_from": "messages"}}]
     if trainer == "llamafactory":
         found += [{"render.template": "llamafactory/qwen3"}]
@@ -61,8 +100,11 @@ def contexts(name: str, path: str, template: str) -> list[dict[str, Any]]:
 
 def values(info: KnobInfo, name: str, template: str) -> list[Any]:
     offered: Sequence[Any] = (False, True) if info.type == "bool" else info.choices or TYPED[info.path]
-    return [template if one == "TAGGED" else one for one in offered
-            if one != get(preset(name), info.path) and (info.path, one) not in AS_USUAL]
+    return [
+        template if one == "TAGGED" else one
+        for one in offered
+        if one != get(preset(name), info.path) and (info.path, one) not in AS_USUAL
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +121,9 @@ def test_a_knob_acts_or_is_told_not_to(name: str, info: KnobInfo, template: str)
     for value in values(info, name, template):
         told = [note for note in trainer.notes(changed(preset(name), info.path, value)) if info.path in note]
         if not told:
-            assert effect(name, info.path, value, contexts(name, info.path, template)) != "nothing", f"{info.path} = {value!r} is ignored in silence"
+            assert effect(name, info.path, value, contexts(name, info.path, template)) != "nothing", (
+                f"{info.path} = {value!r} is ignored in silence"
+            )
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -88,12 +132,21 @@ def test_the_pane_offers_the_rules_that_act(name: str) -> None:
     assert set(trainer_named(name).choices(preset(name), rule)) == set(RULES[name.partition("@")[0]])
 
 
-@pytest.mark.parametrize(("name", "path", "offered"), [
-    ("trl@1.16", "pack.strategy", ("none", "bfd", "bfd_split", "wrapped")), ("trl@1.16", "length.over", ("cut_right", "cut_left")),
-    ("trl@1.16", "mask.turns", ("all",)), ("axolotl@0.19", "length.over", ("cut_right", "drop", "error")),
-    ("llamafactory@0.9", "mask.turns", ("all", "last")), ("torchtune@0.7", "mask.turns", ("all",)), ("unsloth@2026.10", "mask.turns", ("all",)),
-    ("hf-trainer", "pack.strategy", ("none",)), ("trl@1.16", "data.role_map", ()), ("trl@1.16", "batch.flatten", (False, True)),
-])
+@pytest.mark.parametrize(
+    ("name", "path", "offered"),
+    [
+        ("trl@1.16", "pack.strategy", ("none", "bfd", "bfd_split", "wrapped")),
+        ("trl@1.16", "length.over", ("cut_right", "cut_left")),
+        ("trl@1.16", "mask.turns", ("all",)),
+        ("axolotl@0.19", "length.over", ("cut_right", "drop", "error")),
+        ("llamafactory@0.9", "mask.turns", ("all", "last")),
+        ("torchtune@0.7", "mask.turns", ("all",)),
+        ("unsloth@2026.10", "mask.turns", ("all",)),
+        ("hf-trainer", "pack.strategy", ("none",)),
+        ("trl@1.16", "data.role_map", ()),
+        ("trl@1.16", "batch.flatten", (False, True)),
+    ],
+)
 def test_choices_are_what_the_trainer_can_be_told(name: str, path: str, offered: tuple[Any, ...]) -> None:
     info = next(info for info in knobs() if info.path == path)
     assert trainer_named(name).choices(preset(name), info) == offered
@@ -106,7 +159,9 @@ def test_choices_go_by_the_rest_of_the_recipe() -> None:
 
 
 @pytest.mark.parametrize("name", PRESETS)
-@pytest.mark.parametrize("rule", ["auto", "assistant", "turn_content", "turn_full", "parts", "markers", "segments", "completion"])
+@pytest.mark.parametrize(
+    "rule", ["auto", "assistant", "turn_content", "turn_full", "parts", "markers", "segments", "completion"]
+)
 def test_a_rule_of_another_trainer_is_refused_with_what_there_is(name: str, rule: str) -> None:
     if rule in RULES[name.partition("@")[0]] or (name, rule) == ("axolotl@0.19", "auto"):
         return
@@ -118,7 +173,9 @@ def test_a_saved_recipe_with_such_a_rule_opens_and_says_so() -> None:
     recipe = load_recipe("preset: trl@1.16\nmask: {rule: assistant, turns: last}\n", "saved.yaml")
     notes = trainer_named("trl").notes(recipe)
     assert any("mask.rule = 'assistant' has no key in TRL's config" in note for note in notes)
-    with pytest.raises(RecipeError, match=r"TRL has no mask\.rule `assistant`.*it has auto, all, completion, generation_tag"):
+    with pytest.raises(
+        RecipeError, match=r"TRL has no mask\.rule `assistant`.*it has auto, all, completion, generation_tag"
+    ):
         trainer_named("trl").require(recipe, "mask.rule")
 
 

@@ -51,7 +51,12 @@ INFO = {
     "calls": {"file_name": "calls.jsonl", "formatting": "openai"},
     "pairs": {"file_name": "pairs.jsonl", "ranking": True},
     "scope": {"ms_hub_url": "a/b"},
-    "pictures": {"file_name": "p.json", "formatting": "sharegpt", "columns": {"messages": "conversations", "images": "images"}, "num_samples": 5},
+    "pictures": {
+        "file_name": "p.json",
+        "formatting": "sharegpt",
+        "columns": {"messages": "conversations", "images": "images"},
+        "num_samples": 5,
+    },
 }
 
 
@@ -110,8 +115,13 @@ def test_every_key_gets_a_note(work: Path) -> None:
 def test_datasets_are_read_from_dataset_info(work: Path) -> None:
     chats, plain = read(CONFIG).datasets
     assert (chats.name, chats.paths, plain.paths) == ("chats", ("data/chats.jsonl",), ("data/plain.json",))
-    assert chats.recipe.data.format == "sharegpt" and chats.recipe.data.message_keys == {"role": "role", "content": "content"}
-    assert chats.recipe.data.role_map == {"user": "user", "assistant": "assistant"}, "tags that are not named have no value"
+    assert chats.recipe.data.format == "sharegpt" and chats.recipe.data.message_keys == {
+        "role": "role",
+        "content": "content",
+    }
+    assert chats.recipe.data.role_map == {"user": "user", "assistant": "assistant"}, (
+        "tags that are not named have no value"
+    )
     assert plain.recipe.data.format == "alpaca" and plain.recipe.data.fields == {}
     hub, calls = read("dataset: hub,calls\n").datasets
     assert (hub.paths, hub.split, hub.subset) == (("org/set",), "test", "en")
@@ -163,7 +173,9 @@ def test_what_llamafactory_refuses_is_refused(work: Path, text: str, match: str)
 def test_a_changed_knob_changes_one_line(work: Path, path: str, value: Any, expected: list[str]) -> None:
     opened = read(CONFIG)
     written = trainer_named("llamafactory").write_config(changed(opened.recipe, path, value), opened, {})
-    lines = [line for line in difflib.ndiff(CONFIG.splitlines(), written.files[0].content.splitlines()) if line[0] in "+-"]
+    lines = [
+        line for line in difflib.ndiff(CONFIG.splitlines(), written.files[0].content.splitlines()) if line[0] in "+-"
+    ]
     assert lines == expected
     assert len(written.files) == 1
     same = trainer_named("llamafactory").write_config(opened.recipe, opened, {})
@@ -181,7 +193,11 @@ def test_formatting_openai_is_written_back(work: Path) -> None:
     opened = read("dataset: calls\n")
     recipe = changed(opened.recipe, "data.fields", {"messages": "turns"})
     written = trainer_named("llamafactory").write_config(recipe, opened, {})
-    assert json.loads(written.files[1].content)["calls"] == {"file_name": "calls.jsonl", "formatting": "openai", "columns": {"messages": "turns"}}
+    assert json.loads(written.files[1].content)["calls"] == {
+        "file_name": "calls.jsonl",
+        "formatting": "openai",
+        "columns": {"messages": "turns"},
+    }
     assert not written.losses
 
 
@@ -193,18 +209,29 @@ def test_changed_roles_change_the_entry_alone(work: Path) -> None:
     assert written.files[1].name == "dataset_info.json"
     info = json.loads(written.files[1].content)
     assert info["chats"]["tags"] == {**TAGS, "system_tag": "system"}
-    assert {name: entry for name, entry in info.items() if name != "chats"} == {k: v for k, v in INFO.items() if k != "chats"}
+    assert {name: entry for name, entry in info.items() if name != "chats"} == {
+        k: v for k, v in INFO.items() if k != "chats"
+    }
 
 
 def test_a_fresh_config_reads_back_as_the_recipe(work: Path) -> None:
     recipe = preset("llamafactory@0.9")
     for path, value in (
-        ("length.max", 512), ("render.template", "llamafactory/qwen3"), ("mask.turns", "last"), ("pack.strategy", "neat"), ("pack.isolate", True),
-        ("render.kwargs", {"enable_thinking": False}), ("data.format", "sharegpt"), ("data.message_keys", {"role": "role", "content": "content"}),
-        ("data.role_map", {"user": "user", "assistant": "assistant", "system": "system"}), ("data.fields", {"messages": "messages"}),
+        ("length.max", 512),
+        ("render.template", "llamafactory/qwen3"),
+        ("mask.turns", "last"),
+        ("pack.strategy", "neat"),
+        ("pack.isolate", True),
+        ("render.kwargs", {"enable_thinking": False}),
+        ("data.format", "sharegpt"),
+        ("data.message_keys", {"role": "role", "content": "content"}),
+        ("data.role_map", {"user": "user", "assistant": "assistant", "system": "system"}),
+        ("data.fields", {"messages": "messages"}),
     ):
         recipe = changed(recipe, path, value)
-    written = trainer_named("llamafactory").write_config(recipe, None, {"tokenizer": "a/b", "data": "d.jsonl", "format": "sharegpt"})
+    written = trainer_named("llamafactory").write_config(
+        recipe, None, {"tokenizer": "a/b", "data": "d.jsonl", "format": "sharegpt"}
+    )
     for file in written.files:
         (work / file.name).write_text(file.content)
     opened = read((work / "llamafactory_sft.yaml").read_text())
@@ -217,17 +244,51 @@ def test_a_fresh_config_reads_back_as_the_recipe(work: Path) -> None:
     ("found", "entry"),
     [
         ({"format": "alpaca", "fields": {"instruction": "instruction", "input": "input", "output": "output"}}, {}),
-        ({"format": "alpaca", "fields": {"instruction": "q", "output": "a"}}, {"columns": {"prompt": "q", "response": "a"}}),
+        (
+            {"format": "alpaca", "fields": {"instruction": "q", "output": "a"}},
+            {"columns": {"prompt": "q", "response": "a"}},
+        ),
         ({"format": "sharegpt"}, {"formatting": "sharegpt"}),
         ({"format": "sharegpt", "role_map": {"human": "user", "gpt": "assistant"}}, {"formatting": "sharegpt"}),
-        ({"format": "sharegpt", "role_map": {
-            "human": "user", "user": "user", "gpt": "assistant", "function_call": "assistant", "system": "system", "observation": "tool"}},
-         {"formatting": "sharegpt"}),
-        ({"format": "sharegpt", "role_map": {"q": "user", "a": "assistant", "t": "tool"}}, {"formatting": "sharegpt", "tags": {
-            "role_tag": "from", "content_tag": "value", "user_tag": "q", "assistant_tag": "a", "observation_tag": "t"}}),
-        ({"format": "prompt_completion", "fields": {"prompt": "p", "completion": "c"}}, {"columns": {"prompt": "p", "response": "c"}}),
-        ({"format": "messages"}, {"formatting": "sharegpt", "columns": {"messages": "messages"}, "tags": {
-            **TAGS, "observation_tag": "tool", "function_tag": "function_call", "system_tag": "system"}}),
+        (
+            {
+                "format": "sharegpt",
+                "role_map": {
+                    "human": "user",
+                    "user": "user",
+                    "gpt": "assistant",
+                    "function_call": "assistant",
+                    "system": "system",
+                    "observation": "tool",
+                },
+            },
+            {"formatting": "sharegpt"},
+        ),
+        (
+            {"format": "sharegpt", "role_map": {"q": "user", "a": "assistant", "t": "tool"}},
+            {
+                "formatting": "sharegpt",
+                "tags": {
+                    "role_tag": "from",
+                    "content_tag": "value",
+                    "user_tag": "q",
+                    "assistant_tag": "a",
+                    "observation_tag": "t",
+                },
+            },
+        ),
+        (
+            {"format": "prompt_completion", "fields": {"prompt": "p", "completion": "c"}},
+            {"columns": {"prompt": "p", "response": "c"}},
+        ),
+        (
+            {"format": "messages"},
+            {
+                "formatting": "sharegpt",
+                "columns": {"messages": "messages"},
+                "tags": {**TAGS, "observation_tag": "tool", "function_tag": "function_call", "system_tag": "system"},
+            },
+        ),
     ],
 )
 def test_the_entry_says_how_rows_were_found(found: dict[str, Any], entry: dict[str, Any]) -> None:
@@ -238,9 +299,13 @@ def test_the_entry_says_how_rows_were_found(found: dict[str, Any], entry: dict[s
 @pytest.mark.parametrize(
     ("path", "value", "said"),
     [
-        ("mask.terminator", "mask", "has no key"), ("length.max", None, "always has a limit"), ("length.over", "drop", "has no key"),
-        ("render.template", "file:x.jinja", "reads no file:x.jinja"), ("mask.rule", "completion", "has no key"),
-        ("data.role_map", {"a": "user", "b": "user"}, "one tag a role"), ("data.format", "text", "no formatting"),
+        ("mask.terminator", "mask", "has no key"),
+        ("length.max", None, "always has a limit"),
+        ("length.over", "drop", "has no key"),
+        ("render.template", "file:x.jinja", "reads no file:x.jinja"),
+        ("mask.rule", "completion", "has no key"),
+        ("data.role_map", {"a": "user", "b": "user"}, "one tag a role"),
+        ("data.format", "text", "no formatting"),
     ],
 )
 def test_what_llamafactory_has_no_key_for_is_said(path: str, value: Any, said: str) -> None:

@@ -22,7 +22,9 @@ TEXTS = [{"text": "What is 2+2? " * n, "output": None} for n in (1, 3, 2)]
 
 @pytest.fixture
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "dataset_info.json").write_text(json.dumps({"c4": {"file_name": "c4.json", "columns": {"prompt": "text"}}}))
+    (tmp_path / "dataset_info.json").write_text(
+        json.dumps({"c4": {"file_name": "c4.json", "columns": {"prompt": "text"}}})
+    )
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -33,7 +35,12 @@ def read(more: str, stage: str = "pt") -> OpenedConfig:
 
 
 @pytest.mark.parametrize(
-    ("more", "strategy", "size"), [("cutoff_len: 20\n", "wrapped", 20), ("cutoff_len: 20\npacking: true\n", "wrapped", 19), ("cutoff_len: 20\npacking: false\n", "none", None)]
+    ("more", "strategy", "size"),
+    [
+        ("cutoff_len: 20\n", "wrapped", 20),
+        ("cutoff_len: 20\npacking: true\n", "wrapped", 19),
+        ("cutoff_len: 20\npacking: false\n", "none", None),
+    ],
 )
 def test_texts_become_blocks_unless_packing_is_off(work: Path, more: str, strategy: str, size: int | None) -> None:
     recipe = read(more).recipe
@@ -47,7 +54,9 @@ def test_texts_become_blocks_unless_packing_is_off(work: Path, more: str, strate
         return
     packs = trainer_named("llamafactory").pack(examples, recipe, tools)
     joined = [i for one in examples for i in one.input_ids]
-    assert [list(pack.input_ids) for pack in packs] == [joined[i:i + size] for i in range(0, len(joined) - size + 1, size)]
+    assert [list(pack.input_ids) for pack in packs] == [
+        joined[i : i + size] for i in range(0, len(joined) - size + 1, size)
+    ]
     assert all(sum(end - start for _, start, end in pack.documents) == size for pack in packs)
 
 
@@ -57,12 +66,23 @@ def test_everything_is_trained_but_the_pad_token(work: Path) -> None:
     tools = pipeline.make_toolbox(recipe, loaded.overriding(pad=loaded.facts.eos_token))
     row = inspect(TEXTS[:1], recipe, tools)[0]
     assert row.labels and row.tokens and row.labels.reasons[-1] is Reason.PAD and row.labels.labels[-1] == IGNORE_INDEX
-    assert row.labels.labels[:-1] == row.tokens.input_ids[:-1] and row.rendered and row.rendered.text.endswith(loaded.facts.eos_token or "?")
+    assert (
+        row.labels.labels[:-1] == row.tokens.input_ids[:-1]
+        and row.rendered
+        and row.rendered.text.endswith(loaded.facts.eos_token or "?")
+    )
 
 
 def test_llama3_texts_end_with_a_token_of_their_own() -> None:
-    recipe = with_knobs(preset("llamafactory@0.9"), {
-        "render.template": "llamafactory/llama3", "mask.options": {"stage": "pt", "add_bos_token": False}, "data.format": "alpaca", "data.fields": {"instruction": "text"}})
+    recipe = with_knobs(
+        preset("llamafactory@0.9"),
+        {
+            "render.template": "llamafactory/llama3",
+            "mask.options": {"stage": "pt", "add_bos_token": False},
+            "data.format": "alpaca",
+            "data.fields": {"instruction": "text"},
+        },
+    )
     row = inspect(TEXTS[:1], recipe, pipeline.make_toolbox(recipe, load_tokenizer("builtin:llama3")))[0]
     assert row.rendered and row.rendered.text.endswith("<|end_of_text|>")
 
@@ -70,7 +90,11 @@ def test_llama3_texts_end_with_a_token_of_their_own() -> None:
 def test_an_unknown_bos_setting_is_not_guessed() -> None:
     loaded = load_tokenizer("builtin:llama3")
     assert loaded.facts.adds_bos
-    knobs: Mapping[str, Any] = {"mask.options": {"stage": "pt"}, "data.format": "alpaca", "data.fields": {"instruction": "text"}}
+    knobs: Mapping[str, Any] = {
+        "mask.options": {"stage": "pt"},
+        "data.format": "alpaca",
+        "data.fields": {"instruction": "text"},
+    }
     recipe = with_knobs(preset("llamafactory@0.9"), knobs)
     row = inspect(TEXTS[:1], recipe, pipeline.make_toolbox(recipe, loaded))[0]
     assert row.problem and "add_bos_token" in row.problem.sentence()
@@ -82,7 +106,9 @@ def test_an_unknown_bos_setting_is_not_guessed() -> None:
 @pytest.mark.parametrize("more", ["", "packing: false\n", "packing: true\n"])
 def test_a_fresh_config_reads_back_as_the_recipe(work: Path, more: str) -> None:
     recipe = read(more).recipe
-    written = trainer_named("llamafactory").write_config(recipe, None, {"tokenizer": "builtin:chatml", "data": "c4.json"})
+    written = trainer_named("llamafactory").write_config(
+        recipe, None, {"tokenizer": "builtin:chatml", "data": "c4.json"}
+    )
     for file in written.files:
         (work / file.name).write_text(file.content)
     again = trainer_named("llamafactory").read_config("x.yaml", (work / "llamafactory_sft.yaml").read_text())

@@ -21,13 +21,20 @@ from sftui.trainers.llamafactory.registry import NAMES
 from sftui.trainers.llamafactory.tools import FORMATS, describe
 
 TURNS = [
-    {"from": "system", "value": "Be brief."}, {"from": "human", "value": "What is 2+2?"}, {"from": "gpt", "value": "4"},
-    {"from": "human", "value": "And 3+3?"}, {"from": "gpt", "value": "6"},
+    {"from": "system", "value": "Be brief."},
+    {"from": "human", "value": "What is 2+2?"},
+    {"from": "gpt", "value": "4"},
+    {"from": "human", "value": "And 3+3?"},
+    {"from": "gpt", "value": "6"},
 ]
-TOOLS = '[{"name": "add", "description": "Adds.", "parameters": {"properties": {"a": {"type": "int"}}, "required": ["a"]}}]'
+TOOLS = (
+    '[{"name": "add", "description": "Adds.", "parameters": {"properties": {"a": {"type": "int"}}, "required": ["a"]}}]'
+)
 
 
-def seen(rows: Sequence[Mapping[str, Any]], knobs: Mapping[str, Any] | None = None, tokenizer: str = "builtin:chatml") -> list[Inspection]:
+def seen(
+    rows: Sequence[Mapping[str, Any]], knobs: Mapping[str, Any] | None = None, tokenizer: str = "builtin:chatml"
+) -> list[Inspection]:
     recipe = with_knobs(preset("llamafactory@0.9"), {"render.template": "llamafactory/chatml", **(knobs or {})})
     return inspect(rows, recipe, pipeline.make_toolbox(recipe, load_tokenizer(tokenizer)))
 
@@ -78,12 +85,18 @@ def test_who_wrote_what() -> None:
     row = one(TURNS[:3])
     assert row.tokens and row.rendered
     text = {
-        (message, part): "".join(row.rendered.text[s.start:s.end] for s in row.rendered.spans if (s.message, s.part) == (message, part))
+        (message, part): "".join(
+            row.rendered.text[s.start : s.end] for s in row.rendered.spans if (s.message, s.part) == (message, part)
+        )
         for message, part in {(s.message, s.part) for s in row.rendered.spans}
     }
-    assert text[(0, Part.CONTENT)] == "Be brief." and text[(1, Part.CONTENT)] == "What is 2+2?" and text[(2, Part.CONTENT)] == "4"
+    assert (
+        text[(0, Part.CONTENT)] == "Be brief."
+        and text[(1, Part.CONTENT)] == "What is 2+2?"
+        and text[(2, Part.CONTENT)] == "4"
+    )
     assert text[(2, Part.HEADER)] == "<|im_start|>assistant\n" and text[(2, Part.TERMINATOR)] == "<|im_end|>"
-    assert "".join(row.rendered.text[s.start:s.end] for s in row.rendered.spans) == row.rendered.text
+    assert "".join(row.rendered.text[s.start : s.end] for s in row.rendered.spans) == row.rendered.text
     assert [s.start for s in row.rendered.spans[1:]] == [s.end for s in row.rendered.spans[:-1]]
 
 
@@ -111,14 +124,20 @@ def test_when_all_sampled_rows_drop_the_user_is_told() -> None:
 
 @pytest.mark.parametrize(
     ("system", "tools", "expected"),
-    [(None, None, "detailed thinking off"), ("Hi.", None, "Hi.\ndetailed thinking off"), ("Hi. detailed thinking on", None, "Hi. detailed thinking on"),
-     ("Hi.", TOOLS, "Hi.\n")],
+    [
+        (None, None, "detailed thinking off"),
+        ("Hi.", None, "Hi.\ndetailed thinking off"),
+        ("Hi. detailed thinking on", None, "Hi. detailed thinking on"),
+        ("Hi.", TOOLS, "Hi.\n"),
+    ],
 )
 def test_formatting_openai_writes_into_the_system_text(system: str | None, tools: str | None, expected: str) -> None:
     turns = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
     turns = [{"role": "system", "content": system}, *turns] if system else turns
     knobs = {
-        "data.format": "messages", "mask.options": {"formatting": "openai"}, "data.fields": {"messages": "messages", "tools": "tools"},
+        "data.format": "messages",
+        "mask.options": {"formatting": "openai"},
+        "data.fields": {"messages": "messages", "tools": "tools"},
         "data.message_keys": {"role": "role", "content": "content"},
         "data.role_map": {"user": "user", "assistant": "assistant", "system": "system"},
     }
@@ -127,7 +146,12 @@ def test_formatting_openai_writes_into_the_system_text(system: str | None, tools
 
 
 def test_role_and_content_messages_are_sharegpt_with_tags() -> None:
-    turns = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}, {"role": "tool", "content": "t"}, {"role": "assistant", "content": "b"}]
+    turns = [
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": "a"},
+        {"role": "tool", "content": "t"},
+        {"role": "assistant", "content": "b"},
+    ]
     named, guessed = (seen([{"messages": turns}], {"data.format": name})[0] for name in ("messages", "auto"))
     assert named.conversation and guessed.conversation and named.conversation.messages == guessed.conversation.messages
     assert [m.role for m in named.conversation.messages] == ["user", "assistant", "observation", "assistant"]
@@ -138,19 +162,33 @@ def test_openai_tool_results_are_joined_and_calls_become_a_function_turn() -> No
     turns = [
         {"role": "user", "content": "q"},
         {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "add", "arguments": {"a": 1}}}]},
-        {"role": "tool", "content": "1"}, {"role": "tool", "content": "2"}, {"role": "assistant", "content": "done"},
+        {"role": "tool", "content": "1"},
+        {"role": "tool", "content": "2"},
+        {"role": "assistant", "content": "done"},
     ]
     knobs = {
-        "data.format": "messages", "mask.options": {"formatting": "openai"}, "data.fields": {"messages": "messages"}, "data.message_keys": {"role": "role", "content": "content"},
+        "data.format": "messages",
+        "mask.options": {"formatting": "openai"},
+        "data.fields": {"messages": "messages"},
+        "data.message_keys": {"role": "role", "content": "content"},
         "data.role_map": {"user": "user", "assistant": "assistant", "tool": "observation", "function_call": "function"},
     }
     row = seen([{"messages": turns}], knobs)[0]
-    assert row.conversation and [m.role for m in row.conversation.messages] == ["system", "user", "function", "observation", "assistant"]
+    assert row.conversation and [m.role for m in row.conversation.messages] == [
+        "system",
+        "user",
+        "function",
+        "observation",
+        "assistant",
+    ]
     assert row.conversation.messages[3].content == "1\n</tool_response>\n<tool_response>\n2"
     assert row.rendered and 'Action: add\nAction Input: {"a": 1}' in row.rendered.text
 
 
-@pytest.mark.parametrize(("thinking", "trained"), [(True, "<think>\n\n</think>\n\n4<|im_end|>\n"), (False, "4<|im_end|>\n"), (None, "4<|im_end|>\n")])
+@pytest.mark.parametrize(
+    ("thinking", "trained"),
+    [(True, "<think>\n\n</think>\n\n4<|im_end|>\n"), (False, "4<|im_end|>\n"), (None, "4<|im_end|>\n")],
+)
 def test_an_empty_thought_is_trained_or_belongs_to_the_prompt(thinking: bool | None, trained: str) -> None:
     row = one(TURNS[:3], {"render.template": "llamafactory/qwen3", "render.kwargs": {"enable_thinking": thinking}})
     assert trained_text(row) == trained
@@ -158,7 +196,10 @@ def test_an_empty_thought_is_trained_or_belongs_to_the_prompt(thinking: bool | N
 
 
 def test_thoughts_of_earlier_turns_go_with_mask_history() -> None:
-    turns = [{**turn, "value": f"<think>\nhm\n</think>\n\n{turn['value']}"} if turn["from"] == "gpt" else turn for turn in TURNS]
+    turns = [
+        {**turn, "value": f"<think>\nhm\n</think>\n\n{turn['value']}"} if turn["from"] == "gpt" else turn
+        for turn in TURNS
+    ]
     knobs = {"render.template": "llamafactory/qwen3", "mask.turns": "last"}
     row, kept = one(turns, knobs), one(turns, {**knobs, "render.kwargs": {"preserve_thinking": True}})
     assert row.rendered and row.rendered.text.count("hm") == 1
@@ -178,14 +219,22 @@ def test_a_missing_stop_word_is_added_to_the_tokenizer() -> None:
     recipe = with_knobs(preset("llamafactory@0.9"), {"render.template": "llamafactory/phi"})
     before = load_tokenizer("builtin:chatml")
     after = trainer_named("llamafactory").tokenizer_of(before, recipe)
-    assert before.token_id("<|end|>") is None and after.token_id("<|end|>") == before.facts.vocab_size == after.facts.vocab_size - 1
+    assert (
+        before.token_id("<|end|>") is None
+        and after.token_id("<|end|>") == before.facts.vocab_size == after.facts.vocab_size - 1
+    )
     assert after.facts.eos_token == "<|end|>" and any("resize_vocab" in note for note in after.facts.notes)
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))
 def test_every_template_renders_tools_and_many_turns(name: str) -> None:
-    turns = [*TURNS, {"from": "human", "value": "Add."}, {"from": "function_call", "value": '{"name": "add", "arguments": {"a": 1}}'},
-             {"from": "observation", "value": "1"}, {"from": "gpt", "value": "1"}]
+    turns = [
+        *TURNS,
+        {"from": "human", "value": "Add."},
+        {"from": "function_call", "value": '{"name": "add", "arguments": {"a": 1}}'},
+        {"from": "observation", "value": "1"},
+        {"from": "gpt", "value": "1"},
+    ]
     row = one(turns, {"render.template": f"llamafactory/{name}"}, tools=TOOLS)
     assert row.problem is None and row.example is not None and row.rendered is not None
     assert "add" in row.rendered.text and row.example.trained > 0
@@ -196,12 +245,15 @@ def test_the_registry_template_is_also_a_jinja() -> None:
     tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml"))
     row = inspect([{"conversations": TURNS[1:3]}], recipe, tools)[0]
     text, _ = tools.templates["default"].text(
-        [{"role": "user", "content": "What is 2+2?"}, {"role": "assistant", "content": "4"}], variables=tools.special_tokens)
+        [{"role": "user", "content": "What is 2+2?"}, {"role": "assistant", "content": "4"}],
+        variables=tools.special_tokens,
+    )
     assert row.rendered and row.rendered.text == text
 
 
 @pytest.mark.parametrize(
-    ("content", "why"), [(None, "no text"), (7, "no text")],
+    ("content", "why"),
+    [(None, "no text"), (7, "no text")],
 )
 def test_content_that_is_no_text_stops_the_run(content: Any, why: str) -> None:
     row = one([TURNS[1], {"from": "gpt", "value": content}])
@@ -220,9 +272,19 @@ def test_the_llama3_tool_text_holds_the_day() -> None:
 
 
 values: st.SearchStrategy[Any] = st.recursive(
-    st.none() | st.booleans() | st.integers(-3, 3) | st.text(max_size=4) | st.sampled_from(["human", "gpt", "user", "assistant", "system", "{{idx}}", "{{content}}"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
-        st.sampled_from(["from", "value", "role", "content", "tool_calls", "function", "name", "arguments"]), inner, max_size=4),
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 3)
+    | st.text(max_size=4)
+    | st.sampled_from(["human", "gpt", "user", "assistant", "system", "{{idx}}", "{{content}}"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["from", "value", "role", "content", "tool_calls", "function", "name", "arguments"]),
+            inner,
+            max_size=4,
+        )
+    ),
     max_leaves=8,
 )
 COLUMNS = ("conversations", "messages", "instruction", "input", "output", "system", "tools", "history")
@@ -235,11 +297,18 @@ def ways() -> list[tuple[Recipe, Any]]:
     chosen: list[Mapping[str, Any]] = [
         {"data.format": "alpaca", "data.fields": {name: name for name in COLUMNS[2:]}},
         {"data.format": "sharegpt", "data.fields": {name: name for name in ("messages", "system", "tools")}},
-        {"data.format": "messages", "mask.options": {"formatting": "openai"}, "data.message_keys": {"role": "role", "content": "content"},
-         "data.fields": {name: name for name in ("messages", "system", "tools")}, "data.role_map": {"user": "user", "assistant": "assistant", "tool": "observation"}},
+        {
+            "data.format": "messages",
+            "mask.options": {"formatting": "openai"},
+            "data.message_keys": {"role": "role", "content": "content"},
+            "data.fields": {name: name for name in ("messages", "system", "tools")},
+            "data.role_map": {"user": "user", "assistant": "assistant", "tool": "observation"},
+        },
         {"data.format": "alpaca", "data.fields": {"instruction": "instruction"}, "mask.options": {"stage": "pt"}},
     ]
-    recipes = [with_knobs(preset("llamafactory@0.9"), {"render.template": "llamafactory/qwen3", **knobs}) for knobs in chosen]
+    recipes = [
+        with_knobs(preset("llamafactory@0.9"), {"render.template": "llamafactory/qwen3", **knobs}) for knobs in chosen
+    ]
     return [(recipe, pipeline.make_toolbox(recipe, loaded)) for recipe in recipes]
 
 
@@ -264,14 +333,20 @@ def test_shares_never_exceed_the_room_nor_the_turn(source: int, target: int, roo
         assert (a, b) == (source, target)
 
 
-@given(st.lists(st.tuples(st.integers(1, 60), st.integers(1, 60)), min_size=1, max_size=6), st.integers(1, 200), st.booleans())
+@given(
+    st.lists(st.tuples(st.integers(1, 60), st.integers(1, 60)), min_size=1, max_size=6),
+    st.integers(1, 200),
+    st.booleans(),
+)
 def test_a_cut_row_fits_and_serves_turns_in_order(pairs: list[tuple[int, int]], cutoff: int, last_first: bool) -> None:
     kept = length.cut(pairs, cutoff, reserved=0, last_first=last_first)
     assert sum(map(sum, kept)) <= cutoff
     order = kept[::-1] if last_first else kept
     whole = pairs[::-1] if last_first else pairs
     shortened = [i for i, (a, b) in enumerate(zip(order, whole)) if a != b]
-    assert all(pair == (0, 0) for pair in (order[shortened[0] + 1:] if shortened and sum(map(sum, kept)) == cutoff else []))
+    assert all(
+        pair == (0, 0) for pair in (order[shortened[0] + 1 :] if shortened and sum(map(sum, kept)) == cutoff else [])
+    )
 
 
 @given(st.lists(st.integers(1, 40), max_size=30), st.integers(8, 64), st.booleans())
@@ -281,8 +356,16 @@ def test_packs_hold_every_row_that_fits_once(lengths: list[int], size: int, neat
     held = sorted(index for pack in packs for index, _, _ in pack.documents)
     assert held == [i for i, n in enumerate(lengths) if n < size]
     for pack in packs:
-        assert len(pack.input_ids) == len(pack.labels) == len(pack.position_ids or ()) == len(pack.attention_mask or ()) == size
-        assert pack.attention_mask and (set(pack.attention_mask) == {1} if not neat else max(pack.attention_mask) == len(pack.documents))
+        assert (
+            len(pack.input_ids)
+            == len(pack.labels)
+            == len(pack.position_ids or ())
+            == len(pack.attention_mask or ())
+            == size
+        )
+        assert pack.attention_mask and (
+            set(pack.attention_mask) == {1} if not neat else max(pack.attention_mask) == len(pack.documents)
+        )
 
 
 def test_a_missing_eos_is_added_before_the_stop_words() -> None:
@@ -295,7 +378,10 @@ def test_a_missing_eos_is_added_before_the_stop_words() -> None:
     bare = load_tokenizer("builtin:gemma")
     bare = LoadedTokenizer(replace(bare.facts, eos_token=None, eos_id=None), bare.engine)
     made = fix_special_tokens(bare, replace(TEMPLATES["yi"], stop_words=("<|stop|>",)))
-    assert made.token_id("<|endoftext|>") is not None and made.token_id("<|stop|>") == (made.token_id("<|endoftext|>") or 0) + 1
+    assert (
+        made.token_id("<|endoftext|>") is not None
+        and made.token_id("<|stop|>") == (made.token_id("<|endoftext|>") or 0) + 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -310,11 +396,15 @@ def test_it_is_told_where_arrow_would_even_out_the_keys_of_calls(second: Any, to
 
     def row(arguments: Any) -> dict[str, Any]:
         call = {"type": "function", "function": {"name": "f", "arguments": arguments}}
-        return {"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "", "tool_calls": [call]}]}
+        return {
+            "messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "", "tool_calls": [call]}]
+        }
 
     first = {"a": 1} if isinstance(second, dict) else '{"a": 1}'
-    recipe = with_knobs(preset("llamafactory@0.9"), {
-        "data.format": "messages", "data.fields": {"messages": "messages"}, "mask.options": {"formatting": "openai"}})
+    recipe = with_knobs(
+        preset("llamafactory@0.9"),
+        {"data.format": "messages", "data.fields": {"messages": "messages"}, "mask.options": {"formatting": "openai"}},
+    )
     found = trainer_named("llamafactory").detect(rows_of([row(first), row(second)]), recipe)
     assert (UNEVEN in found.notes) == told
 
@@ -322,8 +412,10 @@ def test_it_is_told_where_arrow_would_even_out_the_keys_of_calls(second: Any, to
 def test_rows_that_are_dropped_count_in_the_groups_that_are_packed() -> None:
     from sftui.workspace.verifying import through
 
-    recipe = with_knobs(preset("llamafactory@0.9"), {
-        "render.template": "llamafactory/chatml", "pack.strategy": "knapsack", "pack.group": 2, "length.max": 64})
+    recipe = with_knobs(
+        preset("llamafactory@0.9"),
+        {"render.template": "llamafactory/chatml", "pack.strategy": "knapsack", "pack.group": 2, "length.max": 64},
+    )
     tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml"))
     rows = [{"instruction": "q", "input": "", "output": None if number == 1 else "a"} for number in range(4)]
     packs = through(inspect(rows, recipe, tools), recipe, tools).packs
@@ -339,9 +431,20 @@ def test_a_null_role_without_a_system_tag_and_a_null_tool_result_stop_the_run() 
         turns[where] = {"role": None, "content": "x"}
         row = seen([{"messages": turns}], {**base, "data.role_map": roles})[0]
         assert row.problem and "Unexpected role: system" in row.problem.sentence()
-    turns = [{"role": "user", "content": "q"}, {"role": "call", "content": "{}"}, {"role": "tool", "content": None}, {"role": "assistant", "content": "a"}]
-    row = seen([{"messages": turns}], {
-        **base, "data.role_map": {**roles, "tool": "observation", "call": "function"}, "mask.options": {"formatting": "openai"}})[0]
+    turns = [
+        {"role": "user", "content": "q"},
+        {"role": "call", "content": "{}"},
+        {"role": "tool", "content": None},
+        {"role": "assistant", "content": "a"},
+    ]
+    row = seen(
+        [{"messages": turns}],
+        {
+            **base,
+            "data.role_map": {**roles, "tool": "observation", "call": "function"},
+            "mask.options": {"formatting": "openai"},
+        },
+    )[0]
     assert row.problem and "joins the results of tools" in row.problem.sentence()
 
 
@@ -354,7 +457,10 @@ def test_a_parsed_template_may_lose_the_content_where_another_placeholder_is_lef
     assert slots.user == ("USER: {{CONTENT}}\n",) and slots.assistant == ("ASSISTANT: {{CONTENT}}\n",)
 
 
-@pytest.mark.parametrize(("answers", "told"), [(("2024-01-02", "2024-05-06"), True), (("2024-01-02 10:11:12", None), True), (("2024-01-02", "soon"), False)])
+@pytest.mark.parametrize(
+    ("answers", "told"),
+    [(("2024-01-02", "2024-05-06"), True), (("2024-01-02 10:11:12", None), True), (("2024-01-02", "soon"), False)],
+)
 def test_it_is_told_where_arrow_would_read_answers_as_times(answers: tuple[str | None, ...], told: bool) -> None:
     from golden_records import rows_of
 

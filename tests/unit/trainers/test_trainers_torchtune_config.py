@@ -38,7 +38,10 @@ optimizer:
   _component_: torch.optim.AdamW
   lr: 2e-5
 """
-CHAT = "  _component_: torchtune.datasets.chat_dataset\n  source: a/b\n  conversation_column: c\n  conversation_style: sharegpt\n"
+CHAT = (
+    "  _component_: torchtune.datasets.chat_dataset\n  source: a/b\n  conversation_column: c\n  conversation_style:"
+    " sharegpt\n"
+)
 
 
 def read(text: str, version: str = "0.6.1") -> Any:
@@ -56,7 +59,11 @@ def test_references_and_components() -> None:
     assert (recipe.length.max, recipe.batch.size, recipe.data.format) == (2048, 4, "messages")
     assert opened.datasets[0].paths == ("data/chat.json",)
     uses = {note.path: note.use for note in opened.keys}
-    assert uses["optimizer"] is KeyUse.PASSED and uses["tokenizer.max_seq_len"] is KeyUse.USED and uses["model_folder"] is KeyUse.PASSED
+    assert (
+        uses["optimizer"] is KeyUse.PASSED
+        and uses["tokenizer.max_seq_len"] is KeyUse.USED
+        and uses["model_folder"] is KeyUse.PASSED
+    )
     assert not [path for path, use in uses.items() if use in (KeyUse.UNKNOWN, KeyUse.UNSUPPORTED)]
 
 
@@ -65,7 +72,12 @@ def test_references_and_components() -> None:
     [
         (small("  max_seq_len: 64\n"), "0.6.1", "length.max", 64),
         (small("  truncation_type: left\n"), "0.7", "length.over", "cut_left"),
-        (small("  prompt_template: torchtune.data.SummarizeTemplate\n"), "0.7", "mask.options", {"prompt_template": "torchtune.data.SummarizeTemplate"}),
+        (
+            small("  prompt_template: torchtune.data.SummarizeTemplate\n"),
+            "0.7",
+            "mask.options",
+            {"prompt_template": "torchtune.data.SummarizeTemplate"},
+        ),
         (small("  path: /m/original/tokenizer.model\n"), "0.7", "tokenizer.name", "/m"),
         (small(dataset=CHAT + "  train_on_input: true\n"), "0.6.1", "mask.rule", "all"),
         (small(dataset=CHAT + "  masking_strategy: train_on_last\n"), "0.7", "mask.turns", "last"),
@@ -74,8 +86,18 @@ def test_references_and_components() -> None:
         (small(dataset="  _component_: torchtune.datasets.alpaca_cleaned_dataset\n"), "0.7", "data.format", "alpaca"),
         (small(dataset="  _component_: torchtune.datasets.alpaca_dataset\n"), "0.7", "mask.rule", "all"),
         (small(), "0.7", "mask.rule", "turn_full"),
-        (small(dataset="  _component_: torchtune.datasets.samsum_dataset\n"), "0.7", "data.fields", {"input": "dialogue", "output": "summary"}),
-        (small(dataset="  _component_: torchtune.datasets.text_completion_dataset\n  source: x\n  add_eos: false\n"), "0.7", "tokenize.append_eos", "never"),
+        (
+            small(dataset="  _component_: torchtune.datasets.samsum_dataset\n"),
+            "0.7",
+            "data.fields",
+            {"input": "dialogue", "output": "summary"},
+        ),
+        (
+            small(dataset="  _component_: torchtune.datasets.text_completion_dataset\n  source: x\n  add_eos: false\n"),
+            "0.7",
+            "tokenize.append_eos",
+            "never",
+        ),
     ],
 )
 def test_each_key_sets_its_knob(text: str, version: str, path: str, value: Any) -> None:
@@ -88,41 +110,74 @@ def test_a_key_of_a_newer_version_is_unknown() -> None:
     assert (opened.recipe.mask.rule, opened.recipe.mask.turns) == ("turn_full", "all")
 
 
-@pytest.mark.parametrize("text", [
-    "seed: 1\n", small(dataset="  _component_: my.own_dataset\n"), small(dataset=CHAT.replace("sharegpt", "jsonl")),
-    small(top="other: ${nothing.here}\n"), small(top="pad_to_multiple_of: 8\n"), small(dataset=CHAT + "  packed: ${loop}\n", top="loop: ${loop}\n"),
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "seed: 1\n",
+        small(dataset="  _component_: my.own_dataset\n"),
+        small(dataset=CHAT.replace("sharegpt", "jsonl")),
+        small(top="other: ${nothing.here}\n"),
+        small(top="pad_to_multiple_of: 8\n"),
+        small(dataset=CHAT + "  packed: ${loop}\n", top="loop: ${loop}\n"),
+    ],
+)
 def test_what_cannot_be_is_refused(text: str) -> None:
     with pytest.raises(RecipeError):
         read(text)
 
 
 def test_several_datasets_are_several_refs() -> None:
-    text = "tokenizer: {_component_: torchtune.models.qwen2.qwen2_tokenizer}\ndataset:\n  - {_component_: torchtune.datasets.alpaca_dataset}\n" \
-           "  - {_component_: torchtune.datasets.instruct_dataset, source: csv, data_files: x.csv}\n"
+    text = (
+        "tokenizer: {_component_: torchtune.models.qwen2.qwen2_tokenizer}\ndataset:\n  - {_component_:"
+        " torchtune.datasets.alpaca_dataset}\n  - {_component_: torchtune.datasets.instruct_dataset, source: csv,"
+        " data_files: x.csv}\n"
+    )
     assert [ref.paths for ref in read(text).datasets] == [("tatsu-lab/alpaca",), ("x.csv",)]
 
 
-@pytest.mark.parametrize(("path", "value", "lines"), [
-    ("length.max", 1024, ["-   max_seq_len: 2048   # longest row", "+   max_seq_len: 1024   # longest row"]),
-    ("pack.strategy", "sequential", ["-   packed: False  # True increases speed", "+   packed: true  # True increases speed"]),
-    ("batch.size", 2, ["- batch_size: 4", "+ batch_size: 2"]),
-])
+@pytest.mark.parametrize(
+    ("path", "value", "lines"),
+    [
+        ("length.max", 1024, ["-   max_seq_len: 2048   # longest row", "+   max_seq_len: 1024   # longest row"]),
+        (
+            "pack.strategy",
+            "sequential",
+            ["-   packed: False  # True increases speed", "+   packed: true  # True increases speed"],
+        ),
+        ("batch.size", 2, ["- batch_size: 4", "+ batch_size: 2"]),
+    ],
+)
 def test_a_changed_knob_changes_one_line(path: str, value: Any, lines: list[str]) -> None:
     opened = read(CONFIG)
     written = trainer_named("torchtune").write_config(changed(opened.recipe, path, value), opened, {})
-    found = [line for line in difflib.ndiff(CONFIG.splitlines(), written.files[0].content.splitlines()) if line[0] in "+-"]
+    found = [
+        line for line in difflib.ndiff(CONFIG.splitlines(), written.files[0].content.splitlines()) if line[0] in "+-"
+    ]
     assert found == lines
     assert trainer_named("torchtune").write_config(opened.recipe, opened, {}).files[0].content == CONFIG
 
 
-@pytest.mark.parametrize("knobs", [
-    {"mask.rule": "all", "length.max": 512}, {"mask.rule": "turn_full", "mask.turns": "last", "length.over": "cut_left"},
-    {"mask.rule": "turn_full", "render.inject_system": "Be brief", "pack.strategy": "sequential", "pack.isolate": True},
-])
+@pytest.mark.parametrize(
+    "knobs",
+    [
+        {"mask.rule": "all", "length.max": 512},
+        {"mask.rule": "turn_full", "mask.turns": "last", "length.over": "cut_left"},
+        {
+            "mask.rule": "turn_full",
+            "render.inject_system": "Be brief",
+            "pack.strategy": "sequential",
+            "pack.isolate": True,
+        },
+    ],
+)
 def test_a_fresh_config_reads_back(knobs: dict[str, Any]) -> None:
     recipe = preset("torchtune@0.7")
-    for path, value in {**knobs, "data.format": "messages", "data.fields": {"messages": "messages"}, "render.template": "torchtune/qwen2_5"}.items():
+    for path, value in {
+        **knobs,
+        "data.format": "messages",
+        "data.fields": {"messages": "messages"},
+        "render.template": "torchtune/qwen2_5",
+    }.items():
         recipe = changed(recipe, path, value)
     written = trainer_named("torchtune").write_config(recipe, None, {"tokenizer": "/m", "data": "d.jsonl"})
     opened = read(written.files[0].content, "0.7")
@@ -131,7 +186,9 @@ def test_a_fresh_config_reads_back(knobs: dict[str, Any]) -> None:
 
 
 def test_what_torchtune_has_no_key_for_is_said() -> None:
-    written = trainer_named("torchtune").write_config(changed(preset("torchtune@0.6.1"), "mask.turns", "last"), None, {})
+    written = trainer_named("torchtune").write_config(
+        changed(preset("torchtune@0.6.1"), "mask.turns", "last"), None, {}
+    )
     assert written.losses == ("mask.turns = 'last' does nothing under mask.rule auto: set that to turn_full",)
     recipe = changed(changed(preset("torchtune@0.6.1"), "mask.turns", "last"), "mask.rule", "turn_full")
     assert "before 0.7" in trainer_named("torchtune").write_config(recipe, None, {}).losses[0]

@@ -18,10 +18,17 @@ from sftui.tokens import LoadedTokenizer
 from sftui.trainers import Toolbox, trainer_named
 
 MESSAGES = [
-    {"role": "system", "content": "You are helpful."}, {"role": "user", "content": "What is 2+2?"}, {"role": "assistant", "content": "The answer is 4."},
-    {"role": "user", "content": "Add 3"}, {"role": "assistant", "content": "seven"},
+    {"role": "system", "content": "You are helpful."},
+    {"role": "user", "content": "What is 2+2?"},
+    {"role": "assistant", "content": "The answer is 4."},
+    {"role": "user", "content": "Add 3"},
+    {"role": "assistant", "content": "seven"},
 ]
-CHAT = {"_component_": "torchtune.datasets.chat_dataset", "conversation_column": "messages", "conversation_style": "openai"}
+CHAT = {
+    "_component_": "torchtune.datasets.chat_dataset",
+    "conversation_column": "messages",
+    "conversation_style": "openai",
+}
 SHAREGPT = {**CHAT, "conversation_column": "conversations", "conversation_style": "sharegpt"}
 INSTRUCT = {"_component_": "torchtune.datasets.instruct_dataset"}
 ALPACA = {"_component_": "torchtune.datasets.alpaca_dataset"}
@@ -33,14 +40,29 @@ PACKED, HF = "packed=True max_seq_len=120", "HuggingFaceModelTokenizer"
 
 # The probe's calls by the number in the record's case name: dataset block, tokenizer block, rows.
 CALLS: dict[str, tuple[dict[str, Any], dict[str, Any], list[dict[str, Any]]]] = {
-    "T1": (CHAT, {}, ROW), "T2": ({**CHAT, "train_on_input": True}, {}, ROW), "T3": ({**CHAT, "new_system_prompt": "one two"}, {}, ROW),
-    "T4": (CHAT, {"max_seq_len": 24}, ROW), "T4b": (CHAT, {"max_seq_len": 27}, ROW), "T4c": (CHAT, {"max_seq_len": 24, "truncation_type": "left"}, ROW),
-    "T6": (INSTRUCT, {}, ONE), "T7": (ALPACA, {}, [{"instruction": "Write a haiku", "input": "", "output": "Old pond"}]), "T8": (TEXT, {}, HAIKU),
+    "T1": (CHAT, {}, ROW),
+    "T2": ({**CHAT, "train_on_input": True}, {}, ROW),
+    "T3": ({**CHAT, "new_system_prompt": "one two"}, {}, ROW),
+    "T4": (CHAT, {"max_seq_len": 24}, ROW),
+    "T4b": (CHAT, {"max_seq_len": 27}, ROW),
+    "T4c": (CHAT, {"max_seq_len": 24, "truncation_type": "left"}, ROW),
+    "T6": (INSTRUCT, {}, ONE),
+    "T7": (ALPACA, {}, [{"instruction": "Write a haiku", "input": "", "output": "Old pond"}]),
+    "T8": (TEXT, {}, HAIKU),
     "T11": (CHAT, {}, [{"messages": MESSAGES[:4]}]),
-    "T12": (SHAREGPT, {}, [{"conversations": [{"from": "human", "value": "Add 3"}, {"from": "gpt", "value": "seven"}]}]),
+    "T12": (
+        SHAREGPT,
+        {},
+        [{"conversations": [{"from": "human", "value": "Add 3"}, {"from": "gpt", "value": "seven"}]}],
+    ),
     PACKED: ({**CHAT, "packed": True}, {"max_seq_len": 120}, ROW * 3),
-    "T17": (CHAT, {"max_seq_len": 500}, ROW), "T18": (INSTRUCT, {"max_seq_len": 500}, ONE), "T19": (TEXT, {"max_seq_len": 4}, HAIKU),
-    **{f"T5 {name}": ({**CHAT, "masking_strategy": name}, {}, ROW) for name in ("train_on_all", "train_on_assistant", "train_on_last")},
+    "T17": (CHAT, {"max_seq_len": 500}, ROW),
+    "T18": (INSTRUCT, {"max_seq_len": 500}, ONE),
+    "T19": (TEXT, {"max_seq_len": 4}, HAIKU),
+    **{
+        f"T5 {name}": ({**CHAT, "masking_strategy": name}, {}, ROW)
+        for name in ("train_on_all", "train_on_assistant", "train_on_last")
+    },
 }
 
 
@@ -79,7 +101,9 @@ def jinja(version: str, shared: Path) -> Pair:
     block = {"_component_": "torchtune.modules.transforms.tokenizers.HuggingFaceModelTokenizer", "max_seq_len": 500}
     recipe = trainer_named("torchtune").read_config("t.yaml", config(CHAT, block), version).recipe
     loaded = tokenizer(shared, eos="<|im_end|>", pad="<pad>", bos=True)
-    template = next(json.loads(line)["chat_template"] for line in (shared / "golden" / "golden.jsonl").open() if '"unsloth' in line)
+    template = next(
+        json.loads(line)["chat_template"] for line in (shared / "golden" / "golden.jsonl").open() if '"unsloth' in line
+    )
     facts = replace(loaded.facts, chat_templates={"default": template})
     tools = pipeline.make_toolbox(recipe, LoadedTokenizer(facts, loaded.engine))
     example = inspect(ROW, recipe, tools)[0].example
@@ -109,10 +133,13 @@ def test_every_golden_record_of_torchtune(version: str, shared: Path) -> None:
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize("rows", [
-    [{"messages": [*MESSAGES[1:3], {"role": "tool", "content": "4"}, {"role": "assistant", "content": "ok"}]}],
-    [{"messages": [MESSAGES[1], MESSAGES[1], MESSAGES[2]]}],
-])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [{"messages": [*MESSAGES[1:3], {"role": "tool", "content": "4"}, {"role": "assistant", "content": "ok"}]}],
+        [{"messages": [MESSAGES[1], MESSAGES[1], MESSAGES[2]]}],
+    ],
+)
 def test_conversations_that_torchtune_refuses(rows: list[dict[str, Any]], shared: Path) -> None:
     recipe = trainer_named("torchtune").read_config("t.yaml", config(CHAT, {}), "0.6.1").recipe
     found = inspect(rows, recipe, tools_of(recipe, shared))

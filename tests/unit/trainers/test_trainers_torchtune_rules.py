@@ -22,7 +22,10 @@ CHAT = {"messages": [{"role": "user", "content": "Hello"}, {"role": "assistant",
 
 
 def examples(lengths: list[int]) -> list[Example]:
-    return [Example(tuple(range(10 * i, 10 * i + n)), tuple(range(10 * i, 10 * i + n)), (1,) * n) for i, n in enumerate(lengths)]
+    return [
+        Example(tuple(range(10 * i, 10 * i + n)), tuple(range(10 * i, 10 * i + n)), (1,) * n)
+        for i, n in enumerate(lengths)
+    ]
 
 
 @given(LENGTHS, st.booleans())
@@ -42,10 +45,16 @@ def test_packs_hold_every_token_once_in_order(lengths: list[int], split: bool) -
 def test_a_row_longer_than_a_pack_stops_torchtune_unless_it_is_split() -> None:
     with pytest.raises(RecipeError, match="torchtune stops"):
         pack_sequential(examples([9, 4]), 5, split=False)
-    assert [pack.documents for pack in pack_sequential(examples([9, 4]), 5, split=True)] == [((0, 0, 5),), ((0, 5, 9), (1, 0, 1)), ((1, 1, 4),)]
+    assert [pack.documents for pack in pack_sequential(examples([9, 4]), 5, split=True)] == [
+        ((0, 0, 5),),
+        ((0, 5, 9), (1, 0, 1)),
+        ((1, 1, 4),),
+    ]
 
 
-def inspected(row: dict[str, Any], version: str = "0.6.1", tokenizer: str = "builtin:llama3", **knobs: Any) -> Inspection:
+def inspected(
+    row: dict[str, Any], version: str = "0.6.1", tokenizer: str = "builtin:llama3", **knobs: Any
+) -> Inspection:
     recipe = preset(f"torchtune@{version}")
     for path, value in knobs.items():
         recipe = changed(recipe, path.replace("__", "."), value)
@@ -71,7 +80,10 @@ def test_bos_and_eos_of_llama_are_never_trained() -> None:
 
 @pytest.mark.parametrize("version", ["0.6.1", "0.7"])
 def test_a_set_length_masks_the_last_token_though_nothing_is_cut(version: str) -> None:
-    free, bound = inspected(CHAT, version, "builtin:chatml"), inspected(CHAT, version, "builtin:chatml", length__max=4096)
+    free, bound = (
+        inspected(CHAT, version, "builtin:chatml"),
+        inspected(CHAT, version, "builtin:chatml", length__max=4096),
+    )
     assert free.example is not None and bound.example is not None
     assert bound.example.input_ids == free.example.input_ids
     assert (free.example.labels[-1] != -100, bound.example.labels[-1]) == (True, -100)
@@ -84,13 +96,16 @@ def test_cut_left_needs_0_7() -> None:
     assert cut.example is not None and len(cut.example.input_ids) == 5
 
 
-@pytest.mark.parametrize(("messages", "words"), [
-    ([{"role": "user", "content": "a"}], "at least two"),
-    ([{"role": "assistant", "content": "a"}, {"role": "user", "content": "b"}], "no user message"),
-    ([{"role": "user", "content": "a"}, {"role": "system", "content": "b"}], "must come first"),
-    ([{"role": "user", "content": "a"}, {"role": "user", "content": "b"}], "both the user's"),
-    ([{"role": "user", "content": "a"}, {"role": "assistant", "content": None}], "neither text"),
-])
+@pytest.mark.parametrize(
+    ("messages", "words"),
+    [
+        ([{"role": "user", "content": "a"}], "at least two"),
+        ([{"role": "assistant", "content": "a"}, {"role": "user", "content": "b"}], "no user message"),
+        ([{"role": "user", "content": "a"}, {"role": "system", "content": "b"}], "must come first"),
+        ([{"role": "user", "content": "a"}, {"role": "user", "content": "b"}], "both the user's"),
+        ([{"role": "user", "content": "a"}, {"role": "assistant", "content": None}], "neither text"),
+    ],
+)
 def test_what_stops_torchtune(messages: list[dict[str, Any]], words: str) -> None:
     one = inspected({"messages": messages})
     assert one.example is None and one.problem is not None and words in one.problem.sentence()

@@ -66,7 +66,9 @@ def test_a_changed_knob_changes_one_line() -> None:
     opened = read(CONFIG)
     recipe = changed(opened.recipe, "length.max", 4096)
     written = trainer_named("trl").write_config(recipe, opened, {})
-    lines = [line for line in difflib.ndiff(CONFIG.splitlines(), written.files[0].content.splitlines()) if line[0] in "+-"]
+    lines = [
+        line for line in difflib.ndiff(CONFIG.splitlines(), written.files[0].content.splitlines()) if line[0] in "+-"
+    ]
     assert lines == ["- max_length: 2048", "+ max_length: 4096"]
     same = trainer_named("trl").write_config(opened.recipe, opened, {})
     assert same.files[0].content == CONFIG
@@ -74,7 +76,13 @@ def test_a_changed_knob_changes_one_line() -> None:
 
 def test_a_fresh_config_reads_back_as_the_recipe() -> None:
     recipe = preset("trl@1.16")
-    for path, value in (("mask.rule", "generation_tag"), ("length.max", 512), ("pack.strategy", "bfd_split"), ("batch.flatten", True), ("pack.isolate", True)):
+    for path, value in (
+        ("mask.rule", "generation_tag"),
+        ("length.max", 512),
+        ("pack.strategy", "bfd_split"),
+        ("batch.flatten", True),
+        ("pack.isolate", True),
+    ):
         recipe = changed(recipe, path, value)
     written = trainer_named("trl").write_config(recipe, None, {"tokenizer": "a/b", "data": "d.jsonl"})
     opened = read(written.files[0].content)
@@ -88,7 +96,9 @@ def test_what_trl_has_no_key_for_is_said() -> None:
 
 
 def test_several_datasets_are_several_refs() -> None:
-    opened = read("datasets:\n  - path: json\n    data_files: a.jsonl\n  - path: org/set\n    split: test\n    name: sub\n")
+    opened = read(
+        "datasets:\n  - path: json\n    data_files: a.jsonl\n  - path: org/set\n    split: test\n    name: sub\n"
+    )
     assert [ref.paths for ref in opened.datasets] == [("a.jsonl",), ("org/set",)]
     assert opened.datasets[1].split == "test" and opened.datasets[1].subset == "sub"
 

@@ -14,8 +14,11 @@ from sftui.recipe import Recipe
 from sftui.trainers import preset, trainer_named
 
 KNOBS: Mapping[str, Any] = {
-    "max_length": "length.max", "packing_strategy": "pack.strategy", "pad_to_multiple_of": "batch.multiple",
-    "padding_free": "batch.flatten", "eos_token": "tokenizer.eos_token",
+    "max_length": "length.max",
+    "packing_strategy": "pack.strategy",
+    "pad_to_multiple_of": "batch.multiple",
+    "padding_free": "batch.flatten",
+    "eos_token": "tokenizer.eos_token",
 }
 
 

@@ -18,7 +18,9 @@ PAIR = {"prompt": "Say ", "completion": "hi"}
 EOS = "<|im_end|>"
 
 
-def inspected(rows: list[dict[str, Any]], version: str = "1.16", tokenizer: Any = None, **knobs: Any) -> list[Inspection]:
+def inspected(
+    rows: list[dict[str, Any]], version: str = "1.16", tokenizer: Any = None, **knobs: Any
+) -> list[Inspection]:
     recipe = preset(f"trl@{version}")
     for path, value in knobs.items():
         recipe = changed(recipe, path.replace("__", "."), value)
@@ -29,17 +31,22 @@ def inspected(rows: list[dict[str, Any]], version: str = "1.16", tokenizer: Any 
     return [pipeline.inspect(row, detected, recipe, tools) for row in source]
 
 
-@pytest.mark.parametrize(("row", "version", "field", "ends"), [
-    (PAIR, "1.16", "text", True),
-    ({**PAIR, "text": "x"}, "1.16", "text", False),  # the text column gets it instead
-    ({**PAIR, "text": f"x{EOS}"}, "1.16", "text", True),
-    ({**PAIR, "body": "x"}, "1.16", "body", False),
-    ({**PAIR, "body": "x"}, "1.14", "body", True),  # before 1.15 it looks for `text`, whatever the config says
-    ({**PAIR, "text": "x"}, "1.14", "body", False),
-    (PAIR, "1.16", "completion", True),
-    ({"prompt": f"a{EOS}", "completion": ""}, "1.16", "text", True),  # the prompt's own is not the completion's
-])
-def test_a_text_column_beside_a_completion_takes_the_eos(row: dict[str, Any], version: str, field: str, ends: bool) -> None:
+@pytest.mark.parametrize(
+    ("row", "version", "field", "ends"),
+    [
+        (PAIR, "1.16", "text", True),
+        ({**PAIR, "text": "x"}, "1.16", "text", False),  # the text column gets it instead
+        ({**PAIR, "text": f"x{EOS}"}, "1.16", "text", True),
+        ({**PAIR, "body": "x"}, "1.16", "body", False),
+        ({**PAIR, "body": "x"}, "1.14", "body", True),  # before 1.15 it looks for `text`, whatever the config says
+        ({**PAIR, "text": "x"}, "1.14", "body", False),
+        (PAIR, "1.16", "completion", True),
+        ({"prompt": f"a{EOS}", "completion": ""}, "1.16", "text", True),  # the prompt's own is not the completion's
+    ],
+)
+def test_a_text_column_beside_a_completion_takes_the_eos(
+    row: dict[str, Any], version: str, field: str, ends: bool
+) -> None:
     options = {} if field == "text" else {"dataset_text_field": field}
     one = inspected([row], version, mask__options=options)[0]
     assert one.tokens is not None and one.tokens.pieces.count(EOS) == ends + (EOS in row["prompt"])
@@ -50,20 +57,27 @@ def test_a_text_column_that_holds_no_text_stops_trl() -> None:
     assert one.problem is not None and "no text" in one.problem.what
 
 
-@pytest.mark.parametrize(("row", "knobs", "words"), [
-    ({"text": "a", "labels": 1}, {}, "column `labels`"),
-    ({"messages": TURNS, "assistant_masks": [1]}, {}, "column `assistant_masks`"),
-    ({"messages": TURNS, "completion_mask": [1]}, {"mask.rule": "completion"}, "column `completion_mask`"),
-    ({"messages": TURNS, "completion_mask": [1]}, {}, None),
-    ({"messages": TURNS, "assistant_masks": [1]}, {"mask.rule": "generation_tag"}, None),
-    ({"input_ids": [1, 2], "labels": [1, 2]}, {}, None),
-    ({"input_ids": [1, 2]}, {"mask.rule": "generation_tag"}, "assistant_only_loss"),
-    ({"input_ids": [1, 2], "messages": TURNS}, {"mask.rule": "generation_tag"}, None),
-    ({"conversations": [{"from": "user", "value": "a"}]}, {"mask.rule": "generation_tag"}, "assistant_only_loss"),  # asked before it is renamed
-    ({**PAIR, "messages": TURNS}, {}, "some hold messages"),  # which column it asks hangs on Python's hash seed
-    ({"prompt": TURNS[:1], "completion": TURNS[1:], "messages": TURNS}, {}, None),
-    ({**PAIR, "input_ids": [1], "messages": TURNS}, {}, None),
-])
+@pytest.mark.parametrize(
+    ("row", "knobs", "words"),
+    [
+        ({"text": "a", "labels": 1}, {}, "column `labels`"),
+        ({"messages": TURNS, "assistant_masks": [1]}, {}, "column `assistant_masks`"),
+        ({"messages": TURNS, "completion_mask": [1]}, {"mask.rule": "completion"}, "column `completion_mask`"),
+        ({"messages": TURNS, "completion_mask": [1]}, {}, None),
+        ({"messages": TURNS, "assistant_masks": [1]}, {"mask.rule": "generation_tag"}, None),
+        ({"input_ids": [1, 2], "labels": [1, 2]}, {}, None),
+        ({"input_ids": [1, 2]}, {"mask.rule": "generation_tag"}, "assistant_only_loss"),
+        ({"input_ids": [1, 2], "messages": TURNS}, {"mask.rule": "generation_tag"}, None),
+        (
+            {"conversations": [{"from": "user", "value": "a"}]},
+            {"mask.rule": "generation_tag"},
+            "assistant_only_loss",
+        ),  # asked before it is renamed
+        ({**PAIR, "messages": TURNS}, {}, "some hold messages"),  # which column it asks hangs on Python's hash seed
+        ({"prompt": TURNS[:1], "completion": TURNS[1:], "messages": TURNS}, {}, None),
+        ({**PAIR, "input_ids": [1], "messages": TURNS}, {}, None),
+    ],
+)
 def test_columns_that_trl_takes_for_its_own(row: dict[str, Any], knobs: dict[str, Any], words: str | None) -> None:
     recipe = preset("trl@1.16")
     for path, value in knobs.items():
@@ -72,16 +86,21 @@ def test_columns_that_trl_takes_for_its_own(row: dict[str, Any], knobs: dict[str
     assert (refused is None) if words is None else (refused is not None and words in refused.sentence())
 
 
-@pytest.mark.parametrize(("kwargs", "row", "words"), [
-    ({"enable_thinking": False}, {"messages": TURNS}, None),
-    ({"add_generation_prompt": None}, {"messages": TURNS}, None),
-    ({"add_generation_prompt": True}, {"messages": TURNS}, "does not model"),
-    ({"continue_final_message": True}, {"messages": TURNS}, "does not model"),
-    ({"add_generation_prompt": None}, {"prompt": TURNS[:1], "completion": TURNS[1:]}, "stops at"),
-    ({"tokenize": True}, {"messages": TURNS}, "stops at"),
-    ({"tools": None}, {"messages": TURNS, "tools": [{"type": "function"}]}, "does not model"),
-])
-def test_kwargs_that_are_no_template_variables_are_refused(kwargs: dict[str, Any], row: dict[str, Any], words: str | None) -> None:
+@pytest.mark.parametrize(
+    ("kwargs", "row", "words"),
+    [
+        ({"enable_thinking": False}, {"messages": TURNS}, None),
+        ({"add_generation_prompt": None}, {"messages": TURNS}, None),
+        ({"add_generation_prompt": True}, {"messages": TURNS}, "does not model"),
+        ({"continue_final_message": True}, {"messages": TURNS}, "does not model"),
+        ({"add_generation_prompt": None}, {"prompt": TURNS[:1], "completion": TURNS[1:]}, "stops at"),
+        ({"tokenize": True}, {"messages": TURNS}, "stops at"),
+        ({"tools": None}, {"messages": TURNS, "tools": [{"type": "function"}]}, "does not model"),
+    ],
+)
+def test_kwargs_that_are_no_template_variables_are_refused(
+    kwargs: dict[str, Any], row: dict[str, Any], words: str | None
+) -> None:
     one = inspected([{**row, "chat_template_kwargs": kwargs}])[0]
     assert (one.problem is None) if words is None else (one.problem is not None and words in one.problem.what)
 
@@ -106,7 +125,9 @@ def without(tokenizer: LoadedTokenizer, **facts: None) -> LoadedTokenizer:
 
 def test_a_tokenizer_with_nothing_to_pad_with_is_refused() -> None:
     tokenizer = load_tokenizer("builtin:chatml", mode="provisional")
-    bare = inspected([{"messages": TURNS}], tokenizer=without(tokenizer, pad_token=None, pad_id=None, eos_token=None, eos_id=None))[0]
+    bare = inspected(
+        [{"messages": TURNS}], tokenizer=without(tokenizer, pad_token=None, pad_id=None, eos_token=None, eos_id=None)
+    )[0]
     assert bare.problem is not None and "neither a pad token nor an EOS" in (bare.problem.why or "")
     text = inspected([{"text": "a"}], tokenizer=without(tokenizer, eos_token=None, eos_id=None))[0]
     assert text.problem is not None and "EOS" in (text.problem.why or "")

@@ -24,10 +24,16 @@ def recipe_of(case: Case, version: str) -> Recipe:
         if case.name.startswith("P4"):  # the formatting_func of the probe renders messages
             knobs["mask.options"] = {"text_from": "messages", "formatting_func": True}
         return with_knobs(recipe, knobs)
-    return with_knobs(recipe, {
-        "mask.rule": "markers", "mask.instruction_marker": keywords["instruction_part"], "mask.response_marker": keywords["response_part"],
-        "mask.turns": "last" if keywords.get("last_response_only") else "all", "mask.options": {"text_from": "messages"} if case.rows else {},
-    })
+    return with_knobs(
+        recipe,
+        {
+            "mask.rule": "markers",
+            "mask.instruction_marker": keywords["instruction_part"],
+            "mask.response_marker": keywords["response_part"],
+            "mask.turns": "last" if keywords.get("last_response_only") else "all",
+            "mask.options": {"text_from": "messages"} if case.rows else {},
+        },
+    )
 
 
 def produced(case: Case, raw: Any, version: str, shared: Path) -> list[Pair]:
@@ -79,7 +85,10 @@ def test_markers_are_found_in_the_template(shared: Path) -> None:
     recipe = with_knobs(preset("unsloth@2026.10"), {"mask.rule": "markers"})
     rows = rows_of([{"messages": list(case.rows)}])
     tools = pipeline.survey(rows[0], pipeline.detect(rows, recipe), recipe, toolbox(shared, case))
-    assert (tools.survey.markers.instruction_text, tools.survey.markers.response_text) == ("<|im_start|>user\n", "<|im_start|>assistant\n")
+    assert (tools.survey.markers.instruction_text, tools.survey.markers.response_text) == (
+        "<|im_start|>user\n",
+        "<|im_start|>assistant\n",
+    )
     assert pipeline.inspect(rows[0], pipeline.detect(rows, recipe), recipe, tools).labels.labels == case.expected[0][1]  # type: ignore[union-attr]
 
 

@@ -52,32 +52,52 @@ def test_each_option_sets_its_knob(line: str, path: str, value: Any) -> None:
 
 def test_every_key_gets_a_note() -> None:
     uses = {note.path: note.use for note in read(OPTIONS + "no_such: 1\n").keys}
-    assert uses["learning_rate"] is KeyUse.PASSED and uses["no_such"] is KeyUse.UNKNOWN and uses["text_from"] is KeyUse.USED
+    assert (
+        uses["learning_rate"] is KeyUse.PASSED
+        and uses["no_such"] is KeyUse.UNKNOWN
+        and uses["text_from"] is KeyUse.USED
+    )
     assert len(uses) == 7
 
 
 def test_a_changed_knob_changes_one_line() -> None:
     opened = read(OPTIONS)
     written = trainer_named("unsloth").write_config(changed(opened.recipe, "length.max", 1024), opened, {})
-    lines = [line for line in difflib.ndiff(OPTIONS.splitlines(), written.files[0].content.splitlines()) if line[0] in "+-"]
+    lines = [
+        line for line in difflib.ndiff(OPTIONS.splitlines(), written.files[0].content.splitlines()) if line[0] in "+-"
+    ]
     assert lines == ["- max_seq_length: 4096", "+ max_seq_length: 1024"]
     assert trainer_named("unsloth").write_config(opened.recipe, opened, {}).files[0].content == OPTIONS
 
 
 def test_the_python_holds_every_argument() -> None:
-    written = trainer_named("unsloth").write_config(read(OPTIONS).recipe, None, {"data": "chat.jsonl", "tokenizer": "some/model"})
+    written = trainer_named("unsloth").write_config(
+        read(OPTIONS).recipe, None, {"data": "chat.jsonl", "tokenizer": "some/model"}
+    )
     code = written.files[0].content
     ast.parse(code)
     assert "max_seq_length=4096" in code and "rows['messages']" in code
-    assert "train_on_responses_only(trainer, instruction_part='U:', response_part='A:', last_response_only=True)" in code
+    assert (
+        "train_on_responses_only(trainer, instruction_part='U:', response_part='A:', last_response_only=True)" in code
+    )
 
 
 def test_what_unsloth_has_no_argument_for_is_said() -> None:
-    written = trainer_named("unsloth").write_config(changed(preset("unsloth@2026.10"), "mask.terminator", "mask"), None, {})
+    written = trainer_named("unsloth").write_config(
+        changed(preset("unsloth@2026.10"), "mask.terminator", "mask"), None, {}
+    )
     assert written.losses == ("mask.terminator = 'mask' has no argument in Unsloth",)
 
 
-@pytest.mark.parametrize("text", ["max_length: 5\n", "data: x\nresponses: {no_such: 1}\n", "data: x\nresponses: 5\n", "data: x\nassistant_only_loss: true\nresponses: {}\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "max_length: 5\n",
+        "data: x\nresponses: {no_such: 1}\n",
+        "data: x\nresponses: 5\n",
+        "data: x\nassistant_only_loss: true\nresponses: {}\n",
+    ],
+)
 def test_contradictions_are_refused(text: str) -> None:
     with pytest.raises(RecipeError):
         read(text)

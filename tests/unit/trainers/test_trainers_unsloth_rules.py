@@ -25,15 +25,18 @@ def markers(*, eager: bool = True, opener: tuple[int, ...] = (1,), **more: Any) 
     return Markers("ask", "answer", Marker(ASK), Marker(ANSWER), opener, BOS, EOS, eager=eager, **more)
 
 
-@pytest.mark.parametrize(("ids", "eager", "plain"), [
-    ([1, 2, 5, 1, 3, 6, 8, 7], ((5, 7),), ((5, 8),)),  # EOS ends a span, what follows is not trained
-    ([1, 3, 6, 1, 4, 7, 1, 2, 5], ((2, 3),), ((2, 6),)),  # a tool's turn after an answer
-    ([1, 3, 6, 1, 3, 7, 8], ((2, 3), (5, 7)), ((2, 7),)),  # two answers in a row
-    ([1, 3, 6, 9, 5], ((2, 3),), ((2, 5),)),  # BOS of the next sample
-    ([1, 3], (), ()),  # cut right behind the marker
-    ([1, 3, 6], ((2, 3),), ((2, 3),)),
-    ([1, 3, 1, 2, 5], ((2, 2),), ((2, 2),)),  # an empty answer
-])
+@pytest.mark.parametrize(
+    ("ids", "eager", "plain"),
+    [
+        ([1, 2, 5, 1, 3, 6, 8, 7], ((5, 7),), ((5, 8),)),  # EOS ends a span, what follows is not trained
+        ([1, 3, 6, 1, 4, 7, 1, 2, 5], ((2, 3),), ((2, 6),)),  # a tool's turn after an answer
+        ([1, 3, 6, 1, 3, 7, 8], ((2, 3), (5, 7)), ((2, 7),)),  # two answers in a row
+        ([1, 3, 6, 9, 5], ((2, 3),), ((2, 5),)),  # BOS of the next sample
+        ([1, 3], (), ()),  # cut right behind the marker
+        ([1, 3, 6], ((2, 3),), ((2, 3),)),
+        ([1, 3, 1, 2, 5], ((2, 2),), ((2, 2),)),  # an empty answer
+    ],
+)
 def test_where_a_span_ends(ids: list[int], eager: tuple[Any, ...], plain: tuple[Any, ...]) -> None:
     assert spans_of(ids, markers()) == eager
     assert spans_of(ids, markers(eager=False)) == plain
@@ -56,14 +59,18 @@ def test_hidden_tokens_are_found_everywhere() -> None:
     assert hidden_places([1, 5, 6, 5, 5, 6], markers(hidden=((5, 6), (1,)))) == {0, 1, 2, 4, 5}
 
 
-def inspected(rows: list[dict[str, Any]], version: str = "2026.10", tokenizer: str = "builtin:chatml", **knobs: Any) -> list[Inspection]:
+def inspected(
+    rows: list[dict[str, Any]], version: str = "2026.10", tokenizer: str = "builtin:chatml", **knobs: Any
+) -> list[Inspection]:
     recipe = preset(f"unsloth@{version}")
     for path, value in knobs.items():
         recipe = changed(recipe, path.replace("__", "."), value)
     source = [Row(i, row, "", f"row {i}") for i, row in enumerate(rows)]
     detected = pipeline.detect(source, recipe)
     assert detected.refused is None, detected.refused
-    tools = pipeline.survey(source[0], detected, recipe, pipeline.make_toolbox(recipe, load_tokenizer(tokenizer, mode="provisional")))
+    tools = pipeline.survey(
+        source[0], detected, recipe, pipeline.make_toolbox(recipe, load_tokenizer(tokenizer, mode="provisional"))
+    )
     return [pipeline.inspect(row, detected, recipe, tools) for row in source]
 
 
@@ -90,12 +97,15 @@ def test_the_first_row_decides_on_the_bos_of_all() -> None:
     assert begins([plain, marked]) == [1, 2]  # one is added to every row
 
 
-@pytest.mark.parametrize(("rows", "options", "words"), [
-    ([{"messages": TURNS}], {"formatting_func": True}, "formatting_func"),
-    ([{"body": "a"}], {}, "formatting_func"),
-    ([{"text": "a"}], {"text_from": "text"}, "no list of messages"),
-    ([{"image": "x", "text": "a"}], {}, "images"),
-])
+@pytest.mark.parametrize(
+    ("rows", "options", "words"),
+    [
+        ([{"messages": TURNS}], {"formatting_func": True}, "formatting_func"),
+        ([{"body": "a"}], {}, "formatting_func"),
+        ([{"text": "a"}], {"text_from": "text"}, "no list of messages"),
+        ([{"image": "x", "text": "a"}], {}, "images"),
+    ],
+)
 def test_what_cannot_be_known_is_refused(rows: list[dict[str, Any]], options: dict[str, Any], words: str) -> None:
     recipe = changed(preset("unsloth@2026.10"), "mask.options", options)
     refused = pipeline.detect([Row(0, rows[0], "", "row 0")], recipe).refused
@@ -108,23 +118,35 @@ def test_one_marker_alone_is_refused() -> None:
 
 
 def test_assistant_only_needs_what_unsloth_renders() -> None:
-    old = inspected([{"messages": TURNS}], "2026.8", mask__rule="generation_tag", mask__options={"text_from": "messages"})[0]
+    old = inspected(
+        [{"messages": TURNS}], "2026.8", mask__rule="generation_tag", mask__options={"text_from": "messages"}
+    )[0]
     assert old.problem is not None and "no assistant mask" in old.problem.what
     new = inspected([{"messages": TURNS}], mask__rule="generation_tag")[0]
     assert new.problem is None and new.trained
 
 
-@pytest.mark.parametrize(("version", "trl", "rule", "masked"), [
-    ("2026.10", None, "auto", True), ("2026.10", "0.24", "auto", True), ("2026.10", "0.24", "markers", False), ("2026.10", None, "markers", True),
-    ("2026.8", None, "auto", True), ("2026.8", "1.15", "auto", False), ("2026.8", None, "markers", False),
-])
+@pytest.mark.parametrize(
+    ("version", "trl", "rule", "masked"),
+    [
+        ("2026.10", None, "auto", True),
+        ("2026.10", "0.24", "auto", True),
+        ("2026.10", "0.24", "markers", False),
+        ("2026.10", None, "markers", True),
+        ("2026.8", None, "auto", True),
+        ("2026.8", "1.15", "auto", False),
+        ("2026.8", None, "markers", False),
+    ],
+)
 def test_the_completion_mask_depends_on_trl(version: str, trl: str | None, rule: str, masked: bool) -> None:
     # The prompt holds an answer of its own, which only the completion mask takes out.
     row = {"prompt": [*TURNS, TURNS[0]], "completion": TURNS[1:]}
     options = {"trl_version": trl} if trl else {}
     one = inspected([row], version, mask__rule=rule, mask__options=options)[0]
     assert one.problem is None and one.labels is not None and one.tokens is not None
-    first = next(i for i, owner in enumerate(one.tokens.messages) if owner == 1 and one.tokens.parts[i].value == "content")
+    first = next(
+        i for i, owner in enumerate(one.tokens.messages) if owner == 1 and one.tokens.parts[i].value == "content"
+    )
     assert (one.labels.labels[first] == -100) is masked
 
 
@@ -143,7 +165,9 @@ def test_responses_only_replaces_the_collator_and_its_multiple() -> None:
 
 
 def test_a_row_without_an_answer_is_removed_before_packing() -> None:
-    kept, gone = inspected([{"messages": TURNS}, {"messages": TURNS[:1]}], mask__rule="generation_tag", pack__strategy="bfd")
+    kept, gone = inspected(
+        [{"messages": TURNS}, {"messages": TURNS[:1]}], mask__rule="generation_tag", pack__strategy="bfd"
+    )
     assert kept.dropped is None and gone.dropped is not None
 
 
@@ -165,7 +189,10 @@ def test_templates_see_null_as_the_pinned_transformers_hands_it_over() -> None:
     recipe = preset("unsloth@2026.10")
     tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml", mode="provisional"))
     tools = replace(tools, templates={"default": compile_template(template, "nulls")})
-    for row, wanted in (({"messages": [TURNS[0], turn]}, "Hello/;/;"), ({"prompt": TURNS[:1], "completion": [turn]}, "Hello/;None/;")):
+    for row, wanted in (
+        ({"messages": [TURNS[0], turn]}, "Hello/;/;"),
+        ({"prompt": TURNS[:1], "completion": [turn]}, "Hello/;None/;"),
+    ):
         source = Row(0, row, "", "row 0")
         one = pipeline.inspect(source, pipeline.detect([source], recipe), recipe, tools)
         assert one.rendered is not None and one.rendered.text == wanted
@@ -176,23 +203,38 @@ def test_a_completion_without_a_length_stops_unsloth() -> None:
     assert one.problem is not None and "max_length" in one.problem.what
 
 
-@pytest.mark.parametrize(("row", "options", "format_"), [
-    ({"messages": TURNS, "input_ids": [1]}, {"text_from": "messages"}, "tokenized"),  # what stays beside the new text goes before it
-    ({"messages": TURNS, "prompt": TURNS[:1], "completion": TURNS[1:]}, {"text_from": "messages"}, "prompt_completion"),
-    ({"messages": TURNS}, {"text_from": "messages"}, "messages"),
-    ({"messages": TURNS, "prompt": "a", "completion": "b"}, {}, None),  # asked by chance, as in TRL
-    ({"messages": TURNS}, {"text_from": "messages", "formatting_func": True, "completion_only_loss": True}, None),
-])
+@pytest.mark.parametrize(
+    ("row", "options", "format_"),
+    [
+        (
+            {"messages": TURNS, "input_ids": [1]},
+            {"text_from": "messages"},
+            "tokenized",
+        ),  # what stays beside the new text goes before it
+        (
+            {"messages": TURNS, "prompt": TURNS[:1], "completion": TURNS[1:]},
+            {"text_from": "messages"},
+            "prompt_completion",
+        ),
+        ({"messages": TURNS}, {"text_from": "messages"}, "messages"),
+        ({"messages": TURNS, "prompt": "a", "completion": "b"}, {}, None),  # asked by chance, as in TRL
+        ({"messages": TURNS}, {"text_from": "messages", "formatting_func": True, "completion_only_loss": True}, None),
+    ],
+)
 def test_which_columns_go_first(row: dict[str, Any], options: dict[str, Any], format_: str | None) -> None:
     found = pipeline.detect([Row(0, row, "", "row 0")], changed(preset("unsloth@2026.10"), "mask.options", options))
     assert (found.refused is not None) if format_ is None else (found.refused is None and found.format == format_)
 
 
-@pytest.mark.parametrize(("columns", "tools", "words"), [
-    ({"messages": TURNS}, "[]", None), ({"messages": TURNS}, "", "empty text"),
-    ({"prompt": TURNS[:1], "completion": TURNS[1:]}, "[]", "tools are text"),
-    ({"prompt": TURNS[:1], "completion": TURNS[1:]}, [], None),
-])
+@pytest.mark.parametrize(
+    ("columns", "tools", "words"),
+    [
+        ({"messages": TURNS}, "[]", None),
+        ({"messages": TURNS}, "", "empty text"),
+        ({"prompt": TURNS[:1], "completion": TURNS[1:]}, "[]", "tools are text"),
+        ({"prompt": TURNS[:1], "completion": TURNS[1:]}, [], None),
+    ],
+)
 def test_tools_stored_as_text(columns: dict[str, Any], tools: Any, words: str | None) -> None:
     one = inspected([{**columns, "tools": tools}])[0]
     assert (one.problem is None) if words is None else (one.problem is not None and words in one.problem.what)

@@ -15,20 +15,68 @@ from sftui.tokens import load_tokenizer
 from sftui.trainers import preset, preset_names
 
 SCALAR = st.none() | st.booleans() | st.integers(-3, 2**40) | st.floats(allow_nan=False) | st.text(max_size=8)
-VALUE = st.recursive(SCALAR, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(
-    ["role", "content", "from", "value", "type", "text", "label", "tool_calls", "function", "name", "arguments"]), inner, max_size=4), max_leaves=8)
-TURN = st.fixed_dictionaries({}, optional={
-    "role": st.sampled_from(["user", "assistant", "system", "tool", "human"]) | SCALAR, "content": st.text(max_size=12) | VALUE,
-    "from": st.sampled_from(["human", "gpt", "function_call", "observation"]) | SCALAR, "value": st.text(max_size=12) | VALUE,
-    "tool_calls": VALUE, "train": SCALAR, "weight": SCALAR, "reasoning_content": SCALAR,
-})
-ROW = st.fixed_dictionaries({}, optional={
-    "messages": st.lists(TURN, max_size=4) | VALUE, "conversations": st.lists(TURN, max_size=4) | VALUE, "prompt": st.text(max_size=9) | VALUE,
-    "completion": st.text(max_size=9) | VALUE, "text": SCALAR, "instruction": SCALAR, "input": SCALAR, "output": SCALAR,
-    "tools": VALUE, "chat_template_kwargs": VALUE, "system": SCALAR, "history": VALUE, "segments": VALUE,
-    "input_ids": st.lists(st.integers(-2, 5000), max_size=6) | VALUE, "labels": st.lists(st.integers(-100, 50), max_size=6) | VALUE,
-    "attention_mask": VALUE, "question": SCALAR, "answer": SCALAR,
-})
+VALUE = st.recursive(
+    SCALAR,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "role",
+                    "content",
+                    "from",
+                    "value",
+                    "type",
+                    "text",
+                    "label",
+                    "tool_calls",
+                    "function",
+                    "name",
+                    "arguments",
+                ]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=8,
+)
+TURN = st.fixed_dictionaries(
+    {},
+    optional={
+        "role": st.sampled_from(["user", "assistant", "system", "tool", "human"]) | SCALAR,
+        "content": st.text(max_size=12) | VALUE,
+        "from": st.sampled_from(["human", "gpt", "function_call", "observation"]) | SCALAR,
+        "value": st.text(max_size=12) | VALUE,
+        "tool_calls": VALUE,
+        "train": SCALAR,
+        "weight": SCALAR,
+        "reasoning_content": SCALAR,
+    },
+)
+ROW = st.fixed_dictionaries(
+    {},
+    optional={
+        "messages": st.lists(TURN, max_size=4) | VALUE,
+        "conversations": st.lists(TURN, max_size=4) | VALUE,
+        "prompt": st.text(max_size=9) | VALUE,
+        "completion": st.text(max_size=9) | VALUE,
+        "text": SCALAR,
+        "instruction": SCALAR,
+        "input": SCALAR,
+        "output": SCALAR,
+        "tools": VALUE,
+        "chat_template_kwargs": VALUE,
+        "system": SCALAR,
+        "history": VALUE,
+        "segments": VALUE,
+        "input_ids": st.lists(st.integers(-2, 5000), max_size=6) | VALUE,
+        "labels": st.lists(st.integers(-100, 50), max_size=6) | VALUE,
+        "attention_mask": VALUE,
+        "question": SCALAR,
+        "answer": SCALAR,
+    },
+)
 TOKENIZER = load_tokenizer("builtin:chatml")
 
 

@@ -26,7 +26,7 @@ datasets:
     type: alpaca
 
 sequence_len: 2048
-long: "a very long line that a round-trip dump would fold, because it is wider than eighty characters, which nobody wants"
+long: "a very long line that a round-trip dump would fold, because it is wider than eighty characters, as nobody wants"
 special_tokens: {pad_token: <pad>}
 inherit:
   <<: *defaults
@@ -86,7 +86,29 @@ def test_parents_are_made() -> None:
     assert yaml.safe_load(edit("# only a comment\n", {("a",): 1})) == {"a": 1}
 
 
-@pytest.mark.parametrize("value", ["on", "1e-5", "a: b", "#x", "[/INST]", "x\ny", "", "null", " lead", "'q\"", "<|im_end|>", "@a", "é⏎", 3, 1.5, None, True, [1, "a"]])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "on",
+        "1e-5",
+        "a: b",
+        "#x",
+        "[/INST]",
+        "x\ny",
+        "",
+        "null",
+        " lead",
+        "'q\"",
+        "<|im_end|>",
+        "@a",
+        "é⏎",
+        3,
+        1.5,
+        None,
+        True,
+        [1, "a"],
+    ],
+)
 def test_scalars_read_back_as_they_were(value: Any) -> None:
     assert yaml.safe_load(f"k: {scalar(value)}") == {"k": value} or value == "1e-5"
 

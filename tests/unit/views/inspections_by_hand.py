@@ -29,12 +29,28 @@ from sftui.model import (
 H, C, T, S, B = Part.HEADER, Part.CONTENT, Part.TERMINATOR, Part.SEPARATOR, Part.BOS
 
 CHAT = [
-    ("<bos>", -1, B, 0), ("<start_of_turn>", 0, H, 0), ("user", 0, H, 0), ("\n", 0, H, 0),
-    ("What", 0, C, 0), (" colour", 0, C, 0), (" is", 0, C, 0), (" the", 0, C, 0), (" sky", 0, C, 0), ("?", 0, C, 0),
-    ("<end_of_turn>", 0, T, 0), ("\n", 0, S, 0),
-    ("<start_of_turn>", 1, H, 0), ("model", 1, H, 0), ("\n", 1, H, 0),
-    ("Blue", 1, C, 1), (",", 1, C, 1), (" most", 1, C, 1), (" days", 1, C, 1), (".", 1, C, 1),
-    ("<end_of_turn>", 1, T, 1), ("\n", 1, S, 1),
+    ("<bos>", -1, B, 0),
+    ("<start_of_turn>", 0, H, 0),
+    ("user", 0, H, 0),
+    ("\n", 0, H, 0),
+    ("What", 0, C, 0),
+    (" colour", 0, C, 0),
+    (" is", 0, C, 0),
+    (" the", 0, C, 0),
+    (" sky", 0, C, 0),
+    ("?", 0, C, 0),
+    ("<end_of_turn>", 0, T, 0),
+    ("\n", 0, S, 0),
+    ("<start_of_turn>", 1, H, 0),
+    ("model", 1, H, 0),
+    ("\n", 1, H, 0),
+    ("Blue", 1, C, 1),
+    (",", 1, C, 1),
+    (" most", 1, C, 1),
+    (" days", 1, C, 1),
+    (".", 1, C, 1),
+    ("<end_of_turn>", 1, T, 1),
+    ("\n", 1, S, 1),
 ]
 REASONS = {H: Reason.PROMPT, C: Reason.PROMPT, T: Reason.PROMPT, S: Reason.PROMPT, B: Reason.PROMPT}
 
@@ -78,8 +94,7 @@ def inspection(
     labels = tuple(i if t[3] else IGNORE_INDEX for i, t in zip(tokens.input_ids, texts))
     inside = [any(a <= i < b for a, b in kept) for i in range(count)]
     reasons = tuple(
-        Reason.TRUNCATED if not keep else Reason.COMPLETION if t[3] else REASONS[t[2]]
-        for keep, t in zip(inside, texts)
+        Reason.TRUNCATED if not keep else Reason.COMPLETION if t[3] else REASONS[t[2]] for keep, t in zip(inside, texts)
     )
     ids = tuple(i for i, keep in zip(tokens.input_ids, inside) if keep)
     kept_labels = tuple(i for i, keep in zip(labels, inside) if keep)
@@ -90,9 +105,12 @@ def inspection(
         known = dict(zip((t for t, *_ in texts), tokens.input_ids))
         prompt_ids = tuple(known.get(p, 9000 + k) for k, p in enumerate(prompt))
         tokens = Tokens(
-            **{name: getattr(tokens, name) for name in (
-                "input_ids", "starts", "ends", "pieces", "surfaces", "special", "messages", "parts")},
-            prompt_ids=prompt_ids, prompt_pieces=tuple(prompt),
+            **{
+                name: getattr(tokens, name)
+                for name in ("input_ids", "starts", "ends", "pieces", "surfaces", "special", "messages", "parts")
+            },
+            prompt_ids=prompt_ids,
+            prompt_pieces=tuple(prompt),
             prompt_surfaces=tuple(p.encode() for p in prompt),
         )
         boundary = Boundary(len(prompt_ids), common_prefix(prompt_ids, tokens.input_ids))
@@ -110,7 +128,8 @@ def inspection(
 
 def chat() -> Conversation:
     return Conversation(
-        Kind.CHAT, "messages",
+        Kind.CHAT,
+        "messages",
         (
             Message({"role": "user", "content": "What colour is the sky?"}, "messages[0]"),
             Message({"role": "assistant", "content": "Blue, most days."}, "messages[1]"),
@@ -140,9 +159,18 @@ def long_row(count: int) -> Inspection:
 
 
 HOSTILE = [
-    ("<bos>", -1, B, 0), ("\x1b]0;pwned\x07", 0, C, 0), (" \u202edesrever", 0, C, 0), ("中文", 0, C, 0), ("\t", 0, C, 0),
-    ("[/INST]", 0, C, 0), ("👨\u200d👩", 1, C, 1), (" ❤\ufe0f", 1, C, 1), ("क्षि", 1, C, 1), ("\ud800", 1, C, 1),
-    (" averyveryverylongtokenthatgoeson", 1, C, 1), ("\n\n", 1, S, 1),
+    ("<bos>", -1, B, 0),
+    ("\x1b]0;pwned\x07", 0, C, 0),
+    (" \u202edesrever", 0, C, 0),
+    ("中文", 0, C, 0),
+    ("\t", 0, C, 0),
+    ("[/INST]", 0, C, 0),
+    ("👨\u200d👩", 1, C, 1),
+    (" ❤\ufe0f", 1, C, 1),
+    ("क्षि", 1, C, 1),
+    ("\ud800", 1, C, 1),
+    (" averyveryverylongtokenthatgoeson", 1, C, 1),
+    ("\n\n", 1, S, 1),
 ]
 
 
@@ -154,14 +182,20 @@ def tool_chat() -> Inspection:
     """A row with tools, tool calls, content parts, a flag and an escape sequence."""
     call = {"type": "function", "function": {"name": "weather", "arguments": {"city": "İzmir"}}}
     messages = (
-        Message({"role": "user", "content": "Weather?\nIn \x1b[31mİzmir, please: " + "a long line " * 12}, "messages[0]"),
+        Message(
+            {"role": "user", "content": "Weather?\nIn \x1b[31mİzmir, please: " + "a long line " * 12}, "messages[0]"
+        ),
         Message({"role": "assistant", "content": None, "tool_calls": [call]}, "messages[1]", trained=True),
-        Message({"role": "tool", "content": [{"type": "text", "text": "21°"}], "name": "weather"}, "messages[2]", weight=0.5),
+        Message(
+            {"role": "tool", "content": [{"type": "text", "text": "21°"}], "name": "weather"}, "messages[2]", weight=0.5
+        ),
     )
     data = {"messages": [dict(m.data) for m in messages]}
     return Inspection(
         row=Row(3, data, "", "tools.jsonl:4", 900),
-        conversation=Conversation(Kind.CHAT, "messages", messages, tools=[{"name": "weather"}], notes=("one tool is not declared",)),
+        conversation=Conversation(
+            Kind.CHAT, "messages", messages, tools=[{"name": "weather"}], notes=("one tool is not declared",)
+        ),
         stopped_at=Stage.RENDERED,
         problem=Problem("the chat template raised", "it knows no tool role", "choose another template"),
     )

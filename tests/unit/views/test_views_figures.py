@@ -26,16 +26,38 @@ def figures() -> Figures:
     shares = Counter(min(100, max(0, int(dice.gauss(31, 14)))) for _ in range(4000))
     none = GroupFigure("asked in the evaluation set", 0, ())
     return Figures(
-        4012, 4000, 1_612_044, 493_120, 3970, 1_400_211, 480_900, lengths, {0.0: 4, 0.5: 245, 0.95: 1490, 1.0: 11_733}, shares,
-        tuple(LimitFigure(limit, 4000 >> i, 300_000 >> i, 90_000 >> i, 60 >> i, 500_000 >> i, 120_000 >> i, 4000 >> i, 9_000) for i, limit in
-              enumerate((512, 1024, 2048, 4096, 8192, 16384, 32768))),
-        {"assistant": 470_000, "": 8_000, "tool\x1b[31m": 2_900}, {1: 400_000, 3: 80_900}, {"<|im_end|>": 7_970},
+        4012,
+        4000,
+        1_612_044,
+        493_120,
+        3970,
+        1_400_211,
+        480_900,
+        lengths,
+        {0.0: 4, 0.5: 245, 0.95: 1490, 1.0: 11_733},
+        shares,
+        tuple(
+            LimitFigure(
+                limit, 4000 >> i, 300_000 >> i, 90_000 >> i, 60 >> i, 500_000 >> i, 120_000 >> i, 4000 >> i, 9_000
+            )
+            for i, limit in enumerate((512, 1024, 2048, 4096, 8192, 16384, 32768))
+        ),
+        {"assistant": 470_000, "": 8_000, "tool\x1b[31m": 2_900},
+        {1: 400_000, 3: 80_900},
+        {"<|im_end|>": 7_970},
         {"content": 465_000, "terminator": 7_970, "separator": 7_930},
-        (GroupFigure("no assistant message to train on", 30, (4, 17, 1022, 3000)),), (GroupFigure("row", 12, (9,)),),
-        GroupFigure("the same as an earlier row", 17, (88, 90, 91, 400, 401)), GroupFigure("an earlier prompt answered differently", 3, (5, 6, 7)), none,
-        (SourceFigure("part-0.jsonl", 2000, 800_000, 240_000, 10), SourceFigure("part-1.jsonl", 2012, 812_044, 253_120, 20)),
+        (GroupFigure("no assistant message to train on", 30, (4, 17, 1022, 3000)),),
+        (GroupFigure("row", 12, (9,)),),
+        GroupFigure("the same as an earlier row", 17, (88, 90, 91, 400, 401)),
+        GroupFigure("an earlier prompt answered differently", 3, (5, 6, 7)),
+        none,
+        (
+            SourceFigure("part-0.jsonl", 2000, 800_000, 240_000, 10),
+            SourceFigure("part-1.jsonl", 2012, 812_044, 253_120, 20),
+        ),
         (GroupFigure("user assistant", 3900, (0, 1, 2, 3, 4)), GroupFigure("system user assistant", 112, (40,))),
-        tuple(GroupFigure(f"branch {i}", 400 - i, (i,)) for i in range(11)), (GroupFigure("no findings", 3990, (0, 1)), GroupFigure("CON004", 22, (3,))),
+        tuple(GroupFigure(f"branch {i}", 400 - i, (i,)) for i in range(11)),
+        (GroupFigure("no findings", 3990, (0, 1)), GroupFigure("CON004", 22, (3,))),
     )
 
 
@@ -60,23 +82,56 @@ def test_the_tallest_column_has_the_highest_count() -> None:
 
 
 def test_no_figures_and_small_counts_are_drawn() -> None:
-    empty = Figures(0, 0, 0, 0, 0, 0, 0, {}, {}, {}, (), {}, {}, {}, {}, (), (), GroupFigure("a", 0, ()), GroupFigure("b", 0, ()),
-                    GroupFigure("c", 0, ()), (), (), (), ())
+    empty = Figures(
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        {},
+        {},
+        {},
+        (),
+        {},
+        {},
+        {},
+        {},
+        (),
+        (),
+        GroupFigure("a", 0, ()),
+        GroupFigure("b", 0, ()),
+        GroupFigure("c", 0, ()),
+        (),
+        (),
+        (),
+        (),
+    )
     assert plain(figure_lines(empty, 80)).startswith("0 rows")
     assert "▌" in plain(bar_lines({"much": 10_000, "little": 1}, 80))
     assert column_lines([], 80) == ()
 
 
 def test_what_tells_long_names_apart_is_seen() -> None:
-    names = ["<|im_start|>system<|im_end|><|im_start|>user", "<|im_start|>system<|im_end|><|im_start|>user<|im_start|>tool"]
+    names = [
+        "<|im_start|>system<|im_end|><|im_start|>user",
+        "<|im_start|>system<|im_end|><|im_start|>user<|im_start|>tool",
+    ]
     assert apart(names, 30) == ["…<|im_start|>user", "…<|im_start|>user<|im_start|>tool"]
     third = "<|im_start|>user<|im_end|>"
-    assert apart([*names, third], 30) == ["…<|im_start|>user", "…<|im_start|>user<|im_start|>tool", third], "two of three look the same"
-    assert apart(names, 80) == names and apart(names[:1], 10) == names[:1] and apart(["a b", "c d"], 1) == ["a b", "c d"]
+    assert apart([*names, third], 30) == ["…<|im_start|>user", "…<|im_start|>user<|im_start|>tool", third], (
+        "two of three look the same"
+    )
+    assert (
+        apart(names, 80) == names and apart(names[:1], 10) == names[:1] and apart(["a b", "c d"], 1) == ["a b", "c d"]
+    )
 
 
 def test_beside_the_row_list_nothing_that_counts_is_cut() -> None:
     made = plain(figure_lines(figures(), 53)).splitlines()
-    assert "  limit     over     cut  no label  dropped   packs" in made and all(name in made for name in ("part-0.jsonl", "part-1.jsonl"))
-    table = made[made.index("What a limit takes"):made.index("Trained tokens by role")]
-    assert not any(text.endswith("…") for text in (*table, *made[made.index("Sources"):]))
+    assert "  limit     over     cut  no label  dropped   packs" in made and all(
+        name in made for name in ("part-0.jsonl", "part-1.jsonl")
+    )
+    table = made[made.index("What a limit takes") : made.index("Trained tokens by role")]
+    assert not any(text.endswith("…") for text in (*table, *made[made.index("Sources") :]))

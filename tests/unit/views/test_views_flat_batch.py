@@ -1,4 +1,5 @@
-"""A batch without padding: rows laid end to end are no padding, and nothing is said to be hidden or trained by mistake."""
+"""A batch without padding: rows laid end to end are no padding, and nothing is said to be hidden or trained by
+mistake."""
 
 from __future__ import annotations
 

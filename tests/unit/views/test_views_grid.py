@@ -31,59 +31,137 @@ def assert_movements(start: GridState, moves: list[tuple[Action, int, int]], tab
 @pytest.mark.parametrize("zoom", Zoom)
 @pytest.mark.parametrize("shift", [False, True])
 def test_sideways_and_ends(zoom: Zoom, shift: bool) -> None:
-    assert_movements(GridState(zoom=zoom, shift=shift, **SIZE), [
-        (A.RIGHT, 1, 1), (A.RIGHT, 4, 5), (A.LEFT, 2, 3), (A.LEFT, 9, 0), (A.LEFT, 1, 0), (A.END, 1, 21),
-        (A.RIGHT, 1, 21), (A.HOME, 1, 0), (A.GOTO, 7, 7), (A.GOTO, 900, 21), (A.GOTO, -3, 0),
-    ])
+    assert_movements(
+        GridState(zoom=zoom, shift=shift, **SIZE),
+        [
+            (A.RIGHT, 1, 1),
+            (A.RIGHT, 4, 5),
+            (A.LEFT, 2, 3),
+            (A.LEFT, 9, 0),
+            (A.LEFT, 1, 0),
+            (A.END, 1, 21),
+            (A.RIGHT, 1, 21),
+            (A.HOME, 1, 0),
+            (A.GOTO, 7, 7),
+            (A.GOTO, 900, 21),
+            (A.GOTO, -3, 0),
+        ],
+    )
 
 
 def test_bands_in_columns() -> None:
-    assert_movements(GridState(**SIZE), [
-        (A.DOWN, 1, 8), (A.DOWN, 1, 15), (A.DOWN, 1, 15), (A.UP, 1, 8), (A.UP, 5, 0),
-        (A.GOTO, 5, 5), (A.DOWN, 1, 12), (A.UP, 1, 3), (A.LINE_END, 1, 7), (A.LINE_HOME, 1, 0),
-        (A.DOWN, 2, 15), (A.LINE_END, 1, 21),
-    ])
+    assert_movements(
+        GridState(**SIZE),
+        [
+            (A.DOWN, 1, 8),
+            (A.DOWN, 1, 15),
+            (A.DOWN, 1, 15),
+            (A.UP, 1, 8),
+            (A.UP, 5, 0),
+            (A.GOTO, 5, 5),
+            (A.DOWN, 1, 12),
+            (A.UP, 1, 3),
+            (A.LINE_END, 1, 7),
+            (A.LINE_HOME, 1, 0),
+            (A.DOWN, 2, 15),
+            (A.LINE_END, 1, 21),
+        ],
+    )
 
 
 def test_lines_in_text() -> None:
-    assert_movements(GridState(zoom=Zoom.TEXT, **SIZE), [
-        (A.DOWN, 1, 4), (A.DOWN, 1, 12), (A.DOWN, 9, 15), (A.RIGHT, 3, 18), (A.UP, 1, 14), (A.UP, 1, 6),
-        (A.LINE_END, 1, 11), (A.LINE_HOME, 1, 4),
-    ])
+    assert_movements(
+        GridState(zoom=Zoom.TEXT, **SIZE),
+        [
+            (A.DOWN, 1, 4),
+            (A.DOWN, 1, 12),
+            (A.DOWN, 9, 15),
+            (A.RIGHT, 3, 18),
+            (A.UP, 1, 14),
+            (A.UP, 1, 6),
+            (A.LINE_END, 1, 11),
+            (A.LINE_HOME, 1, 4),
+        ],
+    )
 
 
 def test_lines_in_rows() -> None:
-    assert_movements(GridState(zoom=Zoom.ROWS, **SIZE), [
-        (A.DOWN, 1, 1), (A.DOWN, 12, 13), (A.UP, 2, 11), (A.PAGE_DOWN, 1, 21), (A.PAGE_UP, 1, 2), (A.PAGE_UP, 1, 0),
-    ])
-    assert_movements(GridState(zoom=Zoom.ROWS, shift=True, **SIZE), [
-        (A.UP, 1, 0), (A.DOWN, 1, 1), (A.DOWN, 1, 2), (A.UP, 2, 0),
-    ])
+    assert_movements(
+        GridState(zoom=Zoom.ROWS, **SIZE),
+        [
+            (A.DOWN, 1, 1),
+            (A.DOWN, 12, 13),
+            (A.UP, 2, 11),
+            (A.PAGE_DOWN, 1, 21),
+            (A.PAGE_UP, 1, 2),
+            (A.PAGE_UP, 1, 0),
+        ],
+    )
+    assert_movements(
+        GridState(zoom=Zoom.ROWS, shift=True, **SIZE),
+        [
+            (A.UP, 1, 0),
+            (A.DOWN, 1, 1),
+            (A.DOWN, 1, 2),
+            (A.UP, 2, 0),
+        ],
+    )
 
 
 def test_changes_of_mask_follow_the_view() -> None:
-    assert_movements(GridState(**SIZE), [
-        (A.NEXT_CHANGE, 1, 15), (A.NEXT_CHANGE, 1, 15), (A.END, 1, 21), (A.PREVIOUS_CHANGE, 1, 15),
-        (A.PREVIOUS_CHANGE, 1, 15),
-    ])
-    assert_movements(GridState(shift=True, **SIZE), [
-        (A.NEXT_CHANGE, 1, 14), (A.NEXT_CHANGE, 1, 21), (A.PREVIOUS_CHANGE, 1, 14),
-    ])
+    assert_movements(
+        GridState(**SIZE),
+        [
+            (A.NEXT_CHANGE, 1, 15),
+            (A.NEXT_CHANGE, 1, 15),
+            (A.END, 1, 21),
+            (A.PREVIOUS_CHANGE, 1, 15),
+            (A.PREVIOUS_CHANGE, 1, 15),
+        ],
+    )
+    assert_movements(
+        GridState(shift=True, **SIZE),
+        [
+            (A.NEXT_CHANGE, 1, 14),
+            (A.NEXT_CHANGE, 1, 21),
+            (A.PREVIOUS_CHANGE, 1, 14),
+        ],
+    )
 
 
 def test_messages_and_hits() -> None:
-    assert_movements(GridState(**SIZE), [
-        (A.NEXT_MESSAGE, 1, 1), (A.NEXT_MESSAGE, 1, 12), (A.NEXT_MESSAGE, 1, 12), (A.PREVIOUS_MESSAGE, 1, 1),
-    ])
-    assert_movements(GridState(hits=(3, 4, 9, 20, 21), **SIZE), [
-        (A.NEXT_HIT, 1, 3), (A.NEXT_HIT, 2, 20), (A.PREVIOUS_HIT, 1, 9), (A.PREVIOUS_HIT, 9, 3), (A.PREVIOUS_HIT, 1, 3),
-    ])
+    assert_movements(
+        GridState(**SIZE),
+        [
+            (A.NEXT_MESSAGE, 1, 1),
+            (A.NEXT_MESSAGE, 1, 12),
+            (A.NEXT_MESSAGE, 1, 12),
+            (A.PREVIOUS_MESSAGE, 1, 1),
+        ],
+    )
+    assert_movements(
+        GridState(hits=(3, 4, 9, 20, 21), **SIZE),
+        [
+            (A.NEXT_HIT, 1, 3),
+            (A.NEXT_HIT, 2, 20),
+            (A.PREVIOUS_HIT, 1, 9),
+            (A.PREVIOUS_HIT, 9, 3),
+            (A.PREVIOUS_HIT, 1, 3),
+        ],
+    )
 
 
 def test_zoom_and_shift_keep_the_cursor() -> None:
-    assert_movements(GridState(cursor=17, **SIZE), [
-        (A.ZOOM, 1, 17), (A.ZOOM, 1, 17), (A.SHIFT, 1, 17), (A.ZOOM_BACK, 1, 17), (A.SHIFT, 1, 17),
-    ])
+    assert_movements(
+        GridState(cursor=17, **SIZE),
+        [
+            (A.ZOOM, 1, 17),
+            (A.ZOOM, 1, 17),
+            (A.SHIFT, 1, 17),
+            (A.ZOOM_BACK, 1, 17),
+            (A.SHIFT, 1, 17),
+        ],
+    )
     layout = lay_out(ROW, Zoom.TEXT, False, 60)
     state = GridState(zoom=Zoom.TEXT)
     for zoom in (Zoom.COLUMNS, Zoom.ROWS, Zoom.TEXT):

@@ -28,7 +28,12 @@ from sftui.views import (
 
 ROWS = 5
 WIDTH = 60
-DATA = ["alpaca_zh_demo.json", "turkish_daily_test.jsonl", "glaive_toolcall_en_demo.json", "derived_dirty_messages.jsonl"]
+DATA = [
+    "alpaca_zh_demo.json",
+    "turkish_daily_test.jsonl",
+    "glaive_toolcall_en_demo.json",
+    "derived_dirty_messages.jsonl",
+]
 TOKENIZERS = ["llama-3-8b-instruct", "phi-3-mini", "qwen2.5", "minimind", "bert-base-cased", "t5-small"]
 
 

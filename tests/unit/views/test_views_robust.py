@@ -73,7 +73,9 @@ def check(lines: list[Line], width: int) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(token_rows, st.integers(2, 90), st.integers(1, 30), st.data())
-def test_any_row_fits_any_pane(row: list[tuple[str, int, object, int]], width: int, height: int, data: st.DataObject) -> None:
+def test_any_row_fits_any_pane(
+    row: list[tuple[str, int, object, int]], width: int, height: int, data: st.DataObject
+) -> None:
     count = len(row)
     cuts = sorted(data.draw(st.lists(st.integers(0, count), min_size=2, max_size=4)))
     kept = tuple(zip(cuts[::2], cuts[1::2]))
@@ -91,9 +93,16 @@ def test_every_stage_can_be_where_it_stops(stage: Stage) -> None:
 @pytest.mark.parametrize("width", [1, 2, 5, 9, 14, 60])
 def test_odd_rows_in_narrow_panes(width: int) -> None:
     rows = [
-        inspection([]), inspection(CHAT[:1]), inspection([("x" * 300, 0, C, 1), ("中" * 90, 0, C, 0)]), hostile_chat(),
-        inspection(kept=()), inspection(kept=((3, 5), (9, 12))), inspection(dropped="too long"),
-        inspection(prompt=[]), inspection(prompt=["never", "agrees"]), inspection(prompt=[t for t, *_ in CHAT] + ["more"]),
+        inspection([]),
+        inspection(CHAT[:1]),
+        inspection([("x" * 300, 0, C, 1), ("中" * 90, 0, C, 0)]),
+        hostile_chat(),
+        inspection(kept=()),
+        inspection(kept=((3, 5), (9, 12))),
+        inspection(dropped="too long"),
+        inspection(prompt=[]),
+        inspection(prompt=["never", "agrees"]),
+        inspection(prompt=[t for t, *_ in CHAT] + ["more"]),
     ]
     if width >= 2:
         for made in rows:
@@ -128,7 +137,9 @@ def test_a_long_row_draws_in_few_segments() -> None:
 
 def test_long_blocks_are_capped_and_say_so() -> None:
     text = "word " * 100_000
-    made = Inspection(Row(0, {"text": text}, json.dumps({"text": text}), "x:1", 500_100), Conversation(Kind.TEXT, "text", text=text))
+    made = Inspection(
+        Row(0, {"text": text}, json.dumps({"text": text}), "x:1", 500_100), Conversation(Kind.TEXT, "text", text=text)
+    )
     assert plain(conversation_lines(made, 80)).rstrip().endswith("… 480,000 more characters")
     assert "more characters" in plain(raw_lines(made.row, 80))
 

@@ -13,11 +13,26 @@ from sftui.views import check_query, find
 @pytest.mark.parametrize(
     ("kind", "query", "found"),
     [
-        ("text", "the sky", (7, 8)), ("text", " the", (7,)), ("text", "e sk", (7, 8)), ("text", "BLUE", ()), ("text", "blue", (15,)), ("text", "e, most d", (15, 16, 17, 18)),
-        ("text", "turn>", (1, 10, 12, 20)), ("text", "nowhere", ()), ("regex", r"\bm\w+", (13, 17)), ("regex", "x*", ()),
-        ("regex", "[.?]", (9, 19)), ("token", "␣most", (17,)), ("token", " most", (17,)), ("token", "▁most", (17,)),
-        ("token", "most", ()), ("token", "⏎", (3, 11, 14, 21)), ("id", "211", (3, 11, 14, 21)), ("id", "544 581", (15, 16)),
-        ("id", "544, 581,618", (15, 16, 17)), ("id", "999", ()),
+        ("text", "the sky", (7, 8)),
+        ("text", " the", (7,)),
+        ("text", "e sk", (7, 8)),
+        ("text", "BLUE", ()),
+        ("text", "blue", (15,)),
+        ("text", "e, most d", (15, 16, 17, 18)),
+        ("text", "turn>", (1, 10, 12, 20)),
+        ("text", "nowhere", ()),
+        ("regex", r"\bm\w+", (13, 17)),
+        ("regex", "x*", ()),
+        ("regex", "[.?]", (9, 19)),
+        ("token", "␣most", (17,)),
+        ("token", " most", (17,)),
+        ("token", "▁most", (17,)),
+        ("token", "most", ()),
+        ("token", "⏎", (3, 11, 14, 21)),
+        ("id", "211", (3, 11, 14, 21)),
+        ("id", "544 581", (15, 16)),
+        ("id", "544, 581,618", (15, 16, 17)),
+        ("id", "999", ()),
     ],
 )
 def test_find(kind: str, query: str, found: tuple[int, ...]) -> None:
@@ -33,8 +48,13 @@ def test_hostile_text_can_be_found() -> None:
 @pytest.mark.parametrize(
     ("kind", "query", "why"),
     [
-        ("regex", "(", "cannot be read"), ("regex", "(a+)+b", "repeats a repetition"), ("regex", "(a*){2,}", "repeats a repetition"),
-        ("regex", "a" * 501, "longer than"), ("id", "x", "no token id"), ("id", "-1", "no token id"), ("text", "", "nothing to search"),
+        ("regex", "(", "cannot be read"),
+        ("regex", "(a+)+b", "repeats a repetition"),
+        ("regex", "(a*){2,}", "repeats a repetition"),
+        ("regex", "a" * 501, "longer than"),
+        ("id", "x", "no token id"),
+        ("id", "-1", "no token id"),
+        ("text", "", "nothing to search"),
         ("colour", "x", "unknown kind"),
     ],
 )

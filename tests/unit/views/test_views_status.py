@@ -27,14 +27,21 @@ from sftui.workspace.events import RowSummary
 
 
 @pytest.mark.parametrize(
-    ("part", "whole", "shown"), [(0, 0, "0 %"), (1, 3, "33 %"), (1, 1000, "<1 %"), (999, 1000, ">99 %"), (5, 5, "100 %")]
+    ("part", "whole", "shown"),
+    [(0, 0, "0 %"), (1, 3, "33 %"), (1, 1000, "<1 %"), (999, 1000, ">99 %"), (5, 5, "100 %")],
 )
 def test_shares_never_round_to_nothing_or_all(part: int, whole: int, shown: str) -> None:
     assert share(part, whole) == shown
 
 
 def test_shares_with_decimals_do_not_either() -> None:
-    assert [share(part, 100_000, 1) for part in (0, 1, 22_580, 99_999, 100_000)] == ["0.0 %", "<0.1 %", "22.6 %", ">99.9 %", "100.0 %"]
+    assert [share(part, 100_000, 1) for part in (0, 1, 22_580, 99_999, 100_000)] == [
+        "0.0 %",
+        "<0.1 %",
+        "22.6 %",
+        ">99.9 %",
+        "100.0 %",
+    ]
 
 
 def test_scaled_strips_keep_what_is_trained_in_sight() -> None:
@@ -45,8 +52,11 @@ def test_scaled_strips_keep_what_is_trained_in_sight() -> None:
 @pytest.mark.parametrize("width", [12, 30, 60])
 def test_row_lines_fit(width: int) -> None:
     summaries = [
-        RowSummary(17, "What\x1b[31m colour", 412, 120, 3), RowSummary(18, "x", 96, 0), RowSummary(19, "y"),
-        RowSummary(20, "z", 1_000_000, 999_999, 0, "too long"), RowSummary(21, "", problem="not JSON"),
+        RowSummary(17, "What\x1b[31m colour", 412, 120, 3),
+        RowSummary(18, "x", 96, 0),
+        RowSummary(19, "y"),
+        RowSummary(20, "z", 1_000_000, 999_999, 0, "too long"),
+        RowSummary(21, "", problem="not JSON"),
     ]
     for summary in summaries:
         for current in (True, False):
@@ -82,7 +92,15 @@ def test_a_diff_keeps_its_signs() -> None:
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(None, "null"), (True, "true"), ("", '""'), ("a\x1b", "a␛"), (("x", 1), '["x", 1]'), ({"a": None}, '{"a": null}'), (1.5, "1.5")],
+    [
+        (None, "null"),
+        (True, "true"),
+        ("", '""'),
+        ("a\x1b", "a␛"),
+        (("x", 1), '["x", 1]'),
+        ({"a": None}, '{"a": null}'),
+        (1.5, "1.5"),
+    ],
 )
 def test_values_read_as_in_the_file(value: object, shown: str) -> None:
     assert value_text(value) == shown

@@ -54,7 +54,9 @@ def test_a_split_row_is_several_examples() -> None:
 def test_the_example_wins_over_the_labels_before_cutting() -> None:
     made = inspection(kept=((0, 18),))
     assert made.example is not None
-    forced = replace(made.example, input_ids=(*made.example.input_ids[:-1], 470), labels=(*made.example.labels[:-1], 470))
+    forced = replace(
+        made.example, input_ids=(*made.example.input_ids[:-1], 470), labels=(*made.example.labels[:-1], 470)
+    )
     built = table(replace(made, example=forced))
     assert built.ids[17] == 470 and built.label_cell(17) == "470"
     odd = replace(made, example=replace(forced, input_ids=(1, 2), labels=(1, 2)))
@@ -87,10 +89,14 @@ def test_another_ignore_index_is_masked_too() -> None:
 
 
 def test_oddity_20_text_is_read_by_offsets_not_by_decode() -> None:
-    made = inspection([("<|assistant|>", 0, H, 0), ("A", 0, C, 1), ("\ufffd", 0, C, 1), ("\ufffd", 0, C, 1), ("z", 0, C, 1)])
+    made = inspection(
+        [("<|assistant|>", 0, H, 0), ("A", 0, C, 1), ("\ufffd", 0, C, 1), ("\ufffd", 0, C, 1), ("z", 0, C, 1)]
+    )
     assert made.tokens is not None
     tokens = replace(
-        made.tokens, starts=(0, 15, 16, 16, 18), ends=(15, 16, 17, 17, 19),
+        made.tokens,
+        starts=(0, 15, 16, 16, 18),
+        ends=(15, 16, 17, 17, 19),
         surfaces=(b"<|assistant|>", b"A", b"\xe2\x9c", b"\x93", b"Z"),
     )
     built = table(replace(made, tokens=tokens, rendered=Rendered("<|assistant|>\n\nA✓ z")))

@@ -29,7 +29,12 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
     """As many signatures as rows."""
     path = tmp_path_factory.mktemp("audit") / "rows.jsonl"
     turns = itertools.islice(itertools.product(ROLES, repeat=5), ROWS)
-    path.write_text("".join(json.dumps({"messages": [{"role": role, "content": f"Word {i}."} for role in roles]}) + "\n" for i, roles in enumerate(turns)))
+    path.write_text(
+        "".join(
+            json.dumps({"messages": [{"role": role, "content": f"Word {i}."} for role in roles]}) + "\n"
+            for i, roles in enumerate(turns)
+        )
+    )
     recipe = changed(trainers.preset("hf-trainer"), "tokenizer.name", "builtin:chatml")
     made = Session(OpenOptions((str(path),), recipe=recipe), recipe)
     made.open()
@@ -70,19 +75,27 @@ def test_what_is_left_out_is_counted(session: Session) -> None:
     assert isinstance(done, AuditReady) and done.figures is not None
     many = tuple(GroupFigure(f"g{i}", 1000 - i, tuple(range(50))) for i in range(1000))
     figures: Figures = replace(
-        done.figures, signatures=many, by_role={f"r{i}": 1 for i in range(5000)}, sources=tuple(SourceFigure(f"s{i}", 1, 2, 3, 4) for i in range(5000)),
+        done.figures,
+        signatures=many,
+        by_role={f"r{i}": 1 for i in range(5000)},
+        sources=tuple(SourceFigure(f"s{i}", 1, 2, 3, 4) for i in range(5000)),
     )
     small = brief(figures)
     assert small.signatures[:MOST_TOLD] == tuple(replace(one, rows=one.rows[:FIRST_ROWS]) for one in many[:MOST_TOLD])
-    assert small.signatures[-1].name == OTHERS and sum(one.count for one in small.signatures) == sum(one.count for one in many)
+    assert small.signatures[-1].name == OTHERS and sum(one.count for one in small.signatures) == sum(
+        one.count for one in many
+    )
     assert len(small.by_role) == MOST_TOLD + 1 and sum(small.by_role.values()) == 5000
-    assert len(small.sources) == MOST_TOLD + 1 and small.sources[-1] == SourceFigure("4,800 more", 4800, 9600, 14400, 19200)
+    assert len(small.sources) == MOST_TOLD + 1 and small.sources[-1] == SourceFigure(
+        "4,800 more", 4800, 9600, 14400, 19200
+    )
     assert len(pickle.dumps(small)) <= MOST_BYTES
 
 
 @pytest.mark.parametrize("stops", [(0,), (3,), (1, 200), (399,)])
 def test_a_stopped_audit_goes_on_where_it_stopped(session: Session, stops: tuple[int, ...]) -> None:
-    """Stopped after so many rows, in the midst of the set-up too (0), it ends with what one that was not stopped finds."""
+    """Stopped after so many rows, in the midst of the set-up too (0), it ends with what one that was not stopped
+    finds."""
     plain, job = Auditing(), Auditing()
     *_, whole = plain.run(session, AuditRequest(1), 1)
     for ticket, rows in enumerate(stops, 1):

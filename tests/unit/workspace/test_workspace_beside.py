@@ -53,7 +53,9 @@ def test_the_row_list_counts_findings(data: Path, open_workspace: Callable[..., 
     workspace, heard = open_workspace()
     proven(heard)
     workspace.request_summaries(0, 41)
-    event = heard.wait(ev.SummariesReady, lambda event: event.rows and event.rows[-1].index == 40 and event.rows[-1].errors is not None)
+    event = heard.wait(
+        ev.SummariesReady, lambda event: event.rows and event.rows[-1].index == 40 and event.rows[-1].errors is not None
+    )
     assert event.rows[-1].errors > 0
 
 
@@ -87,7 +89,9 @@ def test_a_second_recipe_that_cannot_be_followed_says_why(open_workspace: Callab
 
 
 def test_packs_name_rows(open_workspace: Callable[..., Any]) -> None:
-    recipe = changed(changed(changed(preset("trl@1.16"), "pack.strategy", "bfd"), "length.max", 64), "batch.flatten", True)
+    recipe = changed(
+        changed(changed(preset("trl@1.16"), "pack.strategy", "bfd"), "length.max", 64), "batch.flatten", True
+    )
     workspace, heard = open_workspace(recipe=recipe)
     proven(heard)
     workspace.request_packs(5)
@@ -113,7 +117,9 @@ def test_the_audit_counts_every_row_and_is_cancelled(open_workspace: Callable[..
     assert not [event for event in heard.rest() if isinstance(event, ev.AuditReady)]
 
 
-def test_the_list_and_the_status_line_count_alike_where_labels_are_stored_shifted(open_workspace: Callable[..., Any]) -> None:
+def test_the_list_and_the_status_line_count_alike_where_labels_are_stored_shifted(
+    open_workspace: Callable[..., Any],
+) -> None:
     workspace, heard = open_workspace(recipe=preset("manual-shift"))
     proven(heard)
     workspace.request_row(1)
@@ -130,7 +136,9 @@ def test_an_empty_file_has_exactly_no_rows(data: Path, open_workspace: Callable[
     assert (count.rows, count.exact) == (0, True)
 
 
-def test_of_a_very_long_row_only_the_columns_near_the_difference_travel(data: Path, open_workspace: Callable[..., Any]) -> None:
+def test_of_a_very_long_row_only_the_columns_near_the_difference_travel(
+    data: Path, open_workspace: Callable[..., Any]
+) -> None:
     add_row(data, {"messages": [{"role": "user", "content": "word " * 4000}, {"role": "assistant", "content": "yes"}]})
     workspace, heard = open_workspace()
     proven(heard)
@@ -142,7 +150,9 @@ def test_of_a_very_long_row_only_the_columns_near_the_difference_travel(data: Pa
 
 def test_rows_in_the_order_of_the_audit(data: Path, open_workspace: Callable[..., Any]) -> None:
     add_row(data, NO_ANSWER)
-    add_row(data, {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "a long answer " * 30}]})
+    add_row(
+        data, {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "a long answer " * 30}]}
+    )
     workspace, heard = open_workspace()
     proven(heard)
     workspace.request_audit()
@@ -162,7 +172,9 @@ def test_rows_in_the_order_of_the_audit(data: Path, open_workspace: Callable[...
             by = by_group(kind, group.name)
             workspace.request_order(by)
             event = heard.wait(ev.OrderReady, lambda event, by=by: event.by == by)
-            assert event.total == len(event.rows) == group.count and list(event.rows)[: len(group.rows)] == list(group.rows)
+            assert event.total == len(event.rows) == group.count and list(event.rows)[: len(group.rows)] == list(
+                group.rows
+            )
             listed += event.rows
         assert sorted(listed) == list(range(42))
     workspace.request_order(by_group("roles", "no such"))

@@ -1,4 +1,5 @@
-"""The file changes on disk, or turns out to be cut off, while it is open: nothing false is said, and it can be read again."""
+"""The file changes on disk, or turns out to be cut off, while it is open: nothing false is said, and it can be read
+again."""
 
 from __future__ import annotations
 
@@ -36,8 +37,12 @@ def test_a_replaced_file_stays_what_was_opened(open_workspace, data: Path) -> No
     heard.wait(ev.RowReady, proven_row)
     replace_with(data, lines(["anew"] * 3))
     told = heard.wait(ev.SourceChanged)
-    assert not told.lost and told.problem.sentence() == (
-        "chat.jsonl changed on disk: D reads it again; another file has taken its place, and the rows are shown as they were")
+    assert (
+        not told.lost
+        and told.problem.sentence()
+        == "chat.jsonl changed on disk: D reads it again; another file has taken its place, and the rows are shown as"
+        " they were"
+    )
     assert found(workspace, heard, "Answer 7").row == 7
     workspace.request_audit()
     audit = heard.wait(ev.AuditReady, lambda e: e.done)
@@ -52,7 +57,10 @@ def test_nothing_is_found_in_rows_that_cannot_be_read(open_workspace, data: Path
     os.utime(data, ns=(5, 5))
     search = found(workspace, heard, "Answer 7")
     assert search.row is None and search.problem is not None
-    assert search.problem.sentence() == "chat.jsonl changed on disk: D reads it again; it has been rewritten, and its rows cannot be read any more"
+    assert (
+        search.problem.sentence()
+        == "chat.jsonl changed on disk: D reads it again; it has been rewritten, and its rows cannot be read any more"
+    )
     workspace.request_audit()
     audit = heard.wait(ev.AuditReady, lambda e: e.problem is not None)
     assert "changed on disk" in audit.problem.what and audit.codes == ()
@@ -109,7 +117,9 @@ def test_a_cut_file_says_so_and_has_a_count(open_workspace, data: Path, tmp_path
     data.write_bytes(gzip.compress(whole)[:-4000])
     workspace, heard = open_workspace()
     count = heard.wait(ev.CountChanged, lambda e: e.exact)
-    assert 10 < count.rows < 40 and count.damage.startswith("chat.jsonl cannot be read whole, because its compressed data is damaged")
+    assert 10 < count.rows < 40 and count.damage.startswith(
+        "chat.jsonl cannot be read whole, because its compressed data is damaged"
+    )
     heard.wait(ev.RowReady, proven_row)
     assert found(workspace, heard, "nowhere").finished
     workspace.request_audit()
@@ -118,4 +128,7 @@ def test_a_cut_file_says_so_and_has_a_count(open_workspace, data: Path, tmp_path
     workspace.set_repairs(("trim",))
     workspace.request_write(str(tmp_path / "out.jsonl"), str(tmp_path / "out.log"))
     written = heard.wait(ev.RepairsWritten)
-    assert "nothing is written of data that cannot be read whole, chat.jsonl" in written.problem.what and not (tmp_path / "out.jsonl").exists()
+    assert (
+        "nothing is written of data that cannot be read whole, chat.jsonl" in written.problem.what
+        and not (tmp_path / "out.jsonl").exists()
+    )

@@ -9,7 +9,10 @@ import pytest
 from sftui.cli.configs import open_config
 from sftui.workspace import events as ev
 
-CONFIG = "base_model: builtin:chatml\nsequence_len: 64  # room\nflibber: 1\ndatasets:\n- {path: chat.jsonl, type: chat_template}\n"
+CONFIG = (
+    "base_model: builtin:chatml\nsequence_len: 64  # room\nflibber: 1\ndatasets:\n- {path: chat.jsonl, type:"
+    " chat_template}\n"
+)
 
 
 def test_notes_are_told_and_the_users_file_is_exported(
@@ -18,7 +21,9 @@ def test_notes_are_told_and_the_users_file_is_exported(
     monkeypatch.chdir(data.parent)
     Path("axolotl.yml").write_text(CONFIG)
     chosen = open_config("axolotl.yml", None, None)
-    workspace, heard = open_workspace(recipe=chosen.reference.recipe, config=chosen.opened, dataset=chosen.dataset, notes=chosen.notes)
+    workspace, heard = open_workspace(
+        recipe=chosen.reference.recipe, config=chosen.opened, dataset=chosen.dataset, notes=chosen.notes
+    )
     opened = heard.wait(ev.SourceOpened)
     assert any("flibber" in note for note in opened.notes)
     heard.wait(ev.TokenizerChanged, lambda event: event.state in ("proven", "failed"))

@@ -16,7 +16,12 @@ MARKS = Marks().toggled(3, "drop").toggled(1, "keep").noted(3, " cut off ").note
 
 
 def test_marks_are_toggled_noted_and_counted() -> None:
-    assert MARKS.get(3) == Mark("drop", "cut off") and MARKS.get(3).glyph == "D" and MARKS.get(9).glyph == "N" and MARKS.get(0).glyph == ""
+    assert (
+        MARKS.get(3) == Mark("drop", "cut off")
+        and MARKS.get(3).glyph == "D"
+        and MARKS.get(9).glyph == "N"
+        and MARKS.get(0).glyph == ""
+    )
     assert MARKS.rows_with() == (1, 3, 9) and MARKS.rows_with("drop") == (3,) and MARKS.rows_with("noted") == (3, 9)
     assert MARKS.counts() == {"keep": 1, "drop": 1, "noted": 2} and MARKS.words() == "1 keep, 1 drop, 2 noted"
     assert MARKS.toggled(3, "drop").get(3) == Mark("", "cut off"), "the note stays"
@@ -39,7 +44,18 @@ def test_text_and_back() -> None:
     assert read_marks('{"sftui_marks": 1}\n\n' + text, "here") == hostile
 
 
-@pytest.mark.parametrize("line", ["nothing", "[1]", '{"row": -1, "mark": "drop"}', '{"row": "1", "mark": "drop"}', '{"row": true}', '{"row": 1, "mark": "dorp"}', '{"row": 1, "note": 5}'])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "nothing",
+        "[1]",
+        '{"row": -1, "mark": "drop"}',
+        '{"row": "1", "mark": "drop"}',
+        '{"row": true}',
+        '{"row": 1, "mark": "dorp"}',
+        '{"row": 1, "note": 5}',
+    ],
+)
 def test_a_line_that_is_no_mark_is_named(line: str) -> None:
     with pytest.raises(ExportError, match=r"marks\.jsonl, line 2"):
         read_marks(f'{{"row": 0, "mark": "keep"}}\n{line}\n', "marks.jsonl")
@@ -74,7 +90,10 @@ def test_marks_are_kept_by_where_the_data_is(options: OpenOptions, tmp_path: Pat
 
 def test_two_at_once_lose_nothing(options: OpenOptions, tmp_path: Path) -> None:
     files = [MarksFile(options, folder=tmp_path / "marks") for _ in range(2)]
-    threads = [threading.Thread(target=lambda file=file, at=at: [file.save(row, Mark("keep")) for row in range(at, 60, 2)]) for at, file in enumerate(files)]
+    threads = [
+        threading.Thread(target=lambda file=file, at=at: [file.save(row, Mark("keep")) for row in range(at, 60, 2)])
+        for at, file in enumerate(files)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -97,7 +116,9 @@ def test_a_damaged_file_is_told_and_put_aside(options: OpenOptions, tmp_path: Pa
     with pytest.raises(ExportError, match="no review mark"):
         file.load()
     file.save(1, Mark("keep"))
-    assert file.close() and file.load().rows_with() == (1,) and file.path.with_suffix(".damaged").read_text() == "not ours"
+    assert (
+        file.close() and file.load().rows_with() == (1,) and file.path.with_suffix(".damaged").read_text() == "not ours"
+    )
 
 
 def test_what_cannot_be_written_is_told_and_kept(options: OpenOptions, tmp_path: Path) -> None:

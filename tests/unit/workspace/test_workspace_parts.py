@@ -91,5 +91,10 @@ def test_events_from_before_the_first_listener_come_before_newer_ones() -> None:
     heard: list[object] = []
     workspace.listen(heard.append)
     workspace._dispatch()
-    assert [getattr(event, "state", None) or getattr(event, "rows", None) for event in heard] == ["loading", 1, "proven", 9]
+    assert [getattr(event, "state", None) or getattr(event, "rows", None) for event in heard] == [
+        "loading",
+        1,
+        "proven",
+        9,
+    ]
     assert workspace.tokenizer is not None and workspace.tokenizer.state == "proven"

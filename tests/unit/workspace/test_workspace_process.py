@@ -77,9 +77,9 @@ def test_nonsense_on_the_pipe_ends_the_worker() -> None:
 
 def test_the_workspace_side_imports_nothing_heavy(open_workspace) -> None:
     script = (
-        "import sys, sftui.workspace, sftui.settings, sftui.cli\n"
-        "heavy = {'textual', 'rich', 'transformers', 'datasets', 'pyarrow', 'tokenizers', 'jinja2', 'numpy', 'ruamel', 'click'}\n"
-        "print(sorted(heavy & set(sys.modules)))"
+        "import sys, sftui.workspace, sftui.settings, sftui.cli\nheavy = {'textual', 'rich', 'transformers',"
+        " 'datasets', 'pyarrow', 'tokenizers', 'jinja2', 'numpy', 'ruamel', 'click'}\nprint(sorted(heavy &"
+        " set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

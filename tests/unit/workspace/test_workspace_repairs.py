@@ -60,7 +60,10 @@ def test_every_reader_gets_the_repaired_rows_and_the_file_stays(session: Session
     session.set_repairs(("merge-neighbours", "map-roles", "trim"))
     assert roles(session, 1) == ["user", "assistant"] and roles(session, 4) == ["user", "assistant"]
     row = session.row(1)
-    assert row.repairs == ("messages[1].role: 'Assistant' → 'assistant'", "messages[1].content: cut ' ' at the start and ' ' at the end")
+    assert row.repairs == (
+        "messages[1].role: 'Assistant' → 'assistant'",
+        "messages[1].content: cut ' ' at the start and ' ' at the end",
+    )
     assert json.loads(row.raw) == row.data and row.size == len(row.raw) and row.where == session.stored.row(1).where
     assert session.inspect(0) == plain and session.inspect(0).row is not None and not session.row(0).repairs
     assert session.inspect(1).trained > 0
@@ -84,7 +87,9 @@ def test_duplicates_are_known_once_the_rows_before_were_seen(session: Session) -
     assert [row.index for row in session.source.rows(2)] == [3, 4, 5]
     assert session.row(2).left_out == "the same conversation as row 0"
     assert [row.index for row in session.source.rows()] == [0, 1, 3, 4, 5]
-    assert session.source.counts.rows == 6 and session.source.counts.dropped == 1, "counted once, however often they are read"
+    assert session.source.counts.rows == 6 and session.source.counts.dropped == 1, (
+        "counted once, however often they are read"
+    )
 
 
 def test_rows_with_a_finding_are_left_out_once_the_tokenizer_tells(dirty: Path) -> None:
@@ -118,7 +123,11 @@ def test_a_batch_is_made_of_the_rows_that_stay(session: Session) -> None:
 def test_another_recipe_is_compared_over_the_same_repairs(session: Session) -> None:
     session.set_repairs(("map-roles",))
     other = session.beside(changed(session.recipe, "mask.rule", "all"))
-    assert other.repairs == ("map-roles",) and other.row(1).repairs and not session.beside(session.recipe, ()).row(1).repairs
+    assert (
+        other.repairs == ("map-roles",)
+        and other.row(1).repairs
+        and not session.beside(session.recipe, ()).row(1).repairs
+    )
 
 
 def test_a_row_left_out_counts_as_such_and_no_longer_as_one_that_cannot_be_prepared(session: Session) -> None:
@@ -127,7 +136,11 @@ def test_a_row_left_out_counts_as_such_and_no_longer_as_one_that_cannot_be_prepa
     before = session.inspect(3)
     session.set_repairs(("drop unreadable",))
     compared = compare_row([before, session.inspect(3)])
-    assert [side.stopped for side in compared.sides] == [True, False] and "left out" in compared.sides[1].gone and not compared.differs
+    assert (
+        [side.stopped for side in compared.sides] == [True, False]
+        and "left out" in compared.sides[1].gone
+        and not compared.differs
+    )
     assert (why_stopped(session.inspect(3)) or "").startswith("left out of the repaired data")
 
 
@@ -172,7 +185,9 @@ def test_a_duplicate_on_screen_is_told_when_it_is_known(open_workspace: Callable
     assert list(heard.wait(ev.OrderReady).rows) == [2]
 
 
-def test_the_repaired_data_and_its_log_are_written_beside(open_workspace: Callable[..., Any], dirty: Path, tmp_path: Path) -> None:
+def test_the_repaired_data_and_its_log_are_written_beside(
+    open_workspace: Callable[..., Any], dirty: Path, tmp_path: Path
+) -> None:
     workspace, heard = open_workspace()
     proven(heard)
     before, out, log = dirty.read_bytes(), tmp_path / "new.jsonl", tmp_path / "new.log.jsonl"
@@ -191,8 +206,13 @@ def test_the_repaired_data_and_its_log_are_written_beside(open_workspace: Callab
     assert any("in no file yet" in note for note in workspace.plan_export("recipe", str(tmp_path / "x")).notes)
 
 
-@pytest.mark.parametrize(("name", "told"), [("dirty.jsonl", "is the data itself"), ("out.csv", "no format"), ("absent/out.jsonl", "could not be written")])
-def test_what_cannot_be_written_is_told(open_workspace: Callable[..., Any], dirty: Path, tmp_path: Path, name: str, told: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("dirty.jsonl", "is the data itself"), ("out.csv", "no format"), ("absent/out.jsonl", "could not be written")],
+)
+def test_what_cannot_be_written_is_told(
+    open_workspace: Callable[..., Any], dirty: Path, tmp_path: Path, name: str, told: str
+) -> None:
     workspace, heard = open_workspace()
     proven(heard)
     before = dirty.read_bytes()
@@ -203,7 +223,9 @@ def test_what_cannot_be_written_is_told(open_workspace: Callable[..., Any], dirt
     assert workspace.written is None and not list(tmp_path.glob(".*.part"))
 
 
-def test_a_write_that_is_stopped_leaves_nothing(open_workspace: Callable[..., Any], dirty: Path, tmp_path: Path) -> None:
+def test_a_write_that_is_stopped_leaves_nothing(
+    open_workspace: Callable[..., Any], dirty: Path, tmp_path: Path
+) -> None:
     dirty.write_text("".join(ROWS[1] + "\n" for _ in range(60_000)))
     workspace, heard = open_workspace()
     proven(heard)
@@ -216,7 +238,9 @@ def test_a_write_that_is_stopped_leaves_nothing(open_workspace: Callable[..., An
     workspace.request_write(str(tmp_path / "out.jsonl"), str(tmp_path / "log.jsonl"))
     heard.wait(ev.RepairsWritten)
     workspace.close()
-    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["dirty.jsonl"], "quitting stops it too"
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["dirty.jsonl"], (
+        "quitting stops it too"
+    )
 
 
 def test_repairs_are_still_in_force_after_the_worker_died(open_workspace: Callable[..., Any]) -> None:

@@ -25,15 +25,27 @@ def lines_of(path: Path, rows: list[Any], **knobs: Any) -> list[Any]:
     session = Session(OpenOptions((str(path),)), recipe)
     session.open()
     session.load_tokenizer()
-    return [row for part in summaries(session, SummariesRequest(1, 0, 100), 1) if part is not None for row in part.rows
-            if row.errors is None]
+    return [
+        row
+        for part in summaries(session, SummariesRequest(1, 0, 100), 1)
+        if part is not None
+        for row in part.rows
+        if row.errors is None
+    ]
 
 
 def test_a_line_says_what_happens_to_the_row(tmp_path: Path) -> None:
     user_last = {"messages": [{"role": "user", "content": "no answer"}]}
-    fine, dropped, broken, long = lines_of(tmp_path / "a.jsonl", [
-        chat("  two \n words "), user_last, "{", chat("x", "many words " * 60),
-    ], length__max=20)
+    fine, dropped, broken, long = lines_of(
+        tmp_path / "a.jsonl",
+        [
+            chat("  two \n words "),
+            user_last,
+            "{",
+            chat("x", "many words " * 60),
+        ],
+        length__max=20,
+    )
     assert (fine.preview, fine.dropped, fine.problem, fine.cut) == ("two words", None, None, 0)
     assert fine.tokens and 0 < fine.trained < fine.tokens
     assert dropped.dropped is not None and dropped.trained == 0
@@ -49,8 +61,14 @@ def test_heavy_rows_are_named_first_and_counted_last(tmp_path: Path) -> None:
 
 
 def test_parts_and_texts_have_previews(tmp_path: Path) -> None:
-    parts = {"messages": [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "look"}]},
-                          {"role": "assistant", "content": "a cat"}]}
+    parts = {
+        "messages": [
+            {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "look"}]},
+            {"role": "assistant", "content": "a cat"},
+        ]
+    }
     assert lines_of(tmp_path / "a.jsonl", [parts])[0].preview == "look"
     assert lines_of(tmp_path / "b.jsonl", [{"text": "some text"}])[0].preview == "some text"
-    assert lines_of(tmp_path / "c.jsonl", [{"input_ids": [5, 6], "labels": [5, 6]}])[0].preview.startswith('{"input_ids"')
+    assert lines_of(tmp_path / "c.jsonl", [{"input_ids": [5, 6], "labels": [5, 6]}])[0].preview.startswith(
+        '{"input_ids"'
+    )

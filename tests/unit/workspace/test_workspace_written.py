@@ -19,13 +19,18 @@ from sftui.workspace import OpenOptions
 from sftui.workspace.repairing import Written, session_plan, write_repaired
 from sftui.workspace.session import Session
 
-FINE = '{"id": 123456789012345678901234567890,  "x": 1.10, "k":1,"k":2, "messages": [{"role": "user", "content": "q\\u00e9"}, {"role": "assistant", "content": "%s"}]}'
+FINE = (
+    '{"id": 123456789012345678901234567890,  "x": 1.10, "k":1,"k":2, "messages": [{"role": "user", "content":'
+    ' "q\\u00e9"}, {"role": "assistant", "content": "%s"}]}'
+)
 DIRTY = FINE.replace('"q', '" q')
 NEXT = '{"id": 1e400, "messages": [{"role": "user", "content": "r"}, {"role": "assistant", "content": "é"}]}'
 BROKEN = b'{"messages": ["\xff'
 
 
-def written(paths: list[Path], out: Path, chosen: tuple[str, ...] = ("trim",), log: Path | None = None, **more: Any) -> Written:
+def written(
+    paths: list[Path], out: Path, chosen: tuple[str, ...] = ("trim",), log: Path | None = None, **more: Any
+) -> Written:
     options = OpenOptions(tuple(map(str, paths)), **more)
     session = Session(options, options.full_recipe())
     session.open()
@@ -73,9 +78,17 @@ CONTAINERS = [plain, packed, zstd, several, directory]
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
-def test_untouched_rows_keep_every_byte_whatever_they_are_kept_in(container: Callable[..., list[Path]], tmp_path: Path) -> None:
+def test_untouched_rows_keep_every_byte_whatever_they_are_kept_in(
+    container: Callable[..., list[Path]], tmp_path: Path
+) -> None:
     large = FINE % ("x" * 1_200_000)
-    lines = [(FINE % "a").encode() + b"\r\n", large.encode() + b"\n", BROKEN + b"\n", (DIRTY % "b").encode() + b"\n", NEXT.encode() + b"\n"]
+    lines = [
+        (FINE % "a").encode() + b"\r\n",
+        large.encode() + b"\n",
+        BROKEN + b"\n",
+        (DIRTY % "b").encode() + b"\n",
+        NEXT.encode() + b"\n",
+    ]
     last = written(container(tmp_path, b"".join(lines)), tmp_path / "out.jsonl")
     assert (tmp_path / "out.jsonl").read_bytes() == b"".join(lines).replace(b'" q', b'"q')
     assert last.counts.changed == 1 and last.lost == 0
@@ -83,7 +96,9 @@ def test_untouched_rows_keep_every_byte_whatever_they_are_kept_in(container: Cal
 
 def test_rows_of_a_list_keep_all_but_their_line_breaks(tmp_path: Path) -> None:
     rows = [FINE % "a", DIRTY % "b", NEXT]
-    (tmp_path / "d.json").write_text("[\n  " + ",\n  ".join(row.replace(', "messages"', ',\n    "messages"') for row in rows) + "\n]\n")
+    (tmp_path / "d.json").write_text(
+        "[\n  " + ",\n  ".join(row.replace(', "messages"', ',\n    "messages"') for row in rows) + "\n]\n"
+    )
     written([tmp_path / "d.json"], tmp_path / "out.jsonl")
     assert (tmp_path / "out.jsonl").read_text().splitlines() == [row.replace('" q', '"q') for row in rows]
 
@@ -101,9 +116,17 @@ CELL = st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False)
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(rows=st.lists(st.tuples(CELL, st.sampled_from(["a", " a", "é"]), st.booleans(), st.sampled_from(["\n", "\r\n", "\n\n"])), min_size=2, max_size=5))
+@given(
+    rows=st.lists(
+        st.tuples(CELL, st.sampled_from(["a", " a", "é"]), st.booleans(), st.sampled_from(["\n", "\r\n", "\n\n"])),
+        min_size=2,
+        max_size=5,
+    )
+)
 @pytest.mark.parametrize("container", CONTAINERS)
-def test_any_untouched_row_keeps_every_byte(container: Callable[..., list[Path]], tmp_path: Path, rows: list[Any]) -> None:
+def test_any_untouched_row_keeps_every_byte(
+    container: Callable[..., list[Path]], tmp_path: Path, rows: list[Any]
+) -> None:
     lines = []
     for cell, content, spaced, end in rows:
         data = {"x": cell, "messages": [{"role": "user", "content": content}]}
@@ -124,14 +147,21 @@ def parquet(path: Path, **columns: Any) -> Path:
     import pyarrow.parquet as pq
 
     size = len(next(iter(columns.values())))
-    messages = [[{"role": "user", "content": "q"}, {"role": "assistant", "content": f"a{number}"}] for number in range(size)]
+    messages = [
+        [{"role": "user", "content": "q"}, {"role": "assistant", "content": f"a{number}"}] for number in range(size)
+    ]
     pq.write_table(pa.table({"messages": messages, **columns}), path)
     return path
 
 
-@pytest.mark.parametrize(("column", "place"), [
-    ([{"bytes": b"\x89PNG", "path": None}], "image.bytes"), ([b"\x00"], "image"), ([[{"bytes": b"a"}]], "image[0].bytes"),
-])
+@pytest.mark.parametrize(
+    ("column", "place"),
+    [
+        ([{"bytes": b"\x89PNG", "path": None}], "image.bytes"),
+        ([b"\x00"], "image"),
+        ([[{"bytes": b"a"}]], "image[0].bytes"),
+    ],
+)
 def test_binary_data_is_refused(tmp_path: Path, column: Any, place: str) -> None:
     path = parquet(tmp_path / "d.parquet", image=column)
     with pytest.raises(ExportError) as caught:
@@ -142,31 +172,62 @@ def test_binary_data_is_refused(tmp_path: Path, column: Any, place: str) -> None
 
 def test_values_that_json_has_not(tmp_path: Path) -> None:
     path = parquet(
-        tmp_path / "d.parquet", score=[0.5, float("nan"), float("-inf")], day=[datetime.date(2026, 1, 2)] * 3, price=[Decimal("1.10")] * 3,
-        at=[datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.timezone.utc)] * 3, image=[None] * 3,
+        tmp_path / "d.parquet",
+        score=[0.5, float("nan"), float("-inf")],
+        day=[datetime.date(2026, 1, 2)] * 3,
+        price=[Decimal("1.10")] * 3,
+        at=[datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.timezone.utc)] * 3,
+        image=[None] * 3,
     )
     last = written([path], tmp_path / "out.jsonl", log=tmp_path / "log.jsonl")
     rows = [json.loads(line, parse_constant=pytest.fail) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [row["score"] for row in rows] == [0.5, None, None]
-    assert (rows[0]["day"], rows[0]["price"], rows[0]["at"], rows[0]["image"]) == ("2026-01-02", "1.10", "2026-01-02T03:04:05+00:00", None)
+    assert (rows[0]["day"], rows[0]["price"], rows[0]["at"], rows[0]["image"]) == (
+        "2026-01-02",
+        "1.10",
+        "2026-01-02T03:04:05+00:00",
+        None,
+    )
     assert last.counts.by_repair == {"nan-to-null": 2} and last.counts.changed == 2
     told = [json.loads(line)["changes"] for line in (tmp_path / "log.jsonl").read_text().splitlines()]
-    assert [(one["place"], one["what"]) for some in told for one in some] == [("score", "nan, which JSON cannot hold, became null"), ("score", "-inf, which JSON cannot hold, became null")]
+    assert [(one["place"], one["what"]) for some in told for one in some] == [
+        ("score", "nan, which JSON cannot hold, became null"),
+        ("score", "-inf, which JSON cannot hold, became null"),
+    ]
 
 
 def test_rows_that_could_not_be_looked_at_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "d.jsonl"
-    path.write_text("".join(line + "\n" for line in (NEXT, NEXT.replace('"user"', '"User"'), '{"messages": 3}', '{"messages": [')))
+    path.write_text(
+        "".join(line + "\n" for line in (NEXT, NEXT.replace('"user"', '"User"'), '{"messages": 3}', '{"messages": ['))
+    )
     last = written([path], tmp_path / "out.jsonl", ("drop ROL002",), tmp_path / "log.jsonl", tokenizer="builtin:chatml")
-    assert dict(last.counts.by_repair) == {"drop ROL002": 1, "not looked at": 2} and last.counts.dropped == 1 and last.counts.changed == 0
+    assert (
+        dict(last.counts.by_repair) == {"drop ROL002": 1, "not looked at": 2}
+        and last.counts.dropped == 1
+        and last.counts.changed == 0
+    )
     assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 3
     told = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
-    assert [one["row"] for one in told] == [1, 2, 3] and all(one["unchecked"] for one in told[1:]) and "unchecked" not in told[0]
+    assert (
+        [one["row"] for one in told] == [1, 2, 3]
+        and all(one["unchecked"] for one in told[1:])
+        and "unchecked" not in told[0]
+    )
     last = written([path], tmp_path / "out.jsonl", ("drop ROW",), tokenizer="builtin:chatml")
     assert last.counts.dropped >= 1
 
 
-@pytest.mark.parametrize(("code", "told"), [("DUP001", "--apply deduplicate"), ("EOS008", "set-up"), ("LAB009", "whole dataset"), ("DUP", "--apply deduplicate"), ("gen009", "set-up")])
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("DUP001", "--apply deduplicate"),
+        ("EOS008", "set-up"),
+        ("LAB009", "whole dataset"),
+        ("DUP", "--apply deduplicate"),
+        ("gen009", "set-up"),
+    ],
+)
 def test_a_code_that_no_row_has_cannot_drop_one(tmp_path: Path, code: str, told: str) -> None:
     path = tmp_path / "d.jsonl"
     path.write_text(NEXT + "\n")
