@@ -328,9 +328,7 @@ def _find_pair(samples: Sequence[Sample], columns: Sequence[str], fields: Mappin
         first, second = find_column(columns, (a,)), find_column(columns, (b,))
         if first is None or second is None or first == second:
             continue
-        text = _count(
-            samples, lambda row, x=first, y=second: isinstance(row.get(x), str) and isinstance(row.get(y), str)
-        )  # type: ignore[misc]
+        text = sum(isinstance(row.get(first), str) and isinstance(row.get(second), str) for row in samples)
         first_keys = _message_keys(
             [row.get(first) if isinstance(row.get(first), (list, tuple)) else None for row in samples]
         )

@@ -29,9 +29,9 @@ class CopyCommands:
     def handlers(self) -> dict[str, Callable[[int | None], None]]:
         ways = {"copy": self.copy, "write": self.write, "print": self.print_on_exit}
         found: dict[str, Callable[[int | None], None]] = {
-            f"{way}.{what}": (lambda n, do=do, what=what: do(what))
+            f"{way}.{what}": lambda n, do=do, what=what: do(what)  # type: ignore[misc]
             for way, do in ways.items()
-            for what in WHAT  # type: ignore[misc]
+            for what in WHAT
         }
         for what in ("row", "text", "template"):
             found[f"edit.{what}"] = lambda n, what=what: self.edit(what)  # type: ignore[misc]
