@@ -1,4 +1,7 @@
-"""Build the trainers' environments: `python environments.py TRAINER[@VERSION]…` (all, if none is named).
+"""Build the trainers' environments: `python environments.py TRAINER[@VERSION]…` (every trainer's, if none is named).
+
+`transformers@VERSION` is a small one without torch, that only loads tokenizers and renders templates, and `transformers`
+alone is all of those; they are built only where they are named.
 
 One virtual environment each under `$SFTUI_PARITY_HOME` (default ~/.cache/sftui-parity), made once:
 a finished one carries a stamp of its package list and is left alone. Only the standard library is
@@ -55,27 +58,35 @@ PACKAGES: dict[str, tuple[str, ...]] = {
 """Every environment; the first of a trainer is its default version. What follows --no-deps is installed
 afterwards without what it asks for: an older release on the newer one's dependencies and on our torch."""
 
+TRANSFORMERS = ("4.57.6", "5.6.0", "5.16.1", "5.17.0", "5.20.1", "5.23.0")
+"""The versions of transformers that trainers bring, and the newest; one small environment each, without torch."""
+_TOKENIZER_LIBRARIES = ("sentencepiece==0.2.3", "protobuf", "tiktoken==0.14.0", "mistral-common", "jinja2==3.1.6")
+SMALL: dict[str, tuple[str, ...]] = {
+    f"transformers@{version}": (f"transformers=={version}", *_TOKENIZER_LIBRARIES) for version in TRANSFORMERS
+}
+
 REMOVED = {"llamafactory": ("torchaudio", "torchvision")}
 """Packages that are built for another torch; the runner stubs what the trainer imports of them."""
 
 
 def split(name: str) -> tuple[str, str]:
     """`trl` or `trl@1.14.0` as trainer and version; the default version where none is named."""
-    if name in PACKAGES:
+    if name in PACKAGES or name in SMALL:
         trainer, _, version = name.partition("@")
         return trainer, version
     for known in PACKAGES:
         trainer, _, version = known.partition("@")
         if trainer == name:
             return trainer, version
-    sys.exit(f"no such environment: {name}; known are {', '.join(PACKAGES)}")
+    sys.exit(f"no such environment: {name}; known are {', '.join((*PACKAGES, *SMALL))}")
 
 
 def build(trainer: str, version: str, home: Path) -> float:
     """Make one environment unless it stands; seconds it took."""
-    packages = PACKAGES[f"{trainer}@{version}"]
+    name = f"{trainer}@{version}"
+    packages = SMALL.get(name) or (TORCH, *PACKAGES[name])
     folder = home / f"{trainer}-{version}"
-    stamp, wanted = folder / "sftui-packages.txt", "\n".join((TORCH, *packages)) + "\n"
+    stamp, wanted = folder / "sftui-packages.txt", "\n".join(packages) + "\n"
     if stamp.exists() and stamp.read_text() == wanted:
         return 0.0
     started = time.monotonic()
@@ -83,9 +94,11 @@ def build(trainer: str, version: str, home: Path) -> float:
     home.mkdir(parents=True, exist_ok=True)
     run = [str(folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "--quiet"]
     _call([_python(), "-m", "venv", str(folder)])
-    _call([*run, "install", "--no-compile", TORCH])
     constraints = folder / "constraints.txt"
-    constraints.write_text(TORCH + "\n")
+    constraints.write_text("")
+    if TORCH in packages:
+        _call([*run, "install", "--no-compile", TORCH])
+        constraints.write_text(TORCH + "\n")
     together, bare = (
         (packages[: packages.index("--no-deps")], packages[packages.index("--no-deps") :])
         if "--no-deps" in packages
@@ -115,8 +128,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from case import home
 
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help="trainer or trainer@version")
-    for name in parser.parse_args(arguments).names or PACKAGES:
+    parser.add_argument("names", nargs="*", help="trainer, trainer@version, transformers@version, transformers")
+    names = parser.parse_args(arguments).names or PACKAGES
+    for name in (one for named in names for one in (SMALL if named == "transformers" else (named,))):
         trainer, version = split(name)
         seconds = build(trainer, version, home())
         print(f"{trainer}@{version}: {f'built in {seconds:.0f} s' if seconds else 'ready'}", flush=True)
