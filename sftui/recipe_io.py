@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -142,9 +143,9 @@ def parse_value(path: str, text: str) -> Any:
             except ValueError:
                 raw = text
     elif info.type == "mapping":
-        raw = parse_yaml(_flow(text), path) if text.strip() else {}
+        raw = _mapped(text, path)
     elif info.type == "list":
-        raw = [part.strip() for part in text.strip().strip("[]").split(",") if part.strip()]
+        raw = _listed(text)
     checked = check(info, raw)
     if isinstance(checked, Misfit):
         raise RecipeError(f"`{path}` {checked.why}", fix=checked.fix)
@@ -175,7 +176,7 @@ def check(info: KnobInfo, raw: Any) -> Any:
     if info.type == "list":
         if isinstance(raw, (list, tuple)) and all(isinstance(item, str) for item in raw):
             return tuple(raw)
-        return Misfit(f"cannot be {raw!r}", "give a list of names")
+        return Misfit(f"cannot be {raw!r}", "give a list of names, e.g. assistant, user or [assistant, user]")
     if not isinstance(raw, Mapping):
         return Misfit(f"cannot be {raw!r}", "give a mapping, e.g. {enable_thinking: false}")
     return dict(raw)
@@ -211,9 +212,40 @@ def _plain(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else value
 
 
-def _flow(text: str) -> str:
+def _mapped(text: str, path: str) -> Any:
+    """A mapping as people type one, `{a: 1}` or `a=1, b=2`; the text itself where it is none, which `check` refuses."""
     stripped = text.strip()
-    return stripped if stripped.startswith("{") else "{" + stripped.replace("=", ": ") + "}"
+    if not stripped:
+        return {}
+    if stripped.startswith("{"):
+        return parse_yaml(stripped, path)
+    if stripped.startswith(("[", "- ")) or not any(sign in stripped for sign in "=:"):
+        return text
+    return parse_yaml("{" + stripped.replace("=", ": ") + "}", path)
+
+
+_NAME = re.compile(r"""\s*(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>[^,"'][^,]*?))\s*(?:,|\Z)""")
+
+
+def _listed(text: str) -> Any:
+    """A list as people type one: YAML or JSON, or names with commas between them, quoted or not; the text itself where
+    it is none of these, which `check` refuses."""
+    stripped = text.strip()
+    if stripped.startswith(("[", "- ")):
+        try:
+            return parse_yaml("list:\n" + "\n".join(f" {line}" for line in text.splitlines()), "list")["list"]
+        except RecipeError:
+            return text
+    if stripped.startswith("{"):
+        return text
+    names, at = [], 0
+    while at < len(stripped):
+        found = _NAME.match(stripped, at)
+        if found is None:
+            return text
+        names.append(found[found.lastgroup or 0])
+        at = found.end()
+    return names
 
 
 def _did_you_mean(word: str, options: Any) -> str:

@@ -65,7 +65,7 @@ def audited(
         source = session.source
         assert source is not None
         files = data_files(options.paths, options.split)
-        told = DataNotes(session, damage=False)
+        told = DataNotes(session, findings=True)
         told.tell()
         running.run(files or source.cached)
         told.tell()

@@ -48,7 +48,7 @@ def compare_recipes(
     try:
         comparing.open()
         tell_notes(side.recipe for side in sides)
-        notes = DataNotes(comparing.sessions[0])
+        notes = DataNotes(*comparing.sessions)
         notes.tell()
         progress = Progress(comparing.total(limit, sample))
         for count in comparing.count(comparing.rows(limit, sample), keep=show):

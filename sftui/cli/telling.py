@@ -19,20 +19,23 @@ LOOK = 0.2
 class DataNotes:
     """How rows are read, and what of the data cannot be: each sentence once, however often `tell` is called.
 
-    `damage=False` leaves damage out, for what has it among its findings.
+    `others` are the same data under other recipes. `findings=True` leaves out what is a finding, too: damage, and roles
+    that no row has.
     """
 
-    def __init__(self, session: Session, *, damage: bool = True) -> None:
+    def __init__(self, session: Session, *others: Session, findings: bool = False) -> None:
         self._session = session
-        self._damage = damage
+        self._sessions = (session, *others)
+        self._findings = findings
         self._told: set[str] = set()
 
     def tell(self) -> None:
         """What is known by now; call it again at the end, when more was read."""
         source, detected = self._session.source, self._session.detected
         assert source is not None and detected is not None
-        lost = tuple(one.sentence() for one in source.damage) if self._damage else ()
-        for note in (*source.notes, *detected.notes, *lost):
+        lost = tuple(one.sentence() for one in source.damage) if not self._findings else ()
+        asked = () if self._findings else tuple(note for one in self._sessions for note in one.notes)
+        for note in (*source.notes, *detected.notes, *asked, *lost):
             if note not in self._told:
                 self._told.add(note)
                 click.echo(f"sftui: {visible(note)}", err=True)
@@ -40,7 +43,7 @@ class DataNotes:
     def look(self) -> None:
         """The same after a short look for damage."""
         assert self._session.source is not None
-        if self._damage:
+        if not self._findings:
             self._session.source.index_more(LOOK)
         self.tell()
 

@@ -6,6 +6,7 @@ from sftui.findings.dataset import DatasetChecks
 from sftui.findings.files import damaged_files
 from sftui.findings.model import Code, Finding, Fix, Severity
 from sftui.findings.run import check_row, check_setup
+from sftui.findings.trained_roles import absent_role
 from sftui.findings.waivers import Waiver, apply_waivers, read_waivers
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "Fix",
     "Severity",
     "Waiver",
+    "absent_role",
     "apply_waivers",
     "check_row",
     "check_setup",

@@ -24,6 +24,7 @@ from sftui.findings import (
     template_setup,
     tokenizer,
     tools,
+    trained_roles,
     truncation,
 )
 from sftui.findings.checks import Checks
@@ -37,6 +38,7 @@ SECTIONS: tuple[Checks, ...] = tuple(
     for module in (
         rows,
         roles,
+        trained_roles,
         content,
         characters,
         template,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
 from sftui.model import Batch, Inspection, Pack, Problem, Row, Stage
-from sftui.recipe import Data, Recipe
+from sftui.recipe import Data, Mask, Recipe
 from sftui.workspace.options import OpenOptions
 
 if TYPE_CHECKING:
@@ -175,6 +175,18 @@ class Session:
         ):
             other.set_tokenizer(self.tokenizer, self.tokenizer_problem)
         return other
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the recipe asks of the rows that the first of them do not have, a sentence each."""
+        if self.detected is None or self.recipe.mask.roles == Mask().roles:
+            return ()
+        from sftui.findings import absent_role
+        from sftui.pipeline import inspect_early
+
+        early = (inspect_early(row, self.detected, self.recipe) for row in self._sample)
+        told = absent_role(self.recipe, [one.conversation for one in early if one.conversation is not None])
+        return (told.sentence,) if told is not None else ()
 
     @property
     def stored_sample(self) -> tuple[Row, ...]:

@@ -106,6 +106,15 @@ def test_diff_names_every_knob_that_differs() -> None:
         ("length.max", "", None),
         ("tokenize.add_special_tokens", "yes", True),
         ("mask.roles", "assistant, tool", ("assistant", "tool")),
+        ("mask.roles", "[assistant, tool]", ("assistant", "tool")),
+        ("mask.roles", '["assistant","user"]', ("assistant", "user")),
+        ("mask.roles", "['assistant', \"user\"]", ("assistant", "user")),
+        ("mask.roles", "\"assistant\", 'tool'", ("assistant", "tool")),
+        ("mask.roles", "- assistant\n- user\n", ("assistant", "user")),
+        ("mask.roles", '"a, b"', ("a, b",)),
+        ("mask.roles", "ns:role, [x", ("ns:role", "[x")),
+        ("mask.roles", "[]", ()),
+        ("mask.roles", "", ()),
         ("render.kwargs", "enable_thinking=false", {"enable_thinking": False}),
         ("render.kwargs", "{a: 1}", {"a": 1}),
         ("mask.rule", "all", "all"),
@@ -122,6 +131,25 @@ def test_typed_values_that_do_not_fit_say_so() -> None:
     for path, typed in (("length.max", "many"), ("mask.rule", "al"), ("mask.nope", "1"), ("render.kwargs", "{a")):
         with pytest.raises(RecipeError):
             recipe_io.parse_value(path, typed)
+
+
+@pytest.mark.parametrize(
+    "typed", ["[assistant", "[1, 2]", "[[assistant]]", "[assistant, null]", "{assistant: 1}", '"assistant', '"a"b']
+)
+def test_a_list_that_is_none_is_refused_in_one_sentence(typed: str) -> None:
+    with pytest.raises(RecipeError) as refused:
+        recipe_io.parse_value("mask.roles", typed)
+    assert (
+        "\n" not in str(refused.value)
+        and "mask.roles" in str(refused.value)
+        and "assistant, user" in str(refused.value)
+    )
+
+
+@pytest.mark.parametrize("typed", ["[a]", '["enable_thinking"]', "enable_thinking", "- a"])
+def test_a_mapping_that_is_none_is_refused(typed: str) -> None:
+    with pytest.raises(RecipeError, match=r"render\.kwargs"):
+        recipe_io.parse_value("render.kwargs", typed)
 
 
 def test_every_knob_has_a_meaning_and_a_default_it_accepts() -> None:

@@ -110,6 +110,17 @@ ENTRIES = (
         data="fold it into the first system message or the next user message",
     ),
     entry(
+        "ROL005",
+        "trained-role-in-no-row",
+        "FATAL",
+        "setup",
+        "a role that is to be trained is in no row",
+        "The mask trains the messages of the roles that it names, by the names that the template sees. A name that no"
+        " message has trains nothing, and nothing stops.",
+        axolotl="datasets[].roles_to_train: [assistant]",
+        hf="set mask.roles to roles that the rows have",
+    ),
+    entry(
         "TPL010",
         "unknown-role",
         "FATAL",

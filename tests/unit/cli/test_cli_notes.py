@@ -61,3 +61,36 @@ def test_the_machine_reads_it_too(sftui, chats: Path, tmp_path: Path) -> None:
 def test_a_known_version_says_nothing(sftui, chats: Path) -> None:
     done = sftui("show", chats, "-t", "builtin:chatml", "--trainer", "trl@1.16")
     assert done.err == ""
+
+
+ROLES = ("-t", "builtin:chatml", "--set", "mask.rule=assistant")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show",),
+        ("encode", "-o", "-"),
+        ("export", "--to", "recipe", "-o", "OUT", "--force"),
+        ("compare", "--with", "length.max=8"),
+    ],
+)
+def test_a_role_that_no_row_has_is_told_with_the_nearest(
+    sftui, chats: Path, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    command, *rest = (word.replace("OUT", str(tmp_path / "out.py")) for word in words)
+    said = "mask.roles names the role `asistant`, which none of 3 rows has; there are `user`, `assistant`: did you mean"
+    done = sftui(command, chats, *ROLES, "--set", 'mask.roles=["asistant"]', *rest)
+    assert done.err.count(said) == 1
+    done = sftui(command, chats, *ROLES, "--set", 'mask.roles=["assistant","user"]', *rest)
+    assert "mask.roles names" not in done.err and done.code in (0, 1)
+
+
+def test_the_other_side_tells_its_role_too(sftui, chats: Path) -> None:
+    done = sftui("compare", chats, *ROLES, "--with", "mask.roles=asistant")
+    assert done.err.count("mask.roles names the role `asistant`") == 1
+
+
+def test_the_roles_that_are_told_are_a_finding_of_check(sftui, chats: Path) -> None:
+    done = sftui("check", chats, *ROLES, "--set", "mask.roles=asistant")
+    assert done.code == 1 and "ROL005" in done.out and "mask.roles names" not in done.err

@@ -82,6 +82,10 @@ EXAMPLES: dict[str, tuple[Case, Case]] = {
         rows(chat("hi", "Hello.", ("system", "Be kind."), "Bye.", "Bye!")),
         rows(chat(("system", "Be kind."), ("user", "hi"), ("assistant", "Hello."))),
     ),
+    "ROL005": (
+        rows(GOOD, changes={"mask.rule": "assistant", "mask.roles": ("asistant", "user")}),
+        rows(GOOD, changes={"mask.rule": "assistant", "mask.roles": ("assistant", "tool")}),
+    ),
     "TPL010": (rows(chat(("user", "hi"), ("narrator", "It rains."), ("assistant", "Hello."))), FINE),
     "TPL002": (
         rows(chat(("system", "Be kind."), ("user", "hi"), ("assistant", "Hello.")), tokenizer="gemma"),

@@ -43,6 +43,7 @@ PLACES: Mapping[str, tuple[str, ...]] = {
     "BND008": ("edge", "appended"),
     "BND009": ("brackets",),  # those at the edges of answers
     "BND010": ("answers",),
+    "ROL005": ("answers",),
     "LAB009": ("answers", "behind stops"),
     "BOS001": ("bos",),
     "BOS002": ("bos",),
@@ -84,6 +85,7 @@ REVEALED: Mapping[str, Mapping[str, str]] = {
     "GEN009": {"EOS008": "the tags left out the line break behind the stop token"},
     "ROL001": {"EOS008": "the answer is one now"},
     "ROL002": {"EOS008": "the answer is one now"},
+    "ROL005": {"EOS008": "the answer is trained now"},
     "LAB002": {"GEN002": "torchtune trains the header of every message that it trains"},
     "LAB009": {"EOS008": "the line break behind an earlier answer is trained with it"},
     "LAB010": {

@@ -1,0 +1,79 @@
+"""Roles that the mask is to train and that no row has: a name misspelt, or one that the template never sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from sftui.conversations.messages import KNOWN_ROLES, ROLE_ALIASES
+from sftui.findings.checks import Checks
+from sftui.findings.context import Context
+from sftui.findings.look import shown
+from sftui.findings.model import BY_HAND, Finding
+from sftui.findings.template_setup import about, chats
+from sftui.model import Conversation, Inspection
+from sftui.recipe import Recipe
+
+
+@dataclass(frozen=True, slots=True)
+class AbsentRole:
+    """A role to be trained that none of some conversations has; `mended` is mask.roles with the nearest that they
+    have in its place, empty where none is near."""
+
+    role: str
+    sentence: str
+    mended: tuple[str, ...]
+
+
+def trained_roles(recipe: Recipe) -> tuple[str, ...]:
+    """The roles whose messages the recipe trains, as the template sees them; none where its mask goes by no roles."""
+    trainer = recipe.preset.partition("@")[0]
+    if trainer in BY_HAND and recipe.mask.rule in ("assistant", "turn_full"):
+        return recipe.mask.roles
+    if trainer == "axolotl" and recipe.mask.rule == "turn_content":
+        return tuple(recipe.data.role_map.get(role, role) for role in recipe.mask.roles)
+    return ()
+
+
+def absent_role(recipe: Recipe, conversations: Sequence[Conversation]) -> AbsentRole | None:
+    """The first role of the mask that these conversations should have and do not.
+
+    One that templates know (tool, say) may be there for other rows, so that it is told only where no trained role is
+    in these at all.
+    """
+    wanted = trained_roles(recipe)
+    seen = tuple(dict.fromkeys(message.role for one in conversations for message in one.messages))
+    missing = [role for role in wanted if role not in seen]
+    told = missing if len(missing) == len(wanted) else [role for role in missing if role not in KNOWN_ROLES]
+    if not seen or not told:
+        return None
+    role = told[0]
+    plain = role.strip().casefold()
+    near = get_close_matches(plain, seen, n=1, cutoff=0.6)
+    nearest = near[0] if near else next((one for one in (ROLE_ALIASES.get(plain),) if one in seen), None)
+    rows = "which the row does not have" if len(conversations) == 1 else f"which none of {len(conversations)} rows has"
+    names = ", ".join(f"`{shown(name, 40)}`" for name in seen[:6])
+    sentence = f"mask.roles names the role `{shown(role, 40)}`, {rows}; there are {names}"
+    if nearest is None or role in KNOWN_ROLES:  # then it is the data that is misspelt: ROL001 and ROL002
+        return AbsentRole(role, sentence, ())
+    mended = dict.fromkeys(nearest if one == role else one for one in wanted)
+    return AbsentRole(role, f"{sentence}: did you mean `{shown(nearest, 40)}`?", tuple(mended))
+
+
+def in_no_row(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+    """ROL005."""
+    found = chats(sample)
+    told = absent_role(context.recipe, [one.conversation for one in found if one.conversation is not None])
+    if told is not None:
+        yield about(
+            context,
+            "ROL005",
+            told.sentence,
+            shown(told.role, 40),
+            changes=[("mask.roles", told.mended)] if told.mended else (),
+            count=len(found),
+        )
+
+
+CHECKS = Checks(setup=(in_no_row,))
