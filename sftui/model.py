@@ -338,7 +338,9 @@ class Batch:
 class Pack:
     """One packed sequence: the documents in it, by position in the packer's input.
 
-    `documents` are (index, start, end): the half-open range of that example's tokens.
+    `documents` are (index, start, end): the half-open range of that example's tokens. `parts` is set where documents
+    are named by dataset row: which of its row's examples each is, 0 where the trainer does not split rows. `seq_lens`
+    are the lengths that the trainer stores with the pack, padding included; empty: those of the documents.
     """
 
     documents: tuple[tuple[int, int, int], ...]
@@ -346,6 +348,8 @@ class Pack:
     labels: tuple[int, ...]
     position_ids: tuple[int, ...] | None = None
     attention_mask: tuple[int, ...] | None = None
+    seq_lens: tuple[int, ...] = ()
+    parts: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ for what a row contains.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ from sftui.model import (
 )
 from sftui.recipe import Recipe
 from sftui.trainers import Toolbox, trainer_named
+from sftui.trainers.held import Held
 
 if TYPE_CHECKING:
     from sftui.tokens import LoadedTokenizer
@@ -33,12 +35,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Toolbox",
     "detect",
+    "feed_packs",
     "inspect",
     "inspect_all",
     "inspect_early",
     "make_batch",
     "make_packs",
     "make_toolbox",
+    "pack_rows",
     "survey",
 ]
 
@@ -175,38 +179,94 @@ def make_batch(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox
     return batch
 
 
-def make_packs(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox) -> tuple[tuple[Pack, ...], Batch]:
-    """The packed sequences of one packing group, documents named by row, and the rectangle made of them.
+def pack_rows(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
+    """Every packed sequence of a dataset's rows, in the trainer's groups and order, as its packer stores them.
 
-    Where the collator lays packs end to end it may mask more (TRL: the first token of each document);
-    their labels are then those that it gives. RecipeError where the recipe does not pack, or no row reaches the
-    trainer.
+    Documents are named by row and part. Rows are taken as they are needed: a packing group is held, on disk once it is
+    large, or no more than a pack where the trainer has no groups. RecipeError where the recipe does not pack.
     """
-    examples = [
-        (one, inspection.row.index)
-        for inspection in inspections
-        if inspection.example is not None
-        for one in (inspection.example, *inspection.more)
-    ]
     if recipe.pack.strategy == "none":
         raise RecipeError("the recipe does not pack", fix="set pack.strategy")
-    if not examples:
+    trainer = trainer_named(recipe.preset)
+    names = _Names()
+    in_order = trainer.pack_in_order(names.of(inspections), recipe, tools)
+    if in_order is not None:
+        yield from map(names.on, in_order)
+        return
+    size = max(recipe.pack.group, 1)
+    held = Held()
+    try:
+        for place, inspection in enumerate(inspections):
+            for part, example in enumerate(_examples(inspection)):
+                if len(held) == size and not trainer.groups_hold_dropped:
+                    yield from map(names.on, trainer.pack(held, recipe, tools))
+                    held, names = held.emptied(), _Names()
+                held.append(example)
+                names.add(inspection.row.index, part)
+            if trainer.groups_hold_dropped and (place + 1) % size == 0:
+                yield from map(names.on, trainer.pack(held, recipe, tools))
+                held, names = held.emptied(), _Names()
+        if len(held):
+            yield from map(names.on, trainer.pack(held, recipe, tools))
+    finally:
+        held.close()
+
+
+def feed_packs(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
+    """`pack_rows` as the packs reach the model: with the collator's labels, without a last batch that is not full."""
+    trainer = trainer_named(recipe.preset)
+    size = trainer.packs_in_a_batch(recipe)
+    batch: list[Pack] = []
+    for pack in pack_rows(inspections, recipe, tools):
+        batch.append(trainer.fed(pack, recipe))
+        if len(batch) == size:
+            yield from batch
+            batch = []
+
+
+class _Names:
+    """Which row, and which part of it, each example of the packer's input is."""
+
+    def __init__(self) -> None:
+        self._rows, self._parts = array("q"), array("q")
+
+    def add(self, row: int, part: int) -> None:
+        self._rows.append(row)
+        self._parts.append(part)
+
+    def of(self, inspections: Iterable[Inspection]) -> Iterator[Example]:
+        """The examples of rows, each named as it goes by."""
+        for inspection in inspections:
+            for part, example in enumerate(_examples(inspection)):
+                self.add(inspection.row.index, part)
+                yield example
+
+    def on(self, pack: Pack) -> Pack:
+        return replace(
+            pack,
+            documents=tuple((self._rows[i], start, end) for i, start, end in pack.documents),
+            parts=tuple(self._parts[i] for i, _, _ in pack.documents),
+        )
+
+
+def _examples(inspection: Inspection) -> tuple[Example, ...]:
+    return () if inspection.example is None else (inspection.example, *inspection.more)
+
+
+def make_packs(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox) -> tuple[tuple[Pack, ...], Batch]:
+    """Rows as `pack_rows` packs them, with the collator's labels, and the rectangle made of the packs.
+
+    RecipeError where the recipe does not pack, or no row reaches the trainer.
+    """
+    packs = tuple(pack_rows(inspections, recipe, tools))
+    if not packs:
         raise RecipeError("there is no row to pack", why="none of the rows reaches the trainer")
     trainer = trainer_named(recipe.preset)
-    packs = trainer.pack([example for example, _ in examples], recipe, tools)
     batch = trainer.collate_packs(packs, recipe, tools)
-    named: list[Pack] = []
-    at = 0
-    for pack in packs:
-        documents = tuple((examples[i][1], a, b) for i, a, b in pack.documents)
-        there = slice(at, at + len(pack.input_ids))
-        flat = recipe.batch.flatten and len(batch.input_ids) == 1 and batch.input_ids[0][there] == pack.input_ids
-        named.append(replace(pack, documents=documents, labels=batch.labels[0][there] if flat else pack.labels))
-        at += len(pack.input_ids)
     if len(batch.lengths) == len(packs) == len(batch.input_ids):
         # A packer may pad to its size itself; what no document holds is padding all the same.
         batch = replace(batch, lengths=tuple(sum(end - start for _, start, end in pack.documents) for pack in packs))
-    return tuple(named), batch
+    return tuple(trainer.fed(pack, recipe) for pack in packs), batch
 
 
 def as_problem(error: SftuiError) -> Problem:

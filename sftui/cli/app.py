@@ -102,12 +102,13 @@ def show(row: int, shift: bool, view: str, form: str, explain: bool, width: int 
     help="OUT.jsonl or OUT.parquet; - writes JSON lines to stdout",
 )
 @click.option("--explain", is_flag=True, help="also tokens, reasons and spans of every row")
+@click.option("--unpacked", is_flag=True, help="one record a row also where the recipe packs")
 @click.option("--force", is_flag=True, help="overwrite without asking")
-def encode(out: str, explain: bool, force: bool, **given: Any) -> int:
-    """Write what the trainer would train on, one record a row."""
+def encode(out: str, explain: bool, unpacked: bool, force: bool, **given: Any) -> int:
+    """Write what the trainer would train on: one record a row, or a pack where the recipe packs."""
     from sftui.cli.encode import encode_rows
 
-    return encode_rows(given, out, explain, force)
+    return encode_rows(given, out, explain, unpacked, force)
 
 
 @click.command("sftui export", context_settings=CONTEXT)

@@ -1,66 +1,133 @@
-"""`sftui encode`: what the trainer would train on, one record a row, as JSON lines or parquet."""
+"""`sftui encode`: what the trainer would train on, one record a row or a pack, as JSON lines or parquet."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import IO, Any
 
 import click
 
 from sftui.cli.loading import loaded_session
 from sftui.cli.opening import open_options
-from sftui.cli.records import as_json, records
+from sftui.cli.records import as_json, pack_record, record, records
 from sftui.cli.telling import DataNotes, refuse_half
 from sftui.cli.writing import STDOUT, Progress, targets
 from sftui.errors import ExportError
 from sftui.exports.parquet import parquet_writer
+from sftui.model import Inspection
 from sftui.workspace.inputs import inputs_of
+from sftui.workspace.session import Session
 
 Sink = Callable[[dict[str, Any]], None]
 
 
-def encode_rows(given: Mapping[str, Any], out: str, explain: bool, force: bool) -> int:
-    """Write every row; 2 where some row could not be prepared, after all others are written."""
+@dataclass(slots=True)
+class _Count:
+    """What was written, of how many rows; `tokens` are those of the rows that no pack holds yet."""
+
+    rows: int = 0
+    dropped: int = 0
+    failed: int = 0
+    packs: int = 0
+    tokens: int = 0
+
+    def row(self, inspection: Inspection) -> None:
+        self.rows += 1
+        self.dropped += inspection.problem is None and inspection.dropped is not None
+        self.failed += inspection.problem is not None
+
+
+def encode_rows(given: Mapping[str, Any], out: str, explain: bool, unpacked: bool, force: bool) -> int:
+    """Write every row, or every pack; 2 where some row could not be prepared, after all others are written."""
     sink = _sink(out)
     options = open_options(given)
     (target,) = targets(inputs_of(options), force, out)
     assert target is not None
     session = loaded_session(options)
     notes = DataNotes(session)
-    written = dropped = failed = 0
+    count = _Count()
     try:
+        packed = session.recipe.pack.strategy != "none" and not unpacked
+        if packed and explain:
+            raise ExportError(
+                "--explain is of rows, and the recipe packs them",
+                why=f"pack.strategy is {session.recipe.pack.strategy}",
+                fix="add --unpacked",
+            )
         refuse_half(session)
         notes.tell()
-        total = session.count_now()
-        progress = Progress(total)
-        with target.open(folders=False) as file, sink(file, explain) as put:
-            for inspection in session.all_rows(spans=explain):
-                for made in records(inspection, explain):
-                    put(made)
-                written += 1
-                dropped += inspection.problem is None and inspection.dropped is not None
-                failed += inspection.problem is not None
-                progress.at(written)
+        if packed:
+            click.echo(_how_packed(session), err=True)
+        progress = Progress(session.count_now())
+        with target.open(folders=False) as file, sink(file, explain, packed) as put:
+            write = _write_packs if packed else _write_rows
+            write(session, _counted(session.all_rows(spans=explain), count, progress), put, count, explain)
         progress.end()
         notes.tell()
     finally:
         session.close()
-    click.echo(_told(written, dropped, failed, out), err=True)
-    return 2 if failed else 0
+    click.echo(_told(count, packed, out), err=True)
+    return 2 if count.failed else 0
 
 
-def _told(written: int, dropped: int, failed: int, out: str) -> str:
-    parts = [f"sftui: {written:,} rows"]
-    if dropped:
-        parts.append(f"{dropped:,} dropped by the trainer")
-    if failed:
-        parts.append(f"{failed:,} could not be prepared (see their `error`)")
+def _counted(rows: Iterator[Inspection], count: _Count, progress: Progress) -> Iterator[Inspection]:
+    for inspection in rows:
+        yield inspection
+        count.row(inspection)
+        progress.at(count.rows)
+
+
+def _write_rows(session: Session, rows: Iterator[Inspection], put: Sink, count: _Count, explain: bool) -> None:
+    for inspection in rows:
+        for made in records(inspection, explain):
+            put(made)
+
+
+def _write_packs(session: Session, rows: Iterator[Inspection], put: Sink, count: _Count, explain: bool) -> None:
+    """Packs as they are filled; a row that is in none of them is told where it is read."""
+
+    def passing() -> Iterator[Inspection]:
+        for inspection in rows:
+            if inspection.example is None:
+                put(record(inspection))
+            else:
+                count.tokens += sum(len(one.input_ids) for one in (inspection.example, *inspection.more))
+            yield inspection
+
+    for pack in session.feed_packs(passing()):
+        put(pack_record(pack, count.packs))
+        count.packs += 1
+        count.tokens -= sum(end - start for _, start, end in pack.documents)
+
+
+def _how_packed(session: Session) -> str:
+    """What the composition of the packs assumes, in one line."""
+    from sftui.trainers import trainer_named
+
+    recipe = session.recipe
+    trainer = trainer_named(recipe.preset)
+    return (
+        f"sftui: packs as {trainer.title or trainer.name} makes them ({recipe.pack.strategy}),"
+        f" {trainer.packing_order(recipe)}; --unpacked writes rows"
+    )
+
+
+def _told(count: _Count, packed: bool, out: str) -> str:
+    rows = f"{count.rows:,} row{'s' if count.rows != 1 else ''}"
+    parts = [f"sftui: {count.packs:,} pack{'s' if count.packs != 1 else ''} of {rows}" if packed else f"sftui: {rows}"]
+    if count.dropped:
+        parts.append(f"{count.dropped:,} dropped by the trainer")
+    if count.failed:
+        parts.append(f"{count.failed:,} could not be prepared (see their `error`)")
+    if packed and count.tokens:
+        parts.append(f"{count.tokens:,} tokens in no pack, as the trainer leaves them out")
     where = "" if out == STDOUT else f" written to {out}"
     return ", ".join(parts) + where
 
 
-def _sink(out: str) -> Callable[[IO[bytes], bool], contextlib.AbstractContextManager[Sink]]:
+def _sink(out: str) -> Callable[[IO[bytes], bool, bool], contextlib.AbstractContextManager[Sink]]:
     name = out.lower()
     if out == STDOUT or name.endswith((".jsonl", ".ndjson")):
         return _lines
@@ -72,7 +139,7 @@ def _sink(out: str) -> Callable[[IO[bytes], bool], contextlib.AbstractContextMan
 
 
 @contextlib.contextmanager
-def _lines(file: IO[bytes], explain: bool) -> Iterator[Sink]:
+def _lines(file: IO[bytes], explain: bool, packs: bool) -> Iterator[Sink]:
     def put(made: dict[str, Any]) -> None:
         file.write(as_json(made).encode("ascii") + b"\n")
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from sftui.model import NOWHERE, Example, Inspection
+from sftui.model import NOWHERE, Example, Inspection, Pack
 
 T = TypeVar("T")
 
@@ -50,6 +50,33 @@ def _stored(row: int, example: Example) -> dict[str, Any]:
         "labels": list(example.labels),
         "attention_mask": list(example.attention_mask),
     }
+
+
+def pack_record(pack: Pack, number: int) -> dict[str, Any]:
+    """One pack as it reaches the model: all but `documents` and `seq_lens` go along `input_ids`.
+
+    `documents` are its pieces in order: tokens `start` to `end` of what `--unpacked` writes of `row` (of its `part`,
+    where the trainer splits rows). `document_ids` count them from 1, 0 at padding. `seq_lens` are their lengths, with
+    the padding last where the trainer counts it. `attention_mask` and `position_ids` are absent where it makes none.
+    """
+    lengths = [end - start for _, start, end in pack.documents]
+    numbers = [document for document, length in enumerate(lengths, 1) for _ in range(length)]
+    made: dict[str, Any] = {
+        "pack": number,
+        "documents": [
+            {"row": row, "part": part, "start": start, "end": end}
+            for (row, start, end), part in zip(pack.documents, pack.parts)
+        ],
+        "input_ids": list(pack.input_ids),
+        "labels": list(pack.labels),
+    }
+    if pack.attention_mask is not None:
+        made["attention_mask"] = list(pack.attention_mask)
+    if pack.position_ids is not None:
+        made["position_ids"] = list(pack.position_ids)
+    made["document_ids"] = numbers + [0] * (len(pack.input_ids) - len(numbers))
+    made["seq_lens"] = list(pack.seq_lens or lengths)
+    return made
 
 
 def _explained(inspection: Inspection, example: Example) -> dict[str, Any]:

@@ -11,12 +11,14 @@ GROUP = 1000
 
 
 @contextlib.contextmanager
-def parquet_writer(file: IO[bytes], explain: bool = False) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Takes records (see `sftui.cli.records.record`); the columns a record lacks are null."""
+def parquet_writer(
+    file: IO[bytes], explain: bool = False, packs: bool = False
+) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """Takes records (see `sftui.cli.records`), of rows or of packs; the columns a record lacks are null."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema = _schema(pa, explain)
+    schema = _schema(pa, explain, packs)
     held: list[dict[str, Any]] = []
     with pq.ParquetWriter(file, schema) as writer:
 
@@ -34,17 +36,19 @@ def parquet_writer(file: IO[bytes], explain: bool = False) -> Iterator[Callable[
         flush()
 
 
-def _schema(pa: Any, explain: bool) -> Any:
+def _schema(pa: Any, explain: bool, packs: bool) -> Any:
     ids = pa.list_(pa.int32())
-    columns = [
-        ("row", pa.int64()),
-        ("input_ids", ids),
-        ("labels", ids),
-        ("attention_mask", pa.list_(pa.int8())),
-        ("part", pa.int32()),
-        ("dropped", pa.string()),
-        ("error", pa.string()),
-    ]
+    columns: list[tuple[str, Any]] = [("row", pa.int64())]
+    if packs:
+        whole = pa.int64()
+        document = pa.struct([("row", whole), ("part", pa.int32()), ("start", whole), ("end", whole)])
+        columns += [("pack", pa.int64()), ("documents", pa.list_(document))]
+    columns += [("input_ids", ids), ("labels", ids)]
+    if packs:
+        columns += [(name, ids) for name in ("attention_mask", "position_ids", "document_ids", "seq_lens")]
+    else:
+        columns += [("attention_mask", pa.list_(pa.int8())), ("part", pa.int32())]
+    columns += [("dropped", pa.string()), ("error", pa.string())]
     if explain:
         span = pa.struct([("start", pa.int32()), ("end", pa.int32()), ("message", pa.int32()), ("part", pa.string())])
         columns += [("tokens", pa.list_(pa.string())), ("reasons", pa.list_(pa.string())), ("spans", pa.list_(span))]

@@ -42,7 +42,8 @@ def packs_of(
             rows.append(one)
             examples.append(example)
     try:
-        packs = trainer_named(context.recipe.preset).pack(examples, context.recipe, context.tools) if examples else ()
+        trainer = trainer_named(context.recipe.preset)
+        packs = tuple(trainer.pack(examples, context.recipe, context.tools)) if examples else ()
     except SftuiError:
         return (), (), ()
     return packs, tuple(rows), tuple(examples)

@@ -6,7 +6,7 @@ something that no knob says. A step gets plain data and gives plain data.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -206,9 +206,27 @@ class Trainer:
             notes=(note,) if note else (),
         )
 
-    def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> tuple[Pack, ...]:
-        """The packed sequences of one packing group of examples, in the trainer's order."""
+    def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
+        """The packed sequences of one packing group of examples, in the trainer's order, each made when it is asked
+        for."""
         raise RecipeError(f"{self.name} does not pack", fix="set pack.strategy to none")
+
+    def pack_in_order(self, examples: Iterable[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack] | None:
+        """The packs of a whole dataset where the trainer fills one after the other, a pack's rows held at a time; None
+        where it packs groups."""
+        return None
+
+    def fed(self, pack: Pack, recipe: Recipe) -> Pack:
+        """A pack with the labels that reach the loss, un-shifted: some collators mask more than the packer."""
+        return pack
+
+    def packs_in_a_batch(self, recipe: Recipe) -> int:
+        """How many packs fill a batch, where a last one that is not full is left out; else 1."""
+        return 1
+
+    def packing_order(self, recipe: Recipe) -> str:
+        """What is assumed of the order and the groups in which rows are packed, in one clause."""
+        return f"in groups of {recipe.pack.group:,} rows, in the order of the dataset"
 
     def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
         """The rectangle the trainer's collator makes of packed sequences."""

@@ -322,6 +322,12 @@ class Session:
 
         return make_packs(inspections, self.recipe, self._tools_or_fail())
 
+    def feed_packs(self, inspections: Iterable[Inspection]) -> Iterator[Pack]:
+        """Inspected rows in order as the packs that reach the model; SftuiError where they cannot be packed."""
+        from sftui.pipeline import feed_packs
+
+        return feed_packs(inspections, self.recipe, self._tools_or_fail())
+
     def prepared(self) -> Prepared:
         """What exports need to know."""
         from sftui.exports.plan import Prepared

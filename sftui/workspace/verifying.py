@@ -82,35 +82,20 @@ def verify(session: Session, numbers: Sequence[int], ask: Ask) -> Verified:
 
 def through(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox) -> Expected:
     """Inspections as what reaches the trainer, by their place, packed where the trainer packs while it prepares."""
-    from sftui.trainers import trainer_named
+    from sftui.pipeline import pack_rows
 
+    rows = tuple(inspections)
     examples: dict[int, tuple[Example, ...]] = {}
     problems: dict[int, str] = {}
-    for place, one in enumerate(inspections):
+    for place, one in enumerate(rows):
         if one.problem is not None:
             problems[place] = one.problem.sentence()
         elif one.example is not None:
             examples[place] = (one.example, *one.more)
     packs: tuple[Pack, ...] = ()
     if recipe.pack.strategy not in ("none", "multipack"):  # multipack packs while it samples batches
-        trainer = trainer_named(recipe.preset)
-        packs = tuple(
-            pack
-            for group in _groups(examples, recipe.pack.group, trainer.groups_hold_dropped)
-            for pack in trainer.pack(group, recipe, tools)
-        )
+        packs = tuple(pack_rows(rows, recipe, tools))
     return Expected(examples, packs, problems)
-
-
-def _groups(examples: Mapping[int, Sequence[Example]], size: int, with_dropped: bool) -> list[list[Example]]:
-    """The examples that are packed together; `with_dropped`: a group is so many rows, whether they are kept or not."""
-    if not with_dropped:
-        flat = [example for made in examples.values() for example in made]
-        return [flat[start : start + size] for start in range(0, len(flat), size)]
-    groups: dict[int, list[Example]] = {}
-    for place, made in examples.items():
-        groups.setdefault(place // size, []).extend(made)
-    return list(groups.values())
 
 
 def piece(made: Example | Pack) -> Piece:

@@ -56,9 +56,9 @@ def compare_batch(number: int, batch: dict[str, Any], ours: Emulated, case: Case
     for size in batch["bins"]:
         bins.append([rows.index(row) for row in batch["rows"][at : at + size]])
         at += size
-    packs = packs_of(examples, bins, ours.recipe.batch.attention)
+    packs = tuple(packs_of(examples, bins, ours.recipe.batch.attention))
     if case.config.get("curriculum_sampling"):
-        made = trainer.pack(examples, ours.recipe, ours.tools)
+        made = tuple(trainer.pack(examples, ours.recipe, ours.tools))
         per_batch = len(batch["bins"])
         assert [
             [index for index, _, _ in pack.documents] for pack in made[number * per_batch : (number + 1) * per_batch]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
+
 import pytest
 
 from sftui.errors import RecipeError
 from sftui.model import IGNORE_INDEX, Batch, Inspection, Pack, Row
-from sftui.pipeline import detect, inspect, make_packs, make_toolbox
+from sftui.pipeline import detect, feed_packs, inspect, make_packs, make_toolbox
 from sftui.recipe import Recipe, changed
 from sftui.tokens import load_tokenizer
 from sftui.trainers import preset
@@ -50,3 +53,51 @@ def test_padding_that_the_packer_adds_is_padding() -> None:
 def test_a_recipe_that_does_not_pack_says_so() -> None:
     with pytest.raises(RecipeError, match="does not pack"):
         packed(preset("trl@1.16"))
+
+
+def streamed(trainer: str, knobs: dict[str, object], rows: int) -> list[int]:
+    """How many rows had been taken when each pack came."""
+    recipe = changed(preset(trainer), "tokenizer.name", "builtin:chatml")
+    for path, value in knobs.items():
+        recipe = changed(recipe, path, value)
+    made = [
+        Row(
+            i, {"messages": [{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "so"}]}, "{}", str(i)
+        )
+        for i in range(rows)
+    ]
+    detected, tools = detect(made, recipe), make_toolbox(recipe, load_tokenizer("builtin:chatml"))
+    taken: list[int] = []
+
+    def coming() -> Iterator[Inspection]:
+        for row in made:
+            taken.append(row.index)
+            yield inspect(row, detected, recipe, tools)
+
+    return [len(taken) for _ in feed_packs(coming(), recipe, tools)]
+
+
+@pytest.mark.parametrize(
+    ("trainer", "knobs", "group"),
+    [
+        ("trl@1.16", {"pack.strategy": "bfd", "length.max": 64, "pack.group": 10}, 10),
+        ("trl@1.16", {"pack.strategy": "wrapped", "length.max": 64, "pack.group": 10}, 10),
+        ("llamafactory@0.9", {"pack.strategy": "neat", "length.max": 64, "pack.group": 10}, 10),
+        ("axolotl@0.19", {"pack.strategy": "multipack", "length.max": 64, "pack.group": 10}, 10),
+        ("torchtune@0.6.1", {"pack.strategy": "sequential", "length.max": 64}, 6),
+        (
+            "axolotl@0.19",
+            {
+                "pack.strategy": "multipack",
+                "length.max": 64,
+                "mask.options": {"sample_packing_sequentially": True},
+            },
+            6,
+        ),
+    ],
+)
+def test_packs_come_while_rows_are_read(trainer: str, knobs: dict[str, object], group: int) -> None:
+    """No more rows are taken than the trainer's own algorithm needs: a group, or a pack's."""
+    taken = streamed(trainer, knobs, 60)
+    assert taken[0] <= group + 1 and taken[-1] == 60 and taken == sorted(taken)
+    assert all(after - before <= group + 1 for before, after in pairwise(taken))

@@ -8,7 +8,7 @@ shown here is what a sequential one gives.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from sftui.model import Batch, Example, Pack
 from sftui.recipe import Recipe
@@ -38,12 +38,8 @@ NUMBERED = (
 )
 
 
-def first_fit(
-    lengths: Sequence[int], capacity: int, most: int, group: int, *, sequential: bool = False
-) -> list[list[int]]:
-    """Row positions in bins: first bin with room, or, sequentially, the last one only."""
-    if sequential:
-        return _next_fit(lengths, capacity)
+def first_fit(lengths: Sequence[int], capacity: int, most: int, group: int) -> list[list[int]]:
+    """Row positions in bins, `group` rows at a time: the first bin with room."""
     starts = range(0, len(lengths), max(group, 1))
     return [
         one
@@ -67,16 +63,19 @@ def _group(lengths: Sequence[int], members: Sequence[int], capacity: int, most: 
     return bins
 
 
-def _next_fit(lengths: Sequence[int], capacity: int) -> list[list[int]]:
-    bins: list[list[int]] = []
-    left = -1
-    for index, size in enumerate(lengths):
-        if size > left:
-            bins.append([])
-            left = capacity
-        bins[-1].append(index)
-        left -= size
-    return bins
+def next_fit(examples: Iterable[Example], capacity: int, attention: str) -> Iterator[Pack]:
+    """sample_packing_sequentially: a row that does not fit opens the next bin; no groups, no most rows in a bin."""
+    held: list[tuple[int, Example]] = []
+    room = capacity
+    for index, example in enumerate(examples):
+        size = len(example.input_ids)
+        if held and size > room:
+            yield _pack(held, attention)
+            held, room = [], capacity
+        held.append((index, example))
+        room -= size
+    if held:
+        yield _pack(held, attention)
 
 
 def capacity_of(recipe: Recipe, sequence_len: int) -> tuple[int, int]:
@@ -100,29 +99,28 @@ def varlen(attention: str) -> bool:
     return attention.split(":", 1)[0].split("@", 1)[0].strip() in VARLEN
 
 
-def packs_of(examples: Sequence[Example], bins: Sequence[Sequence[int]], attention: str) -> tuple[Pack, ...]:
+def packs_of(examples: Sequence[Example], bins: Sequence[Sequence[int]], attention: str) -> Iterator[Pack]:
     """Bins as packs: position ids start anew in each document, the mask counts documents or is all ones."""
-    packs = []
     for members in bins:
-        ids: list[int] = []
-        labels: list[int] = []
-        places: list[int] = []
-        mask: list[int] = []
-        documents = []
-        for number, index in enumerate(members):
-            example = examples[index]
-            size = len(example.input_ids)
-            documents.append((index, 0, size))
-            ids += example.input_ids
-            labels += example.labels
-            places += range(size)
-            mask += [value * (number + 1 if attention == "doc_ids" else 1) for value in example.attention_mask]
-        packs.append(
-            Pack(
-                tuple(documents), tuple(ids), tuple(labels), tuple(places), None if attention == "none" else tuple(mask)
-            )
-        )
-    return tuple(packs)
+        yield _pack([(index, examples[index]) for index in members], attention)
+
+
+def _pack(held: Sequence[tuple[int, Example]], attention: str) -> Pack:
+    ids: list[int] = []
+    labels: list[int] = []
+    places: list[int] = []
+    mask: list[int] = []
+    documents = []
+    for number, (index, example) in enumerate(held, 1):
+        size = len(example.input_ids)
+        documents.append((index, 0, size))
+        ids += example.input_ids
+        labels += example.labels
+        places += range(size)
+        mask += [value * (number if attention == "doc_ids" else 1) for value in example.attention_mask]
+    return Pack(
+        tuple(documents), tuple(ids), tuple(labels), tuple(places), None if attention == "none" else tuple(mask)
+    )
 
 
 def rectangle(packs: Sequence[Pack], recipe: Recipe, width: int, pad_id: int, side: str) -> Batch:

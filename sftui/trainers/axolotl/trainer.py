@@ -9,7 +9,7 @@ true; keys without an equal are in mask.options under their own names (see `sett
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from sftui import labels as label_rules
@@ -273,7 +273,7 @@ class Axolotl(Trainer):
             notes=(note,) if note else (),
         )
 
-    def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> tuple[Pack, ...]:
+    def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
         if recipe.length.max is None:
             raise RecipeError("Axolotl cannot pack without sequence_len", fix="set length.max")
         if recipe.pack.strategy != PACKS:
@@ -281,15 +281,25 @@ class Axolotl(Trainer):
                 f"Axolotl has no packing `{recipe.pack.strategy}`", fix="set pack.strategy to multipack or none"
             )
         capacity, _ = packing.capacity_of(recipe, recipe.length.max)
-        options = recipe.mask.options
-        bins = packing.first_fit(
-            [len(example.input_ids) for example in examples],
-            capacity,
-            int(options.get("sample_packing_bin_size") or packing.BIN_SIZE),
-            recipe.pack.group,
-            sequential=bool(options.get("sample_packing_sequentially")),
-        )
-        return packing.packs_of(examples, bins, recipe.batch.attention)
+        attention = recipe.batch.attention
+        if _sequentially(recipe):
+            return packing.next_fit(examples, capacity, attention)
+        most = int(recipe.mask.options.get("sample_packing_bin_size") or packing.BIN_SIZE)
+        bins = packing.first_fit([len(one.input_ids) for one in examples], capacity, most, recipe.pack.group)
+        return packing.packs_of(examples, bins, attention)
+
+    def pack_in_order(self, examples: Iterable[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack] | None:
+        if not _sequentially(recipe) or recipe.length.max is None or recipe.pack.strategy != PACKS:
+            return None
+        return packing.next_fit(examples, packing.capacity_of(recipe, recipe.length.max)[0], recipe.batch.attention)
+
+    def packs_in_a_batch(self, recipe: Recipe) -> int:
+        return packing.capacity_of(recipe, recipe.length.max or 0)[1]
+
+    def packing_order(self, recipe: Recipe) -> str:
+        if _sequentially(recipe):
+            return "one after the other, in the order of the dataset"
+        return super().packing_order(recipe)  # that Axolotl takes a random one is among its notes
 
     def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
         pad_id, note = pad_token_id(recipe, tools)
@@ -321,6 +331,11 @@ class Axolotl(Trainer):
         from sftui.trainers.axolotl.config_write import write
 
         return write(recipe, self.preset(recipe.preset.partition("@")[2] or None), opened, facts)
+
+
+def _sequentially(recipe: Recipe) -> bool:
+    """sample_packing_sequentially."""
+    return bool(recipe.mask.options.get("sample_packing_sequentially"))
 
 
 def _template(conversation: Conversation, recipe: Recipe, tools: Toolbox) -> ChatTemplate:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sftui.model import IGNORE_INDEX, Example, Pack
 
@@ -66,7 +66,7 @@ def knapsacks(lengths: Sequence[int], capacity: int) -> list[list[int]]:
     return packs
 
 
-def pack(examples: Sequence[Example], size: int, pad_id: int, *, neat: bool) -> tuple[Pack, ...]:
+def pack(examples: Sequence[Example], size: int, pad_id: int, *, neat: bool) -> Iterator[Pack]:
     """Packs of `size` tokens, one of which stays free; of equal lengths the later row goes first.
 
     The attention mask is all ones, padding included; with `neat` it numbers the documents and
@@ -77,10 +77,8 @@ def pack(examples: Sequence[Example], size: int, pad_id: int, *, neat: bool) -> 
         if len(example.input_ids) < size:
             by_length[len(example.input_ids)].append(index)
     lengths = [length for length, found in by_length.items() for _ in found]
-    return tuple(
-        _joined(examples, [by_length[length].pop() for length in lengths_of_pack], size, pad_id, neat=neat)
-        for lengths_of_pack in knapsacks(lengths, size - 1)
-    )
+    for chosen in knapsacks(lengths, size - 1):
+        yield _joined(examples, [by_length[length].pop() for length in chosen], size, pad_id, neat=neat)
 
 
 def _joined(examples: Sequence[Example], chosen: Sequence[int], size: int, pad_id: int, *, neat: bool) -> Pack:
@@ -88,16 +86,18 @@ def _joined(examples: Sequence[Example], chosen: Sequence[int], size: int, pad_i
     labels: list[int] = []
     positions: list[int] = []
     attention: list[int] = []
+    documents = []
     for number, index in enumerate(chosen, 1):
         example = examples[index]
         n = len(example.input_ids)
+        documents.append((index, 0, n))
         ids.extend(example.input_ids)
         labels.extend(example.labels)
         positions.extend(range(n))
         attention.extend([number if neat else 1] * n)
     gap = size - len(ids)
     return Pack(
-        documents=tuple((index, 0, len(examples[index].input_ids)) for index in chosen),
+        documents=tuple(documents),
         input_ids=(*ids, *[pad_id] * gap),
         labels=(*labels, *[IGNORE_INDEX] * gap),
         position_ids=(*positions, *[0] * gap),

@@ -7,7 +7,7 @@ EOS that is also the pad token is not trained.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from sftui.errors import ConversationError, RecipeError, SftuiError
@@ -114,7 +114,7 @@ def label(tokens: Tokens, cutoff: int | None, pad_id: int | None) -> Labels:
     )
 
 
-def pack(examples: Sequence[Example], size: int | None, recipe: Recipe, tokenizer: LoadedTokenizer) -> tuple[Pack, ...]:
+def pack(examples: Sequence[Example], size: int | None, recipe: Recipe, tokenizer: LoadedTokenizer) -> Iterator[Pack]:
     """The rows end to end in blocks of `size`; what is left over goes, and a block's first token becomes BOS where
     `add_bos_token` is set."""
     if not size:
@@ -126,7 +126,6 @@ def pack(examples: Sequence[Example], size: int | None, recipe: Recipe, tokenize
         starts.append(starts[-1] + len(example.input_ids))
     facts = tokenizer.facts
     with_bos = begins_with_bos(recipe, tokenizer)
-    blocks = []
     for begin in range(0, len(ids) - size + 1, size):
         end = begin + size
         held, trained = ids[begin:end], labels[begin:end]
@@ -138,5 +137,4 @@ def pack(examples: Sequence[Example], size: int | None, recipe: Recipe, tokenize
             for i in range(len(examples))
             if starts[i] < end and starts[i + 1] > begin
         )
-        blocks.append(Pack(documents, tuple(held), tuple(trained), attention_mask=(1,) * size))
-    return tuple(blocks)
+        yield Pack(documents, tuple(held), tuple(trained), attention_mask=(1,) * size)

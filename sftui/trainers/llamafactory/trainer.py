@@ -11,7 +11,7 @@ add_special_tokens and stage where it is pt (then pack.strategy is `wrapped`, se
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -241,7 +241,7 @@ class LlamaFactory(Trainer):
                 recipe = replace(recipe, batch=replace(recipe.batch, labels_pad=pad_id))
         return super().collate(examples, rows, recipe, tools)
 
-    def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> tuple[Pack, ...]:
+    def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
         size = recipe.length.max
         if pretrain.is_pretraining(recipe):
             # `packing: true` takes one off cutoff_len; left to its default in this stage it does not
@@ -255,6 +255,9 @@ class LlamaFactory(Trainer):
             )
         pad_id, _ = pad_token_id(recipe, tools)
         return length.pack(examples, size, pad_id or 0, neat=recipe.pack.strategy == "neat")
+
+    def packing_order(self, recipe: Recipe) -> str:
+        return f"{super().packing_order(recipe)} (one process, preprocessing_num_workers unset)"
 
     def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
         batch = super().collate_packs(packs, recipe, tools)

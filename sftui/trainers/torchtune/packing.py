@@ -5,7 +5,7 @@ Source: torchtune 0.6.1, torchtune/datasets/_packed.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from sftui.errors import RecipeError
 from sftui.model import IGNORE_INDEX, Example, Pack
@@ -14,14 +14,13 @@ PADDING = 0
 """The builders leave padding_idx at its default, whatever the tokenizer's pad token is."""
 
 
-def pack_sequential(examples: Sequence[Example], size: int, *, split: bool) -> tuple[Pack, ...]:
+def pack_sequential(examples: Iterable[Example], size: int, *, split: bool) -> Iterator[Pack]:
     """Packs of `size` tokens; a row that does not fit opens the next pack, or is split over both.
 
     RecipeError where a row is longer than a pack and rows are not split. Position ids restart with
-    each row and go on through the padding.
+    each row and go on through the padding. No more than one pack's rows are held.
     """
-    packs: list[Pack] = []
-    documents: list[tuple[int, int, int]] = []
+    held: list[tuple[int, int, int, Example]] = []
     room = size
     for index, example in enumerate(examples):
         n = len(example.input_ids)
@@ -29,31 +28,31 @@ def pack_sequential(examples: Sequence[Example], size: int, *, split: bool) -> t
             raise RecipeError(f"a row has {n} tokens and a pack holds {size}: torchtune stops", fix="raise length.max")
         start = 0
         if n > room and not split:
-            packs.append(_pack(examples, documents, size))
-            documents, room = [], size
+            yield _pack(held, size)
+            held, room = [], size
         while n - start > room:
             if room:
-                documents.append((index, start, start + room))
+                held.append((index, start, start + room, example))
             start += room
-            packs.append(_pack(examples, documents, size))
-            documents, room = [], size
+            yield _pack(held, size)
+            held, room = [], size
         if n > start or not n:
-            documents.append((index, start, n))
+            held.append((index, start, n, example))
             room -= n - start
-    if any(end > start for _, start, end in documents):
-        packs.append(_pack(examples, documents, size))
-    return tuple(packs)
+    if any(end > start for _, start, end, _ in held):
+        yield _pack(held, size)
 
 
-def _pack(examples: Sequence[Example], documents: Sequence[tuple[int, int, int]], size: int) -> Pack:
-    ids = [token for index, start, end in documents for token in examples[index].input_ids[start:end]]
-    labels = [label for index, start, end in documents for label in examples[index].labels[start:end]]
-    positions = [place % size for _, start, end in documents for place in range(start, end)]
+def _pack(held: Sequence[tuple[int, int, int, Example]], size: int) -> Pack:
+    ids = [token for _, start, end, example in held for token in example.input_ids[start:end]]
+    labels = [label for _, start, end, example in held for label in example.labels[start:end]]
+    positions = [place % size for _, start, end, _ in held for place in range(start, end)]
     gap = size - len(ids)
     after = positions[-1] + 1 if positions else 0
     return Pack(
-        tuple(documents),
+        tuple((index, start, end) for index, start, end, _ in held),
         (*ids, *[PADDING] * gap),
         (*labels, *[IGNORE_INDEX] * gap),
         (*positions, *(min(after + step, size - 1) for step in range(gap))),
+        seq_lens=(*(end - start for _, start, end, _ in held), *([gap] if gap else [])),
     )

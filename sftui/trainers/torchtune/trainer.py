@@ -12,7 +12,7 @@ new_system_prompt, tokenize.append_eos add_eos of text, mask.options `prompt_tem
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -246,11 +246,17 @@ class Torchtune(Trainer):
             attention_mask=None,
         )
 
-    def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> tuple[Pack, ...]:
+    def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
+        return self.pack_in_order(examples, recipe, tools)
+
+    def pack_in_order(self, examples: Iterable[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
         self.require(recipe, "pack.strategy")
         if recipe.length.max is None:
             raise RecipeError("torchtune cannot pack without max_seq_len", fix="set length.max")
         return pack_sequential(examples, recipe.length.max, split=bool(recipe.mask.options.get("split_across_pack")))
+
+    def packing_order(self, recipe: Recipe) -> str:
+        return "one after the other, in the order of the dataset"
 
     def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
         """padded_collate_packed: the packs stacked; documents are kept apart by a block-causal mask that is made on the

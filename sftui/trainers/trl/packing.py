@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sftui.model import Example, Pack
@@ -18,7 +18,7 @@ class _Bin:
     documents: list[tuple[int, int, int]] = field(default_factory=list)
 
 
-def pack_bfd(examples: Sequence[Example], size: int, *, split: bool) -> tuple[Pack, ...]:
+def pack_bfd(examples: Sequence[Example], size: int, *, split: bool) -> Iterator[Pack]:
     """Each example cut to `size` (or split into chunks of it), longest first into the fullest bin that fits.
 
     Ties keep their order; bins with equal space are filled oldest first; empty examples go.
@@ -49,12 +49,12 @@ def pack_bfd(examples: Sequence[Example], size: int, *, split: bool) -> tuple[Pa
             if not by_space[left]:
                 insort(spaces, left)
             by_space[left].append(chosen)
-    return tuple(_flatten(examples, one.documents, restart=True) for one in bins)
+    for one in bins:
+        yield _flatten(examples, one.documents, restart=True)
 
 
-def pack_wrapped(examples: Sequence[Example], size: int) -> tuple[Pack, ...]:
+def pack_wrapped(examples: Sequence[Example], size: int) -> Iterator[Pack]:
     """All examples end to end, sliced every `size` tokens, borders ignored."""
-    packs: list[Pack] = []
     documents: list[tuple[int, int, int]] = []
     room = size
     for index, example in enumerate(examples):
@@ -64,11 +64,10 @@ def pack_wrapped(examples: Sequence[Example], size: int) -> tuple[Pack, ...]:
             documents.append((index, start, start + taken))
             start, room = start + taken, room - taken
             if not room:
-                packs.append(_flatten(examples, documents, restart=False))
+                yield _flatten(examples, documents, restart=False)
                 documents, room = [], size
     if documents:
-        packs.append(_flatten(examples, documents, restart=False))
-    return tuple(packs)
+        yield _flatten(examples, documents, restart=False)
 
 
 def _flatten(examples: Sequence[Example], documents: Sequence[tuple[int, int, int]], *, restart: bool) -> Pack:
@@ -76,8 +75,9 @@ def _flatten(examples: Sequence[Example], documents: Sequence[tuple[int, int, in
     labels: list[int] = []
     positions: list[int] = []
     for index, start, end in documents:
-        ids.extend(examples[index].input_ids[start:end])
-        labels.extend(examples[index].labels[start:end])
+        example = examples[index]
+        ids.extend(example.input_ids[start:end])
+        labels.extend(example.labels[start:end])
         positions.extend(range(end - start))
     return Pack(
         documents=tuple(documents),

@@ -8,7 +8,7 @@ mask.options may set `completion_only_loss` beside the last, and `dataset_text_f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -224,7 +224,7 @@ class Trl(Trainer):
         lengths = tuple(len(example.input_ids) for example in examples)
         return flat_batch(examples, rows, [range(n) for n in lengths], recipe, pad_token_id(recipe, tools)[0])
 
-    def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> tuple[Pack, ...]:
+    def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
         self.require(recipe, "pack.strategy")
         size = recipe.length.max
         if size is None:
@@ -232,6 +232,12 @@ class Trl(Trainer):
         if recipe.pack.strategy == "wrapped":
             return pack_wrapped(examples, size)
         return pack_bfd(examples, size, split=recipe.pack.strategy == "bfd_split")
+
+    def fed(self, pack: Pack, recipe: Recipe) -> Pack:
+        return first_masked(pack, recipe)
+
+    def packing_order(self, recipe: Recipe) -> str:
+        return f"{super().packing_order(recipe)} (one process, shuffle_dataset off)"
 
     def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
         if recipe.pack.strategy == "wrapped" and not recipe.batch.flatten:
@@ -305,6 +311,16 @@ def flat_packs(packs: Sequence[Pack], recipe: Recipe, pad_id: int | None) -> Bat
     examples = [Example(pack.input_ids, pack.labels, (1,) * len(pack.input_ids)) for pack in packs]
     positions = [pack.position_ids or range(len(pack.input_ids)) for pack in packs]
     return flat_batch(examples, range(len(packs)), positions, recipe, pad_id)
+
+
+def first_masked(pack: Pack, recipe: Recipe) -> Pack:
+    """A pack with the labels of the padding-free collator: where a position is 0 there is no loss. `wrapped` is
+    collated so only where batch.flatten says it."""
+    if recipe.pack.strategy == "wrapped" and not recipe.batch.flatten:
+        return pack
+    places = pack.position_ids or range(len(pack.input_ids))
+    labels = tuple(IGNORE_INDEX if place == 0 else label for place, label in zip(places, pack.labels))
+    return replace(pack, labels=labels, attention_mask=None, position_ids=tuple(places))
 
 
 def stored_masks(conversation: Conversation, count: int, recipe: Recipe) -> list[label_rules.Drawn]:

@@ -10,7 +10,7 @@ by their own names (`options.OPTIONS`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -39,7 +39,7 @@ from sftui.trainers.base import Shaped, Toolbox, Trainer, pad_token_id, stored_t
 from sftui.trainers.config import OpenedConfig, WrittenConfig
 from sftui.trainers.trl.arguments import refuse_arguments, refuse_empty_tools, stored_tools
 from sftui.trainers.trl.packing import pack_bfd, pack_wrapped
-from sftui.trainers.trl.trainer import completion_only, flat_batch, flat_packs
+from sftui.trainers.trl.trainer import completion_only, first_masked, flat_batch, flat_packs
 from sftui.trainers.unsloth import formats, masks
 from sftui.trainers.unsloth.markers import Markers, resolve
 
@@ -307,7 +307,7 @@ class Unsloth(Trainer):
             examples, rows, [range(len(one.input_ids)) for one in examples], recipe, pad_token_id(recipe, tools)[0]
         )
 
-    def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> tuple[Pack, ...]:
+    def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
         """TRL's packing of the cut rows; train_on_responses_only then searches each pack from end to end."""
         self.require(recipe, "pack.strategy")
         size = recipe.length.max
@@ -327,13 +327,16 @@ class Unsloth(Trainer):
                     fix="set pack.strategy to none, or mask.rule to auto",
                     why="rows with labels of their own are packed before the markers are searched",
                 )
-            last = recipe.mask.turns == "last"
-            return tuple(
-                pack
-                for pack in (masks.relabelled(pack, survey.markers, last_only=last) for pack in packs)
-                if any(x != IGNORE_INDEX for x in pack.labels)
-            )
-        return tuple(masks.first_masked(pack) for pack in packs)
+            last, markers = recipe.mask.turns == "last", survey.markers
+            relabelled = (masks.relabelled(pack, markers, last_only=last) for pack in packs)
+            return (pack for pack in relabelled if any(label != IGNORE_INDEX for label in pack.labels))
+        return map(masks.first_masked, packs)
+
+    def fed(self, pack: Pack, recipe: Recipe) -> Pack:
+        return first_masked(pack, recipe)
+
+    def packing_order(self, recipe: Recipe) -> str:
+        return f"{super().packing_order(recipe)} (one process, shuffle_dataset off)"
 
     def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
         if recipe.pack.strategy == "wrapped" and not recipe.batch.flatten:

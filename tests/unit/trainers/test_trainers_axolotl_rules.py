@@ -18,7 +18,7 @@ from sftui.trainers import preset, trainer_named
 from sftui.trainers.axolotl.instruct import instruct_type
 from sftui.trainers.axolotl.locate import differing
 from sftui.trainers.axolotl.message_keys import message_keys
-from sftui.trainers.axolotl.packing import first_fit, packs_of
+from sftui.trainers.axolotl.packing import first_fit, next_fit, packs_of
 from sftui.trainers.axolotl.parts import chunks, merged
 from sftui.trainers.axolotl.templates import REGISTRY, known
 
@@ -351,7 +351,11 @@ def test_what_differs_is_between_equal_ends(a: str, b: str) -> None:
 def test_every_row_lands_in_one_bin_with_room(
     lengths: list[int], capacity: int, most: int, group: int, sequential: bool
 ) -> None:
-    bins = first_fit(lengths, capacity, most, group, sequential=sequential)
+    if sequential:
+        rows = [Example((1,) * n, (1,) * n, (1,) * n) for n in lengths]
+        bins = [[index for index, _, _ in pack.documents] for pack in next_fit(rows, capacity, "ones")]
+    else:
+        bins = first_fit(lengths, capacity, most, group)
     assert sorted(index for members in bins for index in members) == list(range(len(lengths)))
     assert all(sum(lengths[index] for index in members) <= capacity for members in bins)
     assert sequential or all(len(members) <= most for members in bins)
@@ -381,7 +385,7 @@ def test_packs_number_their_documents() -> None:
         (0, 0, 1),
         (1, 2, 2),
     )
-    assert packs_of(examples, [[0]], "none")[0].attention_mask is None
+    assert next(packs_of(examples, [[0]], "none")).attention_mask is None
 
 
 def test_knobs_without_an_effect_are_named() -> None:

@@ -52,7 +52,7 @@ def test_texts_become_blocks_unless_packing_is_off(work: Path, more: str, strate
     if size is None:
         assert [len(one.input_ids) for one in examples] == [min(20, len(row.tokens or ())) for row in rows]
         return
-    packs = trainer_named("llamafactory").pack(examples, recipe, tools)
+    packs = tuple(trainer_named("llamafactory").pack(examples, recipe, tools))
     joined = [i for one in examples for i in one.input_ids]
     assert [list(pack.input_ids) for pack in packs] == [
         joined[i : i + size] for i in range(0, len(joined) - size + 1, size)

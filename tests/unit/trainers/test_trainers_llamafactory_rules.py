@@ -352,7 +352,7 @@ def test_a_cut_row_fits_and_serves_turns_in_order(pairs: list[tuple[int, int]], 
 @given(st.lists(st.integers(1, 40), max_size=30), st.integers(8, 64), st.booleans())
 def test_packs_hold_every_row_that_fits_once(lengths: list[int], size: int, neat: bool) -> None:
     examples = [Example(tuple(range(1, n + 1)), tuple(range(1, n + 1)), (1,) * n) for n in lengths]
-    packs = length.pack(examples, size, 0, neat=neat)
+    packs = tuple(length.pack(examples, size, 0, neat=neat))
     held = sorted(index for pack in packs for index, _, _ in pack.documents)
     assert held == [i for i, n in enumerate(lengths) if n < size]
     for pack in packs:

@@ -92,7 +92,7 @@ def produced(call: str, version: str, shared: Path) -> Pair:
     examples = [one.example for one in found if one.example]
     if recipe.pack.strategy == "none":
         return examples[0].input_ids, examples[0].labels
-    pack = trainer_named("torchtune").pack(examples, recipe, tools)[0]
+    pack = next(trainer_named("torchtune").pack(examples, recipe, tools))
     return pack.input_ids, pack.labels
 
 

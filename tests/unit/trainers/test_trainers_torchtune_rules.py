@@ -32,7 +32,7 @@ def examples(lengths: list[int]) -> list[Example]:
 @settings(max_examples=200, deadline=None)
 def test_packs_hold_every_token_once_in_order(lengths: list[int], split: bool) -> None:
     rows = examples(lengths)
-    packs = pack_sequential(rows, 10, split=split)
+    packs = tuple(pack_sequential(rows, 10, split=split))
     inside = [i for pack in packs for i in pack.input_ids[: sum(end - start for _, start, end in pack.documents)]]
     assert inside == [i for row in rows for i in row.input_ids]
     assert all(len(pack.input_ids) == len(pack.labels) == len(pack.position_ids or ()) == 10 for pack in packs)
@@ -44,7 +44,7 @@ def test_packs_hold_every_token_once_in_order(lengths: list[int], split: bool) -
 
 def test_a_row_longer_than_a_pack_stops_torchtune_unless_it_is_split() -> None:
     with pytest.raises(RecipeError, match="torchtune stops"):
-        pack_sequential(examples([9, 4]), 5, split=False)
+        tuple(pack_sequential(examples([9, 4]), 5, split=False))
     assert [pack.documents for pack in pack_sequential(examples([9, 4]), 5, split=True)] == [
         ((0, 0, 5),),
         ((0, 5, 9), (1, 0, 1)),

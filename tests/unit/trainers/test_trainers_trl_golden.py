@@ -70,7 +70,7 @@ def produced(case: Case, shared: Path) -> list[Pair]:
     if recipe.pack.strategy == "none":
         batch = trainer.collate(examples[:2], range(len(examples[:2])), recipe, tools)
         return [*kept(inspections)[:3], (batch.input_ids[0], batch.labels[0])]
-    packs = trainer.pack(examples, recipe, tools)
+    packs = tuple(trainer.pack(examples, recipe, tools))
     stored = [(pack.input_ids, pack.labels) for pack in packs][:3]
     batch = trainer.collate_packs(packs[:2], recipe, tools)
     return [*stored, (batch.input_ids[0], batch.labels[0])]

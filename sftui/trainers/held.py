@@ -1,0 +1,82 @@
+"""Examples of one packing group, kept outside memory once they are many.
+
+A trainer packs by the lengths of a whole group, which may be 100,000 rows (Axolotl), and then reads each row once.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from array import array
+from collections.abc import Sequence
+from typing import overload
+
+from sftui.errors import SftuiError
+from sftui.model import Example
+
+IN_MEMORY = 64 << 20
+"""Bytes that are held before the rest goes to an unnamed temporary file."""
+
+
+class Held(Sequence[Example]):
+    """Examples in order; each is read back when it is asked for. SftuiError where the disk is full."""
+
+    def __init__(self, in_memory: int = IN_MEMORY) -> None:
+        self._in_memory = in_memory
+        self._file = tempfile.SpooledTemporaryFile(in_memory, prefix="sftui-")  # noqa: SIM115
+        self._places: list[tuple[int, tuple[tuple[str, int], ...], Example]] = []
+
+    def append(self, example: Example) -> None:
+        """Keep one more."""
+        columns = [_packed(values) for values in (example.input_ids, example.labels)]
+        if any(value != 1 for value in example.attention_mask):
+            columns.append(_packed(example.attention_mask))
+        try:
+            at = self._file.seek(0, 2)
+            for column in columns:
+                self._file.write(column.tobytes())
+        except OSError as error:
+            raise SftuiError(
+                "the rows of a packing group cannot be held",
+                where=tempfile.gettempdir(),
+                why=(error.strerror or str(error)).lower(),
+                fix="make room there, or set TMPDIR",
+            ) from error
+        bare = Example((), (), (), example.shifted, example.ignore_index)
+        self._places.append((at, tuple((column.typecode, len(column)) for column in columns), bare))
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, index: int) -> Example: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Example]: ...
+    def __getitem__(self, index: int | slice) -> Example | Sequence[Example]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        at, shapes, bare = self._places[index]
+        self._file.seek(at)
+        columns = []
+        for kind, count in shapes:
+            column = array(kind)
+            column.frombytes(self._file.read(count * column.itemsize))
+            columns.append(tuple(column))
+        ids, labels = columns[:2]
+        mask = columns[2] if len(columns) > 2 else (1,) * len(ids)
+        return Example(ids, labels, mask, bare.shifted, bare.ignore_index)
+
+    def emptied(self) -> Held:
+        """Another one, in the place of this one."""
+        self.close()
+        return Held(self._in_memory)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _packed(values: Sequence[int]) -> array[int]:
+    """Four bytes a value, eight where stored rows hold what no vocabulary has."""
+    try:
+        return array("i", values)
+    except OverflowError:
+        return array("q", values)

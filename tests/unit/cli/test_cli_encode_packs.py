@@ -1,0 +1,131 @@
+"""`sftui encode` of a recipe that packs: the packs, from which and from the unpacked rows each can be rebuilt."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import chat
+
+TOK = ("-t", "builtin:chatml")
+PACKERS: dict[str, tuple[str, ...]] = {
+    "trl bfd": ("trl", "pack.strategy=bfd", "length.max=64"),
+    "trl bfd_split": ("trl", "pack.strategy=bfd_split", "length.max=20"),
+    "trl wrapped": ("trl", "pack.strategy=wrapped", "length.max=33"),
+    "trl groups": ("trl", "pack.strategy=bfd", "length.max=64", "pack.group=7"),
+    "axolotl": ("axolotl", "pack.strategy=multipack", "length.max=64"),
+    "axolotl groups": ("axolotl", "pack.strategy=multipack", "length.max=64", "pack.group=9"),
+    "axolotl in order": (
+        "axolotl",
+        "pack.strategy=multipack",
+        "length.max=64",
+        "mask.options={sample_packing_sequentially: true}",
+    ),
+    "llamafactory knapsack": ("llamafactory", "pack.strategy=knapsack", "length.max=64"),
+    "llamafactory neat": ("llamafactory", "pack.strategy=neat", "length.max=64", "pack.group=7"),
+    "unsloth": ("unsloth", "pack.strategy=bfd", "length.max=64"),
+    "torchtune": ("torchtune@0.6.1", "pack.strategy=sequential", "length.max=96", "render.template=torchtune/qwen2_5"),
+    "torchtune split": (
+        "torchtune@0.7",
+        "pack.strategy=sequential",
+        "length.max=40",
+        "mask.options={split_across_pack: true}",
+        "render.template=torchtune/qwen2_5",
+    ),
+}
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    """Rows of 12 to some 60 tokens."""
+    made = [chat(("user", "Why? " * (i % 3)), ("assistant", "because " * (i * 7 % 23 + 1))) for i in range(40)]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in made))
+    return path
+
+
+def words(name: str) -> list[str]:
+    trainer, *knobs = PACKERS[name]
+    return ["--trainer", trainer, *(word for knob in knobs for word in ("--set", knob))]
+
+
+def rebuilt(pack: dict[str, Any], by_row: dict[tuple[int, int], dict[str, Any]], column: str) -> list[int]:
+    pieces = (by_row[d["row"], d["part"]][column][d["start"] : d["end"]] for d in pack["documents"])
+    return [value for piece in pieces for value in piece]
+
+
+@pytest.mark.parametrize("name", PACKERS)
+def test_every_pack_can_be_rebuilt_of_the_unpacked_rows(sftui, rows: Path, name: str) -> None:
+    packed = sftui("encode", rows, *TOK, *words(name), "-o", "-")
+    plain = sftui("encode", rows, *TOK, *words(name), "-o", "-", "--unpacked").records()
+    by_row = {(one["row"], one.get("part", 0)): one for one in plain}
+    packs = packed.records()
+    assert [pack["pack"] for pack in packs] == list(range(len(packs))) and packed.code == 0
+    assert (len(packs) < len(plain) or "split" in name) and f"{len(packs)} packs of 40 rows" in packed.err
+    masked = 0
+    for pack in packs:
+        n = len(pack["input_ids"])
+        along = ("labels", "attention_mask", "position_ids", "document_ids")
+        assert all(len(pack[column]) == n for column in along if column in pack)
+        ids, labels = rebuilt(pack, by_row, "input_ids"), rebuilt(pack, by_row, "labels")
+        assert pack["input_ids"][: len(ids)] == ids
+        assert pack["labels"][len(ids) :] == [-100] * (n - len(ids))
+        differ = [place for place, label in enumerate(labels) if pack["labels"][place] != label]
+        assert all(pack["labels"][place] == -100 and pack["position_ids"][place] == 0 for place in differ)
+        masked += len(differ)
+        lengths = [d["end"] - d["start"] for d in pack["documents"]]
+        numbers = [number for number, length in enumerate(lengths, 1) for _ in range(length)]
+        assert pack["document_ids"] == numbers + [0] * (n - len(numbers))
+        assert pack["seq_lens"][: len(lengths)] == lengths and sum(pack["seq_lens"]) in (len(ids), n)
+    documents = sorted((d["row"], d["part"], d["start"], d["end"]) for pack in packs for d in pack["documents"])
+    assert {(row, part) for row, part, _, _ in documents} == set(by_row)
+    assert sum(end - start for _, _, start, end in documents) == sum(len(one["input_ids"]) for one in plain)
+    assert bool(masked) == (name.startswith(("trl bfd", "trl groups", "unsloth"))), "TRL masks where a document begins"
+
+
+@pytest.mark.parametrize("name", ["trl bfd", "trl wrapped", "llamafactory neat", "torchtune"])
+def test_parquet_holds_the_same_packs(sftui, rows: Path, tmp_path: Path, name: str) -> None:
+    import pyarrow.parquet as pq
+
+    lines, table = tmp_path / "packs.jsonl", tmp_path / "packs.parquet"
+    for out in (lines, table):
+        assert sftui("encode", rows, *TOK, *words(name), "-o", out).out == ""
+    kept = [{key: value for key, value in row.items() if value is not None} for row in pq.read_table(table).to_pylist()]
+    assert kept == [json.loads(line) for line in lines.read_text().splitlines()]
+
+
+def test_rows_that_are_in_no_pack_are_told(sftui, data: Path) -> None:
+    """The second row has no pair of turns, the third cannot be read."""
+    done = sftui("encode", data, *TOK, "--trainer", "llamafactory", "--set", "pack.strategy=neat", "-o", "-")
+    told = [one for one in done.records() if "row" in one]
+    assert [set(one) for one in told] == [{"row", "dropped"}, {"row", "error"}]
+    (pack,) = (one for one in done.records() if "pack" in one)
+    assert sorted(document["row"] for document in pack["documents"]) == [0, 3]
+    assert done.code == 2 and "1 pack of 4 rows, 1 dropped by the trainer, 1 could not be prepared" in done.err
+
+
+def test_what_the_packs_assume_is_told_in_one_line(sftui, rows: Path) -> None:
+    for name, told in (("trl groups", "in groups of 7 rows"), ("torchtune", "one after the other")):
+        lines = sftui("encode", rows, *TOK, *words(name), "-o", "-").err.splitlines()
+        (line,) = (line for line in lines if "--unpacked writes rows" in line)
+        assert told in line
+    assert "--unpacked" not in sftui("encode", rows, *TOK, "-o", "-").err, "a recipe that does not pack says nothing"
+
+
+def test_a_last_batch_that_is_not_full_is_left_out_where_the_trainer_leaves_it(sftui, rows: Path) -> None:
+    """Axolotl's multipack_real_batches: a batch is batch.size bins."""
+    real = ("--set", "mask.options={multipack_real_batches: true}", "--set", "batch.size=4")
+    done = sftui("encode", rows, *TOK, *words("axolotl"), *real, "-o", "-")
+    every = sftui("encode", rows, *TOK, *words("axolotl"), "-o", "-").records()
+    assert len(every) % 4 and done.records() == every[: len(every) // 4 * 4]
+    assert "tokens in no pack" in done.err
+
+
+def test_a_trainer_that_does_not_pack_so_writes_nothing(sftui, rows: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    done = sftui("encode", rows, *TOK, "--set", "pack.strategy=bfd", "-o", out)
+    assert done.code == 2 and "does not pack" in done.err and not out.exists()
+    done = sftui("encode", rows, *TOK, *words("trl bfd"), "--explain", "-o", out)
+    assert done.code == 2 and "--unpacked" in done.err and not out.exists()
