@@ -1,7 +1,7 @@
 """Build the trainers' environments: `python environments.py TRAINER[@VERSION]…` (every trainer's, if none is named).
 
-`transformers@VERSION` is a small one without torch, that only loads tokenizers and renders templates, and `transformers`
-alone is all of those; they are built only where they are named.
+`transformers@VERSION` is a small one without torch, that only loads tokenizers and renders templates, and
+`transformers` alone is all of those; they are built only where they are named.
 
 One virtual environment each under `$SFTUI_PARITY_HOME` (default ~/.cache/sftui-parity), made once:
 a finished one carries a stamp of its package list and is left alone. Only the standard library is
