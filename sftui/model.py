@@ -80,7 +80,8 @@ class Row:
     `problem` then says why in one sentence. `raw` is the text as stored (clipped at
     `RAW_LIMIT` characters, `size` is the whole in bytes); it is hostile until `text.visible`.
     Where repairs lie over the source, the row is as they would write it: `repairs` then says what
-    they changed, `left_out` why the row would not be written, and the file still holds it as it was.
+    they changed, `left_out` why the row would not be written, `skipped` why they could not be made on it, and the file
+    still holds it as it was.
     """
 
     index: int
@@ -91,6 +92,7 @@ class Row:
     problem: str | None = None
     repairs: tuple[str, ...] = ()
     left_out: str | None = None
+    skipped: str | None = None
 
 
 RAW_LIMIT = 1_000_000

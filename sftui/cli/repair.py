@@ -15,6 +15,7 @@ from sftui.cli.opening import open_options
 from sftui.cli.telling import DataNotes, refuse_half
 from sftui.cli.writing import STDOUT, Progress, Target, targets
 from sftui.errors import ConversationError, ExportError, RecipeError
+from sftui.text import visible
 from sftui.workspace.inputs import inputs_of
 
 if TYPE_CHECKING:
@@ -33,7 +34,10 @@ def repair_data(
     dry_run: bool,
     force: bool,
 ) -> int:
-    """Write the repaired rows to a new file; with `dry_run` only count. Counts go to stderr."""
+    """Write the repaired rows to a new file; with `dry_run` only count. Counts go to stderr.
+
+    Exit 1 where rows stay as they were because a repair could not be made on them.
+    """
     from sftui.findings import CODES
     from sftui.repairs import DROP_REASONS, DROPPING, Counts, layout_of, own_names, plan_of
     from sftui.workspace.repairing import Written, session_plan, write_repaired
@@ -72,7 +76,7 @@ def repair_data(
         session.close()
     own = own_names(layout_of(session.detected)) if "map-roles" in chosen and session.detected is not None else ()
     click.echo(_summary(now.counts, now.lost, target, DROP_REASONS, own), err=True)
-    return 2 if now.lost else 0
+    return 2 if now.lost else 1 if now.counts.skipped else 0
 
 
 def list_repairs() -> int:
@@ -151,6 +155,8 @@ def _summary(
 ) -> str:
     kept = counts.rows - counts.dropped - lost
     where = "would be written" if target is None else f"written to {target.path or 'stdout'}"
+    from sftui.views.repairs import skipped_words
+
     lines = [
         f"sftui: {kept:,} of {counts.rows:,} rows {where}, {counts.changed:,} of them changed, {counts.dropped:,}"
         " left out"
@@ -163,6 +169,9 @@ def _summary(
             f"  map-roles left {' and '.join(own)} as they are: they are the names of ShareGPT, as which the set is"
             " read"
         )
+    lines += [f"  {visible(one)}" for one in skipped_words(counts)]
+    if counts.skipped:
+        lines.append("  repair them by hand, or leave them out with --drop unreadable")
     if lost:
         lines.append(
             f"  {lost:,} row{'s' if lost > 1 else ''} that JSON cannot carry could not be carried over; leave them out"

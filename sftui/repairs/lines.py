@@ -9,12 +9,15 @@ from sftui.repairs.model import Change, Data
 from sftui.repairs.splice import Splice, Style
 from sftui.sources.records import parse_record
 
+TOO_DEEP = "the row nests deeper than Python can follow"
+
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
     """What became of one row: its new data (None: left out, `dropped` says why) and every change.
 
-    `unchecked` says why it could not be told whether the row has a finding that rows are left out for.
+    `unchecked` says why it could not be told whether the row has a finding that rows are left out for; `skipped` why
+    the repairs could not be made on it, so that it is written as it was.
     """
 
     row: Row
@@ -22,6 +25,7 @@ class Repaired:
     changes: tuple[Change, ...] = ()
     dropped: str | None = None
     unchecked: str = ""
+    skipped: str = ""
 
     @property
     def untouched(self) -> bool:
@@ -47,6 +51,11 @@ def line_of(done: Repaired, original: bytes | None) -> bytes | None:
         return None
 
 
+def as_it_was(done: Repaired, why: str) -> Repaired:
+    """The row without its repairs, because they could not be made on it."""
+    return replace(done, data=done.row.data, changes=(), dropped=None, skipped=why)
+
+
 def row_of(done: Repaired) -> Row:
     """The row as it would be written, with what changed in words; the very same row where nothing did.
 
@@ -55,6 +64,8 @@ def row_of(done: Repaired) -> Row:
     told = tuple(f"{change.place}: {change.what}" if change.place else change.what for change in done.changes)
     if done.dropped is not None:
         return replace(done.row, left_out=done.changes[-1].what, repairs=told)
+    if done.skipped:
+        return replace(done.row, skipped=done.skipped)
     if done.untouched or done.data is None:
         return done.row
     raw = done.row.raw

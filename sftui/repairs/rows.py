@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from sftui.conversations.identity import identity
 from sftui.repairs.model import Data, Layout
 
+_HALF = re.compile("[\ud800-\udfff]")
+
 DROP_REASONS: Mapping[str, str] = {
-    "unreadable": "the row cannot be read",
+    "unreadable": "the row cannot be read, or holds half a character (a lone surrogate)",
     "empty": "the row holds no messages and no text",
     "no-answer": "the row holds no answer, or an empty one",
 }
@@ -18,10 +21,15 @@ MARKED = "marked"
 """Why a row is left out that someone marked so."""
 
 
-def drop_reason(data: Data | None, layout: Layout, wanted: Collection[str]) -> str | None:
-    """The first of the `wanted` reasons that holds for a row, by its name in `DROP_REASONS`; None where none does."""
+def drop_reason(data: Data | None, layout: Layout, wanted: Collection[str], skipped: bool = False) -> str | None:
+    """The first of the `wanted` reasons that holds for a row, by its name in `DROP_REASONS`; None where none does.
+
+    `skipped`: a repair could not be made on it, which counts as unreadable.
+    """
+    if "unreadable" in wanted and (data is None or skipped or _half_a_character(data)):
+        return "unreadable"
     if data is None:
-        return "unreadable" if "unreadable" in wanted else None
+        return None
     lists = [value for column in layout.columns if isinstance(value := data.get(column), (list, tuple))]
     if "empty" in wanted and not any(
         _says(data.get(column)) for column in (*layout.columns, *layout.texts, *layout.body)
@@ -34,6 +42,21 @@ def drop_reason(data: Data | None, layout: Layout, wanted: Collection[str]) -> s
         ):
             return "no-answer"
     return None
+
+
+def _half_a_character(data: Data) -> bool:
+    """Whether a lone surrogate stands in any text or name of the row; it has no UTF-8, so no tokenizer takes it."""
+    waiting: list[Any] = [data]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            if not one.isascii() and _HALF.search(one):
+                return True
+        elif isinstance(one, Mapping):
+            waiting += (*one, *one.values())
+        elif isinstance(one, (list, tuple)):
+            waiting += one
+    return False
 
 
 def _says(value: Any) -> bool:

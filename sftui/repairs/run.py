@@ -12,7 +12,7 @@ from sftui.errors import RecipeError, SftuiError
 from sftui.findings.catalogue import CODES, REPAIR_OF
 from sftui.model import Row
 from sftui.repairs.catalogue import DEDUPLICATE, REPAIRS
-from sftui.repairs.lines import Repaired, row_of
+from sftui.repairs.lines import TOO_DEEP, Repaired, row_of
 from sftui.repairs.model import Change, Data, Layout, Repair
 from sftui.repairs.rows import DROP_REASONS, MARKED, drop_reason, fingerprint, unseen
 
@@ -20,6 +20,8 @@ Codes = Callable[[Row], Collection[str]]
 """The findings of a row; SftuiError where they cannot be told."""
 NOT_LOOKED_AT = "not looked at"
 """The name under which rows are counted that stay because their findings cannot be told."""
+MOST_NAMED = 8
+"""Rows that a count names one by one, of those on which repairs could not be made."""
 _ALSO_IN_ROWS = ("TPL007",)
 """Codes of the set-up that are told of single rows, too, where only these have them."""
 _AROUND = ("tools", "template_kwargs", "labels", "attention_mask")
@@ -43,12 +45,18 @@ class Plan:
 
 @dataclass(slots=True)
 class Counts:
-    """How many rows a run kept, changed and left out; `by_repair` counts rows, those `NOT_LOOKED_AT` too."""
+    """How many rows a run kept, changed and left out; `by_repair` counts rows, those `NOT_LOOKED_AT` too.
+
+    `skipped` rows stay as they were because a repair could not be made on them; `named` are the first of them, each
+    with its number, where it stands and why.
+    """
 
     rows: int = 0
     changed: int = 0
     dropped: int = 0
     by_repair: Counter[str] = field(default_factory=Counter)
+    skipped: int = 0
+    named: list[tuple[int, str, str]] = field(default_factory=list)
 
     def add(self, done: Repaired) -> None:
         """Take one row in."""
@@ -60,6 +68,10 @@ class Counts:
         )
         if done.unchecked:
             self.by_repair[NOT_LOOKED_AT] += 1
+        if done.skipped and done.dropped is None:
+            self.skipped += 1
+            if len(self.named) < MOST_NAMED:
+                self.named.append((done.row.index, done.row.where, done.skipped))
 
 
 def make_plan(
@@ -174,18 +186,30 @@ def repaired(rows: Iterable[Row], plan: Plan, layout: Layout, codes: Codes | Non
 
 
 def mended(row: Row, plan: Plan, layout: Layout, codes: Codes | None = None) -> Repaired:
-    """One row after all of the plan but for duplicates, which only the rows before it tell."""
+    """One row after all of the plan but for duplicates, which only the rows before it tell.
+
+    A row on which one of the repairs cannot be made stays as it was, whole, and says why.
+    """
     if row.index in plan.marked:
         return Repaired(row, None, (_left_out(MARKED),), MARKED)
-    data, changes = (None, ()) if row.data is None else repair_row(row.data, plan.repairs, layout)
-    hit, unchecked = drop_reason(data, layout, plan.reasons), ""
+    data: Data | None = row.data
+    changes: tuple[Change, ...] = ()
+    skipped = ""
+    try:
+        if row.data is not None:
+            data, changes = repair_row(row.data, plan.repairs, layout)
+    except SftuiError as error:
+        skipped = str(error)
+    except RecursionError:
+        skipped = TOO_DEEP
+    hit, unchecked = drop_reason(data, layout, plan.reasons, bool(skipped)), ""
     if hit is None and plan.codes:
         try:
             hit = _condemned(row if data is row.data else row_of(Repaired(row, data, changes)), plan, codes)
         except SftuiError as error:
             unchecked = str(error)
     return (
-        Repaired(row, data, changes, unchecked=unchecked)
+        Repaired(row, data, changes, unchecked=unchecked, skipped=skipped)
         if hit is None
         else Repaired(row, None, (*changes, _left_out(hit)), hit)
     )

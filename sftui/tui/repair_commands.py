@@ -26,7 +26,7 @@ class RepairCommands:
         self.counted: ev.RepairsCounted | None = None
         self._seen: tuple[str, ...] = ()
         self._ticket: int | None = None
-        self._telling = False
+        self._telling = ""
 
     def handlers(self) -> dict[str, Callable[[int | None], None]]:
         return {"repairs": lambda n: self.pick()}
@@ -90,7 +90,7 @@ class RepairCommands:
 
     def tell(self, name: str) -> None:
         """Say what was put in force, and its count as soon as that is known."""
-        self._telling = True
+        self._telling = name
         self.screen.say(f"applied: {name} · counting … · u takes it back, x exports it")
 
     # — all of them —
@@ -148,8 +148,23 @@ class RepairCommands:
         self.counted = event
         self.screen.figures_commands.repaint()
         if event.done and self._telling and self._seen:
-            self._telling = False
-            self.screen.say(f"{self.words(event)}; {self.where()} · u takes it back, x exports it")
+            name, self._telling = self._telling, ""
+            if name in self._seen and not dict(event.counted.by_repair).get(name):
+                self._without_effect(name, event.counted)
+                return
+            self.screen.say(
+                f"{self.words(event)}; {self.where()} · u takes it back, x exports it",
+                Role.WARNING if event.counted.skipped else Role.PLAIN,
+            )
+
+    def _without_effect(self, name: str, counted: ev.RepairCount) -> None:
+        """Take a repair out of force that did nothing to any row: what is in force is what was repaired."""
+        from sftui.views.repairs import skipped_words
+
+        self.screen.workspace.set_repairs(tuple(one for one in self.screen.workspace.repairs if one != name))
+        told = f"{name} changes none of {counted.rows:,} row{'s' if counted.rows != 1 else ''}, so it is not in force"
+        why = f"; {visible(skipped_words(counted)[0])}" if counted.skipped else ""
+        self.screen.say(told + why, Role.WARNING)
 
     def where(self) -> str:
         """Where the repairs in force are: over the rows on screen alone, or in a file that was written."""

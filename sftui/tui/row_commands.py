@@ -231,6 +231,8 @@ class RowCommands:
         row, count = inspection.row, len(self.screen.workspace.repairs)
         if row.left_out is not None or row.repairs:
             return "*left out" if row.left_out is not None else "*repaired"
+        if row.skipped is not None:
+            return "!not repaired"
         return f"*{count} repair{'s' if count > 1 else ''}" if count else ""
 
 

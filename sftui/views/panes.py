@@ -89,6 +89,8 @@ def raw_lines(row: Row, width: int) -> tuple[Line, ...]:
             ),
             width,
         )
+    elif row.skipped is not None:
+        head += wrap(line((f"! not repaired: {visible(row.skipped)}", Role.WARNING)), width)
     elif row.repairs:
         head += wrap(line(("* as repaired; the file still holds it as it was", Role.CHANGED)), width)
         for told in row.repairs:

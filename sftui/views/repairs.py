@@ -14,7 +14,16 @@ STAR = "*"
 """Stands wherever a row is shown otherwise than the file has it."""
 
 
-class Counted(Protocol):
+class Skipping(Protocol):
+    """Rows on which a repair could not be made: how many, and the first of them by number, place and reason."""
+
+    @property
+    def skipped(self) -> int: ...
+    @property
+    def named(self) -> Sequence[tuple[int, str, str]]: ...
+
+
+class Counted(Skipping, Protocol):
     """What was counted of some repairs."""
 
     @property
@@ -28,11 +37,19 @@ class Counted(Protocol):
 
 
 def repair_words(counted: Counted) -> str:
-    """`12 of 41,203 rows changed, 3 left out`."""
+    """`12 of 41,203 rows changed, 3 left out`, and how many could not be repaired."""
+    skipped = f", {counted.skipped:,} could not be repaired" if counted.skipped else ""
     return (
         f"{counted.changed:,} of {counted.rows:,} row{'s' if counted.rows != 1 else ''} changed, {counted.dropped:,}"
-        " left out"
+        f" left out{skipped}"
     )
+
+
+def skipped_words(counted: Skipping) -> list[str]:
+    """A sentence for each row that stays as it is because a repair could not be made on it: row, place and why."""
+    told = [f"row {row:,} ({where}) stays as it is: {why}" for row, where, why in counted.named]
+    more = counted.skipped - len(told)
+    return [*told, f"and {more:,} more, each in the log"] if more > 0 else told
 
 
 def repair_count_lines(counted: Counted | None, total: int | None, done: bool, width: int) -> tuple[Line, ...]:
@@ -48,6 +65,8 @@ def repair_count_lines(counted: Counted | None, total: int | None, done: bool, w
             width,
             "    ",
         )
+    for told in skipped_words(counted):
+        lines += wrap(line((f"  ! {visible(told)}", Role.WARNING)), width, "    ")
     return tuple(lines)
 
 
@@ -56,6 +75,12 @@ def repaired_row_lines(row: Row, diff: str, width: int) -> tuple[Line, ...]:
     if row.left_out is not None:
         return wrap(
             line((f"{STAR} row {row.index:,} is left out, because {visible(row.left_out)}", Role.CHANGED)), width, "  "
+        )
+    if row.skipped is not None:
+        return wrap(
+            line((f"! row {row.index:,} cannot be repaired and stays as it is: {visible(row.skipped)}", Role.WARNING)),
+            width,
+            "  ",
         )
     if not row.repairs:
         return (line((f"row {row.index:,} stays as it is", Role.DIM)),)

@@ -53,6 +53,8 @@ def notice_lines(inspection: Inspection, width: int) -> tuple[Line, ...]:
             line((f"* repaired, the file is as it was: {visible('; '.join(inspection.row.repairs))}", Role.CHANGED)),
             width,
         )[:2]
+    if inspection.row.skipped is not None and inspection.row.left_out is None:
+        lines += wrap(line((f"! not repaired: {visible(inspection.row.skipped)}", Role.WARNING)), width)[:2]
     if inspection.provisional:
         lines += wrap(
             line(("provisional: this tokenizer is not yet proven equal to AutoTokenizer's", Role.WARNING)), width

@@ -239,12 +239,18 @@ class OrderReady:
 
 
 class RepairCount(NamedTuple):
-    """How many rows repairs change and leave out, and how many each of them touches; in the order of most rows."""
+    """How many rows repairs change and leave out, and how many each of them touches; in the order of most rows.
+
+    `skipped` rows stay as they are because a repair could not be made on them; `named` are the first of them: number,
+    where, why.
+    """
 
     rows: int = 0
     changed: int = 0
     dropped: int = 0
     by_repair: tuple[tuple[str, int], ...] = ()
+    skipped: int = 0
+    named: tuple[tuple[int, str, str], ...] = ()
 
 
 class RepairsCounted(NamedTuple):

@@ -17,7 +17,7 @@ from sftui.exports.files import atomic_file
 from sftui.model import Problem, Row
 from sftui.repairs import WANTED, Counts, Plan, Repair, Repaired, layout_of, plan_of, repaired, row_of, strip_tokens
 from sftui.repairs import mended as mend_row
-from sftui.repairs.lines import line_of
+from sftui.repairs.lines import TOO_DEEP, as_it_was, line_of
 from sftui.repairs.texts import looks_like_control
 from sftui.repairs.values import as_json
 from sftui.workspace.events import RepairCount, RepairsCounted, RepairsWritten
@@ -100,7 +100,14 @@ def codes_of(session: Session, plan: Plan) -> Callable[[Row], Collection[str]] |
 
 def told(counts: Counts) -> RepairCount:
     """Counts as they travel."""
-    return RepairCount(counts.rows, counts.changed, counts.dropped, tuple(counts.by_repair.most_common()))
+    return RepairCount(
+        counts.rows,
+        counts.changed,
+        counts.dropped,
+        tuple(counts.by_repair.most_common()),
+        counts.skipped,
+        tuple(counts.named),
+    )
 
 
 def count_repairs(session: Session, asked: RepairsRequest, version: int) -> Iterator[RepairsCounted | None]:
@@ -168,13 +175,16 @@ def write_repaired(session: Session, plan: Plan, target: Path | None, journal: P
             original = next(stored_as, None)
             if original is None:
                 done = as_json(done)
-            counts.add(done)
             line = line_of(done, original)
+            if line is None and done.dropped is None and original is not None:
+                done = as_it_was(done, TOO_DEEP)
+                line = line_of(done, original)
+            counts.add(done)
             if line is None and done.dropped is None:
                 lost += 1
             elif line is not None and rows is not None:
                 rows.write(line)
-            if told_in is not None and (done.changes or done.unchecked):
+            if told_in is not None and (done.changes or done.unchecked or done.skipped):
                 _tell(told_in, done)
             yield Written(counts, lost)
 
@@ -196,6 +206,8 @@ def _tell(file: IO[bytes], done: Repaired) -> None:
     }
     if done.unchecked:
         entry["unchecked"] = done.unchecked
+    if done.skipped:
+        entry["skipped"] = done.skipped
     file.write(json.dumps(entry).encode() + b"\n")
 
 

@@ -256,3 +256,20 @@ async def test_a_folder_that_is_not_there_is_said_while_its_name_can_be_mended(t
             "R", "j", "enter", "x", "enter", "ctrl+u", "ctrl+k", *str(tmp_path / "no" / "new.jsonl"), "enter"
         )
         assert driven.said == f"there is no folder {tmp_path / 'no'}" and driven.main.prompt.open
+
+
+async def test_a_repair_that_changes_no_row_is_not_in_force() -> None:
+    class Useless(Blank):
+        def repair_count(self, repairs: tuple[str, ...]) -> ev.RepairCount:
+            named = ((4, "half.jsonl line 5", "the text holds half a character"),)
+            return ev.RepairCount(self.rows, 0, 0, (), 1, named)
+
+    async with running((140, 45), Useless()) as driven:
+        text = await driven.press("]", "f", "d", "enter")
+        assert (
+            "0 of 41 rows changed, 0 left out, 1 could not" in text
+            and "row 4 (half.jsonl line 5) stays as it is:" in text
+        )
+        await driven.press("+")
+        assert driven.workspace.repairs == () and "*" not in driven.lines[0]
+        assert driven.said.startswith("trim changes none of 41 rows, so it is not in force; row 4 (half.jsonl line 5)")

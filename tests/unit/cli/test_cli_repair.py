@@ -232,3 +232,54 @@ def test_roles_are_mapped_whatever_the_preset_and_names_of_a_format_stay(sftui, 
     done = sftui("repair", turns, "--apply", "map-roles", "-o", "-")
     assert [one["from"] for one in json.loads(done.out)["conversations"]] == ["human", "gpt"]
     assert "map-roles left human and gpt as they are" in done.err
+
+
+HALF = r'{"messages": [{"role":"user","content":"Half \ud83d"},  {"role": "assistant", "content": " Yes<|im_end|>"}]}'
+TYPED = '{"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Now<|im_end|>"}]}'
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "jsonl.gz", "json"])
+def test_a_row_that_cannot_be_repaired_is_kept_and_named(sftui, tmp_path: Path, kind: str) -> None:
+    data, out, log = tmp_path / f"half.{kind}", tmp_path / "out.jsonl", tmp_path / "log.jsonl"
+    lines = [TYPED, HALF, TYPED]
+    text = "[" + ",\n".join(lines) + "]" if kind == "json" else "\n".join(lines) + "\n"
+    data.write_bytes(gzip.compress(text.encode()) if kind.endswith("gz") else text.encode())
+    given = ("repair", data, "-t", "builtin:chatml", "--apply", "strip-tokens,trim")
+    done = sftui(*given, "-o", out, "--log", log)
+    assert done.code == 1 and "3 of 3 rows written" in done.err and "2 of them changed" in done.err
+    assert "row 1 (half" in done.err and "U+D83D" in done.err and "--drop unreadable" in done.err
+    written = out.read_text().splitlines()
+    assert len(written) == 3 and all("<|im_end|>" not in written[number] for number in (0, 2))
+    assert json.loads(written[1]) == json.loads(HALF), "not half a repair either"
+    if kind != "json":
+        assert written[1] == HALF, "byte for byte"
+    told = {one["row"]: one for one in map(json.loads, log.read_text().splitlines())}
+    assert "U+D83D" in told[1]["skipped"] and told[1]["changes"] == [] and "skipped" not in told[0]
+    dropped = sftui(*given, "--drop", "unreadable", "-o", out, "--force")
+    assert dropped.code == 0 and len(out.read_text().splitlines()) == 2 and "1 left out" in dropped.err
+
+
+def test_half_a_character_is_unreadable_wherever_it_stands(sftui, tmp_path: Path) -> None:
+    data, out = tmp_path / "half.jsonl", tmp_path / "out.jsonl"
+    data.write_text(TYPED + "\n" + HALF + "\n" + TYPED[:-1] + r', "meta": {"a\udc00": 1}}' + "\n")
+    done = sftui("repair", data, "--drop", "unreadable", "-o", out)
+    assert done.code == 0 and out.read_text() == TYPED + "\n"
+
+
+def test_a_row_that_cannot_be_written_anew_is_kept(sftui, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sftui.repairs import lines
+
+    written = lines._written
+
+    def too_deep(data, original):
+        if data["id"] == 2:
+            raise RecursionError
+        return written(data, original)
+
+    monkeypatch.setattr(lines, "_written", too_deep)
+    data, out = tmp_path / "deep.jsonl", tmp_path / "out.jsonl"
+    rows = [f'{{"id": {number}, "messages": [{{"role": "Assistant", "content": "x"}}]}}' for number in range(3)]
+    data.write_text("\n".join(rows) + "\n")
+    done = sftui("repair", data, "--apply", "map-roles", "-o", out)
+    assert done.code == 1 and "3 of 3 rows written" in done.err and "row 2 (deep" in done.err
+    assert out.read_text().splitlines()[2] == rows[2]

@@ -144,6 +144,26 @@ def test_a_row_left_out_counts_as_such_and_no_longer_as_one_that_cannot_be_prepa
     assert (why_stopped(session.inspect(3)) or "").startswith("left out of the repaired data")
 
 
+def test_a_row_that_cannot_be_repaired_stays_and_the_others_are_repaired(tmp_path: Path) -> None:
+    path = tmp_path / "half.jsonl"
+    half = r'{"messages":[{"role":"user","content":"\ud83d"},{"role":"assistant","content":" x<|im_end|>"}]}'
+    typed = chat(("user", "Hi"), ("assistant", "Now<|im_end|>"))
+    path.write_text("".join(line + "\n" for line in (half, typed, half, typed)))
+    options = OpenOptions((str(path),), tokenizer="builtin:chatml")
+    session = Session(options, options.full_recipe())
+    session.open()
+    session.load_tokenizer("provisional")
+    session.set_repairs(("trim", "strip-tokens"))
+    assert session.source is not None and session.overlay is not None
+    kept = session.row(0)
+    assert "U+D83D" in (kept.skipped or "") and not kept.repairs and kept.raw == half
+    assert session.row(1).repairs and session.row(1).skipped is None
+    assert [row.index for row in session.source.rows()] == [0, 1, 2, 3]
+    counts = session.overlay.counts
+    assert (counts.rows, counts.changed, counts.skipped) == (4, 2, 2) and counts.by_repair == {"strip-tokens": 2}
+    assert [named[0] for named in counts.named] == [0, 2] and "line 1" in counts.named[0][1]
+
+
 def proven(heard: Any) -> None:
     heard.wait(ev.TokenizerChanged, lambda event: event.state in ("proven", "provisional"))
 
@@ -161,14 +181,14 @@ def test_repairs_are_previewed_put_in_force_and_taken_back(open_workspace: Calla
     assert event.repairs == ("map-roles",) and '+   "role": "assistant",' in event.diff and event.other.row.repairs
     workspace.request_count(workspace.recipe, ("map-roles",))
     count = heard.wait(ev.CountReady, lambda event: event.done)
-    assert count.repaired == (6, 1, 0, (("map-roles", 1),)) and count.count.rows == 6
+    assert count.repaired == ev.RepairCount(6, 1, 0, (("map-roles", 1),)) and count.count.rows == 6
     assert workspace.set_repairs(("map-roles",)) and not workspace.set_repairs(("map-roles",))
     workspace.request_repairs()
     assert heard.wait(ev.RowReady, lambda event: event.version == workspace.version).inspection.row.repairs
     assert heard.wait(ev.RepairsCounted, lambda event: event.done).counted.changed == 1
     assert workspace.undo() and workspace.repairs == ()
     assert not heard.wait(ev.RowReady, lambda event: event.version == workspace.version).inspection.row.repairs
-    assert heard.wait(ev.RepairsCounted, lambda event: event.done).counted == (0, 0, 0, ()), "the count follows"
+    assert heard.wait(ev.RepairsCounted, lambda event: event.done).counted == ev.RepairCount(), "the count follows"
     assert workspace.redo() and workspace.repairs == ("map-roles",)
     assert workspace.choose(Chosen(workspace.recipe, ()))
 
