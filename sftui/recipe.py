@@ -72,6 +72,9 @@ class Tokenizer:
     eos_token: str | None = knob(None, "replaces the tokenizer's EOS token")
     pad_token: str | None = knob(None, "replaces the tokenizer's pad token")
     bos_token: str | None = knob(None, "replaces the tokenizer's BOS token")
+    transformers: str | None = knob(
+        None, "whose tokenization is shown: a version of transformers, running, or null for what the preset brings"
+    )
 
 
 @dataclass(frozen=True, slots=True)

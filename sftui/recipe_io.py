@@ -16,6 +16,8 @@ PresetLookup = Callable[[str], Recipe]
 """Name of a preset → its recipe; raises RecipeError for an unknown name."""
 
 DEFAULT_PRESET = "hf-trainer"
+FORMAT = 2
+"""Written into every saved recipe as `format`. One without it was saved before `tokenizer.transformers` was known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +67,14 @@ def from_mapping(value: Mapping[str, Any], where: str, preset: PresetLookup) -> 
         raise RecipeError("`preset` must be a name", where=where, why=f"it is {name!r}")
     recipe = preset(name)
     problems: list[str] = []
-    section_names = [*(section for section, _ in sections(recipe)), "waivers"]
+    section_names = [*(section for section, _ in sections(recipe)), "waivers", "format"]
     by_path = {info.path: info for info in knobs()}
     for section, group in value.items():
         if section == "preset":
+            continue
+        if section == "format":
+            if group not in range(1, FORMAT + 1) or isinstance(group, bool):
+                problems.append(f"`format` cannot be {group!r}, this sftui knows {FORMAT} and older")
             continue
         if section == "waivers":
             if isinstance(group, list) and all(isinstance(item, Mapping) for item in group):
@@ -105,7 +111,7 @@ def dump(recipe: Recipe, preset: PresetLookup, *, comment: str = "") -> str:
     """The recipe as YAML: the preset and what differs from it; `comment` becomes the first lines."""
     from ruamel.yaml import YAML
 
-    tree: dict[str, Any] = {"preset": recipe.preset}
+    tree: dict[str, Any] = {"preset": recipe.preset, "format": FORMAT}
     for change in diff(preset(recipe.preset), recipe):
         if change.path == "preset":
             continue

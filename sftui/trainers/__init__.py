@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sftui import recipe_io
 from sftui.errors import RecipeError
-from sftui.recipe import Recipe
+from sftui.recipe import Recipe, changed
 
 if TYPE_CHECKING:
     from sftui.trainers.base import Shaped, Toolbox, Trainer
@@ -68,8 +68,17 @@ def preset_names() -> tuple[str, ...]:
 
 
 def load_recipe(text: str, where: str) -> Recipe:
-    """The recipe in a YAML text (see `recipe_io.load`)."""
-    return recipe_io.load(text, where, preset)
+    """The recipe in a YAML text (see `recipe_io.load`).
+
+    One saved before recipes said whose tokenization they mean keeps the ids it had: those of sftui's own transformers.
+    """
+    from sftui.trainers.pins import RUNNING, pins_of
+
+    value = recipe_io.parse_yaml(text, where)
+    recipe = recipe_io.from_mapping(value, where, preset)
+    if "format" not in value and recipe.tokenizer.transformers is None and pins_of(recipe.preset) is not None:
+        recipe = changed(recipe, "tokenizer.transformers", RUNNING)
+    return recipe
 
 
 def dump_recipe(recipe: Recipe, comment: str = "") -> str:

@@ -16,8 +16,8 @@ from sftui.trainers import dump_recipe, load_recipe, preset, preset_names
 
 @pytest.mark.parametrize("name", preset_names())
 def test_a_preset_saves_as_its_name_alone(name: str) -> None:
-    assert dump_recipe(preset(name)).strip() == f"preset: {name}"
-    assert load_recipe(f"preset: {name}", "r.yaml") == preset(name)
+    assert dump_recipe(preset(name)).strip() == f"preset: {name}\nformat: 2"
+    assert load_recipe(f"preset: {name}\nformat: 2", "r.yaml") == preset(name)
 
 
 @pytest.mark.parametrize(
@@ -41,6 +41,8 @@ def test_a_preset_saves_as_its_name_alone(name: str) -> None:
         ("mask: all", "must be a mapping of knobs"),
         ("mask: {rule: x, boundary: y}", "1 more"),
         ("preset: [1]", "must be a name"),
+        ("format: 3", "`format` cannot be 3, this sftui knows 2 and older"),
+        ("format: yes", "`format` cannot be"),
     ],
 )
 def test_bad_recipes_say_what_is_wrong(text: str, says: str) -> None:
@@ -48,6 +50,16 @@ def test_bad_recipes_say_what_is_wrong(text: str, says: str) -> None:
         load_recipe(text, "r.yaml")
     assert (says in str(error.value) and "r.yaml" in str(error.value)) or "hf-trainer" in says
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [("hf-trainer", None), ("manual-shift", None), ("axolotl@0.19", "running"), ("llamafactory@0.9", "running")],
+)
+def test_a_recipe_of_before_keeps_the_ids_it_had(name: str, kept: str | None) -> None:
+    assert load_recipe(f"preset: {name}", "r.yaml").tokenizer.transformers == kept
+    named = load_recipe(f"preset: {name}\ntokenizer: {{transformers: 5.6.0}}", "r.yaml")
+    assert named.tokenizer.transformers == "5.6.0"
 
 
 def test_waivers_are_kept_with_the_recipe() -> None:

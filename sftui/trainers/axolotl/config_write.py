@@ -28,6 +28,7 @@ HANDLED = frozenset(
     (
         *PLAIN,
         *SPECIAL.values(),
+        "tokenizer.transformers",
         "length.over",
         "mask.rule",
         "mask.roles",

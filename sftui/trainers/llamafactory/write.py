@@ -116,7 +116,9 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
                 f"LLaMA-Factory reads no {value}: give the tokenizer's folder that chat template and leave"
                 " `template` out"
             )
-        elif path != "preset" and not (path == "pack.isolate" and value == (recipe.pack.strategy == "neat")):
+        elif path not in ("preset", "tokenizer.transformers") and not (
+            path == "pack.isolate" and value == (recipe.pack.strategy == "neat")
+        ):
             losses.append(f"{path} = {value!r} has no key in LLaMA-Factory's config")
     if is_pretraining(recipe) and recipe.pack.strategy == "none":
         found["packing"] = False

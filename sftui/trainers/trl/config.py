@@ -398,7 +398,7 @@ def sft_config_keys(path: str, value: Any, recipe: Recipe, back: Mapping[str, st
 
     `back`: the keys of the knobs that are one key each, by the knob's path.
     """
-    if path in ("preset", "data.format", "data.fields", "pack.group"):
+    if path in ("preset", "data.format", "data.fields", "pack.group", "tokenizer.transformers"):
         return {}
     if path in ("batch.flatten", "pack.isolate") and recipe.pack.strategy not in ("none", "wrapped"):
         return {}

@@ -1,0 +1,140 @@
+"""What each preset's trainer asks of transformers, tokenizers, datasets, pandas and trl, and which version is meant.
+
+The record is pins.json, written by tests/parity/record_pins.py from the metadata of the trainer's packages; what a
+package does not ask itself is what those that it brings ask (LLaMA-Factory's pandas comes of gradio).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from sftui.errors import RecipeError
+from sftui.recipe import Recipe
+from sftui.trainers.versions import parse
+
+RUNNING = "running"
+"""The value of `tokenizer.transformers` that means the version that sftui itself runs on."""
+_RECORD = Path(__file__).with_name("pins.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Pins:
+    """What one release of a trainer asks.
+
+    `package` and `version` name the release that was read, on the day `recorded`. `asks` maps a library to what each
+    package asks of it (`{"transformers": {"trl": ">=4.56.2"}}`); `newest` is the newest version of each library that
+    all of them admit together, as pip resolved it that day into an empty environment.
+    """
+
+    package: str
+    version: str
+    recorded: str
+    newest: Mapping[str, str]
+    asks: Mapping[str, Mapping[str, str]]
+
+    def admits(self, library: str, version: str) -> bool:
+        """Whether everything that asks something of a library takes this version; True where nothing asks."""
+        return all(admits(asked, version) for asked in self.asks.get(library, {}).values())
+
+
+def pins_of(preset: str) -> Pins | None:
+    """The pins of a preset such as `trl@1.16`; None where it has none of its own (hf-trainer, manual-shift, torchtune's
+    unreleased 0.7).
+
+    A version between two recorded ones has those of the older, one without a version those of the newest.
+    """
+    trainer, _, text = preset.partition("@")
+    known = {parse(name.partition("@")[2], trainer): name for name in _record() if name.startswith(f"{trainer}@")}
+    if not known:
+        return None
+    wanted = parse(text, trainer) if text else max(known)
+    older = [version for version in known if version[: len(wanted)] <= wanted[: len(version)]]
+    return _record()[known[max(older) if older else min(known)]]
+
+
+def running_version(library: str = "transformers") -> str:
+    """The version that sftui itself runs on; empty for a library that is not there."""
+    return _running().get(library, "")
+
+
+def reference_version(recipe: Recipe) -> str:
+    """The version of transformers whose ids and whose rendering a recipe means, as `5.16.1`.
+
+    The one that `tokenizer.transformers` names (`--env` and `--transformers` set it); sftui's own for `running`; else
+    the newest that the preset's trainer admits; sftui's own, too, where nothing is pinned (hf-trainer, manual-shift,
+    torchtune, which has tokenizers of its own). Whether that version is at hand is another question: see
+    `sftui.tokens.environments`.
+    """
+    named = recipe.tokenizer.transformers
+    if named == RUNNING:
+        return running_version()
+    if named is not None:
+        return named
+    pins = pins_of(recipe.preset)
+    return (pins.newest.get("transformers") if pins is not None else None) or running_version()
+
+
+def check_version(recipe: Recipe) -> None:
+    """RecipeError where `tokenizer.transformers` is neither a version nor `running`."""
+    named = recipe.tokenizer.transformers
+    if named is None or named == RUNNING:
+        return
+    try:
+        parse(named, "transformers")
+    except RecipeError as error:
+        raise RecipeError(
+            f"tokenizer.transformers cannot be {named!r}", fix="name a version, such as 5.16.1, or running"
+        ) from error
+
+
+def admits(asked: str, version: str) -> bool:
+    """Whether a requirement such as `!=4.53.0,<=5.6.0,>=4.55.0` takes a version (PEP 440, releases only)."""
+    have = parse(version, "a library")
+    for clause in filter(None, asked.replace(" ", "").split(",")):
+        sign = clause[: len(clause) - len(clause.lstrip("<>=!~"))]
+        text = clause[len(sign) :]
+        prefix = text.endswith(".*")
+        want = parse(text.removesuffix(".*"), "a library")
+        if prefix:
+            fits = (have[: len(want)] == want) is (sign == "==")
+        elif sign == "~=":
+            fits = _padded(have) >= _padded(want) and have[: len(want) - 1] == want[:-1]
+        else:
+            left, right = _padded(have), _padded(want)
+            fits = {
+                "==": left == right,
+                "===": left == right,
+                "!=": left != right,
+                "<=": left <= right,
+                ">=": left >= right,
+                "<": left < right,
+                ">": left > right,
+            }[sign]
+        if not fits:
+            return False
+    return True
+
+
+def _padded(version: tuple[int, ...]) -> tuple[int, ...]:
+    return (*version, 0, 0, 0, 0)[: max(4, len(version))]
+
+
+@cache
+def _running() -> Mapping[str, str]:
+    from sftui.tokens.cache import versions
+
+    return versions()
+
+
+@cache
+def _record() -> dict[str, Pins]:
+    record = json.loads(_RECORD.read_text(encoding="utf-8"))
+    day = record["recorded"]
+    return {
+        name: Pins(one["package"], one["version"], day, one["newest"], one["asks"])
+        for name, one in record["trainers"].items()
+    }
