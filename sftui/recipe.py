@@ -281,7 +281,7 @@ def _type_name(hint: Any) -> str:
     if hint is str:
         return "str"
     if "Mapping" in text:
-        return "mapping"
+        return "names" if text.endswith("[str, str]") else "mapping"
     if "tuple" in text:
         return "list"
     if "int" in text:

@@ -11,6 +11,7 @@ from typing import Any
 
 from sftui.errors import RecipeError
 from sftui.recipe import KnobInfo, Recipe, changed, diff, get, knobs, sections
+from sftui.safe_yaml import YamlProblem, load_yaml
 
 PresetLookup = Callable[[str], Recipe]
 """Name of a preset → its recipe; raises RecipeError for an unknown name."""
@@ -18,6 +19,8 @@ PresetLookup = Callable[[str], Recipe]
 DEFAULT_PRESET = "hf-trainer"
 FORMAT = 2
 """Written into every saved recipe as `format`. One without it was saved before `tokenizer.transformers` was known."""
+LONGEST_SHOWN = 80
+"""Characters of a value that a sentence quotes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +38,10 @@ def load(text: str, where: str, preset: PresetLookup) -> Recipe:
 
 def parse_yaml(text: str, where: str) -> Mapping[str, Any]:
     """A YAML mapping, never running code; RecipeError with line and column."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError
-
     try:
-        value = YAML(typ="safe", pure=True).load(text)
-    except MarkedYAMLError as error:
-        mark = error.problem_mark
-        place = f"{where} line {mark.line + 1}, column {mark.column + 1}" if mark else where
-        raise RecipeError(
-            "the recipe is not valid YAML", where=place, why=str(error.problem), fix="mend the line"
-        ) from error
-    except (YAMLError, ValueError, RecursionError) as error:
-        raise RecipeError("the recipe is not valid YAML", where=where, why=str(error).splitlines()[0]) from error
+        value = load_yaml(text)
+    except YamlProblem as error:
+        raise RecipeError(f"the recipe {error.what}", where=error.where(where), why=error.why, fix=error.fix) from error
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -64,7 +58,7 @@ def from_mapping(value: Mapping[str, Any], where: str, preset: PresetLookup) -> 
     """The recipe that a parsed mapping stands for; every field not named comes from its preset."""
     name = value.get("preset", DEFAULT_PRESET)
     if not isinstance(name, str):
-        raise RecipeError("`preset` must be a name", where=where, why=f"it is {name!r}")
+        raise RecipeError("`preset` must be a name", where=where, why=f"it is {shown(name)}")
     recipe = preset(name)
     problems: list[str] = []
     section_names = [*(section for section, _ in sections(recipe)), "waivers", "format"]
@@ -88,7 +82,7 @@ def from_mapping(value: Mapping[str, Any], where: str, preset: PresetLookup) -> 
         if group is None:
             continue
         if not isinstance(group, Mapping):
-            problems.append(f"`{section}` must be a mapping of knobs, not {group!r}")
+            problems.append(f"`{section}` must be a mapping of knobs, not {shown(group)}")
             continue
         for key, raw in group.items():
             path = f"{section}.{key}"
@@ -148,7 +142,7 @@ def parse_value(path: str, text: str) -> Any:
                 raw = int(lowered.replace("_", "").replace(",", ""))
             except ValueError:
                 raw = text
-    elif info.type == "mapping":
+    elif info.type in ("mapping", "names"):
         raw = _mapped(text, path)
     elif info.type == "list":
         raw = _listed(text)
@@ -158,34 +152,71 @@ def parse_value(path: str, text: str) -> Any:
     return checked
 
 
+def set_knob_to(recipe: Recipe, path: str, value: Any, key: str = "", where: str = "") -> Recipe:
+    """The recipe with one knob set, as long as it can take the value; RecipeError that names `key`, the one it stands
+    under in a config."""
+    checked = check(next(info for info in knobs() if info.path == path), value)
+    if isinstance(checked, Misfit):
+        raise RecipeError(f"`{key or path}` {checked.why}", where=where, fix=checked.fix)
+    return changed(recipe, path, checked)
+
+
 def check(info: KnobInfo, raw: Any) -> Any:
     """The value as the knob stores it, or a Misfit."""
     if raw is None and info.type.endswith("?"):
         return None
+    if _has_half_character(raw):
+        return Misfit(f"cannot be {shown(raw)}", "take out the half character (a lone surrogate), which no text has")
     if info.choices:
         if isinstance(raw, bool):  # YAML reads a bare off/no/on/yes of version 1.1 as a boolean
             raw = {False: "off", True: "on"}[raw]
-        if raw not in info.choices:
+        if not isinstance(raw, str) or raw not in info.choices:
             close, choices = _did_you_mean(str(raw), info.choices).removeprefix(", "), ", ".join(info.choices)
-            return Misfit(f"cannot be {raw!r}", f"{close} It can be {choices}" if close else f"choose one of {choices}")
+            return Misfit(
+                f"cannot be {shown(raw)}", f"{close} It can be {choices}" if close else f"choose one of {choices}"
+            )
         return raw
     if info.type == "bool":
-        return raw if isinstance(raw, bool) else Misfit(f"cannot be {raw!r}", "say true or false")
+        return raw if isinstance(raw, bool) else Misfit(f"cannot be {shown(raw)}", "say true or false")
     if info.type.startswith("int"):
         if isinstance(raw, bool) or not isinstance(raw, int):
-            return Misfit(f"cannot be {raw!r}", "give a whole number")
+            return Misfit(f"cannot be {shown(raw)}", "give a whole number")
         if info.minimum is not None and raw < info.minimum:
             return Misfit(f"cannot be {raw}", f"give {info.minimum} or more")
         return raw
     if info.type.startswith("str"):
-        return raw if isinstance(raw, str) else Misfit(f"cannot be {raw!r}", "give a text in quotes")
+        return raw if isinstance(raw, str) else Misfit(f"cannot be {shown(raw)}", "give a text in quotes")
     if info.type == "list":
         if isinstance(raw, (list, tuple)) and all(isinstance(item, str) for item in raw):
             return tuple(raw)
-        return Misfit(f"cannot be {raw!r}", "give a list of names, e.g. assistant, user or [assistant, user]")
+        return Misfit(f"cannot be {shown(raw)}", "give a list of names, e.g. assistant, user or [assistant, user]")
     if not isinstance(raw, Mapping):
-        return Misfit(f"cannot be {raw!r}", "give a mapping, e.g. {enable_thinking: false}")
+        example = "human: user" if info.type == "names" else "enable_thinking: false"
+        return Misfit(f"cannot be {shown(raw)}", f"give a mapping, e.g. {{{example}}}")
+    if info.type == "names" and (wrong := next((one for one in raw.items() if not _both_texts(*one)), None)):
+        return Misfit(f"cannot map {shown(wrong[0])} to {shown(wrong[1])}", "give names as text, in quotes")
+    if wrong := next(((key, value) for key, value in raw.items() if not isinstance(key, str)), None):
+        return Misfit(f"cannot have the key {shown(wrong[0])}", "give names as text, in quotes")
     return dict(raw)
+
+
+def _both_texts(key: Any, value: Any) -> bool:
+    return isinstance(key, str) and isinstance(value, str)
+
+
+def _has_half_character(raw: Any) -> bool:
+    """Whether a text in a value is no valid Unicode: no tokenizer, file name or file takes it."""
+    if isinstance(raw, str):
+        return not raw.isascii() and any("\ud800" <= char <= "\udfff" for char in raw)
+    if isinstance(raw, Mapping):
+        return any(map(_has_half_character, raw)) or any(map(_has_half_character, raw.values()))
+    return isinstance(raw, (list, tuple)) and any(map(_has_half_character, raw))
+
+
+def shown(raw: Any) -> str:
+    """A value of a config in a sentence, cut to a bearable length."""
+    told = repr(raw)
+    return told if len(told) <= LONGEST_SHOWN else told[:LONGEST_SHOWN] + "…"
 
 
 def unknown_knob(path: str) -> str:
@@ -270,5 +301,7 @@ __all__ = [
     "load",
     "parse_value",
     "parse_yaml",
+    "set_knob_to",
+    "shown",
     "unknown_knob",
 ]

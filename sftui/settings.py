@@ -16,6 +16,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Protocol
 
+from sftui.errors import SftuiError
+from sftui.safe_yaml import YamlProblem, load_yaml
+from sftui.side_files import read_side_file
+
 THEMES = ("dark", "light", "ansi", "mono")
 
 
@@ -51,27 +55,22 @@ def settings_file() -> Path:
 def load_settings(file: Path | None = None) -> Settings:
     """The settings of the user's file; its problems are in `problems`, whatever is fine is used."""
     path = file if file is not None else settings_file()
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
+    if not path.exists():
         return Settings(file=str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        return Settings(problems=(f"{path}: cannot be read: {reason}",), file=str(path))
+    try:
+        text = read_side_file(path, "the settings", SftuiError)
+    except SftuiError as error:
+        return Settings(problems=(f"{path}: cannot be read: {error.why}",), file=str(path))
     return read_settings(text, str(path))
 
 
 def read_settings(text: str, where: str) -> Settings:
     """Settings from YAML text; pure."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
     try:
-        data = YAML(typ="safe", pure=True).load(text)
-    except YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f" line {mark.line + 1}" if mark is not None else ""
-        return Settings(problems=(f"{where}:{line} is not valid YAML",), file=where)
+        data = load_yaml(text)
+    except YamlProblem as error:
+        place = f"{where}: line {error.line}" if error.line else f"{where}:"
+        return Settings(problems=(f"{place} {error.what}: {error.why}",), file=where)
     if data is None:
         return Settings(file=where)
     if not isinstance(data, Mapping):

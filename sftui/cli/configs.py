@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -100,11 +101,9 @@ def _recognised(path: str, text: str) -> tuple[str, str]:
 
 def config_text(path: str) -> str:
     """The text of a config or recipe file; RecipeError where it cannot be read."""
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise RecipeError("the config cannot be read", where=path, why=(reason or "").lower()) from error
+    from sftui.side_files import read_side_file
+
+    return read_side_file(path, "the config", RecipeError)
 
 
 def _number(opened: OpenedConfig, wanted: str | None) -> int:
@@ -127,7 +126,7 @@ def _look_beside(chosen: ChosenConfig) -> None:
     """SourceError that helps where a relative path is meant from another folder than this one."""
     beside = Path(chosen.opened.path).parent
     for path in chosen.reference.paths:
-        if not Path(path).is_absolute() and not Path(path).exists() and (beside / path).exists() and beside != Path():
+        if not os.path.isabs(path) and not os.path.exists(path) and os.path.exists(beside / path) and beside != Path():
             raise SourceError(
                 f"{path} is not here",
                 where=chosen.opened.path,

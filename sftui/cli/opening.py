@@ -138,14 +138,10 @@ def starting_recipe(file: str | None, trainer: str | None) -> Recipe:
     if file is not None and trainer is not None:
         raise RecipeError("--recipe and --trainer both name a starting recipe", fix="give one of them")
     if file is not None:
+        from sftui.side_files import read_side_file
         from sftui.trainers import load_recipe
 
-        try:
-            with open(file, encoding="utf-8") as opened:
-                return load_recipe(opened.read(), file)
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-            raise RecipeError("the recipe cannot be read", where=file, why=(reason or "").lower()) from error
+        return load_recipe(read_side_file(file, "the recipe", RecipeError), file)
     from sftui.trainers import preset
 
     return preset(trainer or "hf-trainer")
@@ -183,12 +179,14 @@ def _corrected(recipe: Recipe, given: Mapping[str, Any]) -> Recipe:
 def set_knob(recipe: Recipe, path: str, text: str) -> Recipe:
     """The recipe with one knob as typed; `mask.options.NAME` is one entry of a knob that holds several."""
     from sftui.recipe import changed, get, knobs
-    from sftui.recipe_io import parse_yaml
+    from sftui.recipe_io import parse_yaml, set_knob_to
 
     holder, _, entry = path.rpartition(".")
-    if holder.count(".") == 1 and any(info.path == holder and info.type == "mapping" for info in knobs()):
-        value = parse_yaml(f"value: {text}", path).get("value")
-        return changed(recipe, holder, {**get(recipe, holder), entry: value})
+    if holder.count(".") == 1 and (
+        info := next((one for one in knobs() if one.path == holder and one.type in ("mapping", "names")), None)
+    ):
+        value = text if info.type == "names" else parse_yaml(f"value: {text}", path).get("value")
+        return set_knob_to(recipe, holder, {**get(recipe, holder), entry: value}, path)
     return changed(recipe, path, _checked(path, text))
 
 

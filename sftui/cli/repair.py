@@ -99,13 +99,10 @@ def _marked(file: str | None) -> tuple[int, ...]:
     """The rows that a file of review marks says to drop."""
     if file is None:
         return ()
-    from sftui.workspace.marks import read_marks
+    from sftui.side_files import read_side_file
+    from sftui.workspace.marks import MOST_MARKS, read_marks
 
-    try:
-        text = Path(file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise ExportError(f"{file} cannot be read", why=str(reason).lower()) from error
+    text = read_side_file(file, "the file of marks", ExportError, most=MOST_MARKS)
     return read_marks(text, file).rows_with("drop")
 
 

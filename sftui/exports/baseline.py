@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 from sftui.audit.marks import mark
 from sftui.errors import ExportError, RecipeError
 from sftui.findings import CODES
+from sftui.side_files import parse_json, read_side_bytes, reason
 
 if TYPE_CHECKING:
     from sftui.audit import Found
@@ -30,7 +32,7 @@ class Baseline:
 def read_baseline(path: Path) -> Baseline:
     """A baseline file; RecipeError where it is none, or of a later version."""
     try:
-        read = json.loads(path.read_text(encoding="utf-8"))
+        read = parse_json(read_side_bytes(path))
         codes, version = read["findings"], read["version"]
         if version not in range(1, VERSION + 1):
             raise RecipeError(
@@ -44,7 +46,7 @@ def read_baseline(path: Path) -> Baseline:
         raise RecipeError(
             "the baseline cannot be read",
             where=str(path),
-            why=(error.strerror or str(error)).lower(),
+            why=reason(error),
             fix="write it with --write-baseline",
         ) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -60,12 +62,12 @@ def _outdated(code: str, marks: Collection[str]) -> bool:
 
 def may_replace(path: Path) -> None:
     """ExportError where something else than a baseline is at `path`; one of another version may go too."""
-    if not path.exists():
+    if not os.path.exists(path):
         return
     try:
-        read = json.loads(path.read_text(encoding="utf-8"))
+        read = parse_json(read_side_bytes(path))
         known = isinstance(read["version"], int) and isinstance(read["findings"], dict)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError):
         known = False
     if not known:
         raise ExportError(

@@ -13,6 +13,7 @@ from sftui.exports.files import write_atomically
 from sftui.exports.repaired import over_repaired, pointed_at
 from sftui.exports.wording import correction_line
 from sftui.recipe import Recipe, changed
+from sftui.side_files import read_side_bytes, reason
 
 if TYPE_CHECKING:
     from sftui.conversations import Detected
@@ -161,7 +162,7 @@ def recipe_text(recipe: Recipe, base: Recipe) -> str:
 def _planned(path: Path, content: str, opened: str | None = None) -> PlannedFile:
     """One file with its diff against what is there, or against the file that was opened."""
     try:
-        before = path.read_text(encoding="utf-8", errors="backslashreplace")
+        before = read_side_bytes(path).decode("utf-8", "backslashreplace")
     except FileNotFoundError:
         return PlannedFile(
             path,
@@ -170,9 +171,7 @@ def _planned(path: Path, content: str, opened: str | None = None) -> PlannedFile
             False,
         )
     except OSError as error:
-        raise ExportError(
-            f"{path} cannot be compared with what is there", why=(error.strerror or str(error)).lower()
-        ) from error
+        raise ExportError(f"{path} cannot be compared with what is there", why=reason(error)) from error
     return PlannedFile(path, content, _diff(before, content, f"{path} (now)", f"{path} (new)"), True)
 
 

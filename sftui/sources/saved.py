@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from bisect import bisect_right
 from itertools import accumulate
@@ -11,6 +10,7 @@ from typing import Any
 
 from sftui.errors import SourceError
 from sftui.model import Row
+from sftui.side_files import parse_json, read_side_bytes
 from sftui.sources.arrow_rows import ArrowDecoder
 from sftui.sources.byte_file import stat_changed
 from sftui.sources.records import changed_under_us
@@ -39,7 +39,7 @@ class SavedSource(Source):
         self._damage: list[Damage] = []
         schema, path = None, folder
         try:
-            state = json.loads((folder / STATE).read_text(encoding="utf-8"))
+            state = parse_json(read_side_bytes(folder / STATE))
             for entry in state["_data_files"]:
                 path = folder / entry["filename"]
                 reader = pa.ipc.open_stream(pa.memory_map(str(path)))
@@ -109,7 +109,7 @@ def saved_splits(folder: Path) -> tuple[str, ...] | None:
     """The splits of a saved DatasetDict, `()` for a saved Dataset, None for any other folder."""
     if (folder / SPLITS).is_file():
         try:
-            splits = json.loads((folder / SPLITS).read_text(encoding="utf-8"))["splits"]
+            splits = parse_json(read_side_bytes(folder / SPLITS))["splits"]
             return tuple(map(str, splits))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise SourceError("cannot be read", where=str(folder / SPLITS), why=str(error)) from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import os
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sftui.errors import TemplateError
+from sftui.side_files import parse_json, read_side_file
 from sftui.templates import limits
 
 _GENERATION_TAG = re.compile(r"\{%-?\s*generation\s*-?%\}")
@@ -139,18 +140,11 @@ def _taking_messages_as_they_are(source: str, name: str, clock: Callable[[], dat
 def load_template_file(path: str | Path) -> ChatTemplate:
     """The template of a `.jinja` file, or the one in a `tokenizer_config.json`; TemplateError."""
     file = Path(path)
-    if file.is_dir():
+    if os.path.isdir(file):
         file = next(
             (file / name for name in ("chat_template.jinja", "tokenizer_config.json") if (file / name).is_file()), file
         )
-    try:
-        source = file.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise TemplateError("the chat template file is not UTF-8 text", where=str(file)) from error
-    except OSError as error:
-        raise TemplateError(
-            "the chat template file cannot be read", where=str(file), why=(error.strerror or str(error)).lower()
-        ) from error
+    source = read_side_file(file, "the chat template file", TemplateError)
     if file.suffix == ".json":
         source = _template_in_json(source, str(file))
     return compile_template(source, str(file))
@@ -252,7 +246,7 @@ def _tool_schemas(tools: Any) -> Any:
 
 def _template_in_json(text: str, where: str) -> str:
     try:
-        config = json.loads(text)
+        config = parse_json(text)
     except ValueError as error:
         raise TemplateError("the file is not JSON", where=where, why=str(error)) from error
     found = config.get("chat_template") if isinstance(config, dict) else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sftui.errors import TokenizerError
+from sftui.side_files import parse_json, read_side_bytes
 from sftui.tokens import builtin
 
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".onnx", ".h5", ".msgpack", ".npz", ".gguf", ".ot", ".tflite")
@@ -122,7 +122,7 @@ def fingerprint(place: Location) -> dict[str, str]:
 
 def read_json(path: Path) -> Any:
     """A JSON file; OSError or ValueError (also for bytes that are no UTF-8)."""
-    return json.loads(path.read_bytes().decode("utf-8"))
+    return parse_json(read_side_bytes(path, LARGEST_FILE).decode("utf-8"))
 
 
 def _builtin(name: str) -> Location:

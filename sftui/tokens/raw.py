@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sftui.errors import TokenizerError
+from sftui.side_files import read_side_file
 from sftui.tokens.facts import PROVISIONAL, TokenizerFacts
 from sftui.tokens.loaded import FastEngine, LoadedTokenizer
 from sftui.tokens.locate import Location, read_json
@@ -97,15 +98,19 @@ def _content(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def _text(path: Path) -> str:
+    return read_side_file(path, "the chat template", TokenizerError)
+
+
 def _templates(folder: Path | None, config: Mapping[str, Any]) -> dict[str, str]:
     """Chat templates by name; the .jinja files win over the config, as in transformers 5."""
     if folder is None:
         return {}
     found = {}
     if (folder / "chat_template.jinja").is_file():
-        found["default"] = (folder / "chat_template.jinja").read_text(encoding="utf-8")
+        found["default"] = _text(folder / "chat_template.jinja")
     for path in sorted(folder.glob("additional_chat_templates/*.jinja")):
-        found[path.stem] = path.read_text(encoding="utf-8")
+        found[path.stem] = _text(path)
     if found:
         return found
     stated = config.get("chat_template")

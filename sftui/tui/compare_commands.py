@@ -103,14 +103,16 @@ class CompareCommands:
     def _file(self, text: str) -> str | None:
         from pathlib import Path
 
+        from sftui.errors import RecipeError
+        from sftui.side_files import read_side_file
         from sftui.trainers import load_recipe
 
         path = Path(text.strip()).expanduser()
         if not text.strip():
             return None
         try:
-            other = load_recipe(path.read_text(encoding="utf-8"), str(path))
-        except (SftuiError, OSError, ValueError) as error:
+            other = load_recipe(read_side_file(path, "the recipe", RecipeError), str(path))
+        except SftuiError as error:
             return str(error)
         self.file = str(path)
         if other.tokenizer.name is None:

@@ -90,10 +90,11 @@ class CopyCommands:
 
                 return builtin_template(name).source
             if kind == "file":
-                from pathlib import Path
+                from sftui.errors import TemplateError
+                from sftui.side_files import read_side_file
 
-                return Path(name).expanduser().read_text(encoding="utf-8")
-        except (SftuiError, OSError, UnicodeDecodeError):
+                return read_side_file(os.path.expanduser(name), "the chat template", TemplateError)
+        except SftuiError:
             return None
         templates = getattr(workspace.tokenizer.facts if workspace.tokenizer else None, "chat_templates", None) or {}
         return templates.get("default") or next(iter(templates.values()), None)

@@ -13,12 +13,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sftui.errors import ExportError
+from sftui.side_files import parse_json
 
 KINDS = ("keep", "drop", "flag")
 NOTED = "noted"
 GLYPHS = {"keep": "K", "drop": "D", "flag": "F"}
 NOTE_GLYPH = "N"
 LONGEST_NOTE = 2_000
+MOST_MARKS = 256 << 20
+"""Bytes of a file of marks that is read: a hundred a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +113,7 @@ def read_marks(text: str, where: str) -> Marks:
         if not line.strip():
             continue
         try:
-            entry = json.loads(line)
+            entry = parse_json(line)
         except ValueError:
             entry = None
         if isinstance(entry, Mapping) and "row" not in entry:

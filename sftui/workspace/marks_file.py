@@ -19,7 +19,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from sftui.errors import ExportError
-from sftui.workspace.marks import Mark, Marks, read_marks
+from sftui.side_files import parse_json, read_side_file
+from sftui.workspace.marks import MOST_MARKS, Mark, Marks, read_marks
 from sftui.workspace.options import OpenOptions
 
 FORMAT = 1
@@ -52,16 +53,13 @@ class MarksFile:
         """
         if self.path is None:
             return Marks()
-        try:
-            text = self.path.read_text(encoding="utf-8")
-        except FileNotFoundError:
+        if not os.path.lexists(self.path):
             return Marks()
-        except (OSError, UnicodeDecodeError) as error:
-            raise ExportError(f"the review marks in {self.path} cannot be read", why=str(error)) from error
+        text = read_side_file(self.path, "the file of review marks", ExportError, most=MOST_MARKS)
         marks = read_marks(text, str(self.path))
         if marks and not self._read:
             with contextlib.suppress(ValueError, AttributeError):
-                self.stale = json.loads(text.split("\n", 1)[0]).get("as") != self._state()
+                self.stale = parse_json(text.split("\n", 1)[0]).get("as") != self._state()
         self._read = True
         return marks
 

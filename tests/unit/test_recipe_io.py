@@ -80,6 +80,7 @@ def values(info: KnobInfo) -> st.SearchStrategy[Any]:
         "int": st.integers(info.minimum if info.minimum is not None else -200, 9999),
         "str": text,
         "mapping": st.dictionaries(text.filter(bool), text | st.booleans() | st.integers(-5, 5), max_size=3),
+        "names": st.dictionaries(text.filter(bool), text, max_size=3),
         "list": st.lists(text, max_size=3).map(tuple),
     }
     kind = info.type.rstrip("?")

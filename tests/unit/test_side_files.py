@@ -1,0 +1,172 @@
+"""Files that a dataset may bring: only a plain file of a bearable size is read, and nothing waits."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sftui.errors import ExportError, RecipeError, SftuiError, TemplateError
+from sftui.exports.baseline import read_baseline
+from sftui.settings import load_settings
+from sftui.side_files import MOST_BYTES, parse_json, read_side_file
+from sftui.sources import SourceSpec, open_source
+from sftui.templates import load_template_file
+from sftui.tokens.locate import Location
+from sftui.tokens.raw import load_raw
+from sftui.trainers import trainer_named
+from sftui.workspace.marks_file import MarksFile
+from sftui.workspace.options import OpenOptions
+
+
+def read(path: Path) -> str:
+    return read_side_file(path, "the recipe", RecipeError)
+
+
+def test_a_plain_file_is_read_as_text_is(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes("é\r\nb\rc\n".encode())
+    assert read(tmp_path / "a") == "é\nb\nc\n"
+
+
+def no_such_file(folder: Path) -> Path:
+    return folder / "absent"
+
+
+def a_folder(folder: Path) -> Path:
+    (folder / "d").mkdir(exist_ok=True)
+    return folder / "d"
+
+
+def a_pipe(folder: Path) -> Path:
+    if not (folder / "pipe").exists():
+        os.mkfifo(folder / "pipe")
+    return folder / "pipe"
+
+
+def zeros(folder: Path) -> Path:
+    return Path("/dev/zero")
+
+
+def a_sparse_file(folder: Path) -> Path:
+    with open(folder / "sparse", "wb") as file:
+        file.truncate(5 << 30)
+    return folder / "sparse"
+
+
+def a_long_name(folder: Path) -> Path:
+    return folder / ("x" * 5000)
+
+
+def a_nul(folder: Path) -> Path:
+    return Path(f"{folder}/a\0b")
+
+
+def half_a_character(folder: Path) -> Path:
+    return Path(f"{folder}/\ud800")
+
+
+def not_utf8(folder: Path) -> Path:
+    (folder / "latin").write_bytes(b"\xff\xfe\xe9")
+    return folder / "latin"
+
+
+PLACES = {
+    no_such_file: "no such file",
+    a_folder: "plain file",
+    a_pipe: "plain file",
+    zeros: "plain file",
+    a_sparse_file: f"more than {MOST_BYTES:,} bytes",
+    a_long_name: "name too long",
+    a_nul: "no name of a file",
+    half_a_character: "no name of a file",
+    not_utf8: "not UTF-8",
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_what_is_no_plain_file_is_told_and_never_waited_for(place: Callable[[Path], Path], tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match=PLACES[place]) as error:
+        read(place(tmp_path))
+    assert str(error.value).count("\n") == 0
+
+
+def template(path: Path) -> Any:
+    return load_template_file(str(path))
+
+
+def baseline(path: Path) -> Any:
+    return read_baseline(path)
+
+
+def dataset_info(path: Path) -> Any:
+    folder = path.parent / "info"
+    folder.mkdir(exist_ok=True)
+    os.symlink(path, folder / "dataset_info.json")
+    text = f"template: qwen\ndataset: a\ndataset_dir: {folder}\n"
+    return trainer_named("llamafactory").read_config("c.yaml", text, None)
+
+
+def saved(path: Path) -> Any:
+    folder = path.parent / "saved"
+    folder.mkdir(exist_ok=True)
+    os.symlink(path, folder / "state.json")
+    return open_source(SourceSpec((str(folder),)))
+
+
+def tokenizer(path: Path) -> Any:
+    from sftui.tokens import builtin
+
+    folder = path.parent / "tokenizer"
+    folder.mkdir(exist_ok=True)
+    os.symlink(builtin.folder("chatml") / "tokenizer.json", folder / "tokenizer.json")
+    os.symlink(path, folder / "tokenizer_config.json")
+    return load_raw(Location("t", "folder", str(folder), folder))
+
+
+NESTED = "[" * 100_000
+
+
+@pytest.mark.parametrize("reader", [template, baseline, dataset_info, saved, tokenizer])
+def test_json_nested_beyond_reason_is_one_sentence(reader: Callable[[Path], Any], tmp_path: Path) -> None:
+    (tmp_path / "nested.json").write_text(NESTED)
+    with pytest.raises(SftuiError):
+        reader(tmp_path / "nested.json")
+
+
+@pytest.mark.parametrize("reader", [template, baseline])
+@pytest.mark.parametrize("place", [a_pipe, zeros, a_long_name, a_nul])
+def test_every_reader_of_a_side_file_is_guarded(
+    reader: Callable[[Path], Any], place: Callable[[Path], Path], tmp_path: Path
+) -> None:
+    with pytest.raises(SftuiError):
+        reader(place(tmp_path))
+
+
+def test_marks_that_are_nested_brackets_do_not_keep_anyone_from_the_data(tmp_path: Path) -> None:
+    (tmp_path / "data.jsonl").write_text("{}\n")
+    told: list[str] = []
+    marks = MarksFile(OpenOptions((str(tmp_path / "data.jsonl"),)), told.append, tmp_path / "marks")
+    assert marks.path is not None
+    marks.path.parent.mkdir()
+    marks.path.write_text(NESTED)
+    with pytest.raises(ExportError, match="no review mark"):
+        marks.load()
+
+
+def test_json_says_what_is_wrong_as_a_value_error() -> None:
+    with pytest.raises(ValueError, match="too deeply"):
+        parse_json(NESTED)
+    assert parse_json(b'{"a": 1}') == {"a": 1}
+
+
+def test_settings_that_cannot_be_read_are_told(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "settings.yaml")
+    assert "plain file" in load_settings(tmp_path / "settings.yaml").problems[0]
+
+
+def test_a_template_that_never_ends_is_refused_before_it_is_read() -> None:
+    with pytest.raises(TemplateError, match="plain file"):
+        load_template_file("/dev/zero")
