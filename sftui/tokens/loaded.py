@@ -65,7 +65,10 @@ class FastEngine:
         return found if isinstance(found, str) else None
 
     def token_id(self, piece: str) -> int | None:
-        found = self.backend.token_to_id(piece)
+        try:
+            found = self.backend.token_to_id(piece)
+        except UnicodeEncodeError:  # half a character is in no vocabulary
+            return None
         return found if isinstance(found, int) else None
 
     def added(self) -> Mapping[int, tuple[str, bool]]:

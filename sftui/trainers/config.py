@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from sftui.recipe import Recipe
+from sftui.errors import RecipeError
+from sftui.recipe import Recipe, get, knobs
+from sftui.recipe_io import Misfit, check, shown
 
 
 class KeyUse(str, Enum):
@@ -60,6 +62,17 @@ class OpenedConfig:
     notes: tuple[str, ...] = ()
     chosen: int = 0
 
+    def __post_init__(self) -> None:
+        """RecipeError where a key holds what its knob cannot take, e.g. a list where a number belongs."""
+        infos = knobs()
+        for reference in self.datasets:
+            for info in infos:
+                value = get(reference.recipe, info.path)
+                if value == info.default or not isinstance(wrong := check(info, value), Misfit):
+                    continue
+                key = next((note.path for note in self.keys if note.value == value), info.path)
+                raise RecipeError(f"`{key}` {wrong.why}", where=self.path, fix=wrong.fix)
+
     @property
     def recipe(self) -> Recipe:
         """The recipe of the dataset that is open."""
@@ -82,3 +95,28 @@ class WrittenConfig:
     losses: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def text_at(config: Mapping[str, Any], key: str, where: str) -> str | None:
+    """What a key says that must be text, None where it is absent or null; RecipeError for anything else."""
+    value = config.get(key)
+    if value is None or isinstance(value, str):
+        return value
+    raise wrong_value(key, value, "text", where)
+
+
+def files_at(config: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
+    """The file names of a `data_files`: one, a list, or a mapping of splits to either; RecipeError else."""
+    value = config.get(key)
+    listed = [value] if isinstance(value, str) else list(value.values()) if isinstance(value, Mapping) else value
+    if not isinstance(listed, (list, tuple)):
+        raise wrong_value(key, value, "a file name or a list of them", where)
+    names = [name for one in listed for name in (one if isinstance(one, (list, tuple)) else [one])]
+    if not all(isinstance(name, str) for name in names):
+        raise wrong_value(key, value, "a file name or a list of them", where)
+    return tuple(names)
+
+
+def wrong_value(key: str, value: Any, wanted: str, where: str) -> RecipeError:
+    """The error for a key that holds another kind of value than `wanted`."""
+    return RecipeError(f"`{key}` cannot be {shown(value)}", where=where, fix=f"give {wanted}")

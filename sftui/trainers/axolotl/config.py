@@ -7,6 +7,7 @@ are relative to the working folder, not to the config.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from sftui.trainers.axolotl.packing import varlen
 from sftui.trainers.axolotl.schema import checked
 from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING
 from sftui.trainers.axolotl.templates import FALLBACK, JINJA, TOKENIZER
-from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig
+from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, files_at, text_at
 
 OVER = {"drop": "drop", "truncate": "cut_right", "raise": "error"}
 # The older flags in the order in which Axolotl asks for them.
@@ -92,7 +93,7 @@ def read(path: str, text: str, preset: Recipe) -> OpenedConfig:
             KeyNote(f"datasets[{number}].{key}", value, *_use(entry, str(key), value)) for key, value in entry.items()
         ]
         where = f"{path}, datasets[{number}]"
-        refs += _refs(entry, _dataset(base, config, checked(entry, where), where))
+        refs += _refs(entry, _dataset(base, config, checked(entry, where), where), where)
     return OpenedConfig(preset.preset, path, text, tuple(refs), tuple(notes))
 
 
@@ -217,19 +218,19 @@ def _use(entry: Mapping[str, Any], key: str, value: Any) -> tuple[KeyUse, str]:
     return use_in_dataset(key, value)
 
 
-def _refs(entry: Mapping[str, Any], recipe: Recipe) -> list[DatasetRef]:
+def _refs(entry: Mapping[str, Any], recipe: Recipe, where: str) -> list[DatasetRef]:
     """The sources of one entry: a list of names, as the Hub has subsets, gives one each."""
     path, files = str(entry["path"]), entry.get("data_files")
     paths: tuple[str, ...] = (path,)
-    local = Path(path).exists() or bool(Path(path.split("::")[0]).suffix)
+    local = os.path.exists(path) or bool(Path(path.split("::")[0]).suffix)
     if files:
-        listed = (
-            [files] if isinstance(files, str) else list(files.values()) if isinstance(files, Mapping) else list(files)
-        )
-        root = Path() if path in LOADERS.values() or Path(path).is_dir() else Path(path)
-        paths, local = tuple(str(root / str(one)) for one in listed), True
-    split = entry.get("split") or (None if local else "train")
-    one = DatasetRef(path if not files else ", ".join(paths), paths, recipe, split, revision=entry.get("revision"))
+        listed = files_at(entry, "data_files", where)
+        root = Path() if path in LOADERS.values() or os.path.isdir(path) else Path(path)
+        paths, local = tuple(str(root / one) for one in listed), True
+    split = text_at(entry, "split", where) or (None if local else "train")
+    one = DatasetRef(
+        path if not files else ", ".join(paths), paths, recipe, split, revision=text_at(entry, "revision", where)
+    )
     names = entry.get("name")
     if isinstance(names, list):
         return [replace(one, subset=str(name), name=f"{one.name} ({name})") for name in names]

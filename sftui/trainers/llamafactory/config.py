@@ -6,7 +6,6 @@ and data/loader.py. `dataset_dir` is relative to the working folder, whatever th
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,8 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
-from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig
+from sftui.side_files import parse_json, read_side_bytes, reason
+from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, text_at
 from sftui.trainers.llamafactory import keys
 from sftui.trainers.llamafactory.pretrain import ADD_BOS, STAGE, bos_setting
 from sftui.trainers.llamafactory.registry import NAMES, TEMPLATES
@@ -104,12 +104,12 @@ def read_info(folder: Any, where: str) -> Mapping[str, Any]:
         )
     file = Path(str(folder)) / INFO
     try:
-        value = json.loads(file.read_text(encoding="utf-8"))
+        value = parse_json(read_side_bytes(file))
     except OSError as error:
         raise RecipeError(
             f"cannot open {file}",
             where=where,
-            why=f"{error.strerror}; dataset_dir is relative to the working folder {Path.cwd()}",
+            why=f"{reason(error)}; dataset_dir is relative to the working folder {Path.cwd()}",
             fix="start sftui where you start llamafactory-cli, or give an absolute dataset_dir",
         ) from error
     except ValueError as error:
@@ -141,14 +141,19 @@ def _check(config: Mapping[str, Any], path: str) -> None:
         raise RecipeError(
             f"the template {template.name} does not support `train_on_prompt`", where=path, fix="set it to false"
         )
-    if config.get("eval_dataset") and float(config.get("val_size") or 0) > 1e-6:
+    if config.get("eval_dataset") and _number(config.get("val_size")) > 1e-6:
         raise RecipeError("Cannot specify `val_size` if `eval_dataset` is not None", where=path, fix="set one of them")
+
+
+def _number(value: Any) -> float:
+    """A number as YAML has it; what is none counts as 0, because LLaMA-Factory compares it first and stops there."""
+    return float(value) if isinstance(value, (int, float)) and abs(value) < 1e300 else 0.0
 
 
 def _key(recipe: Recipe, key: str, value: Any) -> tuple[Recipe, KeyNote]:
     if key in keys.PLAIN:
         wanted = (int, float) if key in keys.NUMBERS else str if key == "default_system" else object
-        if value is not None and not isinstance(value, wanted):
+        if value is not None and (not isinstance(value, wanted) or isinstance(value, bool)):
             raise RecipeError(
                 f"{key} is `{value}`",
                 why="LLaMA-Factory converts no value of a YAML, and stops at the first row that needs it",
@@ -156,14 +161,14 @@ def _key(recipe: Recipe, key: str, value: Any) -> tuple[Recipe, KeyNote]:
             )
         return changed(recipe, keys.PLAIN[key], value), KeyNote(key, value, KeyUse.USED)
     if key in keys.OPTIONS:
-        if key == "tool_format" and value is not None and value not in FORMATS:
+        if key == "tool_format" and value is not None and str(value) not in FORMATS:
             return _option(recipe, key, value), KeyNote(
                 key, value, KeyUse.UNSUPPORTED, f"sftui has {', '.join(FORMATS)}"
             )
         return _option(recipe, key, value), KeyNote(key, value, KeyUse.USED)
     if key in keys.KWARGS:
         return changed(recipe, "render.kwargs", {**recipe.render.kwargs, key: value}), KeyNote(key, value, KeyUse.USED)
-    if key == "template" and value is not None and value not in NAMES:
+    if key == "template" and value is not None and str(value) not in NAMES:
         return recipe, KeyNote(
             key, value, KeyUse.UNSUPPORTED, "this template of LLaMA-Factory's registry is not in sftui's"
         )
@@ -227,7 +232,7 @@ def _reference(name: str, entry: Mapping[str, Any], folder: Path, recipe: Recipe
     recipe = _data(entry, recipe, where)
     split = str(entry.get("split") or "train")
     if "hf_hub_url" in entry:
-        return DatasetRef(name, (str(entry["hf_hub_url"]),), recipe, split, entry.get("subset"))
+        return DatasetRef(name, (str(entry["hf_hub_url"]),), recipe, split, text_at(entry, "subset", where))
     for key, place in ELSEWHERE.items():
         if key in entry:
             raise RecipeError(
@@ -244,7 +249,7 @@ def _reference(name: str, entry: Mapping[str, Any], folder: Path, recipe: Recipe
 def _data(entry: Mapping[str, Any], recipe: Recipe, where: str) -> Recipe:
     """`data.*` of an entry; giving columns or tags leaves the ones not named without a value."""
     formatting = entry.get("formatting", "alpaca")
-    if formatting not in FORMATTING:
+    if not isinstance(formatting, str) or formatting not in FORMATTING:
         raise RecipeError(
             f"Dataset converter {formatting} not found", where=where, fix=f"set formatting to {', '.join(FORMATTING)}"
         )

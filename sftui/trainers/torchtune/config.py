@@ -15,7 +15,16 @@ from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed, diff
 from sftui.recipe_io import parse_yaml
 from sftui.trainers import versions
-from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenConfig, WrittenFile
+from sftui.trainers.config import (
+    DatasetRef,
+    KeyNote,
+    KeyUse,
+    OpenedConfig,
+    WrittenConfig,
+    WrittenFile,
+    files_at,
+    wrong_value,
+)
 from sftui.trainers.torchtune.messages import COLUMNS
 from sftui.trainers.torchtune.models import JINJA, MODELS
 from sftui.trainers.yaml_edit import REMOVE, edit
@@ -294,14 +303,17 @@ def _dataset(entry: Mapping[str, Any], recipe: Recipe, notes: list[KeyNote], whe
         if entry.get("add_eos") is False:
             recipe = changed(recipe, "tokenize.append_eos", "never")
     else:
-        columns = {**COLUMNS[kind], **columns, **(entry.get("column_map") or {})}
+        renamed = entry.get("column_map") or {}
+        if not isinstance(renamed, Mapping):
+            raise wrong_value("column_map", renamed, "a mapping of names to columns", path)
+        columns = {**COLUMNS[kind], **columns, **renamed}
     recipe = changed(changed(recipe, "data.format", kind), "data.fields", columns)
     chosen = entry.get("masking_strategy") if newest(recipe) else None
     if entry.get("train_on_input") is not None:
         chosen = "train_on_all" if entry["train_on_input"] else "train_on_assistant"
     if chosen is None:  # the builder's own default, said outright: a conversion to another trainer needs to know it
         chosen = "train_on_all" if kind in ("alpaca", "text") else "train_on_assistant"
-    if chosen not in STRATEGIES:
+    if not isinstance(chosen, str) or chosen not in STRATEGIES:
         raise RecipeError(
             f"torchtune has no masking_strategy `{chosen}`", where=path, fix=f"choose one of {', '.join(STRATEGIES)}"
         )
@@ -322,15 +334,13 @@ def _reference(entry: Mapping[str, Any], recipe: Recipe, source: str, path: str)
     split = str(entry.get("split") or "train")
     revision, subset = entry.get("revision"), entry.get("name") or entry.get("subset")
     if files:
-        listed = (
-            [files] if isinstance(files, str) else list(files.values()) if isinstance(files, Mapping) else list(files)
-        )
+        listed = files_at(entry, "data_files", path)
         root = (
             Path(str(entry.get("data_dir") or ""))
             if source in ("json", "csv", "parquet", "text", "arrow")
             else Path(source)
         )
-        paths = tuple(str(root / str(one)) for one in listed)
+        paths = tuple(str(root / one) for one in listed)
         return DatasetRef(", ".join(paths), paths, recipe, None if split == "train" else split)
     return DatasetRef(
         source, (source,), recipe, split, str(subset) if subset else None, str(revision) if revision else None

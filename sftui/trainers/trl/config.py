@@ -7,6 +7,7 @@ relative to the working folder.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,16 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed, diff
 from sftui.recipe_io import parse_yaml
-from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenConfig, WrittenFile
+from sftui.trainers.config import (
+    DatasetRef,
+    KeyNote,
+    KeyUse,
+    OpenedConfig,
+    WrittenConfig,
+    WrittenFile,
+    files_at,
+    text_at,
+)
 from sftui.trainers.yaml_edit import REMOVE, edit
 
 # Recorded from the dataclasses of trl 1.16.0: keys that have nothing to do with ids and labels.
@@ -275,33 +285,31 @@ def _datasets(config: Mapping[str, Any], recipe: Recipe, path: str) -> tuple[Dat
     if mixture:
         if not isinstance(mixture, list) or not all(isinstance(item, Mapping) and item.get("path") for item in mixture):
             raise RecipeError("`datasets` must be a list of entries with a `path`", where=path)
-        return tuple(_mixture_entry(item, recipe) for item in mixture)
+        return tuple(_mixture_entry(item, recipe, path) for item in mixture)
     name = config.get("dataset_name")
     if not name:
         raise RecipeError("the config names no dataset", where=path, fix="set dataset_name or datasets")
-    subset = config.get("dataset_config")
+    subset = text_at(config, "dataset_config", path)
     return (
         DatasetRef(
-            str(name), (str(name),), recipe, None if Path(str(name)).exists() and split == "train" else split, subset
+            str(name), (str(name),), recipe, None if os.path.exists(str(name)) and split == "train" else split, subset
         ),
     )
 
 
-def _mixture_entry(item: Mapping[str, Any], recipe: Recipe) -> DatasetRef:
+def _mixture_entry(item: Mapping[str, Any], recipe: Recipe, path: str) -> DatasetRef:
     files = item.get("data_files")
     name = str(item["path"])
     paths: tuple[str, ...] = (name,)
     if files:
-        listed = (
-            [files] if isinstance(files, str) else list(files.values()) if isinstance(files, Mapping) else list(files)
-        )
+        listed = files_at(item, "data_files", path)
         root = (
             Path(str(item.get("data_dir") or "")) if name in ("json", "csv", "parquet", "text", "arrow") else Path(name)
         )
-        paths = tuple(str(root / str(one)) for one in listed)
+        paths = tuple(str(root / one) for one in listed)
     split = str(item.get("split") or "train")
     return DatasetRef(
-        name if not files else ", ".join(paths), paths, recipe, None if files else split, item.get("name")
+        name if not files else ", ".join(paths), paths, recipe, None if files else split, text_at(item, "name", path)
     )
 
 
