@@ -274,11 +274,15 @@ class Boundary:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why a stage could not do its work, as data: what, why, and what to do."""
+    """Why a stage could not do its work, as data: what, why, and what to do.
+
+    `ours` is True where sftui stopped at a bound of its own: what the trainer does with the row is then not known.
+    """
 
     what: str
     why: str = ""
     fix: str = ""
+    ours: bool = False
 
     def sentence(self) -> str:
         head = f"{self.what}, because {self.why}" if self.why else self.what

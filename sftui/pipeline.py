@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from sftui import bound
 from sftui.conversations import Detected
 from sftui.errors import RecipeError, SftuiError, TemplateError
 from sftui.model import (
@@ -110,38 +111,68 @@ def inspect(row: Row, detected: Detected, recipe: Recipe, tools: Toolbox, *, spa
 
     `spans=False` leaves out who wrote which token where no rule needs it: bulk encoding does not.
     """
-    result = replace(inspect_early(row, detected, recipe), provisional=tools.tokenizer.facts.state == "provisional")
-    if result.conversation is None:
-        return result
-    trainer = trainer_named(recipe.preset)
-    stage = Stage.CONVERSATION
+    found = Inspection(row, provisional=tools.tokenizer.facts.state == "provisional")
+    stages = _Stages(found)
     try:
+        with bound.Work(bound.row_key(recipe, row.index), row.size) as work:
+            return stages.run(work, detected, recipe, tools, spans)
+    except SftuiError as error:
+        problem = as_problem(error)
+    except MemoryError:
+        problem = Problem(f"{bound.subject(stages.at.value)} {bound.out_of_memory(row.size)}", ours=True)
+    except RecursionError:
+        problem = Problem(f"{bound.subject(stages.at.value)} goes in circles, or too deep", ours=True)
+    return replace(stages.found, stopped_at=stages.at, problem=problem)
+
+
+class _Stages:
+    """One row on its way: what is known of it so far, and the stage it is at."""
+
+    def __init__(self, found: Inspection) -> None:
+        self.found = found
+        self.at = Stage.CONVERSATION
+
+    def _begin(self, work: bound.Work, stage: Stage) -> None:
+        self.at = stage
+        work.at(stage.value)
+
+    def run(self, work: bound.Work, detected: Detected, recipe: Recipe, tools: Toolbox, spans: bool) -> Inspection:
+        """The row after its last stage, or where it cannot be read at all; SftuiError where one cannot do its work."""
+        provisional = self.found.provisional
+        result = replace(inspect_early(self.found.row, detected, recipe), provisional=provisional)
+        if result.conversation is None:
+            return result
+        trainer = trainer_named(recipe.preset)
+        self.found = result
         shaped = trainer.shape(result.conversation, recipe)
-        result = replace(result, conversation=shaped.conversation)
-        stage = Stage.RENDERED
+        self.found = result = replace(result, conversation=shaped.conversation)
+        self._begin(work, Stage.RENDERED)
         rendered = trainer.render(shaped, recipe, tools, spans=spans or recipe_needs_spans(recipe))
-        result = replace(result, rendered=rendered)
-        stage = Stage.TOKENS
+        self.found = result = replace(result, rendered=rendered)
+        self._begin(work, Stage.TOKENS)
         tokens = trainer.tokenize(rendered, shaped, recipe, tools)
-        result = replace(result, tokens=tokens)
         if tokens.prompt_ids is not None:
             shared = common_prefix(tokens.prompt_ids, tokens.input_ids)
             result = replace(result, boundary=Boundary(len(tokens.prompt_ids), shared))
-        stage = Stage.LABELS
+        self.found = result = replace(result, tokens=tokens)
+        self._begin(work, Stage.LABELS)
         tokens, labels = trainer.label(tokens, rendered, shaped, recipe, tools)
         examples = trainer.examples(tokens, labels, shaped, recipe, tools)
-    except SftuiError as error:
-        return replace(result, stopped_at=stage, problem=as_problem(error))
-    notes = (
-        *(trainer.notes(recipe) if tools.notes is None else tools.notes),
-        *shaped.conversation.notes,
-        *rendered.notes,
-        *tokens.notes,
-        *labels.notes,
-    )
-    return replace(
-        result, tokens=tokens, labels=labels, example=examples[0] if examples else None, more=examples[1:], notes=notes
-    )
+        notes = (
+            *(trainer.notes(recipe) if tools.notes is None else tools.notes),
+            *shaped.conversation.notes,
+            *rendered.notes,
+            *tokens.notes,
+            *labels.notes,
+        )
+        return replace(
+            result,
+            tokens=tokens,
+            labels=labels,
+            example=examples[0] if examples else None,
+            more=examples[1:],
+            notes=notes,
+        )
 
 
 def inspect_all(
@@ -271,4 +302,5 @@ def make_packs(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox
 
 def as_problem(error: SftuiError) -> Problem:
     """An error as data."""
-    return Problem(f"{error.where}: {error.what}" if error.where else error.what, error.why, error.fix)
+    ours = isinstance(error, bound.OverBound)
+    return Problem(f"{error.where}: {error.what}" if error.where else error.what, error.why, error.fix, ours)

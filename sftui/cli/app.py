@@ -342,8 +342,12 @@ COMMANDS = {
 }
 
 
-def run(words: list[str]) -> int:
-    """Run the command that `words` name, else the inspector; its exit code."""
+UNWATCHED = (inspect, demo, explain)
+"""What runs in this very process: the inspector has a worker, and no row comes into an explanation."""
+
+
+def run(words: list[str], *, watched: bool = False, debug: bool = False) -> int:
+    """Run the command that `words` name, else the inspector; its exit code. `watched`: see `cli.supervising`."""
     command, rest = inspect, words
     if words and words[0] in COMMANDS:
         command, rest = COMMANDS[words[0]], words[1:]
@@ -352,7 +356,25 @@ def run(words: list[str]) -> int:
     try:
         # Not command.main: it answers a closed pipe with exit code 1 before we could.
         with command.make_context(command.name, list(rest)) as context:
-            code = command.invoke(context)
+            if watched and command not in UNWATCHED:
+                from sftui.cli.opening import data_paths
+                from sftui.cli.supervising import supervised
+
+                if "-" in context.params.get("data", ()):
+                    context.params["data"] = data_paths(context.params["data"])  # a pipe can be read but once
+                return supervised(lambda: _ended(command, context), debug)
+            return _ended(command, context)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.ClickException as error:
+        error.show(sys.stderr)
+        return 2
+
+
+def _ended(command: click.Command, context: click.Context) -> int:
+    """Run a command whose words are understood; its exit code."""
+    try:
+        code = command.invoke(context)
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.Abort:

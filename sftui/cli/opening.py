@@ -224,7 +224,13 @@ def _spooled() -> str:
     import tempfile
 
     folder = tempfile.mkdtemp(prefix="sftui-stdin-")
-    atexit.register(shutil.rmtree, folder, True)
+    owner = os.getpid()
+
+    def take_away() -> None:
+        if os.getpid() == owner:  # and not a process that was forked from it
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(take_away)
     path = os.path.join(folder, "stdin.jsonl")
     if sys.stderr.isatty():
         click.echo("sftui: reading stdin to its end …", err=True)

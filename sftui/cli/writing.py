@@ -15,6 +15,7 @@ from typing import IO
 
 import click
 
+from sftui import bound
 from sftui.errors import ExportError
 from sftui.workspace.inputs import Inputs
 
@@ -60,6 +61,7 @@ class Target:
             yield self.path
             return
         with tempfile.TemporaryDirectory(prefix="sftui-stdout-") as folder:
+            bound.unfinished(folder)
             path = Path(folder) / "out.jsonl"
             yield path
             with open(path, "rb") as made, self.open() as out:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, cast
 
+from sftui import bound
 from sftui.errors import ExportError
 
 
@@ -31,6 +32,7 @@ def atomic_file(path: Path, folders: bool = True) -> Iterator[IO[bytes]]:
                 fix="make it, or name another file",
             )
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.", suffix=".part")
+        bound.unfinished(name)
         with cast("IO[bytes]", os.fdopen(handle, "wb")) as file:
             yield file
             file.flush()

@@ -33,6 +33,7 @@ def no_conversation(look: Look) -> Iterator[Finding]:
         inspection.stopped_at is not Stage.CONVERSATION
         or inspection.conversation is not None
         or inspection.problem is None
+        or inspection.problem.ours
     ):
         return
     if look.context.detected.refused is not None or any(True for _ in roleless(look)) or _mismatch(look):
@@ -75,9 +76,16 @@ def not_strict(look: Look) -> Iterator[Finding]:
             return
 
 
+def over_bound(look: Look) -> Iterator[Finding]:
+    """ROW007: sftui itself went no further."""
+    problem = look.inspection.problem
+    if problem is not None and problem.ours:
+        yield look.finding("ROW007", problem.sentence(), evidence="")
+
+
 def refused_by_template(look: Look) -> Iterator[Finding]:
     inspection = look.inspection
-    if inspection.stopped_at is not Stage.RENDERED or inspection.problem is None:
+    if inspection.stopped_at is not Stage.RENDERED or inspection.problem is None or inspection.problem.ours:
         return
     if look.context.template is None and not look.context.tools.templates:
         return  # TPL001 says it once
@@ -96,7 +104,7 @@ def refused_by_template(look: Look) -> Iterator[Finding]:
 
 def refused_by_trainer(look: Look) -> Iterator[Finding]:
     inspection = look.inspection
-    if inspection.problem is None:
+    if inspection.problem is None or inspection.problem.ours:
         return
     late = inspection.stopped_at in (Stage.TOKENS, Stage.LABELS)
     if not late and not (inspection.stopped_at is Stage.CONVERSATION and inspection.conversation is not None):
@@ -134,5 +142,5 @@ def _foreign(recipe: Recipe) -> list[tuple[str, str, Any]]:
 
 CHECKS = Checks(
     data=(length_mismatch, not_strict),
-    stopped=(unreadable, no_conversation, refused_by_template, refused_by_trainer),
+    stopped=(unreadable, over_bound, no_conversation, refused_by_template, refused_by_trainer),
 )

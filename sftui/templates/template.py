@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from sftui import bound
 from sftui.errors import TemplateError
 from sftui.side_files import parse_json, read_side_file
 from sftui.templates import limits
@@ -57,7 +58,8 @@ class ChatTemplate:
         if len(source) > limits.SOURCE_LIMIT:
             raise TemplateError(f"the chat template {name} is longer than {limits.SOURCE_LIMIT >> 10} Ki characters")
         try:
-            self._environment, self._template = sandbox.compile_source(source, clock or datetime.now)
+            with bound.Work(bound.text_key("compile", source), stage="template"):
+                self._environment, self._template = sandbox.compile_source(source, clock or datetime.now)
         except Exception as error:
             raise _compile_error(error, name) from error
 
@@ -122,7 +124,8 @@ class ChatTemplate:
             environment = self._environment
             environment.clock = (lambda: now) if now is not None else (self._clock or datetime.now)
             try:
-                text, spans = sandbox.run(environment, self._template, values)
+                with bound.Work(bound.text_key(self.source, values), stage="template"):
+                    text, spans = sandbox.run(environment, self._template, values)
             except Exception as error:
                 raise _render_error(error, self.name, prepared) from error
         return (prefill.cut_at_tag(text, last_text), ()) if continue_final_message else (text, spans)
@@ -174,7 +177,8 @@ def features(template: ChatTemplate) -> TemplateFeatures:
     from sftui.templates import sandbox
 
     try:
-        names = sandbox.free_variables(template.source)
+        with bound.Work(bound.text_key("parse", template.source), stage="template"):
+            names = sandbox.free_variables(template.source)
     except Exception as error:
         raise _compile_error(error, template.name) from error
     return TemplateFeatures(
@@ -265,20 +269,26 @@ def _template_in_json(text: str, where: str) -> str:
 
 
 def _compile_error(error: Exception, name: str) -> TemplateError:
+    if isinstance(error, bound.OverBound):
+        return bound.OverBound(error.what, where=name)
     line = getattr(error, "lineno", None)
     where = f"{name}, line {line}" if line else name
     if isinstance(error, limits.LimitExceeded):
-        return TemplateError("the chat template goes over its limits", where=where, why=str(error))
-    if isinstance(error, (RecursionError, MemoryError)):
+        return bound.OverBound("the chat template goes over its limits", where=where, why=str(error))
+    if isinstance(error, RecursionError):
         return TemplateError("the chat template cannot be compiled", where=where, why="it is nested too deeply")
+    if isinstance(error, MemoryError):
+        return bound.OverBound("the chat template cannot be compiled", where=where, why=f"it {bound.out_of_memory()}")
     return TemplateError("the chat template cannot be parsed", where=where, why=_first_line(error))
 
 
 def _render_error(error: Exception, name: str, messages: Sequence[Mapping[str, Any]]) -> TemplateError:
     from sftui.templates import sandbox
 
+    if isinstance(error, bound.OverBound):
+        return bound.OverBound(error.what, where=name)
     if isinstance(error, limits.LimitExceeded):
-        return TemplateError("the chat template goes over its limits", where=name, why=str(error))
+        return bound.OverBound("the chat template goes over its limits", where=name, why=str(error))
     if isinstance(error, sandbox.RaisedByTemplate):
         roles = ", ".join(str(message.get("role", "?")) for message in messages[:8])
         more = ", …" if len(messages) > 8 else ""
@@ -289,10 +299,10 @@ def _render_error(error: Exception, name: str, messages: Sequence[Mapping[str, A
         )
     if isinstance(error, sandbox.Forbidden):
         return TemplateError("the chat template does something that is not allowed", where=name, why=_first_line(error))
-    if isinstance(error, (RecursionError, MemoryError)):
-        return TemplateError(
-            "the chat template goes over its limits", where=name, why="it recurses too deeply or needs too much memory"
-        )
+    if isinstance(error, RecursionError):
+        return bound.OverBound("the chat template goes over its limits", where=name, why="it recurses too deeply")
+    if isinstance(error, MemoryError):
+        return bound.OverBound("the chat template goes over its limits", where=name, why=f"it {bound.out_of_memory()}")
     return TemplateError(
         "the chat template fails on this conversation", where=name, why=f"{type(error).__name__}: {_first_line(error)}"
     )

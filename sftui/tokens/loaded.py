@@ -96,6 +96,12 @@ class LoadedTokenizer:
             return self.engine.encode_batch(texts, add_special_tokens)
         except (TypeError, UnicodeEncodeError) as error:
             raise _unencodable(texts, error) from error
+        except BaseException as error:
+            if not is_panic(error):
+                raise
+            raise TokenizerError(
+                "the tokenizer gives up on the text", where=self.facts.name, why=panic_told(error)
+            ) from error
 
     def piece(self, token: int) -> str:
         """The vocabulary string of an id; empty for an id outside the vocabulary."""
@@ -154,6 +160,17 @@ class LoadedTokenizer:
     def _literal(self, token: int) -> str | None:
         found = self._added.get(token)
         return found[0] if found is not None else None
+
+
+def is_panic(error: BaseException) -> bool:
+    """Whether Rust gave up: pyo3's PanicException, which is no Exception, so that nothing catches it by accident."""
+    return type(error).__name__ == "PanicException" and type(error).__module__.startswith("pyo3")
+
+
+def panic_told(error: BaseException) -> str:
+    """The first line of what Rust said."""
+    text = str(error).strip()
+    return text.splitlines()[0][:300] if text else "it panicked without a word"
 
 
 def _encoded(encoding: Any) -> Encoded:

@@ -25,6 +25,7 @@ REPAIR_OF: Mapping[str, tuple[str, ...]] = {
             "ROW002",
             "ROW003",
             "ROW004",
+            "ROW007",
             "ROL003",
             "CON002",
             "CON003",

@@ -64,6 +64,16 @@ ENTRIES = (
         data="copy or write the file again; `gzip -t FILE` and `zstd -t FILE` tell whether it is whole",
     ),
     entry(
+        "ROW007",
+        "row-over-bound",
+        "LOUD",
+        "row",
+        "sftui could not prepare the row within its bounds",
+        "Preparing the row took more memory or processor time than any honest row takes, or the template went over a"
+        " limit. What the trainer does with it is not known: the trainer has no such bounds.",
+        data="look at the row and at the chat template: one of them asks for far too much",
+    ),
+    entry(
         "ROL001",
         "sharegpt-role-alias",
         "FATAL",

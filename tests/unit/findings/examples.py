@@ -75,6 +75,7 @@ EXAMPLES: dict[str, tuple[Case, Case]] = {
         rows(GOOD, damage=(Damage("t.jsonl.gz", 1, "its compressed data is damaged: it ends before its time"),)),
         FINE,
     ),
+    "ROW007": (rows(GOOD, template="{{ 'a' * 10 ** 10 }}"), FINE),
     "ROL001": (rows(chat(("user", "hi"), ("bot", "Hello there."))), FINE),
     "ROL002": (rows(chat(("user", "hi"), ("asistant", "Hello there."))), FINE),
     "ROL003": (rows(GOOD, GOOD, {"messages": [{"content": "hi"}]}), FINE),
@@ -678,6 +679,7 @@ MORE: dict[str, tuple[Case, ...]] = {
             )
         ),
     ),
+    "ROW007": (rows(GOOD, template="{{ 'a' * 10 ** 10 }}"), FINE),
     "ROL001": (rows(chat("hi", "Hello.", ("human", "and?"), ("gpt", "Rome"), *ROUNDS_OF), preset="trl@1.16"),),
     "TPL005": (rows(GOOD, template=OTHER_SYSTEM),),
     "TPL006": (rows(chat(("user", "hi"), ("assistant", "Hello."), ("assistant", "Again."))),),

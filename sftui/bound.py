@@ -1,0 +1,363 @@
+"""What preparing one row may cost, held from outside: the process that prepares rows is the bounded one.
+
+Inside (`Guard`): before a piece of work the process writes down what it begins, and asks the operating system to
+refuse it memory beyond an allowance (`RLIMIT_DATA`, where Linux has it) and to end it when its processor time is up
+(`ITIMER_PROF`). Nothing of that needs the interpreter's help, so neither a loop in C nor a regex in Rust escapes.
+Outside (`Watch`): whoever started the process looks at the same page, ends it where memory or the wall clock runs
+out all the same, and knows from the page which piece of work it was (`Watch.overrun`). The next process is told, and
+refuses that piece at once (`OverBound`) instead of trying again. Standing work, such as reading a file, is not bounded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import signal
+import struct
+import sys
+import time
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from sftui.errors import TemplateError
+
+if sys.platform == "win32":  # pragma: no cover - not supported, but importable
+    resource = None
+else:
+    import resource
+
+SECONDS = 3.0
+"""Processor seconds for one piece of work, were it empty."""
+SECONDS_PER_MB = 20.0
+"""More of them for each megabyte of the row, which is far more than any honest row takes."""
+MEMORY = 400 << 20
+"""Bytes beyond what the process holds, for one piece of work."""
+MEMORY_PER_BYTE = 200
+"""More of them for each byte of the row: a token is kept in eight columns."""
+WALL = 20.0
+"""Seconds of the wall clock for each processor second: only for what waits instead of working."""
+MOST = 3
+"""Pieces of work of one recipe and stage that may overrun before no more is tried."""
+
+PAGE = 4096
+STAGES = ("conversation", "rendered", "tokens", "labels", "template")
+"""What may overrun: the stages of a row, and a template by itself."""
+_SUBJECTS = ("reading its conversation", "the chat template", "the tokenizer", "its labels", "the chat template")
+_HEAD = struct.Struct("<BB16sdddq")
+_LINUX = sys.platform == "linux"
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Overrun:
+    """A piece of work that ended its process: `key` as in `row_key`, `stage` one of `STAGES`, `why` a clause."""
+
+    key: bytes
+    stage: str
+    why: str
+
+    @property
+    def group(self) -> bytes:
+        """What all rows of one recipe share."""
+        return self.key[:8]
+
+
+class OverBound(TemplateError):
+    """A piece of work that went beyond what sftui lets it cost; the trainer may well do it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Now:
+    """What a page says: the piece of work that is under way, and what it may cost."""
+
+    key: bytes
+    stage: int
+    begun: float
+    seconds: float
+    held: float
+    memory: int
+
+
+class Page:
+    """A page of memory that both processes see; the one that works writes, the other reads."""
+
+    def __init__(self, memory: Any) -> None:
+        self.memory = memory
+
+    def write(self, key: bytes, stage: int, seconds: float, held: float, memory: int) -> None:
+        _HEAD.pack_into(self.memory, 0, 0, stage, key, time.monotonic(), seconds, held, memory)
+        self.memory[0] = 1
+
+    def stage(self, stage: int) -> None:
+        self.memory[1] = stage
+
+    def clear(self) -> None:
+        self.memory[0] = 0
+
+    def read(self) -> _Now | None:
+        """What is under way; None: nothing."""
+        active, stage, key, begun, seconds, held, memory = _HEAD.unpack_from(self.memory, 0)
+        return _Now(key, min(stage, len(STAGES) - 1), begun, seconds, held, memory) if active else None
+
+
+def anonymous_page() -> Page:
+    """A page that children made by `fork` share."""
+    import mmap
+
+    return Page(memoryview(mmap.mmap(-1, PAGE)))
+
+
+def page_of(descriptor: int) -> Page:
+    """The page kept in an open file, which is made as long as one."""
+    import mmap
+
+    os.ftruncate(descriptor, PAGE)
+    return Page(memoryview(mmap.mmap(descriptor, PAGE)))
+
+
+class Guard:
+    """The bound of this process; `overran` are the pieces of work that are not tried again."""
+
+    def __init__(self, page: Page, overran: tuple[Overrun, ...] = (), begun: int = -1) -> None:
+        self._page = page
+        self._begun = begun
+        self._overran: Mapping[bytes, Overrun] = {}
+        self._given_up: Mapping[bytes, Overrun] = {}
+        self._active = False
+        self._marks: list[tuple[object, bytes]] = []
+        self._statm = os.open("/proc/self/statm", os.O_RDONLY) if _LINUX else -1
+        self.refuse(overran)
+
+    def refuse(self, overran: tuple[Overrun, ...]) -> None:
+        """Do not try these pieces again; of a recipe of which `MOST` overran at one stage, none."""
+        self._overran = {one.key: one for one in overran}
+        self._given_up = {one.group: one for one in given_up(overran)}
+
+    def unfinished(self, path: str) -> None:
+        """Have whoever watches take this file or folder away if the process is ended before it can."""
+        if self._begun >= 0:
+            os.write(self._begun, os.fsencode(os.path.abspath(path)) + b"\0")
+
+    @property
+    def active(self) -> bool:
+        """Whether a piece of work is under way."""
+        return self._active
+
+    def mark(self, recipe: object) -> bytes:
+        """Eight bytes that stand for a recipe, the same in every process."""
+        for known, mark in self._marks:
+            if known is recipe:
+                return mark
+        mark = hashlib.blake2b(repr(recipe).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        self._marks = [(recipe, mark), *self._marks[:7]]
+        return mark
+
+    def begin(self, key: bytes, stage: int, size: int) -> Overrun | None:
+        """Bound what follows until `end`; the overrun of before where there was one, which is then for `stage`."""
+        seconds = SECONDS + SECONDS_PER_MB * size / 1e6
+        memory = MEMORY + MEMORY_PER_BYTE * size
+        held = self._now_held()
+        self._active = True
+        self._page.write(key, stage, seconds, held, memory)
+        if _LINUX:
+            _limit_memory(held + memory)
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+        return self._overran.get(key) or self._given_up.get(key[:8])
+
+    def stage(self, stage: int) -> None:
+        """A row has come to its next stage."""
+        self._page.stage(stage)
+
+    def end(self) -> None:
+        """Nothing is bounded any more."""
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        if _LINUX:
+            _limit_memory(None)
+        self._page.clear()
+        self._active = False
+
+    def _now_held(self) -> int:
+        """Bytes that the process holds: what the limit counts where there is one, else the most it ever had.
+
+        Asked anew each time: Arrow reserves a gigabyte between one row and the next.
+        """
+        if _LINUX:
+            return int(os.pread(self._statm, 200, 0).split()[5]) * _PAGE_BYTES
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return most if sys.platform == "darwin" else most * 1024
+
+
+def _limit_memory(most: int | None) -> None:
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    unlimited = resource.RLIM_INFINITY
+    wanted = hard if most is None else most if hard == unlimited else min(most, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (wanted, hard))
+
+
+_GUARD: ContextVar[Guard | None] = ContextVar("GUARD", default=None)
+
+
+def guard() -> Guard | None:
+    """The guard of this thread; None where nothing watches over it (other threads, and sftui used as a library)."""
+    return _GUARD.get()
+
+
+def enter(page: Page, overran: tuple[Overrun, ...] = (), begun: int = -1) -> Guard:
+    """Bound the work of this thread from now on, told on `page`; `begun` is where `unfinished` names are written."""
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    made = Guard(page, overran, begun)
+    _GUARD.set(made)
+    return made
+
+
+def unfinished(path: str) -> None:
+    """Name a file or folder that is only there until the work on it ends (see `Guard.unfinished`)."""
+    found = _GUARD.get()
+    if found is not None:
+        found.unfinished(path)
+
+
+class Work:
+    """`with Work(key, size):` around a piece of work; inside another one, or without a guard, it does nothing.
+
+    MemoryError and RecursionError pass through it. `at` says which stage begins, and raises OverBound where that is
+    the one that overran.
+    """
+
+    __slots__ = ("_before", "_guard", "_key", "_size", "_stage")
+
+    def __init__(self, key: bytes, size: int = 0, stage: str = STAGES[0]) -> None:
+        found = _GUARD.get()
+        self._guard = None if found is None or found.active else found
+        self._key, self._size, self._stage = key, size, STAGES.index(stage)
+        self._before: Overrun | None = None
+
+    def __enter__(self) -> Work:
+        if self._guard is not None:
+            self._before = self._guard.begin(self._key, self._stage, self._size)
+            if self._before is not None and self._before.stage == STAGES[self._stage]:
+                self._guard.end()
+                raise OverBound(self._before.why)
+        return self
+
+    def at(self, stage: str) -> None:
+        if self._guard is None:
+            return
+        self._guard.stage(STAGES.index(stage))
+        if self._before is not None and self._before.stage == stage:
+            raise OverBound(self._before.why)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._guard is not None:
+            self._guard.end()
+
+
+def row_key(recipe: object, index: int) -> bytes:
+    """What stands for one row under one recipe, where a guard is in force."""
+    found = _GUARD.get()
+    return found.mark(recipe) + index.to_bytes(8, "little") if found is not None and not found.active else b""
+
+
+def text_key(*texts: object) -> bytes:
+    """What stands for a template, or a render of one outside of rows; empty where no guard asks for it."""
+    found = _GUARD.get()
+    if found is None or found.active:
+        return b""
+    made = hashlib.blake2b(digest_size=16)
+    for text in texts:
+        made.update(repr(text).encode("utf-8", "surrogatepass"))
+    return made.digest()
+
+
+def given_up(overran: tuple[Overrun, ...]) -> tuple[Overrun, ...]:
+    """One overrun of each recipe and stage of which `MOST` are known: nothing more of it is tried."""
+    found: dict[tuple[bytes, str], list[Overrun]] = {}
+    for one in overran:
+        if one.stage != "template":
+            found.setdefault((one.group, one.stage), []).append(one)
+    return tuple(some[0] for some in found.values() if len(some) >= MOST)
+
+
+def out_of_memory(size: int = 0) -> str:
+    """What a piece of work on a row of `size` bytes does that got no more memory, as the end of a sentence."""
+    bounded = _GUARD.get() is not None
+    return (
+        f"needs more than {_megabytes(MEMORY + MEMORY_PER_BYTE * size)} of memory"
+        if bounded
+        else "needs too much memory"
+    )
+
+
+def subject(stage: str) -> str:
+    """What a stage is called in a sentence."""
+    return _SUBJECTS[STAGES.index(stage)]
+
+
+def _megabytes(count: int) -> str:
+    return f"{count >> 20:,} MB"
+
+
+class Watch:
+    """The parent's eye on one process that works under a guard."""
+
+    def __init__(self, page: Page, pid: int) -> None:
+        self._page = page
+        self._pid = pid
+        self._ended = ""
+
+    def look(self) -> bool:
+        """Whether the process must be ended now, because its memory or the wall clock has run out."""
+        now = self._page.read()
+        if now is None:
+            return False
+        passed = time.monotonic() - now.begun
+        if passed > now.seconds * WALL:
+            self._ended = f"needs more than {now.seconds * WALL:,.0f} seconds"
+        elif passed > 0.05 and (resident(self._pid) or 0) > now.held + now.memory * 1.25:
+            self._ended = f"needs more than {_megabytes(now.memory)} of memory"
+        return bool(self._ended)
+
+    def overrun(self, signal_number: int) -> Overrun | None:
+        """What the process was at when that signal ended it; None where it was no piece of work that did."""
+        now = self._page.read()
+        if now is None or signal_number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, 0):
+            return None
+        told = self._ended
+        if signal_number == signal.SIGPROF:
+            told = f"needs more than {now.seconds:,.0f} seconds of processor time"
+        elif not told:
+            told = f"ended the process that prepares rows ({signal_name(signal_number)})"
+        return Overrun(now.key, STAGES[now.stage], f"{_SUBJECTS[now.stage]} {told}")
+
+
+def signal_name(number: int) -> str:
+    """The name of a signal."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def resident(pid: int) -> int | None:
+    """Bytes of memory that a process holds for itself, mapped files aside; None where that cannot be known."""
+    if _LINUX:
+        try:
+            with open(f"/proc/{pid}/statm", "rb") as file:
+                figures = file.read().split()
+                return (int(figures[1]) - int(figures[2])) * _PAGE_BYTES
+        except (OSError, IndexError, ValueError):
+            return None
+    import subprocess
+
+    with contextlib.suppress(OSError, ValueError, subprocess.SubprocessError):
+        told = subprocess.run(("ps", "-o", "rss=", "-p", str(pid)), capture_output=True, timeout=5, check=False).stdout
+        return int(told) * 1024
+    return None

@@ -1,0 +1,248 @@
+"""A command in a process of its own: ended when a row costs too much, and started again to go on without that row.
+
+The command itself knows nothing of it. What it had said already is not said twice: of stdout the bytes that are out
+are passed over, of stderr the lines. What libraries write to stderr by themselves (Rust tells where it panicked) goes
+to a file, never to the terminal.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import select
+import shutil
+import signal
+import struct
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import IO, Any
+
+from sftui import bound
+from sftui.cli.ending import exit_code, tell
+
+LOOK = 0.1
+"""Seconds between two looks at the process."""
+MOST_STARTS = 12
+"""How often a command is started again at most, whatever overran."""
+PATIENCE = 2.0
+"""Seconds that a command has to take its unfinished files away, once whoever watches over it is gone."""
+LOG_TAIL = 4000
+_OUT = struct.Struct("<q")
+_OUT_AT = bound.PAGE - _OUT.size
+
+
+class _Files:
+    """What outlives a process that is ended: its library output, the lines it told, the files it had begun."""
+
+    def __init__(self, within: contextlib.ExitStack) -> None:
+        self.log, self.told, self.begun = (
+            within.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - ends with the stack
+            for _ in range(3)
+        )
+
+    def sweep(self) -> None:
+        """Take away what an ended process had begun to write."""
+        self.begun.seek(0)
+        for name in self.begun.read().split(b"\0"):
+            with contextlib.suppress(OSError):
+                if name and os.path.isdir(name):
+                    shutil.rmtree(name, ignore_errors=True)
+                elif name:
+                    os.unlink(name)
+        self.begun.seek(0)
+        self.begun.truncate()
+
+
+def supervised(work: Callable[[], object], debug: bool) -> int:
+    """Do the work of a command in a child process under the bound of `sftui.bound`; its exit code.
+
+    In the child this does not return: it ends with SystemExit.
+    """
+    overran: tuple[bound.Overrun, ...] = ()
+    written = 0
+    with contextlib.ExitStack() as within:
+        files = _Files(within)
+        while True:
+            page = bound.anonymous_page()
+            _OUT.pack_into(page.memory, _OUT_AT, written)
+            child = _Child(page, files)
+            if child.fork():
+                child.settle(overran)
+                sys.exit(exit_code(work, debug))
+            ended = child.wait()
+            if ended != 0 and debug:
+                _show_log(files.log)
+            if isinstance(ended, int):
+                return ended
+            files.sweep()
+            written = _OUT.unpack_from(page.memory, _OUT_AT)[0]
+            overran = (*overran, ended)
+            given_up = bound.given_up(overran)
+            if given_up:
+                tell(f"{given_up[0].why} for {bound.MOST} rows, so no more are tried")
+                return 2
+            if len(overran) > MOST_STARTS:
+                tell(f"{ended.why}, as {MOST_STARTS} pieces of work did before, so no more is tried")
+                return 2
+
+
+class _Child:
+    """One try at a command: what both sides of the fork hold."""
+
+    def __init__(self, page: bound.Page, files: _Files) -> None:
+        self._page, self._files = page, files
+        self._alive, self._life = os.pipe()  # ends for the child when we are gone, however that came
+        self._done, self._end = os.pipe()  # ends for us when the child is gone
+        self._pid = 0
+
+    def fork(self) -> bool:
+        """True in the child."""
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self._pid = os.fork()
+        return self._pid == 0
+
+    # --- in the child -----------------------------------------------------------------------
+
+    def settle(self, overran: tuple[bound.Overrun, ...]) -> None:
+        """Become the process that works: bounded, ending with its parent, and saying nothing twice."""
+        os.close(self._life)
+        os.close(self._done)
+        threading.Thread(target=self._end_with_parent, name="sftui-parent", daemon=True).start()
+        terminal = os.dup(2)
+        os.dup2(self._files.log.fileno(), 2)
+        self._files.told.seek(0)
+        said = _Once(terminal, self._files.told)
+        out = _Further(os.dup(1), self._page, again=bool(overran))
+        for name, raw, lines in (("stderr", said, True), ("stdout", out, os.isatty(1))):
+            old = getattr(sys, name)
+            buffered = io.BufferedWriter(raw)
+            text = io.TextIOWrapper(buffered, encoding=old.encoding, errors=old.errors, line_buffering=lines)
+            setattr(sys, name, text)
+        bound.enter(self._page, overran, self._files.begun.fileno())
+
+    def _end_with_parent(self) -> None:
+        with contextlib.suppress(OSError):
+            os.read(self._alive, 1)
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(PATIENCE)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    # --- in the parent ----------------------------------------------------------------------
+
+    def wait(self) -> int | bound.Overrun:
+        """How the child ended: its exit code, or the piece of work that ended it."""
+        os.close(self._alive)
+        os.close(self._end)
+        watch = bound.Watch(self._page, self._pid)
+        try:
+            with _passed_on(self._pid):
+                while not select.select([self._done], [], [], LOOK)[0]:
+                    if watch.look():
+                        os.kill(self._pid, signal.SIGKILL)
+                status = os.waitpid(self._pid, 0)[1]
+        finally:
+            os.close(self._life)
+            os.close(self._done)
+        if os.WIFEXITED(status):
+            return os.WEXITSTATUS(status)
+        number = os.WTERMSIG(status)
+        found = watch.overrun(number)
+        if found is not None:
+            return found
+        self._files.sweep()
+        if number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            return 128 + number
+        reason = " (perhaps the machine had no more memory)" if number == signal.SIGKILL else ""
+        tell(f"the process that did the work was ended by {bound.signal_name(number)}{reason}")
+        return 2
+
+
+@contextlib.contextmanager
+def _passed_on(child: int) -> Iterator[None]:
+    """Ctrl-C reaches the child by itself, signals that mean us are handed on; we end when it has ended."""
+
+    def hand_on(number: int, frame: FrameType | None) -> None:
+        with contextlib.suppress(OSError):
+            os.kill(child, number)
+
+    before = {signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN)}
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        before[number] = signal.signal(number, hand_on)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class _Raw(io.RawIOBase):
+    """A file descriptor of the terminal, or of what stands in its place."""
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__()
+        self._descriptor = descriptor
+
+    def writable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return os.isatty(self._descriptor)
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def _put(self, data: bytes) -> None:
+        while data:
+            data = data[os.write(self._descriptor, data) :]
+
+
+class _Further(_Raw):
+    """stdout that passes over what an earlier process of the same command has written."""
+
+    def __init__(self, descriptor: int, page: bound.Page, again: bool) -> None:
+        super().__init__(descriptor)
+        self._memory = page.memory
+        self._written: int = _OUT.unpack_from(page.memory, _OUT_AT)[0]
+        self._over = self._written if again else 0
+
+    def write(self, data: Any) -> int:
+        whole = bytes(data)
+        rest = whole[self._over :]
+        self._over -= len(whole) - len(rest)
+        self._put(rest)
+        self._written += len(rest)
+        _OUT.pack_into(self._memory, _OUT_AT, self._written)
+        return len(whole)
+
+
+class _Once(_Raw):
+    """stderr that does not repeat a line of an earlier process of the same command."""
+
+    def __init__(self, descriptor: int, told: IO[bytes]) -> None:
+        super().__init__(descriptor)
+        self._before = frozenset(told.read().splitlines(keepends=True))
+        self._told = told.fileno()
+
+    def write(self, data: Any) -> int:
+        whole = bytes(data)
+        if b"\r" in whole or not whole.endswith(b"\n"):  # a line of progress, or a question
+            self._put(whole)
+            return len(whole)
+        for line in whole.splitlines(keepends=True):
+            if line not in self._before:
+                self._put(line)
+                os.write(self._told, line)
+        return len(whole)
+
+
+def _show_log(log: IO[bytes]) -> None:
+    """The end of what libraries wrote by themselves, for --debug."""
+    log.seek(max(0, log.seek(0, os.SEEK_END) - LOG_TAIL))
+    for line in log.read().decode("utf-8", "replace").splitlines():
+        tell(line)

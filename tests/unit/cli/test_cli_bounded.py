@@ -1,0 +1,157 @@
+"""Commands as a user starts them: a row that costs too much is that row's problem, the others are prepared."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sftui import bound
+
+SFTUI = Path(sys.executable).parent / "sftui"
+CHATML = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+TIME = "{{ range(99999) | map('center', 30000000) | map('length') | max }}"
+MEMORY = "{{ (range(99999) | map('center', 30000000) | list) | length }}"
+
+
+def chat(question: str) -> str:
+    return json.dumps({"messages": [{"role": "user", "content": question}, {"role": "assistant", "content": "ab"}]})
+
+
+def sftui(*words: object, **more: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(SFTUI), *map(str, words)], capture_output=True, text=True, timeout=120, **more)
+
+
+@pytest.fixture(scope="module")
+def panicking(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tokenizer whose split regex gives up in Rust on `ZQaaaa…`."""
+    folder = tmp_path_factory.mktemp("panicking")
+    backend = {
+        "version": "1.0",
+        "added_tokens": [
+            {
+                "id": 2,
+                "content": "</s>",
+                "single_word": False,
+                "lstrip": False,
+                "rstrip": False,
+                "normalized": False,
+                "special": True,
+            }
+        ],
+        "pre_tokenizer": {
+            "type": "Split",
+            "pattern": {"Regex": "ZQ(([a-z])+.)+[A-Z]([a-z])+$"},
+            "behavior": "Isolated",
+            "invert": False,
+        },
+        "model": {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": []},
+    }
+    config = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "eos_token": "</s>",
+        "chat_template": "{% for m in messages %}{{ m.content }}{% endfor %}</s>",
+    }
+    (folder / "tokenizer.json").write_text(json.dumps(backend))
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    return folder
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    """Five rows, of which number 2 says boom, and would make the tokenizer panic."""
+    path = tmp_path / "rows.jsonl"
+    texts = ["ab", "ba", "boom ZQ" + "a" * 60, "aab", "b"]
+    path.write_text("".join(chat(text) + "\n" for text in texts))
+    return path
+
+
+@pytest.mark.parametrize("command", ["show", "encode", "check"])
+def test_a_regex_that_gives_up_in_rust_is_a_problem_of_its_row(panicking: Path, rows: Path, command: str) -> None:
+    more = {"show": ["--row", 2], "encode": ["-o", "-"], "check": ["--format", "json"]}[command]
+    done = sftui(command, rows, "-t", panicking, *more)
+    assert done.returncode == (1 if command == "check" else 2)
+    assert "Traceback" not in done.stderr and "panicked" not in done.stderr and "\x1b" not in done.stderr
+    assert "retry-limit-in-match" in " ".join(done.stdout.split())
+    if command == "encode":
+        made = [json.loads(line) for line in done.stdout.splitlines()]
+        assert ["error" in one for one in made] == [False, False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("bomb", "told"), [(TIME, "needs more than 3 seconds of processor time"), (MEMORY, "needs more than 400 MB")]
+)
+@pytest.mark.parametrize("out", ["-", "out.jsonl", "out.parquet"])
+def test_a_row_that_costs_too_much_is_left_and_the_others_are_written_once(
+    rows: Path, tmp_path: Path, bomb: str, told: str, out: str
+) -> None:
+    template = tmp_path / "t.jinja"
+    template.write_text("{% if 'boom' in messages[0].content %}" + bomb + "{% endif %}" + CHATML)
+    done = sftui("encode", rows, "-t", "builtin:chatml", "--template", template, "-o", out, cwd=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.count("1 could not be prepared") == 1 and "Traceback" not in done.stderr
+    if out.endswith(".parquet"):
+        import pyarrow.parquet
+
+        made = pyarrow.parquet.read_table(tmp_path / out).to_pylist()
+    else:
+        text = done.stdout if out == "-" else (tmp_path / out).read_text()
+        made = [json.loads(line) for line in text.splitlines()]
+    assert [one["row"] for one in made] == [0, 1, 2, 3, 4]
+    assert [bool(one.get("input_ids")) for one in made] == [True, True, False, True, True]
+    assert told in made[2]["error"]
+    assert not list(tmp_path.glob(".*part"))
+
+
+def test_a_finding_says_that_sftui_does_not_know_the_row(rows: Path, tmp_path: Path) -> None:
+    template = tmp_path / "t.jinja"
+    template.write_text("{% if 'boom' in messages[0].content %}" + TIME + "{% endif %}" + CHATML)
+    done = sftui("check", rows, "-t", "builtin:chatml", "--template", template, "--format", "json", "--select", "ROW")
+    assert done.returncode == 1, done.stderr
+    (found,) = json.loads(done.stdout)["findings"]
+    assert found["code"] == "ROW007"
+
+
+def test_what_overruns_on_every_row_ends_in_one_sentence(rows: Path, tmp_path: Path) -> None:
+    template = tmp_path / "t.jinja"
+    template.write_text(TIME)
+    done = sftui("encode", rows, "-t", "builtin:chatml", "--template", template, "-o", tmp_path / "out.jsonl")
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"sftui: the chat template needs more than 3 seconds of processor time for {bound.MOST} rows, so no more are"
+        " tried\n"
+    )
+    assert not list(tmp_path.glob("*out.jsonl*"))
+
+
+def test_a_template_that_cannot_be_compiled_within_the_bound_is_told(rows: Path, tmp_path: Path) -> None:
+    template = tmp_path / "t.jinja"
+    template.write_text("{{ [" + ",".join(["'a' | center(60000000)"] * 300) + "] | length }}" + CHATML)
+    for command in (["show"], ["template"], ["check"]):
+        done = sftui(*command, rows, "-t", "builtin:chatml", "--template", template)
+        assert done.returncode == 2
+        assert "cannot be compiled, because it needs more than 400 MB of memory" in done.stderr
+
+
+def test_a_pipe_is_read_once_however_often_the_command_is_started(rows: Path, tmp_path: Path) -> None:
+    template = tmp_path / "t.jinja"
+    template.write_text("{% if 'boom' in messages[0].content %}" + TIME + "{% endif %}" + CHATML)
+    done = sftui(
+        "encode",
+        "-",
+        "-t",
+        "builtin:chatml",
+        "--template",
+        template,
+        "-o",
+        "-",
+        input=rows.read_text(),
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )
+    assert [json.loads(line)["row"] for line in done.stdout.splitlines()] == [0, 1, 2, 3, 4]
+    assert not list(tmp_path.glob("sftui-*"))

@@ -1,0 +1,156 @@
+"""The bound of a process that prepares rows: memory and processor time, told from outside, never tried twice."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+
+import pytest
+
+from sftui import bound
+
+KEY = b"k" * 16
+OTHER = b"o" * 16
+
+
+def ended(work: Callable[[], object], overran: tuple[bound.Overrun, ...] = ()) -> tuple[int, bound.Overrun | None]:
+    """Do the work in a child under a guard, watched; its exit code or the negative signal, and what overran."""
+    page = bound.anonymous_page()
+    child = os.fork()
+    if child == 0:
+        try:
+            bound.enter(page, overran)
+            work()
+            os._exit(0)
+        except bound.OverBound:
+            os._exit(3)
+        except MemoryError:
+            os._exit(4)
+        finally:
+            os._exit(5)
+    watch, until = bound.Watch(page, child), time.monotonic() + 60
+    while time.monotonic() < until:
+        pid, status = os.waitpid(child, os.WNOHANG)
+        if pid:
+            code = os.waitstatus_to_exitcode(status)
+            return code, watch.overrun(-code if code < 0 else 0)
+        if watch.look():
+            os.kill(child, signal.SIGKILL)
+        time.sleep(0.02)
+    os.kill(child, signal.SIGKILL)
+    raise AssertionError("nothing ended it")
+
+
+def test_a_loop_in_c_ends_when_its_processor_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bound, "SECONDS", 0.3)
+
+    def work() -> None:
+        with bound.Work(KEY) as row:
+            row.at("rendered")
+            sum(range(10**12))
+
+    code, overrun = ended(work)
+    assert code == -signal.SIGPROF
+    assert overrun == bound.Overrun(KEY, "rendered", "the chat template needs more than 0 seconds of processor time")
+
+
+def test_what_overran_is_refused_at_its_stage_and_all_else_is_done() -> None:
+    before = (bound.Overrun(KEY, "tokens", "the tokenizer needs more than 3 seconds of processor time"),)
+
+    def other() -> None:
+        with bound.Work(OTHER) as row:
+            row.at("tokens")
+
+    def same() -> None:
+        with bound.Work(KEY) as row:
+            row.at("rendered")
+            row.at("tokens")
+
+    assert ended(other, before) == (0, None)
+    assert ended(same, before) == (3, None)
+
+
+def test_a_recipe_of_which_many_rows_overran_is_given_up() -> None:
+    rows = tuple(bound.Overrun(b"recipe--" + n.to_bytes(8, "little"), "rendered", "why") for n in range(bound.MOST))
+
+    def fresh() -> None:
+        with bound.Work(b"recipe--" + (99).to_bytes(8, "little")) as row:
+            row.at("rendered")
+
+    assert ended(fresh, rows[1:]) == (0, None)
+    assert ended(fresh, rows) == (3, None)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_DATA counts mapped memory on Linux alone")
+def test_memory_beyond_the_allowance_is_refused_and_given_back_after() -> None:
+    def work() -> None:
+        with bound.Work(KEY):
+            bytes(bound.MEMORY + (64 << 20))
+
+    def after() -> None:
+        with bound.Work(KEY):
+            pass
+        bytes(bound.MEMORY + (64 << 20))
+
+    assert ended(work) == (4, None)
+    assert ended(after) == (0, None)
+
+
+@pytest.mark.parametrize("linux", [True, False])
+def test_where_no_limit_holds_the_watch_ends_what_grows(monkeypatch: pytest.MonkeyPatch, linux: bool) -> None:
+    """Without RLIMIT_DATA, as on macOS, the parent measures; there with `ps`."""
+    monkeypatch.setattr(bound, "MEMORY", 64 << 20)
+    monkeypatch.setattr(bound, "_limit_memory", lambda most: None)
+    monkeypatch.setattr(bound, "_LINUX", linux)
+
+    def work() -> None:
+        with bound.Work(KEY):
+            held = [b"x" * (256 << 20)]
+            while held:
+                time.sleep(0.01)
+
+    code, overrun = ended(work)
+    assert code == -signal.SIGKILL
+    assert overrun == bound.Overrun(KEY, "conversation", "reading its conversation needs more than 64 MB of memory")
+
+
+def test_what_waits_instead_of_working_ends_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bound, "SECONDS", 0.01)
+
+    def work() -> None:
+        with bound.Work(KEY):
+            time.sleep(60)
+
+    code, overrun = ended(work)
+    assert code == -signal.SIGKILL and overrun is not None and "seconds" in overrun.why
+
+
+def test_standing_work_is_not_bounded_and_its_death_is_no_rows() -> None:
+    def work() -> None:
+        with bound.Work(KEY):
+            pass
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    assert ended(work) == (-signal.SIGKILL, None)
+
+
+def test_work_inside_work_is_part_of_it_and_without_a_guard_nothing_happens() -> None:
+    with bound.Work(KEY) as row:
+        row.at("tokens")
+
+    def work() -> None:
+        with bound.Work(KEY) as row:
+            row.at("tokens")
+            with bound.Work(OTHER, stage="template"):
+                pass
+            faulthandler.disable()
+            os.abort()
+
+    code, overrun = ended(work)
+    assert code == -signal.SIGABRT and overrun is not None
+    assert (overrun.key, overrun.stage) == (KEY, "tokens")
+    assert overrun.why == "the tokenizer ended the process that prepares rows (SIGABRT)"
