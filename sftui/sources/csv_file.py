@@ -37,7 +37,7 @@ class CsvSource(Source):
     kind = "csv"
 
     def __init__(self, file: ByteFile, *, row_limit: int, separator: str) -> None:
-        import pandas as pd  # type: ignore[import-untyped]  # comes with datasets
+        import pandas as pd  # comes with datasets
 
         self.title = file.label
         self._file = file

@@ -15,7 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from measure import REPO, Terminal, until
+from measure import REPO, until
+from pty_session import Terminal
 
 KEYS = ("l", "j", "h", "k", "]", "l", "z", "s", "s", "[")
 

@@ -14,6 +14,7 @@ import json
 import os
 import sys
 import uuid
+from typing import Any
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -31,7 +32,7 @@ READERS = {
 }
 
 
-def read(value):
+def read(value: Any) -> Any:
     """The request's value with what JSON has not put back."""
     if isinstance(value, dict):
         if set(value) == {"$", "value"}:
@@ -40,7 +41,7 @@ def read(value):
     return [read(one) for one in value] if isinstance(value, list) else value
 
 
-def tokenizer_of(folder, loaded={}):  # noqa: B006 (one process, one cache)
+def tokenizer_of(folder: Any, loaded: Any = {}) -> Any:  # noqa: B006 (one process, one cache)
     from transformers import AutoTokenizer
 
     if folder not in loaded:
@@ -48,7 +49,7 @@ def tokenizer_of(folder, loaded={}):  # noqa: B006 (one process, one cache)
     return loaded[folder]
 
 
-def attempt(make):
+def attempt(make: Any) -> Any:
     """What `make` gives, or the error it ends with."""
     try:
         return make()
@@ -58,7 +59,7 @@ def attempt(make):
         return {"error": type(error).__name__, "message": str(error)[:300]}
 
 
-def encoded(tokenizer, text):
+def encoded(tokenizer: Any, text: Any) -> Any:
     """Ids with and without special tokens, and the offsets where the backend has them."""
     made = {
         "ids": tokenizer(text, add_special_tokens=False)["input_ids"],
@@ -69,10 +70,10 @@ def encoded(tokenizer, text):
     return made
 
 
-def asked_of_tokenizer(one):
+def asked_of_tokenizer(one: Any) -> Any:
     tokenizer = tokenizer_of(one["folder"])
 
-    def chat(messages):
+    def chat(messages: Any) -> Any:
         text = tokenizer.apply_chat_template(messages, tokenize=False)
         return {"text": text, "ids": tokenizer.apply_chat_template(messages, tokenize=True, return_dict=False)}
 
@@ -87,7 +88,7 @@ def asked_of_tokenizer(one):
     }
 
 
-def asked_to_render(one):
+def asked_to_render(one: Any) -> Any:
     """The rendered text, with and without the generation prompt, and the generation spans in characters."""
     from transformers import tokenization_utils_base
 
@@ -97,16 +98,16 @@ def asked_to_render(one):
     seen = []
     inner = tokenization_utils_base.render_jinja_template
 
-    def watched(*args, **named):
+    def watched(*args: Any, **named: Any) -> Any:
         seen.append(inner(*args, **named))
         return seen[-1]
 
-    def text(prompt):
+    def text(prompt: Any) -> Any:
         return tokenizer.apply_chat_template(
             read(one["messages"]), add_generation_prompt=prompt, tokenize=False, **given, **kwargs
         )
 
-    def spans():
+    def spans() -> Any:
         tokenization_utils_base.render_jinja_template = watched
         try:
             tokenizer.apply_chat_template(
@@ -128,13 +129,13 @@ def asked_to_render(one):
     return made
 
 
-def main():
+def main() -> None:
     import transformers
     from transformers.utils import chat_template_utils
 
     class Fixed(datetime.datetime):
         @classmethod
-        def now(cls, tz=None):
+        def now(cls, tz: Any = None) -> Any:
             return NOW
 
     chat_template_utils.datetime = Fixed

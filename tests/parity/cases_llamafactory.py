@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from case import Case
 
 QWEN, LLAMA, PHI, MINI = "qwen2.5", "llama-3-8b-instruct", "phi-3-mini", "minimind"
@@ -15,7 +17,7 @@ OPENAI_TAGS = {
 MESSAGES = {"formatting": "sharegpt", "columns": {"messages": "messages"}, "tags": OPENAI_TAGS}
 SHAREGPT = {"formatting": "sharegpt", "columns": {"messages": "conversations"}}
 TOOLS = {"formatting": "sharegpt", "columns": {"messages": "conversations", "tools": "tools"}}
-OPENAI = {
+OPENAI: dict[str, Any] = {
     "formatting": "openai",
     "columns": {"messages": "messages", "tools": "tools"},
     "tags": {**OPENAI_TAGS, "observation_tag": "tool", "function_tag": "function_call"},

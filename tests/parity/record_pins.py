@@ -66,7 +66,7 @@ def pins_of(package: str, version: str) -> dict[str, Any] | None:
             requirement, _, condition = text.partition(";")
             match = _NAME.match(requirement)
             name = _plain(match[0]) if match else ""
-            if name not in LIBRARIES or "extra" in condition:
+            if match is None or name not in LIBRARIES or "extra" in condition:
                 continue
             wanted = ",".join(sorted(re.sub(r"\[.*?\]", "", requirement[len(match[0]) :]).strip(" ()").split(",")))
             asked.setdefault(name, {}).setdefault(one["name"], wanted)

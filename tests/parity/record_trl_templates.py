@@ -14,6 +14,7 @@ import json
 import sys
 from difflib import SequenceMatcher
 from pathlib import Path
+from typing import Any
 
 TARGET = Path(__file__).resolve().parents[2] / "sftui" / "trainers" / "trl" / "training_edits.json"
 
@@ -45,7 +46,7 @@ def edits(before: str, after: str) -> list[tuple[int, int, str]]:
 def main(package: str) -> None:
     folder = Path(package) / "chat_templates"
     version = next(Path(package).parent.glob("trl-*.dist-info")).name.split("-")[1].removesuffix(".dist")
-    table = {}
+    table: dict[str, Any] = {}
     for training in sorted(folder.glob("*_training.jinja")):
         name = training.stem.removesuffix("_training")
         before, after = (folder / f"{name}.jinja").read_text(), training.read_text()

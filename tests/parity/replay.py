@@ -109,12 +109,14 @@ def differences(trainer: str, version: str) -> Iterator[tuple[str, str]]:
         if answer["error"]:
             yield name, f"raised {answer['error']}"
             continue
-        _, made = read_result(Path(requests[name]["output"]))
-        rows = [r for r in made if r["kind"] in ("row", "pack")]
-        batch = [r for r in made if r["kind"] == "batch"]
+        _, results = read_result(Path(requests[name]["output"]))
+        rows = [r for r in results if r["kind"] in ("row", "pack")]
+        batch = [r for r in results if r["kind"] == "batch"]
         for record in cases[name]:
             if record["from_batch"]:
-                got = {"input_ids": batch[0]["input_ids"][0], "labels": batch[0]["labels"][0]} if batch else {}
+                got: dict[str, Any] = (
+                    {"input_ids": batch[0]["input_ids"][0], "labels": batch[0]["labels"][0]} if batch else {}
+                )
             else:
                 wanted = record["row_index"] or 0
                 got = rows[wanted] if wanted < len(rows) else {}

@@ -21,7 +21,7 @@ TRL = python_of("trl", "1.16.0")
 TURNS = [("user", "What is 2+2?"), ("assistant", "The answer is 4."), ("user", "Add 3"), ("assistant", "seven")]
 PLAIN: tuple[str, ...] = ()
 
-SETTINGS = {
+SETTINGS: dict[str, tuple[str, list[tuple[str, ...]]]] = {
     "trl": (
         "1.16.0",
         [

@@ -71,7 +71,8 @@ class Chromium:
             answer = self._next()
             if answer.get("id") == number:
                 assert "error" not in answer, answer
-                return answer["result"]
+                result: dict[str, Any] = answer["result"]
+                return result
             self._events.append(answer)
 
     def _next(self) -> dict[str, Any]:
@@ -80,7 +81,8 @@ class Chromium:
             assert read, "Chromium has ended"
             self._rest += read
         message, _, self._rest = self._rest.partition(b"\0")
-        return json.loads(message)
+        answer: dict[str, Any] = json.loads(message)
+        return answer
 
     def wait_for(self, event: str) -> None:
         while not any(one.get("method") == event for one in self._events):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -269,9 +269,9 @@ class FakeWorkspace:
         from sftui.audit import Audit
 
         facts = SimpleNamespace(name="builtin:gemma", eos_id=None, bos_id=None, special_tokens={})
-        audit = Audit(
-            SimpleNamespace(trainer="hf-trainer", recipe=self.recipe, facts=facts, detected=SimpleNamespace(fields={}))
-        )  # type: ignore[arg-type]
+        detected = SimpleNamespace(fields={})
+        context: Any = SimpleNamespace(trainer="hf-trainer", recipe=self.recipe, facts=facts, detected=detected)
+        audit = Audit(context)
         for index in range(rows):
             audit.add(self.make(index))
         return audit.figures()
@@ -279,7 +279,7 @@ class FakeWorkspace:
     def request_order(self, by: str) -> int:
         ticket = self.ticket(ev.OrderReady)
         self.asked.append(("order", by))
-        rows = (
+        rows: Sequence[int] = (
             sorted(range(self.rows), key=lambda i: -len(self.make(i).tokens or ()))
             if by == "longest"
             else range(1, self.rows, 3)
@@ -403,7 +403,10 @@ class FakeWorkspace:
             return ticket
         packs = []
         for first in range(start, min(start + 6, self.rows), 2):
-            ids, labels, documents, positions = (), (), [], ()
+            ids: tuple[int, ...] = ()
+            labels: tuple[int, ...] = ()
+            positions: tuple[int, ...] = ()
+            documents = []
             for index in range(first, min(first + 2, self.rows)):
                 example = self.make(index).example
                 assert example is not None

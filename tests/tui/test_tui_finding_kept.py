@@ -31,6 +31,11 @@ class Several(FakeWorkspace):
         return ev.FindingsReady(ready.ticket, ready.version, ready.index, ready.findings, None) if self.late else ready
 
 
+def several(driven: Driven) -> Several:
+    assert isinstance(driven.workspace, Several)
+    return driven.workspace
+
+
 def marked(driven: Driven) -> str | None:
     finding = driven.main.findings.finding
     return finding.code if finding is not None else None
@@ -76,10 +81,10 @@ async def test_a_finding_of_the_set_up_is_waited_for() -> None:
     async with running((80, 24), Several()) as driven:
         await driven.press("]", "f", "end")
         assert marked(driven) == "EOS008"
-        driven.workspace.late = True
+        several(driven).late = True
         await driven.press("escape", "f", "a")
         assert marked(driven) is None and not driven.workspace.repairs
-        driven.workspace.late = False
+        several(driven).late = False
         driven.workspace.change("mask.rule", "all")
         await driven.settle()
         assert marked(driven) == "EOS008"
@@ -119,6 +124,6 @@ async def test_the_mark_goes_with_tokens_that_moved() -> None:
         await driven.press("f", "j")
         driven.workspace.change("mask.rule", "completion")
         await driven.settle()
-        assert driven.main.findings.marked == 1 and driven.main.findings.finding.tokens == (1, 2), (
+        assert driven.main.findings.marked == 1 and driven.finding.tokens == (1, 2), (
             "the second of its kind, in the same message"
         )

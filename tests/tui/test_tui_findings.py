@@ -37,7 +37,7 @@ async def test_a_finding_leads_to_its_tokens() -> None:
         tokens = driven.main.tokens
         assert driven.main.context == "tokens" and tokens.state.cursor == 6 and tokens.state.hits == (6, 7, 8)
         await driven.press("f")
-        assert driven.main.context == "findings" and driven.main.findings.finding.code == "CON008"
+        assert driven.main.context == "findings" and driven.finding.code == "CON008"
 
 
 async def test_a_finding_of_the_set_up_leads_to_a_row_that_shows_it() -> None:
@@ -48,10 +48,10 @@ async def test_a_finding_of_the_set_up_leads_to_a_row_that_shows_it() -> None:
 
 async def test_the_fix_is_applied_and_taken_back() -> None:
     async with running((140, 45), all_trained()) as driven:
-        before = driven.main.status.trained
+        before = driven.trained
         text = await driven.press("f", "a")
         assert driven.workspace.recipe.mask.rule == "completion" and "u takes it back" in driven.said
-        assert "LAB002" not in text and driven.main.status.trained < before
+        assert "LAB002" not in text and driven.trained < before
         assert "LAB002" in await driven.press("u")
         assert driven.workspace.recipe == ALL and driven.main.status.trained == before
 
@@ -59,7 +59,7 @@ async def test_the_fix_is_applied_and_taken_back() -> None:
 async def test_a_finding_without_a_knob_says_so() -> None:
     async with running((80, 24)) as driven:
         await driven.press("f", "a")
-        assert driven.main.findings.finding.code == "EOS008" and "no knob of the recipe repairs EOS008" in driven.said
+        assert driven.finding.code == "EOS008" and "no knob of the recipe repairs EOS008" in driven.said
         await driven.press("d")
         assert driven.main.look_commands.open_view == "findings"
 
@@ -112,9 +112,9 @@ async def test_a_and_b_in_turn_keep_the_cursor() -> None:
     async with running((80, 24)) as driven:
         driven.main.compare_commands.start(ALL, "everything")
         await driven.press("escape", "h", "h")
-        cursor, trained = driven.main.tokens.state.cursor, driven.main.status.trained
+        cursor, trained = driven.main.tokens.state.cursor, driven.trained
         await driven.press("a")
-        assert driven.main.tokens.state.cursor == cursor and driven.main.status.trained > trained
+        assert driven.main.tokens.state.cursor == cursor and driven.trained > trained
         assert driven.main.status.side == "B"
         await driven.press("a")
         assert driven.main.status.trained == trained and not driven.main.status.side
@@ -148,7 +148,7 @@ async def test_closing_a_fixs_preview_goes_back_to_its_finding() -> None:
         await driven.press("]", "f", "j", "d")
         assert driven.main.look_commands.open_view == "compare"
         await driven.press("escape")
-        assert driven.main.context == "findings" and driven.main.findings.finding.code == "LAB002"
+        assert driven.main.context == "findings" and driven.finding.code == "LAB002"
         await driven.press("escape")
         assert driven.main.look_commands.open_view is None
 

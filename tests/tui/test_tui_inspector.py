@@ -386,9 +386,11 @@ async def test_an_index_that_still_grows_is_honest() -> None:
 async def test_a_row_too_heavy_for_the_list_is_listed_with_its_figures_once_it_was_opened() -> None:
     workspace = FakeWorkspace()
     whole = workspace.summary
-    workspace.summary = lambda index: (
-        replace(whole(index), tokens=None, trained=None, cut=0) if index == 3 else whole(index)
-    )  # type: ignore[method-assign]
+
+    def summary(index: int) -> ev.RowSummary:
+        return replace(whole(index), tokens=None, trained=None, cut=0) if index == 3 else whole(index)
+
+    workspace.summary = summary  # type: ignore[method-assign]
     async with running((80, 24), workspace) as driven:
         assert "415" not in driven.lines[4]
         assert "3    415  97 %" in (await driven.press("3", "G")).splitlines()[4]
@@ -407,4 +409,4 @@ async def test_keys_for_what_is_hidden_say_what_they_did() -> None:
         await driven.press("escape", "s")
         assert not driven.said, "the screen shows it"
         await driven.press("c", "L", "L")
-        assert driven.said == "there is no room for the list of rows beside the recipe"
+        assert str(driven.said) == "there is no room for the list of rows beside the recipe"

@@ -147,4 +147,4 @@ def test_the_table_is_the_only_source_of_bindings() -> None:
     from sftui.tui.main_screen import MainScreen
 
     for kind in (SftuiApp, MainScreen, Dialog, DialogLines, LineView):
-        assert not kind._merged_bindings.key_to_bindings if kind._merged_bindings else True  # type: ignore[attr-defined]
+        assert not kind._merged_bindings.key_to_bindings if kind._merged_bindings else True

@@ -62,7 +62,7 @@ async def test_marked_rows_are_gone_through_and_listed() -> None:
         text = await driven.press("F")
         assert "marked drop  2 × rows marked drop" in text and "noted" not in text
         await driven.press("j", "j", "j", "enter")
-        assert list(driven.main.rows.order) == [9, 12] and "marked drop: 2 rows" in driven.said
+        assert list(driven.main.rows.order or ()) == [9, 12] and "marked drop: 2 rows" in driven.said
         text = await driven.press("A")
         assert "Review marks  1 keep, 2 drop" in text
 
@@ -121,8 +121,10 @@ async def test_marks_are_exported_as_lines(tmp_path: Path) -> None:
 
 async def test_a_hostile_note_is_only_shown() -> None:
     workspace = FakeWorkspace()
-    MarksFile(workspace.options).path.parent.mkdir(parents=True)
-    MarksFile(workspace.options).path.write_text(
+    path = MarksFile(workspace.options).path
+    assert path is not None
+    path.parent.mkdir(parents=True)
+    path.write_text(
         json.dumps({"row": 0, "mark": None, "note": "\x1b]2;owned\x07 [/INST] [@click=app.quit]x[/]\u202e"})
     )
     async with running((80, 24), workspace) as driven:

@@ -54,28 +54,28 @@ async def test_a_repair_is_previewed_applied_and_taken_back() -> None:
             and '+   "content": ' in text
             and "mended" in text
         )
-        assert driven.workspace.repairs == () and "*" not in driven.lines[0], "a preview changes nothing"
+        assert not driven.workspace.repairs and "*" not in driven.lines[0], "a preview changes nothing"
         await driven.press("escape")
         assert driven.main.context == "findings" and driven.workspace.asked[-2][0] == "cancel"
         text = await driven.press("d", "enter", "+")
         assert (
-            driven.workspace.repairs == ("trim",)
+            list(driven.workspace.repairs) == ["trim"]
             and "14 of 41 rows changed" in driven.said
             and "in no file yet" in driven.said
         )
-        assert driven.main.context == "findings" and driven.main.findings.finding.code == "EOS008"
+        assert driven.main.context == "findings" and driven.finding.code == "EOS008"
         assert "*repaired" in driven.lines[0] and "▸ *  1" in text
         await driven.press("u")
-        assert driven.workspace.repairs == () and driven.said == "undo: trim is no longer applied"
-        assert "*" not in driven.lines[0] and driven.main.findings.finding.code == "CON004"
+        assert not driven.workspace.repairs and driven.said == "undo: trim is no longer applied"
+        assert "*" not in driven.lines[0] and driven.finding.code == "CON004"
         await driven.press("U")
-        assert driven.workspace.repairs == ("trim",) and driven.said == "redo: trim is applied"
+        assert list(driven.workspace.repairs) == ["trim"] and driven.said == "redo: trim is applied"
 
 
 async def test_a_finding_with_one_cure_needs_no_choice() -> None:
     async with running((80, 24)) as driven:
         text = await driven.press("]", "f", "a")
-        assert driven.workspace.repairs == (DROP,) and "0 of 41 rows changed, 14 left out" in driven.said
+        assert list(driven.workspace.repairs) == [DROP] and "0 of 41 rows changed, 14 left out" in driven.said
         assert "*left out" in text and "✗ left out" in text
         assert "left out of the repaired data (not yet written)" in await driven.press("escape")
 
@@ -92,11 +92,11 @@ async def test_a_recipe_fix_and_a_repair_are_both_offered() -> None:
 
     async with running((80, 24), Both(recipe=changed(Recipe(), "mask.rule", "all"))) as driven:
         text = await driven.press("f", "a")
-        assert "recipe" in text and DROP in text and driven.workspace.repairs == ()
+        assert "recipe" in text and DROP in text and not driven.workspace.repairs
         await driven.press("enter")
         assert driven.workspace.recipe.mask.rule == "completion"
         await driven.press("u", "a", "j", "enter")
-        assert driven.workspace.recipe.mask.rule == "all" and driven.workspace.repairs == (DROP,)
+        assert driven.workspace.recipe.mask.rule == "all" and list(driven.workspace.repairs) == [DROP]
 
 
 async def test_every_repair_can_be_put_in_and_taken_out() -> None:
@@ -107,7 +107,7 @@ async def test_every_repair_can_be_put_in_and_taken_out() -> None:
         assert "*2 repairs" in driven.lines[0], "also where this row is as it was"
         assert "[x] map-roles" in await driven.press("R")
         await driven.press("j", "enter")
-        assert driven.workspace.repairs == ("drop no-answer",) and "no longer applied" in driven.said
+        assert list(driven.workspace.repairs) == ["drop no-answer"] and "no longer applied" in driven.said
 
 
 async def test_the_rows_that_repairs_change_are_listed_without_an_audit() -> None:
@@ -219,7 +219,7 @@ async def test_rows_with_an_audited_finding_can_be_left_out() -> None:
         await driven.press("A", "R")
         assert "[ ] drop CON008" in driven.text and "leave out 14 × message 1" in driven.text
         await driven.press("end", "enter")
-        assert driven.workspace.repairs == (DROP,)
+        assert list(driven.workspace.repairs) == [DROP]
 
 
 @pytest.mark.parametrize(
@@ -244,10 +244,9 @@ async def test_a_repair_that_cannot_help_says_so() -> None:
 
     async with running((80, 24), Stubborn()) as driven:
         await driven.press("f", "a", "a")
-        assert (
-            driven.said == "drop CON008 is in force and cannot take CON008 away here"
-            and driven.workspace.repairs == (DROP,)
-        )
+        assert driven.said == "drop CON008 is in force and cannot take CON008 away here" and list(
+            driven.workspace.repairs
+        ) == [DROP]
 
 
 async def test_a_folder_that_is_not_there_is_said_while_its_name_can_be_mended(tmp_path: Path) -> None:

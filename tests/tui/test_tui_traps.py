@@ -16,6 +16,7 @@ from tui_driver import running
 from sftui.tui.copying import OSC52_LIMIT, copy_out, editor, read_only_copy, write_out
 from sftui.tui.themes import PALETTES, Styles
 from sftui.views import Over, Role
+from sftui.workspace import events as ev
 
 TUI = Path(__file__).resolve().parents[2] / "sftui" / "tui"
 HOSTILE = [
@@ -105,7 +106,7 @@ async def test_T3_stale_results_never_overwrite_newer_ones() -> None:
         workspace.hold = True
         await driven.press("3", "]")
         await driven.press("4", "]")
-        rows = [event for event in workspace.held if hasattr(event, "inspection")]
+        rows = [event for event in workspace.held if isinstance(event, ev.RowReady)]
         assert [event.inspection.row.index for event in rows] == [3, 7]
         workspace.release(*(workspace.held.index(event) for event in reversed(rows)))
         await driven.settle()

@@ -10,6 +10,7 @@ from pathlib import Path
 from fake_workspace import FakeWorkspace
 from textual.pilot import Pilot
 
+from sftui.findings import Finding
 from sftui.settings import Settings
 from sftui.tui.app import SftuiApp
 
@@ -31,6 +32,20 @@ class Driven:
 
     async def settle(self) -> None:
         await self.pilot.pause()
+
+    @property
+    def trained(self) -> int:
+        """How many tokens of the row on screen are trained."""
+        found = self.main.status.trained
+        assert found is not None
+        return found
+
+    @property
+    def finding(self) -> Finding:
+        """The finding that is marked."""
+        found = self.main.findings.finding
+        assert found is not None
+        return found
 
     @property
     def text(self) -> str:

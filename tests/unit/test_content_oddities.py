@@ -117,13 +117,19 @@ def test_16_content_parts_print_as_the_template_prints_them() -> None:
 
 def test_17_tool_calls_that_the_template_ignores_leave_an_empty_answer() -> None:
     call = {"type": "function", "function": {"name": "weather", "arguments": {"city": "Oslo"}}}
-    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "", "tool_calls": [call]}]
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+    ]
     one = look(messages, tools=[{"type": "function", "function": {"name": "weather", "parameters": {}}}])
     assert "weather" not in text(one) and "message 1" in notes(one)
 
 
 def test_18_null_content_beside_tool_calls_is_deleted_as_transformers_does() -> None:
-    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None, "tool_calls": []}]
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": None, "tool_calls": []},
+    ]
     one = look(messages, CHATML.replace("{{ m['content'] }}", "{{ '' + m['content'] }}"))
     assert one.stopped_at is Stage.RENDERED and one.problem is not None and "content" in one.problem.sentence()
 

@@ -10,7 +10,7 @@ from sftui.settings import read_settings
 from sftui.trainers import load_recipe, trainer_named
 
 NAMES = "abcdefghi"
-PAIRS = [NAMES[n : n + 2] for n in range(len(NAMES) - 1)]
+PAIRS = [(NAMES[n], NAMES[n + 1]) for n in range(len(NAMES) - 1)]
 LAUGHS = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(f"{b}: &{b} [{','.join([f'*{a}'] * 9)}]\n" for a, b in PAIRS)
 MERGES = "a: &a {x: 1}\n" + "".join(f"{b}: &{b} {{<<: [{','.join([f'*{a}'] * 9)}]}}\n" for a, b in PAIRS)
 BOMBS = {

@@ -73,7 +73,7 @@ def not_utf8(folder: Path) -> Path:
     return folder / "latin"
 
 
-PLACES = {
+PLACES: dict[Callable[[Path], Path], str] = {
     no_such_file: "no such file",
     a_folder: "plain file",
     a_pipe: "plain file",

@@ -63,11 +63,8 @@ def plain_loop(opened: Opened) -> dict[str, Any]:
                     message = found.tokens.messages[i]
                     messages[message] += 1
                     parts[found.tokens.parts[i].value] += 1
-                    roles[
-                        found.conversation.messages[message].role
-                        if message >= 0 and found.conversation.messages
-                        else ""
-                    ] += 1
+                    said = found.conversation.messages if found.conversation is not None else ()
+                    roles[said[message].role if message >= 0 and said else ""] += 1
                     if found.tokens.special[i]:
                         special[found.tokens.pieces[i]] += 1
     return {

@@ -73,7 +73,8 @@ def rows(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("command", ["show", "encode", "check"])
 def test_a_regex_that_gives_up_in_rust_is_a_problem_of_its_row(panicking: Path, rows: Path, command: str) -> None:
-    more = {"show": ["--row", 2], "encode": ["-o", "-"], "check": ["--format", "json"]}[command]
+    options: dict[str, list[object]] = {"show": ["--row", 2], "encode": ["-o", "-"], "check": ["--format", "json"]}
+    more = options[command]
     done = sftui(command, rows, "-t", panicking, *more)
     assert done.returncode == (1 if command == "check" else 2)
     assert "Traceback" not in done.stderr and "panicked" not in done.stderr and "\x1b" not in done.stderr

@@ -310,10 +310,10 @@ def test_junit_fails_a_test_for_each_code(sftui: Sftui, dirty: Path, clean: Path
     failed = {case.get("name", "").split()[0] for case in cases if case.find("failure") is not None}
     assert {"CON001", "INJ001", "ROW001"} <= failed and suites.get("failures") == str(len(failed))
     texts = {
-        case.get("name", "").split()[0]: case.find("failure").text or ""
+        case.get("name", "").split()[0]: case.findtext("failure", "")
         for case in cases
         if case.find("failure") is not None
-    }  # type: ignore[union-attr]
+    }
     assert all("\nfix: " in text for text in texts.values()), "each says what repairs it"
     passed = ElementTree.fromstring(check(sftui, clean, "--format", "junit", "--select", "CON").out)
     assert [case.get("name") for case in passed.iter("testcase")] == ["no findings"]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,12 +22,12 @@ def chats(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_recipe_equals_itself(sftui, chats: Path) -> None:
+def test_a_recipe_equals_itself(sftui: Callable[..., Any], chats: Path) -> None:
     done = sftui("compare", chats, *TOK, "--with", "hf-trainer")
     assert done.code == 0 and "nothing differs in 3 rows" in done.out
 
 
-def test_differing_labels_are_counted_and_shown(sftui, chats: Path) -> None:
+def test_differing_labels_are_counted_and_shown(sftui: Callable[..., Any], chats: Path) -> None:
     done = sftui("compare", chats, *TOK, "--with", "mask.terminator=mask", "--width", "80")
     assert done.code == 1
     assert "2 of 3 rows differ, in 2 tokens (2 by label, 0 by id)" in done.out
@@ -38,7 +40,7 @@ def test_differing_labels_are_counted_and_shown(sftui, chats: Path) -> None:
     assert max(len(line) for line in done.out.splitlines()) <= 80
 
 
-def test_json_names_sides_rows_and_columns(sftui, chats: Path) -> None:
+def test_json_names_sides_rows_and_columns(sftui: Callable[..., Any], chats: Path) -> None:
     done = sftui("compare", chats, *TOK, "--with", "mask.terminator=mask", "--format", "json", "--show", "1")
     [made] = done.records()
     assert (made["rows"], made["differing_rows"], made["differing_tokens"], made["labels_differing"]) == (3, 2, 2, 2)
@@ -60,12 +62,12 @@ def test_json_names_sides_rows_and_columns(sftui, chats: Path) -> None:
         ("mask.options.train=1", "nothing differs"),
     ],
 )
-def test_what_with_may_be(sftui, chats: Path, other: str, told: str) -> None:
+def test_what_with_may_be(sftui: Callable[..., Any], chats: Path, other: str, told: str) -> None:
     done = sftui("compare", chats, *TOK, "--with", other)
     assert done.code in (0, 1) and told in done.out
 
 
-def test_with_may_be_a_recipe_or_a_trainers_config(sftui, chats: Path, tmp_path: Path) -> None:
+def test_with_may_be_a_recipe_or_a_trainers_config(sftui: Callable[..., Any], chats: Path, tmp_path: Path) -> None:
     recipe, config = tmp_path / "mine.yaml", tmp_path / "axolotl.yml"
     recipe.write_text("preset: hf-trainer\nmask: {terminator: mask}\n")
     config.write_text(
@@ -75,7 +77,7 @@ def test_with_may_be_a_recipe_or_a_trainers_config(sftui, chats: Path, tmp_path:
     assert done.code == 1 and "B mine.yaml" in done.out and "C axolotl.yml" in done.out
 
 
-def test_only_some_rows_are_compared_on_request(sftui, chats: Path) -> None:
+def test_only_some_rows_are_compared_on_request(sftui: Callable[..., Any], chats: Path) -> None:
     def rows(*words: str) -> int:
         return int(
             sftui("compare", chats, *TOK, "--with", "mask.terminator=mask", "--format", "json", *words).records()[0][
@@ -91,7 +93,7 @@ def test_only_some_rows_are_compared_on_request(sftui, chats: Path) -> None:
     ) == (1, 2, 3, 2)
 
 
-def test_a_row_that_one_side_drops_is_counted_apart(sftui, chats: Path) -> None:
+def test_a_row_that_one_side_drops_is_counted_apart(sftui: Callable[..., Any], chats: Path) -> None:
     done = sftui("compare", chats, *TOK, "--with", "axolotl@0.19", "--format", "json", "--show", "9")
     [made] = done.records()
     assert made["one_sided_rows"] == 1
@@ -110,11 +112,11 @@ def test_a_row_that_one_side_drops_is_counted_apart(sftui, chats: Path) -> None:
         (("--with", "tokenizer=builtin:chatlm"), "builtin:chatml"),
     ],
 )
-def test_mistakes_are_told(sftui, chats: Path, words: tuple[str, ...], told: str) -> None:
+def test_mistakes_are_told(sftui: Callable[..., Any], chats: Path, words: tuple[str, ...], told: str) -> None:
     done = sftui("compare", chats, *TOK, *words)
     assert (done.code, done.out) == (2, "") and told in done.err and "bug" not in done.err
 
 
-def test_hostile_rows_do_not_reach_the_terminal(sftui, data: Path) -> None:
+def test_hostile_rows_do_not_reach_the_terminal(sftui: Callable[..., Any], data: Path) -> None:
     done = sftui("compare", data, *TOK, "--with", "mask.terminator=mask", "--show", "9")
     assert done.code == 1 and not set(done.out) & set("\x1b\x07\x9b\u202e")

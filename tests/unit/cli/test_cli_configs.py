@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,21 +46,21 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_data_tokenizer_and_knobs_come_from_the_config(sftui, work: Path) -> None:
+def test_data_tokenizer_and_knobs_come_from_the_config(sftui: Callable[..., Any], work: Path) -> None:
     done = sftui("show", "trl.yaml", "--format", "json")
     [made] = done.records()
     assert done.code == 0 and len(made["input_ids"]) == 9 and made["labels"] == made["input_ids"]
     assert "trl.yaml is read as a config of trl, because it has" in done.err
 
 
-def test_no_key_is_ignored_in_silence(sftui, work: Path) -> None:
+def test_no_key_is_ignored_in_silence(sftui: Callable[..., Any], work: Path) -> None:
     done = sftui("encode", "axolotl.yml", "-o", "-")
     assert done.code == 0 and len(done.records()) == 1
     assert "not a key of this trainer version: flibber" in done.err
     assert "not about data and are passed through" in done.err
 
 
-def test_several_datasets_are_listed_and_chosen(sftui, work: Path) -> None:
+def test_several_datasets_are_listed_and_chosen(sftui: Callable[..., Any], work: Path) -> None:
     done = sftui("show", "axolotl.yml", "--view", "text")
     assert "2 datasets; 0 is open" in done.err and "1  other.jsonl" in done.err and "Hello?" in done.out
     for name in ("1", "other.jsonl"):
@@ -68,7 +70,7 @@ def test_several_datasets_are_listed_and_chosen(sftui, work: Path) -> None:
     assert done.code == 2 and "it has 0 chats.jsonl, 1 other.jsonl" in done.err
 
 
-def test_the_command_line_comes_on_top(sftui, work: Path) -> None:
+def test_the_command_line_comes_on_top(sftui: Callable[..., Any], work: Path) -> None:
     [made] = sftui(
         "show", "--config", "trl.yaml", "--trainer", "trl@1.16", "--max-length", "4", "--format", "json"
     ).records()
@@ -88,7 +90,7 @@ def test_the_command_line_comes_on_top(sftui, work: Path) -> None:
         (("trl.yaml", "--trainer", "hf-trainer"), "hf-trainer has no config file"),
     ],
 )
-def test_mistakes_are_told(sftui, work: Path, words: tuple[str, ...], told: str) -> None:
+def test_mistakes_are_told(sftui: Callable[..., Any], work: Path, words: tuple[str, ...], told: str) -> None:
     (work / "odd.yaml").write_text("learning_rate: 1\nseed: 3\n")
     (work / "recipe.yaml").write_text("preset: hf-trainer\n")
     (work / "broken.yaml").write_text("a: [\n")
@@ -96,7 +98,9 @@ def test_mistakes_are_told(sftui, work: Path, words: tuple[str, ...], told: str)
     assert (done.code, done.out) == (2, "") and told in done.err
 
 
-def test_a_config_of_another_folder_says_where_to_start(sftui, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_config_of_another_folder_says_where_to_start(
+    sftui: Callable[..., Any], work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (work / "elsewhere").mkdir()
     monkeypatch.chdir(work / "elsewhere")
     done = sftui("show", "../trl.yaml")
@@ -108,7 +112,7 @@ def test_what_does_not_count_goes_to_the_inspector_as_notes(work: Path) -> None:
     assert any("flibber" in note for note in chosen.notes) and not any("learning_rate" in note for note in chosen.notes)
 
 
-def test_unsloth_takes_its_arguments_as_options(sftui, work: Path) -> None:
+def test_unsloth_takes_its_arguments_as_options(sftui: Callable[..., Any], work: Path) -> None:
     done = sftui(
         "show",
         "chats.jsonl",
@@ -152,7 +156,7 @@ def test_the_keys_tell_the_trainer(config: dict[str, object], trainer: str | Non
     assert found.trainer == trainer and found.reason
 
 
-def test_export_changes_the_users_own_file_and_shows_the_diff_first(sftui, work: Path) -> None:
+def test_export_changes_the_users_own_file_and_shows_the_diff_first(sftui: Callable[..., Any], work: Path) -> None:
     done = sftui("export", "axolotl.yml", "--to", "axolotl", "-o", "out", "--max-length", "128")
     assert done.code == 0 and "-sequence_len: 512  # room\n+sequence_len: 128  # room" in done.err
     first, *lines = (work / "out" / "axolotl.yml").read_text().splitlines()
@@ -162,7 +166,7 @@ def test_export_changes_the_users_own_file_and_shows_the_diff_first(sftui, work:
     assert again.code == 0 and (work / "out" / "axolotl.yml").read_text().count("# sftui: ") == 1
 
 
-def test_converting_says_what_is_lost_and_counts_the_labels(sftui, work: Path) -> None:
+def test_converting_says_what_is_lost_and_counts_the_labels(sftui: Callable[..., Any], work: Path) -> None:
     done = sftui("export", "axolotl.yml", "--to", "trl@1.16", "-o", "out")
     assert done.code == 0 and "converted from axolotl@0.19 to trl@1.16" in done.err
     assert "length.over = 'drop' has no key in TRL's config" in done.err
@@ -173,7 +177,7 @@ def test_converting_says_what_is_lost_and_counts_the_labels(sftui, work: Path) -
 
 @pytest.mark.parametrize(("name", "key"), [("axolotl.yml", "chat_template_jinja"), ("trl.yaml", "chat_template_path")])
 def test_a_template_file_of_the_config_is_left_alone_and_a_new_one_is_found(
-    sftui, work: Path, name: str, key: str
+    sftui: Callable[..., Any], work: Path, name: str, key: str
 ) -> None:
     from sftui.templates import builtin_template
 

@@ -6,7 +6,9 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,14 +36,14 @@ def damaged(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.mark.parametrize("form", ["text", "json", "sarif", "junit", "github"])
-def test_check_fails_in_every_form(sftui, damaged: Path, form: str) -> None:
+def test_check_fails_in_every_form(sftui: Callable[..., Any], damaged: Path, form: str) -> None:
     done = sftui("check", damaged, *TOK, "--format", form)
     assert done.code == 1 and "ROW006" in done.out and "ROW001" not in done.out
     assert "5 rows of it are" in " ".join(done.out.split()) and (form == "junit" or "gzip -t" in done.out)
     assert sftui("check", damaged, *TOK, "--ignore", "ROW006").code == 0
 
 
-def test_check_says_that_it_is_not_complete(sftui, damaged: Path) -> None:
+def test_check_says_that_it_is_not_complete(sftui: Callable[..., Any], damaged: Path) -> None:
     told = json.loads(sftui("check", damaged, *TOK, "--format", "json").out)
     assert told["complete"] is False and told["rows"] == 5
     assert [one["code"] for one in told["findings"] if one["severity"] == "error"] == ["ROW006"]
@@ -56,7 +58,9 @@ def test_check_says_that_it_is_not_complete(sftui, damaged: Path) -> None:
         ("repair", "--apply", "trim", "-o", "-"),
     ],
 )
-def test_no_part_of_the_data_is_written(sftui, damaged: Path, tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_no_part_of_the_data_is_written(
+    sftui: Callable[..., Any], damaged: Path, tmp_path: Path, words: tuple[str, ...]
+) -> None:
     target = tmp_path / "out.jsonl"
     command, *rest = (word.replace("OUT", str(target)) for word in words)
     done = sftui(command, damaged, *TOK, *rest)
@@ -78,13 +82,13 @@ def test_no_part_of_the_data_is_written(sftui, damaged: Path, tmp_path: Path, wo
         ("template",),
     ],
 )
-def test_others_say_it_once(sftui, damaged: Path, tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_others_say_it_once(sftui: Callable[..., Any], damaged: Path, tmp_path: Path, words: tuple[str, ...]) -> None:
     command, *rest = (word.replace("OUT", str(tmp_path / "out")) for word in words)
     done = sftui(command, damaged, *TOK, *rest)
     assert done.code in (0, 1) and done.err.count(BROKEN) == 1
 
 
-def test_a_shard_that_breaks_off(sftui, tmp_path: Path) -> None:
+def test_a_shard_that_breaks_off(sftui: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / "a.jsonl.gz").write_bytes(cut(ROW * 2))
     (tmp_path / "d" / "b.jsonl.gz").write_bytes(gzip.compress(ROW * 3))
@@ -98,7 +102,7 @@ def test_a_shard_that_breaks_off(sftui, tmp_path: Path) -> None:
     )
 
 
-def test_a_list_that_is_cut(sftui, tmp_path: Path) -> None:
+def test_a_list_that_is_cut(sftui: Callable[..., Any], tmp_path: Path) -> None:
     path = tmp_path / "t.json"
     path.write_bytes(b"[" + ROW.strip() + b"," + ROW.strip())
     done = sftui("check", path, *TOK)
@@ -120,7 +124,7 @@ def test_a_list_that_is_cut(sftui, tmp_path: Path) -> None:
         ("export", "--to", "recipe", "-o", "OUT", "--force"),
     ],
 )
-def test_how_rows_are_read_is_told_once(sftui, tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_how_rows_are_read_is_told_once(sftui: Callable[..., Any], tmp_path: Path, words: tuple[str, ...]) -> None:
     path = tmp_path / "t.jsonl"
     row = {
         "conversations": [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "Hello there."}],

@@ -8,14 +8,16 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 TOK = ("-t", "builtin:chatml")
 
 
-def test_one_record_a_row_whatever_the_row_is(sftui, data: Path) -> None:
+def test_one_record_a_row_whatever_the_row_is(sftui: Callable[..., Any], data: Path) -> None:
     done = sftui("encode", data, *TOK, "-o", "-")
     good, dropped, failed, last = done.records()
     assert set(good) == {"row", "input_ids", "labels", "attention_mask"}
@@ -27,7 +29,7 @@ def test_one_record_a_row_whatever_the_row_is(sftui, data: Path) -> None:
     assert "4 rows, 1 dropped by the trainer, 1 could not be prepared" in done.err
 
 
-def test_explain_goes_along_the_ids_and_the_labels(sftui, data: Path) -> None:
+def test_explain_goes_along_the_ids_and_the_labels(sftui: Callable[..., Any], data: Path) -> None:
     plain = sftui("encode", data, *TOK, "-o", "-", "--explain").records()[0]
     n = len(plain["input_ids"])
     assert [len(plain[key]) for key in ("tokens", "reasons", "spans", "labels")] == [n] * 4
@@ -37,12 +39,12 @@ def test_explain_goes_along_the_ids_and_the_labels(sftui, data: Path) -> None:
     assert shifted["tokens"] == plain["tokens"][:-1] and shifted["reasons"] == plain["reasons"][1:]
 
 
-def test_stdout_is_plain_ascii_data(sftui, data: Path) -> None:
+def test_stdout_is_plain_ascii_data(sftui: Callable[..., Any], data: Path) -> None:
     out = sftui("encode", data, *TOK, "-o", "-", "--explain").out
     assert out.isascii() and "\x1b" not in out
 
 
-def test_jsonl_and_parquet_hold_the_same(sftui, data: Path, tmp_path: Path) -> None:
+def test_jsonl_and_parquet_hold_the_same(sftui: Callable[..., Any], data: Path, tmp_path: Path) -> None:
     import pyarrow.parquet as pq
 
     for explain in ((), ("--explain",)):
@@ -56,7 +58,9 @@ def test_jsonl_and_parquet_hold_the_same(sftui, data: Path, tmp_path: Path) -> N
         assert kept == [json.loads(line) for line in lines.read_text().splitlines()]
 
 
-def test_overwriting_needs_force_where_nobody_can_be_asked(sftui, data: Path, tmp_path: Path) -> None:
+def test_overwriting_needs_force_where_nobody_can_be_asked(
+    sftui: Callable[..., Any], data: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "out.jsonl"
     out.write_text("precious")
     done = sftui("encode", data, *TOK, "-o", out)
@@ -69,14 +73,16 @@ def test_overwriting_needs_force_where_nobody_can_be_asked(sftui, data: Path, tm
     ("name", "told"), [("out.txt", "OUT.jsonl or OUT.parquet"), ("no/such/out.jsonl", "there is no folder ")]
 )
 def test_what_cannot_be_written_is_told_in_one_sentence(
-    sftui, data: Path, tmp_path: Path, name: str, told: str
+    sftui: Callable[..., Any], data: Path, tmp_path: Path, name: str, told: str
 ) -> None:
     done = sftui("encode", data, *TOK, "-o", tmp_path / name)
     assert done.code == 2 and told in done.err and len(done.err.splitlines()) == 1
     assert sorted(p.name for p in tmp_path.iterdir()) == ["rows.jsonl"] or "cache" in str(list(tmp_path.iterdir()))
 
 
-def test_a_full_disk_leaves_nothing(sftui, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_nothing(
+    sftui: Callable[..., Any], data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(handle: int) -> None:
         raise OSError(28, "No space left on device")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ def rebuilt(pack: dict[str, Any], by_row: dict[tuple[int, int], dict[str, Any]],
 
 
 @pytest.mark.parametrize("name", PACKERS)
-def test_every_pack_can_be_rebuilt_of_the_unpacked_rows(sftui, rows: Path, name: str) -> None:
+def test_every_pack_can_be_rebuilt_of_the_unpacked_rows(sftui: Callable[..., Any], rows: Path, name: str) -> None:
     packed = sftui("encode", rows, *TOK, *words(name), "-o", "-")
     plain = sftui("encode", rows, *TOK, *words(name), "-o", "-", "--unpacked").records()
     by_row = {(one["row"], one.get("part", 0)): one for one in plain}
@@ -86,7 +87,7 @@ def test_every_pack_can_be_rebuilt_of_the_unpacked_rows(sftui, rows: Path, name:
 
 
 @pytest.mark.parametrize("name", ["trl bfd", "trl wrapped", "llamafactory neat", "torchtune"])
-def test_parquet_holds_the_same_packs(sftui, rows: Path, tmp_path: Path, name: str) -> None:
+def test_parquet_holds_the_same_packs(sftui: Callable[..., Any], rows: Path, tmp_path: Path, name: str) -> None:
     import pyarrow.parquet as pq
 
     lines, table = tmp_path / "packs.jsonl", tmp_path / "packs.parquet"
@@ -96,7 +97,7 @@ def test_parquet_holds_the_same_packs(sftui, rows: Path, tmp_path: Path, name: s
     assert kept == [json.loads(line) for line in lines.read_text().splitlines()]
 
 
-def test_rows_that_are_in_no_pack_are_told(sftui, data: Path) -> None:
+def test_rows_that_are_in_no_pack_are_told(sftui: Callable[..., Any], data: Path) -> None:
     """The second row has no pair of turns, the third cannot be read."""
     done = sftui("encode", data, *TOK, "--trainer", "llamafactory", "--set", "pack.strategy=neat", "-o", "-")
     told = [one for one in done.records() if "row" in one]
@@ -106,7 +107,7 @@ def test_rows_that_are_in_no_pack_are_told(sftui, data: Path) -> None:
     assert done.code == 2 and "1 pack of 4 rows, 1 dropped by the trainer, 1 could not be prepared" in done.err
 
 
-def test_what_the_packs_assume_is_told_in_one_line(sftui, rows: Path) -> None:
+def test_what_the_packs_assume_is_told_in_one_line(sftui: Callable[..., Any], rows: Path) -> None:
     for name, told in (("trl groups", "in groups of 7 rows"), ("torchtune", "one after the other")):
         lines = sftui("encode", rows, *TOK, *words(name), "-o", "-").err.splitlines()
         (line,) = (line for line in lines if "--unpacked writes rows" in line)
@@ -114,7 +115,9 @@ def test_what_the_packs_assume_is_told_in_one_line(sftui, rows: Path) -> None:
     assert "--unpacked" not in sftui("encode", rows, *TOK, "-o", "-").err, "a recipe that does not pack says nothing"
 
 
-def test_a_last_batch_that_is_not_full_is_left_out_where_the_trainer_leaves_it(sftui, rows: Path) -> None:
+def test_a_last_batch_that_is_not_full_is_left_out_where_the_trainer_leaves_it(
+    sftui: Callable[..., Any], rows: Path
+) -> None:
     """Axolotl's multipack_real_batches: a batch is batch.size bins."""
     real = ("--set", "mask.options={multipack_real_batches: true}", "--set", "batch.size=4")
     done = sftui("encode", rows, *TOK, *words("axolotl"), *real, "-o", "-")
@@ -123,7 +126,7 @@ def test_a_last_batch_that_is_not_full_is_left_out_where_the_trainer_leaves_it(s
     assert "tokens in no pack" in done.err
 
 
-def test_a_trainer_that_does_not_pack_so_writes_nothing(sftui, rows: Path, tmp_path: Path) -> None:
+def test_a_trainer_that_does_not_pack_so_writes_nothing(sftui: Callable[..., Any], rows: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     done = sftui("encode", rows, *TOK, "--set", "pack.strategy=bfd", "-o", out)
     assert done.code == 2 and "does not pack" in done.err and not out.exists()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,30 +37,32 @@ def chats(tmp_path: Path) -> Path:
         ("report", "-o", "OUT.html"),
     ],
 )
-def test_it_is_told_once_beside_the_data(sftui, chats: Path, tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_it_is_told_once_beside_the_data(
+    sftui: Callable[..., Any], chats: Path, tmp_path: Path, words: tuple[str, ...]
+) -> None:
     command, *rest = (word.replace("OUT", str(tmp_path / "out")) for word in words)
     done = sftui(command, chats, *TOK, *rest)
     assert done.code in (0, 1) and done.err.count(NEWER) == 1
     assert (NEWER in done.out) == (words == ("check", "--format", "json"))
 
 
-def test_explain_tells_it_with_the_row(sftui, chats: Path) -> None:
+def test_explain_tells_it_with_the_row(sftui: Callable[..., Any], chats: Path) -> None:
     done = sftui("show", chats, *TOK, "--explain", "--width", "200")
     assert done.out.count(NEWER) == 1 and NEWER not in done.err
 
 
-def test_both_sides_tell_theirs(sftui, chats: Path) -> None:
+def test_both_sides_tell_theirs(sftui: Callable[..., Any], chats: Path) -> None:
     done = sftui("compare", chats, *TOK, "--with", "axolotl@0.25")
     assert NEWER in done.err and "Axolotl 0.25 is newer" in done.err
 
 
-def test_the_machine_reads_it_too(sftui, chats: Path, tmp_path: Path) -> None:
+def test_the_machine_reads_it_too(sftui: Callable[..., Any], chats: Path, tmp_path: Path) -> None:
     [note] = [one for one in json.loads(sftui("check", chats, *TOK, "--format", "json").out)["notes"] if NEWER in one]
     sftui("report", chats, *TOK, "-o", str(tmp_path / "page.html"))
     assert (tmp_path / "page.html").read_text(encoding="utf-8").count(f"<li>{note}</li>") == 1
 
 
-def test_a_known_version_says_nothing(sftui, chats: Path) -> None:
+def test_a_known_version_says_nothing(sftui: Callable[..., Any], chats: Path) -> None:
     done = sftui("show", chats, "-t", "builtin:chatml", "--trainer", "trl@1.16")
     assert done.err == ""
 
@@ -76,7 +80,7 @@ ROLES = ("-t", "builtin:chatml", "--set", "mask.rule=assistant")
     ],
 )
 def test_a_role_that_no_row_has_is_told_with_the_nearest(
-    sftui, chats: Path, tmp_path: Path, words: tuple[str, ...]
+    sftui: Callable[..., Any], chats: Path, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     command, *rest = (word.replace("OUT", str(tmp_path / "out.py")) for word in words)
     said = "mask.roles names the role `asistant`, which none of 3 rows has; there are `user`, `assistant`: did you mean"
@@ -86,11 +90,11 @@ def test_a_role_that_no_row_has_is_told_with_the_nearest(
     assert "mask.roles names" not in done.err and done.code in (0, 1)
 
 
-def test_the_other_side_tells_its_role_too(sftui, chats: Path) -> None:
+def test_the_other_side_tells_its_role_too(sftui: Callable[..., Any], chats: Path) -> None:
     done = sftui("compare", chats, *ROLES, "--with", "mask.roles=asistant")
     assert done.err.count("mask.roles names the role `asistant`") == 1
 
 
-def test_the_roles_that_are_told_are_a_finding_of_check(sftui, chats: Path) -> None:
+def test_the_roles_that_are_told_are_a_finding_of_check(sftui: Callable[..., Any], chats: Path) -> None:
     done = sftui("check", chats, *ROLES, "--set", "mask.roles=asistant")
     assert done.code == 1 and "ROL005" in done.out and "mask.roles names" not in done.err

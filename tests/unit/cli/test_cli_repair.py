@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,7 +31,7 @@ def dirty(tmp_path: Path) -> Path:
     return path
 
 
-def test_repaired_rows_go_to_a_new_file_with_a_log(sftui, dirty: Path, tmp_path: Path) -> None:
+def test_repaired_rows_go_to_a_new_file_with_a_log(sftui: Callable[..., Any], dirty: Path, tmp_path: Path) -> None:
     before = dirty.read_bytes()
     out, log = tmp_path / "out.jsonl", tmp_path / "log.jsonl"
     done = sftui(
@@ -67,18 +69,18 @@ def test_repaired_rows_go_to_a_new_file_with_a_log(sftui, dirty: Path, tmp_path:
     assert "2 of 5 rows written" in done.err and "1 of them changed, 3 left out" in done.err
 
 
-def test_a_dry_run_counts_and_writes_nothing(sftui, dirty: Path, tmp_path: Path) -> None:
+def test_a_dry_run_counts_and_writes_nothing(sftui: Callable[..., Any], dirty: Path, tmp_path: Path) -> None:
     done = sftui("repair", dirty, "--apply", "trim", "--drop", "unreadable", "--dry-run")
     assert done.code == 0 and "4 of 5 rows would be written" in done.err
     assert sorted(path.name for path in tmp_path.glob("*.jsonl")) == ["dirty.jsonl"]
 
 
-def test_rows_are_dropped_by_finding(sftui, dirty: Path) -> None:
+def test_rows_are_dropped_by_finding(sftui: Callable[..., Any], dirty: Path) -> None:
     done = sftui("repair", dirty, "-t", "builtin:chatml", "--drop", "ROW,ROL002", "--dry-run")
     assert "drop ROL002" in done.err and "drop ROW001" in done.err and "3 of 5 rows" in done.err
 
 
-def test_the_tokenizers_own_control_tokens_are_stripped(sftui, tmp_path: Path) -> None:
+def test_the_tokenizers_own_control_tokens_are_stripped(sftui: Callable[..., Any], tmp_path: Path) -> None:
     path, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
     path.write_text(
         json.dumps({"messages": [{"role": "user", "content": "a<|im_end|>b"}, {"role": "assistant", "content": "c"}]})
@@ -88,7 +90,7 @@ def test_the_tokenizers_own_control_tokens_are_stripped(sftui, tmp_path: Path) -
     assert json.loads(out.read_text())["messages"][0]["content"] == "ab"
 
 
-def test_other_formats_become_lines(sftui, tmp_path: Path) -> None:
+def test_other_formats_become_lines(sftui: Callable[..., Any], tmp_path: Path) -> None:
     rows = [json.loads(LINES[0]), json.loads(LINES[1])]
     as_array, packed, out = tmp_path / "rows.json", tmp_path / "rows.jsonl.gz", tmp_path / "out.jsonl"
     as_array.write_text(json.dumps(rows, indent=1))
@@ -112,7 +114,7 @@ def test_other_formats_become_lines(sftui, tmp_path: Path) -> None:
         (("--apply", "", "--drop", "empty", "--dry-run"), "--apply names no repair"),
     ],
 )
-def test_what_is_missing_is_told(sftui, dirty: Path, words: tuple[str, ...], told: str) -> None:
+def test_what_is_missing_is_told(sftui: Callable[..., Any], dirty: Path, words: tuple[str, ...], told: str) -> None:
     done = sftui("repair", dirty, *words)
     assert done.code == 2 and told in done.err
 
@@ -127,7 +129,7 @@ def test_what_is_missing_is_told(sftui, dirty: Path, words: tuple[str, ...], tol
     ],
 )
 def test_a_code_that_no_row_has_is_refused_in_one_sentence(
-    sftui, dirty: Path, tmp_path: Path, code: str, told: str
+    sftui: Callable[..., Any], dirty: Path, tmp_path: Path, code: str, told: str
 ) -> None:
     for words in (("--dry-run",), ("-o", tmp_path / "out.jsonl"), ("--apply", "trim", "--dry-run")):
         done = sftui("repair", dirty, "-t", "builtin:chatml", "--drop", code, *words)
@@ -137,7 +139,7 @@ def test_a_code_that_no_row_has_is_refused_in_one_sentence(
 
 
 @pytest.mark.parametrize("option", ["-o", "--log"])
-def test_never_in_place(sftui, dirty: Path, tmp_path: Path, option: str) -> None:
+def test_never_in_place(sftui: Callable[..., Any], dirty: Path, tmp_path: Path, option: str) -> None:
     link = tmp_path / "link.jsonl"
     link.symlink_to(dirty)
     before = dirty.read_bytes()
@@ -155,18 +157,18 @@ def test_never_in_place(sftui, dirty: Path, tmp_path: Path, option: str) -> None
     assert dirty.read_bytes() == before
 
 
-def test_the_list_names_everything(sftui) -> None:
+def test_the_list_names_everything(sftui: Callable[..., Any]) -> None:
     done = sftui("repair", "--list")
     assert done.code == 0 and "fold-system" in done.out and "no-answer" in done.out
 
 
-def test_unreadable_rows_are_carried_over_untouched(sftui, dirty: Path, tmp_path: Path) -> None:
+def test_unreadable_rows_are_carried_over_untouched(sftui: Callable[..., Any], dirty: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     assert sftui("repair", dirty, "--apply", "trim", "-o", out).code == 0
     assert LINES[3].encode() in out.read_bytes()
 
 
-def test_a_tagged_template_is_shown_and_written(sftui, data: Path, tmp_path: Path) -> None:
+def test_a_tagged_template_is_shown_and_written(sftui: Callable[..., Any], data: Path, tmp_path: Path) -> None:
     out = tmp_path / "chat_template.jinja"
     done = sftui("template", data, "-t", "builtin:chatml", "--add-generation-tags", "-o", out)
     assert done.code == 0 and "byte for byte" in done.err
@@ -189,11 +191,11 @@ def test_a_tagged_template_is_shown_and_written(sftui, data: Path, tmp_path: Pat
     assert again.code == 1 and "already" in again.err and not (tmp_path / "no.jinja").exists()
 
 
-def test_without_tags_the_template_itself_is_printed(sftui, data: Path) -> None:
+def test_without_tags_the_template_itself_is_printed(sftui: Callable[..., Any], data: Path) -> None:
     assert "<|im_start|>" in sftui("template", data, "-t", "builtin:chatml").out
 
 
-def test_rows_marked_drop_in_the_inspector_are_left_out(sftui, dirty: Path, tmp_path: Path) -> None:
+def test_rows_marked_drop_in_the_inspector_are_left_out(sftui: Callable[..., Any], dirty: Path, tmp_path: Path) -> None:
     marks, out, log = tmp_path / "marks.jsonl", tmp_path / "out.jsonl", tmp_path / "log.jsonl"
     marks.write_text(
         '{"row": 0, "mark": "drop", "note": "dull"}\n{"row": 1, "mark": "keep", "note": ""}\n{"row": 2, "mark": null,'
@@ -208,7 +210,9 @@ def test_rows_marked_drop_in_the_inspector_are_left_out(sftui, dirty: Path, tmp_
     assert done.code == 2 and "no review mark" in done.err
 
 
-def test_the_new_file_does_not_become_part_of_a_folder_of_data(sftui, dirty: Path, tmp_path: Path) -> None:
+def test_the_new_file_does_not_become_part_of_a_folder_of_data(
+    sftui: Callable[..., Any], dirty: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "shards"
     folder.mkdir()
     (folder / "a.jsonl").write_text(FINE + "\n")
@@ -216,7 +220,9 @@ def test_the_new_file_does_not_become_part_of_a_folder_of_data(sftui, dirty: Pat
     assert done.code == 2 and "never in place" in done.err
 
 
-def test_roles_are_mapped_whatever_the_preset_and_names_of_a_format_stay(sftui, tmp_path: Path) -> None:
+def test_roles_are_mapped_whatever_the_preset_and_names_of_a_format_stay(
+    sftui: Callable[..., Any], tmp_path: Path
+) -> None:
     chats, turns = tmp_path / "chats.jsonl", tmp_path / "turns.jsonl"
     chats.write_text(
         json.dumps({"messages": [{"role": "human", "content": "q"}, {"role": "ai", "content": "a"}]}) + "\n"
@@ -239,7 +245,7 @@ TYPED = '{"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", 
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "jsonl.gz", "json"])
-def test_a_row_that_cannot_be_repaired_is_kept_and_named(sftui, tmp_path: Path, kind: str) -> None:
+def test_a_row_that_cannot_be_repaired_is_kept_and_named(sftui: Callable[..., Any], tmp_path: Path, kind: str) -> None:
     data, out, log = tmp_path / f"half.{kind}", tmp_path / "out.jsonl", tmp_path / "log.jsonl"
     lines = [TYPED, HALF, TYPED]
     text = "[" + ",\n".join(lines) + "]" if kind == "json" else "\n".join(lines) + "\n"
@@ -259,19 +265,21 @@ def test_a_row_that_cannot_be_repaired_is_kept_and_named(sftui, tmp_path: Path, 
     assert dropped.code == 0 and len(out.read_text().splitlines()) == 2 and "1 left out" in dropped.err
 
 
-def test_half_a_character_is_unreadable_wherever_it_stands(sftui, tmp_path: Path) -> None:
+def test_half_a_character_is_unreadable_wherever_it_stands(sftui: Callable[..., Any], tmp_path: Path) -> None:
     data, out = tmp_path / "half.jsonl", tmp_path / "out.jsonl"
     data.write_text(TYPED + "\n" + HALF + "\n" + TYPED[:-1] + r', "meta": {"a\udc00": 1}}' + "\n")
     done = sftui("repair", data, "--drop", "unreadable", "-o", out)
     assert done.code == 0 and out.read_text() == TYPED + "\n"
 
 
-def test_a_row_that_cannot_be_written_anew_is_kept(sftui, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_that_cannot_be_written_anew_is_kept(
+    sftui: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from sftui.repairs import lines
 
     written = lines._written
 
-    def too_deep(data, original):
+    def too_deep(data: Any, original: Any) -> Any:
         if data["id"] == 2:
             raise RecursionError
         return written(data, original)

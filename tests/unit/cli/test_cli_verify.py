@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import stat
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -73,12 +73,12 @@ def stub(chats: Path, monkeypatch: pytest.MonkeyPatch) -> Stub:
 WORDS = ("-t", "builtin:chatml", "--trainer", "axolotl", "--python", sys.executable)
 
 
-def test_equal_rows_are_told(sftui, chats: Path, stub: Stub) -> None:
+def test_equal_rows_are_told(sftui: Callable[..., Any], chats: Path, stub: Stub) -> None:
     done = sftui("verify", chats, *WORDS)
     assert (done.code, done.out) == (0, "3 of 3 rows equal to axolotl 0.19.0\n")
 
 
-def test_the_trainer_is_asked_with_the_recipes_own_keys(sftui, chats: Path, stub: Stub) -> None:
+def test_the_trainer_is_asked_with_the_recipes_own_keys(sftui: Callable[..., Any], chats: Path, stub: Stub) -> None:
     sftui("verify", chats, *WORDS, "--set", "mask.options.train_on_eos=last", "--max-length", "64")
     [asked] = stub.asked
     assert asked["rows"] == GOOD and "tokenizer.json" in asked["tokenizer_files"]
@@ -87,7 +87,7 @@ def test_the_trainer_is_asked_with_the_recipes_own_keys(sftui, chats: Path, stub
 
 
 def test_a_fault_in_a_rule_is_found_and_named_by_row_and_token(
-    sftui, chats: Path, stub: Stub, monkeypatch: pytest.MonkeyPatch
+    sftui: Callable[..., Any], chats: Path, stub: Stub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A deliberately broken rule: the last trained token of every row loses its label."""
     from dataclasses import replace
@@ -114,7 +114,9 @@ def test_a_fault_in_a_rule_is_found_and_named_by_row_and_token(
     assert len(done.out.splitlines()) == 4
 
 
-def test_the_first_rows_number_is_the_datasets_own(sftui, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_rows_number_is_the_datasets_own(
+    sftui: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A sample leaves rows out, and a row that cannot be read is left out: numbers stay those of the data."""
     path = tmp_path / "gaps.jsonl"
     path.write_text("".join(f"{line}\n" for line in (json.dumps(GOOD[0]), '{"messages": [', json.dumps(GOOD[1]))))
@@ -125,13 +127,15 @@ def test_the_first_rows_number_is_the_datasets_own(sftui, tmp_path: Path, monkey
     assert "1 rows cannot be read and are left out" in done.err
 
 
-def test_a_row_that_the_trainer_drops_is_told(sftui, chats: Path, stub: Stub) -> None:
+def test_a_row_that_the_trainer_drops_is_told(sftui: Callable[..., Any], chats: Path, stub: Stub) -> None:
     del stub.rows[1]
     done = sftui("verify", chats, *WORDS)
     assert done.code == 1 and done.out.startswith("row 1: dropped by the trainer, kept by sftui")
 
 
-def test_the_rules_of_the_installed_version_are_taken(sftui, chats: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rules_of_the_installed_version_are_taken(
+    sftui: Callable[..., Any], chats: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     Stub(chats, monkeypatch, "0.18.0")
     done = sftui("verify", chats, *WORDS)
     assert "axolotl 0.18.0" in done.out and "rows may differ for that" not in done.err
@@ -152,13 +156,15 @@ def test_the_rules_of_the_installed_version_are_taken(sftui, chats: Path, monkey
         ),
     ],
 )
-def test_a_run_that_raises_is_told(sftui, chats: Path, stub: Stub, error: dict[str, str], told: str) -> None:
+def test_a_run_that_raises_is_told(
+    sftui: Callable[..., Any], chats: Path, stub: Stub, error: dict[str, str], told: str
+) -> None:
     stub.error = error
     done = sftui("verify", chats, *WORDS)
     assert (done.code, done.out) == (2, "") and told in done.err
 
 
-def test_both_stopping_is_agreement(sftui, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_stopping_is_agreement(sftui: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_text(json.dumps(GOOD[0]) + "\n" + json.dumps({"messages": "nothing"}) + "\n")
     stub = Stub(path, monkeypatch)
@@ -169,7 +175,7 @@ def test_both_stopping_is_agreement(sftui, tmp_path: Path, monkeypatch: pytest.M
     )
 
 
-def test_what_cannot_be_run_is_told(sftui, chats: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_run_is_told(sftui: Callable[..., Any], chats: Path, tmp_path: Path) -> None:
     silent = tmp_path / "python"
     silent.write_text("#!/bin/sh\necho broken >&2\nexit 1\n")
     silent.chmod(silent.stat().st_mode | stat.S_IEXEC)

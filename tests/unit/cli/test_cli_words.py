@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 TOK = ("-t", "builtin:chatml")
 
 
-def test_sftui_alone_says_what_to_try(sftui) -> None:
+def test_sftui_alone_says_what_to_try(sftui: Callable[..., Any]) -> None:
     done = sftui()
     assert done.code == 0 and "sftui demo" in done.out and "sftui data.jsonl -t" in done.out
 
 
 @pytest.mark.parametrize("command", [(), ("demo",), ("show",), ("encode",), ("export",)])
-def test_every_command_has_help(sftui, command: tuple[str, ...]) -> None:
+def test_every_command_has_help(sftui: Callable[..., Any], command: tuple[str, ...]) -> None:
     done = sftui(*command, "--help")
     assert done.code == 0 and done.out.startswith("Usage: sftui")
 
@@ -43,29 +45,29 @@ def test_every_command_has_help(sftui, command: tuple[str, ...]) -> None:
     ],
 )
 def test_mistakes_are_told_in_one_sentence_with_the_nearest(
-    sftui, data: Path, words: tuple[str, ...], told: str
+    sftui: Callable[..., Any], data: Path, words: tuple[str, ...], told: str
 ) -> None:
     given = words if "-t" in words else (*TOK, *words)
     done = sftui("show", data, *given)
     assert (done.code, done.out) == (2, "") and told in done.err and "Traceback" not in done.err
 
 
-def test_data_that_is_not_there_is_told(sftui, tmp_path: Path) -> None:
+def test_data_that_is_not_there_is_told(sftui: Callable[..., Any], tmp_path: Path) -> None:
     done = sftui("show", tmp_path / "none.jsonl", *TOK)
     assert done.code == 2 and "none.jsonl" in done.err
 
 
-def test_no_tokenizer_says_how_to_give_one(sftui, data: Path) -> None:
+def test_no_tokenizer_says_how_to_give_one(sftui: Callable[..., Any], data: Path) -> None:
     done = sftui("show", data)
     assert done.code == 2 and "-t NAME" in done.err
 
 
-def test_hostile_names_do_not_reach_the_terminal(sftui) -> None:
+def test_hostile_names_do_not_reach_the_terminal(sftui: Callable[..., Any]) -> None:
     done = sftui("show", "\x1b[31mred\x07.jsonl", *TOK)
     assert done.code == 2 and "\x1b" not in done.err and "\x07" not in done.err
 
 
-def test_debug_shows_the_trace(sftui, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_debug_shows_the_trace(sftui: Callable[..., Any], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     from sftui.cli import main
     from sftui.errors import SftuiError
 
@@ -81,12 +83,12 @@ def test_a_file_named_like_a_command_opens_with_its_path(data: Path, tmp_path: P
     assert "`show` is the command; to open the file say ./show" in done.stderr
 
 
-def test_the_inspector_needs_a_terminal(sftui, data: Path) -> None:
+def test_the_inspector_needs_a_terminal(sftui: Callable[..., Any], data: Path) -> None:
     done = sftui(data, *TOK)
     assert done.code == 2 and "needs a terminal" in done.err
 
 
-def test_a_recipe_is_where_a_command_starts(sftui, data: Path, tmp_path: Path) -> None:
+def test_a_recipe_is_where_a_command_starts(sftui: Callable[..., Any], data: Path, tmp_path: Path) -> None:
     recipe = tmp_path / "recipe.yaml"
     recipe.write_text("preset: manual-shift\ntokenizer: {name: 'builtin:llama3'}\nlength: {max: 5}\n")
     done = sftui("encode", data, "--recipe", recipe, "-o", "-")
@@ -104,7 +106,7 @@ def test_stored_choices_of_the_opening_options(data: Path, tmp_path: Path) -> No
     assert template_of("builtin:gemma") == "builtin:gemma" and template_of("tokenizer") == "tokenizer"
 
 
-def test_every_sample_opens(sftui) -> None:
+def test_every_sample_opens(sftui: Callable[..., Any]) -> None:
     from sftui.cli.demo import demo_options, samples
     from sftui.cli.loading import loaded_session
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,8 +26,9 @@ CHAT = [
     {"role": "user", "content": "What is 2+2?"},
     {"role": "assistant", "content": "The answer is 4."},
 ]
-MESSAGES, PAIR = {"messages": CHAT}, {"prompt": CHAT[:2], "completion": CHAT[2:]}
-SIDES = (
+MESSAGES: dict[str, Any] = {"messages": CHAT}
+PAIR: dict[str, Any] = {"prompt": CHAT[:2], "completion": CHAT[2:]}
+SIDES: tuple[tuple[str, str, dict[str, Any], dict[str, Any]], ...] = (
     ("axolotl@0.19", "axolotl@0.19", {}, MESSAGES),
     ("llamafactory@0.9.5", "llamafactory@0.9.5", {}, MESSAGES),
     ("trl@1.16 assistant_only_loss", "trl@1.16", {"mask.rule": "generation_tag"}, MESSAGES),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sftui.errors import ExportError
-from sftui.exports.plan import Prepared, check_target, plan_export
+from sftui.exports.plan import ExportPlan, Prepared, check_target, plan_export
 from sftui.recipe import changed
 from sftui.trainers import load_recipe, preset
 
@@ -35,7 +35,7 @@ def test_nothing_corrected_is_said_too(tmp_path: Path) -> None:
 
 
 def test_a_plan_shows_the_difference_and_asks_before_overwriting(tmp_path: Path) -> None:
-    def plan(longest: int):
+    def plan(longest: int) -> ExportPlan:
         return plan_export("recipe", str(tmp_path), changed(BASE, "length.max", longest), BASE, Prepared(()))
 
     first = plan(5)
@@ -74,7 +74,8 @@ def test_the_command_writes_and_says_what(tmp_path: Path, capsys: pytest.Capture
     def export(*words: str) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as done:
             main(["export", str(data), "-t", "builtin:chatml", "-o", str(tmp_path / "out"), *words])
-        return done.value.code, *capsys.readouterr()
+        out, err = capsys.readouterr()
+        return int(done.value.code or 0), out, err
 
     code, out, err = export("--to", "preprocess", "--max-length", "9")
     assert code == 0 and [Path(line).name for line in out.splitlines()] == ["preprocess.py", "recipe.yaml"]

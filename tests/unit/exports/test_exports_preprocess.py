@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +113,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", ["hf-trainer", "manual-shift"])
 @pytest.mark.parametrize("kind", list(ROWS))
-def test_the_script_equals_the_screen(kind: str, name: str, tmp_path: Path, plan_for) -> None:
+def test_the_script_equals_the_screen(kind: str, name: str, tmp_path: Path, plan_for: Callable[..., Any]) -> None:
     path = write(tmp_path / "data.jsonl", ROWS[kind])
     recipe = chatml(name)
     if kind == "shifted":
@@ -122,7 +123,7 @@ def test_the_script_equals_the_screen(kind: str, name: str, tmp_path: Path, plan
 
 
 @pytest.mark.parametrize("variant", list(VARIANTS))
-def test_a_corrected_recipe_is_followed(variant: str, tmp_path: Path, plan_for) -> None:
+def test_a_corrected_recipe_is_followed(variant: str, tmp_path: Path, plan_for: Callable[..., Any]) -> None:
     path = write(tmp_path / "data.jsonl", ROWS["messages"])
     base = chatml()
     recipe = with_(base, **VARIANTS[variant])
@@ -134,13 +135,15 @@ def test_a_corrected_recipe_is_followed(variant: str, tmp_path: Path, plan_for) 
 
 
 @pytest.mark.parametrize("turns", ["all", "last"])
-def test_all_assistant_turns_can_be_trained(turns: str, tmp_path: Path, plan_for) -> None:
+def test_all_assistant_turns_can_be_trained(turns: str, tmp_path: Path, plan_for: Callable[..., Any]) -> None:
     path = write(tmp_path / "data.jsonl", ROWS["messages"][:2] + ROWS["messages"][7:9])
     recipe = chatml(mask__rule="assistant", mask__turns=turns)
     assert run_script(plan_for(path, recipe), tmp_path) == shown(path, recipe)
 
 
-def test_a_row_whose_places_could_only_be_guessed_is_left_out_and_told(tmp_path: Path, plan_for, capsys) -> None:
+def test_a_row_whose_places_could_only_be_guessed_is_left_out_and_told(
+    tmp_path: Path, plan_for: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
     blank = {"messages": [{"role": "user", "content": "Q"}, {"role": "assistant", "content": " \n\t "}]}
     path = write(tmp_path / "data.jsonl", [ROWS["messages"][0], blank])
     recipe = chatml(mask__rule="assistant")
@@ -148,7 +151,7 @@ def test_a_row_whose_places_could_only_be_guessed_is_left_out_and_told(tmp_path:
     assert "white space alone" in capsys.readouterr().err
 
 
-def test_generation_tags_can_draw_the_mask(tmp_path: Path, plan_for) -> None:
+def test_generation_tags_can_draw_the_mask(tmp_path: Path, plan_for: Callable[..., Any]) -> None:
     template = tmp_path / "tagged.jinja"
     template.write_text(
         "{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m.role == 'assistant' %}{% generation %}{{ m.content }}"
@@ -163,13 +166,13 @@ def test_generation_tags_can_draw_the_mask(tmp_path: Path, plan_for) -> None:
 
 
 @pytest.mark.parametrize("style", ["newline", "blank_line"])
-def test_other_alpaca_prompts(style: str, tmp_path: Path, plan_for) -> None:
+def test_other_alpaca_prompts(style: str, tmp_path: Path, plan_for: Callable[..., Any]) -> None:
     path = write(tmp_path / "data.jsonl", ROWS["alpaca"])
     recipe = chatml(data__alpaca_prompt=style)
     assert run_script(plan_for(path, recipe), tmp_path) == shown(path, recipe)
 
 
-def test_tool_calls_of_sharegpt(tmp_path: Path, plan_for) -> None:
+def test_tool_calls_of_sharegpt(tmp_path: Path, plan_for: Callable[..., Any]) -> None:
     path = write(tmp_path / "data.jsonl", ROWS["sharegpt"])
     recipe = chatml(data__function_calls="tool_calls")
     plan = plan_for(path, recipe)
@@ -177,7 +180,7 @@ def test_tool_calls_of_sharegpt(tmp_path: Path, plan_for) -> None:
     assert run_script(plan, tmp_path) == shown(path, recipe)
 
 
-def test_another_template_is_carried_in_the_script(tmp_path: Path, plan_for) -> None:
+def test_another_template_is_carried_in_the_script(tmp_path: Path, plan_for: Callable[..., Any]) -> None:
     template = tmp_path / "own.jinja"
     template.write_text(
         '{{ bos_token }}""" \\ \u202e\n{% for m in messages %}<{{ m.role }}>\n{{ m.content }}{% endfor %}'
@@ -191,7 +194,7 @@ def test_another_template_is_carried_in_the_script(tmp_path: Path, plan_for) -> 
     assert run_script(plan, tmp_path) == wanted and plan.files[0].content.isascii()
 
 
-def test_other_kinds_of_files(tmp_path: Path, plan_for) -> None:
+def test_other_kinds_of_files(tmp_path: Path, plan_for: Callable[..., Any]) -> None:
     import gzip
 
     import pyarrow as pa
@@ -210,7 +213,7 @@ def test_other_kinds_of_files(tmp_path: Path, plan_for) -> None:
         assert run_script(plan_for(path, chatml()), tmp_path) == shown(path, chatml()), path.name
 
 
-def test_only_what_is_needed_is_written(tmp_path: Path, plan_for) -> None:
+def test_only_what_is_needed_is_written(tmp_path: Path, plan_for: Callable[..., Any]) -> None:
     path = write(tmp_path / "data.jsonl", ROWS["text"])
     text = plan_for(path, chatml()).files[0].content
     for word in ("to_messages", "ROLES", "bos", "MAX_LENGTH", "gzip", "sftui.", "import sftui"):
@@ -227,13 +230,15 @@ def test_only_what_is_needed_is_written(tmp_path: Path, plan_for) -> None:
         ({"data__strict_turns": "error"}, "strict_turns"),
     ],
 )
-def test_what_cannot_be_expressed_is_refused(knobs: dict[str, Any], told: str, tmp_path: Path, plan_for) -> None:
+def test_what_cannot_be_expressed_is_refused(
+    knobs: dict[str, Any], told: str, tmp_path: Path, plan_for: Callable[..., Any]
+) -> None:
     path = write(tmp_path / "data.jsonl", ROWS["messages"])
     with pytest.raises(ExportError, match=told):
         plan_for(path, chatml(**knobs))
 
 
-def test_names_of_the_data_cannot_become_code(tmp_path: Path, plan_for) -> None:
+def test_names_of_the_data_cannot_become_code(tmp_path: Path, plan_for: Callable[..., Any]) -> None:
     column = "a\"]); open('pwned', 'w') #\n\u2028"
     path = write(tmp_path / "data.jsonl", [{column: "Q", "b": "A"}])
     recipe = chatml(data__fields={"prompt": column, "completion": "b"}, render__inject_system='"""\\')
@@ -257,6 +262,6 @@ def test_literals_read_back(value: Any) -> None:
     [chatml(), chatml("manual-shift"), chatml(length__max=20, mask__boundary="common_prefix")],
     ids=["hf-trainer", "manual-shift", "corrected"],
 )
-def test_the_script_stands_alone(recipe: Recipe, tmp_path: Path, plan_for) -> None:
+def test_the_script_stands_alone(recipe: Recipe, tmp_path: Path, plan_for: Callable[..., Any]) -> None:
     path = write(tmp_path / "data.jsonl", ROWS["messages"])
     assert run_alone(plan_for(path, recipe), tmp_path) == shown(path, recipe)

@@ -159,7 +159,7 @@ THINKING = "{% set last = messages | length - 1 %}" + plain(
     "{% if '</think>' in m.content and loop.index0 < last %}{{ m.content.split('</think>')[1] }}{% else %}{{ m.content"
     " }}{% endif %}<|im_end|>"
 )
-CALL = {
+CALL: dict[str, Any] = {
     "role": "assistant",
     "content": "",
     "tool_calls": [

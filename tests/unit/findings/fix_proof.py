@@ -170,7 +170,8 @@ def place_of(name: str, finding: Finding, inspection: Inspection, context: Conte
     # torchtune writes EOS over the last token that it keeps, and masks the last one where it could have cut.
     forced = int(look.context.trainer == "torchtune" and look.recipe.length.max is not None)
     if name == "cut":
-        return set(range(count)) - {i for start, end in inspection.labels.kept for i in range(start, end - forced)}
+        kept = inspection.labels.kept if inspection.labels is not None else ()
+        return set(range(count)) - {i for start, end in kept for i in range(start, end - forced)}
     if name == "over":
         assert finding.tokens is not None
         return set(range(finding.tokens[0] + 3 - int(look.context.trainer == "torchtune"), count))
@@ -204,11 +205,13 @@ def place_of(name: str, finding: Finding, inspection: Inspection, context: Conte
         }
     # An answer is its text and turn end, with its header where a rule trains whole turns; LLaMA-Factory's templates end
     # an answer with the line break behind it.
-    first, further = look.recipe.mask.rule == "turn_full", look.context.trainer == "llamafactory"
+    header, further = look.recipe.mask.rule == "turn_full", look.context.trainer == "llamafactory"
     answers = {
         i
         for turn in look.answers
-        for i in range(turn.header[0] if first else turn.content[0], max(turn.end, turn.separator[1] if further else 0))
+        for i in range(
+            turn.header[0] if header else turn.content[0], max(turn.end, turn.separator[1] if further else 0)
+        )
     }
     return {"answers": answers, "others": set(range(count)) - answers, "nowhere": set()}[name]
 

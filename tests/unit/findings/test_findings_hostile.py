@@ -10,7 +10,7 @@ from case_runner import Case, open_case
 from examples import CALLING, GOOD, plain, tagged
 
 from sftui.errors import SftuiError
-from sftui.findings import DatasetChecks, check_row, check_setup
+from sftui.findings import DatasetChecks, Finding, check_row, check_setup
 from sftui.text import visible
 
 ATOMS: tuple[Any, ...] = (
@@ -114,7 +114,7 @@ def test_checks_never_raise(seed: int) -> None:
     except SftuiError:
         return
     checks = DatasetChecks(context)
-    found = []
+    found: list[Finding] = []
     for inspection in inspections:
         found.extend(check_row(inspection, context))
         checks.add(inspection)

@@ -95,8 +95,8 @@ def test_a_repair_takes_the_finding_away_and_nothing_else(code: str, number: int
     after = run(replace(case, rows=rows))
 
     assert code not in after.codes, after.of(code)
-    places = {number: one.row.index for number, one in enumerate(left)}
-    for new, old in places.items():
+    origins = {number: one.row.index for number, one in enumerate(left)}
+    for new, old in origins.items():
         a, b = before.inspections[old], after.inspections[new]
         came = {one.code for one in after.findings if one.row == new} - {
             one.code for one in before.findings if one.row == old
@@ -109,7 +109,7 @@ def test_a_repair_takes_the_finding_away_and_nothing_else(code: str, number: int
             assert not trained_elsewhere(b, after.context, before.of(code)[0])
         else:
             finding = before.of(code)[0]
-            places = changed_place(a, b)
+            places: tuple[set[int], ...] = changed_place(a, b)
             if code in PLACES:
                 places = tuple(
                     place | place_of(PLACES[code], finding, one, side.context)

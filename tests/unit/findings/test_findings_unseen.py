@@ -41,7 +41,7 @@ def given(**changed: Any) -> dict[str, Any]:
     }
 
 
-def calls(*said: dict[str, Any], **more: Any) -> Case:
+def calls(*said: Any, **more: Any) -> Case:
     return rows(GOOD, chat(("user", "Weather?"), *said, ("assistant", "Sunny."), **more), template=CALLING)
 
 

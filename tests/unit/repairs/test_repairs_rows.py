@@ -148,7 +148,7 @@ def test_content_that_is_missing() -> None:
         {**A, "content": "42"},
         {**A, "content": "true"},
     ]
-    called = {"role": "assistant", "content": None, "tool_calls": [{}]}
+    called: dict[str, Any] = {"role": "assistant", "content": None, "tool_calls": [{}]}
     assert mended("fill-content", called) == [{**called, "content": ""}]
     assert mended("fill-content", {"role": "assistant", "content": None}) == [{"role": "assistant", "content": None}]
 

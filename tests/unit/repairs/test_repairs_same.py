@@ -77,7 +77,7 @@ def test_names_and_invisible_white_space_do_not_count() -> None:
 
 
 def test_duplicates_are_those_that_the_audit_tells() -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         CHAT,
         {**CHAT, "images": ["1"]},
         {**CHAT, "images": ["1"], "id": 3},

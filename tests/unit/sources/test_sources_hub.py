@@ -76,7 +76,7 @@ def test_part_of_a_split(repo: Path) -> None:
         ({}, "me/set: has several subsets; name one with --subset: chat, code"),
     ],
 )  # fmt: skip
-def test_a_wrong_split_or_subset_names_the_right_ones(repo: Path, options: dict[str, str], says: str) -> None:
+def test_a_wrong_split_or_subset_names_the_right_ones(repo: Path, options: dict[str, Any], says: str) -> None:
     with pytest.raises(SourceError) as caught:
         open_source(SourceSpec(("me/set",), **options))
     assert str(caught.value) == says

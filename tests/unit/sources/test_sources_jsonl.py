@@ -6,6 +6,7 @@ import json
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -16,7 +17,7 @@ from sftui.model import RAW_LIMIT
 from sftui.sources import Source, SourceSpec, jsonl, open_source
 
 
-def open_bytes(folder: Path, data: bytes, name: str = "t.jsonl", **options: int) -> Source:
+def open_bytes(folder: Path, data: bytes, name: str = "t.jsonl", **options: Any) -> Source:
     path = folder / name
     path.write_bytes(data)
     return open_source(SourceSpec((str(path),), **options))

@@ -16,6 +16,7 @@ import pytest
 
 from sftui.errors import SourceError
 from sftui.sources import Source, SourceSpec, csv_file, open_source, parquet
+from sftui.sources.source import Damage
 
 ROWS = [
     {"id": n, "messages": [{"role": "user", "content": f"q{n}"}, {"role": "assistant", "content": "a" * n}]}
@@ -242,7 +243,8 @@ def test_a_damaged_row_group_leaves_the_others(tmp_path: Path, unpacked: bool, m
     assert source.row(250).data is None and "cannot be decoded: the file is damaged there" in (
         source.row(250).problem or ""
     )
-    (damage,) = source.damage
+    damages: tuple[Damage, ...] = tuple(source.damage)
+    (damage,) = damages
     assert damage.rows == 400 and "100 of its 500 rows are damaged, from row 200 on" in damage.why
     again = open_source(SourceSpec((str(path),)))
     again.read_through()

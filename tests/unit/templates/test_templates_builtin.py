@@ -173,4 +173,4 @@ def test_the_vocabulary_tells_a_family_that_the_facts_do_not_name() -> None:
     vocabulary = {"<|endoftext|>": 0, "<|im_start|>": 1, "<|im_end|>": 2}
     assert family_of("someone/mine", facts)[0] == "alpaca"
     assert families_for("someone/mine", facts, vocabulary.get)[0] == "chatml"
-    assert families_for("someone/mine", facts, {}.get)[0] == "alpaca"
+    assert families_for("someone/mine", facts, lambda token: None)[0] == "alpaca"

@@ -163,7 +163,7 @@ def test_content_that_looks_like_the_template_stays_content() -> None:
 
 
 def test_parts_that_a_template_prints_as_a_python_list_are_found_in_it() -> None:
-    messages = [
+    messages: list[dict[str, Any]] = [
         {"role": "user", "content": [{"type": "text", "text": 'It\'s\n"here"'}]},
         {"role": "assistant", "content": "ok"},
     ]

@@ -102,7 +102,10 @@ def said(template: ChatTemplate, messages: list[dict[str, Any]]) -> str:
 def test_what_the_original_refuses_is_still_refused() -> None:
     done = operate(CHATML)
     for content in (None, 3, ["x"]):
-        messages = [{"role": "user", "content": "a"}, {"role": "assistant", "content": content}]
+        messages: list[dict[str, Any]] = [
+            {"role": "user", "content": "a"},
+            {"role": "assistant", "content": content},
+        ]
         for source in (CHATML, done.source):
             with pytest.raises(TemplateError):
                 compile_template(source, "either").text(messages, variables=SPECIAL)

@@ -21,18 +21,18 @@ SPECIAL = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>", "unk_t
 
 class _Clock(datetime):
     @classmethod
-    def now(cls, tz: Any = None) -> datetime:
+    def now(cls, tz: Any = None) -> Any:
         return NOW
 
 
 @pytest.fixture(scope="module")
 def reference() -> Any:
     module = importlib.import_module("transformers.utils.chat_template_utils")
-    base = importlib.import_module("transformers.tokenization_utils_base")
+    base: Any = importlib.import_module("transformers.tokenization_utils_base")
     patch = pytest.MonkeyPatch()
     patch.setattr(module, "datetime", _Clock)
 
-    class Bare(base.PreTrainedTokenizerBase):  # apply_chat_template itself, without a vocabulary
+    class Bare(base.PreTrainedTokenizerBase):  # type: ignore[misc]  # apply_chat_template itself, without a vocabulary
         def __init__(self) -> None:
             self.chat_template = None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from sftui.tokens import builtin, load_tokenizer
 from sftui.tokens.builtin import corpus, train
 from sftui.tokens.compare import count_differences
 from sftui.tokens.facts import from_json
+from sftui.tokens.loaded import FastEngine
 from sftui.tokens.locate import Location
 from sftui.tokens.probes import probe_strings
 from sftui.tokens.reference import load_reference
@@ -24,7 +26,7 @@ MESSAGES = [
 ]
 
 
-def reference(name: str) -> object:
+def reference(name: str) -> Any:
     folder = builtin.folder(name)
     return load_reference(Location(builtin.PREFIX + name, "folder", str(folder), folder))
 
@@ -36,7 +38,8 @@ def test_facts_and_ids_are_those_of_autotokenizer(name: str) -> None:
     assert loaded.facts == train.facts_of(name, builtin.folder(name))
     assert loaded.facts.state == "proven"
     probes = probe_strings(loaded.facts.special_tokens.values())
-    assert count_differences(auto, loaded.engine.backend, probes) == 0  # type: ignore[attr-defined]
+    assert isinstance(loaded.engine, FastEngine)
+    assert count_differences(auto, loaded.engine.backend, probes) == 0
 
 
 @pytest.mark.parametrize(
@@ -77,25 +80,22 @@ def test_templates_render_what_the_family_publishes(name: str, published: str, s
     theirs = (shared / "testdata" / "templates" / published).read_text()
     for upto in range(1, len(MESSAGES) + 1):
         for generation in (False, True):
-            ours = auto.apply_chat_template(MESSAGES[:upto], tokenize=False, add_generation_prompt=generation)  # type: ignore[attr-defined]
-            assert (
-                ours
-                == auto.apply_chat_template(  # type: ignore[attr-defined]
-                    MESSAGES[:upto], chat_template=theirs, tokenize=False, add_generation_prompt=generation
-                )
+            ours = auto.apply_chat_template(MESSAGES[:upto], tokenize=False, add_generation_prompt=generation)
+            assert ours == auto.apply_chat_template(
+                MESSAGES[:upto], chat_template=theirs, tokenize=False, add_generation_prompt=generation
             )
     system = [{"role": "system", "content": "Be brief."}, *MESSAGES]
     if name == "llama3":
         assert auto.apply_chat_template(system, tokenize=False) == auto.apply_chat_template(
             system, chat_template=theirs, tokenize=False
-        )  # type: ignore[attr-defined]
+        )
     else:
         with pytest.raises(Exception, match="System role not supported"):
-            auto.apply_chat_template(system, tokenize=False)  # type: ignore[attr-defined]
+            auto.apply_chat_template(system, tokenize=False)
 
 
 def test_chatml_renders_plain_chatml() -> None:
-    text = reference("chatml").apply_chat_template(MESSAGES[:2], tokenize=False, add_generation_prompt=True)  # type: ignore[attr-defined]
+    text = reference("chatml").apply_chat_template(MESSAGES[:2], tokenize=False, add_generation_prompt=True)
     assert text == (
         "<|im_start|>user\n  What is 2+2?\n<|im_end|>\n<|im_start|>assistant\n\n4 ✂️ <|im_end|>\n<|im_start|>assistant\n"
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
@@ -57,7 +59,7 @@ def test_added_tokens_stand_for_themselves_and_unknown_ids_for_nothing() -> None
         ),
     ],
 )
-def test_decoding_is_read_from_the_decoder(decoder: object, expected: Decoding) -> None:
+def test_decoding_is_read_from_the_decoder(decoder: Any, expected: Decoding) -> None:
     backend = Tokenizer(models.BPE())
     backend.decoder = decoder
     assert read_decoding(backend) == expected

@@ -76,7 +76,7 @@ def tokenizer(shared: Path, *, eos: str, pad: str, bos: bool = False) -> LoadedT
         bos_token="<s>" if bos else None,
         bos_id=backend.token_to_id("<s>") if bos else None,
         adds_bos=bos,
-        front=(backend.token_to_id("<s>"),) if bos else (),
+        front=tuple(found for found in [backend.token_to_id("<s>")] if bos and found is not None),
     )
     return LoadedTokenizer(facts, FastEngine(backend))
 

@@ -113,7 +113,7 @@ def test_weights_of_parts_are_character_ranges(tokenizer: LoadedTokenizer) -> No
 
 
 def test_a_part_that_is_no_text_stops_axolotl(tokenizer: LoadedTokenizer) -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"messages": CHAT},
         {"messages": [CHAT[0], {"role": "assistant", "content": [{"type": "text", "text": 3}]}]},
     ]
@@ -156,7 +156,7 @@ def test_parts_are_never_split(tokenizer: LoadedTokenizer) -> None:
 def test_a_null_system_column_is_written_as_its_transformers_writes_none(tokenizer: LoadedTokenizer) -> None:
     source = "{% for message in messages %}{{ message['role'] ~ ': ' ~ message['content'] }}<|im_end|>{% endfor %}"
     knobs = {"render.template": "axolotl/jinja", "mask.options": {"chat_template_jinja": source}}
-    rows = [{"system": "Be kind.", "messages": CHAT[:2]}, {"system": None, "messages": CHAT[:2]}]
+    rows: list[dict[str, Any]] = [{"system": "Be kind.", "messages": CHAT[:2]}, {"system": None, "messages": CHAT[:2]}]
     assert shown(tokenizer, made(tokenizer, rows, knobs)[1]).startswith("system: None<|im_end|>user: Hello")
 
 
@@ -445,7 +445,7 @@ def test_offsets_of_a_detail_need_not_be_whole_numbers(tokenizer: LoadedTokenize
 
 
 def test_a_prepared_row_without_tokens_is_too_short(tokenizer: LoadedTokenizer) -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"input_ids": [5, 6], "attention_mask": [1, 1], "labels": [5, 6]},
         {"input_ids": [], "attention_mask": [], "labels": []},
     ]

@@ -427,7 +427,7 @@ def test_a_null_role_without_a_system_tag_and_a_null_tool_result_stop_the_run() 
     base = {"data.format": "messages", "data.fields": {"messages": "messages"}, "data.message_keys": keys}
     roles = {"user": "user", "assistant": "assistant"}
     for where in (0, 1):
-        turns = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
+        turns: list[dict[str, Any]] = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
         turns[where] = {"role": None, "content": "x"}
         row = seen([{"messages": turns}], {**base, "data.role_map": roles})[0]
         assert row.problem and "Unexpected role: system" in row.problem.sentence()

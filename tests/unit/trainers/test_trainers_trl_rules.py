@@ -111,7 +111,7 @@ def test_tools_that_are_an_empty_text_stop_trl() -> None:
 
 
 def test_packing_keeps_the_start_whatever_truncation_mode_says() -> None:
-    knobs = {"length__max": 3, "length__over": "cut_left"}
+    knobs: dict[str, Any] = {"length__max": 3, "length__over": "cut_left"}
     ids = inspected([{"text": "one two three four five six"}])[0].tokens
     alone = inspected([{"text": "one two three four five six"}], **knobs)[0].example
     packed = inspected([{"text": "one two three four five six"}], pack__strategy="bfd", **knobs)[0].example
@@ -119,7 +119,7 @@ def test_packing_keeps_the_start_whatever_truncation_mode_says() -> None:
     assert alone.input_ids == ids.input_ids[-3:] and packed.input_ids == ids.input_ids[:3]
 
 
-def without(tokenizer: LoadedTokenizer, **facts: None) -> LoadedTokenizer:
+def without(tokenizer: LoadedTokenizer, **facts: Any) -> LoadedTokenizer:
     return LoadedTokenizer(replace(tokenizer.facts, **facts), tokenizer.engine)
 
 

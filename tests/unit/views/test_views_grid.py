@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from inspections_by_hand import inspection, long_row
@@ -12,7 +13,7 @@ from sftui.views import Action, GridState, TokenTable, Zoom, apply, draw, lay_ou
 A = Action
 ROW = make_table(inspection())
 assert ROW is not None
-SIZE = {"width": 60, "height": 20}
+SIZE: dict[str, Any] = {"width": 60, "height": 20}
 
 
 def assert_movements(start: GridState, moves: list[tuple[Action, int, int]], table: TokenTable | None = ROW) -> None:

@@ -4,6 +4,7 @@ import os
 import pickle
 import sys
 import time
+from typing import Any
 
 from sftui.model import Inspection, Row
 from sftui.workspace import events as ev
@@ -16,7 +17,7 @@ def main() -> None:
     version = 0
     late = []
 
-    def send(event) -> None:
+    def send(event: Any) -> None:
         pickle.dump(event, out)
         out.flush()
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 from sftui.recipe import Recipe, changed
 from sftui.workspace import SearchQuery
 from sftui.workspace import events as ev
@@ -11,7 +15,7 @@ def proven_row(event: ev.RowReady) -> bool:
     return not event.inspection.provisional and event.inspection.tokens is not None
 
 
-def test_t3_stale_results_never_arrive(open_workspace) -> None:
+def test_t3_stale_results_never_arrive(open_workspace: Callable[..., Any]) -> None:
     """Trap T3: answers to older questions come late, out of order, and must be dropped."""
     workspace, heard = open_workspace("late")
     heard.wait(ev.RowReady)
@@ -23,7 +27,7 @@ def test_t3_stale_results_never_arrive(open_workspace) -> None:
     assert [e for e in heard.rest() if isinstance(e, ev.RowReady)] == []
 
 
-def test_t3_an_answer_made_with_an_older_recipe_never_arrives(open_workspace) -> None:
+def test_t3_an_answer_made_with_an_older_recipe_never_arrives(open_workspace: Callable[..., Any]) -> None:
     workspace, heard = open_workspace("old-version")
     heard.wait(ev.RowReady)
     workspace.change("length.max", 5)
@@ -33,7 +37,7 @@ def test_t3_an_answer_made_with_an_older_recipe_never_arrives(open_workspace) ->
     assert heard.rest() == []
 
 
-def test_an_event_that_waited_too_long_is_known_to_be_stale(open_workspace) -> None:
+def test_an_event_that_waited_too_long_is_known_to_be_stale(open_workspace: Callable[..., Any]) -> None:
     workspace, heard = open_workspace("old-version")
     event = heard.wait(ev.RowReady)
     assert workspace.is_current(event)
@@ -41,7 +45,7 @@ def test_an_event_that_waited_too_long_is_known_to_be_stale(open_workspace) -> N
     assert not workspace.is_current(event)
 
 
-def test_rows_come_before_the_tokenizer_and_again_after_it(open_workspace) -> None:
+def test_rows_come_before_the_tokenizer_and_again_after_it(open_workspace: Callable[..., Any]) -> None:
     workspace, heard = open_workspace()
     first = heard.wait(ev.RowReady)
     assert first.inspection.conversation is not None and first.inspection.tokens is None
@@ -54,7 +58,7 @@ def test_rows_come_before_the_tokenizer_and_again_after_it(open_workspace) -> No
     assert workspace.count == ev.CountChanged(40, True, 1.0)
 
 
-def test_a_change_answers_the_row_and_undo_brings_it_back(open_workspace) -> None:
+def test_a_change_answers_the_row_and_undo_brings_it_back(open_workspace: Callable[..., Any]) -> None:
     workspace, heard = open_workspace()
     before = heard.wait(ev.RowReady, proven_row).inspection
     assert workspace.change("length.max", 4)
@@ -68,7 +72,7 @@ def test_a_change_answers_the_row_and_undo_brings_it_back(open_workspace) -> Non
     assert heard.wait(ev.RowReady, proven_row).inspection == cut
 
 
-def test_the_list_is_answered_and_answered_again(open_workspace) -> None:
+def test_the_list_is_answered_and_answered_again(open_workspace: Callable[..., Any]) -> None:
     workspace, heard = open_workspace()
     heard.wait(ev.RowReady, proven_row)
     ticket = workspace.request_summaries(35, 60)
@@ -84,7 +88,7 @@ def test_the_list_is_answered_and_answered_again(open_workspace) -> None:
     assert again.ticket == ticket and again.rows[0].trained == rows[0].tokens
 
 
-def test_a_batch_is_padded(open_workspace) -> None:
+def test_a_batch_is_padded(open_workspace: Callable[..., Any]) -> None:
     workspace, heard = open_workspace()
     heard.wait(ev.RowReady, proven_row)
     workspace.request_batch(8, 4)
@@ -93,13 +97,14 @@ def test_a_batch_is_padded(open_workspace) -> None:
     assert len({len(ids) for ids in batch.input_ids}) == 1
 
 
-def test_search_finds_forwards_and_backwards_and_says_when_there_is_nothing(open_workspace) -> None:
+def test_search_finds_forwards_and_backwards_and_says_when_there_is_nothing(open_workspace: Callable[..., Any]) -> None:
     workspace, heard = open_workspace()
     heard.wait(ev.RowReady, proven_row)
 
     def found(query: SearchQuery, start: int, forward: bool = True) -> ev.SearchFound:
         workspace.request_search(query, start, forward)
-        return heard.wait(ev.SearchFound, lambda e: e.finished)
+        found: ev.SearchFound = heard.wait(ev.SearchFound, lambda e: e.finished)
+        return found
 
     assert found(SearchQuery("text", "answer 17"), 0).row == 17
     assert found(SearchQuery("text", "answer 17"), 39, False).row == 17
@@ -111,7 +116,7 @@ def test_search_finds_forwards_and_backwards_and_says_when_there_is_nothing(open
     assert hit.row == 3 and hit.positions
 
 
-def test_another_tokenizer_is_loaded_when_the_recipe_names_it(open_workspace) -> None:
+def test_another_tokenizer_is_loaded_when_the_recipe_names_it(open_workspace: Callable[..., Any]) -> None:
     workspace, heard = open_workspace()
     first = heard.wait(ev.RowReady, proven_row).inspection
     workspace.change("tokenizer.name", "builtin:llama3")
@@ -121,7 +126,9 @@ def test_another_tokenizer_is_loaded_when_the_recipe_names_it(open_workspace) ->
     assert other.tokens.input_ids != first.tokens.input_ids
 
 
-def test_a_tokenizer_that_cannot_be_loaded_leaves_the_conversation(open_workspace, tmp_path) -> None:
+def test_a_tokenizer_that_cannot_be_loaded_leaves_the_conversation(
+    open_workspace: Callable[..., Any], tmp_path: Path
+) -> None:
     workspace, heard = open_workspace(tokenizer=str(tmp_path / "none"))
     failed = heard.wait(ev.TokenizerChanged, lambda e: e.state == "failed")
     assert failed.problem is not None
@@ -130,13 +137,15 @@ def test_a_tokenizer_that_cannot_be_loaded_leaves_the_conversation(open_workspac
     assert workspace.tokenizer == failed
 
 
-def test_data_that_cannot_be_opened_is_told(open_workspace, tmp_path) -> None:
+def test_data_that_cannot_be_opened_is_told(open_workspace: Callable[..., Any], tmp_path: Path) -> None:
     recipe = changed(Recipe(), "data.fields", {"messages": "nowhere"})
     _, heard = open_workspace(recipe=recipe)
     assert heard.wait(ev.SourceOpened).refused is not None
 
 
-def test_a_source_that_cannot_be_opened_answers_every_row_with_the_reason(open_workspace, data) -> None:
+def test_a_source_that_cannot_be_opened_answers_every_row_with_the_reason(
+    open_workspace: Callable[..., Any], data: Path
+) -> None:
     data.write_text("")
     workspace, heard = open_workspace()
     refused = heard.wait(ev.SourceOpened).refused
@@ -149,7 +158,7 @@ def test_a_source_that_cannot_be_opened_answers_every_row_with_the_reason(open_w
     assert heard.wait(ev.RowReady).version == workspace.version
 
 
-def test_a_row_past_the_end_says_so(open_workspace) -> None:
+def test_a_row_past_the_end_says_so(open_workspace: Callable[..., Any]) -> None:
     workspace, heard = open_workspace()
     heard.wait(ev.RowReady, proven_row)
     workspace.request_row(40)
@@ -157,7 +166,7 @@ def test_a_row_past_the_end_says_so(open_workspace) -> None:
     assert row.problem is not None and "the last one is 39" in row.problem.sentence()
 
 
-def test_a_row_at_hand_is_answered_at_once(open_workspace) -> None:
+def test_a_row_at_hand_is_answered_at_once(open_workspace: Callable[..., Any]) -> None:
     workspace, heard = open_workspace()
     first = heard.wait(ev.RowReady, proven_row).inspection
     workspace.request_row(1)
@@ -171,7 +180,7 @@ def test_a_row_at_hand_is_answered_at_once(open_workspace) -> None:
     assert heard.wait(ev.RowReady, proven_row).inspection.row.index == 0
 
 
-def test_a_file_that_grows_shows_its_new_rows(open_workspace, data) -> None:
+def test_a_file_that_grows_shows_its_new_rows(open_workspace: Callable[..., Any], data: Path) -> None:
     workspace, heard = open_workspace()
     heard.wait(ev.CountChanged, lambda e: e.exact)
     with data.open("a") as file:
@@ -181,7 +190,7 @@ def test_a_file_that_grows_shows_its_new_rows(open_workspace, data) -> None:
     assert heard.wait(ev.RowReady, lambda e: e.inspection.row.index == 40).inspection.conversation is not None
 
 
-def test_a_tokenizer_without_a_template_is_offered_some(open_workspace, tmp_path) -> None:
+def test_a_tokenizer_without_a_template_is_offered_some(open_workspace: Callable[..., Any], tmp_path: Path) -> None:
     """google/gemma-2b has none: the event names templates that fit, and one of them makes rows work."""
     import json
     import shutil

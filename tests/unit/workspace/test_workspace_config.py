@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +18,7 @@ CONFIG = (
 
 
 def test_notes_are_told_and_the_users_file_is_exported(
-    data: Path, open_workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    data: Path, open_workspace: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(data.parent)
     Path("axolotl.yml").write_text(CONFIG)

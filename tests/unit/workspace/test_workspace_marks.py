@@ -85,6 +85,7 @@ def test_marks_are_kept_by_where_the_data_is(options: OpenOptions, tmp_path: Pat
     assert again.load() == MARKS and not again.stale, "found out once"
     later = MarksFile(options, folder=tmp_path / "marks")
     assert later.load() == MARKS and later.stale
+    assert file.path is not None
     assert [path.name for path in (tmp_path / "marks").iterdir()] == [file.path.name], "nothing half-written is left"
 
 
@@ -112,6 +113,7 @@ def test_a_mark_taken_away_stays_away_and_the_last_word_counts(options: OpenOpti
 
 def test_a_damaged_file_is_told_and_put_aside(options: OpenOptions, tmp_path: Path) -> None:
     file = MarksFile(options, folder=tmp_path)
+    assert file.path is not None
     file.path.write_text("not ours")
     with pytest.raises(ExportError, match="no review mark"):
         file.load()

@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -14,7 +16,7 @@ from sftui.workspace import events as ev
 from sftui.workspace.link import COMMAND
 
 
-def test_t4_close_does_not_wait_for_a_busy_worker(open_workspace) -> None:
+def test_t4_close_does_not_wait_for_a_busy_worker(open_workspace: Callable[..., Any]) -> None:
     """Trap T4: quitting waits for threads; here the worker hangs in a request."""
     workspace, heard = open_workspace("busy")
     heard.wait(ev.RowReady)
@@ -29,7 +31,7 @@ def test_t4_close_does_not_wait_for_a_busy_worker(open_workspace) -> None:
     assert heard.rest(0.2) == []
 
 
-def test_a_crash_is_told_and_the_next_row_works(open_workspace) -> None:
+def test_a_crash_is_told_and_the_next_row_works(open_workspace: Callable[..., Any]) -> None:
     workspace, heard = open_workspace("crash")
     heard.wait(ev.RowReady)
     pid = workspace.worker_pid()
@@ -42,7 +44,7 @@ def test_a_crash_is_told_and_the_next_row_works(open_workspace) -> None:
     assert workspace.worker_pid() not in (None, pid)
 
 
-def test_a_worker_that_only_crashes_is_not_started_for_ever(open_workspace) -> None:
+def test_a_worker_that_only_crashes_is_not_started_for_ever(open_workspace: Callable[..., Any]) -> None:
     workspace, heard = open_workspace("crash")
     heard.wait(ev.RowReady)
     for _ in range(2):
@@ -53,7 +55,7 @@ def test_a_worker_that_only_crashes_is_not_started_for_ever(open_workspace) -> N
     workspace.request_row(1)  # is no error either
 
 
-def test_no_answer_for_too_long_ends_the_worker(open_workspace) -> None:
+def test_no_answer_for_too_long_ends_the_worker(open_workspace: Callable[..., Any]) -> None:
     workspace, heard = open_workspace("busy", patience=0.3)
     heard.wait(ev.RowReady)
     workspace.request_row(1)
@@ -75,7 +77,7 @@ def test_nonsense_on_the_pipe_ends_the_worker() -> None:
     assert worker.stdout == b""
 
 
-def test_the_workspace_side_imports_nothing_heavy(open_workspace) -> None:
+def test_the_workspace_side_imports_nothing_heavy(open_workspace: Callable[..., Any]) -> None:
     script = (
         "import sys, sftui.workspace, sftui.settings, sftui.cli\nheavy = {'textual', 'rich', 'transformers',"
         " 'datasets', 'pyarrow', 'tokenizers', 'jinja2', 'numpy', 'ruamel', 'click'}\nprint(sorted(heavy &"

@@ -16,6 +16,7 @@ from sftui.views import why_stopped
 from sftui.workspace import OpenOptions
 from sftui.workspace import events as ev
 from sftui.workspace.history import Chosen
+from sftui.workspace.overlay import Overlay
 from sftui.workspace.requests import AuditRequest
 from sftui.workspace.session import Session
 
@@ -50,8 +51,16 @@ def session(dirty: Path) -> Session:
     return made
 
 
+def kept(session: Session) -> Overlay:
+    """The rows as the repairs leave them."""
+    assert isinstance(session.source, Overlay)
+    return session.source
+
+
 def roles(session: Session, row: int) -> list[str]:
-    return [message["role"] for message in session.row(row).data["messages"]]
+    data = session.row(row).data
+    assert data is not None
+    return [message["role"] for message in data["messages"]]
 
 
 def test_every_reader_gets_the_repaired_rows_and_the_file_stays(session: Session, dirty: Path) -> None:
@@ -64,7 +73,12 @@ def test_every_reader_gets_the_repaired_rows_and_the_file_stays(session: Session
         "messages[1].role: 'Assistant' → 'assistant'",
         "messages[1].content: cut ' ' at the start and ' ' at the end",
     )
-    assert json.loads(row.raw) == row.data and row.size == len(row.raw) and row.where == session.stored.row(1).where
+    assert (
+        json.loads(row.raw) == row.data
+        and row.size == len(row.raw)
+        and session.stored is not None
+        and row.where == session.stored.row(1).where
+    )
     assert session.inspect(0) == plain and session.inspect(0).row is not None and not session.row(0).repairs
     assert session.inspect(1).trained > 0
     assert dirty.read_bytes() == before
@@ -77,17 +91,17 @@ def test_rows_that_are_left_out_still_show_but_train_nothing_and_have_no_finding
     left = session.inspect(5)
     assert left.row.left_out and left.dropped and left.example is None and left.tokens is not None
     assert session.found(left) == ()
-    assert [row.index for row in session.source.rows()] == [0, 2, 4]
-    assert session.source.counts.dropped == 3 and list(session.source.dropped) == [1, 3, 5]
+    assert [row.index for row in kept(session).rows()] == [0, 2, 4]
+    assert kept(session).counts.dropped == 3 and list(kept(session).dropped) == [1, 3, 5]
 
 
 def test_duplicates_are_known_once_the_rows_before_were_seen(session: Session) -> None:
     session.set_repairs(("deduplicate",))
     assert session.row(2).left_out is None
-    assert [row.index for row in session.source.rows(2)] == [3, 4, 5]
+    assert [row.index for row in kept(session).rows(2)] == [3, 4, 5]
     assert session.row(2).left_out == "the same conversation as row 0"
-    assert [row.index for row in session.source.rows()] == [0, 1, 3, 4, 5]
-    assert session.source.counts.rows == 6 and session.source.counts.dropped == 1, (
+    assert [row.index for row in kept(session).rows()] == [0, 1, 3, 4, 5]
+    assert kept(session).counts.rows == 6 and kept(session).counts.dropped == 1, (
         "counted once, however often they are read"
     )
 
@@ -117,7 +131,9 @@ def test_a_batch_is_made_of_the_rows_that_stay(session: Session) -> None:
     session.set_repairs(("drop no-answer", "drop unreadable"))
     assert session.batch(0, 6).rows == (0, 2, 4)
     session.set_repairs(("drop ROW", "drop LAB", "drop EOS", "drop CON", "drop TPL", "drop ROL", "drop no-answer"))
-    assert session.refused is None and session.detected.format == "messages", "rows are read as before where none stays"
+    assert session.refused is None and session.detected is not None and session.detected.format == "messages", (
+        "rows are read as before where none stays"
+    )
 
 
 def test_another_recipe_is_compared_over_the_same_repairs(session: Session) -> None:
@@ -138,7 +154,7 @@ def test_a_row_left_out_counts_as_such_and_no_longer_as_one_that_cannot_be_prepa
     compared = compare_row([before, session.inspect(3)])
     assert (
         [side.stopped for side in compared.sides] == [True, False]
-        and "left out" in compared.sides[1].gone
+        and "left out" in (compared.sides[1].gone or "")
         and not compared.differs
     )
     assert (why_stopped(session.inspect(3)) or "").startswith("left out of the repaired data")
