@@ -18,6 +18,7 @@ from sftui.workspace.inputs import inputs_of
 if TYPE_CHECKING:
     from sftui.recipe import Recipe
     from sftui.workspace.options import OpenOptions
+    from sftui.workspace.session import Session
 
 
 def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool, limit: int | None = None) -> int:
@@ -26,7 +27,7 @@ def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool, li
     For another trainer than the recipe's, what changes in the labels is counted over the dataset
     (`limit`: over its first rows) and told before anything is written.
     """
-    from sftui.exports.plan import check_target, plan_export
+    from sftui.exports.plan import TARGETS, check_target, plan_export
     from sftui.workspace.session import Session
 
     check_target(to)
@@ -47,6 +48,8 @@ def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool, li
                 raise SftuiError(problem.what, why=problem.why, fix=problem.fix)
         DataNotes(session).look()
         plan = plan_export(to, folder, recipe, options.base or recipe, session.prepared())
+        if to not in TARGETS:
+            refuse_untrainable(session, plan.converted or recipe)
     finally:
         session.close()
     told = tell_notes([recipe] if plan.converted is None else [recipe, plan.converted])
@@ -63,6 +66,23 @@ def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool, li
     for path in plan.write(overwrite=True):
         click.echo(str(path))
     return 0
+
+
+def refuse_untrainable(session: Session, recipe: Recipe) -> None:
+    """ExportError where no sampled row can be made into labels under the exported recipe, tokenizer and template."""
+    from sftui.exports.conversion import refused_export
+    from sftui.trainers import trainer_named
+
+    if session.tokenizer is None:
+        return
+    title = trainer_named(recipe.preset).title or recipe.preset
+    other = session.beside(recipe)
+    if other.tools_problem is not None:
+        raise refused_export(title, other.tools_problem)
+    made = [other.inspect_row(row, spans=False) for row in other.sample if row.data is not None]
+    problems = [one.problem for one in made if one.problem is not None]
+    if problems and len(problems) == len(made):
+        raise refused_export(title, problems[0])
 
 
 def tell_changes(options: OpenOptions, recipe: Recipe, converted: Recipe, limit: int | None) -> None:

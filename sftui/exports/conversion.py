@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sftui.errors import SftuiError
+from sftui.errors import ExportError, SftuiError
 from sftui.model import Problem
 from sftui.recipe import Recipe, changed, diff, get
 
@@ -165,42 +165,65 @@ def _read_by_script(target: Recipe, detected: Detected) -> Recipe:
     return changed(target, "mask.options", options)
 
 
-def unread(
-    recipe: Recipe, rows: Sequence[Row], title: str, source: Recipe, detected: Detected | None
-) -> tuple[str, ...]:
-    """Why the trainer of a recipe would stop at these rows, or which roles it would leave as they are; `detected`: how
-    `source` reads them."""
-    from sftui.pipeline import detect, inspect_early
+def refuse_stopped(recipe: Recipe, rows: Sequence[Row], title: str) -> tuple[str, ...]:
+    """ExportError where the trainer of a recipe would stop at the set or its first row; else where it would, in words.
+
+    Asks the steps of the trainer that need no tokenizer: how it reads the set, a row, and what it makes of it.
+    """
+    from sftui.pipeline import as_problem, detect, inspect_early
     from sftui.trainers import trainer_named
 
-    if not rows:
+    readable = [row for row in rows if row.data is not None]
+    if not readable:
         return ()
     try:
         found = detect(rows, recipe)
     except SftuiError as error:
-        return (f"{title} would stop: {error}",)
+        raise refused_export(title, as_problem(error)) from error
+    if found.refused is not None:
+        raise refused_export(title, found.refused)
+    stopped: list[tuple[Row, Problem]] = []
+    for row in readable:
+        there = inspect_early(row, found, recipe)
+        problem = there.problem
+        if problem is None and there.conversation is not None:
+            try:
+                trainer_named(recipe.preset).shape(there.conversation, recipe)
+            except SftuiError as error:
+                problem = as_problem(error)
+        if problem is not None:
+            stopped.append((row, problem))
+    if stopped and stopped[0][0] is readable[0]:
+        raise refused_export(title, stopped[0][1])
+    return tuple(f"{title} would stop at row {row.index}: {problem.sentence()}" for row, problem in stopped[:1])
+
+
+def refused_export(title: str, problem: Problem) -> ExportError:
+    """The refusal to write a config at which the trainer stops: why it does, and what to do."""
+    why = f"{problem.what}, because {problem.why}" if problem.why else problem.what
+    return ExportError(
+        f"nothing is written: {title} would stop at this data under this recipe",
+        why=why,
+        fix=problem.fix or "change the recipe, or repair the data first",
+    )
+
+
+def unread(
+    recipe: Recipe, rows: Sequence[Row], title: str, source: Recipe, detected: Detected | None
+) -> tuple[str, ...]:
+    """Which roles the trainer of a recipe would leave as they are; `detected`: how `source` reads them."""
+    from sftui.pipeline import detect, inspect_early
+
     readable = next((row for row in rows if row.data is not None), None)
-    if readable is None:
+    if readable is None or detected is None:
         return ()
-    problem, there = found.refused, inspect_early(readable, found, recipe)
-    problem = problem or there.problem
-    if problem is None and there.conversation is not None:
-        try:
-            trainer_named(recipe.preset).shape(there.conversation, recipe)
-        except SftuiError as error:
-            problem = Problem(error.what, error.why, error.fix)
-    if problem is None:
-        here = inspect_early(readable, detected, source).conversation if detected is not None else None
-        kept = _roles(there.conversation) - _roles(here)
-        foreign = sorted(kept - STANDARD)
-        mapping = f"`sftui repair --trainer {recipe.preset.partition('@')[0]} --apply map-roles` maps them"
-        return (
-            (f"{title} leaves the roles {', '.join(foreign)} as they stand in the data: {mapping}",)
-            if here and foreign
-            else ()
-        )
-    told = "; ".join(part for part in (problem.what, problem.why, problem.fix) if part)
-    return (told if title in problem.what else f"{title} would stop: {told}",)
+    there = inspect_early(readable, detect(rows, recipe), recipe).conversation
+    here = inspect_early(readable, detected, source).conversation
+    foreign = sorted(_roles(there) - _roles(here) - STANDARD)
+    if there is None or here is None or not foreign:
+        return ()
+    mapping = f"`sftui repair --trainer {recipe.preset.partition('@')[0]} --apply map-roles` maps them"
+    return (f"{title} leaves the roles {', '.join(foreign)} as they stand in the data: {mapping}",)
 
 
 def _roles(conversation: Conversation | None) -> set[str]:

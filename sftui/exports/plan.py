@@ -198,7 +198,7 @@ class _Made:
 
 def _config_of(to: str, recipe: Recipe, prepared: Prepared, folder: Path) -> _Made:
     """The trainer's own config; RecipeError where sftui writes none for it."""
-    from sftui.exports.conversion import convert, rebased, reread, unread
+    from sftui.exports.conversion import convert, rebased, refuse_stopped, reread, unread
     from sftui.trainers import preset, trainer_named
 
     trainer = trainer_named(to)
@@ -210,7 +210,8 @@ def _config_of(to: str, recipe: Recipe, prepared: Prepared, folder: Path) -> _Ma
         )
         if opened is not None and prepared.repaired is not None:
             written = pointed_at(written, opened, prepared.repaired, prepared.dataset)
-        return _Made(written, other, other if other != recipe else None)
+        stops = refuse_stopped(other, prepared.sample, trainer.title)
+        return _Made(written, other, other if other != recipe else None, stops)
     read = prepared.detected
     if prepared.plainly is not None and prepared.plainly.refused is None:
         prepared = replace(prepared, detected=prepared.plainly)
@@ -226,7 +227,11 @@ def _config_of(to: str, recipe: Recipe, prepared: Prepared, folder: Path) -> _Ma
         written,
         found.recipe,
         converted,
-        (*found.losses, *unread(converted, prepared.sample, trainer.title, recipe, read)),
+        (
+            *found.losses,
+            *refuse_stopped(converted, prepared.sample, trainer.title),
+            *unread(converted, prepared.sample, trainer.title, recipe, read),
+        ),
     )
 
 

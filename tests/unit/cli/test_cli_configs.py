@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from sftui.cli.configs import open_config
+from sftui.trainers import trainer_named
 from sftui.trainers.recognise import recognise
 
 ROW = {"messages": [{"role": "user", "content": "Hello?"}, {"role": "assistant", "content": "Hi."}]}
@@ -168,6 +169,10 @@ def test_export_changes_the_users_own_file_and_shows_the_diff_first(sftui: Calla
 
 def test_converting_says_what_is_lost_and_counts_the_labels(sftui: Callable[..., Any], work: Path) -> None:
     done = sftui("export", "axolotl.yml", "--to", "trl@1.16", "-o", "out")
+    assert done.code == 2 and "nothing is written: TRL would stop at this data" in done.err, "it cannot patch chatml"
+    assert "{% generation %} tag" in done.err and not (work / "out").exists()
+    assert sftui("template", "axolotl.yml", "--add-generation-tags", "-o", "tagged.jinja").code == 0
+    done = sftui("export", "axolotl.yml", "--to", "trl@1.16", "-o", "out", "--template", "tagged.jinja")
     assert done.code == 0 and "converted from axolotl@0.19 to trl@1.16" in done.err
     assert "length.over = 'drop' has no key in TRL's config" in done.err
     assert "1 of 1 row differs" in done.err or "nothing differs in 1 row" in done.err or "cannot be counted" in done.err
@@ -194,3 +199,26 @@ def test_a_template_file_of_the_config_is_left_alone_and_a_new_one_is_found(
     done = sftui("export", name, "--to", trainer, "-o", "two", "--template", "zephyr")
     assert done.code == 0 and f"{key}: {work.resolve()}/two/chat_template.jinja" in (work / "two" / name).read_text()
     assert sftui("show", f"two/{name}", "--format", "json").code == 0
+
+
+ASKED = {"from": "human", "value": "a"}
+PAIR = {"prompt": [{"role": "user", "content": "a"}], "completion": [{"role": "assistant", "content": "b"}]}
+REFUSED = {
+    "trl": {"conversations": [ASKED, {"from": "gpt", "value": "b"}]},
+    "unsloth": {"conversations": [ASKED, {"from": "function_call", "value": "{}"}, {"from": "gpt", "value": "b"}]},
+    "axolotl": PAIR,
+    "llamafactory": {"text": "abc"},
+    "torchtune": {"conversations": [ASKED, {"from": "tool", "value": "b"}, {"from": "gpt", "value": "b"}]},
+}
+
+
+@pytest.mark.parametrize("to", REFUSED)
+def test_an_export_that_its_trainer_would_refuse_is_not_written(
+    sftui: Callable[..., Any], tmp_path: Path, to: str
+) -> None:
+    data = tmp_path / "rows.jsonl"
+    data.write_text(json.dumps(REFUSED[to]) + "\n")
+    given = ("export", data, "-t", "builtin:chatml", "--set", "mask.rule=assistant", "--to", to, "-o", tmp_path / "out")
+    done = sftui(*given)
+    assert done.code == 2 and f"nothing is written: {trainer_named(to).title} would stop at this data" in done.err
+    assert ", because " in done.err and "; " in done.err and not (tmp_path / "out").exists()
