@@ -58,8 +58,9 @@ def make_toolbox(recipe: Recipe, tokenizer: object) -> Toolbox:
 
     assert isinstance(tokenizer, LoadedTokenizer)
     trainer = trainer_named(recipe.preset)
-    tokenizer = trainer.tokenizer_of(tokenizer, recipe)
-    return replace(_templates(recipe, tokenizer, trainer), notes=trainer.notes(recipe))
+    own = trainer.tokenizer_of(tokenizer, recipe)
+    changes = (note for note in own.facts.notes if note not in tokenizer.facts.notes)
+    return replace(_templates(recipe, own, trainer), notes=(*trainer.notes(recipe), *changes))
 
 
 def _templates(recipe: Recipe, tokenizer: LoadedTokenizer, trainer: Trainer) -> Toolbox:

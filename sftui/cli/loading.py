@@ -16,15 +16,16 @@ if TYPE_CHECKING:
     from sftui.workspace.session import Session
 
 
-def tell_notes(recipes: Iterable[Recipe]) -> tuple[str, ...]:
+def tell_notes(recipes: Iterable[Recipe], more: Iterable[str] = ()) -> tuple[str, ...]:
     """What the trainers say of the recipes as a whole, e.g. that a version is newer than the rules known: each once, on
-    stderr, and returned."""
+    stderr, and returned. `more` is what is to be known beside, e.g. of the tokenizer as the trainer makes it."""
     from sftui.trainers import trainer_named
 
-    notes = tuple(dict.fromkeys(note for recipe in recipes for note in trainer_named(recipe.preset).notes(recipe)))
+    notes = [note for recipe in recipes for note in trainer_named(recipe.preset).notes(recipe)]
+    notes = list(dict.fromkeys((*notes, *more)))
     for note in notes:
         click.echo(f"sftui: {visible(note)}", err=True)
-    return notes
+    return tuple(notes)
 
 
 def loaded_session(options: OpenOptions, *, tell: bool = True) -> Session:
@@ -42,5 +43,5 @@ def loaded_session(options: OpenOptions, *, tell: bool = True) -> Session:
         problem = session.tools_problem
         raise SftuiError(problem.what, why=problem.why, fix=problem.fix)
     if tell:
-        tell_notes([session.recipe])
+        tell_notes([session.recipe], (session.tools.notes or ()) if session.tools is not None else ())
     return session

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import material
+from places import made_once
 
 REPO = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPO))  # as a script, nothing here is beside sftui
@@ -38,9 +40,10 @@ def shared_folder() -> Path:
 class Case:
     """One setting of one trainer on one set of rows.
 
-    `data` names a set of rows of `material`; `tokenizer` a folder under testdata/tokenizers, or
-    `own:NAME` one of sftui's built-in ones; `template` replaces the tokenizer's own: a file of
-    testdata/templates, `own:NAME` one of sftui's built-in ones, or the text itself;
+    `data` names a set of rows of `material`; `tokenizer` a folder under testdata/tokenizers,
+    `own:NAME` one of sftui's built-in ones, or `made:NAME` (see `made_tokenizer`); `template`
+    replaces the tokenizer's own: a file of testdata/templates, `own:NAME` one of sftui's built-in
+    ones, or the text itself;
     `tokens` replaces special tokens in the tokenizer's config. `config` holds the trainer's own
     keys, `dataset` its own description of the dataset. `only` names the trainer versions that
     have the setting (all, if empty). `default` marks the README's default settings.
@@ -68,6 +71,8 @@ class Case:
         return (shared_folder() / "testdata" / "templates" / f"{self.template}.jinja").read_text(encoding="utf-8")
 
     def tokenizer_folder(self) -> Path:
+        if self.tokenizer.startswith("made:"):
+            return made_tokenizer(self.tokenizer[5:])
         if self.tokenizer.startswith("own:"):
             return REPO / "sftui" / "tokens" / "builtin" / self.tokenizer[4:]
         return shared_folder() / "testdata" / "tokenizers" / self.tokenizer
@@ -96,6 +101,24 @@ class Case:
         rows = self.data_path().read_bytes()
         text = json.dumps(request, sort_keys=True).encode() + hashlib.sha256(rows).digest()
         return hashlib.sha256(text).hexdigest()[:16]
+
+
+def made_tokenizer(name: str) -> Path:
+    """A tokenizer made of a real one: `qwen3` is Qwen2.5's with the four tokens that Qwen3 adds as no special ones."""
+    assert name == "qwen3", name
+
+    def put(folder: Path) -> None:
+        shutil.copytree(shared_folder() / "testdata" / "tokenizers" / "qwen2.5", folder)
+        path = folder / "tokenizer.json"
+        path.chmod(0o644)
+        whole = json.loads(path.read_text(encoding="utf-8"))
+        plain = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": False}
+        for content in ("<tool_response>", "</tool_response>", "<think>", "</think>"):
+            number = 1 + max(token["id"] for token in whole["added_tokens"])
+            whole["added_tokens"].append({"id": number, "content": content, **plain})
+        path.write_text(json.dumps(whole, ensure_ascii=False), encoding="utf-8")
+
+    return made_once(home() / "tokenizers" / "made" / name, put)
 
 
 def environment(trainer: str, version: str) -> Path:

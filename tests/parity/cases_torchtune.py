@@ -7,6 +7,7 @@ from typing import Any
 from case import Case
 
 QWEN, LLAMA = "qwen2.5", "llama-3-8b-instruct"
+SPECIAL = {"special_tokens_path": "tokenizer.json"}
 CHAT = {
     "_component_": "torchtune.datasets.chat_dataset",
     "conversation_column": "messages",
@@ -20,6 +21,10 @@ TEXT = {"_component_": "torchtune.datasets.text_completion_dataset", "column": "
 
 def qwen(**more: Any) -> dict[str, Any]:
     return {"tokenizer": {"_component_": "torchtune.models.qwen2_5.qwen2_5_tokenizer", **more}}
+
+
+def qwen2(**more: Any) -> dict[str, Any]:
+    return {"tokenizer": {"_component_": "torchtune.models.qwen2.qwen2_tokenizer", **more}}
 
 
 def llama(**more: Any) -> dict[str, Any]:
@@ -36,6 +41,18 @@ CASES = (
     Case("default_tricky_qwen", "tricky", QWEN, qwen(), dataset=CHAT, default=True),
     Case("default_tricky_llama", "tricky", LLAMA, llama(), dataset=CHAT, default=True),
     Case("default_text_qwen", "wikisql", QWEN, qwen(), dataset=TEXT, default=True),
+    # special tokens: torchtune's own, or those of a tokenizer.json
+    Case("own_special_tokens", "special_texts", QWEN, qwen(), dataset=CHAT),
+    Case("own_special_tokens_thinking", "special_texts", "made:qwen3", qwen(), dataset=CHAT),
+    Case("own_special_tokens_qwen2", "special_texts", "made:qwen3", qwen2(), dataset=CHAT),
+    Case("own_special_tokens_llama", "special_texts", LLAMA, llama(), dataset=CHAT),
+    Case("own_special_tokens_other", "special_texts", "minimind", qwen(), dataset=CHAT),
+    Case("special_tokens_path", "special_texts", QWEN, qwen(**SPECIAL), dataset=CHAT),
+    Case("special_tokens_path_thinking", "special_texts", "made:qwen3", qwen(**SPECIAL), dataset=CHAT),
+    Case("special_tokens_path_qwen2", "special_texts", "made:qwen3", qwen2(**SPECIAL), dataset=CHAT),
+    Case("special_tokens_path_text", "special_texts.joined", "made:qwen3", qwen(**SPECIAL), dataset=TEXT),
+    Case("special_tokens_path_lacks_llama", "special_texts", LLAMA, llama(**SPECIAL), dataset=CHAT),
+    Case("special_tokens_path_lacks", "special_texts", "minimind", qwen(**SPECIAL), dataset=CHAT),
     # masks
     Case("train_on_input_qwen", "turkish.system", QWEN, qwen(), dataset={**CHAT, "train_on_input": True}),
     Case("train_on_input_llama", "turkish.system", LLAMA, llama(), dataset={**CHAT, "train_on_input": True}),

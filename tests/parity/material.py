@@ -7,6 +7,7 @@ reader of a mismatch all see the same bytes. Derivations are deterministic.
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -543,7 +544,32 @@ def _one_of_three(found: Rows) -> Rows:
     return [found[i + (i // 3) % 3] for i in range(0, len(found) - 2, 3)]
 
 
-HAND_WRITTEN: dict[str, Callable[[], Rows]] = {"tricky": _tricky}
+def _special_texts() -> Rows:
+    """Conversations with the texts of special tokens inside, of several families, whole, doubled and broken."""
+    names = (
+        "<think>", "</think>", "<tool_call>", "</tool_call>", "<tool_response>", "<|im_start|>", "<|im_end|>",
+        "<|endoftext|>", "<|fim_prefix|>", "<|object_ref_start|>", "<|eot_id|>", "<|begin_of_text|>", "<|image|>",
+        "<|reserved_special_token_0|>", "<|reserved_special_token_5|>", "<|finetune_right_pad_id|>", "<s>", "</s>",
+    )  # fmt: skip
+    around = ("", " ", "\n", "word", "\u00e9", "e\u0301", "<", "|>", "\u3000", "12")
+    chance = random.Random(10)
+    found: Rows = []
+    for number in range(300):
+        turns = []
+        for turn in range(2 * chance.randint(1, 3)):
+            pieces = [
+                chance.choice((*names, *around, "Why is that?", "It is so.")) for _ in range(chance.randint(1, 9))
+            ]
+            turns.append({"role": ("user", "assistant")[turn % 2], "content": "".join(pieces) + f" {number}"})
+        found.append({"messages": turns})
+    return found
+
+
+def _joined(found: Rows) -> Rows:
+    return [{"text": "\n".join(turn["content"] for turn in row["messages"])} for row in found]
+
+
+HAND_WRITTEN: dict[str, Callable[[], Rows]] = {"tricky": _tricky, "special_texts": _special_texts}
 STEPS: dict[str, Callable[[Rows], Rows]] = {
     "parts": _parts,
     "system_column": _system_column,
@@ -585,4 +611,5 @@ STEPS: dict[str, Callable[[Rows], Rows]] = {
     "bare": _bare,
     "no_kwargs": _no_kwargs,
     "calls": _calls,
+    "joined": _joined,
 }

@@ -25,6 +25,7 @@ from sftui.trainers.config import (
     files_at,
     wrong_value,
 )
+from sftui.trainers.torchtune import special
 from sftui.trainers.torchtune.messages import COLUMNS
 from sftui.trainers.torchtune.models import JINJA, MODELS
 from sftui.trainers.yaml_edit import REMOVE, edit
@@ -253,8 +254,9 @@ def _tokenizer(recipe: Recipe, block: Any, notes: list[KeyNote], path: str) -> R
         recipe = changed(recipe, "length.max", block["max_seq_len"])
     if block.get("truncation_type") == "left" and newest(recipe):
         recipe = changed(recipe, "length.over", "cut_left")
-    if block.get("prompt_template") is not None:
-        recipe = changed(recipe, "mask.options", {**recipe.mask.options, "prompt_template": block["prompt_template"]})
+    for name in ("prompt_template", special.OPTION):
+        if block.get(name) is not None:
+            recipe = changed(recipe, "mask.options", {**recipe.mask.options, name: block[name]})
     return recipe
 
 
@@ -445,10 +447,11 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[tuple[str | int, ...],
             losses.extend(
                 f"mask.options.{name} has no key in torchtune's config"
                 for name in value
-                if name not in ("prompt_template", "split_across_pack")
+                if name not in ("prompt_template", "split_across_pack", special.OPTION)
             )
-            if "prompt_template" in value:
-                keys["tokenizer", "prompt_template"] = value["prompt_template"]
+            for name in ("prompt_template", special.OPTION):
+                if name in value:
+                    keys["tokenizer", name] = value[name]
         elif path == "render.template" and not value.startswith("torchtune/"):
             losses.append(
                 f"render.template = {value!r} has no key in torchtune's config: it renders messages in its own code"

@@ -7,16 +7,19 @@ modules/transforms/tokenizers/_tiktoken.py, data/_prompt_templates.py. The Sente
 
 from __future__ import annotations
 
-import threading
 import unicodedata
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from sftui.errors import RecipeError
 from sftui.model import NOWHERE, Message, Part, Piece
 from sftui.templates import ChatTemplate
+from sftui.text import visible
 from sftui.tokens import LoadedTokenizer
 from sftui.tokens.loaded import FastEngine
+from sftui.trainers.torchtune.special import OPTION, OwnSpecials, special_tokens
 
 JINJA = "hf"
 """HuggingFaceModelTokenizer: tokenizer.json as it is, and its chat template."""
@@ -30,16 +33,12 @@ _WORDS = (
 SPLITS = {"qwen2_5": _WORDS % "", "qwen2": _WORDS % "", "llama3": _WORDS % "{1,3}"}
 """How each tokenizer cuts text before BPE, whatever tokenizer.json says: torchtune reads vocabulary and merges
 alone."""
-CANONICAL_PAD = 128004
-"""Llama 3's pad id in torchtune's table, where the loaded tokenizer names that token otherwise."""
-
 TEMPLATES: Mapping[str, Mapping[str, Sequence[str]]] = {
     "ChatMLTemplate": {role: (f"<|im_start|>{role}\n", "<|im_end|>\n") for role in ("system", "user", "assistant")},
     "GrammarErrorCorrectionTemplate": {"user": ("Correct this to standard English: ", "\n---\nCorrected: ")},
     "SummarizeTemplate": {"user": ("Summarize this dialogue:\n", "\n---\nSummary:\n")},
     "QuestionAnswerTemplate": {"user": ("Question: ", "\n\nAnswer: ")},
 }
-_LOCK = threading.Lock()
 
 
 def model_of(template: str, tokenizer: LoadedTokenizer) -> str:
@@ -72,14 +71,17 @@ def model_of(template: str, tokenizer: LoadedTokenizer) -> str:
     )
 
 
-def reading_files(model: str, tokenizer: LoadedTokenizer) -> LoadedTokenizer:
-    """The tokenizer as torchtune makes it of vocabulary and merges: with the model's own cutting of text.
+def reading_files(
+    model: str, tokenizer: LoadedTokenizer, special_path: Any = None, folder: Path | None = None
+) -> LoadedTokenizer:
+    """The tokenizer as torchtune makes it of vocabulary and merges: with the model's own cutting of text, and with its
+    own special tokens or those of `special_path` (see `special.special_tokens`).
 
-    The same one where tokenizer.json cuts so already; RecipeError where it is no byte-level BPE.
+    The same one where tokenizer.json says the same already; RecipeError where it is no byte-level BPE.
     """
     import json
 
-    from tokenizers import Regex, Tokenizer, models, pre_tokenizers
+    from tokenizers import Tokenizer, models
 
     if model == JINJA:
         return tokenizer
@@ -90,20 +92,49 @@ def reading_files(model: str, tokenizer: LoadedTokenizer) -> LoadedTokenizer:
             why="it needs a byte-level BPE with vocabulary and merges",
             fix="choose another with render.template",
         )
-    cut = json.loads(engine.backend.pre_tokenizer.__getstate__()) if engine.backend.pre_tokenizer is not None else {}
+    special, llama = special_tokens(model, tokenizer, special_path, folder), model == "llama3"
+    backend = engine.backend
+    cut = json.loads(backend.pre_tokenizer.__getstate__()) if backend.pre_tokenizer is not None else {}
     first = cut.get("pretokenizers", [{}])[0]
-    if first.get("pattern") == {"Regex": SPLITS[model]} and engine.backend.model.ignore_merges == (model == "llama3"):
-        return tokenizer
-    backend = Tokenizer.from_str(engine.backend.to_str())
-    backend.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Split(Regex(SPLITS[model]), "isolated"),
-            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-        ]
+    same_cut = first.get("pattern") == {"Regex": SPLITS[model]} and backend.model.ignore_merges == llama
+    added = backend.get_added_tokens_decoder()
+    same_tokens = {token.content: i for i, token in added.items()} == special and not any(
+        token.lstrip or token.rstrip or token.single_word or token.normalized for token in added.values()
     )
-    backend.normalizer = None
-    backend.model.ignore_merges = model == "llama3"
-    return LoadedTokenizer(tokenizer.facts, FastEngine(backend))
+    if same_cut and same_tokens and not llama:
+        return tokenizer
+    whole = json.loads(backend.to_str())
+    whole.update(added_tokens=[], normalizer=None, post_processor=None)
+    whole["pre_tokenizer"] = {
+        "type": "Sequence",
+        "pretokenizers": [
+            {"type": "Split", "pattern": {"Regex": SPLITS[model]}, "behavior": "Isolated", "invert": False},
+            {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
+        ],
+    }
+    whole["model"]["ignore_merges"] = llama
+    made = OwnSpecials(Tokenizer.from_str(json.dumps(whole)), special, in_text=not llama)
+    facts = tokenizer.facts
+    facts = replace(
+        facts,
+        bos_id=_renumbered(made, facts.bos_token, facts.bos_id),
+        eos_id=_renumbered(made, facts.eos_token, facts.eos_id),
+        pad_id=_renumbered(made, facts.pad_token, facts.pad_id),
+    )
+    plain = [token.content for token in added.values() if token.content not in special]
+    if plain:
+        names = ", ".join(visible(name) for name in plain[:4])
+        rest = f" and {len(plain) - 4:,} more" if len(plain) > 4 else ""
+        facts = facts.noting(
+            f"torchtune reads {names}{rest} as plain text, because its {model} tokenizer has special tokens of its own"
+            f" ({OPTION} names others)"
+        )
+    return LoadedTokenizer(facts, made)
+
+
+def _renumbered(engine: OwnSpecials, name: str | None, before: int | None) -> int | None:
+    found = engine.token_id(name) if name is not None else None
+    return before if found is None else found
 
 
 def special_id(tokenizer: LoadedTokenizer, text: str) -> int:
@@ -131,11 +162,6 @@ def pad_id(model: str, tokenizer: LoadedTokenizer) -> int:
         return special_id(tokenizer, tokenizer.facts.pad_token or "pad token")
     if model != "llama3":
         return special_id(tokenizer, "<|endoftext|>")
-    named = tokenizer.token_id("<|finetune_right_pad_id|>")
-    if named is not None:
-        return named
-    if tokenizer.token_id("<|begin_of_text|>") == 128000:
-        return CANONICAL_PAD
     return special_id(tokenizer, "<|finetune_right_pad_id|>")
 
 
@@ -160,7 +186,7 @@ def text_pieces(model: str, text: str, tokenizer: LoadedTokenizer, *, add_eos: b
     else:
         body = [
             _inserted("<|begin_of_text|>", NOWHERE, Part.BOS, tokenizer),
-            *_plain(text, NOWHERE, Part.CONTENT, tokenizer),
+            *_plain(text, NOWHERE, Part.CONTENT),
         ]
     if add_eos:
         body.append(
@@ -202,11 +228,11 @@ def _llama3(messages: Sequence[Message], tokenizer: LoadedTokenizer, template: A
     pieces = [_inserted("<|begin_of_text|>", NOWHERE, Part.BOS, tokenizer)]
     for number, message in enumerate(messages):
         pieces.append(_inserted("<|start_header_id|>", number, Part.HEADER, tokenizer))
-        pieces += _plain(message.role.strip(), number, Part.HEADER, tokenizer)
+        pieces += _plain(message.role.strip(), number, Part.HEADER)
         pieces.append(_inserted("<|end_header_id|>", number, Part.HEADER, tokenizer))
         pieces.append(Piece("\n\n", number, Part.HEADER))
         for text, part in _items(messages, number, template):
-            pieces += _plain(text.strip(), number, part, tokenizer)
+            pieces += _plain(text.strip(), number, part)
         pieces.append(_inserted("<|eot_id|>", number, Part.TERMINATOR, tokenizer))
     pieces.append(_inserted("<|end_of_text|>", NOWHERE, Part.INJECTED, tokenizer))
     return tuple(pieces)
@@ -287,18 +313,13 @@ def _inserted(text: str, message: int, part: Part, tokenizer: LoadedTokenizer) -
     return Piece(text, message, part, ids=(special_id(tokenizer, text),))
 
 
-def _plain(text: str, message: int, part: Part, tokenizer: LoadedTokenizer) -> list[Piece]:
-    """Text that tiktoken encodes: cut where a run is too long, and the texts of special tokens taken as plain text."""
-    pieces = []
-    for at in range(0, len(text), LONGEST_TEXT):
-        for piece in _short_runs(text[at : at + LONGEST_TEXT]):
-            special = (
-                any(content and content in piece for content, _ in tokenizer.engine.added().values())
-                if "<" in piece
-                else False
-            )
-            pieces.append(Piece(piece, message, part, ids=_unspecial(piece, tokenizer) if special else None))
-    return pieces
+def _plain(text: str, message: int, part: Part) -> list[Piece]:
+    """Text that tiktoken encodes, cut where a run is too long."""
+    return [
+        Piece(piece, message, part)
+        for at in range(0, len(text), LONGEST_TEXT)
+        for piece in _short_runs(text[at : at + LONGEST_TEXT])
+    ]
 
 
 def _short_runs(text: str) -> list[str]:
@@ -314,21 +335,3 @@ def _short_runs(text: str) -> list[str]:
             found.append(text[start:at])
             start, run = at, 1
     return [*found, text[start:]]
-
-
-def _unspecial(text: str, tokenizer: LoadedTokenizer) -> tuple[int, ...]:
-    """The ids of a text in which special tokens are ordinary text, as tiktoken encodes it here."""
-    engine = tokenizer.engine
-    if not isinstance(engine, FastEngine):
-        raise RecipeError(
-            "the text holds a special token",
-            why="torchtune encodes it as plain text, which this slow tokenizer cannot",
-            fix="use a fast tokenizer",
-        )
-    with _LOCK:
-        before = engine.backend.encode_special_tokens
-        engine.backend.encode_special_tokens = True
-        try:
-            return tokenizer.encode(text).ids
-        finally:
-            engine.backend.encode_special_tokens = before

@@ -6,8 +6,8 @@ truncation_type, labels stored shifted). The recipe stands for the config so: da
 dataset builder (see `messages`), render.template `torchtune/MODEL` the model tokenizer (`tokenizer`:
 by its special tokens), length.max max_seq_len, length.over truncation_type, mask.rule `all` and
 `turn_full` with mask.turns the masking strategy (`auto`: the builder's own), render.inject_system
-new_system_prompt, tokenize.append_eos add_eos of text, mask.options `prompt_template` and
-`split_across_pack`.
+new_system_prompt, tokenize.append_eos add_eos of text, mask.options `prompt_template`,
+`split_across_pack` and `special_tokens_path`.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox, Trainer, pick_template
 from sftui.trainers.config import OpenedConfig, WrittenConfig
 from sftui.trainers.torchtune import messages as message_rules
+from sftui.trainers.torchtune import special
 from sftui.trainers.torchtune.models import (
     JINJA,
     chat_pieces,
@@ -110,9 +111,11 @@ class Torchtune(Trainer):
         return message_rules.convert(row, detected, recipe.render.inject_system)
 
     def tokenizer_of(self, tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
-        """torchtune cuts text by the model's own rule; special tokens of the recipe do not reach it."""
+        """torchtune cuts text by the model's own rule and has its own special tokens; the recipe's do not reach it."""
         tokenizer = super().tokenizer_of(tokenizer, recipe)
-        return reading_files(model_of(recipe.render.template, tokenizer), tokenizer)
+        model = model_of(recipe.render.template, tokenizer)
+        path = recipe.mask.options.get(special.OPTION)
+        return reading_files(model, tokenizer, path, special.folder_of(recipe.tokenizer) if path is not None else None)
 
     def own_template(self, name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> ChatTemplate:
         """The tokenizer's own for the jinja tokenizer; else a stand-in, as rows are rendered from pieces."""

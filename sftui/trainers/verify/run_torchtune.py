@@ -5,8 +5,10 @@ results. `dataset` holds the `dataset:` block of its YAML (`_component_`, with i
 without source and files; `packed` included), `config` may hold `tokenizer` (the `tokenizer:`
 block: `_component_`, max_seq_len, prompt_template …), and `pad_to_multiple_of`. torchtune's own
 tokenizer files are made from the request's tokenizer.json: vocab.json and merges.txt for the Qwen
-family, a tiktoken file for Llama 3. Labels are given un-shifted: 0.7 stores them shifted by one,
-which `labels_shifted` in the head says. torchtune never drops a row: row i is item i.
+family, a tiktoken file for Llama 3. A `special_tokens_path` that names a tokenizer.json is that of
+the request's tokenizer; without one torchtune takes the special tokens that it has itself. Labels
+are given un-shifted: 0.7 stores them shifted by one, which `labels_shifted` in the head says.
+torchtune never drops a row: row i is item i.
 """
 
 from __future__ import annotations
@@ -44,7 +46,10 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     config = {**given, **request.get("config", {})}
     yield {"kind": "head", "rows_in": len(read_rows(request)) if brings_rows(request) else None}
     block = {"_component_": "torchtune.models.qwen2_5.qwen2_5_tokenizer", **(config.get("tokenizer") or {})}
-    block.update(tokenizer_files(block["_component_"], tokenizer_folder(request, work)))
+    folder = tokenizer_folder(request, work)
+    block.update(tokenizer_files(block["_component_"], folder))
+    if str(block.get("special_tokens_path") or "").endswith("tokenizer.json"):  # that of the request's tokenizer
+        block["special_tokens_path"] = str(folder / "tokenizer.json")
     tokenizer = torchtune_config.instantiate(OmegaConf.create(block))
     entry = {**(given.get("dataset") or {}), **(request.get("dataset") or {})}
     packed = bool(entry.get("packed"))
@@ -102,22 +107,7 @@ def tokenizer_files(component: str, folder: Path) -> dict[str, Any]:
     pairs = [pair if isinstance(pair, str) else " ".join(pair) for pair in merges]
     (folder / "merges.txt").write_text("#version: 0.2\n" + "\n".join(pairs) + "\n", encoding="utf-8")
     files = {"path": str(folder / "vocab.json"), "merges_file": str(folder / "merges.txt")}
-    if "qwen" not in component:
-        return files
-    return {**files, "special_tokens_path": str(special_tokens(folder, whole))}
-
-
-def special_tokens(folder: Path, whole: Mapping[str, Any]) -> Path:
-    """The added tokens as torchtune reads them; Qwen's that a small tokenizer lacks get ids past its end."""
-    from torchtune.models.qwen2_5._tokenizer import QWEN2_5_SPECIAL_TOKENS
-
-    added = {token["content"]: token["id"] for token in whole["added_tokens"]}
-    beyond = 1 + max([*added.values(), *whole["model"]["vocab"].values()])
-    missing = [name for name in QWEN2_5_SPECIAL_TOKENS if name not in added]
-    added.update({name: beyond + i for i, name in enumerate(missing)})
-    path = folder / "special_tokens.json"
-    path.write_text(json.dumps({"added_tokens": [{"content": k, "id": v} for k, v in added.items()]}))
-    return path
+    return files
 
 
 def byte_letters() -> dict[str, int]:

@@ -43,7 +43,7 @@ PLACES: Mapping[str, tuple[str, ...]] = {
     "BND008": ("edge", "appended"),
     "BND009": ("brackets",),  # those at the edges of answers
     "BND010": ("answers",),
-    "ROL005": ("answers",),
+    "ROL005": ("answers", "behind stops"),
     "LAB009": ("answers", "behind stops"),
     "BOS001": ("bos",),
     "BOS002": ("bos",),

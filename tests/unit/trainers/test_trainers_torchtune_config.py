@@ -78,6 +78,12 @@ def test_references_and_components() -> None:
             "mask.options",
             {"prompt_template": "torchtune.data.SummarizeTemplate"},
         ),
+        (
+            small("  special_tokens_path: /m/tokenizer.json\n"),
+            "0.6.1",
+            "mask.options",
+            {"special_tokens_path": "/m/tokenizer.json"},
+        ),
         (small("  path: /m/original/tokenizer.model\n"), "0.7", "tokenizer.name", "/m"),
         (small(dataset=CHAT + "  train_on_input: true\n"), "0.6.1", "mask.rule", "all"),
         (small(dataset=CHAT + "  masking_strategy: train_on_last\n"), "0.7", "mask.turns", "last"),

@@ -66,8 +66,17 @@ CALLS: dict[str, tuple[dict[str, Any], dict[str, Any], list[dict[str, Any]]]] = 
 }
 
 
+SPECIAL = {"special_tokens_path": "golden/tokenizer.json"}
+"""The probes gave the tokenizer its own special tokens."""
+
+
 def config(dataset: dict[str, Any], block: dict[str, Any]) -> str:
-    tokens = {"_component_": "torchtune.models.qwen2_5.qwen2_5_tokenizer", "path": "golden/vocab.json", **block}
+    tokens = {
+        "_component_": "torchtune.models.qwen2_5.qwen2_5_tokenizer",
+        "path": "golden/vocab.json",
+        **SPECIAL,
+        **block,
+    }
     return str(yaml.safe_dump({"tokenizer": tokens, "dataset": {**dataset, "source": "json", "data_files": "x.json"}}))
 
 

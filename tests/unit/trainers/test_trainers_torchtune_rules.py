@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ from sftui.errors import RecipeError
 from sftui.model import Example, Inspection, Reason, Row
 from sftui.recipe import changed
 from sftui.tokens import load_tokenizer
-from sftui.trainers import preset
+from sftui.trainers import preset, trainer_named
 from sftui.trainers.torchtune.models import LONGEST_RUN, _short_runs
 from sftui.trainers.torchtune.packing import pack_sequential
 
@@ -129,3 +131,49 @@ def test_long_runs_are_cut_and_nothing_is_lost(text: str) -> None:
     whole = text + "x" * (LONGEST_RUN + 10) + text
     parts = _short_runs(whole)
     assert "".join(parts) == whole and len(parts) == 2
+
+
+SPECIALS = {"messages": [{"role": "user", "content": "<a>x</a> <|fim_pad|>"}, {"role": "assistant", "content": "y"}]}
+
+
+def test_special_tokens_are_torchtunes_own_unless_a_file_is_named(tmp_path: Path) -> None:
+    def ids(options: dict[str, Any]) -> tuple[int, ...]:
+        one = inspected(
+            SPECIALS, "0.6.1", "builtin:chatml", render__template="torchtune/qwen2_5", mask__options=options
+        )
+        assert one.tokens is not None, one.problem
+        return one.tokens.input_ids
+
+    own = ids({})
+    assert own[0] == 151644 and own.count(151645) == 2 and own.count(151662) == 1
+    table = {"<|im_start|>": 7, "<|im_end|>": 8, "<|endoftext|>": 9, "<tool_call>": 3, "</tool_call>": 4, "<a>": 5}
+    path = tmp_path / "special.json"
+    path.write_text(json.dumps({"added_tokens": [{"content": text, "id": i} for text, i in table.items()]}))
+    named = ids({"special_tokens_path": str(path)})
+    assert named[0] == 7 and named.count(5) == 1 and 151662 not in named
+    path.write_text('{"added_tokens": []}')
+    with pytest.raises(RecipeError, match=r"looks for .*endoftext"):
+        ids({"special_tokens_path": str(path)})
+
+
+@pytest.mark.parametrize("content", ["not json", '{"added_tokens": [1]}', '{"added_tokens": {"a": 1}}', "[]"])
+def test_a_special_tokens_path_that_is_none_is_refused(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "special.json"
+    path.write_text(content)
+    with pytest.raises(RecipeError, match="special_tokens_path cannot be read"):
+        inspected(CHAT, mask__options={"special_tokens_path": str(path)})
+
+
+def test_what_a_tokenizer_adds_beside_torchtunes_own_is_told() -> None:
+    recipe = changed(preset("torchtune@0.6.1"), "render.template", "torchtune/qwen2")
+    tokenizer = trainer_named("torchtune").tokenizer_of(load_tokenizer("builtin:llama3", mode="provisional"), recipe)
+    added = [name for name, _ in load_tokenizer("builtin:llama3", mode="provisional").engine.added().values()]
+    others = [name for name in added if name not in ("<|im_start|>", "<|im_end|>", "<|endoftext|>")]
+    assert others and any(others[0] in note and "plain text" in note for note in tokenizer.facts.notes), (
+        tokenizer.facts.notes
+    )
+    # Offsets are those of the text, special tokens and all.
+    text = "é<|im_start|>a <|im_end|>"
+    made = tokenizer.encode(text)
+    assert [text[a:b] for a, b in zip(made.starts, made.ends)][-1] == "<|im_end|>"
+    assert made.ids[-1] == 151645 and tokenizer.surface(151645) == b"<|im_end|>" and tokenizer.is_special(151645)

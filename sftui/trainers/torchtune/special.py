@@ -1,0 +1,153 @@
+"""The special tokens of torchtune's tokenizers: a table of its own, or the file that `special_tokens_path` names.
+
+Source: torchtune 0.6.1, models/qwen2/_tokenizer.py QWEN2_SPECIAL_TOKENS, models/qwen2_5/_tokenizer.py
+QWEN2_5_SPECIAL_TOKENS, models/llama3/_tokenizer.py LLAMA3_SPECIAL_TOKENS, the `*_tokenizer` builders beside them
+(special_tokens_path: None is the table) and modules/transforms/tokenizers/_utils.py parse_hf_tokenizer_json. What else
+a tokenizer.json adds (`<think>`, say) is plain text to them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sftui.errors import RecipeError, SftuiError
+from sftui.recipe import Tokenizer as TokenizerOptions
+from sftui.tokens import LoadedTokenizer
+from sftui.tokens.loaded import Encoded, FastEngine
+
+OPTION = "special_tokens_path"
+"""The key of mask.options, as of the `tokenizer` block."""
+LARGEST = 64 << 20
+"""Bytes of a special_tokens_path that are read; a large tokenizer.json has about 17 million."""
+
+_QWEN2 = {"<|endoftext|>": 151643, "<|im_start|>": 151644, "<|im_end|>": 151645}
+_QWEN2_5 = (
+    *(f"<|{name}_{side}|>" for name in ("object_ref", "box", "quad", "vision") for side in ("start", "end")),
+    *("<|vision_pad|>", "<|image_pad|>", "<|video_pad|>", "<tool_call>", "</tool_call>"),
+    *("<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|fim_pad|>", "<|repo_name|>", "<|file_sep|>"),
+)
+_LLAMA3 = (
+    *("<|begin_of_text|>", "<|end_of_text|>", "<|reserved_special_token_0|>", "<|reserved_special_token_1|>"),
+    *("<|finetune_right_pad_id|>", "<|step_id|>", "<|start_header_id|>", "<|end_header_id|>"),
+    *("<|eom_id|>", "<|eot_id|>", "<|python_tag|>"),
+)
+BUILT_IN: Mapping[str, Mapping[str, int]] = {
+    "qwen2": _QWEN2,
+    "qwen2_5": {**_QWEN2, **{name: 151646 + i for i, name in enumerate(_QWEN2_5)}},
+    "llama3": {
+        **{name: 128000 + i for i, name in enumerate(_LLAMA3)},
+        "<|image|>": 128256,
+        "<|video|>": 128012,
+        **{f"<|reserved_special_token_{2 + i}|>": 128013 + i for i in range(256 - len(_LLAMA3) - 2)},
+    },
+}
+NEEDED: Mapping[str, Sequence[str]] = {
+    "qwen2": tuple(_QWEN2),
+    "qwen2_5": (*_QWEN2, "<tool_call>", "</tool_call>"),
+    "llama3": (*(name for name in _LLAMA3 if "reserved" not in name), "<|image|>"),
+}
+"""What each constructor looks up, and stops without."""
+
+
+class OwnSpecials(FastEngine):
+    """A backend without added tokens, and a table of special tokens beside it.
+
+    `in_text`: their texts are found in what is encoded (Qwen); else they are ordinary text there (Llama's tiktoken).
+    """
+
+    def __init__(self, backend: Any, special: Mapping[str, int], *, in_text: bool) -> None:
+        super().__init__(backend)
+        self._special = dict(special)
+        self._names = {token: name for name, token in special.items()}
+        longest_first = sorted(special, key=len, reverse=True)
+        self._pattern = re.compile("(" + "|".join(map(re.escape, longest_first)) + ")") if in_text and special else None
+
+    def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
+        parts = [self._pattern.split(text) if self._pattern is not None else [text] for text in texts]
+        # Every second part is a special token, where the text was split.
+        plain = iter(super().encode_batch([part for some in parts for part in some[::2]], False))
+        found = []
+        for some in parts:
+            ids: list[int] = []
+            starts: list[int] = []
+            ends: list[int] = []
+            at = 0
+            for number, part in enumerate(some):
+                if number % 2:
+                    ids.append(self._special[part])
+                    starts.append(at)
+                    ends.append(at + len(part))
+                else:
+                    made = next(plain)
+                    ids += made.ids
+                    starts += [at + place for place in made.starts]
+                    ends += [at + place for place in made.ends]
+                at += len(part)
+            found.append(Encoded(tuple(ids), tuple(starts), tuple(ends)))
+        return found
+
+    def piece(self, token: int) -> str | None:
+        return self._names.get(token) or super().piece(token)
+
+    def token_id(self, piece: str) -> int | None:
+        found = self._special.get(piece)
+        return found if found is not None else super().token_id(piece)
+
+    def added(self) -> Mapping[int, tuple[str, bool]]:
+        return {token: (name, True) for name, token in self._special.items()}
+
+
+def special_tokens(model: str, tokenizer: LoadedTokenizer, path: Any, folder: Path | None) -> Mapping[str, int]:
+    """The special tokens of a model tokenizer, text → id; RecipeError where torchtune would stop over them.
+
+    `path` is special_tokens_path, None for torchtune's own table. A file that is not there is the one of that name
+    in `folder`, where the open tokenizer is, as `path` of the config is.
+    """
+    if path is None:
+        return BUILT_IN[model]
+    if not isinstance(path, str):
+        raise RecipeError(f"{OPTION} cannot be {path!r}", fix="name a tokenizer.json, or leave it out")
+    file = Path(path)
+    if not file.is_file() and folder is not None:
+        file = folder / file.name
+    if not file.is_file() and file.name == "tokenizer.json":
+        found = {content: token for token, (content, _) in tokenizer.engine.added().items()}
+    else:
+        found = _read(file)
+    for name in NEEDED[model]:
+        if name not in found:
+            raise RecipeError(
+                f"torchtune's {model} tokenizer stops with these special tokens",
+                where=path,
+                why=f"it looks for {name}, which the file does not add",
+                fix=f"leave {OPTION} out: torchtune then takes its own",
+            )
+    return found
+
+
+def folder_of(named: TokenizerOptions) -> Path | None:
+    """The folder of the recipe's tokenizer; None where there is none."""
+    from sftui.tokens.locate import locate
+
+    try:
+        return locate(named.name or "", named.revision).folder
+    except SftuiError:
+        return None
+
+
+def _read(file: Path) -> dict[str, int]:
+    try:
+        with file.open("rb") as opened:
+            tokens = json.loads(opened.read(LARGEST))["added_tokens"]
+        return {str(token["content"]): int(token["id"]) for token in tokens}
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        raise RecipeError(
+            f"{OPTION} cannot be read",
+            where=str(file),
+            why=str(error) or type(error).__name__,
+            fix="name a file with added_tokens, as tokenizer.json has them",
+        ) from error
