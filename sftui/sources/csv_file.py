@@ -25,6 +25,8 @@ from sftui.sources.spool import ArrowSpool
 CHUNK = 10_000
 CHUNK_BYTES = 64 << 20
 """Very long rows come in chunks of fewer rows, so that a chunk stays about this large."""
+UNFIT = (ValueError, TypeError, OverflowError)
+"""What pandas and Arrow raise for cells that no column type holds: an integer beyond 64 bits is an OverflowError."""
 
 
 class CsvSource(Source):
@@ -59,7 +61,7 @@ class CsvSource(Source):
             self._read_chunk()
         except pd.errors.EmptyDataError as error:
             raise NoRows("is empty", where=self.title) from error
-        except (ValueError, UnicodeDecodeError, OSError) as error:
+        except (*UNFIT, OSError) as error:
             stopped = file.stopped
             why, fix = stopped if stopped is not None else (str(error).strip(), "")
             raise SourceError("is not readable CSV", where=self.title, why=why, fix=fix) from error
@@ -134,7 +136,7 @@ class CsvSource(Source):
                 return
             try:
                 self._read_chunk()
-            except (ValueError, UnicodeDecodeError, OSError) as error:
+            except (*UNFIT, OSError) as error:
                 self._failed = f"the next one is not readable CSV ({' '.join(str(error).split())})"
                 self._done = True
 
@@ -155,10 +157,9 @@ class CsvSource(Source):
                 self._note_bad_lines(str(warning.message))
         try:
             table = pa.Table.from_pandas(frame)
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            self._notes.append(
-                f"columns of mixed types are read as text; datasets.load_dataset refuses such a file ({error})"
-            )
+        except (*UNFIT, pa.ArrowException) as error:
+            what = "whole numbers beyond 64 bits" if isinstance(error, OverflowError) else "columns of mixed types"
+            self._notes.append(f"{what} are read as text; datasets.load_dataset refuses such a file ({error})")
             table = pa.Table.from_pandas(_mixed_as_text(frame))
         if self._schema is None:
             self._schema = table.schema
@@ -176,7 +177,7 @@ class CsvSource(Source):
 
         try:
             return table.cast(self._schema)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
+        except (*UNFIT, pa.ArrowException) as error:
             first = self._ends[-1]
             what = f"rows {first:,} to {first + table.num_rows - 1:,} do not have the column types of the rows before"
             self._notes.append(f"{what}; datasets.load_dataset refuses such a file ({error})")

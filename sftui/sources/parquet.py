@@ -52,7 +52,7 @@ class ParquetSource(Source):
         try:
             # no pre-buffering: it would read whole column chunks of a large row group into memory
             self._parquet = pq.ParquetFile(self._stream, buffer_size=READ_BUFFER, pre_buffer=False)
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, ValueError, OSError) as error:  # names that are no UTF-8, too
             raise SourceError(
                 "is not a Parquet file", where=self.title, why=str(error).rstrip("."), fix=COPY_AGAIN
             ) from error

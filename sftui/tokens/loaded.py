@@ -94,7 +94,7 @@ class LoadedTokenizer:
         """Several texts at once, each as `encode` would; nothing is truncated or padded."""
         try:
             return self.engine.encode_batch(texts, add_special_tokens)
-        except (TypeError, UnicodeEncodeError) as error:
+        except Exception as error:  # tokenizers raises bare Exception, e.g. where the unknown token is missing
             raise _unencodable(texts, error) from error
         except BaseException as error:
             if not is_panic(error):

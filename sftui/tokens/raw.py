@@ -9,7 +9,7 @@ from typing import Any
 from sftui.errors import TokenizerError
 from sftui.side_files import read_side_file
 from sftui.tokens.facts import PROVISIONAL, TokenizerFacts
-from sftui.tokens.loaded import FastEngine, LoadedTokenizer
+from sftui.tokens.loaded import FastEngine, LoadedTokenizer, is_panic, panic_told
 from sftui.tokens.locate import Location, read_json
 from sftui.tokens.release import read_backend
 
@@ -31,8 +31,7 @@ def load_raw(place: Location) -> LoadedTokenizer:
         raise TokenizerError("the tokenizer cannot be shown yet", where=place.name, why=str(error)) from error
     engine = FastEngine(backend, split_special_tokens=config.get("split_special_tokens") is True)
     specials = _specials(config, legacy)
-    inner = engine.encode_batch(["x"], False)[0].ids
-    whole = engine.encode_batch(["x"], True)[0].ids
+    inner, whole = _probed(engine, place, False), _probed(engine, place, True)
     at = next((i for i in range(len(whole)) if whole[i : i + len(inner)] == inner), 0)
     front, back = whole[:at], whole[at + len(inner) :]
     ids = {key: engine.token_id(token) for key, token in specials.items()}
@@ -64,6 +63,16 @@ def load_raw(place: Location) -> LoadedTokenizer:
         notes=("read from tokenizer.json directly; not yet compared with AutoTokenizer",),
     )
     return LoadedTokenizer(facts, engine)
+
+
+def _probed(engine: FastEngine, place: Location, special: bool) -> tuple[int, ...]:
+    """The ids of "x"; TokenizerError where not even that can be encoded, e.g. without an unknown token."""
+    try:
+        return engine.encode_batch(["x"], special)[0].ids
+    except BaseException as error:
+        if not isinstance(error, Exception) and not is_panic(error):
+            raise
+        raise TokenizerError("the tokenizer cannot be shown yet", where=place.name, why=panic_told(error)) from error
 
 
 def _object(folder: Path | None, name: str) -> dict[str, Any]:

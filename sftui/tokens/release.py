@@ -16,7 +16,11 @@ def read_backend(path: Path, name: str) -> Any:
 
     try:
         backend = Tokenizer.from_file(str(path))
-    except Exception as error:  # tokenizers raises bare Exception for everything it cannot read
+    except BaseException as error:  # tokenizers raises bare Exception for what it cannot read, and panics on the rest
+        from sftui.tokens.loaded import is_panic
+
+        if not isinstance(error, Exception) and not is_panic(error):
+            raise
         raise TokenizerError(
             "the tokenizer cannot be loaded",
             where=name,

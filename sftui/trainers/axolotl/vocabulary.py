@@ -14,6 +14,7 @@ from typing import Any
 
 from sftui.errors import RecipeError, TokenizerError
 from sftui.recipe import Recipe
+from sftui.recipe_io import shown
 from sftui.tokens import LoadedTokenizer
 from sftui.tokens.loaded import FastEngine
 
@@ -109,6 +110,8 @@ def _overridden(tokenizer: LoadedTokenizer, overrides: Mapping[str, Any]) -> Loa
     """added_tokens_overrides: reserved added tokens, named by id, get another text."""
     if not overrides:
         return tokenizer
+    if wrong := next((key for key in overrides if not key.isdecimal()), None):
+        raise RecipeError(f"added_tokens_overrides has the key {shown(wrong)}", fix="give ids of added tokens")
     wanted = {int(key): str(value) for key, value in overrides.items()}
     added = tokenizer.engine.added()
     for token_id in wanted:

@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from datasets.exceptions import DatasetGenerationError
 
 from sftui.errors import SourceError
 from sftui.sources import Source, SourceSpec, csv_file, open_source, parquet
@@ -261,6 +262,44 @@ def test_csv_columns_of_mixed_types(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("n,t\n" + "".join(f"{value},{'y' * 60}\n" for value in rows))
     found = read(open_source(SourceSpec((str(tmp_path / "t.csv"),))))
     assert len(found) == 9_000 and found[8_999]["n"] == "x" and found[5]["n"] is None
+
+
+@pytest.mark.parametrize("number", [str(2**64), str(-(2**63) - 1), "9" * 30, "9" * 400])
+def test_csv_numbers_that_no_column_holds_are_text_and_said(tmp_path: Path, number: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"n,t\n1,a\n{number},b\n")
+    with pytest.raises(DatasetGenerationError):
+        datasets.load_dataset("csv", data_files=str(path), split="train", cache_dir=str(tmp_path / "cache"))
+    source = open_source(SourceSpec((str(path),)))
+    assert read(source) == [{"n": "1", "t": "a"}, {"n": number, "t": "b"}]
+    assert any("beyond 64 bits" in note and "datasets.load_dataset refuses" in note for note in source.notes)
+
+
+def test_csv_numbers_up_to_64_bits_are_numbers_as_in_datasets(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"n,t\n{2**64 - 1},a\n1,b\n")
+    theirs = datasets.load_dataset("csv", data_files=str(path), split="train", cache_dir=str(tmp_path / "cache"))
+    source = open_source(SourceSpec((str(path),)))
+    assert read(source) == list(theirs) == [{"n": 2**64 - 1, "t": "a"}, {"n": 1, "t": "b"}]
+    assert source.notes == ()
+
+
+def test_csv_numbers_that_grow_beyond_their_column_later_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(csv_file, "CHUNK", 2)
+    (tmp_path / "t.csv").write_text(f"n\n1\n2\n{2**64}\n4\n5\n")
+    source = open_source(SourceSpec((str(tmp_path / "t.csv"),)))
+    assert [row["n"] for row in read(source)][:2] == [1, 2] and source.count().rows == 5
+    assert any("refuses such a file" in note for note in source.notes)
+
+
+def test_parquet_whose_names_are_no_text_is_one_sentence(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"abcdef": [1]}), tmp_path / "t.parquet", store_schema=False)
+    whole = (tmp_path / "t.parquet").read_bytes()
+    (tmp_path / "t.parquet").write_bytes(whole.replace(b"abcdef", b"ab\xff\xfeef"))
+    with pytest.raises(SourceError, match="not a Parquet file"):
+        open_source(SourceSpec((str(tmp_path / "t.parquet"),)))
 
 
 def test_saved_datasets(tmp_path: Path) -> None:
