@@ -42,6 +42,8 @@ WALL = 20.0
 """Seconds of the wall clock for each processor second: only for what waits instead of working."""
 MOST = 3
 """Pieces of work of one recipe and stage that may overrun before no more is tried."""
+MOST_STARTS = 12
+"""How often a process is started again at most, whatever overran."""
 
 PAGE = 4096
 STAGES = ("conversation", "rendered", "tokens", "labels", "template")

@@ -27,8 +27,6 @@ from sftui.cli.ending import exit_code, tell
 
 LOOK = 0.1
 """Seconds between two looks at the process."""
-MOST_STARTS = 12
-"""How often a command is started again at most, whatever overran."""
 PATIENCE = 2.0
 """Seconds that a command has to take its unfinished files away, once whoever watches over it is gone."""
 LOG_TAIL = 4000
@@ -86,8 +84,8 @@ def supervised(work: Callable[[], object], debug: bool) -> int:
             if given_up:
                 tell(f"{given_up[0].why} for {bound.MOST} rows, so no more are tried")
                 return 2
-            if len(overran) > MOST_STARTS:
-                tell(f"{ended.why}, as {MOST_STARTS} pieces of work did before, so no more is tried")
+            if len(overran) > bound.MOST_STARTS:
+                tell(f"{ended.why}, as {bound.MOST_STARTS} pieces of work did before, so no more is tried")
                 return 2
 
 

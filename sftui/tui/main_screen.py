@@ -293,6 +293,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
             self.figures_commands.failed()
             self.data_export.failed()
             self.say(event.problem.sentence(), Role.ERROR)
+        elif isinstance(event, ev.WorkLeft):
+            self.say(event.problem.sentence(), Role.ERROR)
         else:
             hear: Callable[..., None] = self.hearing.get(type(event), self.row_commands.on_event)
             hear(event)

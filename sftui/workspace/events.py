@@ -296,6 +296,12 @@ class WorkerFailed(NamedTuple):
     trace: str = ""
 
 
+class WorkLeft(NamedTuple):
+    """A piece of work went over its bound and ended the worker; another one is at work and leaves it."""
+
+    problem: Problem
+
+
 Event = (
     SourceOpened
     | ExportPrepared
@@ -317,4 +323,5 @@ Event = (
     | RepairsCounted
     | RepairsWritten
     | WorkerFailed
+    | WorkLeft
 )

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable
 from typing import IO, Any, cast
 
+from sftui import bound
 from sftui.workspace.requests import Request
 
 # Not with -m, which puts the current folder first on sys.path: that may be the folder of somebody's dataset, with a
@@ -20,6 +21,10 @@ from sftui.workspace.requests import Request
 _START = "import sys; sys.path[:] = filter(None, sys.path); from sftui.workspace.worker import main; main()"
 COMMAND = (sys.executable, "-X", "utf8", "-c", _START)
 LOG_TAIL = 20_000
+PAGE = "SFTUI_BOUND_PAGE"
+"""The variable that names the open file on which the worker says what it is at (see `sftui.bound`)."""
+LOOK = 0.2
+"""Seconds between two looks at what the worker takes."""
 
 
 class Link:
@@ -27,7 +32,8 @@ class Link:
 
     The worker gets its own session, so that ctrl+c and a hang-up of the terminal do not reach
     it, and its stderr goes to an unlinked temporary file, never to the terminal. It ends by
-    itself when our end of its stdin closes, however we die.
+    itself when our end of its stdin closes, however we die. It works under the bound of
+    `sftui.bound`: `overrun` says which piece of work ended it.
     """
 
     def __init__(
@@ -37,14 +43,21 @@ class Link:
         self._on_end = on_end
         self._lock = threading.Lock()
         self._log = cast("IO[bytes]", tempfile.TemporaryFile())  # noqa: SIM115 - lives as long as the worker
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            start_new_session=True,
-        )
+        with tempfile.TemporaryFile() as shared:
+            page = bound.page_of(shared.fileno())
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._log,
+                start_new_session=True,
+                pass_fds=(shared.fileno(),),
+                env={**os.environ, PAGE: str(shared.fileno())},
+            )
+        self._watch = bound.Watch(page, self._process.pid)
+        self._ended = threading.Event()
         threading.Thread(target=self._read, name="sftui-worker-reader", daemon=True).start()
+        threading.Thread(target=self._look, name="sftui-worker-watch", daemon=True).start()
 
     @property
     def pid(self) -> int:
@@ -79,6 +92,11 @@ class Link:
             return self._process.wait(1.0)
         return None
 
+    def overrun(self) -> bound.Overrun | None:
+        """The piece of work that ended the worker, once it has ended; None where none did."""
+        code = self.exit_code()
+        return self._watch.overrun(-code) if code is not None and code < 0 else None
+
     def log_tail(self) -> str:
         """The end of what the worker and its libraries wrote to stderr."""
         with contextlib.suppress(OSError, ValueError):
@@ -97,4 +115,11 @@ class Link:
                 # EOF, half a pickle of a killed worker, or one that is not ours: all are the end.
                 break
             self._on_event(event)
+        self._ended.set()
         self._on_end(self)
+
+    def _look(self) -> None:
+        while not self._ended.wait(LOOK):
+            if self._watch.look():
+                self.kill()
+                return

@@ -58,7 +58,7 @@ class Loader:
             self._load(number, wanted, cache_dir)
         except SftuiError as error:
             self._fail(number, Problem(error.what, error.why, error.fix))
-        except Exception as error:
+        except BaseException as error:  # also what Rust raises where it gives up, which is no Exception
             traceback.print_exc()
             self._fail(
                 number,

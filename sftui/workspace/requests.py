@@ -10,12 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from sftui.bound import Overrun
 from sftui.recipe import Recipe
 from sftui.workspace.options import OpenOptions, SearchQuery
 
 
 class Open(NamedTuple):
-    """The first request. `row` None: inspect nothing until asked (after a restart). `opened` as in `SetRecipe`."""
+    """The first request. `row` None: inspect nothing until asked (after a restart). `opened` as in `SetRecipe`;
+    `overran` is what ended earlier workers and is not tried again."""
 
     options: OpenOptions
     recipe: Recipe
@@ -24,6 +26,7 @@ class Open(NamedTuple):
     row: int | None = 0
     repairs: tuple[str, ...] = ()
     opened: int = 0
+    overran: tuple[Overrun, ...] = ()
 
 
 class SetRecipe(NamedTuple):

@@ -21,12 +21,14 @@ import traceback
 from collections.abc import Callable, Generator, Iterator
 from typing import IO, TYPE_CHECKING, Any
 
+from sftui import bound
 from sftui.errors import SftuiError
 from sftui.model import Inspection, Problem, Row, Stage
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.inbox import URGENCY, Inbox
 from sftui.workspace.indexing import Indexer, Look
+from sftui.workspace.link import PAGE
 from sftui.workspace.loader import Loaded, Loader
 from sftui.workspace.memory import trim
 from sftui.workspace.search import search
@@ -150,6 +152,7 @@ class Worker:
 
     def _open(self, request: rq.Open) -> None:
         self._opening, self._refused = request, None
+        self._try_again(request.overran)
         session = Session(request.options, request.recipe)
         session.repairs = request.repairs
         self._version = request.version
@@ -174,6 +177,12 @@ class Worker:
             self._answer_row()
         opened.set()
         self._indexer.begin(session)
+
+    def _try_again(self, but: tuple[bound.Overrun, ...]) -> None:
+        """Do every piece of work but these."""
+        found = bound.guard()
+        if found is not None:
+            found.refuse(but)
 
     def _tell_source(self) -> None:
         session = self._session
@@ -202,6 +211,7 @@ class Worker:
         self._version = request.version
         if request.opened != self._opening.opened:
             self._opening = self._opening._replace(opened=request.opened)
+            self._try_again(())  # what overran may be another row now, or another template
             if self._reopen(request):
                 return
         session = self._session
@@ -413,9 +423,13 @@ def main() -> None:
     os.dup2(nothing, 0)
     os.dup2(2, 1)
     os.close(nothing)
+    shared = os.environ.pop(PAGE, None)
+    page = bound.page_of(int(shared)) if shared is not None else None
     sys.setswitchinterval(SWITCH)
     # Arrow's own allocator keeps what it freed; the system's gives it back (see `memory.trim`).
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     inbox = Inbox()
     threading.Thread(target=read_requests, args=(inbox, requests), name="sftui-requests", daemon=True).start()
+    if page is not None:
+        bound.enter(page)
     Worker(inbox, events).run()

@@ -13,10 +13,11 @@ import itertools
 import pickle
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from sftui.bound import Overrun
 from sftui.model import Inspection, Problem, RecipeChange
 from sftui.recipe import Recipe, changed, diff
 from sftui.workspace import events as ev
@@ -34,6 +35,14 @@ Callback = Callable[[ev.Event], None]
 PATIENCE = 120.0
 """Seconds without an answer to a row or a batch after which the worker is given up."""
 WRITE_PATIENCE = 1.0
+ONCE: Mapping[type, type] = {
+    ev.SearchFound: rq.SearchRequest,
+    ev.OrderReady: rq.OrderRequest,
+    ev.TagsReady: rq.TagsRequest,
+}
+"""Events that answer a question once and for all; other questions are answered again under every recipe."""
+MOST_OVERRUN = 40
+"""Pieces of work that may end the worker before it is given up as one that crashes."""
 
 
 class Workspace(Questions):
@@ -68,6 +77,8 @@ class Workspace(Questions):
         self._backlog: list[ev.Event] = []
         self._writing: tuple[str, ...] = ()
         self._opened = 0
+        self._overran: tuple[Overrun, ...] = ()
+        self._asked: dict[type, rq.Request] = {}
         self._link: Link | None = None
         self._watch: threading.Timer | None = None
         self._answered = True
@@ -178,6 +189,7 @@ class Workspace(Questions):
             for kind, latest in list(self._latest.items()):
                 if latest == ticket and kind is not ev.RepairsWritten:  # the worker tells when a write has ended
                     self._latest[kind] = 0
+            self._asked = {kind: one for kind, one in self._asked.items() if getattr(one, "ticket", 0) != ticket}
             self._send(rq.Cancel(ticket))
 
     def is_current(self, event: ev.Event) -> bool:
@@ -230,6 +242,7 @@ class Workspace(Questions):
         """Read the data anew, under the same recipe and repairs; all that is asked is answered again."""
         with self._lock:
             self._opened += 1
+            self._overran = ()
             self.written = None
             self._announce()
 
@@ -271,6 +284,8 @@ class Workspace(Questions):
     def _send(self, request: rq.Request) -> None:
         if isinstance(request, rq.BatchRequest) or (isinstance(request, rq.RowRequest) and not request.held):
             self._rewatch()
+        if not isinstance(request, (rq.RowRequest, rq.SetRecipe, rq.WriteRequest, rq.Cancel)):
+            self._asked[type(request)] = request
         if self._link is not None:
             self._link.send(request)
 
@@ -279,7 +294,9 @@ class Workspace(Questions):
             return
         self._link = Link(self._events.put, self._ended, self._command)
         ticket = self._latest.get(ev.RowReady) or self._ticket(ev.RowReady)
-        self._link.send(rq.Open(self.options, self.recipe, self.version, ticket, row, self.repairs, self._opened))
+        self._link.send(
+            rq.Open(self.options, self.recipe, self.version, ticket, row, self.repairs, self._opened, self._overran)
+        )
 
     def _ended(self, link: Link) -> None:
         self._events.put(link)
@@ -325,6 +342,9 @@ class Workspace(Questions):
             if event.done:
                 self.written = (self._writing, event)
             self._write_ended.set()
+        elif isinstance(event, tuple(ONCE)):
+            if getattr(event, "finished", True):
+                self._asked.pop(ONCE[type(event)], None)
         elif isinstance(event, ev.RowReady):
             self._answered = True
             if event.version == self.version and not event.inspection.provisional:
@@ -338,14 +358,26 @@ class Workspace(Questions):
         return self.is_current(event) if not isinstance(event, ev.RecipeChanged) else event.version == self.version
 
     def _restart(self, link: Link) -> None:
-        """The worker is gone: say so, and start another unless it never answered a row."""
+        """The worker is gone: say so, and start another unless it never answered a row.
+
+        Where a piece of work went over its bound, the next one is told to leave that, and all that is asked is asked
+        again. A write is given up all the same: its file would lack rows.
+        """
         with self._lock:
             if self._closed or link is not self._link:
                 return
             self._unwatch()
+            overrun = link.overrun()
+            self._link = None
+            if overrun is not None and self._write_ended.is_set() and len(self._overran) < MOST_OVERRUN:
+                self._overran = (*self._overran, overrun)
+                self._events.put(ev.WorkLeft(Problem(overrun.why, fix="that row is left, the others go on")))
+                self._connect(self.row)
+                for request in self._asked.values():
+                    self._send(request)
+                return
             again = self._answered
             self._answered = False
-            self._link = None
             problem = Problem(
                 f"the worker process ended while row {self.row} was open",
                 _cause(link.exit_code()),

@@ -95,6 +95,7 @@ def test_the_inspector_loads_what_the_first_screen_needs_and_no_more() -> None:
     loaded = done.stderr.split()
     parts = {name.split(".")[1] for name in loaded}
     assert parts == {
+        "bound",
         "cli",
         "errors",
         "model",

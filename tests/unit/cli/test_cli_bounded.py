@@ -6,9 +6,11 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from sftui import bound
@@ -156,3 +158,48 @@ def test_a_pipe_is_read_once_however_often_the_command_is_started(rows: Path, tm
     )
     assert [json.loads(line)["row"] for line in done.stdout.splitlines()] == [0, 1, 2, 3, 4]
     assert not list(tmp_path.glob("sftui-*"))
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Enough rows that `--jobs 2` starts two processes; number 700 says boom."""
+    path = tmp_path_factory.mktemp("many") / "many.jsonl"
+    path.write_text("".join(chat("boom" if number == 700 else f"row {number}") + "\n" for number in range(1500)))
+    return path
+
+
+def test_a_row_that_ends_one_of_several_processes_is_left_and_all_others_are_checked(
+    many: Path, tmp_path: Path
+) -> None:
+    template = tmp_path / "t.jinja"
+    template.write_text("{% if 'boom' in messages[0].content %}" + TIME + "{% endif %}" + CHATML)
+    done = sftui("check", many, "-t", "builtin:chatml", "--template", template, "--jobs", 2, "--format", "json")
+    assert done.returncode == 1, done.stderr
+    told = json.loads(done.stdout)
+    assert [(one["code"], one["row"]) for one in told["findings"] if one["code"] == "ROW007"] == [("ROW007", 700)]
+    assert told["rows"] == 1500
+
+
+def test_no_process_outlives_a_command_that_was_killed(many: Path, tmp_path: Path) -> None:
+    """At some moment between the start and the end; `SFTUI_KILLS` says how often."""
+    template = tmp_path / "t.jinja"
+    template.write_text("{% for m in messages %}{% for i in range(20000) %}{% endfor %}{% endfor %}" + CHATML)
+    left = []
+    for number in range(int(os.environ.get("SFTUI_KILLS", "4"))):
+        words = ("check", many, "-t", "builtin:chatml", "--template", template, "--jobs", 2)
+        command = subprocess.Popen(
+            [str(SFTUI), *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path
+        )
+        whole = psutil.Process(command.pid)
+        until = time.monotonic() + 60
+        while len(whole.children(recursive=True)) < 3 and time.monotonic() < until:
+            time.sleep(0.01)
+        time.sleep(0.05 * (number % 20))
+        below = whole.children(recursive=True)
+        assert len(below) >= 3
+        command.kill()
+        command.wait()
+        left += psutil.wait_procs(below, timeout=15)[1]
+    for one in left:
+        one.kill()
+    assert left == []

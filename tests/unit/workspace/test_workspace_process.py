@@ -8,10 +8,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sftui import bound
 from sftui.workspace import events as ev
 from sftui.workspace.link import COMMAND
 
@@ -85,3 +87,48 @@ def test_the_workspace_side_imports_nothing_heavy(open_workspace: Callable[..., 
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+BOMB = "{{ range(99999) | map('center', 30000000) | map('length') | max }}"
+PLAIN = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+
+
+def test_a_row_that_costs_too_much_is_left_and_what_is_asked_goes_on(
+    open_workspace: Callable[..., Any], tmp_path: Path
+) -> None:
+    template = tmp_path / "t.jinja"
+    template.write_text("{% if 'Question 3?' in messages[0].content %}" + BOMB + "{% endif %}" + PLAIN)
+    workspace, heard = open_workspace(template=f"file:{template}")
+    heard.wait(ev.RowReady, lambda event: event.inspection.tokens is not None)
+    pid = workspace.worker_pid()
+    workspace.request_summaries(0, 10)
+    ticket = workspace.request_row(3)
+    left = heard.wait(ev.WorkLeft)
+    assert "needs more than 3 seconds of processor time" in left.problem.what
+    answer = heard.wait(ev.RowReady, lambda event: event.ticket == ticket and event.inspection.problem is not None)
+    assert answer.inspection.problem.what == left.problem.what and answer.inspection.problem.ours
+    assert answer.inspection.conversation is not None
+    workspace.request_row(4)
+    heard.wait(ev.RowReady, lambda event: event.inspection.row.index == 4 and event.inspection.tokens is not None)
+    told: dict[int, object] = {}
+    for event in heard.seen:
+        if isinstance(event, ev.SummariesReady):
+            told.update((one.index, one) for one in event.rows)
+    while len(told) < 10:
+        told.update((one.index, one) for one in heard.wait(ev.SummariesReady).rows)
+    assert workspace.worker_pid() not in (None, pid)
+
+
+def test_a_template_that_overruns_on_every_row_is_given_up_after_a_few(
+    open_workspace: Callable[..., Any], tmp_path: Path
+) -> None:
+    template = tmp_path / "t.jinja"
+    template.write_text(BOMB)
+    workspace, heard = open_workspace(template=f"file:{template}")
+    for row in range(bound.MOST):
+        workspace.request_row(row)
+        heard.wait(ev.WorkLeft)
+    workspace.request_row(20)
+    answer = heard.wait(ev.RowReady, lambda event: event.inspection.row.index == 20 and event.inspection.problem)
+    assert "needs more than 3 seconds" in answer.inspection.problem.what
+    assert not [event for event in heard.rest() if isinstance(event, ev.WorkLeft)]
