@@ -67,10 +67,11 @@ def _templates(recipe: Recipe, tokenizer: LoadedTokenizer, trainer: Trainer) -> 
     from sftui.templates import builtin_template, compile_template, load_template_file
 
     kind, _, name = recipe.render.template.partition(":")
+    rendering = trainer.rendering(recipe)
     if kind == "file":
-        return Toolbox(tokenizer, {"default": load_template_file(name)}, name)
+        return Toolbox(tokenizer, {"default": load_template_file(name, rendering)}, name)
     if kind == "builtin":
-        return Toolbox(tokenizer, {"default": builtin_template(name)}, f"builtin:{name}")
+        return Toolbox(tokenizer, {"default": builtin_template(name, rendering)}, f"builtin:{name}")
     if kind.startswith(f"{trainer.name}/"):
         own = recipe.render.template.partition("/")[2]
         return Toolbox(tokenizer, {"default": trainer.own_template(own, tokenizer, recipe)}, f"{trainer.name}'s {own}")
@@ -79,7 +80,7 @@ def _templates(recipe: Recipe, tokenizer: LoadedTokenizer, trainer: Trainer) -> 
             f"render.template `{recipe.render.template}` is not known", fix="say tokenizer, file:PATH or builtin:NAME"
         )
     templates = {
-        key: compile_template(source, f"{tokenizer.facts.name} ({key})")
+        key: compile_template(source, f"{tokenizer.facts.name} ({key})", rendering=rendering)
         for key, source in tokenizer.facts.chat_templates.items()
     }
     return Toolbox(tokenizer, templates, "tokenizer's own" if templates else "")

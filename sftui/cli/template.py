@@ -64,6 +64,7 @@ def write_template(given: Mapping[str, Any], tags: bool, out: str | None, force:
                 dict(session.tools.special_tokens),
                 Conversations(session, max_rows),
                 options=session.recipe.render,
+                rendering=template.rendering,
             )
             if done.refused is not None:
                 click.echo(f"sftui: no tags were added to {visible(template.name)}: {visible(done.refused)}", err=True)

@@ -225,9 +225,8 @@ def drift(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     own = context.facts.chat_templates.get("default")
     if context.recipe.render.template == "tokenizer" or own is None or context.template is None or not chats(sample):
         return
-    theirs = Context(
-        context.recipe, context.facts, compile_template(own, "the tokenizer's own"), context.detected, context.tools
-    )
+    beside = compile_template(own, "the tokenizer's own", rendering=context.template.rendering)
+    theirs = Context(context.recipe, context.facts, beside, context.detected, context.tools)
     for what, messages, prompt in (("a conversation", [user(), answer()], False), ("a prompt", [user()], True)):
         a, b = context.render(messages, prompt=prompt), theirs.render(messages, prompt=prompt)
         if a is not None and b is not None and a != b:

@@ -3,6 +3,7 @@
 jinja2 is loaded when the first template is compiled, not by importing this package.
 """
 
+from sftui.templates.behaviour import Rendering, rendering_of
 from sftui.templates.families import builtin_names, builtin_template, families_for, family_of
 from sftui.templates.render import render, without_bos
 from sftui.templates.template import (
@@ -16,6 +17,7 @@ from sftui.templates.template import (
 
 __all__ = [
     "ChatTemplate",
+    "Rendering",
     "TemplateFeatures",
     "builtin_names",
     "builtin_template",
@@ -26,5 +28,6 @@ __all__ = [
     "features",
     "load_template_file",
     "render",
+    "rendering_of",
     "without_bos",
 ]

@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import Any, Protocol
 
 from sftui.errors import TemplateError
+from sftui.templates.behaviour import NEWEST, Rendering
 from sftui.templates.template import ChatTemplate, compile_template
 
 _NAMES = ("alpaca", "chatml", "gemma", "llama3", "mistral", "phi3", "qwen2.5", "vicuna", "zephyr")
@@ -42,14 +43,14 @@ def builtin_names() -> tuple[str, ...]:
     return _NAMES
 
 
-def builtin_template(name: str) -> ChatTemplate:
+def builtin_template(name: str, rendering: Rendering = NEWEST) -> ChatTemplate:
     """One of sftui's own templates; TemplateError with the nearest name for an unknown one."""
     if name not in _NAMES:
         near = get_close_matches(name, _NAMES, n=1)
         fix = f"did you mean {near[0]}?" if near else f"the built-in ones are {', '.join(_NAMES)}"
         raise TemplateError(f"there is no built-in template {name!r}", fix=fix)
     source = (files("sftui.templates") / "builtin" / f"{name}.jinja").read_text(encoding="utf-8")
-    return compile_template(source, f"builtin:{name}")
+    return compile_template(source, f"builtin:{name}", rendering=rendering)
 
 
 class HasSpecialTokens(Protocol):

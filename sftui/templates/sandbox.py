@@ -1,8 +1,9 @@
-"""The Jinja environment of transformers 5.23, with limits. The only module that imports jinja2.
+"""The Jinja environment of transformers, with limits. The only module that imports jinja2.
 
 Text for text what `transformers.utils.chat_template_utils._compile_jinja_template` gives: the immutable
 sandbox, `trim_blocks`, `lstrip_blocks`, loop controls, the `generation` tag, `tojson`, `raise_exception`,
-`strftime_now`, `dict` and `namespace`. There is no loader, so a template reaches no file.
+`strftime_now`, `dict` and `namespace`, each as in the version asked for. There is no loader, so a template reaches no
+file.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import json
 import time
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
@@ -29,6 +30,7 @@ from jinja2.utils import Namespace
 from markupsafe import Markup
 
 from sftui.templates import limits
+from sftui.templates.behaviour import NEWEST, Rendering
 from sftui.templates.limits import LimitExceeded
 
 Forbidden = SecurityError
@@ -58,7 +60,8 @@ class GenerationTag(jinja2.ext.Extension):
         text = caller()
         environment = self.environment
         assert isinstance(environment, ChatEnvironment)
-        environment.generation.append((environment.written, environment.written + len(text)))
+        if environment.rendering.tracks_first or environment.blocks or environment.generation:
+            environment.generation.append((environment.written, environment.written + len(text)))
         return text
 
 
@@ -74,20 +77,54 @@ class _TemplateDict:
         return made
 
 
-class _TemplateNamespace(limits.Holder, Namespace):
-    """`namespace` that stores no underscore names, as in transformers."""
+class _DictType(_TemplateDict):
+    """`dict` as templates see it where it is Python's own type: its methods take the mapping that they read.
+
+    Those that change a mapping in place are refused: what they make is measured nowhere.
+    """
+
+    def __str__(self) -> str:
+        return str(dict)
+
+    __repr__ = __str__
+
+    @staticmethod
+    def items(mapping: dict[Any, Any]) -> ItemsView[Any, Any]:
+        return dict.items(mapping)
+
+    @staticmethod
+    def keys(mapping: dict[Any, Any]) -> KeysView[Any]:
+        return dict.keys(mapping)
+
+    @staticmethod
+    def values(mapping: dict[Any, Any]) -> ValuesView[Any]:
+        return dict.values(mapping)
+
+    @staticmethod
+    def get(mapping: dict[Any, Any], key: Any, default: Any = None, /) -> Any:
+        return dict.get(mapping, key, default)
+
+    @staticmethod
+    def copy(mapping: dict[Any, Any]) -> dict[Any, Any]:
+        made: dict[Any, Any] = limits.checked(dict.copy(mapping))
+        return made
+
+    @staticmethod
+    def update(*args: Any, **kwargs: Any) -> None:
+        raise SecurityError("sftui does not follow methods of dict that change a mapping in place")
+
+    pop = popitem = setdefault = clear = update
+
+
+class _AnyNamespace(limits.Holder, Namespace):
+    """`namespace` as Jinja has it: it stores any name."""
 
     def __init__(*args: Any, **kwargs: Any) -> None:  # the signature of Jinja's own, so that a key may be `self`
         self, rest = args[0], args[1:]
         attrs = dict(*rest, **kwargs)
-        for name, value in attrs.items():
-            _check_name(name)
+        for value in attrs.values():
             limits.checked(value)
         Namespace.__init__(self, attrs)
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        _check_name(name)
-        Namespace.__setitem__(self, name, value)
 
     def __held__(self) -> list[Any]:
         return list(object.__getattribute__(self, "_Namespace__attrs").values())
@@ -96,6 +133,21 @@ class _TemplateNamespace(limits.Holder, Namespace):
         # Namespaces can be changed after they were put into a list, so only now is it known what printing comes to.
         limits.weight(self)
         return Namespace.__repr__(self)
+
+
+class _TemplateNamespace(_AnyNamespace):
+    """`namespace` that stores no underscore names, as in transformers from 5.22.2 on."""
+
+    def __init__(*args: Any, **kwargs: Any) -> None:
+        self, rest = args[0], args[1:]
+        attrs = dict(*rest, **kwargs)
+        for name in attrs:
+            _check_name(name)
+        _AnyNamespace.__init__(self, attrs)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        _check_name(name)
+        Namespace.__setitem__(self, name, value)
 
 
 def _check_name(name: Any) -> None:
@@ -157,11 +209,13 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
     code_generator_class = _Generator
     intercepted_binops = frozenset(("+", "*", "**", "%"))
 
-    def __init__(self, clock: Callable[[], datetime]) -> None:
+    def __init__(self, clock: Callable[[], datetime], rendering: Rendering = NEWEST) -> None:
         super().__init__(trim_blocks=True, lstrip_blocks=True, extensions=[GenerationTag, jinja2.ext.loopcontrols])
         self.clock = clock
         self.generation: list[tuple[int, int]] = []
         self.written = 0
+        self.blocks = 0
+        self.rendering = rendering
         self.checked = limits.checked
         self.concat = _concat  # type: ignore[method-assign]
         self.binop_table.update({"+": limits.add, "*": limits.multiply, "**": limits.power, "%": limits.remainder})
@@ -169,8 +223,8 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
         self.filters["tojson"] = _tojson
         self.globals["raise_exception"] = _raise_exception
         self.globals["strftime_now"] = self._strftime_now
-        self.globals["dict"] = _TemplateDict()
-        self.globals["namespace"] = _TemplateNamespace
+        self.globals["dict"] = _TemplateDict() if rendering.guards_globals else _DictType()
+        self.globals["namespace"] = _TemplateNamespace if rendering.guards_globals else _AnyNamespace
         self.globals["lipsum"] = _lipsum
 
     @property
@@ -230,9 +284,11 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
         return self.clock().strftime(format)
 
 
-def compile_source(source: str, clock: Callable[[], datetime]) -> tuple[ChatEnvironment, jinja2.Template]:
+def compile_source(
+    source: str, clock: Callable[[], datetime], rendering: Rendering = NEWEST
+) -> tuple[ChatEnvironment, jinja2.Template]:
     """A template ready to render, in an environment of its own; jinja2's own errors, RecursionError, LimitExceeded."""
-    environment = ChatEnvironment(clock)
+    environment = ChatEnvironment(clock, rendering)
     with _deadline():
         return environment, environment.from_string(source)
 
@@ -243,11 +299,12 @@ def run(
     """The text of a template and its generation spans; whatever the template or Jinja raises, and LimitExceeded."""
     blocks: list[str] = []
     environment.generation = []
-    environment.written = 0
+    environment.written = environment.blocks = 0
     with _deadline():
         for block in template.generate(**variables):
             blocks.append(block)
             environment.written += len(block)
+            environment.blocks += 1
             if environment.written > limits.OUTPUT_LIMIT:
                 raise LimitExceeded(f"it writes more than {limits.OUTPUT_LIMIT >> 20} Mi characters")
     return "".join(blocks), tuple(environment.generation)

@@ -19,6 +19,7 @@ from sftui.errors import SftuiError, TemplateError
 from sftui.model import Conversation, Kind
 from sftui.recipe import Render
 from sftui.templates import surgery_plan, surgery_write
+from sftui.templates.behaviour import NEWEST, Rendering
 from sftui.templates.limits import TOO_LONG
 from sftui.templates.render import render
 from sftui.templates.surgery_target import Range, joined, probes, targets
@@ -63,14 +64,16 @@ def add_generation_tags(
     *,
     special_literals: Sequence[str] = (),
     options: Render | None = None,
+    rendering: Rendering = NEWEST,
 ) -> Surgery:
     """A template → the same with generation tags around the assistant's answers and what ends them, and nowhere else.
 
     Tags that it has are taken out first; where the new ones draw the same masks, it is refused. `rows` are gone through
     once for every attempt, all of them, so an iterator is kept as a list; rows that are no chat are left out. `options`
-    are the recipe's, for its template arguments. TemplateError where the source itself cannot be parsed.
+    are the recipe's, for its template arguments; `rendering` the version of transformers that renders. TemplateError
+    where the source itself cannot be parsed.
     """
-    original = compile_template(source, name)
+    original = compile_template(source, name, rendering=rendering)
     bench = _Bench(original, special_tokens, special_literals, options or Render())
     if iter(rows) is rows:
         rows = list(rows)
@@ -103,7 +106,7 @@ def _attempts(
     for _ in range(_ROUNDS):
         made = bench.operate(tree, learn) + end
         try:
-            tagged = compile_template(made, name)
+            tagged = compile_template(made, name, rendering=bench.original.rendering)
         except TemplateError as error:
             return _refused(source, f"with tags it is no valid template: {error.why or error.what}")
         if not tagged.has_generation_tag:
@@ -207,7 +210,7 @@ class _Bench:
         return len(self._evidence(source, tree, learn)) == wanted
 
     def _evidence(self, source: str, tree: Tree, learn: Sequence[Conversation]) -> list[surgery_plan.Evidence]:
-        marked = compile_template(source, self.original.name)
+        marked = compile_template(source, self.original.name, rendering=self.original.rendering)
         out = []
         for chat in learn:
             known = self.look(chat)

@@ -5,20 +5,25 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
-from datetime import datetime
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from sftui import bound
 from sftui.errors import TemplateError
 from sftui.side_files import parse_json, read_side_file
 from sftui.templates import limits
+from sftui.templates.behaviour import NEWEST, REASONING_KEYS, Rendering
 
 _GENERATION_TAG = re.compile(r"\{%-?\s*generation\s*-?%\}")
-_REASONING_KEYS = ("reasoning_content", "thinking", "reasoning")
 EMPTY_CONVERSATION = "Cannot apply chat template to an empty conversation. Provide at least one message."
+EMPTY_BEFORE = "transformers before 5.13 stops there with IndexError: list index out of range"
+_KEPT = (date, time, timedelta, Decimal, UUID, bytes)
+"""What rows of Parquet and Arrow and values of YAML hold beside JSON's types."""
 
 Spans = tuple[tuple[int, int], ...]
 
@@ -40,43 +45,33 @@ class TemplateFeatures:
 class ChatTemplate:
     """A compiled chat template: `text` renders messages as `apply_chat_template(tokenize=False)` does.
 
-    Pickles by its source. Renders of one template in two threads take turns. `normalizes` says
-    whether messages are made regular before they are rendered (see `prepare_messages`).
+    Pickles by its source. Renders of one template in two threads take turns. `rendering` says which version of
+    transformers it is rendered as.
     """
 
-    __slots__ = ("_clock", "_environment", "_lock", "_template", "has_generation_tag", "name", "normalizes", "source")
+    __slots__ = ("_clock", "_environment", "_lock", "_template", "has_generation_tag", "name", "rendering", "source")
 
-    def __init__(self, source: str, name: str, clock: Callable[[], datetime] | None = None) -> None:
+    def __init__(
+        self, source: str, name: str, clock: Callable[[], datetime] | None = None, rendering: Rendering = NEWEST
+    ) -> None:
         from sftui.templates import sandbox
 
         self.source = source
         self.name = name
         self.has_generation_tag = _GENERATION_TAG.search(source) is not None
-        self.normalizes = True
+        self.rendering = rendering
         self._clock = clock
         self._lock = threading.Lock()
         if len(source) > limits.SOURCE_LIMIT:
             raise TemplateError(f"the chat template {name} is longer than {limits.SOURCE_LIMIT >> 10} Ki characters")
         try:
             with bound.Work(bound.text_key("compile", source), stage="template"):
-                self._environment, self._template = sandbox.compile_source(source, clock or datetime.now)
+                self._environment, self._template = sandbox.compile_source(source, clock or datetime.now, rendering)
         except Exception as error:
             raise _compile_error(error, name) from error
 
     def __reduce__(self) -> tuple[object, ...]:
-        made = (self.source, self.name, self._clock)
-        return (ChatTemplate, made) if self.normalizes else (_taking_messages_as_they_are, made)
-
-    def as_they_are(self) -> ChatTemplate:
-        """This template as transformers up to 5.17 renders it: keys that are None stay, and reasoning under its one
-        name."""
-        if not self.normalizes:
-            return self
-        twin = ChatTemplate.__new__(ChatTemplate)
-        for name in self.__slots__:
-            setattr(twin, name, getattr(self, name))
-        twin.normalizes = False
-        return twin
+        return ChatTemplate, (self.source, self.name, self._clock, self.rendering)
 
     def __repr__(self) -> str:
         return f"ChatTemplate({self.name!r}, {len(self.source)} characters)"
@@ -100,24 +95,23 @@ class ChatTemplate:
         """
         from sftui.templates import prefill, sandbox
 
+        rendering = self.rendering
         if not messages:
-            raise TemplateError(
-                "a chat template cannot render an empty conversation",
-                where=self.name,
-                why=EMPTY_CONVERSATION.rstrip("."),
-            )
-        prepared = prepare_messages(messages, normalize=self.normalizes)
+            why = EMPTY_CONVERSATION.rstrip(".") if rendering.refuses_empty else EMPTY_BEFORE
+            raise TemplateError("a chat template cannot render an empty conversation", where=self.name, why=why)
+        prepared = prepare_messages(messages, rendering)
         last_text = ""
         if continue_final_message:
             if add_generation_prompt:
                 raise TemplateError("a conversation is either continued or given a generation prompt", where=self.name)
-            prepared, last_text = prefill.tag_last(prepared, continue_final_message, self.source)
+            prepared, last_text = prefill.tag_last(prepared, continue_final_message, self.source, rendering)
         documents = variables.get("documents") if documents is None else documents
+        data = plain_data if rendering.plain_types else kept_data
         values = {
-            **plain_data(dict(variables)),
+            **data(dict(variables)),
             "messages": prepared,
-            "tools": _tool_schemas(tools),
-            "documents": plain_data(documents),
+            "tools": _tool_schemas(tools, data),
+            "documents": data(documents),
             "add_generation_prompt": add_generation_prompt,
         }
         with self._lock:
@@ -128,19 +122,18 @@ class ChatTemplate:
                     text, spans = sandbox.run(environment, self._template, values)
             except Exception as error:
                 raise _render_error(error, self.name, prepared) from error
-        return (prefill.cut_at_tag(text, last_text), ()) if continue_final_message else (text, spans)
+        return (prefill.cut(text, last_text, rendering), ()) if continue_final_message else (text, spans)
 
 
-def compile_template(source: str, name: str, *, clock: Callable[[], datetime] | None = None) -> ChatTemplate:
-    """A template from its source; TemplateError where it cannot be parsed."""
-    return ChatTemplate(source, name, clock)
+def compile_template(
+    source: str, name: str, *, clock: Callable[[], datetime] | None = None, rendering: Rendering = NEWEST
+) -> ChatTemplate:
+    """A template from its source, to be rendered as one version of transformers does; TemplateError where it cannot be
+    parsed."""
+    return ChatTemplate(source, name, clock, rendering)
 
 
-def _taking_messages_as_they_are(source: str, name: str, clock: Callable[[], datetime] | None) -> ChatTemplate:
-    return ChatTemplate(source, name, clock).as_they_are()
-
-
-def load_template_file(path: str | Path) -> ChatTemplate:
+def load_template_file(path: str | Path, rendering: Rendering = NEWEST) -> ChatTemplate:
     """The template of a `.jinja` file, or the one in a `tokenizer_config.json`; TemplateError."""
     file = Path(path)
     if os.path.isdir(file):
@@ -150,7 +143,7 @@ def load_template_file(path: str | Path) -> ChatTemplate:
     source = read_side_file(file, "the chat template file", TemplateError)
     if file.suffix == ".json":
         source = _template_in_json(source, str(file))
-    return compile_template(source, str(file))
+    return compile_template(source, str(file), rendering=rendering)
 
 
 def choose_template(chat_templates: Mapping[str, str], tools: Any = None) -> tuple[str, str]:
@@ -193,26 +186,22 @@ def features(template: ChatTemplate) -> TemplateFeatures:
     )
 
 
-def prepare_messages(messages: Sequence[Mapping[str, Any]], *, normalize: bool = True) -> list[dict[Any, Any]]:
-    """Messages as a template of transformers 5.23 sees them; without `normalize`, of 5.17 and before.
-
-    Everything becomes plain JSON types. To normalize is to drop keys whose value is None and to give
-    reasoning under both `reasoning_content` and `thinking`, whatever name it came under.
-    """
+def prepare_messages(messages: Sequence[Mapping[str, Any]], rendering: Rendering = NEWEST) -> list[dict[Any, Any]]:
+    """Messages as a template sees them under one version of transformers, always a copy."""
+    data = plain_data if rendering.plain_types else kept_data
     prepared = []
     for message in messages:
         if not isinstance(message, Mapping):
             raise TemplateError("a message is not a mapping with a role", why=f"it is a {type(message).__name__}")
-        plain = {
-            plain_data(key): plain_data(value) for key, value in message.items() if value is not None or not normalize
-        }
-        if not normalize:
-            prepared.append(plain)
-            continue
-        reasoning = next((plain[key] for key in _REASONING_KEYS if plain.get(key) is not None), None)
-        if reasoning is not None:
-            plain = {"thinking": reasoning, **plain, "reasoning_content": reasoning}
-        prepared.append(plain)
+        if rendering.drops_null_keys:
+            made = {data(key): data(value) for key, value in message.items() if value is not None}
+        else:
+            made = {data(key): data(value) for key, value in message.items()}
+        if rendering.aliases_reasoning:
+            reasoning = next((made[key] for key in REASONING_KEYS if made.get(key) is not None), None)
+            if reasoning is not None:
+                made = {"thinking": reasoning, **made, "reasoning_content": reasoning}
+        prepared.append(made)
     return prepared
 
 
@@ -240,12 +229,30 @@ def plain_data(value: Any) -> Any:
     return f"<{kind.__name__}>"
 
 
-def _tool_schemas(tools: Any) -> Any:
+def kept_data(value: Any) -> Any:
+    """The value with its lists and mappings copied and what they hold left as it is, dates and bytes too.
+
+    What no data and no config can hold becomes `<TypeName>`, as in `plain_data`: it has methods that a template could
+    reach.
+    """
+    if value is None or isinstance(value, (str, int, float)):
+        return plain_data(value)
+    if isinstance(value, Mapping):
+        return {kept_data(key): kept_data(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [kept_data(item) for item in value]
+    if isinstance(value, tuple):
+        return tuple(kept_data(item) for item in value)
+    return value if isinstance(value, _KEPT) else plain_data(value)
+
+
+def _tool_schemas(tools: Any, data: Callable[[Any], Any]) -> Any:
+    """As `render_jinja_template` takes them: whatever can be gone through, each one a mapping."""
     if tools is None:
         return None
-    if not isinstance(tools, (list, tuple)) or not all(isinstance(tool, Mapping) for tool in tools):
+    if not isinstance(tools, Iterable) or not all(isinstance(tool, Mapping) for tool in tools):
         raise TemplateError("tools must be a list of JSON schemas")
-    return [plain_data(tool) for tool in tools]
+    return [data(tool) for tool in tools]
 
 
 def _template_in_json(text: str, where: str) -> str:

@@ -31,7 +31,7 @@ from sftui.recipe import KnobInfo, Recipe, changed, get, knobs
 
 if TYPE_CHECKING:
     from sftui.conversations import Detected
-    from sftui.templates import ChatTemplate
+    from sftui.templates import ChatTemplate, Rendering
     from sftui.tokens import LoadedTokenizer
     from sftui.trainers.config import OpenedConfig, WrittenConfig
 
@@ -71,6 +71,8 @@ class Trainer:
     versions: tuple[str, ...] = ()
     groups_hold_dropped = False
     """Whether the rows that it drops count where it packs so many rows (`pack.group`) together."""
+    renders_templates = True
+    """Whether chats are rendered by transformers' `apply_chat_template`, not by the trainer's own code."""
 
     def preset(self, version: str | None = None) -> Recipe:
         """Every field filled as the trainer fills it; RecipeError for a version it never had."""
@@ -78,7 +80,14 @@ class Trainer:
 
     def notes(self, recipe: Recipe) -> tuple[str, ...]:
         """Sentences on the recipe as a whole: what the trainer does that no knob says, and what it cannot be told."""
-        return (*self.remarks(recipe), *self.losses(recipe))
+        return (*self.remarks(recipe), *self._unread(recipe), *self.losses(recipe))
+
+    def _unread(self, recipe: Recipe) -> tuple[str, ...]:
+        from sftui.templates.behaviour import not_read
+        from sftui.trainers.pins import reference_version
+
+        said = not_read(reference_version(recipe)) if self.renders_templates else None
+        return (said,) if said is not None else ()
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         """What the trainer does by itself, e.g. shuffles, and that a version is newer than the rules known."""
@@ -120,6 +129,13 @@ class Trainer:
         """The tokenizer with the special tokens of the recipe; trainers that add tokens override this."""
         wanted = recipe.tokenizer
         return tokenizer.overriding(eos=wanted.eos_token, pad=wanted.pad_token, bos=wanted.bos_token)
+
+    def rendering(self, recipe: Recipe) -> Rendering:
+        """How chat templates are rendered: as by the transformers that the recipe means."""
+        from sftui.templates import rendering_of
+        from sftui.trainers.pins import reference_version
+
+        return rendering_of(reference_version(recipe))
 
     def own_template(self, name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> ChatTemplate:
         """The template that the trainer's own registry has under `name` (render.template `TRAINER/NAME`)."""

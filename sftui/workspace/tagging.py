@@ -42,7 +42,12 @@ def tags(session: Session, asked: TagsRequest, version: int) -> Iterator[TagsRea
         yield None
     try:
         done = add_generation_tags(
-            template.source, template.name, dict(tools.special_tokens), chats, options=session.recipe.render
+            template.source,
+            template.name,
+            dict(tools.special_tokens),
+            chats,
+            options=session.recipe.render,
+            rendering=template.rendering,
         )
     except SftuiError as error:
         yield TagsReady(asked.ticket, version, template.name, problem=Problem(error.what, error.why, error.fix))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sftui.errors import TemplateError
 from sftui.recipe import Recipe
-from sftui.templates import ChatTemplate, choose_template, compile_template, load_template_file
+from sftui.templates import ChatTemplate, Rendering, choose_template, compile_template, load_template_file
 from sftui.tokens import LoadedTokenizer
 
 FALLBACK = "tokenizer_default_fallback_"
@@ -64,13 +64,13 @@ def known() -> tuple[str, ...]:
     return tuple(sorted(one.name.removesuffix(".jinja") for one in _folder().iterdir() if one.name.endswith(".jinja")))
 
 
-def template_named(name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> ChatTemplate:
+def template_named(name: str, tokenizer: LoadedTokenizer, recipe: Recipe, rendering: Rendering) -> ChatTemplate:
     """The template of a choice such as `chatml` or `jinja`; TemplateError where Axolotl or sftui has none."""
     if name == JINJA:
-        return _inline(recipe)
+        return _inline(recipe, rendering)
     own = tokenizer.facts.chat_templates
     if name == TOKENIZER or (name.startswith(FALLBACK) and own):
-        return compile_template(choose_template(own)[1], f"{tokenizer.facts.name}")
+        return compile_template(choose_template(own)[1], f"{tokenizer.facts.name}", rendering=rendering)
     name = name.removeprefix(FALLBACK)
     if name not in REGISTRY:
         raise TemplateError(f"Axolotl has no chat template `{name}`", fix=f"its own are {', '.join(REGISTRY)}")
@@ -80,10 +80,11 @@ def template_named(name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> Cha
             why="it has written and proven only some of them",
             fix="save that template to a file and set chat_template: jinja with chat_template_jinja: FILE",
         )
-    return compile_template((_folder() / f"{name}.jinja").read_text(encoding="utf-8"), f"axolotl {name}")
+    source = (_folder() / f"{name}.jinja").read_text(encoding="utf-8")
+    return compile_template(source, f"axolotl {name}", rendering=rendering)
 
 
-def _inline(recipe: Recipe) -> ChatTemplate:
+def _inline(recipe: Recipe, rendering: Rendering) -> ChatTemplate:
     source = recipe.mask.options.get("chat_template_jinja")
     if not source:
         raise TemplateError(
@@ -93,7 +94,9 @@ def _inline(recipe: Recipe) -> ChatTemplate:
         is_file = Path(str(source)).is_file()
     except (OSError, ValueError):  # a template is longer than any file name
         is_file = False
-    return load_template_file(str(source)) if is_file else compile_template(str(source), "chat_template_jinja")
+    if is_file:
+        return load_template_file(str(source), rendering)
+    return compile_template(str(source), "chat_template_jinja", rendering=rendering)
 
 
 def _folder() -> Path:

@@ -123,7 +123,7 @@ class Axolotl(Trainer):
     def own_template(self, name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> ChatTemplate:
         from sftui.trainers.axolotl.templates import template_named
 
-        return template_named(name, tokenizer, recipe)
+        return template_named(name, tokenizer, recipe, self.rendering(recipe))
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
         return formats.detect(rows, recipe)
@@ -339,15 +339,14 @@ def _sequentially(recipe: Recipe) -> bool:
 
 
 def _template(conversation: Conversation, recipe: Recipe, tools: Toolbox) -> ChatTemplate:
-    """The template of the conversation; Axolotl pins transformers 5.16 (0.18: 5.14), which does not normalize
-    messages."""
+    """The template of the conversation, of the one that there may be."""
     if len(tools.templates) > 1 and recipe.render.template == "tokenizer":
         raise TemplateError(
             "Axolotl cannot use this tokenizer's chat template",
             why="it has several named ones",
             fix="set chat_template to one of Axolotl's own, or to jinja",
         )
-    return pick_template(conversation, tools).as_they_are()
+    return pick_template(conversation, tools)
 
 
 def _turns(conversation: Conversation, recipe: Recipe, template: ChatTemplate) -> tuple[Mapping[str, object], ...]:

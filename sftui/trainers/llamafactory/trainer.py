@@ -56,6 +56,7 @@ class LlamaFactory(Trainer):
 
     name = "llamafactory"
     title = "LLaMA-Factory"
+    renders_templates = False
     versions = ("0.9",)
     groups_hold_dropped = True  # it drops and packs in one step, `preprocessing_batch_size` rows at a time
 

@@ -66,6 +66,7 @@ class Torchtune(Trainer):
 
     name = "torchtune"
     title = "torchtune"
+    renders_templates = False
     versions = ("0.7", "0.6.1")
 
     def preset(self, version: str | None = None) -> Recipe:

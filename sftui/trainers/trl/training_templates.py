@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from sftui.errors import TemplateError
-from sftui.templates import compile_template
+from sftui.templates import Rendering, compile_template
 from sftui.trainers.base import Toolbox
 
 _MARKERS = re.compile(r"\{%-?\s*generation\s*-?%\}")
@@ -39,9 +39,8 @@ def training_toolbox(tools: Toolbox) -> Toolbox:
             fix="add the tag, or train prompt/completion rows",
         )
     name, source = twin
-    return replace(
-        tools, templates={"default": _compiled(source, name)}, template_name=f"TRL's training copy of {name}"
-    )
+    twin_template = _compiled(source, name, default.rendering)
+    return replace(tools, templates={"default": twin_template}, template_name=f"TRL's training copy of {name}")
 
 
 def finds_answers(source: str) -> bool:
@@ -70,5 +69,5 @@ def _table() -> dict[str, Any]:
 
 
 @lru_cache(maxsize=8)
-def _compiled(source: str, name: str) -> Any:
-    return compile_template(source, f"trl training {name}")
+def _compiled(source: str, name: str, rendering: Rendering) -> Any:
+    return compile_template(source, f"trl training {name}", rendering=rendering)

@@ -210,11 +210,7 @@ class Unsloth(Trainer):
         if conversation.kind is Kind.CHAT:
             if masks.assistant_only(recipe):
                 tools = masks.training_tools(tools)
-            # it runs on transformers up to 5.17, which hands messages over as they are; keys of `messages` that are
-            # null it drops itself
-            tools = replace(
-                tools, templates={name: template.as_they_are() for name, template in tools.templates.items()}
-            )
+            # keys of `messages` that are null it drops itself
             if conversation.prompt_messages is None and not rendered_by_script(conversation, recipe):
                 shaped = replace(
                     shaped,

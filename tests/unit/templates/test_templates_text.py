@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import pickle
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -152,15 +151,6 @@ def test_documents_reach_the_template_also_as_a_variable() -> None:
 def test_a_none_valued_key_is_dropped_before_the_template_sees_it() -> None:
     template = compile_template("{{ messages[0].content is defined }}", "t")
     assert template.text([{"role": "user", "content": None}], variables={})[0] == "False"
-
-
-def test_messages_reach_it_as_they_are_under_an_older_transformers() -> None:
-    template = compile_template("{{ messages[0].content }}{{ messages[0].thinking is defined }}", "t")
-    messages = [{"role": "user", "content": None, "reasoning_content": "hm"}]
-    assert template.text(messages, variables={})[0] == "True"
-    older = template.as_they_are()
-    for one in (older, pickle.loads(pickle.dumps(older))):
-        assert one.text(messages, variables={})[0] == "NoneFalse"
 
 
 def test_the_clock_can_be_given() -> None:

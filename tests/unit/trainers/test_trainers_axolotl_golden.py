@@ -40,7 +40,9 @@ def produced(case: Case, version: str, shared: Path) -> list[Pair]:
     )
     tools = pipeline.make_toolbox(recipe, tokenizer(shared, eos=eos, pad=case.pad))
     if not tools.templates:
-        tools = Toolbox(tools.tokenizer, {"default": compile_template(case.template, "golden")}, "golden")
+        rendering = trainer_named("axolotl").rendering(recipe)
+        template = compile_template(case.template, "golden", rendering=rendering)
+        tools = Toolbox(tools.tokenizer, {"default": template}, "golden")
     inspections = inspect(case.rows, recipe, tools)
     problems = [one.problem for one in inspections if one.problem]
     assert not problems, problems

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sftui import pipeline
 from sftui.model import Example, Inspection
 from sftui.recipe import Recipe
+from sftui.templates import rendering_of
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.axolotl.instruct import instruct_type
@@ -415,7 +416,7 @@ def test_a_null_system_text_in_its_own_templates(name: str, system: str | None, 
     from sftui.errors import TemplateError
     from sftui.trainers.axolotl.templates import template_named
 
-    template = template_named(name, load_tokenizer("builtin:llama3"), preset("axolotl@0.19")).as_they_are()
+    template = template_named(name, load_tokenizer("builtin:llama3"), preset("axolotl@0.19"), rendering_of("5.16.1"))
     try:
         text = template.text(
             [{"role": "system", "content": system}, *CHAT], variables={"bos_token": "<s>", "eos_token": "</s>"}
@@ -430,7 +431,9 @@ def test_its_llama3_template_needs_a_bos_token() -> None:
     from sftui.trainers.axolotl.templates import template_named
 
     with pytest.raises(TemplateError, match="bos_token"):
-        template_named("llama3", load_tokenizer("builtin:llama3"), preset("axolotl@0.19")).text(CHAT, variables={})
+        template_named("llama3", load_tokenizer("builtin:llama3"), preset("axolotl@0.19"), rendering_of("5.16.1")).text(
+            CHAT, variables={}
+        )
 
 
 def test_offsets_of_a_detail_need_not_be_whole_numbers(tokenizer: LoadedTokenizer) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sftui import pipeline
 from sftui.model import Inspection, Reason, Row
 from sftui.recipe import changed
-from sftui.templates import compile_template
+from sftui.templates import compile_template, rendering_of
 from sftui.tokens import load_tokenizer
 from sftui.trainers import preset
 from sftui.trainers.unsloth.markers import Marker, Markers, hidden_places, spans_of
@@ -188,7 +188,7 @@ def test_templates_see_null_as_the_pinned_transformers_hands_it_over() -> None:
     template = "{% for m in messages %}{{ m.content }}/{{ m.thinking }};{% endfor %}"
     recipe = preset("unsloth@2026.10")
     tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml", mode="provisional"))
-    tools = replace(tools, templates={"default": compile_template(template, "nulls")})
+    tools = replace(tools, templates={"default": compile_template(template, "nulls", rendering=rendering_of("5.17.0"))})
     for row, wanted in (
         ({"messages": [TURNS[0], turn]}, "Hello/;/;"),
         ({"prompt": TURNS[:1], "completion": [turn]}, "Hello/;None/;"),
