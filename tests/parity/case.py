@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import material
+import new_material
 from places import made_once
 
 REPO = Path(__file__).resolve().parents[2]
@@ -36,12 +37,30 @@ def shared_folder() -> Path:
     return Path(os.environ.get("SFTUI_SHARED") or REPO.parent / "shared")
 
 
+def new_tokenizer(name: str) -> Path:
+    """A tokenizer of `new_material`, trained on first use and again when that file changes."""
+    return made_once(new_folder() / "tokenizers" / name, lambda folder: new_material.tokenizer(name, folder))
+
+
+def new_rows(name: str) -> Path:
+    """A dataset of `new_material` as JSON lines."""
+    lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in new_material.rows(name))
+    return made_once(new_folder() / f"{name}.jsonl", lambda path: path.write_text("".join(lines), encoding="utf-8"))
+
+
+def new_folder() -> Path:
+    source = Path(new_material.__file__).read_bytes()
+    return home() / "new" / hashlib.sha256(source).hexdigest()[:12]
+
+
 @dataclass(frozen=True)
 class Case:
     """One setting of one trainer on one set of rows.
 
     `data` names a set of rows of `material`; `tokenizer` a folder under testdata/tokenizers,
     `own:NAME` one of sftui's built-in ones, or `made:NAME` (see `made_tokenizer`); `template`
+    `data` names a set of rows of `material`; `tokenizer` a folder under testdata/tokenizers, or
+    `own:NAME` one of sftui's built-in ones; either may be `new:NAME` of `new_material`. `template`
     replaces the tokenizer's own: a file of testdata/templates, `own:NAME` one of sftui's built-in
     ones, or the text itself;
     `tokens` replaces special tokens in the tokenizer's config. `config` holds the trainer's own
@@ -73,12 +92,16 @@ class Case:
     def tokenizer_folder(self) -> Path:
         if self.tokenizer.startswith("made:"):
             return made_tokenizer(self.tokenizer[5:])
+        if self.tokenizer.startswith("new:"):
+            return new_tokenizer(self.tokenizer[4:])
         if self.tokenizer.startswith("own:"):
             return REPO / "sftui" / "tokens" / "builtin" / self.tokenizer[4:]
         return shared_folder() / "testdata" / "tokenizers" / self.tokenizer
 
     def data_path(self) -> Path:
         """The rows as JSON lines, written on first use."""
+        if self.data.startswith("new:"):
+            return new_rows(self.data[4:])
         name = self.data if self.limit is None else f"{self.data}-{self.limit}"
         return material.write(name, home() / "data", shared_folder() / "testdata" / "datasets", self.data, self.limit)
 

@@ -1,4 +1,4 @@
-"""Compare sftui with the recorded references: `python compare.py TRAINER[@VERSION] [CASE…]`.
+"""Compare sftui with the recorded references: `python compare.py TRAINER[@VERSION] [CASE…]` (`--new`: see new_cases).
 
 A row is equal when both keep it with the same ids and labels (every piece of it, where the trainer
 splits rows), or both drop it. Where the trainer stopped with an error, sftui must refuse: as a
@@ -15,16 +15,21 @@ from datetime import date
 from typing import Any
 
 import environments
+import new_cases
 import record as recorder
 from case import Case, cases_of, result_path
 from emulate import Emulated, emulate
 
 from sftui.errors import SftuiError
+from sftui.model import Batch
 from sftui.trainers import trainer_named
 from sftui.trainers.llamafactory import LlamaFactory
 from sftui.trainers.verify.difference import pack_differences, row_differences
 from sftui.trainers.verify.session import read_result
 from sftui.workspace.verifying import piece
+
+ALL_BATCHES = 1000
+"""A case that asks for more has every batch of the dataset recorded."""
 
 
 @dataclass
@@ -36,6 +41,8 @@ class Comparison:
     total: int = 0
     differences: list[str] = field(default_factory=list)
     refusal: bool = False
+    packs: int = 0
+    batches: int = 0
 
 
 def compare(trainer: str, version: str, case: Case) -> Comparison:
@@ -74,8 +81,55 @@ def judge(
         _packs(packs, ours, found)
     else:
         _rows(head["rows_in"], [record for record in records if record["kind"] == "row"], ours, found)
-    found.differences += _batches(trainer, [record for record in records if record["kind"] == "batch"], packs, ours)
+    batches = [record for record in records if record["kind"] == "batch"]
+    if ours.recipe is not None and ours.recipe.pack.strategy == "multipack":
+        found.differences += _multipack(
+            [record for record in records if record["kind"] == "row"], batches, case, ours, found
+        )
+    else:
+        found.differences += _batches(trainer, batches, packs, ours, found)
     return found
+
+
+def _multipack(
+    rows: Sequence[Mapping[str, Any]],
+    batches: Sequence[Mapping[str, Any]],
+    case: Case,
+    ours: Emulated,
+    found: Comparison,
+) -> Iterator[str]:
+    """Axolotl's bins of the rows in the order in which its dataset has them, and each batch made of them."""
+    assert ours.recipe is not None and ours.tools is not None
+    behind = trainer_named("axolotl")
+    left = {row: list(made) for row, made in ours.rows.items()}
+    examples, names = [], []
+    for record in rows:
+        pieces = left.get(record["row"], [])
+        place = next((i for i, one in enumerate(pieces) if list(one.input_ids) == record["input_ids"]), None)
+        if place is None:
+            return  # a row that differs was told before
+        examples.append(pieces.pop(place))
+        names.append(record["row"])
+    packs = list(behind.pack(examples, ours.recipe, ours.tools))
+    size = behind.packs_in_a_batch(ours.recipe)
+    packs = packs[: len(packs) // size * size]
+    bins = [[names[i] for i, _, _ in pack.documents] for pack in packs]
+    at = 0
+    for number, batch in enumerate(batches):
+        theirs, start = [], 0
+        for count in batch["bins"]:
+            theirs.append(batch["rows"][start : start + count])
+            start += count
+        mine = packs[at : at + len(theirs)]
+        if bins[at : at + len(theirs)] != theirs:
+            yield f"batch {number}: the bins differ: the trainer has {theirs[:2]}, sftui {bins[at : at + 2]}"
+            return
+        at += len(theirs)
+        yield from _rectangle(number, batch, behind.collate_packs(mine, ours.recipe, ours.tools))
+        found.batches += 1
+        found.packs += len(theirs)
+    if case.batch.get("count", 0) >= ALL_BATCHES and at != len(packs):
+        yield f"the trainer makes {at} packs, sftui {len(packs)}"
 
 
 def _rows(count: int, records: Sequence[Mapping[str, Any]], ours: Emulated, found: Comparison) -> None:
@@ -94,10 +148,16 @@ def _packs(packs: Sequence[Mapping[str, Any]], ours: Emulated, found: Comparison
             values = getattr(mine, name)
             if name in theirs and values is not None and list(values) != theirs[name]:
                 found.differences.append(f"pack {number}: {name} differ")
+        lengths = [*(mine.seq_lens or (end - start for _, start, end in mine.documents))]
+        if lengths != theirs.get("seq_lengths", lengths):
+            found.differences.append(f"pack {number}: the lengths of documents differ")
+    found.packs = len(packs)
     found.differences += [f"row {row}: sftui stops: {problem}" for row, problem in ours.problems.items()]
 
 
-def _batches(trainer: str, batches: Sequence[Mapping[str, Any]], packs: Sequence[Any], ours: Emulated) -> Iterator[str]:
+def _batches(
+    trainer: str, batches: Sequence[Mapping[str, Any]], packs: Sequence[Any], ours: Emulated, found: Comparison
+) -> Iterator[str]:
     """Differences between the trainer's first batches and sftui's of the same rows."""
     if ours.recipe is None or ours.tools is None:
         return
@@ -107,7 +167,7 @@ def _batches(trainer: str, batches: Sequence[Mapping[str, Any]], packs: Sequence
         try:
             if packs:
                 mine = behind.collate_packs(ours.packs[done : done + size], ours.recipe, ours.tools)
-            elif ours.recipe.pack.strategy == "multipack" or any(len(ours.rows.get(r, ())) != 1 for r in batch["rows"]):
+            elif any(len(ours.rows.get(r, ())) != 1 for r in batch["rows"]):
                 return
             else:
                 mine = behind.collate([ours.rows[r][0] for r in batch["rows"]], batch["rows"], ours.recipe, ours.tools)
@@ -115,34 +175,42 @@ def _batches(trainer: str, batches: Sequence[Mapping[str, Any]], packs: Sequence
             yield f"batch {number}: sftui stops: {error}"
             return
         done += size
-        for name in ("input_ids", "labels", "attention_mask", "position_ids"):
-            got = getattr(mine, name)
-            if name in batch and (got is None or [list(row) for row in got] != batch[name]):
-                yield f"batch {number}: {name} differ"
-            if name == "attention_mask" and name not in batch and f"{name}_shape" not in batch and got is not None:
-                yield f"batch {number}: sftui makes an attention mask, the trainer none"
+        yield from _rectangle(number, batch, mine)
+        found.batches += 1
+
+
+def _rectangle(number: int, batch: Mapping[str, Any], mine: Batch) -> Iterator[str]:
+    """What differs in one batch."""
+    for name in ("input_ids", "labels", "attention_mask", "position_ids"):
+        got = getattr(mine, name)
+        if name in batch and (got is None or [list(row) for row in got] != batch[name]):
+            yield f"batch {number}: {name} differ"
+        if name == "attention_mask" and name not in batch and f"{name}_shape" not in batch and got is not None:
+            yield f"batch {number}: sftui makes an attention mask, the trainer none"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("trainer", help="trainer or trainer@version")
     parser.add_argument("cases", nargs="*")
+    parser.add_argument("--new", action="store_true", help="on the tokenizers and datasets of our own making")
     parser.add_argument("--show", type=int, default=3, help="differences shown a case")
     options = parser.parse_args(arguments)
     trainer, version = environments.split(options.trainer)
     cases = [
         c
-        for c in cases_of(trainer)
+        for c in (new_cases.cases(trainer) if options.new else cases_of(trainer))
         if (not options.cases or c.name in options.cases) and (not c.only or version in c.only)
     ]
     missing = [case for case in cases if not recorder.current(trainer, version, case)]
     if missing:
         recorder.record(trainer, version, missing)
-    rows = equal = bad = 0
+    rows = equal = bad = packs = batches = 0
     for case in cases:
         one = compare(trainer, version, case)
         if not one.refusal:
             rows, equal = rows + one.total, equal + one.equal
+        packs, batches = packs + one.packs, batches + one.batches
         bad += bool(one.differences)
         print(
             f"{'ok  ' if not one.differences else 'DIFF'} {case.name:42} {one.equal} of"
@@ -151,7 +219,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         for difference in one.differences[: options.show]:
             print(f"       {difference}")
-    print(f"{trainer} {version}: {equal} of {rows} rows equal, {bad} of {len(cases)} cases with differences")
+    print(
+        f"{trainer} {version}: {equal} of {rows} rows or packs equal, {packs} packs and {batches} batches compared,"
+        f" {bad} of {len(cases)} cases with differences"
+    )
     return int(bad > 0)
 
 

@@ -1,0 +1,46 @@
+"""Every trainer on tokenizers and datasets of our own making: rows, packs and batches (marker parity).
+
+References are recorded on first use and kept, as in test_parity_trainers.py.
+"""
+
+from __future__ import annotations
+
+import environments
+import new_cases
+import new_material
+import pytest
+import record as recorder
+from case import environment
+from compare import compare
+
+pytestmark = pytest.mark.parity
+
+
+@pytest.mark.parametrize("trainer", new_cases.CASES)
+def test_new_material_is_equal(trainer: str, capsys: pytest.CaptureFixture[str]) -> None:
+    trainer, version = environments.split(trainer)
+    if not environment(trainer, version).exists():
+        pytest.skip(f"{trainer} {version} has no environment: run tests/parity/environments.py {trainer}")
+    cases = new_cases.cases(trainer)
+    assert recorder.record(trainer, version, cases) == 0, "a runner ended without an answer"
+    rows = equal = packs = batches = 0
+    wrong: list[str] = []
+    for case in cases:
+        found = compare(trainer, version, case)
+        wrong += [f"{case.name}: {difference}" for difference in found.differences]
+        if not found.refusal:
+            rows, equal = rows + found.total, equal + found.equal
+        packs, batches = packs + found.packs, batches + found.batches
+    with capsys.disabled():
+        print(
+            f"\n{trainer} {version}: {equal} of {rows} rows or packs equal; {packs} packs, {batches} batches compared"
+        )
+    assert not wrong, f"{len(wrong)} differences:\n" + "\n".join(wrong[:20])
+    assert packs >= 500 and batches >= 100
+
+
+def test_the_cases_meet_every_tokenizer_and_dataset() -> None:
+    cases = [case for trainer in ("trl", "axolotl", "llamafactory", "unsloth") for case in new_cases.cases(trainer)]
+    assert {case.tokenizer.removeprefix("new:") for case in cases} == set(new_material.TOKENIZERS)
+    assert {case.data.removeprefix("new:") for case in cases} == set(new_material.DATASETS)
+    assert len(new_material.TOKENIZERS) >= 12 and len(new_material.DATASETS) >= 10
