@@ -13,6 +13,7 @@ from sftui.findings.roles import raw_messages, refused_roles
 from sftui.findings.tools import unread_calls
 from sftui.findings.words import part_texts
 from sftui.model import Inspection, Kind, Message, Stage
+from sftui.trainers.llamafactory.formats import UNPACKED
 
 _FORMATS = {
     "messages": "messages",
@@ -304,8 +305,28 @@ def unread_keys(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
         )
 
 
+def history_of_keys(look: Look) -> Iterator[Finding]:
+    """CON014: LLaMA-Factory unpacks each pair of the history, and a mapping gives the names of its keys."""
+    unpacked: Mapping[int, str] = look.conversation.extra.get(UNPACKED, {})
+    for number, what in unpacked.items():
+        at = next((i for i, one in enumerate(look.messages) if one.origin.endswith(f"[{number}]")), None)
+        if at is None or at + 1 >= len(look.messages):
+            continue
+        pair = " and ".join(f"`{shown(str(look.messages[i].content), 40)}`" for i in (at, at + 1))
+        more = f" ({len(unpacked)} in this row)" if len(unpacked) > 1 else ""
+        yield look.finding(
+            "CON014",
+            f"{look.messages[at].origin} is no pair of texts: LLaMA-Factory takes its {what} {pair} for the question"
+            f" and the answer, and trains on them{more}",
+            message=at,
+            tokens=_place(look, at + 1),
+            evidence=pair,
+        )
+        return
+
+
 CHECKS = Checks(
     data=(stale_content,),
-    conversation=(nothing_said, nothing_written, json_text),
+    conversation=(nothing_said, nothing_written, json_text, history_of_keys),
     setup=(two_formats, unread_keys),
 )

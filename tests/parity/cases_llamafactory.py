@@ -47,6 +47,9 @@ CASES = (
     Case("default_tricky_llama3", "tricky", LLAMA, {"template": "llama3"}, dataset=MESSAGES, default=True),
     Case("default_tricky_phi", "tricky", PHI, {"template": "phi"}, dataset=MESSAGES, default=True),
     Case("default_strings_qwen", "wwdc", QWEN, {"template": "qwen"}, dataset=STRINGS, default=True),
+    # a history of whatever gives two things
+    Case("history_of_objects", "history_of_objects", QWEN, {"template": "qwen"}, dataset=HISTORY),
+    Case("history_of_texts", "history_of_texts", QWEN, {"template": "qwen"}, dataset=HISTORY),
     # every one of the ten templates
     *(
         Case(f"template_{name}", "tricky", tokenizer, {"template": name}, dataset=MESSAGES)

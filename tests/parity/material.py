@@ -565,11 +565,33 @@ def _special_texts() -> Rows:
     return found
 
 
+def _history_of_objects() -> Rows:
+    """Alpaca rows whose history is objects of two keys, which LLaMA-Factory unpacks."""
+    return [
+        {"instruction": f"Question {number}?", "input": "", "output": f"Answer {number}.", "system": "Be brief.",
+         "history": [{"question": f"Earlier {at}?", "answer": "Yes."} for at in range(number % 3)]}
+        for number in range(1, 13)
+    ]  # fmt: skip
+
+
+def _history_of_texts() -> Rows:
+    """The same of texts of two characters."""
+    return [
+        {**row, "history": ["ab", "\u00e9\U0001f98a", "c "][: 1 + at % 3]}
+        for at, row in enumerate(_history_of_objects())
+    ]
+
+
 def _joined(found: Rows) -> Rows:
     return [{"text": "\n".join(turn["content"] for turn in row["messages"])} for row in found]
 
 
-HAND_WRITTEN: dict[str, Callable[[], Rows]] = {"tricky": _tricky, "special_texts": _special_texts}
+HAND_WRITTEN: dict[str, Callable[[], Rows]] = {
+    "tricky": _tricky,
+    "special_texts": _special_texts,
+    "history_of_objects": _history_of_objects,
+    "history_of_texts": _history_of_texts,
+}
 STEPS: dict[str, Callable[[Rows], Rows]] = {
     "parts": _parts,
     "system_column": _system_column,

@@ -270,6 +270,16 @@ ENTRIES = (
         data="remove the column, or give it to every row with one type",
     ),
     entry(
+        "CON014",
+        "history-unpacked",
+        "FATAL",
+        "row",
+        "LLaMA-Factory trains on the keys of a history, not on its texts",
+        "Each entry of `history` is unpacked into a question and an answer. A mapping of two keys gives the names of"
+        " its keys, a text of two characters its characters, and nothing is refused.",
+        llamafactory="write each entry as a list of two texts, or the row as messages",
+    ),
+    entry(
         "TOO001",
         "tool-arguments-double-encoded",
         "MAJOR",

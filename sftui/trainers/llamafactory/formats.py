@@ -41,6 +41,14 @@ TURNS = (("user", "observation"), ("assistant", "function"))
 DROPPED = "llamafactory_dropped"
 """The key of `Conversation.extra` that says why the row is dropped."""
 
+UNPACKED = "llamafactory_unpacked"
+"""The key of `Conversation.extra` that says which pairs of the history are none, by place: `keys` or `characters`."""
+
+UNEVEN_HISTORY = (
+    "the history holds objects with different keys from row to row: LLaMA-Factory's datasets (4.0) gives all rows of a"
+    " JSON file the same keys in the same order, and LLaMA-Factory trains on their names; sftui shows each row's own"
+    " (write the history as pairs of texts)"
+)
 UNEVEN = (
     "tools or tool calls kept as objects have different keys from row to row: LLaMA-Factory's datasets (4.0) gives all"
     " rows of a JSON file the same keys, null where a row has none, and writes them; sftui shows each row's own (keep"
@@ -110,7 +118,8 @@ def detect(rows: Sequence[Row], data: Data, *, openai: bool) -> Detected:
             for name, column in found.fields.items()
             if name in ALPACA_FIELDS and _dates(samples, column)
         ]
-        found = replace(found, notes=(*found.notes, *dates))
+        uneven = (UNEVEN_HISTORY,) if "history" in found.fields and _uneven_pairs(samples, found.fields) else ()
+        found = replace(found, notes=(*found.notes, *dates, *uneven))
     return found
 
 
@@ -118,6 +127,12 @@ def _dates(rows: Sequence[Mapping[str, Any]], column: str) -> bool:
     """Whether a column holds nothing but what pyarrow takes for a time (ISO 8601)."""
     values = [row[column] for row in rows if row.get(column) is not None]
     return bool(values) and all(isinstance(value, str) and _TIME.fullmatch(value) for value in values)
+
+
+def _uneven_pairs(rows: Sequence[Mapping[str, Any]], fields: Mapping[str, str]) -> bool:
+    """Whether pairs of the history are objects with other keys, or the same in another order, in another place."""
+    held = [row.get(fields["history"]) for row in rows]
+    return len({tuple(pair) for one in held if isinstance(one, list) for pair in one if isinstance(pair, Mapping)}) > 1
 
 
 def _uneven(rows: Sequence[Mapping[str, Any]], fields: Mapping[str, str]) -> bool:
@@ -206,8 +221,12 @@ def convert(row: Row, detected: Detected, *, openai: bool) -> Conversation:
     tools = data.get(fields["tools"]) if "tools" in fields else ""
     if detected.format == "alpaca":
         messages, why = _alpaca(data, fields)
-        return _conversation("alpaca", messages, _system(system, fields.get("system", "")), tools, why)
+        made = _conversation("alpaca", messages, _system(system, fields.get("system", "")), tools, why)
+        unpacked = _unpacked(data.get(fields["history"])) if "history" in fields else {}
+        return replace(made, extra={**made.extra, UNPACKED: unpacked}) if unpacked else made
     turns = data.get(fields["messages"])
+    if isinstance(turns, (str, Mapping)) and not turns:
+        turns = []  # LLaMA-Factory asks for its length alone
     if not isinstance(turns, (list, tuple)) or not all(isinstance(turn, Mapping) for turn in turns):
         raise ConversationError(
             f"`{fields['messages']}` is no list of messages",
@@ -280,6 +299,17 @@ def _system(text: Any, origin: str) -> Message | None:
     return Message({"role": "system", "content": text}, origin) if text else None
 
 
+def _unpacked(history: Any) -> dict[int, str]:
+    """The pairs of a history, by their place, of which LLaMA-Factory takes keys or characters for the two texts."""
+    if not isinstance(history, list):
+        return {}
+    return {
+        number: "keys" if isinstance(pair, Mapping) else "characters"
+        for number, pair in enumerate(history)
+        if isinstance(pair, (str, Mapping))
+    }
+
+
 def _message(role: str, content: Any, origin: str) -> Message:
     return Message({"role": role, "content": content}, origin)
 
@@ -288,7 +318,8 @@ def _alpaca(data: Mapping[str, Any], fields: Mapping[str, str]) -> tuple[list[Me
     messages = []
     history = data.get(fields["history"]) if "history" in fields else None
     for number, pair in enumerate(history if isinstance(history, list) else ()):
-        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+        # `for old_prompt, old_response in history`: whatever gives two things, a mapping the names of its keys
+        if not isinstance(pair, (list, tuple, str, Mapping)) or len(pair) != 2:
             raise ConversationError(
                 f"history[{number}] is no pair of a question and an answer",
                 why="LLaMA-Factory stops the whole run at such a row",

@@ -66,6 +66,10 @@ def rows(*data: Any, **more: Any) -> Case:
     return Case(list(data), **more)
 
 
+ALPACA = {"instruction": "Capital of France?", "input": "", "output": "Paris."}
+SLOTS = {"render.template": "llamafactory/qwen"}
+
+
 EXAMPLES: dict[str, tuple[Case, Case]] = {
     "ROW001": (rows(GOOD, "line 2 is not valid JSON"), FINE),
     "ROW002": (rows(GOOD, GOOD, {"messages": []}), FINE),
@@ -128,6 +132,14 @@ EXAMPLES: dict[str, tuple[Case, Case]] = {
         FINE,
     ),
     "CON012": (rows(chat("hi", "one\\ntwo\\nthree")), rows(chat("hi", "one\ntwo\nthree"))),
+    "CON014": (
+        rows(
+            {**ALPACA, "history": [{"question": "Who?", "answer": "Me."}]},
+            preset="llamafactory@0.9",
+            changes=SLOTS,
+        ),
+        rows({**ALPACA, "history": [["Who?", "Me."]]}, preset="llamafactory@0.9", changes=SLOTS),
+    ),
     "BOS001": (
         rows(GOOD, tokenizer="gemma", changes={"tokenize.add_special_tokens": True}),
         rows(GOOD, tokenizer="gemma"),

@@ -320,6 +320,40 @@ def test_no_row_whatever_it_holds_raises(ways: list[tuple[Recipe, Any]], row: di
         assert one.example is not None or one.problem is not None or one.dropped
 
 
+@pytest.mark.parametrize(
+    ("pair", "texts"),
+    [
+        (["Who?", "Me."], ("Who?", "Me.")),
+        ({"question": "Who?", "answer": "Me."}, ("question", "answer")),
+        ("ab", ("a", "b")),
+        ({"q": 1, "a": None}, ("q", "a")),
+        (["Who?"], None),
+        ({"q": 1, "a": 2, "z": 3}, None),
+        ("abc", None),
+        (None, None),
+        (2, None),
+    ],
+)
+def test_whatever_gives_two_things_is_a_pair_of_the_history(
+    ways: list[tuple[Recipe, Any]], pair: Any, texts: tuple[str, str] | None
+) -> None:
+    recipe, tools = ways[0]
+    row = {**dict.fromkeys(COLUMNS), "instruction": "So?", "output": "Yes.", "history": [pair]}
+    (one,) = inspect([row], recipe, tools)
+    if texts is None:
+        assert one.problem is not None and "no pair" in one.problem.what
+    else:
+        assert one.conversation is not None and one.problem is None
+        assert tuple(message.content for message in one.conversation.messages[:2]) == texts
+
+
+@pytest.mark.parametrize("nothing", ["", {}, []])
+def test_an_empty_column_of_messages_drops_the_row(ways: list[tuple[Recipe, Any]], nothing: Any) -> None:
+    recipe, tools = ways[1]
+    (one,) = inspect([{**dict.fromkeys(COLUMNS), "messages": nothing}], recipe, tools)
+    assert one.problem is None and one.dropped
+
+
 sizes = st.integers(0, 400)
 
 
