@@ -19,6 +19,7 @@ class KeyUse(str, Enum):
     PASSED = "not about data, passed through"
     UNSUPPORTED = "about data, but sftui does not model it"
     UNKNOWN = "not a key of this trainer version"
+    UNSURE = "key not known to sftui"
 
 
 @dataclass(frozen=True, slots=True)

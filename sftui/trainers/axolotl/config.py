@@ -16,12 +16,13 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
-from sftui.trainers.axolotl.keys import use_in_dataset, use_of
+from sftui.trainers.axolotl.keys import OVERTAKEN, listed, note_in_dataset, note_of
 from sftui.trainers.axolotl.packing import varlen
 from sftui.trainers.axolotl.schema import checked
 from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING
 from sftui.trainers.axolotl.templates import FALLBACK, JINJA, TOKENIZER
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, files_at, text_at
+from sftui.trainers.known import Known
 
 OVER = {"drop": "drop", "truncate": "cut_right", "raise": "error"}
 # The older flags in the order in which Axolotl asks for them.
@@ -68,7 +69,7 @@ LOADERS = {
 }
 
 
-def read(path: str, text: str, preset: Recipe) -> OpenedConfig:
+def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     """An Axolotl config; RecipeError where it names no dataset or says what Axolotl refuses."""
     config = dict(parse_yaml(text, path))
     entries = config.get("datasets")
@@ -76,8 +77,9 @@ def read(path: str, text: str, preset: Recipe) -> OpenedConfig:
         entries = [entries]
     if not isinstance(entries, Sequence) or isinstance(entries, str) or not entries:
         raise RecipeError("the config names no dataset to fine-tune on", where=path, fix="list one under `datasets`")
-    notes = [KeyNote(str(key), value, *use_of(str(key), value)) for key, value in config.items() if key != "datasets"]
-    config = checked(config, path)
+    plugins = listed(config.get("plugins"))
+    notes = [note_of(str(key), value, plugins, known) for key, value in config.items() if key != "datasets"]
+    config = checked({OVERTAKEN.get(str(key), str(key)): value for key, value in config.items()}, path)
     if config.get("max_packed_sequence_len"):
         raise RecipeError(
             "`max_packed_sequence_len` is no longer supported by Axolotl", where=path, fix="set sequence_len"
@@ -89,9 +91,7 @@ def read(path: str, text: str, preset: Recipe) -> OpenedConfig:
             raise RecipeError(
                 f"datasets[{number}] has no `path`", where=path, fix="name its file, folder or Hub dataset"
             )
-        notes += [
-            KeyNote(f"datasets[{number}].{key}", value, *_use(entry, str(key), value)) for key, value in entry.items()
-        ]
+        notes += [_note(entry, f"datasets[{number}].{key}", str(key), value, known) for key, value in entry.items()]
         where = f"{path}, datasets[{number}]"
         refs += _refs(entry, _dataset(base, config, checked(entry, where), where), where)
     return OpenedConfig(preset.preset, path, text, tuple(refs), tuple(notes))
@@ -212,10 +212,11 @@ def choice_of(config: Mapping[str, Any], entry: Mapping[str, Any]) -> tuple[str,
     return f"axolotl/{name}", jinja
 
 
-def _use(entry: Mapping[str, Any], key: str, value: Any) -> tuple[KeyUse, str]:
+def _note(entry: Mapping[str, Any], path: str, key: str, value: Any, known: Known) -> KeyNote:
     if key == "chat_template_jinja" and value and entry.get("chat_template") != JINJA:
-        return KeyUse.PASSED, "Axolotl passes over it: a dataset needs `chat_template: jinja` beside it"
-    return use_in_dataset(key, value)
+        why = "Axolotl passes over it: a dataset needs `chat_template: jinja` beside it"
+        return KeyNote(path, value, KeyUse.PASSED, why)
+    return note_in_dataset(path, key, value, known)
 
 
 def _refs(entry: Mapping[str, Any], recipe: Recipe, where: str) -> list[DatasetRef]:

@@ -319,8 +319,9 @@ class Axolotl(Trainer):
 
     def read_config(self, path: str, text: str, version: str | None = None) -> OpenedConfig:
         from sftui.trainers.axolotl.config import read
+        from sftui.trainers.known import known_keys
 
-        return read(path, text, self.preset(version))
+        return read(path, text, self.preset(version), known_keys(self.name, self.title, version))
 
     def losses(self, recipe: Recipe) -> tuple[str, ...]:
         from sftui.trainers.axolotl.config_write import keys_of

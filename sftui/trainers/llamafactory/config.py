@@ -15,6 +15,7 @@ from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
 from sftui.side_files import parse_json, read_side_bytes, reason
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, text_at
+from sftui.trainers.known import Known
 from sftui.trainers.llamafactory import keys
 from sftui.trainers.llamafactory.pretrain import ADD_BOS, STAGE, bos_setting
 from sftui.trainers.llamafactory.registry import NAMES, TEMPLATES
@@ -65,13 +66,13 @@ ENTRY_KEYS = frozenset(
 )
 
 
-def read(path: str, text: str, preset: Recipe) -> OpenedConfig:
+def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     """The config as one recipe a dataset; RecipeError where LLaMA-Factory itself would stop."""
     config = dict(parse_yaml(text, path))
     _check(config, path)
     recipe, notes = preset, []
     for key, value in config.items():
-        recipe, note = _key(recipe, str(key), value)
+        recipe, note = _key(recipe, str(key), value, known)
         notes.append(note)
     recipe = _together(recipe, config)
     names = _names(config.get("dataset"))
@@ -150,7 +151,7 @@ def _number(value: Any) -> float:
     return float(value) if isinstance(value, (int, float)) and abs(value) < 1e300 else 0.0
 
 
-def _key(recipe: Recipe, key: str, value: Any) -> tuple[Recipe, KeyNote]:
+def _key(recipe: Recipe, key: str, value: Any, known: Known) -> tuple[Recipe, KeyNote]:
     if key in keys.PLAIN:
         wanted = (int, float) if key in keys.NUMBERS else str if key == "default_system" else object
         if value is not None and (not isinstance(value, wanted) or isinstance(value, bool)):
@@ -179,9 +180,9 @@ def _key(recipe: Recipe, key: str, value: Any) -> tuple[Recipe, KeyNote]:
         return recipe, KeyNote(
             key, value, KeyUse.PASSED if idle else KeyUse.UNSUPPORTED, "" if idle else keys.UNSUPPORTED[key]
         )
-    if key in keys.PASSED:
+    if key in known.config:
         return recipe, KeyNote(key, value, KeyUse.PASSED)
-    return recipe, KeyNote(key, value, KeyUse.UNKNOWN, "LLaMA-Factory stops at a key it does not know")
+    return recipe, known.unknown(key, value, "stops at it")
 
 
 def _option(recipe: Recipe, key: str, value: Any) -> Recipe:

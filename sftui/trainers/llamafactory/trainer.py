@@ -271,9 +271,10 @@ class LlamaFactory(Trainer):
         return replace(batch, position_ids=positions, notes=notes if recipe.pack.strategy == "neat" else batch.notes)
 
     def read_config(self, path: str, text: str, version: str | None = None) -> OpenedConfig:
+        from sftui.trainers.known import known_keys
         from sftui.trainers.llamafactory.config import read
 
-        return read(path, text, self.preset(version))
+        return read(path, text, self.preset(version), known_keys(self.name, self.title, version))
 
     def losses(self, recipe: Recipe) -> tuple[str, ...]:
         from sftui.trainers.llamafactory.write import keys_of

@@ -25,65 +25,12 @@ from sftui.trainers.config import (
     files_at,
     wrong_value,
 )
+from sftui.trainers.known import Known
 from sftui.trainers.torchtune import special
 from sftui.trainers.torchtune.messages import COLUMNS
 from sftui.trainers.torchtune.models import JINJA, MODELS
 from sftui.trainers.yaml_edit import REMOVE, edit
 
-# Recorded from the recipes' configs of torchtune 0.6.1: top-level keys that have nothing to do with ids and labels.
-PASSED = frozenset(
-    [
-        "ac_mode",
-        "ac_option",
-        "activation_offloading_use_streams",
-        "base_model_path",
-        "checkpointer",
-        "clip_grad_norm",
-        "compile",
-        "cudnn_deterministic_mode",
-        "custom_sharded_layers",
-        "device",
-        "dtype",
-        "enable_activation_checkpointing",
-        "enable_activation_offloading",
-        "enable_async_checkpointing",
-        "enable_kv_cache",
-        "epochs",
-        "expert_parallel_dim",
-        "fsdp_cpu_offload",
-        "fsdp_reshard_after_forward",
-        "gradient_accumulation_steps",
-        "keep_last_n_checkpoints",
-        "log_every_n_steps",
-        "log_level",
-        "log_peak_memory_stats",
-        "loss",
-        "lr_scheduler",
-        "lr_warmup_steps",
-        "max_steps_per_epoch",
-        "memory_efficient_fsdp_wrap",
-        "metric_logger",
-        "model",
-        "optimizer",
-        "optimizer_in_bwd",
-        "output_dir",
-        "profiler",
-        "quantizer",
-        "quantizer_mode",
-        "resume_from_checkpoint",
-        "run_val_every_n_steps",
-        "save_adapter_weights_only",
-        "save_every_n_steps",
-        "seed",
-        "tensor_parallel_dim",
-        "tensor_parallel_plan",
-        "context_parallel_dim",
-        "context_parallel_rotate_method",
-        "data_parallel_shard_dim",
-        "data_parallel_replicate_dim",
-    ]
-)
-BESIDE = frozenset(["shuffle", "dataset_val", "batch_size_val"])
 TOKENIZER = {
     "_component_",
     "path",
@@ -142,7 +89,7 @@ STRATEGIES = {
 _REFERENCE = re.compile(r"\$\{([\w.]+)\}")
 
 
-def read(path: str, text: str, preset: Recipe) -> OpenedConfig:
+def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     """The components of a torchtune config as recipes; RecipeError for what torchtune or sftui cannot do."""
     config = {str(key): value for key, value in parse_yaml(text, path).items()}
     config = {key: _resolved(value, config, path) for key, value in config.items()}
@@ -176,18 +123,10 @@ def read(path: str, text: str, preset: Recipe) -> OpenedConfig:
                     "" if usual else "another collator than padded_collate_sft",
                 )
             )
-        elif key in PASSED or key in BESIDE or key.startswith(("lora_", "val_", "profile_")):
+        elif key in known.config or key.startswith(("lora_", "val_", "profile_")) or f"${{{key}" in text:
             notes.append(KeyNote(key, value, KeyUse.PASSED))
         else:
-            used = f"${{{key}" in text
-            notes.append(
-                KeyNote(
-                    key,
-                    value,
-                    KeyUse.PASSED if used else KeyUse.UNKNOWN,
-                    "" if used else "none of the recipes' keys; torchtune passes it by",
-                )
-            )
+            notes.append(known.unknown(key, value, "has no recipe that reads it"))
     entries = config.get("dataset")
     listed = entries if isinstance(entries, list) else [entries]
     if not entries or not all(isinstance(entry, Mapping) for entry in listed):

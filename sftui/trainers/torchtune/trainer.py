@@ -276,9 +276,10 @@ class Torchtune(Trainer):
         )
 
     def read_config(self, path: str, text: str, version: str | None = None) -> OpenedConfig:
+        from sftui.trainers.known import known_keys
         from sftui.trainers.torchtune.config import read
 
-        return read(path, text, self.preset(version))
+        return read(path, text, self.preset(version), known_keys(self.name, self.title, version))
 
     def losses(self, recipe: Recipe) -> tuple[str, ...]:
         from sftui.trainers.torchtune.config import keys_of

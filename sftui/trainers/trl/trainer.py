@@ -245,9 +245,10 @@ class Trl(Trainer):
         return flat_packs(packs, recipe, pad_token_id(recipe, tools)[0])
 
     def read_config(self, path: str, text: str, version: str | None = None) -> OpenedConfig:
+        from sftui.trainers.known import known_keys
         from sftui.trainers.trl.config import read
 
-        return read(path, text, self.preset(version))
+        return read(path, text, self.preset(version), known_keys(self.name, self.title, version))
 
     def losses(self, recipe: Recipe) -> tuple[str, ...]:
         from sftui.trainers.trl.config import keys_of

@@ -16,7 +16,8 @@ from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed, diff
 from sftui.recipe_io import parse_yaml
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenConfig, WrittenFile
-from sftui.trainers.trl.config import PASSED, sft_config_keys
+from sftui.trainers.known import Known
+from sftui.trainers.trl.config import sft_config_keys
 from sftui.trainers.yaml_edit import REMOVE, edit
 
 PLAIN = {
@@ -64,23 +65,19 @@ READ_TOGETHER = (
 )
 
 
-def read(path: str, text: str, preset: Recipe) -> OpenedConfig:
+def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     """A file of options as a recipe; RecipeError where it names no data or contradicts itself."""
     config = dict(parse_yaml(text, path))
     recipe, notes = preset, []
     for key, value in config.items():
         if key in PLAIN:
             recipe = changed(recipe, PLAIN[key], value)
-        known = key in PLAIN or key in READ_TOGETHER
-        use = KeyUse.USED if known else KeyUse.PASSED if key in PASSED else KeyUse.UNKNOWN
-        notes.append(
-            KeyNote(
-                str(key),
-                value,
-                use,
-                "" if use is not KeyUse.UNKNOWN else "neither an argument of SFTConfig nor one that sftui reads",
-            )
-        )
+        if key in PLAIN or key in READ_TOGETHER:
+            notes.append(KeyNote(key, value, KeyUse.USED))
+        elif key in known.config:
+            notes.append(KeyNote(key, value, KeyUse.PASSED))
+        else:
+            notes.append(known.unknown(str(key), value, "has no such argument of SFTConfig, nor does sftui read it"))
     recipe = _masked(recipe, config, path)
     if config.get("truncation_mode") == "keep_end":
         recipe = changed(recipe, "length.over", "cut_left")

@@ -57,7 +57,9 @@ def test_data_tokenizer_and_knobs_come_from_the_config(sftui: Callable[..., Any]
 def test_no_key_is_ignored_in_silence(sftui: Callable[..., Any], work: Path) -> None:
     done = sftui("encode", "axolotl.yml", "-o", "-")
     assert done.code == 0 and len(done.records()) == 1
-    assert "not a key of this trainer version: flibber" in done.err
+    assert "key not known to sftui: flibber (sftui knows Axolotl up to 0.19.0)" in done.err
+    named = sftui("encode", "axolotl.yml", "--trainer", "axolotl@0.19", "-o", "-").err
+    assert "not a key of this trainer version: flibber (Axolotl 0.19.0 passes over it)" in named
     assert "not about data and are passed through" in done.err
 
 

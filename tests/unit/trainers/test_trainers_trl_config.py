@@ -58,7 +58,7 @@ def test_every_key_gets_a_note() -> None:
     opened = read(CONFIG + "no_such_key: 1\ndataset_kwargs: {skip_prepare_dataset: true}\n")
     uses = {note.path: note.use for note in opened.keys}
     assert uses["learning_rate"] is KeyUse.PASSED and uses["max_length"] is KeyUse.USED
-    assert uses["no_such_key"] is KeyUse.UNKNOWN and uses["dataset_kwargs"] is KeyUse.UNSUPPORTED
+    assert uses["no_such_key"] is KeyUse.UNSURE and uses["dataset_kwargs"] is KeyUse.UNSUPPORTED
     assert set(uses) == set(yaml.safe_load(CONFIG)) | {"no_such_key", "dataset_kwargs"}
 
 

@@ -1,0 +1,94 @@
+"""Which keys a trainer's release reads: names recorded from its own schema, plugins and signatures.
+
+`TRAINER/known_keys.json` is written by tests/parity/record_keys.py from the installed packages. A key is called
+unknown to the trainer only where the release was read and someone said that it is the release in use; everywhere
+else it is not known to sftui, because a newer release may read it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from sftui.trainers import versions
+from sftui.trainers.config import KeyNote, KeyUse
+
+FILE = "known_keys.json"
+HERE = Path(__file__).parent
+ADMITTED: Mapping[str, versions.Version] = {"trl": (99,), "unsloth": (99,), "llamafactory": (5, 6, 1)}
+"""The trainers whose arguments are TrainingArguments, and the transformers below which theirs is (llamafactory 0.9.5,
+extras/misc.py check_dependencies)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """A plugin of the trainer: the keys it reads, and the hooks by which it could change rows, labels or batches."""
+
+    keys: frozenset[str]
+    hooks: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The keys of one release. `stated`: someone named this release, so that what is missing here is missing there."""
+
+    title: str
+    version: str
+    stated: bool
+    config: frozenset[str]
+    dataset: frozenset[str] = frozenset()
+    plugins: Mapping[str, Plugin] = field(default_factory=dict)
+    components: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Parameters by the path of a component; `**name` stands for any other keyword."""
+
+    def unknown(self, path: str, value: Any, then: str) -> KeyNote:
+        """The note of a key that the record does not hold; `then` is what the trainer does with such a key."""
+        if self.stated:
+            return KeyNote(path, value, KeyUse.UNKNOWN, f"{self.title} {self.version} {then}")
+        return KeyNote(path, value, KeyUse.UNSURE, f"sftui knows {self.title} up to {self.version}")
+
+
+def known_keys(trainer: str, title: str, asked: str | None) -> Known:
+    """The record of the release that was asked for; of the newest one, not `stated`, for any other."""
+    recorded = _recorded(trainer)
+    chosen, stated = next(iter(recorded)), False
+    if asked is not None:
+        wanted = versions.parse(asked, trainer)
+        for version in recorded:
+            if versions.parse(version, trainer)[: len(wanted)] == wanted:
+                chosen, stated = version, True
+                break
+    found = recorded[chosen]
+    return Known(
+        title,
+        chosen,
+        stated,
+        _arguments(trainer).union(*(_names(found.get(part, ())) for part in ("config", "asked before", "launch"))),
+        _names(found.get("dataset", ())),
+        {name: Plugin(_names(one["keys"]), _names(one["hooks"])) for name, one in found.get("plugins", {}).items()},
+        {path: _names(one) for path, one in found.get("components", {}).items()},
+    )
+
+
+@cache
+def _recorded(trainer: str) -> Mapping[str, Any]:
+    """Release → what was recorded of it, newest first."""
+    return dict(json.loads((HERE / trainer / FILE).read_text(encoding="utf-8")))
+
+
+@cache
+def _arguments(trainer: str) -> frozenset[str]:
+    """TrainingArguments of every transformers that a trainer of that class admits: its own environment decides."""
+    if trainer not in ADMITTED:
+        return frozenset()
+    recorded = json.loads((HERE / FILE).read_text(encoding="utf-8"))["TrainingArguments"]
+    admitted = (one for version, one in recorded.items() if versions.parse(version, trainer) < ADMITTED[trainer])
+    return frozenset().union(*map(_names, admitted))
+
+
+def _names(lines: Iterable[str]) -> frozenset[str]:
+    return frozenset(name for line in lines for name in line.split())

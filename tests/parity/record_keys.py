@@ -1,0 +1,277 @@
+"""What each trainer reads of a config: the names of its keys, written to sftui/trainers/TRAINER/known_keys.json.
+
+`python tests/parity/record_keys.py TRAINER[@VERSION]…` asks the packages of the trainer's own environment (see
+environments.py): pydantic models, dataclasses, signatures. `--files FOLDER` reads another release of the trainer,
+unpacked from its wheel, with the dependencies of the default environment. Names only; what a key decides is told in the
+trainer's own `keys` or `config` beside the record, and everything that is recorded and not named there decides
+neither rows nor ids nor labels. So read what is new in a record before it is checked in (`git diff`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import subprocess
+import sys
+import textwrap
+import zipfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+PACKAGE = HERE.parent.parent / "sftui" / "trainers"
+WIDTH = 116
+
+STUB = r'''
+import ast
+
+def asked_of(holder, node, kind=ast.Constant):
+    """Whether a node is `holder.get("name", …)` or `holder.pop("name", …)`."""
+    called = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("get", "pop")
+    return called and ast.unparse(node.func.value) == holder and node.args and isinstance(node.args[0], kind)
+
+def stub(*names):
+    """Packages that are not installed and that no key depends on."""
+    import sys
+    from importlib.machinery import ModuleSpec
+    from unittest.mock import MagicMock
+    for name in names:
+        sys.modules[name] = MagicMock(__spec__=ModuleSpec(name, None), __path__=[])
+'''
+
+AXOLOTL = r'''
+import importlib, inspect, pkgutil
+from pathlib import Path
+stub("llmcompressor", *(f"llmcompressor.{one}" for one in ("core", "core.session_functions", "recipe", "transformers")))
+stub(*(f"llmcompressor.{one}" for one in ("modifiers", "transformers.sparsification")))
+stub("llmcompressor.transformers.sparsification.compressed_tensors_utils")
+import axolotl.integrations as integrations
+from axolotl.integrations.base import BasePlugin
+from axolotl.utils.schemas import config as schemas
+from axolotl.utils.schemas.datasets import SFTDataset
+
+HOOKS = ("load_datasets", "get_collator_cls_and_kwargs", "get_trainer_cls")
+
+def names(model):
+    found = set()
+    for name, field in model.model_fields.items():
+        found.add(name)
+        for alias in (field.alias, field.validation_alias):
+            choices = (alias,) if isinstance(alias, str) else getattr(alias, "choices", ())
+            found |= {one for one in choices if isinstance(one, str)}
+    return found
+
+def read_before(folder):
+    """Keys that validators ask the plain mapping for, whether the model has such a field or not."""
+    found = set()
+    for file in sorted(Path(folder).glob("*.py")):
+        for function in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            decorators = getattr(function, "decorator_list", ())
+            if not any("mode='before'" in ast.unparse(one) for one in decorators):
+                continue
+            for node in ast.walk(function):
+                name = None
+                if asked_of("data", node):
+                    name = node.args[0]
+                elif isinstance(node, ast.Subscript) and ast.unparse(node.value) == "data":
+                    name = node.slice
+                elif isinstance(node, ast.Compare) and ast.unparse(node.comparators[0]) == "data":
+                    name = node.left
+                found |= {getattr(name, "value", None)}
+    return {one for one in found if isinstance(one, str)}
+
+model = schemas.AxolotlConfigWCapabilities
+own = names(model)
+known = {"config": own, "asked before": read_before(Path(schemas.__file__).parent) - own}
+known |= {"dataset": names(SFTDataset), "plugins": {}}
+for found in pkgutil.walk_packages(integrations.__path__, "axolotl.integrations."):
+    if found.name.count(".") > 3:
+        continue
+    module = importlib.import_module(found.name)
+    for name, plugin in inspect.getmembers(module, inspect.isclass):
+        if not issubclass(plugin, BasePlugin) or plugin is BasePlugin:
+            continue
+        where = plugin().get_input_args()
+        keys = set()
+        if where:
+            home, _, cls = where.rpartition(".")
+            keys = names(getattr(importlib.import_module(home), cls))
+        hooks = {one for one in HOOKS if getattr(plugin, one) is not getattr(BasePlugin, one)}
+        known["plugins"][name] = {"keys": keys, "hooks": hooks}
+'''
+
+DATACLASSES = r"""
+import dataclasses
+def names(*classes):
+    return {one.name for cls in classes for one in dataclasses.fields(cls) if one.init}
+"""
+
+LLAMAFACTORY = (
+    DATACLASSES
+    + r"""
+from llamafactory.hparams import parser
+known = {"config": names(*parser._TRAIN_ARGS)}
+"""
+)
+
+TRL = (
+    DATACLASSES
+    + r"""
+from trl import SFTConfig, ModelConfig, ScriptArguments
+from trl.scripts import utils
+from accelerate.commands.launch import launch_command_parser
+# what SFTConfig and its like do not hold goes to `accelerate launch` (trl/cli/commands/training.py)
+launch = {action.dest for action in launch_command_parser()._actions}
+launch -= {"help", "training_script", "training_script_args"}
+config = names(ScriptArguments, SFTConfig, ModelConfig, utils.DatasetMixtureConfig)
+known = {"config": config | {"env"}, "launch": (launch | {"accelerate_config"}) - config}
+known["dataset"] = names(utils.DatasetConfig)
+"""
+)
+
+UNSLOTH = (
+    DATACLASSES
+    + r"""
+import importlib.util, re, sys
+from pathlib import Path
+from trl import SFTConfig
+# unsloth itself cannot be imported without a GPU: the fields that it adds to SFTConfig stand in the text of rl.py
+files = (Path(root or ".") / "unsloth" / "models" / "rl.py" for root in sys.path)
+source = next(file for file in files if file.is_file()).read_text(encoding="utf-8")
+template = source[source.index("class Unsloth{RLConfig_name}"):]
+added = set(re.findall(r"^    (\w+) *: .*= field\($", template[:template.index("def __init__")], re.M))
+known = {"config": names(SFTConfig) | added | {"max_seq_length"}}
+"""
+)
+
+TORCHTUNE = r"""
+import importlib, inspect, pkgutil
+from pathlib import Path
+stub(*(f"torchvision{one}" for one in ("", ".transforms", ".transforms.v2", ".transforms.v2.functional")))
+import torchao.dtypes, torchao.quantization as quantization
+flows = ("", ".workflows", ".workflows.nf4", ".workflows.nf4.nf4_tensor")
+stub(*(f"torchao.quantization.quantize_{one}" for one in flows))
+quantization.__getattr__ = lambda name: getattr(torchao.dtypes, name, quantization)
+import torchtune, torchtune.training
+
+known = {"config": set(), "components": {}}
+for file in sorted((Path(torchtune.__file__).parent.parent / "recipes").rglob("*.py")):
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        for holder in ("cfg", "self._cfg", "self.cfg"):
+            if isinstance(node, ast.Attribute) and ast.unparse(node.value) == holder:
+                known["config"].add(node.attr)
+            if asked_of(holder, node):
+                known["config"].add(node.args[0].value)
+            elif asked_of(holder, node, ast.Name):  # a constant of torchtune.training
+                known["config"].add(getattr(torchtune.training, node.args[0].id, "dataset"))
+known["config"] -= {"get", "pop", "keys", "items", "update"}
+
+def signature(one):
+    parameters = inspect.signature(one).parameters.values()
+    return {f"**{p.name}" if p.kind is p.VAR_KEYWORD else p.name for p in parameters if p.kind is not p.VAR_POSITIONAL}
+
+def components(home, wanted):
+    module = importlib.import_module(home)
+    for name in dir(module):
+        one = getattr(module, name)
+        if wanted(name, getattr(one, "func", one)):
+            known["components"][f"{home}.{name}"] = signature(one)
+
+def builder(*ends):
+    return lambda name, one: inspect.isfunction(one) and name.endswith(ends)
+
+components("torchtune.datasets", builder("_dataset"))
+components("torchtune.datasets.multimodal", builder("_dataset"))
+for found in pkgutil.iter_modules(importlib.import_module("torchtune.models").__path__, "torchtune.models."):
+    components(found.name, builder("_tokenizer", "_transform"))
+components("torchtune.modules.transforms.tokenizers", lambda name, one: name == "HuggingFaceModelTokenizer")
+"""
+
+TAIL = r"""
+import json
+def plain(value):
+    if isinstance(value, (set, frozenset)):
+        return sorted(value)
+    return {key: plain(one) for key, one in sorted(value.items())}
+print("RECORDED " + json.dumps(plain(known)))
+"""
+
+SCRIPTS = {"axolotl": AXOLOTL, "llamafactory": LLAMAFACTORY, "trl": TRL, "unsloth": UNSLOTH, "torchtune": TORCHTUNE}
+
+
+def ask(trainer: str, version: str, files: str | None) -> dict[str, object]:
+    """The names that the trainer's environment gives; `files`: those of this folder, in the default environment."""
+    from case import home
+    from environments import split
+
+    python = home() / f"{trainer}-{split(trainer)[1] if files else version}" / "bin" / "python"
+    done = subprocess.run(
+        [str(python), "-c", STUB + SCRIPTS[trainer] + TAIL],
+        capture_output=True,
+        text=True,
+        cwd=home(),
+        check=False,
+        env={**os.environ, **({"PYTHONPATH": files} if files else {})},
+    )
+    for line in done.stdout.splitlines():
+        if line.startswith("RECORDED "):
+            return dict(json.loads(line.removeprefix("RECORDED ")))
+    sys.exit(f"{trainer}@{version}: {done.stderr[-3000:]}")
+
+
+def record_arguments(wheels: list[str]) -> None:
+    """TrainingArguments of the transformers releases in these wheels, read as text: only the fields' names count."""
+    recorded = {}
+    for wheel in sorted(wheels):
+        with zipfile.ZipFile(wheel) as archive:
+            tree = ast.parse(archive.read("transformers/training_args.py"))
+        cls = next(one for one in tree.body if isinstance(one, ast.ClassDef) and one.name == "TrainingArguments")
+        fields = [
+            one.target.id for one in cls.body if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
+        ]
+        recorded[Path(wheel).name.split("-")[1]] = compact(sorted(name for name in fields if not name.startswith("_")))
+    (PACKAGE / "known_keys.json").write_text(
+        json.dumps({"TrainingArguments": recorded}, indent=1) + "\n", encoding="utf-8"
+    )
+
+
+def compact(value: object) -> object:
+    """Lists of names as lines of names, so that a record is short and its differences can be read."""
+    if isinstance(value, dict):
+        return {key: compact(one) for key, one in value.items()}
+    assert isinstance(value, list)
+    return textwrap.wrap(" ".join(value), WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def record(trainer: str, version: str, files: str | None) -> None:
+    """Put one version into the trainer's record, newest first."""
+    file = PACKAGE / trainer / "known_keys.json"
+    known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    known[version] = compact(ask(trainer, version, files))
+    newest_first = sorted(known, key=lambda name: [int(part) for part in name.split(".")], reverse=True)
+    file.write_text(json.dumps({name: known[name] for name in newest_first}, indent=1) + "\n", encoding="utf-8")
+    print(f"{trainer}@{version}: written to {file}")
+
+
+def main() -> int:
+    from environments import split
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="trainer, or trainer@version")
+    parser.add_argument("--files", help="folder of an unpacked release (a wheel) that has no environment of its own")
+    parser.add_argument("--transformers", nargs="+", default=[], help="wheels of transformers, for TrainingArguments")
+    given = parser.parse_args()
+    if given.transformers:
+        record_arguments(given.transformers)
+        return 0
+    for name in given.names or list(SCRIPTS):
+        trainer, version = name.split("@") if given.files else split(name)
+        record(trainer, version, given.files)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""Which keys count as the trainer's own: what was recorded of its release, and what may be said of any other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sftui.trainers import trainer_named
+from sftui.trainers.config import KeyNote, KeyUse
+from sftui.trainers.known import known_keys
+
+AXOLOTL = "base_model: m\ndatasets:\n  - {path: d.jsonl, type: chat_template%s}\n%s"
+LIGER = "axolotl.integrations.liger.LigerPlugin"
+SMALL = {
+    "axolotl": AXOLOTL % ("", ""),
+    "llamafactory": "model_name_or_path: m\nstage: sft\ndataset_dir: ONLINE\ndataset: d\n",
+    "trl": "model_name_or_path: m\ndataset_name: d\n",
+    "unsloth": "tokenizer: t\ndata: d.jsonl\n",
+    "torchtune": "tokenizer: {_component_: torchtune.models.llama3.llama3_tokenizer, path: t}\n"
+    "dataset: {_component_: torchtune.datasets.alpaca_dataset}\n",
+}
+RELEASES = {"axolotl": "0.19", "llamafactory": "0.9.5", "trl": "1.16", "unsloth": "2026.10", "torchtune": "0.6.1"}
+
+
+def note(trainer: str, text: str, path: str, version: str | None = None) -> KeyNote:
+    opened = trainer_named(trainer).read_config("config.yaml", text, version)
+    return next(one for one in opened.keys if one.path == path)
+
+
+@pytest.mark.parametrize("trainer", SMALL)
+def test_a_strange_key_is_the_trainers_fault_only_where_its_release_was_named_and_read(trainer: str) -> None:
+    text = SMALL[trainer] + "no_such_key: 1\n"
+    unasked = note(trainer, text, "no_such_key")
+    named = note(trainer, text, "no_such_key", RELEASES[trainer])
+    assert unasked.use is KeyUse.UNSURE and "sftui knows" in unasked.note
+    assert named.use is KeyUse.UNKNOWN and RELEASES[trainer] in named.note
+
+
+@pytest.mark.parametrize(("trainer", "version"), [("axolotl", "0.21"), ("trl", "1.99"), ("llamafactory", "0.9.4")])
+def test_of_a_release_that_was_not_read_nothing_is_claimed(trainer: str, version: str) -> None:
+    told = note(trainer, SMALL[trainer] + "balance_labels: 1\n", "balance_labels", version)
+    assert told.use is KeyUse.UNSURE
+
+
+def test_a_key_of_a_newer_release_in_a_dataset_is_not_called_unknown() -> None:
+    told = note("axolotl", AXOLOTL % (", weight: 2", ""), "datasets[0].weight")
+    assert told.use is KeyUse.UNSURE and told.note == "sftui knows Axolotl up to 0.19.0"
+
+
+@pytest.mark.parametrize(
+    ("more", "key", "use"),
+    [
+        (f"plugins: [{LIGER}]\nliger_rope: true\n", "liger_rope", KeyUse.PASSED),
+        (f"plugins: [{LIGER}]\nliger_rope: true\n", "plugins", KeyUse.PASSED),
+        ("liger_rope: true\n", "liger_rope", KeyUse.UNKNOWN),
+        ("plugins: [my.own.Plugin]\n", "plugins", KeyUse.UNSUPPORTED),
+        ("plugins: [my.own.Plugin]\nstrange: 1\n", "strange", KeyUse.UNSURE),
+        ("plugins: [axolotl.integrations.kd.KDPlugin]\n", "plugins", KeyUse.UNSUPPORTED),
+        ("model_type: AutoModelForCausalLM\n", "model_type", KeyUse.PASSED),
+        ("model_type: MistralForCausalLM\n", "model_type", KeyUse.UNSUPPORTED),
+    ],
+)
+def test_plugins_bring_keys_of_their_own(more: str, key: str, use: KeyUse) -> None:
+    assert note("axolotl", AXOLOTL % ("", more), key).use is use
+
+
+def test_axolotls_old_names_mean_the_new_ones() -> None:
+    opened = trainer_named("axolotl").read_config("c.yaml", AXOLOTL % ("", "model_revision: abc\n"), None)
+    assert opened.recipe.tokenizer.revision == "abc"
+
+
+@pytest.mark.parametrize(("key", "value"), [("warmup_ratio", 0.1), ("group_by_length", True), ("num_processes", 2)])
+def test_what_another_transformers_or_accelerate_reads_is_no_stranger_to_trl(key: str, value: Any) -> None:
+    assert note("trl", SMALL["trl"] + f"{key}: {value}\n", key, "1.16").use is not KeyUse.UNKNOWN
+
+
+@pytest.mark.parametrize("trainer", SMALL)
+def test_every_preset_has_a_record(trainer: str) -> None:
+    for version in trainer_named(trainer).versions:
+        known = known_keys(trainer, trainer, version)
+        assert known.stated and len(known.config) > 50, version
+
+
+def test_plugins_with_a_hook_for_data_collator_or_trainer_are_told() -> None:
+    from sftui.trainers.axolotl.keys import PLUGINS
+
+    for version in ("0.19", "0.18"):
+        known = known_keys("axolotl", "Axolotl", version)
+        assert {name for name, plugin in known.plugins.items() if plugin.hooks} == set(PLUGINS), version
