@@ -3,7 +3,9 @@
     <config folder>/sftui/settings.yaml        theme: ansi
                                                mouse: false
                                                keymap: {row.next: "J", app.quit: "q,Q"}
+                                               environment: ~/venvs/train
 
+`environment` is the Python that you train in: its transformers is asked for ids where a recipe means that version.
 YAML, because recipes are YAML already and TOML has no reader in Python 3.10. Problems are collected,
 not raised: a wrong line must not keep anyone from their data.
 """
@@ -36,13 +38,15 @@ class BoundCommand(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`theme` None: chosen by the terminal. `keymap`: command id → its keys, replacing the default ones."""
+    """`theme` None: chosen by the terminal. `keymap`: command id → its keys, replacing the default ones.
+    `environment`: the Python environment you train in."""
 
     theme: str | None = None
     mouse: bool = True
     keymap: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     file: str = ""
+    environment: str | None = None
 
 
 def settings_file() -> Path:
@@ -199,7 +203,13 @@ def _keymap(value: Any) -> dict[str, tuple[str, ...]]:
     return found
 
 
-_READERS = {"theme": _theme, "mouse": _mouse, "keymap": _keymap}
+def _environment(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"must be the folder of a Python environment, not {value!r}")
+    return value
+
+
+_READERS = {"theme": _theme, "mouse": _mouse, "keymap": _keymap, "environment": _environment}
 
 
 def _close(word: str, known: Iterable[str]) -> str:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sftui.conversations import Detected
     from sftui.model import Row
     from sftui.recipe import Recipe
+    from sftui.tokens.environments import Environment
 
 CHUNK_ROWS = 128
 CHUNK_BYTES = 1 << 20
@@ -48,7 +49,8 @@ HOME = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What every process loads for itself; `first` is the row from which the trainer decides for the whole set."""
+    """What every process loads for itself; `first` is the row from which the trainer decides for the whole set,
+    `environment` the one whose transformers loads the tokenizer."""
 
     recipe: Recipe
     detected: Detected
@@ -56,6 +58,7 @@ class Task:
     cache_dir: str | None
     wanted: Filter
     evaluation: frozenset[int]
+    environment: Environment | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +255,9 @@ class _Loaded:
         from sftui.tokens import load_tokenizer
 
         named = task.recipe.tokenizer
-        tokenizer = load_tokenizer(named.name or "", revision=named.revision, cache_dir=task.cache_dir)
+        tokenizer = load_tokenizer(
+            named.name or "", revision=named.revision, cache_dir=task.cache_dir, environment=task.environment
+        )
         self._task = task
         self._tools = survey(task.first, task.detected, task.recipe, make_toolbox(task.recipe, tokenizer))
         self._context = audit_context(task.recipe, task.detected, self._tools)

@@ -21,7 +21,7 @@ sftui shows exactly what your trainer trains on, token for token.
 """
 
 EPILOG = """\
-Commands: demo, show, encode, export, compare, verify, check, report, repair, template, explain;
+Commands: demo, show, encode, export, compare, verify, check, report, repair, template, explain, envs;
 `sftui COMMAND --help` tells each one's options. Data whose name is that of a command is opened
 with its path, as in `sftui ./show`.
 """
@@ -327,6 +327,27 @@ def template(tags: bool, out: str | None, force: bool, max_rows: int | None, **g
     return write_template(given, tags, out, force, max_rows)
 
 
+@click.group("sftui envs", context_settings=CONTEXT, invoke_without_command=True)
+@click.pass_context
+def envs(context: click.Context) -> int:
+    """List the environments that --transformers made: version, size, last use and folder."""
+    if context.invoked_subcommand is not None:
+        return 0
+    from sftui.cli.envs import list_environments
+
+    return list_environments()
+
+
+@envs.command("remove")
+@click.argument("versions", nargs=-1, metavar="VERSION…")
+@click.option("--all", "everything", is_flag=True, help="remove every one")
+def remove_envs(versions: tuple[str, ...], everything: bool) -> int:
+    """Remove the environments of VERSIONS."""
+    from sftui.cli.envs import remove_environments
+
+    return remove_environments(versions, everything)
+
+
 COMMANDS = {
     "demo": demo,
     "show": show,
@@ -339,10 +360,11 @@ COMMANDS = {
     "repair": repair,
     "template": template,
     "explain": explain,
+    "envs": envs,
 }
 
 
-UNWATCHED = (inspect, demo, explain)
+UNWATCHED = (inspect, demo, explain, envs)
 """What runs in this very process: the inspector has a worker, and no row comes into an explanation."""
 
 

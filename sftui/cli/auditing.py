@@ -196,10 +196,17 @@ class _Running:
             )
         check_head(audit, session.source.rows(), session.inspect_row, self.context)
         from sftui.audit.processes import Task, audit_in_processes
+        from sftui.workspace.versions import wanted_version
 
         assert session.detected is not None
         task = Task(
-            session.recipe, session.detected, self._first(), session.options.cache_dir, self.wanted, self.prompts
+            session.recipe,
+            session.detected,
+            self._first(),
+            session.options.cache_dir,
+            self.wanted,
+            self.prompts,
+            wanted_version(session.recipe, session.options).environment,
         )
         return audit_in_processes(audit, rows, task, self.jobs, total=lambda: self.total)
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sftui.cli.loading import tell_notes
+from sftui.cli.loading import tell_notes, tell_versions
 from sftui.cli.opening import open_options
 from sftui.cli.records import as_json
 from sftui.cli.sides import SideRecipe, other_side
 from sftui.cli.telling import DataNotes
 from sftui.cli.writing import Progress
 from sftui.errors import RecipeError
+from sftui.text import visible
 
 if TYPE_CHECKING:
     from sftui.comparison import ComparisonCount, RowComparison
@@ -34,6 +35,7 @@ def compare_recipes(
 ) -> int:
     """Print the count and the first differing rows; 0 where nothing differs, 1 where something does."""
     from sftui.workspace.comparing import Comparing
+    from sftui.workspace.versions import tokenized_otherwise
 
     if not others:
         raise RecipeError(
@@ -47,7 +49,10 @@ def compare_recipes(
     count = None
     try:
         comparing.open()
+        tell_versions(comparing.sessions)
         tell_notes(side.recipe for side in sides)
+        for sentence in tokenized_otherwise(comparing.sessions, [side.name for side in sides]):
+            click.echo(f"sftui: {visible(sentence)}", err=True)
         notes = DataNotes(*comparing.sessions)
         notes.tell()
         progress = Progress(comparing.total(limit, sample))

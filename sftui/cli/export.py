@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sftui.cli.loading import tell_notes
+from sftui.cli.loading import tell_notes, tell_versions
 from sftui.cli.opening import open_options
 from sftui.cli.telling import DataNotes
 from sftui.cli.writing import STDOUT, Progress, may_write
@@ -52,6 +52,7 @@ def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool, li
             refuse_untrainable(session, plan.converted or recipe)
     finally:
         session.close()
+    tell_versions([session])
     told = tell_notes([recipe] if plan.converted is None else [recipe, plan.converted])
     for line in (plan.first_line, *(note for note in plan.notes if note not in told)):
         click.echo(visible(line), err=True)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -42,6 +45,22 @@ def loaded_session(options: OpenOptions, *, tell: bool = True) -> Session:
     if session.tools_problem is not None:
         problem = session.tools_problem
         raise SftuiError(problem.what, why=problem.why, fix=problem.fix)
+    tell_versions([session])
     if tell:
         tell_notes([session.recipe], (session.tools.notes or ()) if session.tools is not None else ())
     return session
+
+
+def tell_versions(sessions: Iterable[Session]) -> None:
+    """Whose ids are shown where that is not plain, each once, on stderr, with the command that verifies."""
+    from sftui.trainers.pins import reference_version
+    from sftui.workspace.versions import NOT_VERIFIED, version_notes
+
+    for session in sessions:
+        if session.tokenizer is None:
+            continue
+        for note in version_notes(session.tokenizer.facts):
+            version = reference_version(session.recipe)
+            asks = note.startswith(NOT_VERIFIED.format(version=version)) and "--transformers" not in sys.argv
+            command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:], "--transformers", version])
+            click.echo(f"sftui: {visible(note)}" + (f"; `{visible(command)}` verifies them" if asks else ""), err=True)

@@ -36,6 +36,14 @@ OPENING: tuple[Callable[[Any], Any], ...] = (
     click.option("--subset", metavar="NAME", help="the configuration of a Hub dataset"),
     click.option("--data-revision", metavar="REV", help="branch, tag or commit of a Hub dataset"),
     click.option("--tokenizer-revision", metavar="REV", help="branch, tag or commit of a Hub tokenizer"),
+    click.option(
+        "--env", metavar="PATH", help="the Python environment you train in: ids as its transformers makes them"
+    ),
+    click.option(
+        "--transformers",
+        metavar="VERSION",
+        help="ids as this version makes them; a small environment is made for it where none is at hand",
+    ),
     click.option("--rows-in", metavar="KEY", help="the key whose list holds the rows of a JSON file"),
     click.option(
         "--row-limit",
@@ -130,7 +138,33 @@ def _from_config(path: str, given: Mapping[str, Any], row: int) -> OpenOptions:
 def _reading(given: Mapping[str, Any]) -> dict[str, Any]:
     """How the file is read, whatever names it."""
     limit = given["row_limit"]
-    return {"rows_in": given["rows_in"], "row_limit": limit * 2**20 if limit is not None else None}
+    return {
+        "rows_in": given["rows_in"],
+        "row_limit": limit * 2**20 if limit is not None else None,
+        "env": given["env"],
+    }
+
+
+def _of_version(recipe: Recipe, given: Mapping[str, Any]) -> Recipe:
+    """The recipe with the version of transformers that `--env` or `--transformers` names; the latter makes an
+    environment where there is none."""
+    from sftui.recipe import changed
+
+    if given["env"] is None and given["transformers"] is None:
+        return recipe
+    if given["env"] is not None and given["transformers"] is not None:
+        raise RecipeError("--env and --transformers both say whose ids are shown", fix="give one of them")
+    if given["env"] is not None:
+        from sftui.tokens.environments import environment_at
+
+        return changed(recipe, "tokenizer.transformers", environment_at(given["env"], "--env").transformers)
+    from sftui.cli.envs import make_for
+    from sftui.trainers.pins import check_version
+
+    recipe = changed(recipe, "tokenizer.transformers", given["transformers"])
+    check_version(recipe)
+    make_for(given["transformers"])
+    return recipe
 
 
 def starting_recipe(file: str | None, trainer: str | None) -> Recipe:
@@ -154,6 +188,7 @@ def _set_up(recipe: Recipe, given: Mapping[str, Any]) -> Recipe:
         recipe = changed(recipe, "tokenizer.name", given["tokenizer"])
     if given["tokenizer_revision"] is not None:
         recipe = changed(recipe, "tokenizer.revision", given["tokenizer_revision"])
+    recipe = _of_version(recipe, given)
     if given["template"] is not None:
         recipe = changed(recipe, "render.template", template_of(given["template"]))
     if given["data_format"] is not None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +16,10 @@ from sftui.cli.opening import open_options
 from sftui.cli.telling import DataNotes
 from sftui.errors import RecipeError, SftuiError
 from sftui.text import visible
+
+if TYPE_CHECKING:
+    from sftui.workspace.session import Session
+    from sftui.workspace.verifying import Verified
 
 SHOWN = 20
 
@@ -39,7 +44,14 @@ def verify_rows(given: Mapping[str, Any], python: str, count: int) -> int:
             click.echo(
                 f"sftui: {trainer} {installed} prepares {len(numbers)} rows; importing it takes a while", err=True
             )
-            found = verify(session, numbers, lambda request: _ask(Path(python), trainer, request, errors))
+            told: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
+
+            def ask(request: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+                told.append(_ask(Path(python), trainer, request, errors))
+                return told[-1]
+
+            found = verify(session, numbers, ask)
+            cause = _by_version(session, numbers, found, told, Path(python)) if found.differences else ""
         finally:
             session.close()
             if given["debug"]:
@@ -56,7 +68,53 @@ def verify_rows(given: Mapping[str, Any], python: str, count: int) -> int:
     if left > 0:
         click.echo(f"… and {left} more {found.unit}s")
     click.echo(f"{found.units - len(found.differences)} of {found.units} {found.unit}s equal to {trainer} {installed}")
+    if cause:
+        click.echo(visible(cause))
     return 1 if found.differences else 0
+
+
+def _by_version(
+    session: Session,
+    numbers: Sequence[int],
+    found: Verified,
+    told: Sequence[tuple[dict[str, Any], list[dict[str, Any]]]],
+    python: Path,
+) -> str:
+    """How many of the differences go where the trainer's own transformers loads the tokenizer; empty where none does.
+
+    The trainer is not asked again: what it made of the rows is held against the rows under its own transformers.
+    """
+    from sftui.recipe import changed
+    from sftui.tokens.environments import environment_at
+    from sftui.trainers.pins import running_version
+    from sftui.workspace.session import Session
+    from sftui.workspace.verifying import verify
+
+    try:
+        theirs = environment_at(python, "--python").transformers
+    except SftuiError:
+        return ""  # torchtune has no transformers
+    shown = session.tokenizer.facts.transformers if session.tokenizer is not None else ""
+    if not told or not theirs or theirs == (shown or running_version()):
+        return ""
+    recipe = changed(session.recipe, "tokenizer.transformers", theirs)
+    again = Session(replace(session.options, env=str(python), recipe=recipe), recipe)
+    try:
+        again.open()
+        again.load_tokenizer("proven")
+        left = len(verify(again, numbers, lambda request: told[-1]).differences)
+    except SftuiError:
+        return ""
+    finally:
+        again.close()
+    gone = len(found.differences) - left
+    if gone <= 0:
+        return ""
+    which = "They differ" if not left else f"{gone} of them differ"
+    return (
+        f"{which} because transformers {theirs}, which runs there, loads this tokenizer otherwise than"
+        f" {shown or running_version()}: --env {python} shows its ids"
+    )
 
 
 def _trainer(given: Mapping[str, Any]) -> tuple[str, str | None]:

@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sftui.tokens.autotokenizer import LIBRARIES
+from sftui.tokens.environments import Environment
 from sftui.tokens.facts import TokenizerFacts, from_json
 from sftui.tokens.locate import Location, fingerprint, read_json
 
-FORMAT = 2
+FORMAT = 3
 """Counts up when what is proven, or how it is written, changes."""
-LIBRARIES = ("transformers", "tokenizers", "sentencepiece", "tiktoken", "mistral-common", "protobuf", "gguf")
-"""What takes part in loading a tokenizer; the first two are always there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +69,30 @@ def versions() -> dict[str, str]:
     return found
 
 
-def proof_key(place: Location, files: Mapping[str, str]) -> str:
-    """The name of a proof. The tokenizer's name counts: transformers chooses some classes by it."""
-    stated = [FORMAT, place.kind, place.argument, sorted(files.items()), sorted(versions().items())]
+def proof_key(place: Location, files: Mapping[str, str], environment: Environment | None = None) -> str:
+    """The name of a proof. The tokenizer's name counts: transformers chooses some classes by it.
+
+    The versions of the environment count that loads it (None: our own), and ours, which read what it hands over.
+    """
+    theirs = dict(environment.versions) if environment is not None and not environment.own else {}
+    stated = [
+        FORMAT,
+        place.kind,
+        place.argument,
+        sorted(files.items()),
+        sorted(versions().items()),
+        sorted(theirs.items()),
+    ]
     return hashlib.sha256(json.dumps(stated).encode()).hexdigest()[:32]
 
 
-def find(place: Location, root: Path) -> Proof | None:
-    """The proof of a tokenizer whose files are on disk, if there is a sound one."""
+def find(place: Location, root: Path, environment: Environment | None = None) -> Proof | None:
+    """The proof of a tokenizer whose files are on disk under an environment (None: ours), if there is a sound one."""
     try:
         files = fingerprint(place)
     except OSError:
         return None
-    return read(root, proof_key(place, files)) if files else None
+    return read(root, proof_key(place, files, environment)) if files else None
 
 
 def read(root: Path, key: str) -> Proof | None:

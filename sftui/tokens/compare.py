@@ -2,36 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
-from sftui.tokens.facts import TokenizerFacts
 from sftui.tokens.loaded import FastEngine
 
 
-def serialise(reference: Any, facts: TokenizerFacts, probes: Sequence[str]) -> tuple[str, int]:
-    """The backend as text, truncation and padding off, and on how many probes it is not the reference.
+class Encoder(Protocol):
+    """What encodes texts as `autotokenizer.encode` does: a process that was asked, or a tokenizer of our own."""
 
-    Both are off because AutoTokenizer sets them anew in each call, by default to none: what was
-    saved in tokenizer.json never acts there.
-    """
+    def encode(self, texts: Sequence[str], special: bool) -> list[list[Any]]: ...
+
+
+class OwnEncoder:
+    """A transformers tokenizer of this process."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+
+    def encode(self, texts: Sequence[str], special: bool) -> list[list[Any]]:
+        from sftui.tokens.autotokenizer import encode
+
+        return encode(self.tokenizer, list(texts), special)
+
+
+Wanted = tuple[list[list[Any]], list[list[Any]]]
+"""The rows of `autotokenizer.encode` for the probes, without and with special tokens."""
+
+
+def wanted(reference: Encoder, probes: Sequence[str]) -> Wanted:
+    """What AutoTokenizer makes of the probes, both ways."""
+    return reference.encode(probes, False), reference.encode(probes, True)
+
+
+def read_json_backend(text: str, split_special_tokens: bool) -> Any:
+    """The backend in a serialised text, read by our own tokenizers; Exception where it cannot be."""
     from tokenizers import Tokenizer
 
-    backend = reference.backend_tokenizer
-    backend.no_truncation()
-    backend.no_padding()
-    text = backend.to_str()
-    again = FastEngine(Tokenizer.from_str(text), split_special_tokens=facts.split_special_tokens).backend
-    return text, count_differences(reference, again, probes)
+    return FastEngine(Tokenizer.from_str(text), split_special_tokens=split_special_tokens).backend
 
 
-def count_differences(reference: Any, backend: Any, probes: Iterable[str]) -> int:
-    """How many probes give other ids or offsets, with or without special tokens."""
-    return sum(any(not _same(reference, backend, probe, special) for special in (False, True)) for probe in probes)
+def count_differences(answers: Wanted, backend: Any, probes: Sequence[str]) -> int:
+    """How many probes give other ids or offsets in the backend than in the answers, without or with special tokens."""
+    return sum(
+        any(not _same(rows[i], backend, probe, special) for special, rows in zip((False, True), answers))
+        for i, probe in enumerate(probes)
+    )
 
 
-def _same(reference: Any, backend: Any, text: str, special: bool) -> bool:
-    wanted = reference(text, add_special_tokens=special, return_offsets_mapping=True)
+def count_other_ids(a: Wanted, b: Wanted) -> int:
+    """How many probes have other ids in two answers."""
+    return sum(any(one[i][0] != other[i][0] for one, other in zip(a, b)) for i in range(min(len(a[0]), len(b[0]))))
+
+
+def _same(row: Sequence[Any], backend: Any, text: str, special: bool) -> bool:
     got = backend.encode(text, add_special_tokens=special)
-    same = list(wanted["input_ids"]) == got.ids and [tuple(o) for o in wanted["offset_mapping"]] == got.offsets
-    return bool(same)
+    return bool(list(row[0]) == got.ids and [tuple(pair) for pair in row[1]] == got.offsets)
+
+
+def added_contents(told: Mapping[str, Any]) -> list[str]:
+    """The added tokens of what `autotokenizer.facts` told, in the order of their ids."""
+    return [one[1] for one in told["added"]]

@@ -22,6 +22,7 @@ class TokenizerFacts:
     whether the BOS/EOS id is among them. `engine` names what encodes: `tokenizers` or
     `transformers`. `split_special_tokens`: special-token text is encoded as plain text.
     `commit` is the Hub commit, `probes` how many probe strings were compared equal in the proof.
+    `transformers` is the version that loaded it ("" for a provisional or built-in one).
     """
 
     name: str
@@ -50,6 +51,7 @@ class TokenizerFacts:
     state: str = PROVEN
     commit: str = ""
     probes: int = 0
+    transformers: str = ""
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:

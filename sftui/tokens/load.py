@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from sftui.errors import TokenizerError
 from sftui.tokens import cache
+from sftui.tokens.environments import Environment
 from sftui.tokens.facts import from_json
 from sftui.tokens.loaded import FastEngine, LoadedTokenizer
 from sftui.tokens.locate import Location, locate, read_json
@@ -15,7 +17,13 @@ from sftui.tokens.release import read_backend
 
 
 def load_tokenizer(
-    name: str, *, revision: str | None = None, cache_dir: Path | str | None = None, mode: str = "proven"
+    name: str,
+    *,
+    revision: str | None = None,
+    cache_dir: Path | str | None = None,
+    mode: str = "proven",
+    environment: Environment | None = None,
+    texts: Sequence[str] = (),
 ) -> LoadedTokenizer:
     """Load a tokenizer by Hub name, folder, tokenizer.json, .gguf or builtin:NAME; TokenizerError.
 
@@ -23,13 +31,16 @@ def load_tokenizer(
     in a subprocess where there is none yet. mode `provisional`: the proof if there is one, else
     tokenizer.json as it stands, with `facts.state` saying so; where there is none that can be read
     (not downloaded yet, sentencepiece only, .gguf), the proof is made after all: it knows the reason.
+
+    `environment` is whose transformers loads it (None: our own); `texts` are compared beside the probe strings where a
+    proof is made.
     """
     if mode not in ("proven", "provisional"):
         raise ValueError(f"mode is 'proven' or 'provisional', not {mode!r}")
     place = locate(name, revision)
     if place.kind == "builtin":
         return _builtin(place)
-    proof = cache.find(place, cache.cache_root(cache_dir))
+    proof = cache.find(place, cache.cache_root(cache_dir), environment)
     if proof is None:
         if mode == "provisional":
             from sftui.tokens.raw import load_raw
@@ -38,8 +49,8 @@ def load_tokenizer(
                 return load_raw(place)
         from sftui.tokens.prove import prove
 
-        proof = prove(name, revision, cache_dir)
-    return _proven(proof, place)
+        proof = prove(name, revision, cache_dir, environment, texts)
+    return _proven(proof, place, environment)
 
 
 def _builtin(place: Location) -> LoadedTokenizer:
@@ -49,12 +60,12 @@ def _builtin(place: Location) -> LoadedTokenizer:
     return LoadedTokenizer(facts, FastEngine(read_backend(place.path / "tokenizer.json", place.name)))
 
 
-def _proven(proof: cache.Proof, place: Location) -> LoadedTokenizer:
+def _proven(proof: cache.Proof, place: Location, environment: Environment | None) -> LoadedTokenizer:
     facts = replace(proof.facts, name=place.name)
     if proof.backend is not None:
         backend = read_backend(proof.backend, place.name)
         return LoadedTokenizer(facts, FastEngine(backend, split_special_tokens=facts.split_special_tokens))
-    from sftui.tokens.reference import load_reference
-    from sftui.tokens.slow import ReferenceEngine
+    from sftui.tokens.environments import own_environment
+    from sftui.tokens.process import AskedProcess, PipedEngine
 
-    return LoadedTokenizer(facts, ReferenceEngine(load_reference(place)))
+    return LoadedTokenizer(facts, PipedEngine(AskedProcess(environment or own_environment(), place)))

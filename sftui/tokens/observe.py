@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import util
 from typing import Any
 
-from sftui.tokens.compare import count_differences
+from sftui.tokens.compare import Wanted, count_differences
 from sftui.tokens.facts import TokenizerFacts
 from sftui.tokens.gguf import unknown_split
 from sftui.tokens.loaded import FastEngine
@@ -13,8 +14,11 @@ from sftui.tokens.locate import Location
 from sftui.tokens.reference import config_of
 
 
-def observations(reference: Any, facts: TokenizerFacts, place: Location, probes: tuple[str, ...]) -> tuple[str, ...]:
-    """The notes on a reference tokenizer; `probes` are compared with tokenizer.json as it stands."""
+def observations(
+    told: Mapping[str, Any], facts: TokenizerFacts, place: Location, probes: tuple[str, ...], answers: Wanted
+) -> tuple[str, ...]:
+    """The notes on a tokenizer of which `autotokenizer.facts` told; `answers` are its ids of the `probes`, which
+    tokenizer.json as it stands is compared with."""
     notes: list[str] = []
     config = config_of(place.folder)
     if place.kind == "file":
@@ -40,18 +44,18 @@ def observations(reference: Any, facts: TokenizerFacts, place: Location, probes:
         notes.append(
             "there is no tokenizer_config.json: the roles of special tokens and the chat template may be missing"
         )
-    notes += _saved_settings(facts, place, probes, reference)
+    notes += _saved_settings(facts, place, probes, told, answers)
     for key, acts in (("add_bos_token", facts.adds_bos), ("add_eos_token", facts.adds_eos)):
         if config.get(key) is True and not acts:
             notes.append(f"tokenizer_config.json says {key}: true, but {facts.class_name} does not add it")
     if place.kind != "file":
         notes += _missing(facts)
     if facts.back:
-        notes.append(f"add_special_tokens puts {_names(reference, facts.back)} after every text")
+        notes.append(f"add_special_tokens puts {_names(told, facts.back)} after every text")
     if facts.front and not facts.adds_bos:
-        notes.append(f"add_special_tokens puts {_names(reference, facts.front)} before every text")
-    notes += _swallowing(reference)
-    if getattr(reference, "fix_mistral_regex", None) is False:
+        notes.append(f"add_special_tokens puts {_names(told, facts.front)} before every text")
+    notes += _swallowing(told)
+    if told["mistral_regex"] is False:
         notes.append(
             "transformers says that this Mistral tokenizer splits text wrongly unless it is loaded with"
             " fix_mistral_regex=True"
@@ -66,7 +70,9 @@ def observations(reference: Any, facts: TokenizerFacts, place: Location, probes:
     return tuple(notes)
 
 
-def _saved_settings(facts: TokenizerFacts, place: Location, probes: tuple[str, ...], reference: Any) -> list[str]:
+def _saved_settings(
+    facts: TokenizerFacts, place: Location, probes: tuple[str, ...], told: Mapping[str, Any], answers: Wanted
+) -> list[str]:
     """Truncation, padding and pre-tokenization that tokenizer.json holds and AutoTokenizer does not use."""
     from tokenizers import Tokenizer
 
@@ -88,11 +94,7 @@ def _saved_settings(facts: TokenizerFacts, place: Location, probes: tuple[str, .
             f"tokenizer.json was saved with padding to {raw.padding['length'] or 'the longest'}: AutoTokenizer ignores"
             " it, raw tokenizers does not"
         )
-    new = [
-        (i, token.content)
-        for i, token in sorted(reference.added_tokens_decoder.items())
-        if raw.token_to_id(token.content) is None
-    ]
+    new = [(i, content) for i, content, *_ in told["added"] if raw.token_to_id(content) is None]
     if new:
         shown = ", ".join(f"{content} (id {i})" for i, content in new[:4]) + (
             f" and {len(new) - 4} more" if len(new) > 4 else ""
@@ -101,9 +103,8 @@ def _saved_settings(facts: TokenizerFacts, place: Location, probes: tuple[str, .
             f"AutoTokenizer adds tokens that tokenizer.json does not have: {shown}; the model may have no embedding for"
             " them"
         )
-    differ = count_differences(
-        reference, FastEngine(raw, split_special_tokens=facts.split_special_tokens).backend, probes
-    )
+    own = FastEngine(raw, split_special_tokens=facts.split_special_tokens).backend
+    differ = count_differences(answers, own, probes)
     if differ:
         note = (
             f"{facts.class_name} overrides tokenizer.json: {differ} of {len(probes)} probe strings tokenize differently"
@@ -128,13 +129,14 @@ def _missing(facts: TokenizerFacts) -> list[str]:
     return notes
 
 
-def _names(reference: Any, ids: tuple[int, ...]) -> str:
-    return " ".join(str(token) for token in reference.convert_ids_to_tokens(list(ids)))
+def _names(told: Mapping[str, Any], ids: tuple[int, ...]) -> str:
+    named = {**{i: content for i, content, *_ in told["added"]}, **{i: piece for i, piece in told["around"]}}
+    return " ".join(str(named.get(i, i)) for i in ids)
 
 
-def _swallowing(reference: Any) -> list[str]:
+def _swallowing(told: Mapping[str, Any]) -> list[str]:
     """Added tokens with lstrip/rstrip take white space of the content into themselves."""
-    found = [token.content for token in reference.added_tokens_decoder.values() if token.lstrip or token.rstrip]
+    found = [content for _, content, _, left, right in told["added"] if left or right]
     if not found:
         return []
     shown = ", ".join(found[:4]) + (f" and {len(found) - 4} more" if len(found) > 4 else "")

@@ -1,7 +1,8 @@
 """Prove that a serialised backend equals AutoTokenizer; runs in a process of its own.
 
-`python -m sftui.tokens.prove` imports transformers, so that the worker need not. It has no
-terminal and no stdin: nothing in a tokenizer repo can ask a question.
+`python -m sftui.tokens.prove` asks `autotokenizer`, under our own Python or another one, for the backend and for the
+ids of the probe strings, and compares what our `tokenizers` makes of that backend. It has no terminal and no stdin:
+nothing in a tokenizer repo can ask a question.
 """
 
 from __future__ import annotations
@@ -13,24 +14,36 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sftui.errors import TokenizerError
 from sftui.tokens import cache
-from sftui.tokens.compare import serialise
+from sftui.tokens.autotokenizer import LIFELINE
+from sftui.tokens.compare import added_contents, count_differences, count_other_ids, read_json_backend, wanted
+from sftui.tokens.environments import Environment, own_environment
 from sftui.tokens.locate import Location, fingerprint, locate
 from sftui.tokens.probes import probe_strings
+from sftui.tokens.process import AskedProcess
 
 PACKAGE_PARENT = Path(__file__).resolve().parents[2]
+LIMIT = 420.0
+"""Seconds after which a proof is given up, as a whole."""
 
 
-def prove(name: str, revision: str | None = None, cache_dir: Path | str | None = None) -> cache.Proof:
+def prove(
+    name: str,
+    revision: str | None = None,
+    cache_dir: Path | str | None = None,
+    environment: Environment | None = None,
+    texts: Sequence[str] = (),
+) -> cache.Proof:
     """Run the proof in a subprocess and read what it wrote; TokenizerError with the reference's reason.
 
-    An unwritable cache folder is no reason to fail: the proof then lives in a temporary folder
-    until this process ends.
+    `environment` is the one whose transformers loads (None: our own); `texts` are compared beside the probe strings.
+    An unwritable cache folder is no reason to fail: the proof then lives in a temporary folder until this process ends.
     """
     root = cache.cache_root(cache_dir)
     try:
@@ -44,37 +57,29 @@ def prove(name: str, revision: str | None = None, cache_dir: Path | str | None =
         answer = Path(folder) / "answer.json"
         # Started in the package's own folder: with -m the current folder comes first on sys.path,
         # and a data folder may hold a file called json.py. The child changes back by itself.
-        ended = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "sftui.tokens.prove",
-                json.dumps(
-                    {
-                        "name": name,
-                        "revision": revision,
-                        "root": str(root.absolute()),
-                        "cwd": os.getcwd(),
-                        "answer": str(answer),
-                    }
-                ),
-            ],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            cwd=PACKAGE_PARENT,
-            start_new_session=True,
-            check=False,
+        asked = Path(folder) / "asked.json"
+        asked.write_text(
+            json.dumps(
+                {
+                    "name": name,
+                    "revision": revision,
+                    "root": str(root.absolute()),
+                    "cwd": os.getcwd(),
+                    "answer": str(answer),
+                    "environment": _as_json(environment),
+                    "texts": list(texts),
+                }
+            ),
+            encoding="utf-8",
         )
+        code, lines = _run(asked, name)
         try:
             found = json.loads(answer.read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            lines = ended.stderr.decode("utf-8", "replace").strip().splitlines()
             raise TokenizerError(
                 "the tokenizer cannot be loaded",
                 where=name,
-                why=f"the process that loads it ended with {ended.returncode}"
-                + (f" ({lines[-1][:300]})" if lines else ""),
+                why=f"the process that loads it ended with {code}" + (f" ({lines[-1][:300]})" if lines else ""),
             ) from None
     if "error" in found:
         raise TokenizerError(**found["error"])
@@ -86,15 +91,65 @@ def prove(name: str, revision: str | None = None, cache_dir: Path | str | None =
     return proof
 
 
-def make_proof(name: str, revision: str | None, root: Path) -> str:
+def _run(asked: Path, name: str) -> tuple[int, list[str]]:
+    """The exit code and last words of the process that proves; TokenizerError where it takes longer than LIMIT.
+
+    It lives no longer than this process: both hold an end of a pipe that the other closes by ending.
+    """
+    theirs, ours = os.pipe() if os.name == "posix" else (-1, -1)
+    variables = {**os.environ, LIFELINE: str(theirs)} if theirs >= 0 else dict(os.environ)
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "sftui.tokens.prove", str(asked)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            cwd=PACKAGE_PARENT,
+            env=variables,
+            pass_fds=(theirs,) if theirs >= 0 else (),
+            start_new_session=True,
+        )
+    finally:
+        if theirs >= 0:
+            os.close(theirs)
+    try:
+        _, errors = process.communicate(timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        if ours >= 0:
+            os.close(ours)
+            ours = -1
+        else:
+            process.kill()
+        process.communicate()
+        raise TokenizerError(
+            "the tokenizer cannot be used",
+            where=name,
+            why=f"comparing it with AutoTokenizer took longer than {LIMIT:.0f} seconds, and was ended",
+            fix="look at the normalizer and the patterns in its tokenizer.json: one may repeat without end",
+        ) from None
+    finally:
+        if ours >= 0:
+            os.close(ours)
+    return process.returncode, errors.decode("utf-8", "replace").strip().splitlines()
+
+
+def make_proof(
+    name: str,
+    revision: str | None,
+    root: Path,
+    environment: Environment | None = None,
+    texts: Sequence[str] = (),
+) -> str:
     """Load the reference, compare, write the proof; returns its key. TokenizerError, OSError."""
     from sftui.tokens.observe import observations
-    from sftui.tokens.reference import load_reference, read_facts
+    from sftui.tokens.reference import read_facts
     from sftui.tokens.refusal import no_vocabulary
 
     place = locate(name, revision)
     before = fingerprint(place)
-    reference = load_reference(place)
+    environment = environment or own_environment()
+    reference = AskedProcess(environment, place)
+    told = reference.load()
     if place.kind == "hub":
         place = locate(name, revision)
     files = fingerprint(place)
@@ -102,13 +157,15 @@ def make_proof(name: str, revision: str | None, root: Path) -> str:
         raise TokenizerError(
             "the tokenizer cannot be loaded", where=name, why="its files changed while they were read", fix="try again"
         )
-    facts = read_facts(reference, place)
-    if facts.is_fast and facts.vocab_size <= len(reference.added_tokens_decoder):
+    facts = read_facts(told, place)
+    if facts.is_fast and facts.vocab_size <= len(told["added"]):
         raise no_vocabulary(place, facts.vocab_size)
-    probes = probe_strings([*facts.special_tokens.values(), *_added(reference)])
+    probes = probe_strings([*facts.special_tokens.values(), *added_contents(told)])
+    probes = tuple(dict.fromkeys((*probes, *texts)))
+    answers = wanted(reference, probes)
     backend: str | None = None
     if facts.is_fast:
-        backend, differ = serialise(reference, facts, probes)
+        backend, differ = told["backend"], _differences(told, answers, probes)
         if differ:
             backend = None
             facts = replace(facts, engine="transformers").noting(
@@ -116,9 +173,19 @@ def make_proof(name: str, revision: str | None, root: Path) -> str:
                 "so AutoTokenizer itself encodes: slower to start, and more memory"
             )
     facts = replace(facts, probes=len(probes) if backend is not None else 0)
-    facts = facts.noting(*observations(reference, facts, place, probes))
-    key = cache.proof_key(place, files)
-    record = {"files": files, "versions": cache.versions(), "probes": facts.probes, "name": name, "revision": revision}
+    facts = facts.noting(*observations(told, facts, place, probes, answers))
+    if not environment.own:
+        facts = facts.noting(*_against_ours(place, environment, answers, probes))
+    reference.close()
+    key = cache.proof_key(place, files, environment)
+    record = {
+        "files": files,
+        "versions": cache.versions(),
+        "environment": dict(environment.versions),
+        "probes": facts.probes,
+        "name": name,
+        "revision": revision,
+    }
     try:
         cache.write(root, key, facts, backend, record)
     except OSError as error:
@@ -131,16 +198,55 @@ def make_proof(name: str, revision: str | None, root: Path) -> str:
     return key
 
 
-def _added(reference: Any) -> list[str]:
-    return [token.content for _, token in sorted(reference.added_tokens_decoder.items())]
+def _differences(told: dict[str, Any], answers: Any, probes: Sequence[str]) -> int:
+    """On how many probes the backend, read by our tokenizers, is not the reference; all where we cannot read it."""
+    try:
+        again = read_json_backend(told["backend"], told["split_special_tokens"])
+    except Exception:  # tokenizers raises bare Exception for everything it cannot read
+        return len(probes)
+    return count_differences(answers, again, probes)
+
+
+def _against_ours(place: Location, environment: Environment, answers: Any, probes: Sequence[str]) -> tuple[str, ...]:
+    """A note where the transformers that runs sftui gives other ids, or does not load the tokenizer."""
+    ours = AskedProcess(own_environment(), place)
+    theirs, running = environment.transformers, ours.environment.transformers
+    try:
+        ours.load()
+        differ = count_other_ids(answers, wanted(ours, probes))
+    except TokenizerError as error:
+        return (f"transformers {running}, which runs sftui, does not load it: {error.why or error.what}",)
+    finally:
+        ours.close()
+    if not differ:
+        return ()
+    return (
+        f"the ids are those of transformers {theirs}: {running}, which runs sftui, gives other ids for {differ} of"
+        f" {len(probes)} probe strings",
+    )
+
+
+def _as_json(environment: Environment | None) -> dict[str, Any] | None:
+    if environment is None or environment.own:
+        return None
+    return {"python": str(environment.python), "versions": dict(environment.versions), "origin": environment.origin}
 
 
 def main(arguments: list[str]) -> None:
-    """Prove what the JSON argument names, and leave the answer in the file it names."""
-    asked = json.loads(arguments[0])
+    """Prove what the JSON file asks, and leave the answer in the file it names."""
+    from sftui.tokens.autotokenizer import stay_with_caller
+
+    stay_with_caller()
+    asked = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
     os.chdir(asked["cwd"])
+    stated = asked["environment"]
+    environment = (
+        Environment(Path(stated["python"]), stated["versions"], stated["origin"]) if stated is not None else None
+    )
     try:
-        found: dict[str, Any] = {"key": make_proof(asked["name"], asked["revision"], Path(asked["root"]))}
+        found: dict[str, Any] = {
+            "key": make_proof(asked["name"], asked["revision"], Path(asked["root"]), environment, asked["texts"])
+        }
     except TokenizerError as error:
         found = {"error": {"what": error.what, "where": error.where, "why": error.why, "fix": error.fix}}
     except Exception as error:

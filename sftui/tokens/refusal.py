@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from importlib import util
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from sftui.errors import TokenizerError
+from sftui.tokens import autotokenizer
 from sftui.tokens.locate import Location, read_json
 
 WHAT = "the tokenizer cannot be loaded"
@@ -25,21 +26,35 @@ MODEL_FILES = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "ti
 LOGIN = "log in with `hf auth login` or set HF_TOKEN"
 
 
-def explain(error: BaseException, place: Location) -> TokenizerError:
-    """The TokenizerError for whatever transformers, tokenizers or huggingface_hub raised.
+Fault = Mapping[str, Any]
+"""One exception as `autotokenizer.faults` tells it."""
 
-    Told from the classes of the exception and of all that led to it, by name, because importing
-    huggingface_hub's would cost more than the rest; only then from messages.
-    """
+
+def explain(error: BaseException, place: Location) -> TokenizerError:
+    """The TokenizerError for whatever transformers, tokenizers or huggingface_hub raised in this process."""
     if isinstance(error, TokenizerError):
         return error
-    chain = list(_chain(error))
-    for reader in (_from_hub, _from_pointer, _from_code_request, _from_missing_library, _from_files, _from_system):
-        told = reader(chain, place)
+    return explain_faults(autotokenizer.faults(error), place, autotokenizer.missing_modules())
+
+
+def explain_faults(chain: Sequence[Fault], place: Location, missing: Sequence[str]) -> TokenizerError:
+    """The same for what another process told; `missing` are the packages of vocabulary readers not installed there.
+
+    Told from the classes of the exception and of all that led to it, by name; only then from messages.
+    """
+    for told in (
+        _from_hub(chain, place),
+        _from_pointer(chain, place),
+        _from_code_request(chain, place),
+        _from_missing_library(chain, place, missing),
+        _from_files(chain, place),
+        _from_system(chain, place),
+    ):
         if told is not None:
             return told
-    kind = "" if isinstance(error, (ValueError, OSError)) else f"{type(error).__name__}: "
-    return _refused(place, kind + _first_line(error))
+    names = chain[0]["names"]
+    kind = "" if {"ValueError", "OSError"} & set(names) else f"{names[0]}: "
+    return _refused(place, kind + _first_line(chain[0]))
 
 
 def no_vocabulary(place: Location, size: int) -> TokenizerError:
@@ -51,8 +66,8 @@ def no_vocabulary(place: Location, size: int) -> TokenizerError:
     )
 
 
-def _from_hub(chain: Sequence[BaseException], place: Location) -> TokenizerError | None:
-    status = next((code for e in chain if (code := getattr(getattr(e, "response", None), "status_code", None))), None)
+def _from_hub(chain: Sequence[Fault], place: Location) -> TokenizerError | None:
+    status = next((code for fault in chain if (code := fault["status"])), None)
     page = f"https://huggingface.co/{place.argument}"
     if _any(chain, "GatedRepoError"):
         if status == 403:
@@ -87,7 +102,7 @@ def _from_hub(chain: Sequence[BaseException], place: Location) -> TokenizerError
     return None
 
 
-def _from_pointer(chain: Sequence[BaseException], place: Location) -> TokenizerError | None:
+def _from_pointer(chain: Sequence[Fault], place: Location) -> TokenizerError | None:
     """A clone made without Git LFS holds three lines of text in place of each large file."""
     files = [place.folder / name for name in (*READ_FILES, *MODEL_FILES)] if place.folder is not None else [place.path]
     for path in files:
@@ -102,7 +117,7 @@ def _from_pointer(chain: Sequence[BaseException], place: Location) -> TokenizerE
     return None
 
 
-def _from_code_request(chain: Sequence[BaseException], place: Location) -> TokenizerError | None:
+def _from_code_request(chain: Sequence[Fault], place: Location) -> TokenizerError | None:
     if _says(chain, "trust_remote_code", "custom code"):
         return _refused(
             place,
@@ -112,17 +127,11 @@ def _from_code_request(chain: Sequence[BaseException], place: Location) -> Token
     return None
 
 
-def _from_missing_library(chain: Sequence[BaseException], place: Location) -> TokenizerError | None:
+def _from_missing_library(chain: Sequence[Fault], place: Location, absent: Sequence[str]) -> TokenizerError | None:
     """transformers asks for tiktoken where sentencepiece is what is missing, or fails to parse the file as tiktoken."""
     if not _says(chain, "`tiktoken` is required", "SentencePiece library", "protobuf library", "Error parsing line"):
         return None
-    missing = [
-        package
-        for module, package in (("sentencepiece", "sentencepiece"), ("google.protobuf", "protobuf"))
-        if not _installed(module)
-    ]
-    if not missing and not _installed("tiktoken"):
-        missing = ["tiktoken"]
+    missing = [package for package in absent if package != "tiktoken"] or list(absent)
     if missing:
         return _refused(
             place,
@@ -134,7 +143,7 @@ def _from_missing_library(chain: Sequence[BaseException], place: Location) -> To
     )
 
 
-def _from_files(chain: Sequence[BaseException], place: Location) -> TokenizerError | None:
+def _from_files(chain: Sequence[Fault], place: Location) -> TokenizerError | None:
     if _says(chain, "PyMerges", "MergeType"):
         return _refused(
             place,
@@ -155,11 +164,11 @@ def _from_files(chain: Sequence[BaseException], place: Location) -> TokenizerErr
     return None
 
 
-def _from_system(chain: Sequence[BaseException], place: Location) -> TokenizerError | None:
-    for error in chain:
-        if isinstance(error, OSError) and error.errno is not None and error.strerror:
-            file = f" {error.filename}" if error.filename else ""
-            return _refused(place, f"{error.strerror}{file}")
+def _from_system(chain: Sequence[Fault], place: Location) -> TokenizerError | None:
+    for fault in chain:
+        if fault["errno"] is not None and fault["strerror"]:
+            file = f" {fault['filename']}" if fault["filename"] else ""
+            return _refused(place, f"{fault['strerror']}{file}")
     return None
 
 
@@ -199,29 +208,14 @@ def _refused(place: Location, why: str, fix: str = "") -> TokenizerError:
     return TokenizerError(WHAT, where=place.name, why=why, fix=fix)
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        yield error
-        error = error.__cause__ or error.__context__
+def _any(chain: Sequence[Fault], *names: str) -> bool:
+    return any(kind in names for fault in chain for kind in fault["names"])
 
 
-def _any(chain: Sequence[BaseException], *names: str) -> bool:
-    return any(kind.__name__ in names for error in chain for kind in type(error).__mro__)
+def _says(chain: Sequence[Fault], *texts: str) -> bool:
+    return any(text in fault["text"] for fault in chain for text in texts)
 
 
-def _says(chain: Sequence[BaseException], *texts: str) -> bool:
-    return any(text in str(error) for error in chain for text in texts)
-
-
-def _installed(module: str) -> bool:
-    try:
-        return util.find_spec(module) is not None
-    except (ImportError, ValueError):
-        return False
-
-
-def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0][:300] if lines else type(error).__name__
+def _first_line(fault: Fault) -> str:
+    lines = str(fault["text"]).strip().splitlines()
+    return lines[0][:300] if lines else str(fault["names"][0])

@@ -48,12 +48,17 @@ BYTE_OF = _byte_level_alphabet()
 
 
 def read_decoding(backend: Any) -> Decoding:
-    """The decoding of a `tokenizers.Tokenizer`, from the states of its decoder and its model.
+    """The decoding of a `tokenizers.Tokenizer` (see `decoding_of`)."""
+    return decoding_of(_state(backend.decoder), _state(backend.pre_tokenizer))
+
+
+def decoding_of(decoder: dict[str, Any], pre_tokenizer: dict[str, Any]) -> Decoding:
+    """The decoding that these parts of a tokenizer.json make.
 
     Without a decoder, a ByteLevel pre-tokenizer tells it (mBART-like exports leave it out).
     """
-    steps = _steps(_state(backend.decoder))
-    before = [step for step in _steps(_state(backend.pre_tokenizer)) if step.get("type") in ("ByteLevel", "Metaspace")]
+    steps = _steps(decoder)
+    before = [step for step in _steps(pre_tokenizer) if step.get("type") in ("ByteLevel", "Metaspace")]
     steps = steps or before
     # The decoder's own add_prefix_space says nothing: only the pre-tokenizer acts on it.
     found: dict[str, Any] = {"dummy_prefix": any(step.get("add_prefix_space") for step in before)}

@@ -10,6 +10,7 @@ from sftui.comparison import ComparisonCount, RowComparison, compare_row, needs_
 from sftui.errors import ConversationError, SftuiError
 from sftui.recipe import Recipe
 from sftui.workspace.session import Session
+from sftui.workspace.versions import tokenizer_key
 
 if TYPE_CHECKING:
     from sftui.model import Row
@@ -35,13 +36,9 @@ class Comparing:
                 raise ConversationError(
                     problem.what, where=session.recipe.preset if number else "", why=problem.why, fix=problem.fix
                 )
-            wanted = (session.recipe.tokenizer.name, session.recipe.tokenizer.revision)
+            wanted = tokenizer_key(session.recipe)
             loaded = next(
-                (
-                    other.tokenizer
-                    for other in self.sessions[:number]
-                    if (other.recipe.tokenizer.name, other.recipe.tokenizer.revision) == wanted
-                ),
+                (other.tokenizer for other in self.sessions[:number] if tokenizer_key(other.recipe) == wanted),
                 None,
             )
             if loaded is not None:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
 from sftui.model import Problem
-from sftui.recipe import Tokenizer
+from sftui.recipe import Recipe
 from sftui.workspace import events as ev
+from sftui.workspace.options import OpenOptions
 
 if TYPE_CHECKING:
     from sftui.tokens import LoadedTokenizer
@@ -38,7 +39,7 @@ class Loader:
     def wanted(self, loaded: Loaded) -> bool:
         return loaded.number == self._number
 
-    def load(self, wanted: Tokenizer, cache_dir: str | None, after: threading.Event | None = None) -> None:
+    def load(self, recipe: Recipe, options: OpenOptions, after: threading.Event | None = None) -> None:
         """Load in a thread; it waits shortly for `after`, so that the first row goes first.
 
         Loading from a local file holds the interpreter lock for half a second, opening a Hub
@@ -48,21 +49,23 @@ class Loader:
         self._number += 1
         self.settled.clear()
         threading.Thread(
-            target=self._run, args=(self._number, wanted, cache_dir, after), name="sftui-tokenizer", daemon=True
+            target=self._run, args=(self._number, recipe, options, after), name="sftui-tokenizer", daemon=True
         ).start()
 
-    def _run(self, number: int, wanted: Tokenizer, cache_dir: str | None, after: threading.Event | None) -> None:
+    def _run(self, number: int, recipe: Recipe, options: OpenOptions, after: threading.Event | None) -> None:
         if after is not None:
             after.wait(0.4)
         try:
-            self._load(number, wanted, cache_dir)
+            self._load(number, recipe, options)
         except SftuiError as error:
             self._fail(number, Problem(error.what, error.why, error.fix))
         except BaseException as error:  # also what Rust raises where it gives up, which is no Exception
             traceback.print_exc()
             self._fail(
                 number,
-                Problem(f"the tokenizer `{wanted.name}` could not be loaded", f"{type(error).__name__}: {error}"),
+                Problem(
+                    f"the tokenizer `{recipe.tokenizer.name}` could not be loaded", f"{type(error).__name__}: {error}"
+                ),
             )
         finally:
             self.settled.set()
@@ -70,24 +73,25 @@ class Loader:
     def _fail(self, number: int, problem: Problem) -> None:
         self._post(Loaded(number, ev.TokenizerChanged("failed", None, problem.sentence(), problem), None, True))
 
-    def _load(self, number: int, wanted: Tokenizer, cache_dir: str | None) -> None:
-        from sftui.tokens import load_tokenizer
+    def _load(self, number: int, recipe: Recipe, options: OpenOptions) -> None:
         from sftui.workspace.session import no_tokenizer
+        from sftui.workspace.versions import load
 
-        if wanted.name is None:
+        if recipe.tokenizer.name is None:
             raise no_tokenizer()
-        self._post(Loaded(number, ev.TokenizerChanged("loading", None, f"loading {wanted.name}")))
-        tokenizer = load_tokenizer(wanted.name, revision=wanted.revision, cache_dir=cache_dir, mode="provisional")
+        self._post(Loaded(number, ev.TokenizerChanged("loading", None, f"loading {recipe.tokenizer.name}")))
+        tokenizer = load(recipe, options, "provisional")
         self._post(Loaded(number, self._told(tokenizer.facts.state, tokenizer), tokenizer, True))
         self.settled.set()
         if tokenizer.facts.state != "provisional":
             return
-        proven = load_tokenizer(wanted.name, revision=wanted.revision, cache_dir=cache_dir, mode="proven")
+        proven = load(recipe, options)
         state = "proven" if _alike(tokenizer, proven) else "corrected"
         self._post(Loaded(number, self._told(state, proven), proven, True))
 
     def _told(self, state: str, tokenizer: LoadedTokenizer) -> ev.TokenizerChanged:
         from sftui.templates import families_for
+        from sftui.workspace.versions import version_told
 
         facts = tokenizer.facts
         templates = () if facts.chat_templates else families_for(facts.name, facts, tokenizer.token_id)
@@ -96,6 +100,8 @@ class Loader:
             "proven": "equal to AutoTokenizer's",
             "corrected": "corrected: AutoTokenizer loads it differently",
         }.get(state, state)
+        told = version_told(facts)
+        message += f"; {told}" if told else ""
         if not facts.chat_templates:
             message += "; it has no chat template"
         return ev.TokenizerChanged(state, facts, message, None, templates)

@@ -22,6 +22,7 @@ class OpenOptions:
     bytes that is read (None: the default of `sources`). `row` is the row to show first; `debug` keeps traces for the
     terminal. `recipe_file` is what `recipe` was read from. `config` is the trainer's own config file where one
     was opened, `dataset` the number of its dataset that is open, and `notes` what there is to say about it.
+    `env` is the Python environment that `--env` names.
     """
 
     paths: tuple[str, ...]
@@ -42,6 +43,7 @@ class OpenOptions:
     config: OpenedConfig | None = None
     dataset: int = 0
     notes: tuple[str, ...] = ()
+    env: str | None = None
 
     def full_recipe(self) -> Recipe:
         """The recipe with the shortcuts folded in."""

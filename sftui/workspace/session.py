@@ -14,6 +14,7 @@ from sftui.errors import SftuiError
 from sftui.model import Batch, Inspection, Pack, Problem, Row, Stage
 from sftui.recipe import Data, Mask, Recipe
 from sftui.workspace.options import OpenOptions
+from sftui.workspace.versions import tokenizer_key
 
 if TYPE_CHECKING:
     from sftui.conversations import Detected
@@ -102,19 +103,11 @@ class Session:
 
     def load_tokenizer(self, mode: str = "proven") -> None:
         """Load the recipe's tokenizer here and now; TokenizerError."""
-        from sftui.tokens import load_tokenizer
+        from sftui.workspace.versions import load
 
-        name = self.recipe.tokenizer.name
-        if name is None:
+        if self.recipe.tokenizer.name is None:
             raise no_tokenizer()
-        self.set_tokenizer(
-            load_tokenizer(
-                name,
-                revision=self.recipe.tokenizer.revision,
-                cache_dir=self.options.cache_dir,
-                mode=mode,
-            )
-        )
+        self.set_tokenizer(load(self.recipe, self.options, mode))
 
     def set_tokenizer(self, tokenizer: LoadedTokenizer | None, problem: Problem | None = None) -> None:
         """Use a loaded tokenizer, or know why there is none."""
@@ -153,7 +146,7 @@ class Session:
         before, self.recipe = self.recipe, recipe
         if ((recipe.data, recipe.preset) != (before.data, before.preset) or self.repairs) and self.stored is not None:
             self.detect()
-        other = (recipe.tokenizer.name, recipe.tokenizer.revision) != (before.tokenizer.name, before.tokenizer.revision)
+        other = tokenizer_key(recipe) != tokenizer_key(before)
         if other:
             self.set_tokenizer(None)
         elif self.tools is None or (recipe.tokenizer, recipe.render) != (before.tokenizer, before.render):
@@ -169,10 +162,7 @@ class Session:
         other.repairs = self.repairs if repairs is None else repairs
         other.stored, other._stored_sample, other._plainly = self.stored, self._stored_sample, self._plainly
         other.detect()
-        if (recipe.tokenizer.name, recipe.tokenizer.revision) == (
-            self.recipe.tokenizer.name,
-            self.recipe.tokenizer.revision,
-        ):
+        if tokenizer_key(recipe) == tokenizer_key(self.recipe):
             other.set_tokenizer(self.tokenizer, self.tokenizer_problem)
         return other
 

@@ -157,7 +157,7 @@ class Worker:
         session.repairs = request.repairs
         self._version = request.version
         opened = threading.Event()
-        self._loader.load(request.recipe.tokenizer, request.options.cache_dir, after=opened)
+        self._loader.load(request.recipe, request.options, after=opened)
         try:
             session.open()
         except SftuiError as error:
@@ -220,7 +220,7 @@ class Worker:
             return
         data, repairs = session.recipe.data, session.repairs
         if session.set_recipe(request.recipe):
-            self._loader.load(request.recipe.tokenizer, session.options.cache_dir)
+            self._loader.load(request.recipe, session.options)
         if request.repairs != repairs:
             session.set_repairs(request.repairs)
         if request.recipe.data != data or request.repairs != repairs:

@@ -142,7 +142,8 @@ def write(name: str, folder: Path) -> None:
 
 def facts_of(name: str, folder: Path) -> TokenizerFacts:
     """The facts of a built-in tokenizer as AutoTokenizer loads its folder, which is what makes it proven."""
-    from sftui.tokens.compare import serialise
+    from sftui.tokens import autotokenizer
+    from sftui.tokens.compare import OwnEncoder, count_differences, read_json_backend, wanted
     from sftui.tokens.locate import Location
     from sftui.tokens.observe import observations
     from sftui.tokens.probes import probe_strings
@@ -150,12 +151,14 @@ def facts_of(name: str, folder: Path) -> TokenizerFacts:
 
     place = Location(builtin.PREFIX + name, "folder", str(folder), folder)
     reference = load_reference(place)
-    facts = read_facts(reference, place)
+    told = autotokenizer.facts(reference)
+    facts = replace(read_facts(told, place), transformers="")
     probes = probe_strings(facts.special_tokens.values())
-    _, differ = serialise(reference, facts, probes)
+    answers = wanted(OwnEncoder(reference), probes)
+    differ = count_differences(answers, read_json_backend(told["backend"], facts.split_special_tokens), probes)
     if differ:
         raise ValueError(f"{name}: {differ} of {len(probes)} probe strings differ from AutoTokenizer")
-    return replace(facts, probes=len(probes)).noting(*observations(reference, facts, place, probes))
+    return replace(facts, probes=len(probes)).noting(*observations(told, facts, place, probes, answers))
 
 
 def _byte_level(size: int, *, digits: str) -> Any:

@@ -24,6 +24,8 @@ TEMPLATE = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im
 READS = {"--tokenizer", "--recipe", "--config", "--template", "--eval", "--marks", "--python", "--with"}
 """Options that name files which are only read."""
 PLAIN = {
+    "--env",
+    "--transformers",
     "--trainer",
     "--dataset",
     "--split",

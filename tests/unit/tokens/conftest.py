@@ -5,14 +5,17 @@ from __future__ import annotations
 import io
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sftui.tokens import LoadedTokenizer, builtin, cache, load_tokenizer
+from sftui.tokens import LoadedTokenizer, autotokenizer, builtin, cache, load_tokenizer
+from sftui.tokens.compare import OwnEncoder
+from sftui.tokens.locate import Location
 from sftui.tokens.prove import make_proof
+from sftui.tokens.reference import load_reference
 
 MakeFolder = Callable[..., Path]
 Prove = Callable[[str], LoadedTokenizer]
@@ -50,9 +53,27 @@ def make_folder(tmp_path: Path) -> MakeFolder:
     return make
 
 
+class InThisProcess:
+    """What `AskedProcess` is to a proof, without a process."""
+
+    def __init__(self, environment: Any, place: Location) -> None:
+        self.environment, self.place = environment, place
+
+    def load(self) -> dict[str, Any]:
+        self.encoder = OwnEncoder(load_reference(self.place))
+        return autotokenizer.facts(self.encoder.tokenizer)
+
+    def encode(self, texts: Sequence[str], special: bool) -> list[list[Any]]:
+        return self.encoder.encode(texts, special)
+
+    def close(self) -> None:
+        pass
+
+
 @pytest.fixture
-def proven() -> Prove:
+def proven(monkeypatch: pytest.MonkeyPatch) -> Prove:
     """Load a tokenizer after proving it in this process, which spares a start of transformers a test."""
+    monkeypatch.setattr("sftui.tokens.prove.AskedProcess", InThisProcess)
 
     def load(name: str) -> LoadedTokenizer:
         make_proof(name, None, cache.cache_root())

@@ -62,7 +62,7 @@ def test_a_folder_is_proven_once_and_never_imports_transformers(make_folder: Any
     assert again == first, "a proof that is there is used at once"
     assert (made[0] / "proof.json").stat().st_mtime_ns == before
     record = json.loads((made[0] / "proof.json").read_text())
-    assert set(record) == {"files", "versions", "probes", "name", "revision", "backend"}
+    assert set(record) == {"files", "versions", "environment", "probes", "name", "revision", "backend"}
     assert {"transformers", "tokenizers"} <= set(record["versions"])
 
 
@@ -130,7 +130,7 @@ def test_a_damaged_proof_is_made_again(damage: str, make_folder: Any, proven: An
 
 
 def test_a_backend_that_differs_is_not_used(make_folder: Any, proven: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sftui.tokens.compare.count_differences", lambda *_: 3)
+    monkeypatch.setattr("sftui.tokens.prove.count_differences", lambda *_: 3)
     loaded = proven(str(make_folder("llama3")))
     assert (loaded.facts.engine, loaded.facts.probes) == ("transformers", 0)
     assert any("differs from AutoTokenizer on 3 of" in note for note in loaded.facts.notes)

@@ -199,11 +199,9 @@ def test_22_special_text_in_content_becomes_a_special_token(chatml: Any) -> None
 
 def test_the_warning_about_mistral_is_passed_on() -> None:
     """transformers gives it only for vocabularies over 100,000, and only as a log line."""
-    from types import SimpleNamespace
-
     from sftui.tokens.facts import TokenizerFacts
     from sftui.tokens.observe import observations
 
-    reference = SimpleNamespace(added_tokens_decoder={}, fix_mistral_regex=False)
-    found = observations(reference, TokenizerFacts("m"), locate("acme/m"), ())
+    told = {"added": [], "around": [], "mistral_regex": False}
+    found = observations(told, TokenizerFacts("m"), locate("acme/m"), (), ([], []))
     assert any("fix_mistral_regex=True" in note for note in found)

@@ -12,7 +12,7 @@ from sftui.errors import TokenizerError
 from sftui.model import NOWHERE, Part, Rendered, Span
 from sftui.recipe import Tokenize
 from sftui.tokens import tokenize
-from sftui.tokens.slow import spell
+from sftui.tokens.spelling import spell
 
 
 @pytest.fixture

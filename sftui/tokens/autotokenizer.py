@@ -1,0 +1,287 @@
+"""AutoTokenizer in a process of its own, under whichever Python is asked; imports nothing of sftui.
+
+Run as a script, with Python 3.9 or newer and transformers 4.5x to 5.x. It reads requests from stdin, one JSON object a
+line, and answers each with one line; what libraries print goes to stderr, and they find no stdin. Requests:
+
+    {"load": {"kind", "argument", "revision", "gguf"}}    loads, and answers with facts, versions and the backend's JSON
+    {"encode": [text, …], "special": bool}               {"rows": [[ids, offsets or null, mask or null], …]}
+    {"pieces": [id, …]}                                  {"pieces": [text or null, …]}
+    {"ids": [piece, …]}                                  {"ids": [id or null, …]}
+
+`kind` is folder, file, gguf or hub (see `locate.Location`); `gguf` the path of a module that reads .gguf metadata
+without torch. The answer to `load` is the fields of `Loaded` in `session.py`. What fails answers `{"error": [fault,
+…]}`: the exception and all that led to it, as `faults` tells them. Without a Hub tokenizer nothing goes to the network.
+
+The process that is started only watches: a second one does the work, and is killed as soon as the pipe named by
+SFTUI_LIFELINE closes, so that nothing that hangs inside a tokenizer outlives its caller.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import sys
+from typing import Any
+
+UNLIMITED = 10**12
+"""A model_max_length from here on means none (transformers writes 1e30)."""
+READER = "transformers.integrations.gguf.reader"
+LIBRARIES = ("transformers", "tokenizers", "sentencepiece", "tiktoken", "mistral-common", "protobuf", "gguf")
+LIFELINE = "SFTUI_LIFELINE"
+
+
+def load(asked: dict[str, Any]) -> Any:
+    """The tokenizer object of transformers.
+
+    `trust_remote_code` is False in every call: None would ask on stdin for a repo with `auto_map`.
+    """
+    from transformers import AutoTokenizer
+    from transformers.utils import logging
+
+    logging.set_verbosity(logging.CRITICAL)
+    kind, argument = asked["kind"], asked["argument"]
+    if kind == "file":
+        return _bare_class()(tokenizer_file=argument)
+    if kind == "gguf":
+        return _from_gguf(argument, asked.get("gguf"))
+    return AutoTokenizer.from_pretrained(argument, revision=asked.get("revision") or "main", trust_remote_code=False)
+
+
+def _bare_class() -> Any:
+    """The class over a tokenizer.json alone: TokenizersBackend since transformers 5, PreTrainedTokenizerFast before."""
+    import transformers
+
+    found = getattr(transformers, "TokenizersBackend", None)
+    return found if found is not None else transformers.PreTrainedTokenizerFast
+
+
+def _from_gguf(path: str, reader: Any) -> Any:
+    """A .gguf through AutoTokenizer, or where torch or gguf is missing through the class under it.
+
+    AutoTokenizer reads the model's config out of the file first, and needs torch and gguf for most architectures. The
+    vocabulary is converted in the same place for every class (transformers 5.23, TokenizersBackend.__init__,
+    convert_gguf_tokenizer), so only class defaults may differ.
+    """
+    from transformers import AutoTokenizer
+
+    if reader and importlib.util.find_spec("torch") is None:
+        spec = importlib.util.spec_from_file_location(READER, reader)
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[READER] = module
+        spec.loader.exec_module(module)
+    folder, name = os.path.split(path)
+    try:
+        return AutoTokenizer.from_pretrained(folder, gguf_file=name, trust_remote_code=False)
+    except ImportError:
+        return _bare_class().from_pretrained(folder, gguf_file=name)
+
+
+def facts(tokenizer: Any) -> dict[str, Any]:
+    """What a loaded tokenizer is, as JSON; what it puts around a text is seen by encoding."""
+    specials = {key: str(value) for key, value in tokenizer.special_tokens_map.items() if isinstance(value, str)}
+    front, back = _around(tokenizer)
+    limit = getattr(tokenizer, "model_max_length", None)
+    ids = {}
+    for key in ("bos", "eos", "pad", "unk"):
+        token = specials.get(f"{key}_token")
+        ids[key] = None if token is None else tokenizer.convert_tokens_to_ids(token)
+    added = sorted(tokenizer.added_tokens_decoder.items())
+    fast = bool(tokenizer.is_fast)
+    return {
+        "class_name": type(tokenizer).__name__,
+        "is_fast": fast,
+        "vocab_size": len(tokenizer),
+        "special_tokens": specials,
+        "special_ids": [int(i) for i in tokenizer.all_special_ids],
+        "named_ids": ids,
+        "padding_side": tokenizer.padding_side,
+        "truncation_side": tokenizer.truncation_side,
+        "model_max_length": int(limit) if limit is not None and limit < UNLIMITED else None,
+        "chat_templates": _templates(getattr(tokenizer, "chat_template", None)),
+        "front": front,
+        "back": back,
+        "around": [[i, str(tokenizer.convert_ids_to_tokens(i))] for i in (*front, *back)],
+        "split_special_tokens": bool(getattr(tokenizer, "split_special_tokens", False)),
+        "added": [[int(i), t.content, bool(t.special), bool(t.lstrip), bool(t.rstrip)] for i, t in added],
+        "mistral_regex": getattr(tokenizer, "fix_mistral_regex", None),
+        "sentencepiece": hasattr(tokenizer, "sp_model"),
+        "backend": _backend(tokenizer) if fast else None,
+        "versions": versions(),
+    }
+
+
+def _backend(tokenizer: Any) -> str:
+    """The serialised backend, truncation and padding off: AutoTokenizer sets both anew in each call."""
+    backend = tokenizer.backend_tokenizer
+    backend.no_truncation()
+    backend.no_padding()
+    return str(backend.to_str())
+
+
+def _around(tokenizer: Any) -> tuple[list[int], list[int]]:
+    """The ids that add_special_tokens=True puts before and after a text."""
+    inner = list(tokenizer("x", add_special_tokens=False)["input_ids"])
+    whole = list(tokenizer("x", add_special_tokens=True)["input_ids"])
+    for start in range(len(whole) - len(inner) + 1):
+        if whole[start : start + len(inner)] == inner:
+            return whole[:start], whole[start + len(inner) :]
+    return [], []
+
+
+def _templates(template: Any) -> dict[str, str]:
+    if template is None:
+        return {}
+    if isinstance(template, dict):
+        return {str(name): str(source) for name, source in template.items()}
+    return {"default": str(template)}
+
+
+def versions() -> dict[str, str]:
+    """The installed versions of the libraries that take part in loading."""
+    import importlib.metadata
+
+    found = {"python": sys.version.split()[0]}
+    for name in LIBRARIES:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version(name)
+    return found
+
+
+def encode(tokenizer: Any, texts: list[str], special: bool) -> list[list[Any]]:
+    """Each text as ids, character offsets and the mask of what was put around it; the last two None if slow."""
+    rows: list[list[Any]] = []
+    for text in texts:
+        text.encode("utf-8")  # lone surrogates, which a slow tokenizer would pass on or choke on later
+        if tokenizer.is_fast:
+            found = tokenizer(
+                text, add_special_tokens=special, return_offsets_mapping=True, return_special_tokens_mask=True
+            )
+            offsets = [list(pair) for pair in found["offset_mapping"]]
+            rows.append([list(found["input_ids"]), offsets, list(found["special_tokens_mask"])])
+        else:
+            rows.append([[int(i) for i in tokenizer(text, add_special_tokens=special)["input_ids"]], None, None])
+    return rows
+
+
+def pieces(tokenizer: Any, ids: list[int]) -> list[Any]:
+    """The vocabulary strings of ids, None outside the vocabulary."""
+    size = len(tokenizer)
+    return [tokenizer.convert_ids_to_tokens(i) if 0 <= i < size else None for i in ids]
+
+
+def token_ids(tokenizer: Any, wanted: list[str]) -> list[Any]:
+    """The ids of vocabulary strings, None for a string that is none."""
+    found = []
+    for piece in wanted:
+        one = tokenizer.convert_tokens_to_ids(piece)
+        unknown = one is None or (one == tokenizer.unk_token_id and piece != tokenizer.unk_token)
+        found.append(None if unknown else int(one))
+    return found
+
+
+def faults(error: Any) -> list[dict[str, Any]]:
+    """An exception and all that led to it, as what can be told of them without their classes."""
+    found = []
+    seen = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        found.append(
+            {
+                "names": [kind.__name__ for kind in type(error).__mro__],
+                "text": str(error)[:2000],
+                "status": getattr(getattr(error, "response", None), "status_code", None),
+                "errno": getattr(error, "errno", None) if isinstance(error, OSError) else None,
+                "strerror": getattr(error, "strerror", None) if isinstance(error, OSError) else None,
+                "filename": str(error.filename) if isinstance(error, OSError) and error.filename else None,
+            }
+        )
+        error = error.__cause__ or error.__context__
+    return found
+
+
+def missing_modules() -> list[str]:
+    """Which of the libraries that read a vocabulary are not installed, by the names of their packages."""
+    wanted = (("sentencepiece", "sentencepiece"), ("google.protobuf", "protobuf"), ("tiktoken", "tiktoken"))
+    return [package for module, package in wanted if not _installed(module)]
+
+
+def _installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def answer(asked: dict[str, Any], held: dict[str, Any]) -> dict[str, Any]:
+    """The answer to one request; `held` keeps the tokenizer between them."""
+    if "load" in asked:
+        held["tokenizer"] = load(asked["load"])
+        return facts(held["tokenizer"])
+    tokenizer = held["tokenizer"]
+    if "encode" in asked:
+        return {"rows": encode(tokenizer, asked["encode"], asked["special"])}
+    if "pieces" in asked:
+        return {"pieces": pieces(tokenizer, asked["pieces"])}
+    return {"ids": token_ids(tokenizer, asked["ids"])}
+
+
+def serve() -> None:
+    """Answer every request on stdin until it ends."""
+    requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
+    say = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    held: dict[str, Any] = {}
+    for line in requests:
+        try:
+            told = answer(json.loads(line), held)
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:  # PanicException of tokenizers is no Exception
+            told = {"error": faults(error), "missing": missing_modules()}
+        say.write(json.dumps(told, ensure_ascii=True) + "\n")
+        say.flush()
+
+
+def stay_with_caller() -> None:
+    """Go on in a child process, which is killed as soon as the lifeline closes; the process itself only watches.
+
+    Where there is no lifeline, or no fork, nothing happens: the end of stdin then ends the process.
+    """
+    text = os.environ.pop(LIFELINE, "")
+    if not text or not hasattr(os, "fork"):
+        return
+    import select
+    import signal
+
+    lifeline = int(text)
+    ended, alive = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(lifeline)
+        os.close(ended)
+        os.set_inheritable(alive, False)
+        return  # `alive` stays open as long as the child lives
+    os.close(alive)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(nothing, 1)
+    ready, _, _ = select.select([lifeline, ended], [], [])
+    if ended not in ready:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    os._exit(128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status))
+
+
+if __name__ == "__main__":
+    # The folder of this script comes first on sys.path, and its neighbours have names of other libraries (gguf).
+    sys.path[:] = [
+        one for one in sys.path if os.path.realpath(one or ".") != os.path.dirname(os.path.realpath(__file__))
+    ]
+    stay_with_caller()
+    serve()

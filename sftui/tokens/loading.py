@@ -1,0 +1,181 @@
+"""Whether two versions of transformers are known to make the same ids of a tokenizer, told from its files alone.
+
+transformers 5 either takes tokenizer.json as it is (TokenizersBackend), or a class builds the backend anew from the
+vocabulary and merges in it. Which of the two follows from `tokenizer_class`, from config.json's `model_type` and from
+tables that change between releases (models/auto/tokenization_auto.py). Two versions make the same ids where both take
+the file, or where both take the same class and its source is the same. Source: loading.json, recorded from the releases
+by tests/parity/record_loading.py, and held against 80 tokenizers under each (tests/parity/test_parity_loading.py).
+
+transformers 4 loads by other classes with code of their own; only its PreTrainedTokenizerFast takes the file as it is.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from sftui.tokens.locate import Location, read_json
+
+FILE = "tokenizer.json"
+"""What is said of a version that takes tokenizer.json as it is."""
+GENERIC = ("TokenizersBackend", "PythonBackend", "PreTrainedTokenizerFast", "PreTrainedTokenizer")
+MISTRAL = "MistralCommonBackend"
+
+
+def _no_charsmap(config: Mapping[str, Any], place: Location) -> bool:
+    return place.json is not None and '"Precompiled"' not in json.dumps(read_json(place.json).get("normalizer"))
+
+
+def _no_flags(config: Mapping[str, Any], place: Location) -> bool:
+    return not {"add_bos_token", "add_eos_token"} & set(config)
+
+
+def _always(config: Mapping[str, Any], place: Location) -> bool:
+    return True
+
+
+UNMOVED: Mapping[str, Callable[[Mapping[str, Any], Location], bool]] = {
+    "RobertaTokenizer": _always,
+    "BartTokenizer": _always,
+    "LEDTokenizer": _always,
+    "MvpTokenizer": _always,
+    "GPTNeoXTokenizer": _no_flags,
+    "AlbertTokenizer": _no_charsmap,
+    "XLNetTokenizer": _no_charsmap,
+}
+"""Classes whose source changed between 5.6.0 and 5.16.1, and when the change does not act: Roberta's passes the same
+arguments by place instead of by name, GPT-NeoX's puts add_bos_token and add_eos_token in force, Albert's and XLNet's
+keep the character map of tokenizer.json's normalizer."""
+
+_RECORD = Path(__file__).with_name("loading.json")
+
+
+def may_differ(place: Location, a: str, b: str) -> str | None:
+    """Why the ids under two versions may differ, as a clause; None where they are known to be the same.
+
+    A version between two that were read counts as both of them. What is not known may differ.
+    """
+    if a == b:
+        return None
+    if place.kind in ("builtin", "file"):
+        return None  # loaded as the file is, under every version
+    if place.folder is None:
+        return "its files are not on disk yet" if place.kind == "hub" else "of .gguf only the running release is known"
+    try:
+        config, model = _object(place.folder, "tokenizer_config.json"), _object(place.folder, "config.json")
+        ways = {_way(version, config, model, place) for one in (a, b) for version in _around(one)}
+    except (OSError, ValueError) as error:
+        return f"its files cannot be read ({error})"
+    if None in ways:
+        return "how they load it is not known"
+    names = {way[0] for way in ways if way is not None}
+    if len(names) > 1:
+        return "they load it by " + " and ".join(sorted(names))
+    if len(ways) > 1:
+        return f"{next(iter(names))} changed between them"
+    return None
+
+
+def _around(version: str) -> tuple[str, ...]:
+    """The recorded versions that tell of a version: itself, the two around it, or none that is known (itself)."""
+    known = _record()["versions"]
+    if version in known or version.startswith("4."):
+        return (version,)
+    older = [one for one in known if _numbers(one) < _numbers(version)]
+    newer = [one for one in known if _numbers(one) > _numbers(version)]
+    return (older[-1], newer[0]) if older and newer else (version,)
+
+
+def _way(
+    version: str, config: Mapping[str, Any], model: Mapping[str, Any], place: Location
+) -> tuple[str, str | None] | None:
+    """How a version loads: (FILE, None), or the class and the hash of its source; None where that is not known."""
+    named = config.get("tokenizer_class")
+    hub = named if isinstance(named, str) else model.get("tokenizer_class")
+    hub = hub.removesuffix("Fast") if isinstance(hub, str) else None
+    if "auto_map" in config or (place.folder is not None and (place.folder / "tekken.json").is_file()):
+        return None
+    if version.startswith("4."):
+        alone = named == "PreTrainedTokenizerFast" and place.json is not None
+        return (FILE, None) if alone and _says_whole(config) else None
+    record = _record()
+    if version not in record["versions"]:
+        return None
+    names = (place.argument.lower(), str(model.get("_name_or_path") or "").lower())
+    if any(fnmatch.fnmatch(name, pattern) for name in names for pattern in record["ids"]):
+        return None
+    found = _chosen(version, hub, model, place)
+    if found in GENERIC or found == MISTRAL or _source(version, found) is None:
+        if place.json is not None:
+            return FILE, None
+        return ("the vocabulary file alone", None) if _numbers(version) > (5, 6, 0) else None
+    if found in UNMOVED and UNMOVED[found](config, place):
+        return found, None
+    return found, _source(version, found)
+
+
+def _chosen(version: str, hub: str | None, model: Mapping[str, Any], place: Location) -> str:
+    """The class that AutoTokenizer takes (tokenization_auto.py, AutoTokenizer.from_pretrained)."""
+    record = _record()
+    at = record["versions"].index(version)
+    kind = model.get("model_type")
+    registered = _column(record["models"], kind, at) if isinstance(kind, str) else None
+    wrong = kind in record["wrong"][version]
+    if record["bytes"][at] and hub == "LlamaTokenizer" and registered != MISTRAL and not wrong and _byte_level(place):
+        return GENERIC[0]
+    if hub is None:
+        return registered or GENERIC[0]
+    if not registered or registered == hub:
+        return hub
+    # Up to 5.6 the class that the repository names is taken whatever the model type registers.
+    always = _numbers(version) <= (5, 6, 0)
+    if registered in (*GENERIC, MISTRAL) and not always:
+        return GENERIC[0]
+    chosen = registered if wrong and not always else hub
+    return chosen if _source(version, chosen) is not None else GENERIC[0]
+
+
+def _source(version: str, name: str) -> str | None:
+    record = _record()
+    return _column(record["classes"], name, record["versions"].index(version))
+
+
+def _column(table: Mapping[str, Any], key: str, at: int) -> str | None:
+    found = table.get(key)
+    one = found[at] if isinstance(found, list) else found
+    return str(one) if one is not None else None
+
+
+def _byte_level(place: Location) -> bool:
+    """Whether tokenizer.json declares a ByteLevel pre-tokenizer or decoder."""
+    if place.json is None:
+        return False
+    found = read_json(place.json)
+    parts = [found.get("pre_tokenizer"), found.get("decoder")] if isinstance(found, dict) else []
+    return any('"ByteLevel"' in json.dumps(part) for part in parts)
+
+
+def _says_whole(config: Mapping[str, Any]) -> bool:
+    """Whether a config names special tokens in the way both major versions read alike."""
+    return isinstance(config.get("extra_special_tokens", {}), Mapping)
+
+
+def _object(folder: Path, name: str) -> Mapping[str, Any]:
+    if not (folder / name).is_file():
+        return {}
+    found = read_json(folder / name)
+    return found if isinstance(found, dict) else {}
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) if part.isdigit() else 0 for part in version.split("."))
+
+
+@cache
+def _record() -> Mapping[str, Any]:
+    found: Mapping[str, Any] = json.loads(_RECORD.read_text(encoding="utf-8"))
+    return found

@@ -1,0 +1,242 @@
+"""`autotokenizer` over a pipe: the process that loads a tokenizer under some Python, and the engine that it can be."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sftui.errors import TokenizerError
+from sftui.model import NOWHERE
+from sftui.tokens.autotokenizer import LIFELINE
+from sftui.tokens.environments import Environment
+from sftui.tokens.loaded import Encoded
+from sftui.tokens.locate import Location
+from sftui.tokens.reference import load_request
+from sftui.tokens.refusal import explain_faults
+from sftui.tokens.spelling import spell
+from sftui.tokens.surface import Decoding, decoding_of, surfacer
+
+SCRIPT = Path(__file__).with_name("autotokenizer.py")
+LOADING = 300.0
+"""Seconds after which loading is given up; the largest vocabularies take ten."""
+ANSWERING = 120.0
+"""Seconds after which a request to a loaded tokenizer is given up: a pattern or a chain of replacements in its files
+may never come to an end."""
+_SECRET = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
+_FOREIGN = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX")
+
+
+class AskedProcess:
+    """A Python that has loaded one tokenizer, and is started again if it ends; one request at a time."""
+
+    def __init__(self, environment: Environment, place: Location) -> None:
+        self.environment = environment
+        self.place = place
+        self._process: subprocess.Popen[str] | None = None
+        self._lifeline = -1
+        self._asking = threading.RLock()
+
+    def load(self) -> dict[str, Any]:
+        """What `autotokenizer.facts` tells; TokenizerError with the reason there."""
+        with self._asking:
+            self.close()
+            self._start()
+            return self._exchange({"load": load_request(self.place)}, LOADING)
+
+    def ask(self, request: Mapping[str, Any], limit: float | None = None) -> dict[str, Any]:
+        """The answer to one request, after loading where nothing is loaded; TokenizerError."""
+        with self._asking:
+            if self._process is None or self._process.poll() is not None:
+                self.load()
+            return self._exchange(request, ANSWERING if limit is None else limit)
+
+    def encode(self, texts: Sequence[str], special: bool, limit: float | None = None) -> list[list[Any]]:
+        """Texts as `[ids, offsets or None, mask or None]`."""
+        found: list[list[Any]] = self.ask({"encode": list(texts), "special": special}, limit)["rows"]
+        return found
+
+    def close(self) -> None:
+        """End the process, whatever it is at."""
+        process, self._process = self._process, None
+        if self._lifeline >= 0:
+            with contextlib.suppress(OSError):
+                os.close(self._lifeline)  # the watcher then kills what works
+            self._lifeline = -1
+        if process is None:
+            return
+        with contextlib.suppress(OSError):
+            if process.stdin:
+                process.stdin.close()
+        try:
+            process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        if process.stdout:
+            process.stdout.close()
+
+    def __del__(self) -> None:
+        with contextlib.suppress(Exception):
+            self.close()
+
+    def _start(self) -> None:
+        theirs, ours = os.pipe() if os.name == "posix" else (-1, -1)
+        try:
+            self._process = subprocess.Popen(
+                [str(self.environment.python), str(SCRIPT)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                encoding="utf-8",
+                env=self._variables(theirs),
+                pass_fds=(theirs,) if theirs >= 0 else (),
+                start_new_session=True,
+            )
+        except OSError as error:
+            if ours >= 0:
+                os.close(ours)
+            raise TokenizerError(
+                f"{self.environment.python} cannot be run", why=(error.strerror or str(error)).lower()
+            ) from error
+        finally:
+            if theirs >= 0:
+                os.close(theirs)
+        self._lifeline = ours
+
+    def _variables(self, lifeline: int) -> dict[str, str]:
+        hub = self.place.kind == "hub"
+        left_out = (*(() if hub else _SECRET), *(() if self.environment.own else _FOREIGN))
+        found = {name: value for name, value in os.environ.items() if name not in left_out}
+        found.update(TRANSFORMERS_NO_ADVISORY_WARNINGS="1", TOKENIZERS_PARALLELISM="false", PYTHONIOENCODING="utf-8")
+        if not hub:
+            found["HF_HUB_OFFLINE"] = "1"
+        if lifeline >= 0:
+            found[LIFELINE] = str(lifeline)
+        return found
+
+    def _exchange(self, request: Mapping[str, Any], limit: float) -> dict[str, Any]:
+        process = self._process
+        assert process is not None and process.stdin and process.stdout
+        late: list[bool] = []
+
+        def give_up() -> None:
+            late.append(True)
+            if os.name == "posix":
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)  # it is the first of its own session
+            else:
+                process.kill()
+
+        timer = threading.Timer(limit, give_up)
+        timer.daemon = True
+        timer.start()
+        try:
+            process.stdin.write(json.dumps(request) + "\n")
+            process.stdin.flush()
+            line = process.stdout.readline()
+        except (BrokenPipeError, ValueError, OSError):
+            line = ""
+        finally:
+            timer.cancel()
+        if not line:
+            raise self._ended(process, bool(late), limit, "load" in request)
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            if "load" in request:
+                raise explain_faults(answer["error"], self.place, answer["missing"])
+            raise _unencodable(answer["error"])
+        return answer
+
+    def _ended(self, process: subprocess.Popen[str], late: bool, limit: float, loading: bool) -> TokenizerError:
+        self.close()
+        if late:
+            doing = "loading it" if loading else "tokenizing with it"
+            return TokenizerError(
+                "the tokenizer cannot be used",
+                where=self.place.name,
+                why=f"{doing} took longer than {limit:.0f} seconds, and was ended",
+                fix="look at the normalizer and the patterns in its tokenizer.json: one may repeat without end",
+            )
+        return TokenizerError(
+            "the tokenizer cannot be loaded",
+            where=self.place.name,
+            why=f"the process of {self.environment.python} that loads it ended with {process.returncode}",
+        )
+
+
+class PipedEngine:
+    """AutoTokenizer itself as the engine, in its own process; a slow one gets offsets from the pieces' spelling."""
+
+    def __init__(self, process: AskedProcess, told: Mapping[str, Any] | None = None) -> None:
+        told = process.load() if told is None else told
+        self.process = process
+        self._fast = bool(told["is_fast"])
+        self.decoding = _decoding(told)
+        # Slow classes do not mark their named special tokens as special in the added tokens.
+        special = set(told["special_ids"])
+        self._added = {i: (content, marked or i in special) for i, content, marked, *_ in told["added"]}
+        self._pieces: dict[int, str | None] = {}
+        self._surface = surfacer(self.decoding, self.piece, lambda token: self._added.get(token, (None,))[0])
+
+    def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
+        for text in texts:
+            text.encode("utf-8")  # lone surrogates are refused, as by the other engine
+        rows = self.process.encode(texts, add_special_tokens) if texts else []
+        if self._fast:
+            return [_with_offsets(*row) for row in rows]
+        inner = self.process.encode(texts, False) if add_special_tokens and texts else rows
+        self._fetch({token for row in inner for token in row[0]})
+        return [self._spelled(text, row[0], bare[0]) for text, row, bare in zip(texts, rows, inner)]
+
+    def piece(self, token: int) -> str | None:
+        if token not in self._pieces:
+            self._fetch({token})
+        return self._pieces[token]
+
+    def token_id(self, piece: str) -> int | None:
+        found = self.process.ask({"ids": [piece]})["ids"][0]
+        return None if found is None else int(found)
+
+    def added(self) -> Mapping[int, tuple[str, bool]]:
+        return self._added
+
+    def _fetch(self, tokens: set[int]) -> None:
+        wanted = sorted(tokens.difference(self._pieces))
+        if wanted:
+            self._pieces.update(zip(wanted, self.process.ask({"pieces": wanted})["pieces"]))
+
+    def _spelled(self, text: str, ids: list[int], inner: list[int]) -> Encoded:
+        before = next((i for i in range(len(ids) - len(inner) + 1) if ids[i : i + len(inner)] == inner), 0)
+        starts, ends = spell(text, [self._surface(token) for token in inner])
+        after = len(ids) - len(inner) - before
+        around = (NOWHERE,)
+        return Encoded(tuple(ids), around * before + starts + around * after, around * before + ends + around * after)
+
+
+def _with_offsets(ids: list[int], offsets: list[list[int]], mask: list[int]) -> Encoded:
+    pairs = [(NOWHERE, NOWHERE) if put else (one[0], one[1]) for one, put in zip(offsets, mask)]
+    return Encoded(tuple(ids), tuple(start for start, _ in pairs), tuple(end for _, end in pairs))
+
+
+def _decoding(told: Mapping[str, Any]) -> Decoding:
+    """Fast: what the backend says; slow sentencepiece classes spell spaces `▁` and bytes `<0xE2>`, ByT5 one byte a
+    piece."""
+    if told["backend"] is not None:
+        parts = json.loads(told["backend"])
+        return decoding_of(parts.get("decoder") or {}, parts.get("pre_tokenizer") or {})
+    if "byt5" in told["class_name"].lower():
+        return Decoding(one_byte=True)
+    return Decoding(space="▁", byte_fallback=True, dummy_prefix=True) if told["sentencepiece"] else Decoding()
+
+
+def _unencodable(chain: Sequence[Mapping[str, Any]]) -> TokenizerError:
+    lines = str(chain[0]["text"]).splitlines() or [str(chain[0]["names"][0])]
+    return TokenizerError("the text cannot be tokenized", why=lines[0][:300])

@@ -1,0 +1,200 @@
+"""Whose tokenization a recipe means, and which Python at hand can give it.
+
+A Python is named by `--env`, found among those that `--transformers` made, or is the user's active environment or the
+one of their settings; never one that the data's or the config's folder brings, since to use it is to run it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sftui.errors import SftuiError, TokenizerError
+from sftui.recipe import Recipe
+from sftui.tokens.environments import Environment, environment_at, inside_any, own_environment
+from sftui.trainers.pins import RUNNING, check_version, pins_of, reference_version, running_version
+
+if TYPE_CHECKING:
+    from sftui.tokens import Encoded, LoadedTokenizer, TokenizerFacts
+    from sftui.workspace.options import OpenOptions
+    from sftui.workspace.session import Session
+
+ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The version of transformers that a recipe means, and the environment that has it (None: none is at hand).
+
+    `refused` says which environment was not used, and why.
+    """
+
+    version: str
+    environment: Environment | None
+    refused: str = ""
+
+
+def wanted_version(recipe: Recipe, options: OpenOptions) -> Wanted:
+    """The version and the environment for a recipe; SftuiError where `--env` names none that can be used."""
+    check_version(recipe)
+    version = reference_version(recipe)
+    if options.env is not None:
+        named = environment_at(options.env, "--env")
+        if named.transformers == version:
+            return Wanted(version, named)
+    if version == running_version():
+        return Wanted(version, own_environment())
+    from sftui.tokens.made import made_environment
+
+    made = made_environment(version)
+    if made is not None:
+        return Wanted(version, made)
+    refused = ""
+    folders = brought_folders(options)
+    for origin, path in _at_hand():
+        if inside_any(path, folders):
+            refused = refused or f"{origin} lies in the folder of the data or its config, whose code sftui never runs"
+            continue
+        try:
+            found = environment_at(path, origin)
+        except SftuiError:
+            continue  # an active environment without transformers is nothing to complain about
+        if found.transformers == version:
+            return Wanted(version, found)
+    return Wanted(version, None, refused)
+
+
+def brought_folders(options: OpenOptions) -> tuple[Path, ...]:
+    """The folders that the data, the config and the recipe lie in: what stands there came with them."""
+    found = []
+    for name in (*options.paths, *([options.config.path] if options.config is not None else ()), options.recipe_file):
+        if not name:
+            continue
+        path = Path(name).expanduser()
+        if path.is_dir():
+            found.append(path)
+        elif path.exists() or path.parent.is_dir():
+            found.append(path.parent)
+    return tuple(dict.fromkeys(found))
+
+
+def tokenizer_key(recipe: Recipe) -> tuple[str | None, str | None, str]:
+    """What decides which tokenizer is loaded: two recipes with equal keys share it."""
+    return recipe.tokenizer.name, recipe.tokenizer.revision, reference_version(recipe)
+
+
+def load(recipe: Recipe, options: OpenOptions, mode: str = "proven") -> LoadedTokenizer:
+    """The recipe's tokenizer as the transformers that it means loads it, with a note where that is not known.
+
+    TokenizerError; SftuiError where `--env` names nothing that can be used.
+    """
+    from sftui.tokens import load_tokenizer
+    from sftui.tokens.loaded import LoadedTokenizer
+
+    name, revision = recipe.tokenizer.name, recipe.tokenizer.revision
+    assert name is not None
+    wanted = wanted_version(recipe, options)
+    try:
+        loaded = load_tokenizer(
+            name, revision=revision, cache_dir=options.cache_dir, mode=mode, environment=wanted.environment
+        )
+    except TokenizerError as error:
+        if wanted.environment is None or wanted.environment.own:
+            raise
+        why = f"transformers {wanted.version} of {wanted.environment.python} refuses it: {error.why or error.what}"
+        raise TokenizerError(error.what, where=error.where, why=why, fix=error.fix) from error
+    notes = [note for note in (_not_verified(recipe, wanted), _kept(recipe)) if note]
+    return LoadedTokenizer(loaded.facts.noting(*notes), loaded.engine) if notes else loaded
+
+
+def _not_verified(recipe: Recipe, wanted: Wanted) -> str:
+    """The warning where no environment has the version that is meant and its ids may be others; else empty."""
+    if wanted.environment is not None:
+        return ""
+    from sftui.tokens.loading import may_differ
+    from sftui.tokens.locate import locate
+
+    place = locate(recipe.tokenizer.name or "", recipe.tokenizer.revision)
+    reason = may_differ(place, wanted.version, running_version())
+    if reason is None:
+        return ""
+    who = "the recipe names" if recipe.tokenizer.transformers is not None else f"{recipe.preset} brings"
+    told = f"{NOT_VERIFIED.format(version=wanted.version)}: {who} it, and those of {running_version()} are shown"
+    return f"{told}; {reason}" + (f"; {wanted.refused}" if wanted.refused else "")
+
+
+NOT_VERIFIED = "ids under transformers {version} are not verified"
+
+
+def _kept(recipe: Recipe) -> str:
+    """What a recipe that keeps to the running version says, where its trainer brings another one."""
+    pins = pins_of(recipe.preset)
+    brought = pins.newest.get("transformers") if pins is not None else None
+    if recipe.tokenizer.transformers != RUNNING or brought in (None, running_version()):
+        return ""
+    return (
+        f"the ids are those of transformers {running_version()}, which runs sftui, as in recipes saved before they said"
+        f" whose they mean; {recipe.preset} brings {brought}: --transformers {brought} shows its ids"
+    )
+
+
+def _at_hand() -> Iterator[tuple[str, Path]]:
+    """The user's active environment and the one of their settings."""
+    for variable in ACTIVE:
+        if os.environ.get(variable):
+            yield f"${variable}", Path(os.environ[variable])
+    from sftui.settings import load_settings
+
+    named = load_settings().environment
+    if named is not None:
+        yield "settings.yaml", Path(named)
+
+
+def version_told(facts: TokenizerFacts) -> str:
+    """Whose ids are shown, in a few words, where they are not those of the version that runs sftui; else empty."""
+    for note in facts.notes:
+        if note.startswith(NOT_VERIFIED.partition("{")[0]):
+            return note.partition(":")[0]
+    other = facts.transformers not in ("", running_version())
+    return f"ids of transformers {facts.transformers}" if other else ""
+
+
+def version_notes(facts: TokenizerFacts) -> tuple[str, ...]:
+    """The notes on the tokenizer that say whose ids are shown, as every command tells them once."""
+    begins = (NOT_VERIFIED.partition("{")[0], "the ids are those of transformers")
+    return tuple(note for note in facts.notes if note.startswith(begins))
+
+
+def tokenized_otherwise(sessions: Sequence[Session], names: Sequence[str]) -> tuple[str, ...]:
+    """Which sides have other ids than the first because another transformers loads the same tokenizer: a sentence each.
+
+    Told from the probe strings, so that a version that changes nothing here is not blamed.
+    """
+    from sftui.tokens.probes import probe_strings
+
+    found = []
+    first = sessions[0].tokenizer
+    for session, name in zip(sessions[1:], names[1:]):
+        other = session.tokenizer
+        if first is None or other is None or first is other:
+            continue
+        same = tokenizer_key(session.recipe)[:2] == tokenizer_key(sessions[0].recipe)[:2]
+        a, b = (one.facts.transformers or running_version() for one in (first, other))
+        if not same or a == b:
+            continue
+        probes = probe_strings(first.facts.special_tokens.values())
+        both = _encoded(first, other, probes)
+        differ = sum(any(x[i].ids != y[i].ids for x, y in both) for i in range(len(probes)))
+        if differ:
+            found.append(
+                f"{name} tokenizes by transformers {b}, {names[0]} by {a}, which load this tokenizer otherwise: other"
+                f" ids for {differ} of {len(probes)} probe strings, and so for rows"
+            )
+    return tuple(found)
+
+
+def _encoded(a: LoadedTokenizer, b: LoadedTokenizer, texts: Sequence[str]) -> list[tuple[list[Encoded], list[Encoded]]]:
+    return [(a.encode_batch(texts, special), b.encode_batch(texts, special)) for special in (False, True)]

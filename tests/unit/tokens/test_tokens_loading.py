@@ -1,0 +1,71 @@
+"""Which versions of transformers are known to load a tokenizer alike, told from its files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sftui.tokens.loading import may_differ
+from sftui.tokens.locate import locate
+
+BYTES = {"pre_tokenizer": {"type": "ByteLevel"}, "normalizer": None}
+SPACES = {"pre_tokenizer": {"type": "Metaspace"}, "normalizer": None}
+
+
+def folder(path: Path, backend: Any, kind: str | None, model: str | None = None, **more: Any) -> str:
+    path.mkdir()
+    if backend is not None:
+        (path / "tokenizer.json").write_text(json.dumps(backend))
+    (path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": kind, **more} if kind else more))
+    if model is not None:
+        (path / "config.json").write_text(json.dumps({"model_type": model}))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("backend", "kind", "model", "a", "b", "differ"),
+    [
+        (BYTES, "LlamaTokenizerFast", None, "5.6.0", "5.23.0", True),  # DeepSeek-V3
+        (BYTES, "LlamaTokenizerFast", None, "5.20.1", "5.23.0", True),
+        (BYTES, "LlamaTokenizerFast", "deepseek_v3", "5.6.0", "5.23.0", True),
+        (BYTES, "LlamaTokenizerFast", "deepseek_v3", "5.16.1", "5.23.0", False),
+        (BYTES, "LlamaTokenizerFast", None, "5.16.1", "5.17.0", False),
+        (SPACES, "LlamaTokenizerFast", "llama", "5.6.0", "5.23.0", False),
+        (BYTES, "GPT2Tokenizer", "phi3", "5.6.0", "5.23.0", True),  # phi-4
+        (BYTES, "GPT2Tokenizer", "phi3", "5.16.1", "5.23.0", False),
+        (BYTES, "GPT2Tokenizer", "gpt2", "5.6.0", "5.23.0", False),
+        (BYTES, "PreTrainedTokenizerFast", "llama", "4.57.6", "5.23.0", False),
+        (BYTES, "Qwen2Tokenizer", "qwen2", "5.6.0", "5.23.0", False),
+        (BYTES, "Qwen2Tokenizer", "qwen2", "4.57.6", "5.23.0", True),  # 4 loads by classes of its own
+        (None, "XLNetTokenizer", "xlnet", "5.6.0", "5.23.0", True),
+        (SPACES, "XLNetTokenizer", "xlnet", "5.6.0", "5.23.0", False),
+        (BYTES, "GPTNeoXTokenizer", "gpt_neox", "5.6.0", "5.23.0", False),
+        (BYTES, "Qwen2Tokenizer", "qwen2", "5.18.0", "5.23.0", False),  # between two that were read
+        (BYTES, "LlamaTokenizerFast", None, "5.22.0", "5.23.0", True),  # and the two differ
+        (BYTES, "Qwen2Tokenizer", "qwen2", "5.99.0", "5.23.0", True),  # nobody read it
+    ],
+)
+def test_known_cases(tmp_path: Path, backend: Any, kind: str, model: str | None, a: str, b: str, differ: bool) -> None:
+    place = locate(folder(tmp_path / "t", backend, kind, model))
+    assert (may_differ(place, a, b) is not None) is differ
+    assert may_differ(place, a, a) is None
+
+
+def test_what_puts_a_change_in_force_counts(tmp_path: Path) -> None:
+    neox = locate(folder(tmp_path / "n", BYTES, "GPTNeoXTokenizer", "gpt_neox", add_bos_token=True))
+    assert may_differ(neox, "5.6.0", "5.23.0") == "GPTNeoXTokenizer changed between them"
+    mapped = {**SPACES, "normalizer": {"type": "Sequence", "normalizers": [{"type": "Precompiled"}]}}
+    xlnet = locate(folder(tmp_path / "x", mapped, "XLNetTokenizer", "xlnet"))
+    assert may_differ(xlnet, "5.6.0", "5.23.0") is not None
+
+
+def test_code_of_the_repository_is_not_known(tmp_path: Path) -> None:
+    place = locate(folder(tmp_path / "t", BYTES, "X", auto_map={"AutoTokenizer": ["a.B", None]}))
+    assert may_differ(place, "5.6.0", "5.23.0") == "how they load it is not known"
+
+
+def test_built_in_tokenizers_are_the_same_everywhere() -> None:
+    assert may_differ(locate("builtin:llama3"), "4.57.6", "5.23.0") is None

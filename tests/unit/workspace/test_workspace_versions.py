@@ -1,0 +1,136 @@
+"""Whose tokenization a session shows, which Python may give it, and what is said where none can."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sftui.errors import SftuiError
+from sftui.recipe import changed
+from sftui.tokens import builtin
+from sftui.trainers import load_recipe, preset
+from sftui.trainers.pins import running_version
+from sftui.workspace.options import OpenOptions
+from sftui.workspace.versions import load, tokenizer_key, version_notes, version_told, wanted_version
+
+OTHER = "5.6.0"
+
+
+@pytest.fixture(autouse=True)
+def nothing_at_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SFTUI_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "d.jsonl").write_text('{"messages": []}\n')
+    return folder / "d.jsonl"
+
+
+def environment(folder: Path, version: str = OTHER) -> Path:
+    """A folder that looks like an environment with a version; its python is ours."""
+    site = folder / "lib" / "python3.11" / "site-packages"
+    for package in (f"transformers-{version}", "tokenizers-0.22.2"):
+        (site / f"{package}.dist-info").mkdir(parents=True)
+    (folder / "bin").mkdir()
+    (folder / "bin" / "python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    (folder / "bin" / "python").chmod(0o755)
+    return folder
+
+
+def tokenizer(folder: Path, kind: str) -> str:
+    """A byte-level tokenizer.json under a class."""
+    folder.mkdir()
+    shutil.copy(builtin.folder("llama3") / "tokenizer.json", folder)
+    config = json.loads((builtin.folder("llama3") / "tokenizer_config.json").read_text())
+    (folder / "tokenizer_config.json").write_text(json.dumps({**config, "tokenizer_class": kind}))
+    return str(folder)
+
+
+def options(data: Path, **more: Any) -> OpenOptions:
+    return OpenOptions(paths=(str(data),), **more)
+
+
+def test_without_an_environment_the_running_one_is_shown_and_told(data: Path, tmp_path: Path) -> None:
+    recipe = preset("llamafactory@0.9")
+    odd = changed(recipe, "tokenizer.name", tokenizer(tmp_path / "odd", "LlamaTokenizerFast"))
+    assert wanted_version(odd, options(data)).environment is None
+    facts = load(odd, options(data), "provisional").facts
+    (note,) = version_notes(facts)
+    assert note.startswith(
+        f"ids under transformers {OTHER} are not verified: llamafactory@0.9 brings it, and those of {running_version()}"
+    )
+    assert version_told(facts) == f"ids under transformers {OTHER} are not verified"
+
+
+@pytest.mark.parametrize("name", ["llamafactory@0.9", "axolotl@0.19", "unsloth@2026.10", "trl@1.16", "hf-trainer"])
+def test_nothing_is_told_where_the_ids_are_the_same(name: str, data: Path, tmp_path: Path) -> None:
+    plain = changed(preset(name), "tokenizer.name", tokenizer(tmp_path / "plain", "PreTrainedTokenizerFast"))
+    for one in (plain, changed(preset(name), "tokenizer.name", "builtin:chatml")):
+        assert version_notes(load(one, options(data), "provisional").facts) == ()
+
+
+@pytest.mark.parametrize("variable", ["VIRTUAL_ENV", "CONDA_PREFIX"])
+def test_the_active_environment_is_used_where_it_has_the_version(
+    variable: str, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = preset("llamafactory@0.9")
+    monkeypatch.setenv(variable, str(environment(tmp_path / "venv")))
+    found = wanted_version(recipe, options(data)).environment
+    assert found is not None and (found.origin, found.transformers) == (f"${variable}", OTHER)
+    monkeypatch.setenv(variable, str(environment(tmp_path / "other", "5.7.0")))
+    assert wanted_version(recipe, options(data)).environment is None
+    monkeypatch.setenv(variable, str(tmp_path / "absent"))
+    assert wanted_version(recipe, options(data)).environment is None
+
+
+def test_an_environment_that_came_with_the_data_is_never_run(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = preset("llamafactory@0.9")
+    bad = environment(data.parent / "venv")
+    (tmp_path / "link").symlink_to(bad)
+    for path in (bad, tmp_path / "link"):
+        monkeypatch.setenv("VIRTUAL_ENV", str(path))
+        wanted = wanted_version(recipe, options(data))
+        assert wanted.environment is None and wanted.refused.startswith("$VIRTUAL_ENV lies in the folder of the data")
+    named = wanted_version(recipe, options(data, env=str(bad))).environment
+    assert named is not None and named.origin == "--env", "what the user names is theirs to name"
+
+
+def test_the_settings_may_name_one(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "config" / "sftui").mkdir(parents=True)
+    (tmp_path / "config" / "sftui" / "settings.yaml").write_text(f"environment: {environment(tmp_path / 'venv')}\n")
+    found = wanted_version(preset("llamafactory@0.9"), options(data)).environment
+    assert found is not None and found.origin == "settings.yaml"
+
+
+def test_a_recipe_of_before_shows_what_it_showed_and_says_so(data: Path, tmp_path: Path) -> None:
+    recipe = load_recipe("preset: llamafactory@0.9", "old.yaml")
+    recipe = changed(recipe, "tokenizer.name", tokenizer(tmp_path / "odd", "LlamaTokenizerFast"))
+    wanted = wanted_version(recipe, options(data))
+    assert wanted.version == running_version() and wanted.environment is not None and wanted.environment.own
+    (note,) = version_notes(load(recipe, options(data), "provisional").facts)
+    assert "as in recipes saved before" in note and f"--transformers {OTHER} shows its ids" in note
+
+
+def test_another_version_is_another_tokenizer() -> None:
+    recipe = changed(preset("trl@1.16"), "tokenizer.name", "builtin:chatml")
+    assert tokenizer_key(recipe) == tokenizer_key(changed(recipe, "tokenizer.transformers", running_version()))
+    assert tokenizer_key(recipe) != tokenizer_key(changed(recipe, "tokenizer.transformers", OTHER))
+
+
+def test_a_knob_that_is_no_version_is_refused(data: Path) -> None:
+    recipe = changed(preset("trl@1.16"), "tokenizer.transformers", "newest")
+    with pytest.raises(SftuiError, match=r"tokenizer\.transformers cannot be 'newest'"):
+        wanted_version(recipe, options(data))
