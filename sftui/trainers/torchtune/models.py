@@ -113,7 +113,7 @@ def reading_files(
         ],
     }
     whole["model"]["ignore_merges"] = llama
-    made = OwnSpecials(Tokenizer.from_str(json.dumps(whole)), special, in_text=not llama)
+    made = OwnSpecials(Tokenizer.from_str(json.dumps(whole)), special)
     facts = tokenizer.facts
     facts = replace(
         facts,
@@ -186,7 +186,7 @@ def text_pieces(model: str, text: str, tokenizer: LoadedTokenizer, *, add_eos: b
     else:
         body = [
             _inserted("<|begin_of_text|>", NOWHERE, Part.BOS, tokenizer),
-            *_plain(text, NOWHERE, Part.CONTENT),
+            *_plain(text, NOWHERE, Part.CONTENT, tokenizer),
         ]
     if add_eos:
         body.append(
@@ -228,11 +228,11 @@ def _llama3(messages: Sequence[Message], tokenizer: LoadedTokenizer, template: A
     pieces = [_inserted("<|begin_of_text|>", NOWHERE, Part.BOS, tokenizer)]
     for number, message in enumerate(messages):
         pieces.append(_inserted("<|start_header_id|>", number, Part.HEADER, tokenizer))
-        pieces += _plain(message.role.strip(), number, Part.HEADER)
+        pieces += _plain(message.role.strip(), number, Part.HEADER, tokenizer)
         pieces.append(_inserted("<|end_header_id|>", number, Part.HEADER, tokenizer))
         pieces.append(Piece("\n\n", number, Part.HEADER))
         for text, part in _items(messages, number, template):
-            pieces += _plain(text.strip(), number, part)
+            pieces += _plain(text.strip(), number, part, tokenizer)
         pieces.append(_inserted("<|eot_id|>", number, Part.TERMINATOR, tokenizer))
     pieces.append(_inserted("<|end_of_text|>", NOWHERE, Part.INJECTED, tokenizer))
     return tuple(pieces)
@@ -313,10 +313,11 @@ def _inserted(text: str, message: int, part: Part, tokenizer: LoadedTokenizer) -
     return Piece(text, message, part, ids=(special_id(tokenizer, text),))
 
 
-def _plain(text: str, message: int, part: Part) -> list[Piece]:
-    """Text that tiktoken encodes, cut where a run is too long."""
+def _plain(text: str, message: int, part: Part, tokenizer: LoadedTokenizer) -> list[Piece]:
+    """Text that tiktoken encodes: cut where a run is too long, and the texts of special tokens taken as plain text."""
+    engine = tokenizer.engine
     return [
-        Piece(piece, message, part)
+        Piece(piece, message, part, ids=engine.plain(piece) if isinstance(engine, OwnSpecials) else None)
         for at in range(0, len(text), LONGEST_TEXT)
         for piece in _short_runs(text[at : at + LONGEST_TEXT])
     ]

@@ -54,17 +54,14 @@ NEEDED: Mapping[str, Sequence[str]] = {
 
 
 class OwnSpecials(FastEngine):
-    """A backend without added tokens, and a table of special tokens beside it.
+    """A backend without added tokens, and a table of special tokens beside it, whose texts are found in a text."""
 
-    `in_text`: their texts are found in what is encoded (Qwen); else they are ordinary text there (Llama's tiktoken).
-    """
-
-    def __init__(self, backend: Any, special: Mapping[str, int], *, in_text: bool) -> None:
+    def __init__(self, backend: Any, special: Mapping[str, int]) -> None:
         super().__init__(backend)
         self._special = dict(special)
         self._names = {token: name for name, token in special.items()}
         longest_first = sorted(special, key=len, reverse=True)
-        self._pattern = re.compile("(" + "|".join(map(re.escape, longest_first)) + ")") if in_text and special else None
+        self._pattern = re.compile("(" + "|".join(map(re.escape, longest_first)) + ")") if special else None
 
     def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
         parts = [self._pattern.split(text) if self._pattern is not None else [text] for text in texts]
@@ -89,6 +86,13 @@ class OwnSpecials(FastEngine):
                 at += len(part)
             found.append(Encoded(tuple(ids), tuple(starts), tuple(ends)))
         return found
+
+    def plain(self, text: str) -> tuple[int, ...] | None:
+        """The ids of a text in which special tokens are ordinary text, as Llama's tiktoken encodes it; None where it
+        holds none."""
+        if self._pattern is None or self._pattern.search(text) is None:
+            return None
+        return super().encode_batch([text], False)[0].ids
 
     def piece(self, token: int) -> str | None:
         return self._names.get(token) or super().piece(token)
