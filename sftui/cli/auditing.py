@@ -18,13 +18,13 @@ from sftui.cli.loading import loaded_session
 from sftui.cli.reading import labels_of, repository_names
 from sftui.cli.telling import DataNotes
 from sftui.cli.writing import Progress
-from sftui.exports.report_model import Checked, Look
+from sftui.exports.report_model import Checked, Look, tried_as
 from sftui.text import visible
 from sftui.workspace.inputs import data_files
 
 if TYPE_CHECKING:
     from sftui.audit import Audit, AuditProgress, Filter
-    from sftui.findings import Context
+    from sftui.findings import Context, Finding
     from sftui.model import Row
     from sftui.workspace.options import OpenOptions
     from sftui.workspace.session import Session
@@ -87,6 +87,7 @@ def audited(
                 *trainer_named(session.recipe.preset).notes(session.recipe),
             ),
             looks=tuple(_looks(running.audit, session, looks)),
+            failing=_failing(running.audit, session),
             files={label: file if _named(file) == file else label for label, file in labels_of(files).items()},
             tracked=repository_names(there),
         )
@@ -272,6 +273,17 @@ def _prompts(options: OpenOptions, evaluation: str, trained: Session) -> frozens
         return checks.prompts
     finally:
         held.close()
+
+
+def _failing(audit: Audit, session: Session) -> frozenset[tuple[object, ...]]:
+    """The fixes of what was found that do not help where they are tried."""
+    from sftui.workspace.trial import fix_fails
+
+    alike: dict[tuple[object, ...], list[Finding]] = {}
+    for one in audit.found.ordered():
+        for kept in one.kept:
+            alike.setdefault(tried_as(kept.finding), []).append(kept.finding)
+    return frozenset(key for key, found in alike.items() if fix_fails(session, found))
 
 
 def _looks(audit: Audit, session: Session, each: int) -> Iterator[Look]:

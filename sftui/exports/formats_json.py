@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from sftui.exports.report_model import Checked, findings_in_order
+from sftui.exports.report_model import Checked, findings_in_order, tried_as
 from sftui.findings import CODES, Severity
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def finding_record(checked: Checked, one: FoundFinding) -> dict[str, Any]:
         "key": checked.key(finding),
         "changes": [
             {"path": one.path, "before": _plain(one.before), "after": _plain(one.after)}
-            for one in (finding.fix.changes if finding.fix else ())
+            for one in (finding.fix.changes if finding.fix and tried_as(finding) not in checked.failing else ())
         ],
         "fingerprint": one.fingerprint,
     }

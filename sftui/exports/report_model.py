@@ -28,7 +28,7 @@ class Checked:
     """An audit with what was audited. `complete` is False where only some rows were looked at.
 
     `files` are the files of the data by what the source calls them, `tracked` their names in the repository, where they
-    are in one.
+    are in one. `failing` are the fixes, by `tried_as`, that were tried on some rows and do not help.
     """
 
     audit: Audit
@@ -43,13 +43,17 @@ class Checked:
     looks: tuple[Look, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     tracked: Mapping[str, str] = field(default_factory=dict)
+    failing: frozenset[tuple[object, ...]] = frozenset()
 
     @property
     def trainer(self) -> str:
         return self.recipe.preset.partition("@")[0]
 
     def key(self, finding: Finding) -> str:
-        """The key to set for the recipe's own trainer, in words that can be pasted; "" where there is none."""
+        """The key to set for the recipe's own trainer, in words that can be pasted; "" where there is none that
+        helps."""
+        if tried_as(finding) in self.failing:
+            return ""
         keys: Mapping[str, str] = finding.fix.trainer_keys if finding.fix is not None else CODES[finding.code].fixes
         return keys.get(self.trainer) or (
             keys.get("hf-trainer", "") if self.trainer not in CODES[finding.code].fixes else ""
@@ -72,6 +76,12 @@ class Checked:
         if not found.where and self.files:
             file = next(iter(self.files.values()))
         return self.tracked.get(file, file), line
+
+
+def tried_as(finding: Finding) -> tuple[object, ...]:
+    """What the findings have in common whose fix is the same one."""
+    fix = finding.fix
+    return (finding.code, "" if fix is None else str((fix.changes, fix.template)))
 
 
 def _split(where: str) -> tuple[str, str, int | None]:

@@ -71,7 +71,8 @@ class Finding:
 
     `row` is None for what concerns the set-up or the dataset; `rows` then names some rows that show it and
     `count` how many there are. `tokens` is a half-open token range of the row, `span` a character range of its
-    rendered text. `sentence` and `evidence` are safe to draw.
+    rendered text. `sentence` and `evidence` are safe to draw. `repairs` are those that were tried and help (None: none
+    was tried yet), `declined` says of the cures that are not offered why they do not.
     """
 
     code: str
@@ -86,6 +87,8 @@ class Finding:
     rows: tuple[int, ...] = ()
     count: int = 1
     signature: str = ""
+    repairs: tuple[str, ...] | None = None
+    declined: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,11 +84,21 @@ class FindingsCommands:
         self.screen.findings.choose()
         return finding
 
+    def _tried(self) -> bool:
+        """Whether the cures of the findings on screen were tried; says so aloud where they were not yet."""
+        answer = self.screen.findings.answer
+        if answer is None or answer.tried or self.screen.findings.finding is None:
+            return True
+        self.screen.say("still trying what helps against it on some rows: try again in a moment", Role.DIM)
+        return False
+
     def sentence(self) -> Line:
         """What `a` does with the marked finding; which keys there are is the footer's."""
-        finding = self.screen.findings.finding
+        finding, answer = self.screen.findings.finding, self.screen.findings.answer
         if finding is None:
             return line((" nothing found here; n goes to the next row with findings", Role.DIM))
+        if answer is not None and not answer.tried:
+            return line((f" {finding.code}: trying what helps against it …", Role.DIM))
         cures, own = self.screen.repair_commands.cures(finding), finding.fix
         told = [name for name, _ in cures]
         if own is not None and own.changes:
@@ -200,11 +210,14 @@ class FindingsCommands:
 
     def preview(self) -> None:
         """What a cure of the finding changes, in the row and over the dataset."""
-        self.screen.repair_commands.cure(self._marked(), "what it changes", self._preview_fix, self._preview_repair)
+        if self._tried():
+            self.screen.repair_commands.cure(self._marked(), "what it changes", self._preview_fix, self._preview_repair)
 
     def apply(self) -> None:
         """Put a cure of the finding in force."""
-        self.screen.repair_commands.cure(self._marked(), "apply", self._apply_fix, self.screen.repair_commands.apply)
+        if self._tried():
+            apply = self.screen.repair_commands.apply
+            self.screen.repair_commands.cure(self._marked(), "apply", self._apply_fix, apply)
 
     def _preview_repair(self, name: str) -> None:
         self.screen.repair_commands.preview(name)

@@ -40,7 +40,7 @@ class RepairCommands:
         code = finding.code
         named = [
             (f"{DROPPING}{code}", f"leave out the rows that have {code}") if name == DROP else (name, TITLES[name])
-            for name in fixes_for(code).repairs
+            for name in (fixes_for(code).repairs if finding.repairs is None else finding.repairs)
         ]
         return [(name, title) for name, title in named if (name in self.screen.workspace.repairs) == in_force]
 

@@ -42,16 +42,19 @@ def finding_block(
         if place:
             lines += wrap(line((f"{INDENT}{place}", Role.DIM)), width, INDENT)
         lines += _fix(finding, width, trainer)
-        lines += _repairs(finding.code, width)
+        lines += _repairs(finding, width)
+        for told in finding.declined:
+            lines += wrap(line((f"{INDENT}{visible(told)}", Role.DIM)), width, INDENT + "  ")
     return tuple(lines)
 
 
-def _repairs(code: str, width: int) -> list[Line]:
+def _repairs(finding: Finding, width: int) -> list[Line]:
     """What can be done to the data instead."""
     from sftui.repairs import DROP, TITLES, fixes_for
 
     lines: list[Line] = []
-    for number, name in enumerate(fixes_for(code).repairs):
+    named = fixes_for(finding.code).repairs if finding.repairs is None else finding.repairs
+    for number, name in enumerate(named):
         told = TITLES[name] if name == DROP else f"{name}: {TITLES[name]}"
         lines += wrap(
             line((f"{INDENT}{'data ' if number == 0 else '     '}", Role.KEY), (told, Role.PLAIN)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from sftui.workspace.events import FindingsReady
 from sftui.workspace.requests import FindingsRequest
 from sftui.workspace.session import Session
 from sftui.workspace.summaries import HEAVY
+from sftui.workspace.trial import with_cures
 
 if TYPE_CHECKING:
     from sftui.findings import Context, Finding
@@ -20,20 +21,32 @@ SETUP = "the set-up's findings"
 
 
 def findings(session: Session, asked: FindingsRequest, version: int) -> Iterator[FindingsReady | None]:
-    """The row's findings at once, then with those of the set-up, which are worked out once a recipe."""
+    """The row's findings at once, then with those of the set-up, which are worked out once a recipe, then with the
+    cures of each that were tried and help."""
     try:
         context = session.checks()
     except SftuiError as error:
         yield FindingsReady(asked.ticket, version, asked.index, problem=Problem(error.what, error.why, error.fix))
         return
     found, waived = session.sifted(session.inspect(asked.index))
-    ready = FindingsReady(asked.ticket, version, asked.index, found, waived=waived)
+    ready = FindingsReady(asked.ticket, version, asked.index, found, waived=waived, tried=False)
     known: tuple[tuple[Finding, ...], int] | None = context.memo.get(SETUP)
     if known is None:
         yield ready
         yield from (None for _ in _setup(session, context))
         known = context.memo[SETUP]
-    yield replace(ready, setup=known[0], setup_waived=known[1])
+    ready = replace(ready, setup=known[0], setup_waived=known[1])
+    yield ready
+    row = yield from _with_cures(session, found)
+    setup = yield from _with_cures(session, known[0])
+    yield replace(ready, findings=row, setup=setup, tried=True)
+
+
+def _with_cures(session: Session, found: tuple[Finding, ...]) -> Generator[None, None, tuple[Finding, ...]]:
+    made = []
+    for finding in found:
+        made.append((yield from with_cures(session, finding)))
+    return tuple(made)
 
 
 def _setup(session: Session, context: Context) -> Iterator[None]:

@@ -138,7 +138,8 @@ class SearchFound(NamedTuple):
 class FindingsReady:
     """Findings of row `index`, the worst first; `setup` is None until the set-up has been checked too.
 
-    `waived` and `setup_waived` count those that the recipe's waivers cover, which are in neither.
+    `waived` and `setup_waived` count those that the recipe's waivers cover, which are in neither. `tried`: their cures
+    were tried, and only those are left that help.
     """
 
     ticket: int
@@ -149,6 +150,7 @@ class FindingsReady:
     problem: Problem | None = None
     waived: int = 0
     setup_waived: int = 0
+    tried: bool = True
 
 
 class ComparisonReady(NamedTuple):

@@ -236,3 +236,27 @@ async def test_before_the_findings_are_here_keys_say_that_they_are_on_their_way(
         await driven.settle()
         await driven.press("j", "?", "escape")
         assert driven.main.findings.finding is not None
+
+
+async def test_no_cure_is_offered_before_it_was_tried() -> None:
+    from dataclasses import replace
+
+    from sftui.workspace import events as ev
+
+    class Trying(FakeWorkspace):
+        def findings_event(self) -> ev.FindingsReady:
+            return replace(super().findings_event(), tried=False)
+
+    async with running((140, 45), Trying()) as driven:
+        await driven.press("]", "f")
+        await driven.press("a")
+        assert driven.workspace.repairs == () and driven.said.startswith("still trying what helps")
+        ready = replace(FakeWorkspace.findings_event(driven.workspace), tried=True)
+        found = tuple(
+            replace(one, fix=None, repairs=(), declined=("trim does not help: it stays",)) for one in ready.findings
+        )
+        driven.workspace.send(replace(ready, findings=found))
+        await driven.settle()
+        assert "trim does not help: it stays" in driven.text
+        await driven.press("a")
+        assert driven.workspace.repairs == () and "no knob of the recipe repairs" in driven.said

@@ -1,0 +1,217 @@
+"""What is offered against a finding is tried first, on the rows that it concerns and a few others."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sftui.errors import SftuiError
+from sftui.model import Inspection, Row
+from sftui.recipe import Recipe, changed
+from sftui.workspace.session import Session
+from sftui.workspace.summaries import HEAVY
+
+if TYPE_CHECKING:
+    from sftui.findings import Finding
+
+CONCERNED = 3
+"""Rows that a finding names on which its cures are tried."""
+OTHERS = 8
+"""First rows of the data on which it is tried that a cure does no harm."""
+Made = tuple[Inspection, "tuple[Finding, ...]"]
+
+
+def with_cures(session: Session, finding: Finding) -> Generator[None, None, Finding]:
+    """The finding with the cures alone that help; `declined` says why others do not.
+
+    A cure helps where the finding goes away or shrinks in the rows that it concerns, and no row tried can be prepared
+    no more, is dropped, or has an error that it had not. Yields after each step of the work.
+    """
+    from sftui.repairs import DROP, DROPPING, fixes_for
+
+    declined: list[str] = []
+    fix = finding.fix
+    if fix is not None and (fix.changes or fix.template):
+        why = yield from _tried(session, finding, None)
+        if why:
+            told = ", ".join(change.path for change in fix.changes) or "generation tags in the chat template"
+            declined.append(f"changing {told} does not help: {why}")
+            fix = None
+    helpful: list[str] = []
+    for name in fixes_for(finding.code).repairs:
+        why = yield from _tried(session, finding, f"{DROPPING}{finding.code}" if name == DROP else name)
+        if not why:
+            helpful.append(name)
+        elif name != DROP:
+            declined.append(f"{name} does not help: {why}")
+    return replace(finding, fix=fix, repairs=tuple(helpful), declined=tuple(declined))
+
+
+def fix_fails(session: Session, findings: Sequence[Finding]) -> str:
+    """Why the fix that findings of one code share is not to be offered; "" where it helps against one of them at least,
+    or changes no knob and no template."""
+    told = ""
+    for finding in findings[:CONCERNED]:
+        if finding.fix is None or not (finding.fix.changes or finding.fix.template):
+            return ""
+        steps = _tried(session, finding, None)
+        try:
+            while True:
+                next(steps)
+        except StopIteration as stop:
+            if not stop.value:
+                return ""
+            told = told or stop.value
+    return told
+
+
+def _tried(session: Session, finding: Finding, repair: str | None) -> Generator[None, None, str]:
+    """Why one cure (None: the finding's own fix) does not help; "" where it does."""
+    context = session.checks()
+    key: tuple[object, ...] = (
+        "tried",
+        finding.code,
+        finding.row,
+        finding.message,
+        finding.tokens,
+        finding.sentence,
+        repair,
+    )
+    if key not in context.memo:
+        with ExitStack() as files:
+            try:
+                recipe, repairs = _with(session, finding, repair, files)
+                other = session.beside(recipe, repairs)
+                other.checks()
+            except SftuiError as error:
+                context.memo[key] = str(error)
+                return str(error)
+            yield None
+            context.memo[key] = yield from _judged(session, other, finding)
+    return str(context.memo[key])
+
+
+def _with(
+    session: Session, finding: Finding, repair: str | None, files: ExitStack
+) -> tuple[Recipe, tuple[str, ...] | None]:
+    """The recipe and the repairs that a cure puts in force; SftuiError where it cannot be had."""
+    if repair is not None:
+        return session.recipe, (*session.repairs, repair)
+    fix, recipe = finding.fix, session.recipe
+    assert fix is not None
+    if fix.template is not None:
+        folder = files.enter_context(tempfile.TemporaryDirectory(prefix="sftui-trial-"))
+        file = Path(folder, "chat_template.jinja")
+        file.write_text(_tagged(session), encoding="utf-8")
+        recipe = changed(recipe, "render.template", f"file:{file}")
+    for change in fix.changes:
+        recipe = changed(recipe, change.path, change.after)
+    return recipe, None
+
+
+def _tagged(session: Session) -> str:
+    """The template in force with generation tags; SftuiError where there are none to be had."""
+    from sftui.templates.surgery import add_generation_tags
+
+    tools = session.checks().tools
+    template = tools.templates.get("default") or next(iter(tools.templates.values()), None)
+    if template is None:
+        raise SftuiError("there is no chat template to put tags into")
+    chats = [made.conversation for made, _ in _before(session, _light(session.sample)) if made.conversation is not None]
+    done = add_generation_tags(
+        template.source, template.name, dict(tools.special_tokens), chats, options=session.recipe.render
+    )
+    if done.refused is not None:
+        raise SftuiError(f"no tags can be put into {template.name}", why=done.refused)
+    return done.source
+
+
+def _judged(session: Session, other: Session, finding: Finding) -> Generator[None, None, str]:
+    rows = _rows(session, finding)
+    before, after = _before(session, rows), []
+    for row in rows:
+        after.append(_made(other, row))
+        yield None
+    for (was, had), (now, has) in zip(before, after):
+        number = was.row.index
+        if now.row.left_out is not None:
+            continue
+        if now.problem is not None and was.problem is None:
+            return f"row {number} can then not be prepared: {now.problem.sentence()}"
+        if now.dropped is not None and was.dropped is None:
+            return f"row {number} is then dropped: {now.dropped}"
+        if new := _errors(has) - _errors(had):
+            return f"row {number} then has {' and '.join(sorted(new))}"
+    if all(now.row.left_out is not None for now, _ in after) and len(after) > 1:
+        return "no row tried would be left"
+    if finding.row is not None:
+        return _still(finding, before[0][1], *after[0])
+    from sftui.findings import CODES, check_setup
+
+    if CODES[finding.code].scope != "setup":
+        return ""  # it takes the whole dataset to tell
+    light = _light(session.sample)
+    made = [made for made, _ in _before(session, light)]
+    yield None
+    now_made = [other.inspect_row(row) for row in _light(other.sample)]
+    yield None
+    had, has = check_setup(session.checks(), made), check_setup(other.checks(), now_made)
+    if new := _errors(has) - _errors(had):
+        return f"the set-up then has {' and '.join(sorted(new))}"
+    left = [one for one in has if one.code == finding.code]
+    gone = sum(one.count for one in left) < sum(one.count for one in had if one.code == finding.code)
+    return "" if gone or not left else f"{finding.code} stays"
+
+
+def _still(finding: Finding, had: Iterable[Finding], now: Inspection, has: Iterable[Finding]) -> str:
+    """That the finding of a row stays; "" where it is gone."""
+    if now.row.left_out is not None:
+        return ""
+    before, after = list(had), list(has)
+    for alike in (_mark, lambda one: one.code):  # this very one, and then how many of its code there are
+        counts = [sum(alike(one) == alike(finding) for one in found) for found in (before, after)]
+        if counts[1] >= counts[0] > 0:
+            return f"{finding.code} stays"
+    return ""
+
+
+def _mark(finding: Finding) -> tuple[object, ...]:
+    """What a finding is, wherever its tokens have moved."""
+    return finding.code, finding.message, finding.sentence, finding.evidence
+
+
+def _rows(session: Session, finding: Finding) -> list[Row]:
+    """The rows as stored on which a cure is tried, those that the finding names first."""
+    assert session.stored is not None
+    named = [finding.row] if finding.row is not None else list(finding.rows[:CONCERNED])
+    rows = [session.stored.row(number) for number in named]
+    seen = set(named)
+    return [*rows, *(row for row in _light(session.stored_sample)[:OTHERS] if row.index not in seen)]
+
+
+def _light(rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if row.size <= HEAVY]
+
+
+def _before(session: Session, rows: Sequence[Row]) -> list[Made]:
+    context = session.checks()
+    made = []
+    for row in rows:
+        key = ("as it is", row.index)
+        if key not in context.memo:
+            context.memo[key] = _made(session, row)
+        made.append(context.memo[key])
+    return made
+
+
+def _made(session: Session, stored: Row) -> Made:
+    inspection = session.inspect_row(session.over(stored) if stored.repairs == () else stored)
+    return inspection, session.found(inspection)
+
+
+def _errors(found: Iterable[Finding]) -> set[str]:
+    return {one.code for one in found if one.severity.value == "error"}

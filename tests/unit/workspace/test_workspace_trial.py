@@ -1,0 +1,112 @@
+"""What is offered against a finding was tried: it goes away or shrinks, and nothing gets worse."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sftui.findings import Finding
+from sftui.recipe import Recipe, changed
+from sftui.trainers import preset
+from sftui.workspace import OpenOptions
+from sftui.workspace import events as ev
+from sftui.workspace.session import Session
+from sftui.workspace.trial import with_cures
+
+FOREIGN = [("human", "Call it."), ("gpt", "Calling."), ("function_call", "{}"), ("human", "So?"), ("gpt", "Done.")]
+UNTAGGABLE = "{{ bos_token }}{% for m in messages %}{{ m | tojson }}{% endfor %}"
+"""A template of which no part can be told to be an answer."""
+
+
+def opened(tmp_path: Path, rows: Sequence[Any], **given: Any) -> Session:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    options = OpenOptions((str(path),), **{"tokenizer": "builtin:chatml", **given})
+    session = Session(options, options.full_recipe())
+    session.open()
+    session.load_tokenizer("provisional")
+    return session
+
+
+def tried(session: Session, code: str, row: int = 0) -> list[Finding]:
+    made = []
+    for finding in session.found(session.inspect(row)):
+        if finding.code == code:
+            steps = with_cures(session, finding)
+            try:
+                while True:
+                    next(steps)
+            except StopIteration as stop:
+                made.append(stop.value)
+    assert made, f"no {code} in row {row}"
+    return made
+
+
+def shared_chat(turns: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    return {"conversations": [{"from": role, "value": text} for role, text in turns]}
+
+
+def chat(*contents: str) -> dict[str, Any]:
+    roles = ("user", "assistant") * len(contents)
+    return {"messages": [{"role": role, "content": text} for role, text in zip(roles, contents)]}
+
+
+def test_map_roles_is_offered_for_the_roles_alone_that_it_maps(tmp_path: Path) -> None:
+    session = opened(
+        tmp_path, [shared_chat(FOREIGN), shared_chat([("user", "Fine?"), ("assistant", "Fine.")])], recipe=preset("trl")
+    )
+    found = {one.message: one for one in tried(session, "ROL001")}
+    assert found[0].repairs == ("map-roles", "drop") and found[1].repairs == ("map-roles", "drop")
+    assert found[2].repairs == ("drop",), "map-roles leaves function_call"
+    assert any("map-roles does not help: ROL001 stays" in told for told in found[2].declined)
+
+
+def test_a_fix_of_the_mask_is_offered_where_the_template_can_be_tagged_alone(tmp_path: Path) -> None:
+    rows = [chat("Hello?", "Hi."), chat("And now?", "Bye.")]
+    (fine,) = tried(opened(tmp_path, rows, recipe=preset("trl")), "LAB002")
+    assert fine.fix is not None and [one.path for one in fine.fix.changes] == ["mask.rule"]
+    template = tmp_path / "untaggable.jinja"
+    template.write_text(UNTAGGABLE)
+    session = opened(tmp_path, rows, recipe=preset("trl"), template=f"file:{template}")
+    for one in tried(session, "LAB002"):
+        assert one.fix is None and any("mask.rule does not help" in told for told in one.declined), one
+
+
+def test_a_knob_without_effect_is_not_offered(tmp_path: Path) -> None:
+    session = opened(tmp_path, [chat("Hello?", "Hi.")], recipe=changed(Recipe(), "mask.rule", "all"))
+    from sftui.workspace.checking import _setup
+
+    context = session.checks()
+    list(_setup(session, context))
+    ((*found,), _) = context.memo["the set-up's findings"]
+    assert any(one.code == "EOS008" for one in found)
+    for finding in found:
+        if finding.code == "EOS008":
+            steps = with_cures(session, finding)
+            with pytest.raises(StopIteration) as stop:
+                while True:
+                    next(steps)
+            assert stop.value.value.fix is None and "EOS008 stays" in stop.value.value.declined[0]
+
+
+def test_leaving_out_every_row_is_no_cure(tmp_path: Path) -> None:
+    rows = [chat("Hello\x1b?", "Hi."), chat("And\x1b now?", "Bye.")]
+    (finding,) = tried(opened(tmp_path, rows), "CON008")
+    assert finding.repairs == ()
+    (finding,) = tried(opened(tmp_path, [*rows, chat("Fine?", "Fine.")]), "CON008")
+    assert finding.repairs == ("drop",)
+
+
+def test_the_worker_tells_findings_first_and_then_what_helps(open_workspace: Callable[..., Any]) -> None:
+    workspace, heard = open_workspace(recipe=changed(Recipe(), "mask.rule", "all"))
+    heard.wait(ev.TokenizerChanged, lambda event: event.state in ("proven", "provisional"))
+    workspace.request_findings(0)
+    first = heard.wait(ev.FindingsReady)
+    assert first.problem is None and not first.tried
+    last = heard.wait(ev.FindingsReady, lambda event: event.tried)
+    assert [one.code for one in last.findings] == [one.code for one in first.findings]
+    assert all(one.repairs is not None for one in (*last.findings, *last.setup))
