@@ -7,7 +7,7 @@ parses it and says where each key and value stands.
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,8 +30,66 @@ def edit(text: str, changes: Mapping[Path, Any], where: str = "the config") -> s
     Missing parents are made. RecipeError where the text is no YAML mapping or a path goes through a scalar.
     """
     for path, value in changes.items():
-        text = _edit_one(text, path, value, where)
+        for finer, one in _finer(_held(text, path, where), path, value):
+            text = _edit_one(text, finer, one, where)
     return text
+
+
+_MISSING = object()
+
+
+def _held(text: str, path: Path, where: str) -> Any:
+    """What stands at a path that is to become a mapping or a list: only then is it asked for."""
+    node = _compose(text, where)
+    for step in path:
+        found = _child(node, step) if node is not None and node.id != "scalar" else None
+        if found is None or (found[0] is not None and found[1].start_mark.index < found[0].end_mark.index):
+            return _MISSING  # not there, or an alias: its block stands elsewhere, for others too
+        node = found[1]
+    return _plain(node)
+
+
+def _plain(node: Any) -> Any:
+    """A node as mappings and lists where they can be changed in part; as one value else, a list on a line as a
+    tuple."""
+    if node.id == "mapping" and not any(key.value == "<<" for key, _ in node.value):
+        return {_read(key): _plain(value) for key, value in node.value}
+    if node.id == "sequence" and not node.flow_style:
+        return [_plain(value) for value in node.value]
+    return tuple(_read(node)) if node.id == "sequence" else _read(node)
+
+
+def _read(node: Any) -> Any:
+    """What a node is read as, an alias or anchor aside."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.constructor import SafeConstructor
+
+    reader = YAML(typ="safe", pure=True)
+    constructor = reader.constructor
+    assert isinstance(constructor, SafeConstructor)
+    return constructor.construct_document(node)
+
+
+def _finer(held: Any, path: Path, value: Any) -> Iterator[tuple[Path, Any]]:
+    """A change as the smaller ones within a block of the same kind, so that what it keeps keeps its comments."""
+    if isinstance(held, Mapping) and isinstance(value, Mapping) and held and value:
+        for key in held:
+            if key not in value:
+                yield (*path, key), REMOVE
+        for key, one in value.items():
+            yield from _finer(held.get(key, _MISSING), (*path, key), one)
+    elif isinstance(held, list) and isinstance(value, (list, tuple)) and held and value:
+        for number in reversed(range(len(value), len(held))):
+            yield (*path, number), REMOVE
+        for number, one in enumerate(value):
+            yield from _finer(held[number] if number < len(held) else _MISSING, (*path, number), one)
+    elif not _same(held, value):
+        yield path, value
+
+
+def _same(held: Any, value: Any) -> bool:
+    held, value = (list(one) if isinstance(one, tuple) else one for one in (held, value))
+    return type(held) is type(value) and bool(held == value)
 
 
 def scalar(value: Any) -> str:

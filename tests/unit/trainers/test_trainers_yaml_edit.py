@@ -117,3 +117,54 @@ def test_scalars_read_back_as_they_were(value: Any) -> None:
 def test_no_mapping_is_refused(bad: str) -> None:
     with pytest.raises(RecipeError):
         edit(bad, {("a",): 1})
+
+
+BLOCK = """\
+responses:   # what is trained
+  # the question
+  instruction_part: "<|user|>\\n"   # as in the template
+  response_part: "<|assistant|>\\n"
+  last_response_only: false  # all of them
+roles:
+  # who
+  - user       # asks
+  - assistant  # answers
+flow: {a: 1, b: 2}   # here
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "lines"),
+    [
+        (
+            ("responses",),
+            {"instruction_part": "<|user|>\n", "response_part": "<|x|>", "last_response_only": False},
+            ['-   response_part: "<|assistant|>\\n"', "+   response_part: <|x|>"],
+        ),
+        (
+            ("responses",),
+            {"instruction_part": "<|user|>\n", "response_part": "<|assistant|>\n", "force_match": True},
+            ["-   last_response_only: false  # all of them", "+   force_match: true"],
+        ),
+        (("roles",), ["user", "tool", "gpt"], ["-   - assistant  # answers", "+   - tool  # answers", "+   - gpt"]),
+        (("roles",), ("user",), ["-   - assistant  # answers"]),
+        (("flow",), {"a": 1, "b": 3, "c": 4}, ["- flow: {a: 1, b: 2}   # here", "+ flow: {a: 1, b: 3, c: 4}   # here"]),
+        (
+            ("responses",),
+            {"instruction_part": "<|user|>\n", "response_part": "<|assistant|>\n", "last_response_only": 0},
+            ["-   last_response_only: false  # all of them", "+   last_response_only: 0  # all of them"],
+        ),
+    ],
+)
+def test_of_a_block_only_what_is_another_is_changed(path: tuple[Any, ...], value: Any, lines: list[str]) -> None:
+    after = edit(BLOCK, {path: value})
+    assert sorted(changed_lines(BLOCK, after)) == sorted(lines)
+    assert yaml.safe_load(after) == {
+        **yaml.safe_load(BLOCK),
+        path[0]: list(value) if isinstance(value, tuple) else value,
+    }
+
+
+def test_a_block_that_others_share_is_not_changed_through_an_alias() -> None:
+    text = "one: &it\n  a: 1  # here\n  b: 2\ntwo: *it\n"
+    assert edit(text, {("two",): {"a": 1, "b": 3}}) == "one: &it\n  a: 1  # here\n  b: 2\ntwo: {a: 1, b: 3}\n"
