@@ -72,11 +72,17 @@ LOADERS = {
 def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     """An Axolotl config; RecipeError where it names no dataset or says what Axolotl refuses."""
     config = dict(parse_yaml(text, path))
+    _supervised(config, path)
     entries = config.get("datasets")
     if isinstance(entries, Mapping):
         entries = [entries]
     if not isinstance(entries, Sequence) or isinstance(entries, str) or not entries:
-        raise RecipeError("the config names no dataset to fine-tune on", where=path, fix="list one under `datasets`")
+        raise RecipeError(
+            "the config names no dataset to fine-tune on",
+            where=path,
+            why="Axolotl asks for datasets or pretraining_dataset",
+            fix="list one under `datasets`",
+        )
     plugins = listed(config.get("plugins"))
     notes = [note_of(str(key), value, plugins, known) for key, value in config.items() if key != "datasets"]
     config = checked({OVERTAKEN.get(str(key), str(key)): value for key, value in config.items()}, path)
@@ -95,6 +101,26 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
         where = f"{path}, datasets[{number}]"
         refs += _refs(entry, _dataset(base, config, checked(entry, where), where), where)
     return OpenedConfig(preset.preset, path, text, tuple(refs), tuple(notes))
+
+
+def _supervised(config: Mapping[str, Any], path: str) -> None:
+    """RecipeError for a config by which Axolotl trains on something else than single answers (utils/data/rl.py)."""
+    for key in ("rl", "reward_model", "process_reward_model"):
+        if config.get(key):
+            said = f"`{key}: {config[key]}`" if key == "rl" else f"`{key}`"
+            raise RecipeError(
+                f"{said} is not supervised fine-tuning",
+                where=path,
+                why="Axolotl prepares preferences, rewards and prompts in other ways, which sftui does not show",
+                fix="open a config without it",
+            )
+    if not config.get("datasets") and config.get("pretraining_dataset"):
+        raise RecipeError(
+            "the config pre-trains on a stream (pretraining_dataset) and names no dataset to fine-tune on",
+            where=path,
+            why="Axolotl cuts a stream into sequences by rules of its own, which sftui does not show",
+            fix="list a dataset under `datasets`",
+        )
 
 
 def _top(recipe: Recipe, config: Mapping[str, Any], path: str) -> Recipe:

@@ -42,6 +42,13 @@ TAGS = {
 }
 MESSAGE_TAGS = {"role_tag": "role", "content_tag": "content"}
 FORMATTING = {"alpaca": "alpaca", "sharegpt": "sharegpt", "openai": "messages"}
+STAGES = {
+    "rm": "pairs of answers for a reward model",
+    "ppo": "answers that it draws itself",
+    "dpo": "pairs of answers",
+    "kto": "answers marked good or bad",
+}
+"""What LLaMA-Factory's other stages train on."""
 MEDIA = ("images", "videos", "audios")
 ELSEWHERE = {
     "ms_hub_url": "ModelScope",
@@ -69,6 +76,7 @@ ENTRY_KEYS = frozenset(
 def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     """The config as one recipe a dataset; RecipeError where LLaMA-Factory itself would stop."""
     config = dict(parse_yaml(text, path))
+    _other(config, path, known)
     _check(config, path)
     recipe, notes = preset, []
     for key, value in config.items():
@@ -77,7 +85,12 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     recipe = _together(recipe, config)
     names = _names(config.get("dataset"))
     if not names:
-        raise RecipeError("the config names no dataset", where=path, fix="set dataset to names of dataset_info.json")
+        raise RecipeError(
+            "the config names no dataset",
+            where=path,
+            why="LLaMA-Factory asks for one for training",
+            fix="set dataset to names of dataset_info.json",
+        )
     references = []
     folder = config.get("dataset_dir", "data")
     info = None if folder == "ONLINE" else read_info(folder, path)
@@ -120,6 +133,36 @@ def read_info(folder: Any, where: str) -> Mapping[str, Any]:
     return value
 
 
+def _other(config: Mapping[str, Any], path: str, known: Known) -> None:
+    """RecipeError for a file that LLaMA-Factory's own train command stops at, in the words of what it is for."""
+    strange = [str(key) for key in config if str(key) not in known.config]
+    stops = f"`llamafactory-cli train` stops at {', '.join(f'`{key}`' for key in strange[:3])}"
+    if "compute_environment" in config or "distributed_type" in config:
+        raise RecipeError(
+            "this is a config of `accelerate launch`", where=path, why=stops, fix="open the config it launches"
+        )
+    if "model_name_or_path" not in config and ("train_dataset" in config or "model" in config):
+        raise RecipeError(
+            "this is a config of LLaMA-Factory's v1 engine (USE_V1=1)",
+            where=path,
+            why=f"without it {stops}, and sftui has no rules for v1",
+            fix="open a config with model_name_or_path and dataset",
+        )
+    if config and len(strange) == len(config):
+        raise RecipeError("none of its keys is LLaMA-Factory's", where=path, why=stops, fix="open a training config")
+    if not config.get("dataset") and not config.get("do_train") and config.get("stage", "sft") in ("sft", STAGE):
+        use = (
+            "it merges a model (export_dir)"
+            if config.get("export_dir")
+            else "it predicts on eval_dataset"
+            if config.get("eval_dataset")
+            else "it has no do_train either, as configs for chat and api do"
+        )
+        raise RecipeError(
+            "the config names no dataset and trains on nothing", where=path, why=use, fix="open a config with a dataset"
+        )
+
+
 def _check(config: Mapping[str, Any], path: str) -> None:
     """The combinations that LLaMA-Factory refuses, and the stages that sftui has no rules for."""
     stage = config.get("stage", "sft")
@@ -127,7 +170,7 @@ def _check(config: Mapping[str, Any], path: str) -> None:
         raise RecipeError(
             f"stage `{stage}` is not supervised fine-tuning",
             where=path,
-            why="sftui knows LLaMA-Factory's stages sft and pt",
+            why=f"it trains on {STAGES.get(str(stage), 'other data')}; sftui knows the stages sft and pt",
             fix="open a config with stage: sft",
         )
     for key in ("neat_packing", "train_on_prompt", "mask_history"):

@@ -86,6 +86,24 @@ STRATEGIES = {
     "train_on_assistant": ("turn_full", "all"),
     "train_on_last": ("turn_full", "last"),
 }
+OTHER_RECIPES = {
+    "policy_model": "PPO recipe",
+    "reward_and_value_model": "PPO recipe",
+    "grpo_samples": "GRPO recipe",
+    "orchestration": "asynchronous GRPO recipe",
+    "tasks": "evaluation recipe",
+    "prompt": "generation recipe",
+    "datasets": "recipe for several datasets (dev), which sftui does not model",
+}
+"""Keys that one other recipe reads → that recipe (torchtune 0.6.1 and main, recipes/*.py)."""
+WITHOUT_DATASET = ("tasks", "prompt", "datasets")
+"""Those that tell another recipe only where there is no `dataset`."""
+OTHER_DATA = {
+    "preference_dataset": "it holds pairs of answers",
+    "stack_exchange_paired_dataset": "it holds pairs of answers",
+    "hh_rlhf_helpful_dataset": "it holds pairs of answers",
+    "gsm8k_dataset": "it holds prompts, to which GRPO draws the answers",
+}
 _REFERENCE = re.compile(r"\$\{([\w.]+)\}")
 
 
@@ -93,6 +111,7 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     """The components of a torchtune config as recipes; RecipeError for what torchtune or sftui cannot do."""
     config = {str(key): value for key, value in parse_yaml(text, path).items()}
     config = {key: _resolved(value, config, path) for key, value in config.items()}
+    _supervised(config, path)
     notes: list[KeyNote] = []
     recipe = _tokenizer(preset, config.get("tokenizer"), notes, path)
     if isinstance(config.get("batch_size"), int):
@@ -140,6 +159,35 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
 
 def newest(recipe: Recipe) -> bool:
     return versions.at_least(versions.of_preset(recipe.preset, ("0.7", "0.6.1"), "torchtune"), (0, 7))
+
+
+def _supervised(config: Mapping[str, Any], path: str) -> None:
+    """RecipeError for a config of another recipe than fine-tuning, by what only that recipe reads."""
+    for key, what in OTHER_RECIPES.items():
+        if key in config and (key not in WITHOUT_DATASET or "dataset" not in config):
+            raise RecipeError(
+                f"this is a config of torchtune's {what}",
+                where=path,
+                why=f"only that reads `{key}`",
+                fix="open a config of a fine-tuning recipe",
+            )
+    if "dataset" not in config:
+        raise RecipeError(
+            "the config names no dataset",
+            where=path,
+            why="torchtune's fine-tuning recipes read cfg.dataset",
+            fix="add a dataset block with a _component_",
+        )
+    entries = config["dataset"] if isinstance(config["dataset"], list) else [config["dataset"]]
+    for entry in entries:
+        component = str(entry.get("_component_") if isinstance(entry, Mapping) else "").rpartition(".")[2]
+        if component in OTHER_DATA:
+            raise RecipeError(
+                f"`{component}` is not supervised fine-tuning",
+                where=path,
+                why=OTHER_DATA[component],
+                fix="open another",
+            )
 
 
 def _resolved(value: Any, config: Mapping[str, Any], path: str, depth: int = 0) -> Any:

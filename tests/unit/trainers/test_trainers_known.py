@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from sftui.errors import RecipeError
 from sftui.trainers import trainer_named
 from sftui.trainers.config import KeyNote, KeyUse
 from sftui.trainers.known import known_keys
@@ -88,3 +89,38 @@ def test_plugins_with_a_hook_for_data_collator_or_trainer_are_told() -> None:
     for version in ("0.19", "0.18"):
         known = known_keys("axolotl", "Axolotl", version)
         assert {name for name, plugin in known.plugins.items() if plugin.hooks} == set(PLUGINS), version
+
+
+@pytest.mark.parametrize(
+    ("trainer", "text", "what"),
+    [
+        ("axolotl", AXOLOTL % ("", "rl: dpo\n"), "`rl: dpo` is not supervised"),
+        ("axolotl", AXOLOTL % ("", "reward_model: true\n"), "`reward_model` is not supervised"),
+        ("axolotl", "base_model: m\npretraining_dataset: d\n", "pre-trains on a stream"),
+        ("llamafactory", "compute_environment: LOCAL_MACHINE\n", "a config of `accelerate launch`"),
+        ("llamafactory", "model: m\ntrain_dataset: d.yaml\n", "LLaMA-Factory's v1 engine"),
+        ("llamafactory", "model_name_or_path: m\nexport_dir: out\n", "names no dataset and trains on nothing"),
+        ("llamafactory", "'<|a|>': text\n", "none of its keys is LLaMA-Factory's"),
+        ("llamafactory", "stage: kto\ndataset: d\n", "stage `kto` is not supervised"),
+        ("torchtune", SMALL["torchtune"] + "policy_model: {}\n", "torchtune's PPO recipe"),
+        ("torchtune", "tokenizer: {_component_: t}\ntasks: [a]\n", "torchtune's evaluation recipe"),
+        (
+            "torchtune",
+            SMALL["torchtune"].replace("alpaca_dataset", "preference_dataset"),
+            "`preference_dataset` is not supervised",
+        ),
+    ],
+)
+def test_what_is_no_fine_tuning_is_refused_by_what_it_is(trainer: str, text: str, what: str) -> None:
+    with pytest.raises(RecipeError) as caught:
+        trainer_named(trainer).read_config("config.yaml", text, None)
+    assert what in str(caught.value)
+
+
+@pytest.mark.parametrize("more", ["rl: null\n", "reward_model: false\n", "pretraining_dataset: null\n"])
+def test_what_is_switched_off_is_no_reason_to_refuse(more: str) -> None:
+    assert trainer_named("axolotl").read_config("c.yaml", AXOLOTL % ("", more), None).datasets
+
+
+def test_a_torchtune_config_may_name_a_prompt_beside_its_dataset() -> None:
+    assert trainer_named("torchtune").read_config("c.yaml", SMALL["torchtune"] + "prompt: hi\n", None).datasets

@@ -1,0 +1,164 @@
+"""How sftui opens every example config of the trainers' own repositories, as the table `examples.tsv`.
+
+`python tests/parity/record_examples.py` reads the repositories under $SFTUI_MIRROR (default /work/.mirror), bare or
+with a work tree, at the commits below, prints the counts and writes the table: trainer, path, outcome (opened, or
+refused and its sentence), and the keys that are told as not known. The configs themselves are not kept.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+TABLE = HERE / "examples.tsv"
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """Where a trainer's examples are: the folder under the mirror, the commit, and which files are configs."""
+
+    folder: str
+    commit: str
+    configs: str
+
+
+REPOSITORIES = {
+    "axolotl": Repository(
+        "axolotl-ai-cloud+axolotl/repo", "067b021c8b87a9e5e380b9173c704cf7340e30f5", r"examples/.*\.ya?ml"
+    ),
+    "torchtune": Repository("pytorch+torchtune/repo", "bd2a0fc7c31430972728494fa01aaeeb0ebf1ba1", r"recipes/.*\.ya?ml"),
+    "llamafactory": Repository(
+        "hiyouga+LLaMA-Factory/repo", "ff6d4d12eeb035d6ce06805a5733dd7b29f2ac30", r"examples/.*\.ya?ml"
+    ),
+    "trl": Repository(
+        "huggingface+trl/repo", "f2cd57710ae345ea6428ae95363267fcf38a3dc8", r"examples/cli_configs/.*\.ya?ml"
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one config; `strange` are its keys that are told as not known."""
+
+    trainer: str
+    path: str
+    outcome: str
+    sentence: str
+    strange: tuple[str, ...]
+    keys: int
+
+    def line(self) -> str:
+        return "\t".join((self.trainer, self.path, self.outcome, self.sentence, " ".join(self.strange)))
+
+
+def mirror() -> Path:
+    """The folder that holds the repositories."""
+    return Path(os.environ.get("SFTUI_MIRROR", "/work/.mirror"))
+
+
+def missing() -> str:
+    """Why the table cannot be recorded here; empty where every repository and commit is there."""
+    for one in REPOSITORIES.values():
+        folder = mirror() / one.folder
+        if not folder.is_dir():
+            return f"{folder} is not here: set SFTUI_MIRROR to a folder with the trainers' repositories"
+        if subprocess.run(["git", "-C", str(folder), "cat-file", "-e", one.commit], capture_output=True).returncode:
+            return f"{folder} has no commit {one.commit}"
+    return ""
+
+
+def files(one: Repository) -> Iterator[tuple[str, str]]:
+    """Path and text of every example config."""
+    listed = _git(one, "ls-tree", "-r", one.commit, "--name-only").split("\n")
+    for path in listed:
+        if re.fullmatch(one.configs, path):
+            yield path, _git(one, "show", f"{one.commit}:{path}")
+
+
+def _git(one: Repository, *words: str) -> str:
+    return subprocess.run(
+        ["git", "-C", str(mirror() / one.folder), *words], capture_output=True, text=True, check=True
+    ).stdout
+
+
+@contextmanager
+def started_in(folder: str) -> Iterator[None]:
+    """Run in another working folder, against which trainers resolve paths."""
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+def outcomes() -> Iterator[Outcome]:
+    """Every config, read as the newest release that sftui knows, with no network and no data."""
+    with tempfile.TemporaryDirectory() as folder, started_in(folder):
+        info = _git(
+            REPOSITORIES["llamafactory"], "show", f"{REPOSITORIES['llamafactory'].commit}:data/dataset_info.json"
+        )
+        Path("data").mkdir()
+        Path("data/dataset_info.json").write_text(info, encoding="utf-8")
+        for trainer, one in REPOSITORIES.items():
+            for path, text in files(one):
+                yield outcome(trainer, path, text)
+
+
+def outcome(trainer: str, path: str, text: str) -> Outcome:
+    """One config opened, or refused."""
+    from sftui.errors import SftuiError
+    from sftui.trainers import trainer_named
+    from sftui.trainers.config import KeyUse
+
+    try:
+        opened = trainer_named(trainer).read_config(path, text, None)
+    except SftuiError as error:
+        sentence = str(error).removeprefix(f"{path}: ").replace(path, "CONFIG")
+        return Outcome(trainer, path, "refused", re.sub(r"\s+", " ", sentence), (), 0)
+    strange = sorted(key.path for key in opened.keys if key.use in (KeyUse.UNKNOWN, KeyUse.UNSURE))
+    return Outcome(trainer, path, "opened", "", tuple(strange), len(opened.keys))
+
+
+def counts(found: list[Outcome]) -> Iterator[str]:
+    """A line for each trainer."""
+    for trainer in REPOSITORIES:
+        mine = [one for one in found if one.trainer == trainer]
+        told = Counter(one.outcome for one in mine)
+        strange = sum(len(one.strange) for one in mine)
+        keys = sum(one.keys for one in mine)
+        yield (
+            f"{trainer}: {len(mine)} configs, {told['opened']} opened, {told['refused']} refused; {strange} of"
+            f" {keys} keys not known"
+        )
+
+
+def recorded() -> Mapping[tuple[str, str], str]:
+    """The table as it is checked in: (trainer, path) → its line."""
+    lines = TABLE.read_text(encoding="utf-8").splitlines()[1:]
+    return {tuple(line.split("\t")[:2]): line for line in lines}  # type: ignore[misc]
+
+
+def main() -> int:
+    why = missing()
+    if why:
+        sys.exit(why)
+    found = sorted(outcomes(), key=lambda one: (one.trainer, one.path))
+    head = "# " + json.dumps({name: one.commit for name, one in REPOSITORIES.items()})
+    TABLE.write_text("\n".join([head, *(one.line() for one in found)]) + "\n", encoding="utf-8")
+    print(*counts(found), sep="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
