@@ -37,6 +37,10 @@ Forbidden = SecurityError
 """What the sandbox raises where a template reaches for something."""
 
 
+_OWN_VARIABLES = ("_loop_vars", "_block_vars")
+"""What Jinja passes with every call inside a loop or a block, and takes out again before it calls."""
+
+
 class RaisedByTemplate(JinjaError):
     """The template called `raise_exception`: it refuses the conversation on purpose."""
 
@@ -248,7 +252,8 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
         # The double underscores are Jinja's own guard against keyword arguments named `self` or `context`.
         limits.too_late()
         if isinstance(__obj, (types.BuiltinMethodType, types.MethodType)):
-            limits.method(__obj.__self__, __obj.__name__, args + tuple(kwargs.values()))
+            given = tuple(value for name, value in kwargs.items() if name not in _OWN_VARIABLES)
+            limits.method(__obj.__self__, __obj.__name__, args + given)
         elif isinstance(__obj, jinja2.runtime.Macro) and (args or kwargs):
             limits.weight((args, kwargs))  # a macro finds them again as `varargs` and `kwargs`
         return ImmutableSandboxedEnvironment.call(__self, __context, __obj, *args, **kwargs)
