@@ -19,7 +19,7 @@ _COUNTS = re.compile(
     r" (?:is|are|has|have|says?)\b)?)"
 )
 """`7 of 1,200`, and `7 rows are` or `1 packed document is`: how often, which moves with the rows."""
-_EXAMPLE = re.compile(r"\S+ or the like")
+_EXAMPLE = re.compile(r"(?<!\S)\S+ or the like")
 _QUOTED = re.compile(r"(`[^`]*`)")
 
 

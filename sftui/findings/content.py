@@ -9,7 +9,7 @@ from sftui.findings.checks import Checks
 from sftui.findings.context import Context
 from sftui.findings.look import Look, fix_of, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.roles import raw_messages, refused_roles
+from sftui.findings.roles import refused_roles
 from sftui.findings.tools import unread_calls
 from sftui.findings.words import part_texts
 from sftui.model import Inspection, Kind, Message, Stage
@@ -81,7 +81,7 @@ def stale_content(look: Look) -> Iterator[Finding]:
     """CON010: torchtune's OpenAIToMessages meets null as content and goes on with that of the message before."""
     if look.context.trainer != "torchtune" or look.context.detected.format != "messages":
         return
-    for number, item in enumerate(raw_messages(look) or ()):
+    for number, item in enumerate(look.raw_messages or ()):
         if isinstance(item, Mapping) and item.get("content", "") is None:
             yield look.finding(
                 "CON010",
@@ -216,7 +216,7 @@ def _place(look: Look, number: int) -> tuple[int, int] | None:
     """The tokens of a message from its header to its end, where the row got that far."""
     if look.inspection.tokens is None or look.inspection.labels is None:
         return None
-    turn = next((turn for turn in look.turns if turn.message == number), None)
+    turn = look.turn_of.get(number)
     return (
         (turn.content if turn.content[1] else turn.header) if turn is not None and turn.end + turn.header[1] else None
     )

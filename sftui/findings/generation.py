@@ -145,8 +145,9 @@ def empty_think(look: Look) -> Iterator[Finding]:
     text = look.rendered.text
     if "</think>" not in text:
         return
+    own = {match.group() for message in look.messages for match in _EMPTY_THINK.finditer(look.text_of(message))}
     for match in _EMPTY_THINK.finditer(text):
-        if any(match.group() in look.text_of(message) for message in look.messages):
+        if match.group() in own:
             continue
         where = [
             i

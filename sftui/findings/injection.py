@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 
 from sftui.findings.checks import Checks
 from sftui.findings.context import Context
@@ -118,24 +120,37 @@ def _in_data(look: Look, where: list[int]) -> Iterator[tuple[int, str, int | Non
     """Those of the tokens that the data brings: in a message, or in what its tools say of themselves."""
     parts, owners, pieces = look.tokens.parts, look.tokens.messages, look.tokens.pieces
     tools = list(words(look.conversation.tools))
+    typed: dict[tuple[int, str], bool] = {}
+    described: dict[str, list[tuple[int, int]]] = {}
     for i in where:
+        piece = pieces[i]
         if parts[i] is Part.CONTENT and owners[i] >= 0:
-            if any(pieces[i] in text for text in said(look.messages[owners[i]])):
+            key = owners[i], piece
+            if key not in typed:
+                typed[key] = any(piece in text for text in said(look.messages[owners[i]]))
+            if typed[key]:
                 yield i, f"message {owners[i]}", owners[i]
-        elif tools and any(pieces[i] in text and _around(look, i, text) for text in tools):
-            yield i, "the tools", None
+        elif tools:
+            if piece not in described:
+                described[piece] = _stretches(look, [text for text in tools if piece in text])
+            at = bisect_right(described[piece], (look.tokens.starts[i], len(look.rendered.text))) - 1
+            if at >= 0 and look.tokens.starts[i] < described[piece][at][1]:
+                yield i, "the tools", None
 
 
-def _around(look: Look, i: int, text: str) -> bool:
-    """Whether a token stands where the rendering holds this text, plainly or as JSON."""
-    rendered, start = look.rendered.text, look.tokens.starts[i]
-    for form in (text, json.dumps(text, ensure_ascii=False)[1:-1], json.dumps(text)[1:-1]):
-        at = rendered.find(form)
-        while 0 <= at <= start:
-            if start < at + len(form):
-                return True
-            at = rendered.find(form, at + 1)
-    return False
+def _stretches(look: Look, texts: Sequence[str]) -> list[tuple[int, int]]:
+    """Where the rendering holds one of the texts, plainly or as JSON, in order; what overlaps is one."""
+    rendered, found = look.rendered.text, []
+    for text in dict.fromkeys(texts):
+        for form in {text, json.dumps(text, ensure_ascii=False)[1:-1], json.dumps(text)[1:-1]}:
+            found += [match.span() for match in re.finditer(re.escape(form), rendered)]
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(found):
+        if joined and start < joined[-1][1]:
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        else:
+            joined.append((start, end))
+    return joined
 
 
 def _has_media(look: Look) -> bool:

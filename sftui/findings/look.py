@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -88,6 +89,29 @@ class Look:
     def placed(self) -> frozenset[int]:
         """The messages whose content has a place in the rendering; NOWHERE for content of no message."""
         return frozenset(span.message for span in self.rendered.spans if span.part is Part.CONTENT)
+
+    @cached_property
+    def raw_messages(self) -> Sequence[Any] | None:
+        """The list of messages as the row holds it, or None."""
+        data, detected = self.inspection.row.data, self.context.detected
+        if data is None or detected.format not in ("messages", "sharegpt"):
+            return None
+        value = data.get(detected.fields.get("messages", "messages"))
+        if isinstance(value, str):
+            try:
+                value = json.loads(value)
+            except (ValueError, RecursionError):
+                return None
+        return value if isinstance(value, (list, tuple)) else None
+
+    @cached_property
+    def places(self) -> Mapping[int, tuple[int, int]]:
+        """The characters from the first to the last that are proven to be of a message, header and end with it."""
+        found: dict[int, tuple[int, int]] = {}
+        for span in self.rendered.spans if self.known else ():
+            start, end = found.get(span.message, (span.start, span.end))
+            found[span.message] = (min(start, span.start), max(end, span.end))
+        return found
 
     @property
     def chat(self) -> bool:
@@ -206,6 +230,11 @@ class Look:
             if any(end for _, end in ranges):
                 found.append(Turn(number, role, *ranges))  # type: ignore[arg-type]
         return tuple(found)
+
+    @cached_property
+    def turn_of(self) -> Mapping[int, Turn]:
+        """The turns by the number of their message."""
+        return {turn.message: turn for turn in self.turns}
 
     @cached_property
     def answers(self) -> tuple[Turn, ...]:

@@ -9,9 +9,8 @@ from sftui.findings.checks import Checks
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding
 from sftui.findings.roles import raw_message
-from sftui.findings.words import REASONING, spoken_of, without_code
+from sftui.findings.words import REASONING, Standing, spoken_of, thought_in, without_code
 
-_THINK = re.compile(r"<think>(.*?)</think>", re.DOTALL)
 _NAMES = ("think", "thinking", "thought", "reasoning", "seed:think")
 _TAGS = (
     *((f"<{name}>", f"</{name}>") for name in _NAMES),
@@ -28,6 +27,7 @@ def lost(look: Look) -> Iterator[Finding]:
         return
     last = max((number for number, role in enumerate(look.roles) if role == "assistant"), default=-1)
     stripped: list[int] = []
+    standing = Standing(rendered.text)
     for number, message in enumerate(look.messages):
         if message.role != "assistant":
             continue
@@ -35,7 +35,7 @@ def lost(look: Look) -> Iterator[Finding]:
         by_template = look.context.trainer not in ("llamafactory", "torchtune")
         held = message.data if by_template else {**raw_message(look, number), **message.data}
         key = next((key for key in REASONING if isinstance(held.get(key), str) and held[key].strip()), None)
-        if key is not None and not _stands(held[key], rendered.text):
+        if key is not None and held[key].strip() not in standing:
             source = look.context.template.source if look.context.template is not None and by_template else ""
             if not re.search(rf"\b{key}\b", source):
                 yield look.finding(
@@ -46,8 +46,8 @@ def lost(look: Look) -> Iterator[Finding]:
                 )
                 return
             stripped.append(number)
-        match = _THINK.search(look.text_of(message))
-        if match and match.group(1).strip() and not _stands(match.group(1), rendered.text):
+        said = (thought_in(look.text_of(message)) or "").strip()
+        if said and said not in standing:
             stripped.append(number)
     if not stripped:
         return
@@ -68,13 +68,10 @@ def lost(look: Look) -> Iterator[Finding]:
 
 def _reason(look: Look, number: int) -> str:
     message = look.messages[number]
-    match = _THINK.search(look.text_of(message))
-    said = match.group(1) if match else next((str(message.data[key]) for key in REASONING if message.data.get(key)), "")
+    said = thought_in(look.text_of(message))
+    if said is None:
+        said = next((str(message.data[key]) for key in REASONING if message.data.get(key)), "")
     return shown(said.strip())
-
-
-def _stands(said: str, text: str) -> bool:
-    return said.strip() in text
 
 
 def unbalanced(look: Look) -> Iterator[Finding]:

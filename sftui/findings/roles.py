@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +11,7 @@ from sftui.conversations.messages import KNOWN_ROLES, ROLE_ALIASES
 from sftui.findings.checks import Checks
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
+from sftui.findings.words import Standing
 from sftui.model import NOWHERE, Stage
 
 _ALIASES = {name: role for name, role in ROLE_ALIASES.items() if name not in KNOWN_ROLES}
@@ -24,11 +25,12 @@ _SLOTS = ("observation", "function", "function_call")
 def strange_roles(look: Look) -> Iterator[Finding]:
     """ROL001, ROL002 and TPL010, one finding for each strange role of the row."""
     seen: set[str] = set()
+    counts = Counter(look.roles)
     for number, role in enumerate(look.roles):
         if role in KNOWN_ROLES or role in seen or (role in _SLOTS and look.context.trainer == "llamafactory"):
             continue
         seen.add(role)
-        count = look.roles.count(role)
+        count = counts[role]
         name = shown(role, 40)
         at = _header(look, number)
         alias, near = _ALIASES.get(role), nearest_role(role)
@@ -65,7 +67,7 @@ def _header(look: Look, number: int) -> tuple[int, int] | None:
     """The tokens of a message's header, where the row got that far."""
     if look.inspection.tokens is None or look.inspection.labels is None:
         return None
-    turn = next((turn for turn in look.turns if turn.message == number), None)
+    turn = look.turn_of.get(number)
     return turn.header if turn is not None and turn.header[1] else None
 
 
@@ -107,7 +109,7 @@ def roleless(look: Look) -> Iterator[Finding]:
     inspection = look.inspection
     if inspection.stopped_at is not Stage.CONVERSATION or inspection.conversation is not None:
         return
-    items = raw_messages(look)
+    items = look.raw_messages
     key = look.context.detected.message_keys.get("role", "role")
     for number, item in enumerate(items or ()):
         if not isinstance(item, Mapping):
@@ -122,24 +124,10 @@ def roleless(look: Look) -> Iterator[Finding]:
             return
 
 
-def raw_messages(look: Look) -> Sequence[Any] | None:
-    """The list of messages as the row holds it, or None."""
-    data, detected = look.inspection.row.data, look.context.detected
-    if data is None or detected.format not in ("messages", "sharegpt"):
-        return None
-    value = data.get(detected.fields.get("messages", "messages"))
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return None
-    return value if isinstance(value, (list, tuple)) else None
-
-
 def raw_message(look: Look, number: int) -> Mapping[str, Any]:
     """A message as the row holds it, with the keys that the trainer leaves behind; empty where it stands elsewhere."""
     place = _PLACE.search(look.messages[number].origin)
-    items = raw_messages(look) if place else None
+    items = look.raw_messages if place else None
     at = int(place[1]) if place else 0
     item = items[at] if items is not None and at < len(items) else None
     return item if isinstance(item, Mapping) else {}
@@ -277,15 +265,11 @@ def system_lost(look: Look) -> Iterator[Finding]:
         or look.recipe.mask.options.get("drop_system_message")
     ):
         return
+    standing = Standing(look.rendered.text)
     for number, role in enumerate(look.roles):
         said = look.text_of(look.messages[number]).strip() if role in _ORDERS else ""
         # Text without an owner may be this one, where it stands first.
-        if (
-            said
-            and number not in look.placed
-            and said not in look.rendered.text
-            and not (number == 0 and NOWHERE in look.placed)
-        ):
+        if said and number not in look.placed and said not in standing and not (number == 0 and NOWHERE in look.placed):
             yield look.finding(
                 "TPL003",
                 f"the {role} message does not appear in the rendered text",

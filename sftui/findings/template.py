@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 
 from sftui.findings.checks import Checks
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
+from sftui.findings.words import Standing, without_thoughts
 from sftui.model import Kind, Part
-
-_THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
 
 
 def stripped(look: Look) -> Iterator[Finding]:
@@ -50,14 +48,14 @@ def left_out(look: Look) -> Iterator[Finding]:
     """TPL015: not one line of what a user or the assistant says stands anywhere in the rendering."""
     if not look.chat or not look.known or look.labels.dropped is not None:
         return
-    text = look.rendered.text
+    text = Standing(look.rendered.text)
     for number, message in enumerate(look.messages):
         # Of reasoning that a template takes out THK001 and THK004 tell; a call that lost its words is the message's
         # other half.
         called = bool(message.data.get("tool_calls"))
         if message.role not in ("user", "assistant") or (number in look.placed and not called):
             continue
-        said = _THOUGHT.sub("", look.text_of(message)).strip()
+        said = without_thoughts(look.text_of(message)).strip()
         lines = [line.strip() for line in said.splitlines() if line.strip()]
         if not lines or any(line in text or json.dumps(line, ensure_ascii=False)[1:-1] in text for line in lines):
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -12,7 +13,7 @@ from sftui.findings.checks import Checks
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.roles import raw_message
-from sftui.findings.words import walk
+from sftui.findings.words import Standing, walk
 from sftui.model import Message, Stage
 
 _RESULTS = ("tool", "function", "ipython", "environment")
@@ -44,13 +45,16 @@ def double_encoded(look: Look) -> Iterator[Finding]:
     rendered = look.inspection.rendered
     if rendered is None:
         return
+    standing, plain = Standing(rendered.text), Standing(rendered.text)
     for number, message in enumerate(look.messages):
         for name, arguments, _ in calls_of(message):
             if not isinstance(arguments, str) or '"' not in arguments:
                 continue
             escaped = json.dumps(arguments, ensure_ascii=False)[1:-1]
+            if escaped not in standing or arguments in plain:
+                continue
             at = rendered.text.find(escaped)
-            if at >= 0 and arguments not in rendered.text:
+            if at >= 0:
                 yield look.finding(
                     "TOO001",
                     f"the arguments of {shown(name, 40)} in message {number} are JSON text and were encoded once more",
@@ -66,6 +70,14 @@ def dropped(look: Look) -> Iterator[Finding]:
     rendered = look.inspection.rendered
     if rendered is None:
         return
+    standing = Standing(rendered.text)
+    bare: list[Standing] = []
+
+    def _stands_bare(text: str) -> bool:
+        if not bare:
+            bare.append(Standing(_bare(rendered.text)))
+        return _bare(text) in bare[0]
+
     for number, message in enumerate(look.messages):
         unread = unread_calls(look, number)
         if unread and not any(_named(name, rendered.text) for name, _, _ in unread):
@@ -89,7 +101,7 @@ def dropped(look: Look) -> Iterator[Finding]:
                 return
         if message.role in _RESULTS and (message.role != "function" or look.context.trainer != "llamafactory"):
             text = look.text_of(message).strip()
-            if text and text not in rendered.text and _bare(text) not in _bare(rendered.text):
+            if text and text not in standing and not _stands_bare(text):
                 yield look.finding(
                     "TOO002",
                     f"the tool result of message {number} does not appear in the rendered text",
@@ -101,8 +113,8 @@ def dropped(look: Look) -> Iterator[Finding]:
 
 def _place(look: Look, number: int) -> str:
     """What is rendered of one message; nothing where it has no place of its own that is proven."""
-    spans = [span for span in look.rendered.spans if span.message == number] if look.known else []
-    return look.rendered.text[min(span.start for span in spans) : max(span.end for span in spans)] if spans else ""
+    start, end = look.places.get(number, (0, 0))
+    return look.rendered.text[start:end]
 
 
 def _lost(name: str, arguments: Any, text: str, place: str) -> str:
@@ -202,7 +214,9 @@ def graph(look: Look) -> Iterator[Finding]:
         if isinstance(tools, (list, tuple))
         else set()
     )
-    open_calls: list[tuple[str, str | None]] = []
+    # Calls that wait for their result by their number, and those numbers by the id: one look-up for each result.
+    open_calls: dict[int, tuple[str, str | None]] = {}
+    by_id: dict[str, int] = {}
     made: set[str] = set()
     called_at, unanswered = -1, None
 
@@ -232,23 +246,27 @@ def graph(look: Look) -> Iterator[Finding]:
                         call_id,
                     )
                     return
-                if call_id not in {one for _, one in open_calls}:
+                if call_id not in by_id:
                     yield told(
                         f"the result in message {number} answers the call {shown(call_id, 40)} a second time",
                         number,
                         call_id,
                     )
                     return
-            named = any(one is not None for _, one in open_calls)
-            open_calls = (
-                [one for one in open_calls if one[1] != call_id] if named and call_id is not None else open_calls[1:]
-            )
+            if by_id and call_id is not None:
+                open_calls.pop(by_id.pop(call_id, -1) if isinstance(call_id, str) else -1, None)
+            elif open_calls:
+                _, one = open_calls.pop(next(iter(open_calls)))
+                by_id.pop(one or "", None)
         elif message.role in ("user", "assistant") and open_calls:
-            what = f"the call of {shown(open_calls[0][0], 40)} in message {called_at} has no result"
-            unanswered = unanswered or told(what, called_at, open_calls[0][0], Severity.INFO)
-            open_calls = []
+            name, _ = next(iter(open_calls.values()))
+            what = f"the call of {shown(name, 40)} in message {called_at} has no result"
+            unanswered = unanswered or told(what, called_at, name, Severity.INFO)
+            open_calls, by_id = {}, {}
         if calls:
-            open_calls, called_at = [(name, one) for name, _, one in calls], number
+            open_calls = {at: (name, one) for at, (name, _, one) in enumerate(calls)}
+            by_id = {one: at for at, (_, _, one) in enumerate(calls) if one is not None}
+            called_at = number
             made.update(one for _, _, one in calls if one is not None)
     if unanswered is not None:
         yield unanswered
@@ -283,7 +301,8 @@ def _malformed(
         if known and name not in known:
             return f"message {number} calls {of}, which is none of the row's tools", name
     ids = [one for _, _, one in calls if one]
-    twice = next((one for one in ids if ids.count(one) > 1), None)
+    counts = Counter(ids)
+    twice = next((one for one in ids if counts[one] > 1), None)
     return None if twice is None else (f"two calls of message {number} have the same id", twice)
 
 

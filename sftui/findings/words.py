@@ -13,6 +13,9 @@ REASONING = ("reasoning_content", "thinking", "reasoning")
 """Where messages keep their reasoning beside the content."""
 
 _QUOTES = "\"'‘’“”«»*"
+OPENING, CLOSING = "<think>", "</think>"
+MOST_READ = 200_000_000
+"""Characters that the searches of one check may read in one row, below a second of work."""
 _CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 
 
@@ -84,3 +87,56 @@ def spoken_of(text: str, start: int, end: int) -> bool:
         return True
     among = before[-1] in " \t(" and (after.lstrip()[0].islower() or after[0] in ",.;:!?)")
     return among and before.rstrip()[-1] not in ".!?:"
+
+
+def thoughts_in(text: str) -> Iterator[tuple[int, int]]:
+    """Where the closed `<think>` blocks of a text stand, tags included.
+
+    A pattern would look for the end of the text again from every tag that is never closed.
+    """
+    start, end = text.find(OPENING), 0
+    while start >= 0:
+        end = text.find(CLOSING, start + len(OPENING))
+        if end < 0:
+            return
+        end += len(CLOSING)
+        yield start, end
+        start = text.find(OPENING, end)
+
+
+def thought_in(text: str) -> str | None:
+    """What the first closed `<think>` block of a text says; None where there is none."""
+    place = next(thoughts_in(text), None)
+    return None if place is None else text[place[0] + len(OPENING) : place[1] - len(CLOSING)]
+
+
+def without_thoughts(text: str) -> str:
+    """The text without its closed `<think>` blocks."""
+    kept, at = [], 0
+    for start, end in thoughts_in(text):
+        kept.append(text[at:start])
+        at = end
+    return "".join([*kept, text[at:]])
+
+
+class Standing:
+    """Whether texts stand in a long one, `said in standing`; ask for them in the order in which they were written.
+
+    Each search goes on from the last hit, and all of them together read at most MOST_READ characters: the work of a
+    row is then linear in it. What is asked for behind that counts as standing, so that no finding rests on it.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text, self._at, self._left = text, 0, max(MOST_READ, 4 * len(text))
+
+    def __contains__(self, said: object) -> bool:
+        if self._left <= 0 or not isinstance(said, str):
+            return isinstance(said, str)
+        at = self._text.find(said, self._at)
+        self._left -= (at if at >= 0 else len(self._text)) - self._at
+        if at < 0:
+            at = self._text.find(said, 0, self._at + len(said))
+            self._left -= at if at >= 0 else self._at
+        if at >= 0:
+            self._at = at
+        return at >= 0

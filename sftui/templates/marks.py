@@ -10,7 +10,7 @@ from typing import Any
 
 _TEXT_KEYS = ("content", "reasoning_content", "thinking", "reasoning")
 _PART_KEYS = ("text", "content", "value")
-_THOUGHT = re.compile(r"(\s*<think>\s*)(.*?)(\s*</think>\s*)(.*)", re.DOTALL)
+_OPENS, _CLOSES = "<think>", "</think>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +97,11 @@ def make_mark(text: str, seed: str) -> str:
 
 def with_marks(message: Mapping[str, Any], slots: Slots, mark: str, index: int) -> Mapping[str, Any]:
     """The message with every text that is not blank replaced by `mark`, its own and the slot's number."""
-    out: Any = message
     texts: dict[tuple[str | int, ...], str] = {}
     for number, slot in enumerate(slots.slots):
         said = f"{mark}{index}x{number}y" if slot.text.strip() else slot.text
         texts[slot.path] = texts.get(slot.path, "") + slot.before + said
-    for path, text in texts.items():
-        out = _set(out, path, text)
-    return out  # type: ignore[no-any-return]
+    return _with(message, texts)  # type: ignore[no-any-return]
 
 
 def read_marked(text: str, skeleton: str, mark: str, slots: Sequence[Slots]) -> list[tuple[int, int, int]] | None:
@@ -163,11 +160,20 @@ def forms(text: str) -> Iterator[str]:
 
 def _thought(path: tuple[str | int, ...], text: str) -> list[Slot]:
     """A text as one slot, or as two where it opens with a thought, which templates cut out, move or wrap anew."""
-    split = _THOUGHT.fullmatch(text)
-    if split is None:
+    # By hand: a pattern with white space on either side of its parts takes the cube of a long blank stretch.
+    blank = len(text) - len(text.lstrip())
+    closes = text.find(_CLOSES, blank + len(_OPENS)) if text.startswith(_OPENS, blank) else -1
+    if closes < 0:
         return [Slot(path, text)]
-    opening, thought, closing, rest = split.groups()
-    return [Slot(path, thought, before=opening), Slot(path, rest, before=closing)]
+    said = text[blank + len(_OPENS) : closes]
+    thought = said.lstrip()
+    start = closes - len(thought)
+    thought = thought.rstrip()
+    rest = text[closes + len(_CLOSES) :].lstrip()
+    return [
+        Slot(path, thought, before=text[:start]),
+        Slot(path, rest, before=text[start + len(thought) : len(text) - len(rest)]),
+    ]
 
 
 def _parts(key: str, parts: Sequence[Any]) -> Iterator[Slot]:
@@ -192,9 +198,13 @@ def _leaves(value: Any, depth: int) -> Iterator[tuple[tuple[str | int, ...], str
                 yield (key, *path), text
 
 
-def _set(value: Any, path: tuple[str | int, ...], text: str) -> Any:
-    if not path:
-        return text
+def _with(value: Any, texts: Mapping[tuple[str | int, ...], str]) -> Any:
+    """The value with each text at its path, every level copied once however many texts it holds."""
+    if () in texts:
+        return texts[()]
+    below: dict[str | int, dict[tuple[str | int, ...], str]] = {}
+    for path, text in texts.items():
+        below.setdefault(path[0], {})[path[1:]] = text
     if isinstance(value, Mapping):
-        return {key: _set(item, path[1:], text) if key == path[0] else item for key, item in value.items()}
-    return [_set(item, path[1:], text) if number == path[0] else item for number, item in enumerate(value)]
+        return {key: _with(item, below[key]) if key in below else item for key, item in value.items()}
+    return [_with(item, below[number]) if number in below else item for number, item in enumerate(value)]

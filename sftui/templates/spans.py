@@ -11,6 +11,7 @@ space after it.
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,8 @@ from sftui.templates.marks import Slots, make_mark, read_marked, slots_of, with_
 MANY_MESSAGES = 64
 """Above so many messages only this many are marked one at a time."""
 FEW_PROBES = 8
+MOST_READ = 200_000_000
+"""Characters that may be read to find texts whose place is not proven; those left then stay unproven."""
 
 Message = Mapping[str, Any]
 Draw = Callable[[Sequence[Message]], "str | None"]
@@ -80,9 +83,7 @@ def attribute(
     return Attribution(_tidy(spans, shift), not unproven, tuple(notes))
 
 
-def _locate(
-    text: str, messages: Sequence[Message], draw: Draw, shift: int
-) -> tuple[list[Region], list[int], list[str]]:
+def _locate(text: str, messages: Sequence[Message], draw: Draw, shift: int) -> tuple[list[Region], set[int], list[str]]:
     """Content regions in the order of the text, messages that could not be proven, and what to tell."""
     slots = [slots_of(message) for message in messages]
     mark = make_mark(text, "a")
@@ -94,8 +95,11 @@ def _locate(
         done = {region.message for region in regions}
         todo = [i for i in todo if i not in done or slots[i].compound]
     notes: list[str] = []
-    unproven: list[int] = []
+    unproven: set[int] = set()
     allowed = len(messages) if len(messages) <= MANY_MESSAGES else FEW_PROBES
+    located = {region.message for region in regions}
+    taken = sorted((region.start, region.end) for region in regions)
+    readable = max(MOST_READ, 4 * len(text))
     for index in todo:
         name = _name(messages[index], index, shift)
         if allowed <= 0:
@@ -105,28 +109,35 @@ def _locate(
             verdict = _one_marked(text, messages, index, slots[index], draw, mark)
         if isinstance(verdict, Region):
             kept = [r for r in regions if r.message != index]
-            old = [r for r in regions if r.message == index]
+            old = [r for r in regions if r.message == index] if index in located else []
             start = min([verdict.start, *(r.start for r in old)])
             end = max([verdict.end, *(r.end for r in old)])
             if any(r.start < end and start < r.end for r in kept):
                 if not old:
-                    unproven.append(index)
+                    unproven.add(index)
                     notes.append(f"{name}: its text could not be told from its neighbours'")
                 continue
             regions = [*kept, Region(start, end, index)]
+            taken = sorted((region.start, region.end) for region in regions)
+            located.add(index)
             if not slots[index].shown_in(text[start:end]):
-                unproven.append(index)
+                unproven.add(index)
                 notes.append(f"{name}: the template rewrites its content")
-        elif any(r.message == index for r in regions):
+        elif index in located:
             continue
         elif verdict == "absent":
             if slots[index].says_something:
                 notes.append(f"{name} does not appear in the rendered text")
         else:
-            unproven.append(index)
-            guess = _search(text, slots[index], regions)
+            unproven.add(index)
+            content = slots[index].longest.strip()
+            # Each look for a text reads all of the rendering: together they may read as much as MOST_READ.
+            readable -= len(text)
+            guess = _search(text, content, taken) if readable >= 0 else None
             if guess is not None:
                 regions.append(Region(*guess, index))
+                insort(taken, guess)
+                located.add(index)
                 notes.append(f"{name}: found by its text alone, not proven")
             else:
                 notes.append(f"{name}: where its text stands could not be proven")
@@ -184,14 +195,14 @@ def _one_marked(text: str, messages: Sequence[Message], index: int, slot: Slots,
     return "unproven" if trace else "absent"
 
 
-def _search(text: str, slot: Slots, regions: Sequence[Region]) -> tuple[int, int] | None:
-    """The only place outside known regions where the content stands, or None."""
-    content = slot.longest.strip()
+def _search(text: str, content: str, taken: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
+    """The only place outside those taken (in order, half open) where the content stands, or None."""
     if not content or text.count(content) != 1:
         return None
     start = text.index(content)
     end = start + len(content)
-    return None if any(r.start < end and start < r.end for r in regions) else (start, end)
+    after = bisect_left(taken, (end, 0))
+    return None if any(start < e and s < end for s, e in taken[max(0, after - 2) : after]) else (start, end)
 
 
 def _joined(regions: Sequence[Region]) -> list[Region]:
