@@ -64,7 +64,7 @@ class Overrun:
 
     @property
     def group(self) -> bytes:
-        """What all rows of one recipe share."""
+        """What all rows of one recipe share, or all renders of one template outside of rows."""
         return self.key[:8]
 
 
@@ -268,23 +268,21 @@ def row_key(recipe: object, index: int) -> bytes:
     return found.mark(recipe) + index.to_bytes(8, "little") if found is not None and not found.active else b""
 
 
-def text_key(*texts: object) -> bytes:
-    """What stands for a template, or a render of one outside of rows; empty where no guard asks for it."""
+def text_key(template: str, work: object) -> bytes:
+    """What stands for a template, and for what is done with it outside of rows; empty where no guard asks for it."""
     found = _GUARD.get()
     if found is None or found.active:
         return b""
-    made = hashlib.blake2b(digest_size=16)
-    for text in texts:
-        made.update(repr(text).encode("utf-8", "surrogatepass"))
-    return made.digest()
+    return b"".join(
+        hashlib.blake2b(repr(one).encode("utf-8", "surrogatepass"), digest_size=8).digest() for one in (template, work)
+    )
 
 
 def given_up(overran: tuple[Overrun, ...]) -> tuple[Overrun, ...]:
-    """One overrun of each recipe and stage of which `MOST` are known: nothing more of it is tried."""
+    """One overrun of each recipe (or template) and stage of which `MOST` are known: nothing more of it is tried."""
     found: dict[tuple[bytes, str], list[Overrun]] = {}
     for one in overran:
-        if one.stage != "template":
-            found.setdefault((one.group, one.stage), []).append(one)
+        found.setdefault((one.group, one.stage), []).append(one)
     return tuple(some[0] for some in found.values() if len(some) >= MOST)
 
 

@@ -207,7 +207,7 @@ class _Crew:
         self._overran = (*self._overran, overrun)
         given_up = bound.given_up(self._overran)
         if given_up:
-            raise SftuiError(f"{given_up[0].why} for {bound.MOST} rows, so no more are tried")
+            raise SftuiError(f"{given_up[0].why}, {bound.MOST} times over, so no more is tried")
         if len(self._overran) > bound.MOST_STARTS:
             raise SftuiError(f"{overrun.why}, as {bound.MOST_STARTS} pieces of work did before, so no more is tried")
         hand = _Hand(self._task, self._folder, self._overran)

@@ -82,7 +82,7 @@ def supervised(work: Callable[[], object], debug: bool) -> int:
             overran = (*overran, ended)
             given_up = bound.given_up(overran)
             if given_up:
-                tell(f"{given_up[0].why} for {bound.MOST} rows, so no more are tried")
+                tell(f"{given_up[0].why}, {bound.MOST} times over, so no more is tried")
                 return 2
             if len(overran) > bound.MOST_STARTS:
                 tell(f"{ended.why}, as {bound.MOST_STARTS} pieces of work did before, so no more is tried")

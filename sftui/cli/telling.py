@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import click
 
 from sftui.errors import SourceError
 from sftui.text import visible
+from sftui.workspace.inputs import data_files
 
 if TYPE_CHECKING:
     from sftui.workspace.session import Session
 
-LOOK = 0.2
-"""Seconds that are spent at most on finding out whether the data is whole, where not all of it is read anyway."""
+LOOK_BYTES = 4 << 20
+"""Size of the files that are read through to find out whether they are whole, where not all is read anyway: counted in
+bytes, so that it is always told or never."""
+LOOK = 2.0
+"""Seconds after which even these are left, should they unpack to very much more."""
 
 
 class DataNotes:
@@ -41,11 +46,20 @@ class DataNotes:
                 click.echo(f"sftui: {visible(note)}", err=True)
 
     def look(self) -> None:
-        """The same after a short look for damage."""
+        """The same after a look for damage in files that are not large."""
+        options = self._session.options
         assert self._session.source is not None
-        if not self._findings:
+        files = data_files(options.paths, options.split) or self._session.source.cached
+        if not self._findings and sum(map(_size, files)) <= LOOK_BYTES:
             self._session.source.index_more(LOOK)
         self.tell()
+
+
+def _size(file: str) -> int:
+    try:
+        return os.path.getsize(file)
+    except OSError:
+        return 0
 
 
 def refuse_half(session: Session) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -98,16 +97,19 @@ def _chat(
     if not spans:
         return rendered
 
-    begun = time.monotonic()
+    worked = 0
 
     def draw(some: Sequence[Mapping[str, Any]]) -> str | None:
-        # All renders for the spans together may take what one render may: a slow template gets no proof.
-        if time.monotonic() - begun > limits.SECONDS:
+        # Counted in work, not in seconds, so that two runs agree: a template that takes too much gets no proof.
+        nonlocal worked
+        if worked > limits.SPAN_WORK:
             return None
         try:
-            return text_of(some)[0]
+            drawn = text_of(some)[0]
         except TemplateError:
-            return None
+            drawn = None
+        worked += template.steps + len(some) + len(drawn or "") // 100
+        return drawn
 
     literals = tuple(dict.fromkeys([*_token_strings(special_tokens), *special_literals]))
     bos = variables.get("bos_token")

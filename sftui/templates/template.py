@@ -65,13 +65,18 @@ class ChatTemplate:
         if len(source) > limits.SOURCE_LIMIT:
             raise TemplateError(f"the chat template {name} is longer than {limits.SOURCE_LIMIT >> 10} Ki characters")
         try:
-            with bound.Work(bound.text_key("compile", source), stage="template"):
+            with bound.Work(bound.text_key(source, "compile"), stage="template"):
                 self._environment, self._template = sandbox.compile_source(source, clock or datetime.now, rendering)
         except Exception as error:
             raise _compile_error(error, name) from error
 
     def __reduce__(self) -> tuple[object, ...]:
         return ChatTemplate, (self.source, self.name, self._clock, self.rendering)
+
+    @property
+    def steps(self) -> int:
+        """How many rounds of loops and calls the last render took."""
+        return self._environment.steps
 
     def __repr__(self) -> str:
         return f"ChatTemplate({self.name!r}, {len(self.source)} characters)"
@@ -106,8 +111,6 @@ class ChatTemplate:
                 raise TemplateError("a conversation is either continued or given a generation prompt", where=self.name)
             prepared, last_text = prefill.tag_last(prepared, continue_final_message, self.source, rendering)
         documents = variables.get("documents") if documents is None else documents
-        if documents is not None and not _mappings(documents):
-            raise TemplateError("documents must be a list of mappings with title and text", where=self.name)
         data = plain_data if rendering.plain_types else kept_data
         values = {
             **data(dict(variables)),
@@ -172,7 +175,7 @@ def features(template: ChatTemplate) -> TemplateFeatures:
     from sftui.templates import sandbox
 
     try:
-        with bound.Work(bound.text_key("parse", template.source), stage="template"):
+        with bound.Work(bound.text_key(template.source, "parse"), stage="template"):
             names = sandbox.free_variables(template.source)
     except Exception as error:
         raise _compile_error(error, template.name) from error
@@ -252,13 +255,9 @@ def _tool_schemas(tools: Any, data: Callable[[Any], Any]) -> Any:
     """As `render_jinja_template` takes them: whatever can be gone through, each one a mapping."""
     if tools is None:
         return None
-    if not _mappings(tools):
+    if not isinstance(tools, Iterable) or not all(isinstance(tool, Mapping) for tool in tools):
         raise TemplateError("tools must be a list of JSON schemas")
     return [data(tool) for tool in tools]
-
-
-def _mappings(some: Any) -> bool:
-    return isinstance(some, Iterable) and all(isinstance(one, Mapping) for one in some)
 
 
 def _template_in_json(text: str, where: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 from sftui.errors import SftuiError
@@ -13,8 +12,8 @@ from sftui.workspace.session import Session
 from sftui.workspace.summaries import HEAVY
 
 MOST_ROWS = 300
-SECONDS = 0.5
-"""How long rows are gathered; the proof takes about as long, and a row asked for meanwhile waits for it."""
+MOST_BYTES = 500_000
+"""How much of the rows is gathered; the proof takes about half a second then, and a row asked for meanwhile waits."""
 
 
 def tags(session: Session, asked: TagsRequest, version: int) -> Iterator[TagsReady | None]:
@@ -32,10 +31,11 @@ def tags(session: Session, asked: TagsRequest, version: int) -> Iterator[TagsRea
 
     assert session.source is not None and session.detected is not None
     chats: list[Conversation] = []
-    begun = time.monotonic()
+    size = 0
     for number, row in enumerate(session.source.rows()):
-        if number >= MOST_ROWS or time.monotonic() - begun > SECONDS:
+        if number >= MOST_ROWS or size > MOST_BYTES:
             break
+        size += row.size
         found = inspect_early(row, session.detected, session.recipe).conversation if row.size <= HEAVY else None
         if found is not None:
             chats.append(found)

@@ -23,7 +23,6 @@ from sftui.model import Example, Pack, Row
 from sftui.recipe import Recipe
 from sftui.sources import SourceSpec, open_source
 from sftui.tokens import load_tokenizer
-from sftui.tokens.environments import Environment, environment_at
 from sftui.trainers import Toolbox, trainer_named
 from sftui.trainers.verify.exchange import tokenizer_folder
 from sftui.workspace import verifying
@@ -50,7 +49,7 @@ def emulate(trainer: str, version: str, case: Case, *, mode: str = "proven") -> 
         opened = trainer_named(trainer).read_config(str(path), text, short(version))
         reference = opened.datasets[0]
         recipe = reference.recipe
-        tokenizer = load_tokenizer(str(folder_of(case)), mode=mode, environment=environment_of(trainer, version))
+        tokenizer = load_tokenizer(str(folder_of(case)), mode=mode)
         source = open_source(SourceSpec(reference.paths, split=reference.split, subset=reference.subset))
         rows = list(source.rows())
         source.close()
@@ -59,14 +58,6 @@ def emulate(trainer: str, version: str, case: Case, *, mode: str = "proven") -> 
         return through(trainer, rows, detected, recipe, tools)
     except SftuiError as error:
         return Emulated(refused=error.sentence() if hasattr(error, "sentence") else str(error))
-
-
-def environment_of(trainer: str, version: str) -> Environment | None:
-    """The trainer's own environment, whose transformers makes the ids; None where it is not here, or has none."""
-    try:
-        return environment_at(home() / f"{trainer}-{version}", "parity")
-    except SftuiError:
-        return None
 
 
 def through(trainer: str, rows: Sequence[Row], detected: Any, recipe: Recipe, tools: Toolbox) -> Emulated:
@@ -107,14 +98,7 @@ def config_text(trainer: str, case: Case, work: Path) -> tuple[str, Path]:
         config = {"model_name_or_path": tokenizer, "datasets": [{"path": "json", "data_files": data}], **case.config}
     elif trainer == "axolotl":
         entry = {"type": "chat_template", **case.dataset, "path": data, "ds_type": "json"}
-        size = case.batch.get("size", 1)  # as the runner gives it
-        config = {
-            "base_model": tokenizer,
-            "sequence_len": 512,
-            "micro_batch_size": size,
-            "datasets": [entry],
-            **case.config,
-        }
+        config = {"base_model": tokenizer, "sequence_len": 512, "datasets": [entry], **case.config}
     elif trainer == "llamafactory":
         info = {"rows": {"file_name": Path(data).name, **case.dataset}}
         shutil.copy(data, work / Path(data).name)

@@ -126,8 +126,8 @@ def test_what_overruns_on_every_row_ends_in_one_sentence(rows: Path, tmp_path: P
     done = sftui("encode", rows, "-t", "builtin:chatml", "--template", template, "-o", tmp_path / "out.jsonl")
     assert done.returncode == 2
     assert done.stderr == (
-        f"sftui: the chat template needs more than 3 seconds of processor time for {bound.MOST} rows, so no more are"
-        " tried\n"
+        f"sftui: the chat template needs more than 3 seconds of processor time, {bound.MOST} times over, so no more"
+        " is tried\n"
     )
     assert not list(tmp_path.glob("*out.jsonl*"))
 
