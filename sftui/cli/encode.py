@@ -18,6 +18,7 @@ from sftui.errors import ExportError
 from sftui.exports.parquet import parquet_writer
 from sftui.model import Inspection
 from sftui.workspace.inputs import inputs_of
+from sftui.workspace.options import OpenOptions
 from sftui.workspace.session import Session
 
 Sink = Callable[[dict[str, Any]], None]
@@ -32,6 +33,7 @@ class _Count:
     failed: int = 0
     packs: int = 0
     tokens: int = 0
+    aside: int = 0
 
     def row(self, inspection: Inspection) -> None:
         self.rows += 1
@@ -60,10 +62,15 @@ def encode_rows(given: Mapping[str, Any], out: str, explain: bool, unpacked: boo
         notes.tell()
         if packed:
             click.echo(_how_packed(session), err=True)
+        aside: frozenset[int] = frozenset() if packed else _set_aside(session, options)
+        count.aside = len(aside)
         progress = Progress(session.count_now())
         with target.open(folders=False) as file, sink(file, explain, packed) as put:
-            write = _write_packs if packed else _write_rows
-            write(session, _counted(session.all_rows(spans=explain), count, progress), put, count, explain)
+            rows = _counted(session.all_rows(spans=explain), count, progress)
+            if packed:
+                _write_packs(session, rows, put, count)
+            else:
+                _write_rows(rows, put, explain, aside)
         progress.end()
         notes.tell()
     finally:
@@ -79,13 +86,41 @@ def _counted(rows: Iterator[Inspection], count: _Count, progress: Progress) -> I
         progress.at(count.rows)
 
 
-def _write_rows(session: Session, rows: Iterator[Inspection], put: Sink, count: _Count, explain: bool) -> None:
+def _write_rows(rows: Iterator[Inspection], put: Sink, explain: bool, aside: frozenset[int]) -> None:
     for inspection in rows:
         for made in records(inspection, explain):
-            put(made)
+            put({**made, "split": "evaluation"} if inspection.row.index in aside else made)
 
 
-def _write_packs(session: Session, rows: Iterator[Inspection], put: Sink, count: _Count, explain: bool) -> None:
+def _set_aside(session: Session, options: OpenOptions) -> frozenset[int]:
+    """The rows that the trainer keeps for evaluation; none, and a line on why, where that is not known.
+
+    Where it depends on which rows the trainer drops, all rows are prepared once for that alone.
+    """
+    from sftui.trainers import trainer_named
+    from sftui.trainers.held_out import evaluation_rows
+
+    held = trainer_named(session.recipe.preset).held_out(session.recipe)
+    if held is None:
+        return frozenset()
+    unsure = held.unsure
+    if options.config is not None and len(options.config.datasets) > 1:
+        unsure = "the rows of the config's other datasets count, too"
+    total = session.count_now()
+    if total is None:
+        unsure = unsure or "the rows are not counted"
+    kept = [True] * (total or 0)
+    if not unsure and not held.drawn:
+        for inspection in session.all_rows(spans=False):
+            kept[inspection.row.index] = inspection.dropped is None
+            unsure = unsure or ("the trainer makes several rows of one" if inspection.more else "")
+    if unsure:
+        click.echo(f"sftui: rows set aside for evaluation ({held.key}) are not marked: {unsure}", err=True)
+        return frozenset()
+    return evaluation_rows(held, kept)
+
+
+def _write_packs(session: Session, rows: Iterator[Inspection], put: Sink, count: _Count) -> None:
     """Packs as they are filled; a row that is in none of them is told where it is read."""
 
     def passing() -> Iterator[Inspection]:
@@ -119,6 +154,8 @@ def _told(count: _Count, packed: bool, out: str) -> str:
     parts = [f"sftui: {count.packs:,} pack{'s' if count.packs != 1 else ''} of {rows}" if packed else f"sftui: {rows}"]
     if count.dropped:
         parts.append(f"{count.dropped:,} dropped by the trainer")
+    if count.aside:
+        parts.append(f"{count.aside:,} of them set aside for evaluation (marked `split`: evaluation)")
     if count.failed:
         parts.append(f"{count.failed:,} could not be prepared (see their `error`)")
     if packed and count.tokens:

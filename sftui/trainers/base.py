@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from sftui.templates import ChatTemplate, Rendering
     from sftui.tokens import LoadedTokenizer
     from sftui.trainers.config import OpenedConfig, WrittenConfig
+    from sftui.trainers.held_out import HeldOut
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,10 @@ class Trainer:
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         """What the trainer does by itself, e.g. shuffles, and that a version is newer than the rules known."""
         return ()
+
+    def held_out(self, recipe: Recipe) -> HeldOut | None:
+        """The split of the training data that the recipe asks for; None: every row is trained, or it is not known."""
+        return None
 
     def choices(self, recipe: Recipe, info: KnobInfo) -> tuple[Any, ...]:
         """The values of a knob with choices that this trainer can be told, the rest of the recipe as it stands.

@@ -30,7 +30,6 @@ UNSUPPORTED = {
     "max_packed_sequence_len": "Axolotl refuses this key",
     "dataset_shard_num": "all rows are shown, not one shard",
     "dataset_shard_idx": "all rows are shown, not one shard",
-    "val_set_size": "a random part of the rows is set aside for evaluation; all are shown",
     "dataset_exact_deduplication": "rows that become equal are left out by Axolotl; all are shown",
     "group_by_length": "rows are shown in the order of the dataset",
     "role_boundaries": "only for rows with images",
@@ -46,6 +45,7 @@ NO_EFFECT = {"default_system_message": "it changes no text: Axolotl's chatml tem
 
 USED = frozenset(
     [
+        "val_set_size",
         "sequence_len",
         "excess_length_strategy",
         "min_sample_len",

@@ -6,6 +6,7 @@ pydantic models, which take numbers and truth values that are written as text.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,7 +20,9 @@ NUMBERS = (
     "sample_packing_group_size",
     "sample_packing_bin_size",
     "pad_to_multiple_of",
+    "seed",
 )
+SHARES = ("val_set_size",)
 SWITCHES = (
     "train_on_inputs",
     "sample_packing",
@@ -47,6 +50,8 @@ def checked(keys: Mapping[str, Any], where: str) -> dict[str, Any]:
 def _checked(key: str, value: Any, where: str) -> Any:
     if key in NUMBERS:
         return _number(key, value, where)
+    if key in SHARES:
+        return _share(key, value, where)
     if key in SWITCHES:
         return _switch(key, value, where)
     if key in LISTS and not isinstance(value, list):
@@ -70,6 +75,16 @@ def _number(key: str, value: Any, where: str) -> int:
     except (TypeError, ValueError, OverflowError):
         pass
     raise _refused(key, value, "a whole number", where)
+
+
+def _share(key: str, value: Any, where: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise _refused(key, value, "a share below 1, or a number of rows", where)
+    return number
 
 
 def _switch(key: str, value: Any, where: str) -> bool:

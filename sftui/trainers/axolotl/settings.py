@@ -48,6 +48,8 @@ OPTIONS = (
     "shuffle_merged_datasets",
     "dataset_exact_deduplication",
     "attn_implementation",
+    "val_set_size",
+    "seed",
 )
 DEFAULT_MAPPING: Mapping[str, str] = {"role": "role", "content": "content"}
 

@@ -53,6 +53,7 @@ from sftui.trainers.base import (
     stored_tokens,
 )
 from sftui.trainers.config import OpenedConfig, WrittenConfig
+from sftui.trainers.held_out import HeldOut
 
 PACKS = "multipack"
 NOT_VARIABLES = (
@@ -109,11 +110,32 @@ class Axolotl(Trainer):
                 "Axolotl shuffles the rows before training (shuffle_merged_datasets); they are shown in the order of"
                 " the dataset"
             )
+        held = self.held_out(recipe)
+        if held is not None:
+            found.append(held.sentence(self.title))
         if recipe.mask.options.get("dataset_exact_deduplication"):
             found.append("dataset_exact_deduplication leaves out rows that become equal; sftui shows them all")
         if recipe.pack.strategy == PACKS and recipe.batch.attention == "doc_ids":
             found.append(packing.NUMBERED)
         return (*found, *ineffective(recipe))
+
+    def held_out(self, recipe: Recipe) -> HeldOut | None:
+        options = recipe.mask.options
+        size = options.get("val_set_size")
+        if not size or size == 1:  # Axolotl takes 1 for a share of 1.0, and stops
+            return None
+        equal = (
+            "dataset_exact_deduplication leaves out rows before" if options.get("dataset_exact_deduplication") else ""
+        )
+        shuffled = bool(options.get("shuffle_merged_datasets", True)) and not options.get("curriculum_sampling")
+        return HeldOut(
+            "val_set_size",
+            float(size),
+            int(options.get("seed", 42)),
+            drawn=False,
+            shuffled=shuffled,
+            unsure="dataset_exact_deduplication leaves out rows before" if equal else "",
+        )
 
     def tokenizer_of(self, tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
         from sftui.trainers.axolotl.vocabulary import prepared

@@ -42,6 +42,8 @@ TAGS = {
 }
 MESSAGE_TAGS = {"role_tag": "role", "content_tag": "content"}
 FORMATTING = {"alpaca": "alpaca", "sharegpt": "sharegpt", "openai": "messages"}
+LEAST = 1e-6
+"""The smallest val_size that splits."""
 STAGES = {
     "rm": "pairs of answers for a reward model",
     "ppo": "answers that it draws itself",
@@ -204,6 +206,8 @@ def _key(recipe: Recipe, key: str, value: Any, known: Known) -> tuple[Recipe, Ke
                 fix="write it without quotes" if key in keys.NUMBERS else "write it as text",
             )
         return changed(recipe, keys.PLAIN[key], value), KeyNote(key, value, KeyUse.USED)
+    if key in ("val_size", "seed"):  # see _together: neither means anything without the other's value
+        return recipe, KeyNote(key, value, KeyUse.USED if key == "val_size" else KeyUse.PASSED)
     if key in keys.OPTIONS:
         if key == "tool_format" and value is not None and str(value) not in FORMATS:
             return _option(recipe, key, value), KeyNote(
@@ -242,6 +246,10 @@ def _together(recipe: Recipe, config: Mapping[str, Any]) -> Recipe:
         recipe = changed(recipe, "mask.rule", "all")
     if config.get("mask_history"):
         recipe = changed(recipe, "mask.turns", "last")
+    if _number(config.get("val_size")) > LEAST:
+        seed = {"seed": config["seed"]} if isinstance(config.get("seed"), int) else {}
+        options = {**recipe.mask.options, "val_size": config["val_size"], **seed}
+        recipe = changed(recipe, "mask.options", options)
     if config.get("stage") == STAGE:
         packing = config.get("packing")
         begins = bos_setting(recipe.tokenizer.name, recipe.tokenizer.revision)

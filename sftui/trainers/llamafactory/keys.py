@@ -19,7 +19,15 @@ PLAIN = {
 NUMBERS = ("cutoff_len", "preprocessing_batch_size", "per_device_train_batch_size")
 """Those of them that are numbers."""
 
-OPTIONS = ("tool_format", "max_samples", "ignore_pad_token_for_loss", "add_tokens", "add_special_tokens")
+OPTIONS = (
+    "tool_format",
+    "max_samples",
+    "ignore_pad_token_for_loss",
+    "add_tokens",
+    "add_special_tokens",
+    "val_size",
+    "seed",
+)
 """Keys that only LLaMA-Factory has; they stand in mask.options under their own names."""
 
 KWARGS = ("enable_thinking", "preserve_thinking")
@@ -41,7 +49,6 @@ TOGETHER = frozenset(
 """Keys that are read together with others."""
 
 UNSUPPORTED = {
-    "val_size": "rows are split off at random: sftui shows all rows",
     "tokenized_path": "where the folder exists, LLaMA-Factory ignores every other data key",
     "streaming": "rows are shuffled in a buffer: sftui shows file order",
     "mix_strategy": "datasets are shown one by one",

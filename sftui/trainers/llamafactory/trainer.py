@@ -39,6 +39,7 @@ from sftui.tokens import LoadedTokenizer, tokenize
 from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels, pad_token_id
 from sftui.trainers.config import OpenedConfig, WrittenConfig
+from sftui.trainers.held_out import HeldOut
 from sftui.trainers.llamafactory import encode, formats, length, pretrain
 from sftui.trainers.llamafactory.jinja import source
 from sftui.trainers.llamafactory.registry import PLACEHOLDER, TEMPLATES, Slots, SlotTemplate, Special
@@ -87,7 +88,19 @@ class LlamaFactory(Trainer):
                 "template is not set: LLaMA-Factory guesses slots from the tokenizer's chat template, which may not say"
                 " the same; without one, or with several, it takes its template `empty`"
             )
+        held = self.held_out(recipe)
+        if held is not None:
+            found.append(held.sentence(self.title))
         return tuple(found)
+
+    def held_out(self, recipe: Recipe) -> HeldOut | None:
+        options = recipe.mask.options
+        size = options.get("val_size")
+        if not size or size == 1:  # LLaMA-Factory takes 1 for a share of 1.0, and stops
+            return None
+        return HeldOut(
+            "val_size", float(size), int(options.get("seed", 42)), drawn=True, most=options.get("max_samples")
+        )
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
         found = formats.detect(rows, recipe.data, openai=_openai(recipe))

@@ -165,7 +165,7 @@ def test_every_key_gets_a_note() -> None:
     uses = {note.path: note.use for note in opened.keys}
     assert uses["learning_rate"] is KeyUse.PASSED and uses["sequence_len"] is KeyUse.USED
     assert uses["no_such_key"] is KeyUse.UNSURE and uses["use_pose"] is KeyUse.UNSUPPORTED
-    assert uses["val_set_size"] is KeyUse.UNSUPPORTED and uses["default_system_message"] is KeyUse.PASSED
+    assert uses["val_set_size"] is KeyUse.USED and uses["default_system_message"] is KeyUse.PASSED
     assert uses["datasets[1].type"] is KeyUse.USED
     assert {path for path in uses if not path.startswith("datasets")} == (
         set(yaml.safe_load(CONFIG)) - {"datasets"}
