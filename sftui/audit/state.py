@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import pickle
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
@@ -16,6 +15,7 @@ from pathlib import Path
 from sftui.audit.audit import Audit
 from sftui.errors import SftuiError
 from sftui.findings import Context
+from sftui.part_files import begin_part
 
 FORMAT = 2
 MOST_STATES = 20
@@ -78,7 +78,7 @@ def save_state(audit: Audit, key: str, folder: Path) -> None:
     """Keep an audit, whole or not at all; a cache that cannot be written costs only the resuming."""
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=folder, suffix=".part")
+        handle, name = begin_part(folder, "audit.")
         try:
             with os.fdopen(handle, "wb") as file:
                 pickle.dump((FORMAT, audit), file, pickle.HIGHEST_PROTOCOL)

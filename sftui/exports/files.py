@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, cast
 
 from sftui import bound
 from sftui.errors import ExportError
+from sftui.part_files import begin_part
 
 
 @contextlib.contextmanager
@@ -31,15 +31,15 @@ def atomic_file(path: Path, folders: bool = True) -> Iterator[IO[bytes]]:
                 why=f"there is no folder {target.parent}",
                 fix="make it, or name another file",
             )
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.", suffix=".part")
+        handle, name = begin_part(target.parent, f".{target.name[:40]}.")
         bound.unfinished(name)
         with cast("IO[bytes]", os.fdopen(handle, "wb")) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, _mode(target))
-        os.replace(name, target)
-        name = ""
+            os.chmod(name, _mode(target))
+            os.replace(name, target)  # while it is locked: nobody takes it for a dead one
+            name = ""
         _sync_folder(target.parent)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
