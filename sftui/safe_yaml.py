@@ -74,7 +74,8 @@ def load_yaml(text: str) -> Any:
 
 
 def _one_line(told: str) -> str:
-    return told.strip().splitlines()[0][:300] if told.strip() else ""
+    """The first line, without the values that ruamel quotes of a key that stands twice: one may be a token."""
+    return told.strip().splitlines()[0].partition(" with value ")[0][:300] if told.strip() else ""
 
 
 def _bounded_composer() -> Any:

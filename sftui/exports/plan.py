@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sftui.errors import ExportError
 from sftui.exports.files import write_atomically
 from sftui.exports.repaired import over_repaired, pointed_at
+from sftui.exports.secrets import without_secrets
 from sftui.exports.wording import correction_line
 from sftui.recipe import Recipe, changed
 from sftui.side_files import read_side_bytes, reason
@@ -144,6 +145,7 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Pr
     here = [str(Path(folder).absolute()), *(_absolute(path) for path in prepared.paths[:1])]
     if not before and any(Path(one).is_absolute() and one in text for one in here for text in contents.values()):
         told = (*told, ABSOLUTE)
+    told = tuple(map(without_secrets, told))
     return ExportPlan(files, line, tuple(dict.fromkeys(told)), made.converted)
 
 
@@ -177,7 +179,7 @@ def _planned(path: Path, content: str, opened: str | None = None) -> PlannedFile
 
 def _diff(before: str, after: str, old: str, new: str) -> str:
     lines = difflib.unified_diff(before.splitlines(True), after.splitlines(True), old, new)
-    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+    return "".join(without_secrets(line if line.endswith("\n") else f"{line}\n") for line in lines)
 
 
 def _trainers() -> tuple[str, ...]:

@@ -18,12 +18,68 @@ TRAINERS = ("trl", "axolotl", "llamafactory", "unsloth", "torchtune")
 DIED = "RunnerDied"
 """The `type` of an answer's error where the process ended instead of answering."""
 
-_NOT_PASSED_ON = frozenset({"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"})
+_PASSED_ON = frozenset(
+    {
+        "PATH",
+        "HOME",
+        "USER",
+        "LOGNAME",
+        "USERPROFILE",
+        "SYSTEMROOT",
+        "TMPDIR",
+        "TEMP",
+        "TMP",
+        "TZ",
+        "LANG",
+        "LANGUAGE",
+        "XDG_CACHE_HOME",
+        "XDG_CONFIG_HOME",
+        "XDG_DATA_HOME",
+        "HF_HOME",
+        "HF_HUB_CACHE",
+        "HF_DATASETS_CACHE",
+        "HF_HUB_OFFLINE",
+        "HF_DATASETS_OFFLINE",
+        "HF_ENDPOINT",
+        "HUGGINGFACE_HUB_CACHE",
+        "TRANSFORMERS_CACHE",
+        "TRANSFORMERS_OFFLINE",
+        "TOKENIZERS_PARALLELISM",
+        "TORCH_HOME",
+        "TRITON_CACHE_DIR",
+        "CUDA_VISIBLE_DEVICES",
+        "CUDA_HOME",
+        "CUDA_PATH",
+        "NVIDIA_VISIBLE_DEVICES",
+        "ROCM_HOME",
+        "HIP_VISIBLE_DEVICES",
+        "LD_LIBRARY_PATH",
+        "DYLD_LIBRARY_PATH",
+        "OMP_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "CC",
+        "CXX",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "REQUESTS_CA_BUNDLE",
+        "PYTHONDONTWRITEBYTECODE",
+        "PYTHONHASHSEED",
+    }
+)
+"""What a trainer needs to find its files and its devices. Tokens and keys have any name (WANDB_API_KEY, AWS_…), so that
+only what is known to be none is handed over; caches that were logged in to hold their own."""
+_PASSED_ON_BEGINNINGS = ("LC_", "PYTORCH_", "UNSLOTH_")
+_SECRET = ("TOKEN", "KEY", "SECRET", "PASSW", "CREDENTIAL")
 
 
 def process_environment() -> dict[str, str]:
-    """The variables a trainer's process gets: the caller's, without python paths and tokens."""
-    return {name: value for name, value in os.environ.items() if name not in _NOT_PASSED_ON}
+    """The variables a trainer's process gets: of the caller's only those that are known to be needed, and no secret."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name.upper() in _PASSED_ON
+        or (name.startswith(_PASSED_ON_BEGINNINGS) and not any(word in name.upper() for word in _SECRET))
+    }
 
 
 def ask(python: Path, trainer: str, requests: Iterable[Mapping[str, Any]], errors: IO[str]) -> Iterator[dict[str, Any]]:
