@@ -19,6 +19,11 @@ PresetLookup = Callable[[str], Recipe]
 DEFAULT_PRESET = "hf-trainer"
 FORMAT = 2
 """Written into every saved recipe as `format`. One without it was saved before `tokenizer.transformers` was known."""
+OPTION_KINDS: Mapping[str, Any] = {
+    **dict.fromkeys(("special_tokens", "message_property_mappings", "added_tokens_overrides"), Mapping),
+    **dict.fromkeys(("tokens", "eot_tokens", "mask_out_tokens"), (list, tuple)),
+}
+"""Entries of mask.options that hold several values, and as what; under these names every trainer has them so."""
 LONGEST_SHOWN = 80
 """Characters of a value that a sentence quotes."""
 
@@ -190,6 +195,11 @@ def check(info: KnobInfo, raw: Any) -> Any:
         if isinstance(raw, (list, tuple)) and all(isinstance(item, str) for item in raw):
             return tuple(raw)
         return Misfit(f"cannot be {shown(raw)}", "give a list of names, e.g. assistant, user or [assistant, user]")
+    if info.path == "mask.options" and isinstance(raw, Mapping):
+        for name, kind in OPTION_KINDS.items():
+            if raw.get(name) is not None and not isinstance(raw[name], kind):
+                wanted = "a mapping" if kind is Mapping else "a list"
+                return Misfit(f"has {name} {shown(raw[name])}", f"give {wanted}")
     if not isinstance(raw, Mapping):
         example = "human: user" if info.type == "names" else "enable_thinking: false"
         return Misfit(f"cannot be {shown(raw)}", f"give a mapping, e.g. {{{example}}}")

@@ -6,12 +6,14 @@ import os
 import sys
 
 from sftui.cli.ending import end_on_signals, exit_code
+from sftui.cli.terminal import hold_standard_streams
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run one command and exit; as the program itself, without `arguments`, in a process that is watched over."""
     words = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in words or bool(os.environ.get("SFTUI_DEBUG"))
+    hold_standard_streams()
     end_on_signals()
 
     def work() -> int:

@@ -69,7 +69,7 @@ def check_data(
         text, count = baseline_text(found.audit.found)
         with memory.open() as file:
             file.write(text.encode("ascii"))
-        click.echo(f"sftui: {count:,} findings are known from now on, in {baseline}", err=True)
+        click.echo(f"sftui: {count:,} findings are known from now on, in {visible(str(baseline))}", err=True)
         return 0
     worst = found.audit.found.worst()
     if fail_on == "never" or worst is None:

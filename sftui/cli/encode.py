@@ -17,6 +17,7 @@ from sftui.cli.writing import STDOUT, Progress, targets
 from sftui.errors import ExportError
 from sftui.exports.parquet import parquet_writer
 from sftui.model import Inspection
+from sftui.text import visible
 from sftui.workspace.inputs import inputs_of
 from sftui.workspace.options import OpenOptions
 from sftui.workspace.session import Session
@@ -160,7 +161,7 @@ def _told(count: _Count, packed: bool, out: str) -> str:
         parts.append(f"{count.failed:,} could not be prepared (see their `error`)")
     if packed and count.tokens:
         parts.append(f"{count.tokens:,} tokens in no pack, as the trainer leaves them out")
-    where = "" if out == STDOUT else f" written to {out}"
+    where = "" if out == STDOUT else f" written to {visible(out)}"
     return ", ".join(parts) + where
 
 

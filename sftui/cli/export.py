@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +66,7 @@ def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool, li
     written = [file.path for file in plan.files if file.diff or not file.exists]
     may_write(written, inputs_of(options, recipes=False), force)
     for path in plan.write(overwrite=True):
-        click.echo(str(path))
+        click.echo(os.fsencode(path))  # as it is: a name need not be UTF-8
     return 0
 
 

@@ -75,7 +75,7 @@ def repair_data(
     finally:
         session.close()
     own = own_names(layout_of(session.detected)) if "map-roles" in chosen and session.detected is not None else ()
-    click.echo(_summary(now.counts, now.lost, target, DROP_REASONS, own), err=True)
+    click.echo(visible(_summary(now.counts, now.lost, target, DROP_REASONS, own), newline="\n"), err=True)
     return 2 if now.lost else 1 if now.counts.skipped else 0
 
 

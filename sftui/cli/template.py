@@ -72,7 +72,7 @@ def write_template(given: Mapping[str, Any], tags: bool, out: str | None, force:
             click.echo("\n".join(map(visible, done.diff.splitlines())), err=target is not None and target.path is None)
             source, told = done.source, _told(done.proven, done.unproven, done.raised)
         elif target is None:
-            click.echo(source)
+            click.echo(source, color=True)  # click would take escape sequences out of a pipe
         notes.tell()
     finally:
         session.close()

@@ -41,8 +41,10 @@ def verify_rows(given: Mapping[str, Any], python: str, count: int) -> int:
             DataNotes(session).look()
             assert session.source is not None
             numbers = [row.index for row in chosen_rows(session.source, None, count)]
+            named = visible(installed)
             click.echo(
-                f"sftui: {trainer} {installed} prepares {len(numbers)} rows; importing it takes a while", err=True
+                f"sftui: {trainer} {named} prepares {len(numbers)} rows; importing it takes a while",
+                err=True,
             )
             told: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
 
@@ -67,7 +69,7 @@ def verify_rows(given: Mapping[str, Any], python: str, count: int) -> int:
     left = len(found.sentences) - SHOWN
     if left > 0:
         click.echo(f"… and {left} more {found.unit}s")
-    click.echo(f"{found.units - len(found.differences)} of {found.units} {found.unit}s equal to {trainer} {installed}")
+    click.echo(f"{found.units - len(found.differences)} of {found.units} {found.unit}s equal to {trainer} {named}")
     if cause:
         click.echo(visible(cause))
     return 1 if found.differences else 0
@@ -141,9 +143,10 @@ def _trainer(given: Mapping[str, Any]) -> tuple[str, str | None]:
 def _tell(preset: str, installed: str) -> None:
     """Say so where the rules shown are those of another version than the one installed."""
     _, _, version = preset.partition("@")
+    named = visible(installed)
     if version and installed.split(".")[:2] != version.split(".")[:2]:
         click.echo(
-            f"sftui: {preset.partition('@')[0]} {installed} is installed there, and the rules are those of {version}:"
+            f"sftui: {preset.partition('@')[0]} {named} is installed there, and the rules are those of {version}:"
             " rows may differ for that",
             err=True,
         )

@@ -16,7 +16,9 @@ from typing import IO
 import click
 
 from sftui import bound
+from sftui.cli.terminal import redraw
 from sftui.errors import ExportError
+from sftui.text import visible
 from sftui.workspace.inputs import Inputs
 
 STDOUT = "-"
@@ -52,7 +54,7 @@ class Target:
         with self.open() as file:
             file.write(content)
         if self.path is not None:
-            click.echo(f"sftui: {what}written to {self.path}", err=True)
+            click.echo(f"sftui: {what}written to {visible(str(self.path))}", err=True)
 
     @contextmanager
     def as_path(self) -> Iterator[Path]:
@@ -111,9 +113,10 @@ class Progress:
             return
         self._told = time.monotonic()
         share = f" of {self._total:,} ({done * 100 // self._total} %)" if self._total else ""
-        click.echo(f"\r{done:,} rows{share}{more} ", err=True, nl=False)
+        redraw(f"{done:,} rows{share}{more} ")
 
     def end(self) -> None:
         """Take the line away."""
         if self._live:
-            click.echo("\r" + " " * 79 + "\r", err=True, nl=False)
+            redraw(" " * 79)
+            redraw("")

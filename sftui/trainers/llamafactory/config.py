@@ -14,7 +14,7 @@ from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
 from sftui.side_files import parse_json, read_side_bytes, reason
-from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, text_at
+from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, text_at, wrong_value
 from sftui.trainers.known import Known
 from sftui.trainers.llamafactory import keys
 from sftui.trainers.llamafactory.pretrain import ADD_BOS, STAGE, bos_setting
@@ -309,6 +309,9 @@ def _data(entry: Mapping[str, Any], recipe: Recipe, where: str) -> Recipe:
     if formatting == "openai":
         recipe = changed(recipe, "mask.options", {**recipe.mask.options, "formatting": formatting})
     columns, tags = entry.get("columns"), entry.get("tags")
+    for key, held in (("columns", columns), ("tags", tags)):
+        if held is not None and not isinstance(held, Mapping):
+            raise wrong_value(key, held, "a mapping of names", where)
     if isinstance(columns, Mapping):
         recipe = changed(
             recipe, "data.fields", {COLUMNS[key]: value for key, value in columns.items() if key in COLUMNS and value}

@@ -67,12 +67,10 @@ def test_hostile_names_do_not_reach_the_terminal(sftui: Callable[..., Any]) -> N
     assert done.code == 2 and "\x1b" not in done.err and "\x07" not in done.err
 
 
-def test_debug_shows_the_trace(sftui: Callable[..., Any], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    from sftui.cli import main
-    from sftui.errors import SftuiError
-
-    with pytest.raises(SftuiError):
-        main(["show", str(tmp_path / "none.jsonl"), *TOK, "--debug"])
+def test_debug_shows_the_trace(sftui: Callable[..., Any], tmp_path: Path) -> None:
+    done = sftui("show", tmp_path / "\x1b[31mnone.jsonl", *TOK, "--debug")
+    assert done.code == 2 and "Traceback" in done.err and "SourceError" in done.err
+    assert "\x1b" not in done.err
 
 
 def test_a_file_named_like_a_command_opens_with_its_path(data: Path, tmp_path: Path) -> None:
