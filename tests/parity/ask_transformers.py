@@ -20,7 +20,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 NOW = datetime.datetime(2026, 11, 20, 12, 30)
-READERS = {
+READERS: dict[str, object] = {
     "datetime": datetime.datetime.fromisoformat,
     "date": datetime.date.fromisoformat,
     "time": datetime.time.fromisoformat,
@@ -29,6 +29,7 @@ READERS = {
     "bytes": bytes.fromhex,
     "UUID": uuid.UUID,
     "tuple": tuple,
+    "pairs": dict,
 }
 
 
@@ -36,7 +37,9 @@ def read(value: Any) -> Any:
     """The request's value with what JSON has not put back."""
     if isinstance(value, dict):
         if set(value) == {"$", "value"}:
-            return READERS[value["$"]](read(value["value"]))
+            made = READERS[value["$"]]
+            assert callable(made)
+            return made(read(value["value"]))
         return {key: read(one) for key, one in value.items()}
     return [read(one) for one in value] if isinstance(value, list) else value
 
@@ -89,7 +92,8 @@ def asked_of_tokenizer(one: Any) -> Any:
 
 
 def asked_to_render(one: Any) -> Any:
-    """The rendered text, with and without the generation prompt, and the generation spans in characters."""
+    """The rendered text, with and without the generation prompt, the generation spans in characters, and which tokens
+    the mask that is drawn of them trains."""
     from transformers import tokenization_utils_base
 
     tokenizer = tokenizer_of(one["folder"])
@@ -107,19 +111,19 @@ def asked_to_render(one: Any) -> Any:
             read(one["messages"]), add_generation_prompt=prompt, tokenize=False, **given, **kwargs
         )
 
-    def spans() -> Any:
+    def mask() -> Any:
         tokenization_utils_base.render_jinja_template = watched
         try:
-            tokenizer.apply_chat_template(
+            return tokenizer.apply_chat_template(
                 read(one["messages"]), return_dict=True, return_assistant_tokens_mask=True, **given, **kwargs
-            )
+            )["assistant_masks"]
         finally:
             tokenization_utils_base.render_jinja_template = inner
-        return seen[-1][1][0]
 
     made = {"text": attempt(lambda: text(False)), "prompt": attempt(lambda: text(True))}
     if "{% generation %}" in one["template"]:
-        made["spans"] = attempt(spans)
+        made["mask"] = attempt(mask)
+        made["spans"] = seen[-1][1][0] if seen else made["mask"]
     if one.get("continue") is not None:
         made["continued"] = attempt(
             lambda: tokenizer.apply_chat_template(
