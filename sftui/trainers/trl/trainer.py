@@ -27,6 +27,11 @@ from sftui.trainers.trl.arguments import refuse_arguments, refuse_empty_tools
 from sftui.trainers.trl.packing import pack_bfd, pack_wrapped
 
 TEXT_FIELD = "dataset_text_field"
+REPEATS = (
+    "before 1.14 TRL's wrapped packing of ready ids that were never in a file (Dataset.from_list) repeats the ids of the"
+    " first 1,000 rows in each later group; shown is what it makes of a file"
+)
+"""trl 1.13.0, data_utils.py `_pack_wrapped`: `values` of a slice are those of the whole table."""
 TEXT_BESIDE = "text_beside"
 """Where a prompt and a completion keep what the text column of their row holds."""
 
@@ -61,7 +66,9 @@ class Trl(Trainer):
         newer = versions.unknown_newer(
             versions.of_preset(recipe.preset, self.versions, self.name), self.versions, "TRL"
         )
-        return (newer,) if newer else ()
+        number = versions.of_preset(recipe.preset, self.versions, self.name)
+        repeats = recipe.pack.strategy == "wrapped" and not versions.at_least(number, (1, 14))
+        return (*((newer,) if newer else ()), *((REPEATS,) if repeats else ()))
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
         if recipe.data.format != "auto" or recipe.data.fields:

@@ -17,7 +17,9 @@ from sftui.recipe import Recipe, changed, diff
 from sftui.recipe_io import parse_yaml
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenConfig, WrittenFile
 from sftui.trainers.known import Known
+from sftui.trainers.pins import pins_of
 from sftui.trainers.trl.config import sft_config_keys
+from sftui.trainers.versions import at_least, parse
 from sftui.trainers.yaml_edit import REMOVE, edit
 
 PLAIN = {
@@ -170,7 +172,9 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
     for change in diff(preset, recipe):
         path, value = change.path, change.after
         own = sft_config_keys(path, value, recipe, back)
-        if own is not None:
+        if path == "pack.strategy" and value == "bfd_split" and not splits(recipe.preset):
+            losses.append("pack.strategy = 'bfd_split' came with TRL 1.0, and this Unsloth brings an older one")
+        elif own is not None:
             keys.update(own)
         elif path == "render.template" and value.startswith("file:"):
             keys["chat_template"] = value[5:]
@@ -195,6 +199,12 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
             **{name: options[name] for name in ("force_match", "mask_out_tokens") if name in options},
         }
     return keys, losses
+
+
+def splits(preset: str) -> bool:
+    """Whether the TRL that an Unsloth brings has `bfd_split`; trl 0.24 has not (data_utils.py `pack_dataset`)."""
+    pins = pins_of(preset)
+    return pins is None or at_least(parse(pins.newest.get("trl", "1.0"), "TRL"), (1, 0))
 
 
 def _snippet(recipe: Recipe, keys: Mapping[str, Any], facts: Mapping[str, Any], template: bool) -> str:
