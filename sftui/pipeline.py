@@ -88,7 +88,12 @@ def _templates(recipe: Recipe, tokenizer: LoadedTokenizer, trainer: Trainer) -> 
 
 def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
     """How the rows of a dataset are read, by the trainer's own rules where it has some."""
-    return trainer_named(recipe.preset).detect(rows, recipe)
+    from sftui.trainers.reading import refused_file
+
+    trainer = trainer_named(recipe.preset)
+    found = trainer.detect(rows, recipe)
+    refused = refused_file(rows, recipe.preset, trainer.title) if found.refused is None else None
+    return found if refused is None else replace(found, refused=refused)
 
 
 def survey(first: Row | None, detected: Detected, recipe: Recipe, tools: Toolbox) -> Toolbox:

@@ -98,7 +98,14 @@ def config_text(trainer: str, case: Case, work: Path) -> tuple[str, Path]:
         config = {"model_name_or_path": tokenizer, "datasets": [{"path": "json", "data_files": data}], **case.config}
     elif trainer == "axolotl":
         entry = {"type": "chat_template", **case.dataset, "path": data, "ds_type": "json"}
-        config = {"base_model": tokenizer, "sequence_len": 512, "datasets": [entry], **case.config}
+        size = case.batch.get("size", 1)  # as the runner gives it
+        config = {
+            "base_model": tokenizer,
+            "sequence_len": 512,
+            "micro_batch_size": size,
+            "datasets": [entry],
+            **case.config,
+        }
     elif trainer == "llamafactory":
         info = {"rows": {"file_name": Path(data).name, **case.dataset}}
         shutil.copy(data, work / Path(data).name)

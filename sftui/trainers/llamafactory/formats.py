@@ -56,6 +56,7 @@ UNEVEN = (
 )
 """What is not known of `formatting: openai`: Arrow has one schema for the whole file."""
 
+_RECORD = re.compile(r" record \d+$")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:?\d\d(:?\d\d(\.\d+)?)?)?)?Z?")
 
 THINKING_OFF = "detailed thinking off"
@@ -113,14 +114,19 @@ def detect(rows: Sequence[Row], data: Data, *, openai: bool) -> Detected:
         found = replace(found, notes=(*found.notes, UNEVEN))
     if found.format == "alpaca":
         dates = [
-            f"every `{column}` of the sample is a date: datasets reads such a column of a JSON file as timestamps,"
+            f"every `{column}` of the sample is a date: datasets reads such a column of JSON lines as timestamps,"
             " which are no text to LLaMA-Factory (it drops the row or stops)"
             for name, column in found.fields.items()
-            if name in ALPACA_FIELDS and _dates(samples, column)
+            if name in ALPACA_FIELDS and not _listed(rows) and _dates(samples, column)
         ]
         uneven = (UNEVEN_HISTORY,) if "history" in found.fields and _uneven_pairs(samples, found.fields) else ()
         found = replace(found, notes=(*found.notes, *dates, *uneven))
     return found
+
+
+def _listed(rows: Sequence[Row]) -> bool:
+    """Whether the rows stand in one JSON list, which datasets 4.0 reads with pandas: it leaves dates as text."""
+    return all(_RECORD.search(row.where) for row in rows)
 
 
 def _dates(rows: Sequence[Mapping[str, Any]], column: str) -> bool:

@@ -28,8 +28,8 @@ from sftui.trainers.trl.packing import pack_bfd, pack_wrapped
 
 TEXT_FIELD = "dataset_text_field"
 REPEATS = (
-    "before 1.14 TRL's wrapped packing of ready ids that were never in a file (Dataset.from_list) repeats the ids of the"
-    " first 1,000 rows in each later group; shown is what it makes of a file"
+    "before 1.14 TRL's wrapped packing of ready ids that were never in a file (Dataset.from_list) repeats the ids of"
+    " the first 1,000 rows in each later group; shown is what it makes of a file"
 )
 """trl 1.13.0, data_utils.py `_pack_wrapped`: `values` of a slice are those of the whole table."""
 TEXT_BESIDE = "text_beside"

@@ -253,7 +253,7 @@ def test_the_registry_template_is_also_a_jinja() -> None:
 
 @pytest.mark.parametrize(
     ("content", "why"),
-    [(None, "no text"), (7, "no text")],
+    [(None, "no text"), (7, "a number")],
 )
 def test_content_that_is_no_text_stops_the_run(content: Any, why: str) -> None:
     row = one([TURNS[1], {"from": "gpt", "value": content}])
