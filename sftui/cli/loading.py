@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shlex
+import stat
 import sys
-from collections.abc import Iterable
+import threading
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +21,9 @@ if TYPE_CHECKING:
     from sftui.recipe import Recipe
     from sftui.workspace.options import OpenOptions
     from sftui.workspace.session import Session
+
+PATIENCE = 1.0
+"""Seconds after which it is said that a pipe is waited for."""
 
 
 def tell_notes(recipes: Iterable[Recipe], more: Iterable[str] = ()) -> tuple[str, ...]:
@@ -31,13 +38,38 @@ def tell_notes(recipes: Iterable[Recipe], more: Iterable[str] = ()) -> tuple[str
     return tuple(notes)
 
 
+@contextlib.contextmanager
+def waiting_told(paths: Iterable[str]) -> Iterator[None]:
+    """Say after a second that a pipe (a fifo) is waited for: nobody may be writing to it yet."""
+    pipe = next((path for path in paths if _is_pipe(path)), None)
+    if pipe is None:
+        yield
+        return
+    told = f"sftui: waits for rows from the pipe {visible(pipe)}; Ctrl-C stops"
+    timer = threading.Timer(PATIENCE, click.echo, [told], {"err": True})
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _is_pipe(path: str) -> bool:
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
 def loaded_session(options: OpenOptions, *, tell: bool = True) -> Session:
     """Open the data and load the proven tokenizer; SftuiError where either cannot be. `tell`: the trainer's notes, see
     `tell_notes`."""
     from sftui.workspace.session import Session
 
     session = Session(options, options.full_recipe())
-    session.open()
+    with waiting_told(options.paths):
+        session.open()
     if session.refused is not None:
         problem = session.refused
         raise ConversationError(problem.what, why=problem.why, fix=problem.fix)

@@ -92,9 +92,22 @@ class ExportPlan:
         if self.overwrites and not overwrite:
             raise ExportError(f"{self.overwrites[0]} is there already", fix="say so if it may be overwritten")
         changed = [f for f in self.files if f.diff or not f.exists]
-        for file in changed:
-            write_atomically(file.path, file.content.encode("utf-8"))
+        contents = [(file.path, encoded(file.path, file.content)) for file in changed]
+        for path, content in contents:
+            write_atomically(path, content)
         return tuple(f.path for f in changed)
+
+
+def encoded(path: Path, content: str) -> bytes:
+    """The bytes of a file to write; ExportError where it names a file whose name is no UTF-8."""
+    try:
+        return content.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ExportError(
+            f"{path} could not be written",
+            why="it names a file whose name is no UTF-8, which a config cannot hold",
+            fix="rename that file",
+        ) from error
 
 
 def check_target(to: str) -> None:
@@ -224,6 +237,8 @@ def _config_of(to: str, recipe: Recipe, prepared: Prepared, folder: Path) -> _Ma
         prepared.detected,
     )
     written = trainer.write_config(located(found.recipe), None, facts_of(recipe, prepared, folder=folder))
+    for file in written.files:
+        encoded(folder / file.name, file.content)
     converted = reread(found.recipe, written)
     return _Made(
         written,

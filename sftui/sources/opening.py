@@ -59,7 +59,7 @@ def _open_one(spec: SourceSpec, path: str) -> Source:
     if os.path.exists(path):
         _only_train(spec, path)
         if not stat.S_ISREG(os.stat(path).st_mode):
-            return _open_stream(spec, open(path, "rb"), path)
+            return _open_stream(spec, _opened(path), path)
         return _open_file(spec, path, os.path.basename(path))
     if is_glob(path):
         _only_train(spec, path)
@@ -74,6 +74,14 @@ def _open_one(spec: SourceSpec, path: str) -> Source:
         if near := missing(path).fix:  # more likely a slip in a local name
             raise SourceError(error.what, where=error.where, why=error.why, fix=near) from error
         raise
+
+
+def _opened(path: str) -> IO[bytes]:
+    """A pipe or a device; SourceError where the system refuses, as /dev/tty without a terminal."""
+    try:
+        return open(path, "rb")
+    except OSError as error:
+        raise SourceError("cannot be read", where=path, why=(error.strerror or str(error)).lower()) from error
 
 
 def _with_rows(source: Source) -> Source:

@@ -851,7 +851,7 @@ def data_bytes(pick: Random) -> dict[str, Any]:
         made = _parquet(pick)
     if pick.random() < (0.7 if kind == "parquet" else 0.35) and made:
         for _ in range(pick.randint(1, 4)):
-            at = pick.randrange(len(made))
+            at = pick.randrange(len(made) + 1)
             piece = pick.choice(
                 (
                     bytes([pick.randrange(256)]),

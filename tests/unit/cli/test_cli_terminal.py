@@ -272,3 +272,28 @@ def test_exit_1_is_for_findings_alone(
     assert ended.value.code == 2
     assert "\x1b" not in told and ("Traceback" in told) == debug
     assert told.splitlines()[-1].startswith("sftui: ")
+
+
+def test_a_pipe_that_nobody_writes_to_is_told_and_ctrl_c_ends_it(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    process = subprocess.Popen(
+        [*SFTUI, "show", "pipe", "-t", "builtin:chatml"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        assert process.stderr is not None
+        assert "waits for rows from the pipe pipe" in process.stderr.readline()
+        os.killpg(process.pid, 2)  # as Ctrl-C does
+        assert process.wait(timeout=60) == 130
+    finally:
+        process.kill()
+
+
+def test_a_pipe_with_a_writer_is_read(rows: Path) -> None:
+    os.mkfifo(rows.parent / "pipe")
+    done = run(f"show pipe -t builtin:chatml & cat {rows} > pipe; wait $!", rows)
+    assert done.returncode == 0 and "trained" in done.stdout
