@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
-import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import getproxies
 
 from sftui.errors import SourceError
+from sftui.hub import Trouble
 from sftui.model import RAW_LIMIT, Row
 from sftui.sources.files import choose_split, suggestion
 from sftui.sources.source import Count, Source, SourceSpec
@@ -70,13 +69,20 @@ def open_hub(name: str, spec: SourceSpec) -> HubSource:
     Code of the dataset repository is never run: `datasets` 4 and later cannot. Without a split it
     is train, or the first there is.
     """
+    from sftui.hub import trouble
+
+    found = None if os.path.exists(name) else trouble(name, spec.revision, "datasets")
+    if found is not None and not _cached(name):  # the client would look for long, and loading it takes seconds
+        raise _refused(found, name, spec)
     import datasets
 
     said: list[str] = []
     try:
-        with _quiet(datasets, said), _offline_if_unreachable(datasets):
+        with _quiet(datasets, said), _offline(datasets) if found is not None and found.silent else nullcontext():
             loaded = datasets.load_dataset(name, spec.subset, split=spec.split, revision=spec.revision)
     except Exception as error:  # told apart by type below; anything unknown is shown as it is
+        if found is not None:
+            raise _refused(found, name, spec) from error
         raise explain(error, name, spec) from error
     notes = []
     if any("cached version" in line for line in said):
@@ -93,6 +99,32 @@ def open_hub(name: str, spec: SourceSpec) -> HubSource:
         raise SourceError(f"split {split} has no rows", where=name)
     subset = f" ({spec.subset})" if spec.subset else ""
     return HubSource(loaded, f"{name}{subset} {split}", row_limit=spec.row_limit, notes=tuple(notes))
+
+
+def _refused(found: Trouble, name: str, spec: SourceSpec) -> SourceError:
+    """What the Hub said, or did not, as an error."""
+    if found.kind == "missing":
+        why = "there is no such local path, and no such dataset on the Hub or it is private"
+        return SourceError("cannot be found", where=name, why=why, fix="check the spelling, or run `hf auth login`")
+    if found.kind == "revision":
+        return SourceError(f"has no revision {spec.revision}", where=name, fix="name a branch, a tag or a commit of it")
+    what = (
+        "is a gated dataset" if found.kind == "gated" else "is not a local path, and as a Hub dataset cannot be opened"
+    )
+    return SourceError(what, where=name, why=found.why, fix=found.fix)
+
+
+def _cached(name: str) -> bool:
+    """Whether anything of a dataset may be in the local caches."""
+    from huggingface_hub import constants
+
+    made = os.environ.get("HF_DATASETS_CACHE") or os.path.join(constants.HF_HOME, "datasets")
+    folders = (
+        os.path.join(constants.HF_HUB_CACHE, f"datasets--{name.replace('/', '--')}"),
+        os.path.join(made, name.replace("/", "___")),
+        os.path.join(made, name.replace("/", "___").lower()),
+    )
+    return os.path.exists(name) or any(map(os.path.isdir, folders))
 
 
 @contextmanager
@@ -118,29 +150,16 @@ def _quiet(datasets: Any, said: list[str]) -> Iterator[None]:
 
 
 @contextmanager
-def _offline_if_unreachable(datasets: Any) -> Iterator[None]:
-    """Without a network the Hub client tries for 24 s; one look at the name server tells sooner."""
+def _offline(datasets: Any) -> Iterator[None]:
+    """The local cache alone: where the Hub does not answer its client tries for 24 s and more."""
     from huggingface_hub import constants
 
-    host = urlsplit(constants.ENDPOINT).hostname or ""
-    proxied = any(getproxies().get(kind) for kind in ("https", "http", "all"))
-    if proxied or constants.HF_HUB_OFFLINE or _resolves(host):
-        yield
-        return
     before = (constants.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE)
     constants.HF_HUB_OFFLINE = datasets.config.HF_HUB_OFFLINE = True
     try:
         yield
     finally:
         constants.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE = before
-
-
-def _resolves(host: str) -> bool:
-    try:
-        socket.getaddrinfo(host, None)
-    except OSError:
-        return False
-    return True
 
 
 def explain(error: Exception, name: str, spec: SourceSpec) -> SourceError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,8 +49,23 @@ def load_tokenizer(
                 return load_raw(place)
         from sftui.tokens.prove import prove
 
-        proof = prove(name, revision, cache_dir, environment, texts)
+        with _hub_answering(place):
+            proof = prove(name, revision, cache_dir, environment, texts)
     return _proven(proof, place, environment)
+
+
+def _hub_answering(place: Location) -> AbstractContextManager[None]:
+    """Takes the local cache's where the Hub does not answer; TokenizerError within seconds where that has nothing."""
+    if place.kind != "hub":
+        return nullcontext()
+    from sftui import hub
+
+    found = hub.trouble(place.argument, place.revision)
+    if found is None:
+        return nullcontext()
+    if place.path is None:
+        raise TokenizerError("the tokenizer cannot be loaded", where=place.name, why=found.why, fix=found.fix)
+    return hub.without_hub() if found.silent else nullcontext()
 
 
 def _builtin(place: Location) -> LoadedTokenizer:

@@ -394,6 +394,13 @@ COMMANDS: tuple[Command, ...] = (
         "template", ("T",), "chat template", "Picks a chat template: the family's, a built-in, or a file.", "Recipe"
     ),
     Command(
+        "tokenizer",
+        ("K",),
+        "tokenizer",
+        "Types another tokenizer; Enter on the same one tries again to load it.",
+        "Recipe",
+    ),
+    Command(
         "repairs",
         ("R",),
         "repairs of the data",

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
+from sftui.recipe import changed
+from sftui.text import visible
 from sftui.tui.commands import RECIPE
 from sftui.tui.dialogs import Dialog, Options
 from sftui.tui.presets import preset_like
@@ -39,6 +41,7 @@ class RecipeCommands:
             "undo": lambda n: self.undo(n or 1),
             "redo": lambda n: self.redo(n or 1),
             "template": lambda n: self.pick_template(),
+            "tokenizer": lambda n: self.type_tokenizer(),
         }
 
     def move(self, steps: int) -> None:
@@ -166,6 +169,29 @@ class RecipeCommands:
     def template_missing(self, event: ev.TokenizerChanged) -> bool:
         templates = getattr(event.facts, "chat_templates", None)
         return self.screen.workspace.recipe.render.template == "tokenizer" and not templates
+
+    def type_tokenizer(self) -> None:
+        """Ask for another tokenizer; the same one is loaded again."""
+        workspace = self.screen.workspace
+        now = workspace.recipe.tokenizer.name or ""
+
+        def answer(text: str) -> str | None:
+            name = text.strip()
+            if not name:
+                return None
+            if name == now:
+                workspace.reopen()
+                self.screen.say(f"loading {visible(name)} again", Role.DIM)
+                return None
+            try:
+                recipe = changed(changed(workspace.recipe, "tokenizer.name", name), "tokenizer.revision", None)
+            except SftuiError as error:
+                return str(error)
+            workspace.set_recipe(recipe)
+            self.screen.say(f"tokenizer {visible(name)} · u takes it back")
+            return None
+
+        self.screen.prompt.ask("tokenizer: a Hub name, folder, tokenizer.json or builtin:NAME", answer, value=now)
 
     def pick_template(self) -> None:
         """The family's templates first, then every built-in one, the tokenizer's own, and a file."""

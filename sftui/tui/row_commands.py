@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sftui.model import Inspection
 from sftui.recipe import Recipe
+from sftui.text import visible
 from sftui.tui.commands import TOKENS
 from sftui.tui.token_pane import changed_tokens
 from sftui.views import Action, Role
@@ -161,6 +162,8 @@ class RowCommands:
         screen = self.screen
         before = screen.status.state
         screen.set_status(state=event.state)
+        screen.tokens.unloaded = event.state == "failed"
+        screen.tokens.tell_loading(visible(event.message) if event.state == "loading" else "")
         shown = screen.tokens.inspection
         if event.state == "corrected" and shown is not None:
             self._provisional = shown

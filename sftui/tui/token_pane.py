@@ -50,6 +50,8 @@ class TokenPane(LineView):
         self.note: Line = ()
         self.waiting_for: int | None = None
         self.failure: Problem | None = None
+        self.told = ""
+        self.unloaded = False
 
     # — content —
 
@@ -100,9 +102,7 @@ class TokenPane(LineView):
         width = max(self.size.width, 8)
         if self.table is None and self.inspection.stopped_at is None:
             return wrap(
-                line(
-                    ("the tokens of this row are on their way: it is long, or the tokenizer is loading", Role.WARNING)
-                ),
+                line((self.told or "the tokens of this row are on their way: it is long", Role.WARNING)),
                 width,
             )
         lines = (*(wrap(self.note, width)[:2] if self.note else ()), *notice_lines(self.inspection, width))
@@ -166,12 +166,27 @@ class TokenPane(LineView):
         """What to press where a row has no tokens."""
         stage = self.inspection.stopped_at if self.inspection is not None else None
         keys = HINTS_BY_STAGE.get(stage, "oc]") if stage is not None else "oc]"
+        if self.untokenized:
+            keys = f"DK{keys}"
         return [(), *(line((f"  {key}  ", Role.KEY), (HINTS[key], Role.DIM)) for key in keys)]
+
+    def tell_loading(self, told: str) -> None:
+        """What is loading, in the place of tokens that wait for it; "" once nothing is."""
+        if told != self.told:
+            self.told = told
+            self.resized()
+            self.repaint()
 
     def fail(self, problem: Problem) -> None:
         """The data could not be opened at all."""
         self.failure = problem
         self.repaint()
+
+    @property
+    def untokenized(self) -> bool:
+        """Whether the row waits for a tokenizer that could not be loaded."""
+        here = self.inspection
+        return self.unloaded and here is not None and here.stopped_at is Stage.TOKENS and here.rendered is None
 
     def _failed(self) -> list[Line]:
         assert self.failure is not None
@@ -189,6 +204,8 @@ class TokenPane(LineView):
 HINTS = {
     "o": "conversation, rendered text and raw row, in turn",
     "T": "picks a chat template",
+    "K": "another tokenizer: name, folder or file",
+    "D": "tries again to load the tokenizer",
     "c": "the recipe: every knob, edited live",
     "]": "the next row",
     "q": "quits",

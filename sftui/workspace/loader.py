@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +60,8 @@ class Loader:
         try:
             self._load(number, recipe, options)
         except SftuiError as error:
-            self._fail(number, Problem(error.what, error.why, error.fix))
+            what = f"{error.where}: {error.what}" if error.where else error.what
+            self._fail(number, Problem(what, error.why, error.fix))
         except BaseException as error:  # also what Rust raises where it gives up, which is no Exception
             traceback.print_exc()
             self._fail(
@@ -79,8 +82,10 @@ class Loader:
 
         if recipe.tokenizer.name is None:
             raise no_tokenizer()
-        self._post(Loaded(number, ev.TokenizerChanged("loading", None, f"loading {recipe.tokenizer.name}")))
-        tokenizer = load(recipe, options, "provisional")
+        name = recipe.tokenizer.name
+        self._post(Loaded(number, ev.TokenizerChanged("loading", None, f"loading tokenizer {name} …")))
+        with _told_while(lambda told: self._post(Loaded(number, ev.TokenizerChanged("loading", None, told))), name):
+            tokenizer = load(recipe, options, "provisional")
         self._post(Loaded(number, self._told(tokenizer.facts.state, tokenizer), tokenizer, True))
         self.settled.set()
         if tokenizer.facts.state != "provisional":
@@ -105,6 +110,27 @@ class Loader:
         if not facts.chat_templates:
             message += "; it has no chat template"
         return ev.TokenizerChanged(state, facts, message, None, templates)
+
+
+@contextmanager
+def _told_while(tell: Callable[[str], None], name: str) -> Iterator[None]:
+    """Say every second how long a tokenizer has been loading, and how much of it came from the Hub."""
+    done = threading.Event()
+
+    def tick() -> None:
+        from sftui.hub import downloaded
+
+        begun, first = time.monotonic(), downloaded(name)
+        while not done.wait(1.0):
+            came = downloaded(name) - first
+            size = f", {came / 1e6:,.1f} MB downloaded" if came > 0 else ""
+            tell(f"loading tokenizer {name} … {time.monotonic() - begun:,.0f} s{size}")
+
+    threading.Thread(target=tick, name="sftui-waiting", daemon=True).start()
+    try:
+        yield
+    finally:
+        done.set()
 
 
 def _alike(shown: LoadedTokenizer, proven: LoadedTokenizer) -> bool:

@@ -247,7 +247,10 @@ class Worker:
             )
             return False
         self._end_jobs()
-        session.set_tokenizer(old.tokenizer, old.tokenizer_problem)
+        if old.tokenizer is None and old.tokenizer_problem is not None:
+            self._loader.load(request.recipe, session.options)  # the network may be back
+        else:
+            session.set_tokenizer(old.tokenizer, old.tokenizer_problem)
         self._session, self._second, self._auditing = session, Second(), None
         self._tell_source()
         self._indexer.begin(session)

@@ -8,7 +8,7 @@ import pytest
 from fake_workspace import FakeWorkspace
 from tui_driver import SIZES, check_golden, running
 
-from sftui.model import Problem
+from sftui.model import Problem, Stage
 from sftui.trainers import preset
 from sftui.tui.commands import COMMANDS
 from sftui.workspace import events as ev
@@ -410,3 +410,28 @@ async def test_keys_for_what_is_hidden_say_what_they_did() -> None:
         assert not driven.said, "the screen shows it"
         await driven.press("c", "L", "L")
         assert str(driven.said) == "there is no room for the list of rows beside the recipe"
+
+
+async def test_a_tokenizer_that_does_not_load_is_told_with_what_to_press() -> None:
+    problem = Problem(
+        "the tokenizer cannot be loaded", "google/gemma-2b: huggingface.co did not answer within 3 s", "try again"
+    )
+    async with running((120, 36)) as driven:
+        inspection = driven.workspace.make(0)
+        waiting = replace(inspection, tokens=None, labels=None, example=None, rendered=None, boundary=None)
+        ticket, version = driven.workspace.last["row"][0], driven.workspace.version
+        driven.workspace.send(ev.RowReady(ticket, version, waiting))
+        told = "loading tokenizer google/gemma-2b … 12 s, 3.2 MB downloaded"
+        driven.workspace.send(ev.TokenizerChanged("loading", None, told))
+        await driven.settle()
+        assert told in driven.text
+        stopped = replace(waiting, stopped_at=Stage.TOKENS, problem=problem)
+        driven.workspace.send(ev.TokenizerChanged("failed", None, problem.sentence(), problem))
+        driven.workspace.send(ev.RowReady(ticket, version, stopped))
+        await driven.settle()
+        assert "google/gemma-2b: huggingface.co did not answer" in driven.text and told not in driven.text
+        assert "D  tries again to load the tokenizer" in driven.text and "K  another tokenizer" in driven.text
+        await driven.press("D")
+        assert driven.workspace.reopened == 1
+        await driven.press("K", "ctrl+u", *"builtin:bytes", "enter")
+        assert driven.workspace.recipe.tokenizer.name == "builtin:bytes" and "u takes it back" in driven.said

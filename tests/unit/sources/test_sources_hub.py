@@ -14,7 +14,16 @@ import pytest
 from datasets.exceptions import DataFilesNotFoundError, DatasetGenerationError, DatasetNotFoundError
 
 from sftui.errors import SourceError
+from sftui.hub import Trouble
 from sftui.sources import SourceSpec, hub, open_source
+
+SILENT = Trouble("dns", "the name hub.test cannot be resolved and its files are not in the local cache", "go on", True)
+
+
+@pytest.fixture(autouse=True)
+def hub_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing here asks the Hub itself; `test_hub.py` does, of servers that stand in for it."""
+    monkeypatch.setattr("sftui.hub.trouble", lambda *_: None)
 
 
 @pytest.fixture
@@ -124,14 +133,15 @@ def test_a_failed_generation_tells_its_cause(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_really_offline(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(hub, "_resolves", lambda host: False)
-    with pytest.raises(SourceError, match=r"the Hub cannot be reached .* and it is not in the local cache"):
+    monkeypatch.setattr("sftui.hub.trouble", lambda *_: SILENT)
+    with pytest.raises(SourceError, match=r"hub.test cannot be resolved and its files are not in the local cache"):
         open_source(SourceSpec(("nobody/nothing-here",)))
     assert capfd.readouterr() == ("", "")
 
 
 def test_offline_from_the_local_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub, "_resolves", lambda host: False)
+    monkeypatch.setattr("sftui.hub.trouble", lambda *_: SILENT)
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     (tmp_path / "set").mkdir()
     (tmp_path / "set" / "train.jsonl").write_text('{"n": 1}\n')
