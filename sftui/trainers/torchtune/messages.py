@@ -126,8 +126,9 @@ def _turns(
                 raise ConversationError(
                     f"the message has no `{key}`", where=f"{where}, {origin}", why=f"torchtune raises KeyError '{key}'"
                 )
-        role = str(role_map.get(str(turn[role_key]), turn[role_key]))
-        if sharegpt and role not in SHAREGPT_ROLES.values():
+        stated = str(turn[role_key])
+        role = str(role_map.get(stated, stated))
+        if sharegpt and (stated not in role_map or role not in SHAREGPT_ROLES.values()):
             if role not in SHAREGPT_ROLES:
                 raise ConversationError(
                     f"torchtune's ShareGPT knows no role {role!r}",
@@ -147,7 +148,7 @@ def _content(value: Any, where: str, sharegpt: bool) -> Any:
     """A text, or the texts of content parts (each is encoded alone)."""
     if isinstance(value, str):
         return value
-    if isinstance(value, list) and not sharegpt:
+    if isinstance(value, list) and (not sharegpt or not value):
         if all(
             isinstance(part, Mapping) and part.get("type") == "text" and isinstance(part.get("text"), str)
             for part in value
@@ -172,8 +173,10 @@ def _content(value: Any, where: str, sharegpt: bool) -> Any:
 
 
 def _alpaca(data: Mapping[str, Any], fields: Mapping[str, str], where: str) -> list[Message]:
-    instruction, output = _text(data, fields["instruction"], where), _text(data, fields["output"], where)
-    given = data.get(fields["input"])
+    # The prompt is made with str.format, which writes whatever stands there: a null as `None`.
+    instruction, given = data.get(fields["instruction"]), data.get(fields["input"])
+    output = data.get(fields["output"])
+    output = _text(data, fields["output"], where) if output != [] else output
     if given:
         prompt = (
             f"{_BEGIN}, paired with an input that provides further context. {_REQUEST}{instruction}\n\n###"

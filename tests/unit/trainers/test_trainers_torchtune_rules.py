@@ -177,3 +177,22 @@ def test_what_a_tokenizer_adds_beside_torchtunes_own_is_told() -> None:
     made = tokenizer.encode(text)
     assert [text[a:b] for a, b in zip(made.starts, made.ends)][-1] == "<|im_end|>"
     assert made.ids[-1] == 151645 and tokenizer.surface(151645) == b"<|im_end|>" and tokenizer.is_special(151645)
+
+
+@pytest.mark.parametrize(
+    ("instruction", "written"), [(None, "None"), (True, "True"), (2.5, "2.5"), (["a", "b"], "['a', 'b']"), ([], "[]")]
+)
+def test_an_alpaca_instruction_is_written_whatever_it_is(instruction: Any, written: str) -> None:
+    row = {"instruction": instruction, "input": "", "output": "Yes."}
+    one = inspected(row, "0.6.1", "builtin:chatml", data__format="alpaca")
+    assert one.problem is None and one.rendered is not None
+    assert f"### Instruction:\n{written}\n\n### Response:\n" in one.rendered.text
+
+
+@pytest.mark.parametrize("role", ["assistant", "user", "bot"])
+def test_sharegpt_knows_human_and_gpt_alone(role: str) -> None:
+    turns = [{"from": "human", "value": "a"}, {"from": role, "value": "b"}, {"from": "gpt", "value": []}]
+    one = inspected({"conversations": turns}, "0.6.1", "builtin:chatml")
+    assert one.problem is not None and "knows no role" in one.problem.what
+    one = inspected({"conversations": [turns[0], turns[2]]}, "0.6.1", "builtin:chatml")
+    assert one.problem is None and one.example is not None
