@@ -17,6 +17,7 @@ from sftui.cli.writing import STDOUT, Progress, targets
 from sftui.errors import ExportError
 from sftui.exports.parquet import parquet_writer
 from sftui.model import Inspection
+from sftui.recipe import Recipe
 from sftui.text import visible
 from sftui.workspace.inputs import inputs_of
 from sftui.workspace.options import OpenOptions
@@ -27,7 +28,8 @@ Sink = Callable[[dict[str, Any]], None]
 
 @dataclass(slots=True)
 class _Count:
-    """What was written, of how many rows; `tokens` are those of the rows that no pack holds yet."""
+    """What was written, of how many rows; `tokens` are those of the rows that no pack holds yet, `first` why the first
+    one failed."""
 
     rows: int = 0
     dropped: int = 0
@@ -35,15 +37,23 @@ class _Count:
     packs: int = 0
     tokens: int = 0
     aside: int = 0
+    kept: int = 0
+    trained: int = 0
+    first: str = ""
 
     def row(self, inspection: Inspection) -> None:
         self.rows += 1
         self.dropped += inspection.problem is None and inspection.dropped is not None
         self.failed += inspection.problem is not None
+        self.kept += inspection.example is not None
+        self.trained += sum(made.trained for made in (inspection.example, *inspection.more) if made is not None)
+        if inspection.problem is not None and not self.first:
+            self.first = f"row {inspection.row.index}: {inspection.problem.what}"
 
 
 def encode_rows(given: Mapping[str, Any], out: str, explain: bool, unpacked: bool, force: bool) -> int:
-    """Write every row, or every pack; 2 where some row could not be prepared, after all others are written."""
+    """Write every row, or every pack; 2 where some row could not be prepared or the whole trains nothing, after all is
+    written."""
     sink = _sink(out)
     options = open_options(given)
     (target,) = targets(inputs_of(options), force, out)
@@ -77,7 +87,20 @@ def encode_rows(given: Mapping[str, Any], out: str, explain: bool, unpacked: boo
     finally:
         session.close()
     click.echo(_told(count, packed, out), err=True)
-    return 2 if count.failed else 0
+    stop = _stop_of(count, session.recipe)
+    if stop is not None:
+        click.echo(f"sftui: {visible(stop)}", err=True)
+    return 2 if stop is not None else 0
+
+
+def _stop_of(count: _Count, recipe: Recipe) -> str | None:
+    """Why the run as a whole trains nothing; None where it trains something."""
+    from sftui.trainers import trainer_named
+
+    trainer = trainer_named(recipe.preset)
+    if count.failed:
+        return f"{trainer.title} stops the whole run at {count.first}; nothing is trained while it stands"
+    return trainer.stop_of(count.rows, count.kept, count.trained, recipe.mask.rule)
 
 
 def _counted(rows: Iterator[Inspection], count: _Count, progress: Progress) -> Iterator[Inspection]:

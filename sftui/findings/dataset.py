@@ -64,6 +64,7 @@ class DatasetChecks:
         self.evaluation = evaluation
         self.remembered = remembered
         self.rows = self.read = self.tokens = self.trained = 0
+        self.kept = self.left = self.refused = 0
         self.roles: Counter[str] = Counter()
         self.signatures: Counter[str] = Counter()
         self.over: Counter[int] = Counter()
@@ -92,6 +93,9 @@ class DatasetChecks:
     def add(self, inspection: Inspection) -> None:
         """One more row; a row that stopped early counts with what it has."""
         self.rows += 1
+        self.refused += inspection.problem is not None
+        self.kept += inspection.example is not None
+        self.left += sum(made.trained for made in (inspection.example, *inspection.more) if made is not None)
         conversation = inspection.conversation
         if conversation is None:
             return
@@ -199,7 +203,7 @@ class DatasetChecks:
 
     def merge(self, other: DatasetChecks) -> None:
         """Take in what another has gathered under the same recipe over other rows."""
-        for name in ("rows", "read", "tokens", "trained", "many_turns", "unremembered"):
+        for name in ("rows", "read", "tokens", "trained", "many_turns", "unremembered", "kept", "left", "refused"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name in ("roles", "signatures", "over", "lost"):
             getattr(self, name).update(getattr(other, name))
@@ -224,9 +228,19 @@ class DatasetChecks:
 
     def finish(self) -> tuple[Finding, ...]:
         """Every finding over what was gathered; may be asked at any time."""
-        found = [*self._repeats(), *self._columns(), *self._lengths(), *self._masks()]
+        found = [*self._outcome(), *self._repeats(), *self._columns(), *self._lengths(), *self._masks()]
         found.sort(key=lambda one: one.severity.rank)
         return tuple(found)
+
+    def _outcome(self) -> Iterator[Finding]:
+        """RUN001. Rows that stop the trainer are told themselves, where they stand."""
+        stop = (
+            None
+            if self.refused
+            else trainers.trainer_named(self.preset).stop_of(self.rows, self.kept, self.left, self.rule)
+        )
+        if stop is not None:
+            yield self._finding("RUN001", stop, Tally(self.rows, list(range(min(self.rows, EXAMPLES)))))
 
     def _repeats(self) -> Iterator[Finding]:
         if self.same.count:

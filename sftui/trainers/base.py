@@ -260,6 +260,24 @@ class Trainer:
         """The trainer's own config file as recipes; RecipeError with the line of what is wrong."""
         raise RecipeError(f"{self.name} has no config file", where=path, fix="give the options on the command line")
 
+    empty_stop = "ValueError: num_samples should be a positive integer value, but got num_samples=0"
+    """What stops the trainer where no row is left: torch's RandomSampler, where it asks nothing itself; empty: not
+    known in words."""
+
+    def stop_of(self, rows: int, kept: int, trained: int, rule: str) -> str | None:
+        """Why a run over whole data trains nothing, in a sentence; None where it trains something.
+
+        Of `rows` rows (none refused) the trainer keeps `kept`, with `trained` trained tokens together; `rule` is
+        mask.rule.
+        """
+        if not rows or trained:
+            return None
+        if not kept:
+            every = "the only row is" if rows == 1 else f"all {rows:,} rows are"
+            return f"{self.title} stops: {every} dropped" + f", and it raises {self.empty_stop}" * bool(self.empty_stop)
+        left = "the row that is left" if kept == 1 else f"all {kept:,} rows that are left"
+        return f"nothing is trained: every label of {left} is masked, and {self.title} does not stop over it"
+
     def losses(self, recipe: Recipe) -> tuple[str, ...]:
         """What the trainer's own config cannot say of a recipe, as `write_config` tells it; nothing for a loop written
         by hand."""

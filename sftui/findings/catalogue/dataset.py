@@ -4,6 +4,16 @@ from sftui.findings.catalogue.entry import entry
 
 ENTRIES = (
     entry(
+        "RUN001",
+        "nothing-is-trained",
+        "FATAL",
+        "dataset",
+        "the run trains nothing: every row is dropped or masked",
+        "Where no row is left the trainer stops, each in its own words (Unsloth already where it masks); over rows that"
+        " are all masked TRL, Axolotl and a plain loop run to the end and learn nothing.",
+        data="mend what drops or masks the rows; the findings of single rows say it",
+    ),
+    entry(
         "DUP001",
         "duplicates",
         "MINOR",

@@ -82,6 +82,7 @@ class Axolotl(Trainer):
     name = "axolotl"
     title = "Axolotl"
     versions = ("0.19", "0.18")
+    empty_stop = ""  # not the same with and without sample_packing (utils/data/sft.py, utils/trainer.py)
 
     def preset(self, version: str | None = None) -> Recipe:
         name = f"{self.name}@{version or self.versions[0]}"

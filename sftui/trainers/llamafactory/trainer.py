@@ -59,6 +59,7 @@ class LlamaFactory(Trainer):
     title = "LLaMA-Factory"
     renders_templates = False
     versions = ("0.9",)
+    empty_stop = "RuntimeError: Cannot find valid samples, check `data/README.md` for the data format."
     groups_hold_dropped = True  # it drops and packs in one step, `preprocessing_batch_size` rows at a time
 
     def __init__(self, today: Callable[[], date] = date.today) -> None:

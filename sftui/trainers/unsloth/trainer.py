@@ -63,6 +63,13 @@ class Unsloth(Trainer):
     title = "Unsloth"
     versions = ("2026.10", "2026.8")
 
+    def stop_of(self, rows: int, kept: int, trained: int, rule: str) -> str | None:
+        """Its masking asks by itself whether a row is left, before training does (unsloth_zoo, dataset_utils.py)."""
+        stop = super().stop_of(rows, kept, trained, rule)
+        if stop is None or kept or rule != "markers":
+            return stop
+        return stop.replace(self.empty_stop, "ValueError: train_on_responses_only masked every label to -100")
+
     def preset(self, version: str | None = None) -> Recipe:
         name = f"{self.name}@{version or self.versions[0]}"
         if not versions.at_least(versions.of_preset(name, self.versions, self.name), (2026, 8)):

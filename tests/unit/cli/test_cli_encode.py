@@ -138,3 +138,35 @@ def test_stdin_is_read_where_data_is_a_dash(data: Path) -> None:
     command = [sys.executable, "-m", "sftui", "encode", "-", *TOK, "-o", "-"]
     done = subprocess.run(command, input=data.read_bytes(), capture_output=True)
     assert [json.loads(line)["row"] for line in done.stdout.splitlines()] == [0, 1, 2, 3]
+
+
+def test_a_run_that_trains_nothing_is_told_and_exits_2(sftui: Any, tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"input_ids": [300, 301], "labels": [-100, -100]}\n' * 3)
+    words = ("encode", path, "-t", "builtin:chatml", "-o", "-")
+    for trainer, said in (
+        ("hf-trainer", "every label of all 3 rows that are left is masked"),
+        ("trl@1.16", "TRL stops: all 3 rows are dropped, and it raises ValueError: num_samples"),
+    ):
+        done = sftui(*words, "--trainer", trainer)
+        assert done.code == 2 and said in done.err and len(done.records()) == 3, done.err
+    asked = tmp_path / "asked.jsonl"
+    asked.write_text('{"messages": [{"role": "user", "content": "hi"}]}\n' * 3)
+    for trainer, said in (
+        ("axolotl@0.19", "every label of all 3 rows that are left is masked, and Axolotl does not stop over it"),
+        (
+            "llamafactory@0.9",
+            "LLaMA-Factory stops: all 3 rows are dropped, and it raises RuntimeError: Cannot find valid",
+        ),
+    ):
+        done = sftui("encode", asked, *words[2:], "--trainer", trainer)
+        assert done.code == 2 and said in done.err, done.err
+        assert "RUN001" in sftui("check", asked, *words[2:4], "--trainer", trainer).out
+    path.write_text('{"input_ids": [300, 301], "labels": [-100, 301]}\n')
+    done = sftui(*words)
+    assert done.code == 0 and "nothing" not in done.err
+
+
+def test_a_row_that_stops_the_trainer_is_told_as_the_end_of_the_run(sftui: Any, data: Path) -> None:
+    done = sftui("encode", data, "-t", "builtin:chatml", "-o", "-")
+    assert done.code == 2 and "hf-trainer stops the whole run at row 2" in done.err

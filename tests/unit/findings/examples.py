@@ -132,6 +132,7 @@ EXAMPLES: dict[str, tuple[Case, Case]] = {
         FINE,
     ),
     "CON012": (rows(chat("hi", "one\\ntwo\\nthree")), rows(chat("hi", "one\ntwo\nthree"))),
+    "RUN001": (rows({"input_ids": [300, 301, 302], "labels": [-100] * 3}, changes={"mask.rule": "given"}), FINE),
     "CON014": (
         rows(
             {**ALPACA, "history": [{"question": "Who?", "answer": "Me."}]},
