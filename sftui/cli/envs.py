@@ -20,7 +20,7 @@ def make_for(version: str) -> None:
         return
     click.echo(
         f"sftui: making an environment with transformers {visible(version)} in {made.root()}: about {made.MEGABYTES} MB"
-        f" and {made.MINUTES} minute, once (`sftui envs remove {visible(version)}` takes it away)",
+        f" and up to {made.MINUTES} minutes, once (`sftui envs remove {visible(version)}` takes it away)",
         err=True,
     )
     made.make(version)

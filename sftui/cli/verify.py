@@ -32,9 +32,9 @@ def verify_rows(given: Mapping[str, Any], python: str, count: int) -> int:
 
     trainer, version = _trainer(given)
     installed = installed_version(Path(python), trainer)
-    session = loaded_session(
-        open_options({**given, "trainer": None if given["recipe_file"] else f"{trainer}@{version or installed}"})
-    )
+    options = open_options({**given, "trainer": None if given["recipe_file"] else f"{trainer}@{version or installed}"})
+    # The Python that prepares the rows is named to be run: it may load the tokenizer, too, where it has that version.
+    session = loaded_session(options if options.env or not _loads(python) else replace(options, env=python))
     with tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
         try:
             _tell(session.recipe.preset, installed)
@@ -73,6 +73,16 @@ def verify_rows(given: Mapping[str, Any], python: str, count: int) -> int:
     if cause:
         click.echo(visible(cause))
     return 1 if found.differences else 0
+
+
+def _loads(python: str) -> bool:
+    """Whether a Python has transformers; torchtune's need not."""
+    from sftui.tokens.environments import environment_at
+
+    try:
+        return bool(environment_at(python, "--python").transformers)
+    except SftuiError:
+        return False
 
 
 def _by_version(

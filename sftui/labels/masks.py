@@ -130,7 +130,8 @@ def generation_tag(subject: Subject) -> Drawn:
 
     transformers 5.23, tokenization_utils_base.py, apply_chat_template: a span goes from
     char_to_token(start) to char_to_token(end - 1); no token at the start ends the whole search,
-    and an end that is missing or token 0 trains everything to the end of the row.
+    and an end that is missing or token 0 trains everything to the end of the row. RecipeError for a
+    span that ends at character 0: there it asks for character -1, and the run ends in an OverflowError.
     """
     tokens, rendered = subject.tokens, subject.rendered
     if not rendered.has_generation_tag:
@@ -143,6 +144,12 @@ def generation_tag(subject: Subject) -> Drawn:
     mask = [False] * n
     first_at = char_index(tokens)
     for start, end in rendered.generation:
+        if end == 0:
+            raise RecipeError(
+                "transformers stops the run at this row",
+                why="its first {% generation %} block is empty and nothing stands before it (OverflowError)",
+                fix="remove the row, or let the template write something before the block",
+            )
         first, last = first_at.get(start), first_at.get(end - 1)
         if first is None:
             break

@@ -33,6 +33,9 @@ from sftui.templates.limits import LimitExceeded
 Forbidden = SecurityError
 """What the sandbox raises where a template reaches for something."""
 
+_OWN_VARIABLES = ("_loop_vars", "_block_vars")
+"""What Jinja passes with every call inside a loop or a block, and takes out again before it calls."""
+
 
 class RaisedByTemplate(JinjaError):
     """The template called `raise_exception`: it refuses the conversation on purpose."""
@@ -190,7 +193,8 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
         if isinstance(__obj, types.BuiltinMethodType):
             check = limits.METHODS.get(__obj.__name__)
             if check is not None:
-                check(__obj.__self__, (*args, *kwargs.values()))
+                given = (value for name, value in kwargs.items() if name not in _OWN_VARIABLES)
+                check(__obj.__self__, (*args, *given))
         return ImmutableSandboxedEnvironment.call(__self, __context, __obj, *args, **kwargs)
 
     def wrap_str_format(self, value: Any) -> Callable[..., str] | None:

@@ -111,6 +111,8 @@ class ChatTemplate:
                 raise TemplateError("a conversation is either continued or given a generation prompt", where=self.name)
             prepared, last_text = prefill.tag_last(prepared, continue_final_message, self.source, rendering)
         documents = variables.get("documents") if documents is None else documents
+        if documents is not None and not _mappings(documents):
+            raise TemplateError("documents must be a list of mappings with title and text", where=self.name)
         data = plain_data if rendering.plain_types else kept_data
         values = {
             **data(dict(variables)),
@@ -255,9 +257,13 @@ def _tool_schemas(tools: Any, data: Callable[[Any], Any]) -> Any:
     """As `render_jinja_template` takes them: whatever can be gone through, each one a mapping."""
     if tools is None:
         return None
-    if not isinstance(tools, Iterable) or not all(isinstance(tool, Mapping) for tool in tools):
+    if not _mappings(tools):
         raise TemplateError("tools must be a list of JSON schemas")
     return [data(tool) for tool in tools]
+
+
+def _mappings(some: Any) -> bool:
+    return isinstance(some, Iterable) and all(isinstance(one, Mapping) for one in some)
 
 
 def _template_in_json(text: str, where: str) -> str:

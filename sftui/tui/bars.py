@@ -36,7 +36,8 @@ class Bar(LineView):
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What the status line says; `state` is loading, provisional, proven, corrected or failed."""
+    """What the status line says; `state` is loading, provisional, proven, corrected or failed, `version` whose ids are
+    shown where they are not those of the transformers that runs sftui."""
 
     source: str = ""
     row: int = 0
@@ -54,6 +55,7 @@ class Status:
     mark: str = ""
     data: str = ""
     side: str = ""
+    version: str = ""
 
 
 def status_cells(status: Status, width: int) -> Line:
@@ -68,6 +70,7 @@ def status_cells(status: Status, width: int) -> Line:
     place = f"row {status.row:,} of {count}" + (f" ({status.order})" if status.order else "")
     trained = _trained(status)
     state, state_role = _STATES.get(status.state, (status.state, Role.DIM))
+    state += f", {status.version}" if status.version else ""
     rule = status.rule
     pending = f" {status.pending}" if status.pending else ""
 
@@ -82,6 +85,9 @@ def status_cells(status: Status, width: int) -> Line:
     if rest > width:
         place = place.removeprefix("row ").replace(" of ", "/")
         trained = trained.replace(" trained", "")
+        rest = length(place, data, mark, repaired, rule, trained, state)
+    if rest > width and status.version:
+        state = status.version  # whose ids is more than how far the proof is
         rest = length(place, data, mark, repaired, rule, trained, state)
     if rest > width:
         repaired, mark, data = repaired[:1], mark[:1], data[:1]

@@ -29,6 +29,7 @@ class RowCommands:
         self.backwards = False
         self._provisional: Inspection | None = None
         self._notes: tuple[str, ...] = ()
+        self._version = ""
         self._damage = ""
         self._changed = False
 
@@ -161,7 +162,7 @@ class RowCommands:
     def _tokenizer(self, event: ev.TokenizerChanged) -> None:
         screen = self.screen
         before = screen.status.state
-        screen.set_status(state=event.state)
+        screen.set_status(state=event.state, version=event.whose)
         screen.tokens.unloaded = event.state == "failed"
         screen.tokens.tell_loading(visible(event.message) if event.state == "loading" else "")
         shown = screen.tokens.inspection
@@ -173,6 +174,9 @@ class RowCommands:
             screen.say("tokens are provisional until they are proven to equal AutoTokenizer's", Role.WARNING)
         elif event.state == "proven" and before == "provisional":
             screen.say("proven: these are AutoTokenizer's tokens", Role.GOOD)
+        if event.whose and event.whose != self._version:
+            screen.say(event.message, Role.WARNING)
+        self._version = event.whose
         if event.templates and screen.recipe_commands.template_missing(event):
             screen.say("this tokenizer has no chat template: T picks one", Role.WARNING)
 

@@ -61,7 +61,8 @@ class TokenizerChanged(NamedTuple):
     """state: `loading`, `provisional`, `proven`, `corrected` (the provisional one was wrong), `failed`.
 
     `facts` is a `sftui.tokens.TokenizerFacts` or None; `message` is one sentence for the status line.
-    `templates` names the chat templates that may be offered where the tokenizer has none.
+    `templates` names the chat templates that may be offered where the tokenizer has none. `whose` says whose ids are
+    shown, where they are not those of the transformers that runs sftui.
     """
 
     state: str
@@ -69,6 +70,7 @@ class TokenizerChanged(NamedTuple):
     message: str = ""
     problem: Problem | None = None
     templates: tuple[str, ...] = ()
+    whose: str = ""
 
 
 class RecipeChanged(NamedTuple):

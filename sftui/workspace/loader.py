@@ -96,7 +96,7 @@ class Loader:
 
     def _told(self, state: str, tokenizer: LoadedTokenizer) -> ev.TokenizerChanged:
         from sftui.templates import families_for
-        from sftui.workspace.versions import version_told
+        from sftui.workspace.versions import version_short, version_told
 
         facts = tokenizer.facts
         templates = () if facts.chat_templates else families_for(facts.name, facts, tokenizer.token_id)
@@ -106,10 +106,10 @@ class Loader:
             "corrected": "corrected: AutoTokenizer loads it differently",
         }.get(state, state)
         told = version_told(facts)
-        message += f"; {told}" if told else ""
+        message = f"{told}; {message}" if told else message
         if not facts.chat_templates:
             message += "; it has no chat template"
-        return ev.TokenizerChanged(state, facts, message, None, templates)
+        return ev.TokenizerChanged(state, facts, message, None, templates, version_short(told))
 
 
 @contextmanager

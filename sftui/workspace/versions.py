@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError, TokenizerError
 from sftui.recipe import Recipe
-from sftui.tokens.environments import Environment, environment_at, inside_any, own_environment
 from sftui.trainers.pins import RUNNING, check_version, pins_of, reference_version, running_version
 
 if TYPE_CHECKING:
     from sftui.tokens import Encoded, LoadedTokenizer, TokenizerFacts
+    from sftui.tokens.environments import Environment
     from sftui.workspace.options import OpenOptions
     from sftui.workspace.session import Session
 
@@ -39,6 +39,9 @@ class Wanted:
 
 def wanted_version(recipe: Recipe, options: OpenOptions) -> Wanted:
     """The version and the environment for a recipe; SftuiError where `--env` names none that can be used."""
+    from sftui.tokens.environments import environment_at, inside_any, own_environment
+    from sftui.tokens.made import made_environment
+
     check_version(recipe)
     version = reference_version(recipe)
     if options.env is not None:
@@ -47,8 +50,6 @@ def wanted_version(recipe: Recipe, options: OpenOptions) -> Wanted:
             return Wanted(version, named)
     if version == running_version():
         return Wanted(version, own_environment())
-    from sftui.tokens.made import made_environment
-
     made = made_environment(version)
     if made is not None:
         return Wanted(version, made)
@@ -160,6 +161,11 @@ def version_told(facts: TokenizerFacts) -> str:
             return note.partition(":")[0]
     other = facts.transformers not in ("", running_version())
     return f"ids of transformers {facts.transformers}" if other else ""
+
+
+def version_short(told: str) -> str:
+    """What `version_told` says, for a status line."""
+    return told.replace("ids under transformers ", "").replace(" are not", " not").replace("transformers ", "")
 
 
 def version_notes(facts: TokenizerFacts) -> tuple[str, ...]:

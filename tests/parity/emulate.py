@@ -23,6 +23,7 @@ from sftui.model import Example, Pack, Row
 from sftui.recipe import Recipe
 from sftui.sources import SourceSpec, open_source
 from sftui.tokens import load_tokenizer
+from sftui.tokens.environments import Environment, environment_at
 from sftui.trainers import Toolbox, trainer_named
 from sftui.trainers.verify.exchange import tokenizer_folder
 from sftui.workspace import verifying
@@ -49,7 +50,7 @@ def emulate(trainer: str, version: str, case: Case, *, mode: str = "proven") -> 
         opened = trainer_named(trainer).read_config(str(path), text, short(version))
         reference = opened.datasets[0]
         recipe = reference.recipe
-        tokenizer = load_tokenizer(str(folder_of(case)), mode=mode)
+        tokenizer = load_tokenizer(str(folder_of(case)), mode=mode, environment=environment_of(trainer, version))
         source = open_source(SourceSpec(reference.paths, split=reference.split, subset=reference.subset))
         rows = list(source.rows())
         source.close()
@@ -58,6 +59,14 @@ def emulate(trainer: str, version: str, case: Case, *, mode: str = "proven") -> 
         return through(trainer, rows, detected, recipe, tools)
     except SftuiError as error:
         return Emulated(refused=error.sentence() if hasattr(error, "sentence") else str(error))
+
+
+def environment_of(trainer: str, version: str) -> Environment | None:
+    """The trainer's own environment, whose transformers makes the ids; None where it is not here, or has none."""
+    try:
+        return environment_at(home() / f"{trainer}-{version}", "parity")
+    except SftuiError:
+        return None
 
 
 def through(trainer: str, rows: Sequence[Row], detected: Any, recipe: Recipe, tools: Toolbox) -> Emulated:

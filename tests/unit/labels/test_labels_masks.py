@@ -99,6 +99,15 @@ def test_generation_spans_follow_transformers(spans: tuple[tuple[int, int], ...]
     )
 
 
+def test_an_empty_generation_block_at_the_very_start_stops_the_run() -> None:
+    with pytest.raises(RecipeError, match="stops the run"):
+        draw(
+            Mask(rule="generation_tag"),
+            None,
+            Rendered("x" * 12, generation=((0, 0), (6, 8)), has_generation_tag=True),
+        )
+
+
 def test_generation_rule_without_tag_is_refused() -> None:
     with pytest.raises(RecipeError, match="trains nothing"):
         draw(Mask(rule="generation_tag"))

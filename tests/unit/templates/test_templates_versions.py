@@ -200,3 +200,16 @@ def test_a_transformers_that_was_not_read_is_noted_where_it_renders() -> None:
         assert len(notes) == count, preset
         usual = trainer_named(preset).preset()
         assert not [note for note in trainer_named(preset).notes(usual) if "chat templates are rendered" in note]
+
+
+def test_documents_are_mappings_in_every_version() -> None:
+    for version in ("4.57.6", "5.23.0"):
+        assert text("x", [USER], version, documents=["T"]) == REFUSED
+        assert text("x", [USER], version, variables={"documents": ["T"]}) == REFUSED
+        assert text("{{ documents[0].title }}", [USER], version, documents=[{"title": "T"}]) == "T"
+
+
+def test_bytes_and_text_are_decoded_and_encoded_inside_a_loop_too() -> None:
+    raw = [{"role": "user", "content": b"ab"}]
+    assert text("{% for m in messages %}{{ m.content.decode() }}{% endfor %}", raw, "5.16.1") == "ab"
+    assert text("{% for m in messages %}{{ m.content.encode() | length }}{% endfor %}", [USER], "5.23.0") == "2"

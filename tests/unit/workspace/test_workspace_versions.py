@@ -16,7 +16,15 @@ from sftui.tokens import builtin
 from sftui.trainers import load_recipe, preset
 from sftui.trainers.pins import running_version
 from sftui.workspace.options import OpenOptions
-from sftui.workspace.versions import load, tokenizer_key, version_notes, version_told, wanted_version
+from sftui.workspace.versions import (
+    load,
+    tokenized_otherwise,
+    tokenizer_key,
+    version_notes,
+    version_short,
+    version_told,
+    wanted_version,
+)
 
 OTHER = "5.6.0"
 
@@ -134,3 +142,44 @@ def test_a_knob_that_is_no_version_is_refused(data: Path) -> None:
     recipe = changed(preset("trl@1.16"), "tokenizer.transformers", "newest")
     with pytest.raises(SftuiError, match=r"tokenizer\.transformers cannot be 'newest'"):
         wanted_version(recipe, options(data))
+
+
+class Stub:
+    """A session as `tokenized_otherwise` sees it."""
+
+    def __init__(self, recipe: Any, version: str, name: str) -> None:
+        from dataclasses import replace
+
+        from sftui.tokens import load_tokenizer
+        from sftui.tokens.loaded import LoadedTokenizer
+
+        loaded = load_tokenizer(name)
+        self.recipe = recipe
+        self.tokenizer = LoadedTokenizer(replace(loaded.facts, transformers=version), loaded.engine)
+
+
+@pytest.mark.parametrize(("other", "told"), [("builtin:llama3", True), ("builtin:chatml", False)])
+def test_compare_blames_a_version_only_where_ids_differ(other: str, told: bool) -> None:
+    recipe = changed(preset("trl@1.16"), "tokenizer.name", "T")
+    second = changed(recipe, "tokenizer.transformers", OTHER)
+    sessions: Any = [Stub(recipe, "", "builtin:chatml"), Stub(second, OTHER, other)]
+    found = tokenized_otherwise(sessions, ["a", "b"])
+    assert bool(found) is told
+    if told:
+        assert found[0].startswith(f"b tokenizes by transformers {OTHER}, a by {running_version()}")
+
+
+def test_the_status_line_says_whose_ids() -> None:
+    from sftui.tui.bars import Status, status_cells
+
+    for told in ("ids of transformers 5.6.0", "ids under transformers 5.6.0 are not verified"):
+        for width in (80, 120):
+            cells = status_cells(
+                Status(
+                    "data.jsonl", 3, 90, True, 1.0, "trl@1.16 auto", 4, 9, "", "proven", version=version_short(told)
+                ),
+                width,
+            )
+            text = "".join(span[0] for span in cells)
+            assert version_short(told) in text and len(text) <= width
+    assert version_short("ids under transformers 5.6.0 are not verified") == "5.6.0 not verified"
