@@ -13,7 +13,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +106,7 @@ def read(root: Path, key: str) -> Proof | None:
             return None
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return Proof(facts, backend)
+    return Proof(replace(facts, backend=record["backend"] or ""), backend)
 
 
 def write(root: Path, key: str, facts: TokenizerFacts, backend: str | None, record: Mapping[str, Any]) -> None:

@@ -22,7 +22,8 @@ class TokenizerFacts:
     whether the BOS/EOS id is among them. `engine` names what encodes: `tokenizers` or
     `transformers`. `split_special_tokens`: special-token text is encoded as plain text.
     `commit` is the Hub commit, `probes` how many probe strings were compared equal in the proof.
-    `transformers` is the version that loaded it ("" for a provisional or built-in one).
+    `transformers` is the version that loaded it, `backend` the sha256 of the serialised backend that was proven
+    (both "" for a provisional or built-in one).
     """
 
     name: str
@@ -52,6 +53,7 @@ class TokenizerFacts:
     commit: str = ""
     probes: int = 0
     transformers: str = ""
+    backend: str = ""
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError, TokenizerError
 from sftui.recipe import Recipe
-from sftui.trainers.pins import RUNNING, check_version, pins_of, reference_version, running_version
+from sftui.trainers.pins import RUNNING, admits, check_version, pins_of, reference_version, running_version
 
 if TYPE_CHECKING:
     from sftui.tokens import Encoded, LoadedTokenizer, TokenizerFacts
@@ -107,7 +107,8 @@ def load(recipe: Recipe, options: OpenOptions, mode: str = "proven") -> LoadedTo
             raise
         why = f"transformers {wanted.version} of {wanted.environment.python} refuses it: {error.why or error.what}"
         raise TokenizerError(error.what, where=error.where, why=why, fix=error.fix) from error
-    notes = [note for note in (_not_verified(recipe, wanted), _kept(recipe)) if note]
+    told = (_not_verified(recipe, wanted), _kept(recipe), _not_admitted(recipe, wanted.version))
+    notes = [note for note in told if note]
     return LoadedTokenizer(loaded.facts.noting(*notes), loaded.engine) if notes else loaded
 
 
@@ -142,6 +143,20 @@ def _kept(recipe: Recipe) -> str:
     )
 
 
+def _not_admitted(recipe: Recipe, version: str) -> str:
+    """What is said of a version that is asked for and that the preset's trainer does not take."""
+    pins = pins_of(recipe.preset)
+    if recipe.tokenizer.transformers in (None, RUNNING) or pins is None or pins.admits("transformers", version):
+        return ""
+    asked = ", ".join(
+        f"{who} asks {what}" for who, what in pins.asks["transformers"].items() if not admits(what, version)
+    )
+    return f"{NOT_ADMITTED} {version}: {asked}"
+
+
+NOT_ADMITTED = "the trainer does not run with transformers"
+
+
 def _at_hand() -> Iterator[tuple[str, Path]]:
     """The user's active environment and the one of their settings."""
     for variable in ACTIVE:
@@ -170,7 +185,7 @@ def version_short(told: str) -> str:
 
 def version_notes(facts: TokenizerFacts) -> tuple[str, ...]:
     """The notes on the tokenizer that say whose ids are shown, as every command tells them once."""
-    begins = (NOT_VERIFIED.partition("{")[0], "the ids are those of transformers")
+    begins = (NOT_VERIFIED.partition("{")[0], "the ids are those of transformers", NOT_ADMITTED)
     return tuple(note for note in facts.notes if note.startswith(begins))
 
 

@@ -62,6 +62,7 @@ def test_a_folder_is_proven_once_and_never_imports_transformers(make_folder: Any
     assert again == first, "a proof that is there is used at once"
     assert (made[0] / "proof.json").stat().st_mtime_ns == before
     record = json.loads((made[0] / "proof.json").read_text())
+    assert load_tokenizer(str(folder)).facts.backend == record["backend"] != ""
     assert set(record) == {"files", "versions", "environment", "probes", "name", "revision", "backend"}
     assert {"transformers", "tokenizers"} <= set(record["versions"])
 

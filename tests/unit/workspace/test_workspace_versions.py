@@ -132,6 +132,18 @@ def test_a_recipe_of_before_shows_what_it_showed_and_says_so(data: Path, tmp_pat
     assert "as in recipes saved before" in note and f"--transformers {OTHER} shows its ids" in note
 
 
+def test_a_version_that_the_trainer_does_not_take_is_told(data: Path) -> None:
+    for name, version, told in (
+        ("llamafactory@0.9", running_version(), "llamafactory asks !=4.52.0,!=4.57.0,<=5.6.0,>=4.55.0"),
+        ("axolotl@0.19", "5.17.0", "axolotl asks ==5.16.1"),
+        ("trl@1.16", running_version(), ""),
+        ("hf-trainer", running_version(), ""),
+    ):
+        recipe = changed(changed(preset(name), "tokenizer.transformers", version), "tokenizer.name", "builtin:chatml")
+        notes = version_notes(load(recipe, options(data), "provisional").facts)
+        assert notes == ((f"the trainer does not run with transformers {version}: {told}",) if told else ())
+
+
 def test_another_version_is_another_tokenizer() -> None:
     recipe = changed(preset("trl@1.16"), "tokenizer.name", "builtin:chatml")
     assert tokenizer_key(recipe) == tokenizer_key(changed(recipe, "tokenizer.transformers", running_version()))
