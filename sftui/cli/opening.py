@@ -79,6 +79,19 @@ def _decorated(command: F, *names: str) -> F:
 
 
 def open_options(given: Mapping[str, Any], row: int = 0) -> OpenOptions:
+    """The options of a command line, see `_options`; says on stderr that the Hub will be asked, before it is."""
+    options = _options(given, row)
+    if any(map(os.path.exists, options.paths)):  # what is here needs no more of sftui loaded
+        return options
+    from sftui.sources.opening import hub_name
+
+    name = hub_name(options.paths)
+    if name is not None:
+        click.echo(f"sftui: looking up {visible(name)} on the Hub …", err=True)
+    return options
+
+
+def _options(given: Mapping[str, Any], row: int) -> OpenOptions:
     """The options of a command line as OpenOptions; RecipeError and SourceError say what does not fit.
 
     What names the data, the tokenizer and the template sets the starting recipe up;

@@ -6,7 +6,7 @@ import gzip
 import os
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -33,6 +33,9 @@ LOOK = 1 << 16
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
 PARQUET = b"PAR1"
+OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
+YES = ("1", "ON", "YES", "TRUE")
+"""The flags by which huggingface_hub and datasets stay offline, and what switches them on."""
 
 
 def open_source(spec: SourceSpec) -> Source:
@@ -49,6 +52,16 @@ def open_source(spec: SourceSpec) -> Source:
         notes += found.notes
     _only_train(spec, "several files")
     return _open_files(spec, Found(tuple(files), f"{len(files):,} files", tuple(notes)))
+
+
+def hub_name(paths: Sequence[str]) -> str | None:
+    """The Hub dataset that these paths would have looked up; None for what is here, or where HF's flags say offline."""
+    if len(paths) != 1 or any(os.environ.get(flag, "").upper() in YES for flag in OFFLINE):
+        return None
+    [path] = paths
+    if path == "-" or os.path.exists(path) or is_glob(path) or format_of(path) or not _may_be_hub_name(path):
+        return None
+    return path
 
 
 def _open_one(spec: SourceSpec, path: str) -> Source:

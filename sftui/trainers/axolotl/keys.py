@@ -17,8 +17,7 @@ UNSUPPORTED = {
     "pretraining_dataset": "a streamed pre-training set is not shown",
     "skip_prepare_dataset": "the data is left to other code",
     "tokenizer_use_mistral_common": "mistral-common tokenizes by rules of its own",
-    "tokenizer_type": "the tokenizer is opened as AutoTokenizer opens it",
-    "tokenizer_use_fast": "the tokenizer is opened as AutoTokenizer opens it",
+    "tokenizer_use_fast": "Axolotl asks for the slow tokenizer; the fast one is shown",
     "tokenizer_legacy": "the tokenizer is opened as AutoTokenizer opens it",
     "processor_type": "vision and audio rows are prepared with a processor",
     "rl": "preference data is no SFT data",
@@ -172,8 +171,10 @@ def note_of(key: str, value: object, plugins: Listed, known: Known) -> KeyNote:
         return _plugins(value, plugins, known)
     if name == "type_of_model":
         return KeyNote(key, value, *_model(value))
+    if name == "tokenizer_type":
+        return _tokenizer(value)
     if name in UNSUPPORTED:
-        idle = value in IDLE
+        idle = value in (None, True) if name == "tokenizer_use_fast" else value in IDLE
         return KeyNote(key, value, KeyUse.PASSED if idle else KeyUse.UNSUPPORTED, "" if idle else UNSUPPORTED[name])
     if name in NO_EFFECT:
         return KeyNote(key, value, KeyUse.PASSED, NO_EFFECT[name])
@@ -195,6 +196,14 @@ def _plugins(value: object, plugins: Listed, known: Known) -> KeyNote:
     strange = [*(name for name in plugins.own if name not in known.plugins), *plugins.other]
     told += [f"{name} is not known to sftui and may change data or batches" for name in strange]
     return KeyNote("plugins", value, KeyUse.UNSUPPORTED if told else KeyUse.PASSED, "; ".join(told))
+
+
+def _tokenizer(value: object) -> KeyNote:
+    """Axolotl loads through the class of transformers that is named here (loaders/tokenizer.py load_tokenizer)."""
+    if value in IDLE or value == "AutoTokenizer":
+        return KeyNote("tokenizer_type", value, KeyUse.USED)
+    why = f"Axolotl loads it through {value}, whose ids may be others; they are shown as AutoTokenizer makes them"
+    return KeyNote("tokenizer_type", value, KeyUse.UNSUPPORTED, why)
 
 
 def _model(value: object) -> tuple[KeyUse, str]:
