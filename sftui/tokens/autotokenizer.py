@@ -95,7 +95,7 @@ def facts(tokenizer: Any) -> dict[str, Any]:
         "is_fast": fast,
         "vocab_size": len(tokenizer),
         "special_tokens": specials,
-        "special_ids": [int(i) for i in tokenizer.all_special_ids],
+        "special_ids": [int(i) for i in tokenizer.all_special_ids if i is not None],  # an empty token has none
         "named_ids": ids,
         "padding_side": tokenizer.padding_side,
         "truncation_side": tokenizer.truncation_side,

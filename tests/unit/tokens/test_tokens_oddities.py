@@ -85,6 +85,12 @@ def test_4_add_bos_token_that_does_nothing(make_folder: Any, proven: Any) -> Non
     assert "says add_bos_token: true, but TokenizersBackend does not add it" in notes(loaded)
 
 
+def test_4_an_empty_token_has_no_id(make_folder: Any, proven: Any) -> None:
+    loaded = proven(str(make_folder("chatml", config={"bos_token": ""})))
+    assert (loaded.facts.special_tokens["bos_token"], loaded.facts.bos_id) == ("", None)
+    assert loaded.encode("a", True).ids == loaded.encode("a").ids
+
+
 def test_5_only_tokenizer_model(sentencepiece_model: bytes, tmp_path: Path, proven: Any) -> None:
     """Without sentencepiece: see test_tokens_refusal."""
     (tmp_path / "t").mkdir()
