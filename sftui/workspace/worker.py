@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 from sftui import bound
@@ -65,6 +65,7 @@ class Worker:
         self._second = Second()
         self._auditing: Auditing | None = None
         self._jobs: dict[type, tuple[int, Iterator[Any]]] = {}
+        self._stepped: type | None = None
 
     def send(self, event: Any) -> None:
         """Hand an event over; from any thread."""
@@ -386,7 +387,8 @@ class Worker:
 
     def _step(self) -> None:
         """Run the most urgent job for a slice, or until something is asked."""
-        kind = next(k for k in URGENCY if k in self._jobs)
+        kind = next_job(self._jobs, self._stepped)
+        self._stepped = kind
         ticket, job = self._jobs[kind]
         until = time.monotonic() + SLICE
         while time.monotonic() < until and not self._inbox.busy():
@@ -406,6 +408,20 @@ class Worker:
                 self.send(event)
             if isinstance(event, ev.RepairsCounted) and event.doubles:
                 self._doubles_known()
+
+
+SEEN = URGENCY[: URGENCY.index(rq.SummariesRequest) + 1]
+"""Jobs of what is on screen."""
+
+
+def next_job(jobs: Collection[type], last: type | None) -> type:
+    """The most urgent job; those of what is on screen take turns after the `last` one, so that none keeps another
+    waiting for what it itself waits for, e.g. a comparison the row list for the tokenizer of its second recipe."""
+    seen = [kind for kind in SEEN if kind in jobs]
+    if not seen:
+        return next(kind for kind in URGENCY if kind in jobs)
+    later = seen[seen.index(last) + 1 :] if last in seen else []
+    return (later or seen)[0]
 
 
 def read_requests(inbox: Inbox, requests: IO[bytes]) -> None:
