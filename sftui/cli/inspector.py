@@ -6,7 +6,7 @@ import contextlib
 import gc
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,9 +29,29 @@ def open_inspector(given: Mapping[str, Any], row: int, theme: str | None, mouse:
             "the inspector needs a terminal", fix="use `sftui show` or `sftui encode` in pipes and scripts"
         )
     options = open_options(given, row)
+    refuse_slips(options.paths)
     if piped:
         _keys_from_terminal()
     return run(options, theme, mouse)
+
+
+def refuse_slips(paths: Sequence[str]) -> None:
+    """SourceError for a path that is not there and whose name is nearly a command's or that of a file beside it: the
+    screen could show nothing of it."""
+    for number, path in enumerate(paths):
+        if os.path.exists(path) or ("/" in path and not os.path.isdir(os.path.dirname(path))):
+            continue
+        from difflib import get_close_matches
+
+        from sftui.cli.app import COMMANDS
+        from sftui.sources.files import missing
+
+        command = get_close_matches(path, COMMANDS, n=1, cutoff=0.7) if number == 0 else []
+        told = missing(path)
+        if command:
+            raise SourceError("does not exist", where=path, fix=f"did you mean `sftui {command[0]}`?")
+        if told.fix:
+            raise told
 
 
 def open_demo(name: str | None, tokenizer: str | None, theme: str | None, mouse: bool, debug: bool) -> int:

@@ -115,3 +115,17 @@ def test_every_sample_opens(sftui: Callable[..., Any]) -> None:
         session.close()
     done = sftui("demo", "chat_mesages")
     assert done.code == 2 and "did you mean `chat_messages`?" in done.err
+
+
+def test_a_slip_is_refused_before_the_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sftui.cli.inspector import refuse_slips
+    from sftui.errors import SourceError
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data.jsonl").write_text("{}\n")
+    for words, told in ((("shwo", "data.jsonl"), "did you mean `sftui show`?"), (("data.jsnl",), "mean data.jsonl?")):
+        with pytest.raises(SourceError) as refused:
+            refuse_slips(words)
+        assert told in str(refused.value) and words[0] in str(refused.value)
+    refuse_slips(("data.jsonl",))
+    refuse_slips(("someone/their-set",))
