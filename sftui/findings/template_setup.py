@@ -162,14 +162,27 @@ def date(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
         yield about(
             context,
             "TPL005",
-            "the template writes the date of the day or the time into every row",
-            shown(one[max(0, at - 20) : at + 20]),
+            "the template writes the date of the day or the time into every row: trainers render on the day of their"
+            " run, so its ids are others on another day",
+            _dated(context, one, other, at),
             changes=(
                 [("render.kwargs", {**context.recipe.render.kwargs, "date_string": "01 Jan 2026"})]
                 if "date_string" in context.template.source
                 else []
             ),
         )
+
+
+def _dated(context: Context, one: str, other: str, at: int) -> str:
+    """What a template writes on two days from where they part, and which tokens of the first day are of it."""
+    shared = next((i for i, (a, b) in enumerate(zip(reversed(one[at:]), reversed(other[at:]))) if a != b), 0)
+    ends = [len(text) - shared for text in (one, other)]
+    encoded = context.tools.tokenizer.encode(one, context.recipe.tokenize.add_special_tokens)
+    places = [i for i, (a, b) in enumerate(zip(encoded.starts, encoded.ends)) if a < ends[0] and b > at]
+    which = f", tokens {places[0]} to {places[-1]}" if len(places) > 1 else f", token {places[0]}" if places else ""
+    return (
+        f"{shown(one[max(0, at - 20) : at])}[{shown(one[at : ends[0]], 40)} ↔ {shown(other[at : ends[1]], 40)}]{which}"
+    )
 
 
 def history(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:

@@ -52,3 +52,12 @@ def test_published_templates(shared: Path, training: bool) -> None:
                 found[code].add(name.removesuffix("_training"))
     expected = TRAINING if training else STOCK
     assert {code: found[code] for code in expected} == expected
+
+
+def test_the_day_that_a_template_writes_is_shown_with_its_tokens() -> None:
+    from case_runner import run
+    from examples import EXAMPLES
+
+    (found,) = run(EXAMPLES["TPL005"][0]).of("TPL005")
+    assert "on the day of their run" in found.sentence
+    assert "[02 Jan 2026 ↔ 23 Nov 2031], tokens 0 to " in found.evidence
