@@ -42,7 +42,23 @@ TEXTS = (
     "null",
     "x" * 40,
 )
-ODD = (None, 0, 1, True, False, 2.5, "", "ab", "abc", [], ["a"], ["a", "b"], {}, {"a": "b"}, {"a": 1, "b": 2})
+ODD: Sequence[Any] = (
+    None,
+    0,
+    1,
+    True,
+    False,
+    2.5,
+    "",
+    "ab",
+    "abc",
+    [],
+    ["a"],
+    ["a", "b"],
+    {},
+    {"a": "b"},
+    {"a": 1, "b": 2},
+)
 ROLES = ("user", "assistant", "system", "tool", "human", "gpt", "function", "observation", "", None, 7)
 TEMPLATES = (
     None,
