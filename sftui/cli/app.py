@@ -64,7 +64,7 @@ def inspect(row: int, theme: str | None, no_mouse: bool, **given: Any) -> int:
 @click.option("--no-mouse", is_flag=True, help="leave the mouse to the terminal")
 @click.option("--debug", is_flag=True, help="show a full trace when something fails")
 def demo(name: str | None, tokenizer: str | None, theme: str | None, no_mouse: bool, debug: bool) -> int:
-    """Open the inspector on bundled sample data, offline; NAME picks another sample."""
+    """Open the inspector on bundled sample data, offline; NAME picks another sample, e.g. defects for the findings."""
     from sftui.cli.inspector import open_demo
 
     return open_demo(name, tokenizer, theme, not no_mouse, debug)

@@ -85,7 +85,8 @@ def write_template(given: Mapping[str, Any], tags: bool, out: str | None, force:
 
 def _told(proven: int, unproven: int, raised: int) -> str:
     parts = [
-        f"{proven:,} conversations render byte for byte the same, and their mask is the answers and what ends them"
+        f"{proven:,} conversations, those of the data and sftui's own probes, render byte for byte the same, and their"
+        " mask is the answers and what ends them"
     ]
     if unproven:
         parts.append(f"{unproven:,} render the same but where their answers stand is not known for sure")

@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
 from sftui.model import RAW_LIMIT, Inspection, Problem, Row
 from sftui.workspace.events import SearchFound
 from sftui.workspace.requests import SearchRequest
 from sftui.workspace.session import Session
+
+if TYPE_CHECKING:
+    from sftui.tokens import LoadedTokenizer
 
 REPORT_EVERY = 0.2
 REGEX_LIMIT = 1_000_000
@@ -71,18 +75,27 @@ def matcher(session: Session, asked: SearchRequest) -> Matcher:
     elif kind == "token":
         if session.tokenizer is None:
             raise ValueError("the tokenizer is not loaded yet")
-        found = session.tokenizer.token_id(needle)
-        if found is None:
-            ids = session.tokenizer.encode(needle).ids
-            if len(ids) != 1:
-                raise ValueError("it is not one token of this tokenizer")
-            found = ids[0]
-        wanted = found
+        wanted = _token_id(session.tokenizer, needle)
     elif kind == "finding":
         return _finding_matcher(session, needle)
     else:
         raise ValueError(f"{kind} is no kind of search")
     return lambda inspection: _id_hits(inspection, wanted)
+
+
+def _token_id(tokenizer: LoadedTokenizer, needle: str) -> int:
+    """The id of a token by its entry in the vocabulary, its text, or as the screen shows it (␣Vic); ValueError."""
+    found = tokenizer.token_id(needle)
+    if found is not None:
+        return found
+    for text in dict.fromkeys((needle, needle.translate(_SHOWN))):
+        ids = tokenizer.encode(text).ids
+        if len(ids) == 1:
+            return int(ids[0])
+    raise ValueError("it is not one token of this tokenizer")
+
+
+_SHOWN = str.maketrans({"␣": " ", "⏎": "\n", "⇥": "\t"})
 
 
 def _indices(session: Session, asked: SearchRequest) -> Iterator[int]:
