@@ -44,6 +44,11 @@ OPTIONS = ("completion_only_loss", "dataset_text_field")
 OWN_COLUMNS = {"template_kwargs": "chat_template_kwargs"}
 """Columns that TRL calls otherwise than sftui."""
 UNREAD = ("alpaca", "columns", "segments")
+ENTRY_UNSUPPORTED = {
+    "fraction": "TRL keeps the first rows of each dataset by it; all are shown",
+    "columns": "TRL reads these columns alone; all are shown",
+}
+"""Keys of a mixture's entry that decide rows or columns."""
 READ_TOGETHER = {
     "completion_only_loss",
     "assistant_only_loss",
@@ -78,6 +83,7 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
             notes.append(KeyNote(key, value, KeyUse.USED))
         elif key in READ_TOGETHER:
             notes.append(_note(key, value))
+            notes += _entry_notes(value, known) if key == "datasets" else ()
         elif key in known.config:
             notes.append(KeyNote(key, value, KeyUse.PASSED))
         else:
@@ -106,11 +112,28 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     return OpenedConfig(preset.preset, path, text, _datasets(config, recipe, path), tuple(notes))
 
 
+def _entry_notes(entries: Any, known: Known) -> list[KeyNote]:
+    """The keys of a mixture's entries (trl 1.16.0, scripts/utils.py DatasetConfig and get_dataset)."""
+    found = []
+    for number, entry in enumerate(entries if isinstance(entries, list) else []):
+        for key, value in entry.items() if isinstance(entry, Mapping) else ():
+            path = f"datasets[{number}].{key}"
+            if key in ENTRY_UNSUPPORTED and value is not None:
+                found.append(KeyNote(path, value, KeyUse.UNSUPPORTED, ENTRY_UNSUPPORTED[key]))
+            elif key in known.dataset:
+                found.append(KeyNote(path, value, KeyUse.USED))
+            else:
+                found.append(known.unknown(path, value, "stops at it"))
+    return found
+
+
 def _note(key: str, value: Any) -> KeyNote:
     if key == "dataset_kwargs" and value:
         return KeyNote(key, value, KeyUse.UNSUPPORTED, "skip_prepare_dataset leaves the data to your own code")
     if key == "shuffle_dataset" and value:
         return KeyNote(key, value, KeyUse.UNSUPPORTED, "rows are shown in file order")
+    if key == "test_split_size" and value:
+        return KeyNote(key, value, KeyUse.UNSUPPORTED, "rows for evaluation are drawn without a seed; all are shown")
     if key in (
         "eval_packing",
         "test_split_size",

@@ -106,3 +106,10 @@ def test_several_datasets_are_several_refs() -> None:
 def test_no_dataset_is_said() -> None:
     with pytest.raises(RecipeError, match="names no dataset"):
         read("max_length: 5\n")
+
+
+def test_what_a_mixture_leaves_out_is_told() -> None:
+    text = "datasets: [{path: d, fraction: 0.5, columns: [a], split: train, weigth: 1}]\ntest_split_size: 0.1\n"
+    uses = {note.path: note.use for note in read(text).keys}
+    assert uses["datasets[0].fraction"] is uses["datasets[0].columns"] is uses["test_split_size"] is KeyUse.UNSUPPORTED
+    assert uses["datasets[0].split"] is KeyUse.USED and uses["datasets[0].weigth"] is KeyUse.UNSURE
