@@ -288,7 +288,7 @@ def explain(code: str | None) -> int:
 )
 @click.option("--marks", metavar="FILE", help="MARKS.jsonl of the inspector: leave out the rows marked drop")
 @click.option("-o", "--out", type=OUTPUT, metavar="FILE", help="OUT.jsonl, a new file")
-@click.option("--log", type=OUTPUT, metavar="FILE", help="LOG.jsonl: every change, row by row")
+@click.option("--log", type=OUTPUT, metavar="FILE", help="LOG.jsonl: every change, row by row; default: OUT.log.jsonl")
 @click.option("--dry-run", is_flag=True, help="count what would change, write no data")
 @click.option("--list", "listing", is_flag=True, help="tell what can be repaired")
 @click.option("--force", is_flag=True, help="overwrite without asking")

@@ -57,6 +57,8 @@ def repair_data(
         )
     plan = plan_of(chosen, codes=tuple(CODES))
     options = open_options(given)
+    if log is None and out is not None and out != STDOUT and not dry_run:
+        log = f"{out.rpartition('.')[0] or out}.log.jsonl"  # as the inspector does: what was changed is never unsaid
     target, journal = _targets(given, options, out, log, marks, dry_run, force)
     session = _session(options, bool(plan.codes))
     notes = DataNotes(session)

@@ -291,3 +291,13 @@ def test_a_row_that_cannot_be_written_anew_is_kept(
     done = sftui("repair", data, "--apply", "map-roles", "-o", out)
     assert done.code == 1 and "3 of 3 rows written" in done.err and "row 2 (deep" in done.err
     assert out.read_text().splitlines()[2] == rows[2]
+
+
+def test_the_log_is_written_beside_the_output_unless_named(sftui: Callable[..., Any], tmp_path: Path) -> None:
+    data, out = tmp_path / "typed.jsonl", tmp_path / "out.jsonl"
+    data.write_text(TYPED + "\n")
+    assert sftui("repair", data, "--apply", "strip-tokens", "-o", out).code == 0
+    (told,) = map(json.loads, (tmp_path / "out.log.jsonl").read_text().splitlines())
+    assert told["row"] == 0 and told["changes"][0]["repair"] == "strip-tokens"
+    assert sftui("repair", data, "--apply", "strip-tokens", "-o", "-").code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.jsonl", "out.log.jsonl", "typed.jsonl"]
