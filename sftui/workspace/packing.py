@@ -10,24 +10,22 @@ from sftui.workspace.events import PacksReady
 from sftui.workspace.requests import PacksRequest
 from sftui.workspace.session import Session
 
-FULL = 4
-"""Packs' worth of tokens after which no more rows are taken: what a screen can show."""
-MOST_ROWS = 512
+MOST_ROWS = 1000
 MOST_TOKENS = 65_536
+"""A packing group of no more rows and tokens is packed whole, as `sftui encode` packs it."""
 
 
 def packs(session: Session, asked: PacksRequest, version: int) -> Iterator[PacksReady | None]:
-    """Rows are prepared one at a time until they fill some packs, and then packed as one group."""
+    """Rows are prepared one at a time until they are a packing group, or many, and then packed as one."""
     try:
         session.checks()
     except SftuiError as error:
         yield PacksReady(asked.ticket, version, problem=Problem(error.what, error.why, error.fix))
         return
     recipe = session.recipe
-    enough = min(FULL * (recipe.length.max or MOST_TOKENS), MOST_TOKENS)
     made: list[Inspection] = []
     tokens = 0
-    while tokens < enough and len(made) < min(MOST_ROWS, recipe.pack.group or MOST_ROWS):
+    while tokens < MOST_TOKENS and len(made) < min(MOST_ROWS, recipe.pack.group or MOST_ROWS):
         index = asked.start + len(made)
         if session.past_end(index):
             break

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import chat
 
 TOK = ("-t", "builtin:chatml")
 PACKERS: dict[str, tuple[str, ...]] = {
@@ -41,7 +40,9 @@ PACKERS: dict[str, tuple[str, ...]] = {
 @pytest.fixture
 def rows(tmp_path: Path) -> Path:
     """Rows of 12 to some 60 tokens."""
-    made = [chat(("user", "Why? " * (i % 3)), ("assistant", "because " * (i * 7 % 23 + 1))) for i in range(40)]
+    turns = [("Why? " * (i % 3), "because " * (i * 7 % 23 + 1)) for i in range(40)]
+    roles = ("user", "assistant")
+    made = [{"messages": [{"role": role, "content": text} for role, text in zip(roles, pair)]} for pair in turns]
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in made))
     return path
@@ -132,3 +133,32 @@ def test_a_trainer_that_does_not_pack_so_writes_nothing(sftui: Callable[..., Any
     assert done.code == 2 and "does not pack" in done.err and not out.exists()
     done = sftui("encode", rows, *TOK, *words("trl bfd"), "--explain", "-o", out)
     assert done.code == 2 and "--unpacked" in done.err and not out.exists()
+
+
+@pytest.mark.parametrize("name", PACKERS)
+def test_the_pack_view_shows_the_packs_that_encode_writes(sftui: Callable[..., Any], rows: Path, name: str) -> None:
+    """From the first row on, where a packing group fits into the view."""
+    from sftui.recipe import changed
+    from sftui.recipe_io import parse_yaml
+    from sftui.trainers import preset
+    from sftui.workspace.options import OpenOptions
+    from sftui.workspace.packing import packs
+    from sftui.workspace.requests import PacksRequest
+    from sftui.workspace.session import Session
+
+    trainer, *knobs = PACKERS[name]
+    recipe = changed(preset(trainer), "tokenizer.name", "builtin:chatml")
+    for knob in knobs:
+        path, _, value = knob.partition("=")
+        recipe = changed(recipe, path, parse_yaml(f"v: {value}", "")["v"])
+    few, most = rows.with_name("few.jsonl"), min(recipe.pack.group, 40)
+    few.write_text("".join(rows.read_text().splitlines(keepends=True)[:most]))
+    session = Session(OpenOptions(paths=(str(few),)), recipe)
+    session.open()
+    session.load_tokenizer()
+    (shown,) = (event for event in packs(session, PacksRequest(0, 0), 0) if event is not None)
+    written = sftui("encode", few, *TOK, *words(name), "-o", "-").records()
+    assert [(list(p.input_ids), list(p.labels), [d[0] for d in p.documents]) for p in shown.packs] == [
+        (p["input_ids"], p["labels"], [d["row"] for d in p["documents"]]) for p in written
+    ]
+    session.close()
