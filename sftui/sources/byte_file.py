@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import select
@@ -47,7 +48,13 @@ class ByteFile:
         try:
             self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
-            raise SourceError("cannot be read", where=path, why=(error.strerror or str(error)).lower()) from error
+            full = error.errno in (errno.EMFILE, errno.ENFILE)
+            raise SourceError(
+                "cannot be read",
+                where=path,
+                why=(error.strerror or str(error)).lower(),
+                fix="close other programs, or raise the limit with ulimit -n" if full else "",
+            ) from error
         self._seen = os.fstat(self._fd)
         self._head = self.pread(0, HEAD)
         self._tail = self._last(self._seen.st_size)

@@ -151,7 +151,7 @@ def _open_files(spec: SourceSpec, found: Found) -> Source:
     openers: list[Callable[[], Source]] = [
         partial(_open_file, spec, path, os.path.relpath(path, base or ".")) for path in found.files
     ]
-    return ShardedSource(openers, found.title, notes=found.notes)
+    return ShardedSource(openers, found.title, notes=found.notes, paths=found.files)
 
 
 def _open_stream(spec: SourceSpec, stream: IO[bytes], label: str) -> Source:

@@ -2,16 +2,119 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import resource
 import threading
 import time
 from bisect import bisect_right
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 
 from sftui.errors import SourceError
 from sftui.model import Row
+from sftui.sources.byte_file import stat_changed
+from sftui.sources.records import changed_under_us
 from sftui.sources.source import COPY_AGAIN, Change, Count, Damage, NoRows, Source
+
+FILES_OF_ONE = 3
+"""Files that one shard has open at most: itself, what it is unpacked to, and its columns."""
+OTHER_FILES = 256
+FEWEST = 4
+
+
+class Resting(Source):
+    """One shard, whose file is closed while others are read; only a shard whose rows are all known rests.
+
+    What is asked without a row is remembered; a row opens it again. Rows of a file that changed meanwhile are refused.
+    """
+
+    def __init__(self, opener: Callable[[], Source], path: str | None) -> None:
+        self._opener = opener
+        self._path = path
+        self._source: Source | None = None
+        self._seen: os.stat_result | None = None
+        self._known: tuple[tuple[str, ...], tuple[Damage, ...], Count, tuple[str, ...]] | None = None
+        self._waking = threading.Lock()
+        self.pins = 0
+
+    def wake(self) -> Source:
+        """The open source; SourceError where it cannot be opened (again)."""
+        with self._waking:
+            if self._source is None:
+                self._source = self._opener()
+                self.title, self.kind = self._source.title, self._source.kind
+                if self._path is not None and self._seen is None:
+                    self._seen = os.stat(self._path)
+            return self._source
+
+    @property
+    def rests(self) -> bool:
+        """Whether it was closed once, and everything but its rows is known."""
+        return self._known is not None
+
+    def rest(self) -> None:
+        """Close the file and remember what is known of it."""
+        source = self._source
+        if source is not None and self._path is not None:
+            # what was woken since knows its rows only as far as it was read again
+            self._known = self._known or (source.notes, source.damage, source.count(), source.columns())
+            self._source = None
+            source.close()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self._source.notes if self._source is not None else self._known[0] if self._known else ()
+
+    @property
+    def damage(self) -> tuple[Damage, ...]:
+        return self._source.damage if self._source is not None else self._known[1] if self._known else ()
+
+    def count(self) -> Count:
+        # one that was woken knows its rows anew only as far as it was read again
+        return self._known[2] if self._known is not None else self.wake().count()
+
+    def columns(self) -> tuple[str, ...]:
+        return self._known[3] if self._known is not None else self.wake().columns()
+
+    def index_more(self, seconds: float) -> bool:
+        return True if self._known is not None else self.wake().index_more(seconds)
+
+    def look_through(self) -> Iterator[None]:
+        yield from self.wake().look_through()
+
+    def change(self) -> Change | None:
+        if self._known is not None and self._seen is not None and self._path is not None:
+            return stat_changed(self._path, self._seen, readable=False)
+        return self.wake().change()
+
+    def outgrown(self) -> Change | None:
+        return None if self._known is not None else self.wake().outgrown()
+
+    def refresh(self) -> bool:
+        return self._known is None and self.wake().refresh()
+
+    def row(self, index: int) -> Row:
+        if self._known is not None and (index >= self._known[2].rows or index < 0):
+            raise IndexError(index)
+        if self._known is None:
+            return self.wake().row(index)
+        where = f"{self.title} row {index}"
+        if (change := self.change()) is not None:
+            return changed_under_us(index, where, change.why)
+        try:
+            return self.wake().row(index)
+        except SourceError as error:
+            return changed_under_us(index, where, f"it {error.what}")
+
+    def lines(self) -> Iterator[bytes | None]:
+        return self.wake().lines()
+
+    def close(self) -> None:
+        if self._source is not None:
+            self._source.close()
 
 
 class ShardedSource(Source):
@@ -22,15 +125,25 @@ class ShardedSource(Source):
     and holds no rows. Raises SourceError where the first one cannot be opened.
     """
 
-    def __init__(self, openers: Sequence[Callable[[], Source]], title: str, *, notes: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        openers: Sequence[Callable[[], Source]],
+        title: str,
+        *,
+        notes: tuple[str, ...] = (),
+        paths: Sequence[str] = (),
+    ) -> None:
         self.title = title
-        _allow_open_files(len(openers))
-        self._openers = list(openers)
-        self._shards: list[Source] = [self._openers.pop(0)()]
+        self._most = _allow_open_files(len(openers))
+        self._awake: OrderedDict[Resting, None] = OrderedDict()
+        self._openers = [Resting(opener, path) for opener, path in zip_longest(openers, paths)]
+        self._shards: list[Resting] = [self._openers.pop(0)]
         self._ends: list[int] = []  # of every shard but the last opened one
         self._notes = list(notes)
         self._lost: list[Damage] = []
         self._lock = threading.RLock()
+        with self._lent(self._shards[0]):
+            pass
         self.kind = self._shards[0].kind
 
     @property
@@ -63,7 +176,8 @@ class ShardedSource(Source):
     def look_through(self) -> Iterator[None]:
         yield from super().look_through()
         for shard in list(self._shards):
-            yield from shard.look_through()
+            with self._lent(shard):
+                yield from shard.look_through()
 
     def change(self) -> Change | None:
         shards = list(self._shards)
@@ -87,7 +201,8 @@ class ShardedSource(Source):
                 shard = self._shards[number]
                 base = self._ends[number - 1] if number else 0
             try:
-                return replace(shard.row(index - base), index=index)
+                with self._lent(shard):
+                    return replace(shard.row(index - base), index=index)
             except IndexError:
                 if not self._open_next(after=number):
                     raise IndexError(index) from None
@@ -95,8 +210,29 @@ class ShardedSource(Source):
     def lines(self) -> Iterator[bytes | None]:
         number = 0
         while number < len(self._shards):  # grows while the rows are read
-            yield from self._shards[number].lines()
+            shard = self._shards[number]
+            with self._lent(shard):
+                yield from shard.lines()
             number += 1
+
+    @contextlib.contextmanager
+    def _lent(self, shard: Resting) -> Iterator[Resting]:
+        """A shard that does not rest meanwhile; the one used longest ago does, where too many are open."""
+        with self._lock:
+            self._awake[shard] = None
+            self._awake.move_to_end(shard)
+            for old in list(self._awake)[: max(0, len(self._awake) - self._most)]:
+                if not old.pins and old is not self._shards[-1] and old is not shard:
+                    del self._awake[old]
+                    old.rest()
+            shard.pins += 1
+        try:
+            if not shard.rests:
+                shard.wake()
+            yield shard
+        finally:
+            with self._lock:
+                shard.pins -= 1
 
     def close(self) -> None:
         with self._lock:
@@ -110,9 +246,10 @@ class ShardedSource(Source):
             if after is not None and after < len(self._shards) - 1:
                 return True
             while self._openers:
-                opener = self._openers.pop(0)
+                shard = self._openers.pop(0)
                 try:
-                    shard = opener()
+                    with self._lent(shard):
+                        pass
                 except NoRows as error:
                     self._notes.append(f"left out: {error}")
                     continue
@@ -127,10 +264,11 @@ class ShardedSource(Source):
             return False
 
 
-def _allow_open_files(shards: int) -> None:
-    """Every shard stays open; the usual limit of 1,024 files is only the soft one."""
+def _allow_open_files(shards: int) -> int:
+    """How many shards may be open at a time; the usual limit of 1,024 files is only the soft one and is raised."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = shards + 256
+    wanted = FILES_OF_ONE * shards + OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < wanted:
-        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return shards if soft == resource.RLIM_INFINITY else max(FEWEST, (soft - OTHER_FILES) // FILES_OF_ONE)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -195,3 +197,51 @@ def test_jsonl_opens_without_the_heavy_libraries(tmp_path: Path) -> None:
         "print([m for m in ('pyarrow', 'datasets', 'pandas', 'numpy', 'huggingface_hub') if m in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".csv", ".jsonl.gz", ".parquet"])
+def test_shards_beyond_the_limit_of_open_files_rest_and_are_read_again(
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A limit that cannot be raised: in any order every row is the right one, and few files are open."""
+    import gzip
+    import resource
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from sftui.sources import shards
+
+    for number in range(40):
+        path = tmp_path / f"train-{number:05}{ending}"
+        rows = [{"text": f"{number}/{row}"} for row in range(3)]
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        if ending == ".csv":
+            path.write_text("text\n" + "".join(f"{row['text']}\n" for row in rows))
+        elif ending == ".parquet":
+            pq.write_table(pa.Table.from_pylist(rows), path)
+        else:
+            path.write_bytes(gzip.compress(text.encode()) if ending.endswith(".gz") else text.encode())
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (64, 64))
+    monkeypatch.setattr(resource, "setrlimit", lambda which, limits: None)
+    before = len(os.listdir("/dev/fd"))
+    source = open_source(SourceSpec((str(tmp_path),)))
+    wanted = [f"{number}/{row}" for number in range(40) for row in range(3)]
+    most = 0
+    for index in [*range(120), *range(119, -1, -7), *range(0, 120, 11), 119, 0, 60]:
+        data = source.row(index).data
+        assert data is not None and data["text"] == wanted[index] and source.row(index).index == index
+        most = max(most, len(os.listdir("/dev/fd")) - before)
+    source.read_through()
+    assert most <= shards.FEWEST * shards.FILES_OF_ONE + 2
+    assert source.count().rows == 120 and source.count().exact and source.damage == () and source.change() is None
+    assert [row.data["text"] for row in source.rows() if row.data] == wanted
+    if ending == ".jsonl":
+        assert [json.loads(line or b"")["text"] for line in source.lines()] == wanted
+    changed = tmp_path / f"train-00000{ending}"
+    changed.write_bytes(changed.read_bytes() + b" ")
+    assert source.change() is not None and source.row(0).data is None and "grown" not in (source.row(119).problem or "")
+    changed.unlink()
+    assert source.row(1).data is None and source.row(1).problem
+    source.close()
+    assert len(os.listdir("/dev/fd")) - before <= 1
