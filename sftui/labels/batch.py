@@ -13,6 +13,9 @@ from sftui.errors import RecipeError
 from sftui.model import Batch, Example
 from sftui.recipe import Batch as BatchOptions
 
+MOST_POSITIONS = 1 << 24
+"""Positions of a batch that is shown; 64 rows of 131,072 tokens are half as many."""
+
 
 def collate(
     examples: Sequence[Example],
@@ -28,6 +31,12 @@ def collate(
     side = padding_side if options.pad_side == "tokenizer" else options.pad_side
     lengths = tuple(len(example.input_ids) for example in examples)
     width = padded_width(lengths, options, max_length)
+    if width * len(examples) > MOST_POSITIONS:
+        raise RecipeError(
+            "the batch is too large to show",
+            why=f"{len(examples)} rows of {width:,} positions are more than {MOST_POSITIONS:,}",
+            fix="lower batch.multiple, batch.size or length.max",
+        )
     if pad_id is None and any(length != width for length in lengths):
         raise RecipeError(
             "the batch cannot be padded",

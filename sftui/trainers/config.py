@@ -65,6 +65,10 @@ class OpenedConfig:
 
     def __post_init__(self) -> None:
         """RecipeError where a key holds what its knob cannot take, e.g. a list where a number belongs."""
+        if not self.datasets:
+            raise RecipeError(
+                "the config names no dataset that can be opened", where=self.path, fix="give each dataset its path"
+            )
         infos = knobs()
         for reference in self.datasets:
             for info in infos:
