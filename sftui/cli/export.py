@@ -80,6 +80,8 @@ def refuse_untrainable(session: Session, recipe: Recipe) -> None:
         return
     title = trainer_named(recipe.preset).title or recipe.preset
     other = session.beside(recipe)
+    if other.tokenizer is None:  # the other trainer brings another transformers
+        other.load_tokenizer("proven")
     if other.tools_problem is not None:
         raise refused_export(title, other.tools_problem)
     made = [other.inspect_row(row, spans=False) for row in other.sample if row.data is not None]

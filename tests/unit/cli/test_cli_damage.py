@@ -77,7 +77,7 @@ def test_no_part_of_the_data_is_written(
     [
         ("show",),
         ("compare", "--with", "length.max=8"),
-        ("export", "--to", "trl", "-o", "OUT", "--force"),
+        ("export", "--to", "preprocess", "-o", "OUT", "--force"),
         ("repair", "--apply", "trim", "--dry-run"),
         ("template",),
     ],

@@ -692,7 +692,6 @@ MORE: dict[str, tuple[Case, ...]] = {
             )
         ),
     ),
-    "ROW007": (rows(GOOD, template="{{ 'a' * 10 ** 10 }}"), FINE),
     "ROL001": (rows(chat("hi", "Hello.", ("human", "and?"), ("gpt", "Rome"), *ROUNDS_OF), preset="trl@1.16"),),
     "TPL005": (rows(GOOD, template=OTHER_SYSTEM),),
     "TPL006": (rows(chat(("user", "hi"), ("assistant", "Hello."), ("assistant", "Again."))),),

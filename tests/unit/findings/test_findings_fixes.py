@@ -91,6 +91,7 @@ REVEALED: Mapping[str, Mapping[str, str]] = {
     "LAB010": {
         "LAB009": "the flag leaves an answer out, as it says",
         "LAB001": "the flag leaves the only answer out, as it says",
+        "RUN001": "it was the only answer of the only row",
     },
     "TPL001": {
         "EOS008": "the row is rendered now",

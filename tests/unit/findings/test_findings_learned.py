@@ -64,7 +64,8 @@ def test_content_parts_that_the_template_leaves_out() -> None:
 
 
 def test_llamafactory_needs_no_chat_template() -> None:
-    parts = chat(("user", [{"type": "text", "value": "hi"}]), ("assistant", "Hello."))
+    # Lists alone: its datasets refuses a file in which the content is a list here and a text there.
+    parts = chat(("user", [{"type": "text", "value": "hi"}]), ("assistant", [{"type": "text", "value": "Hello."}]))
     found = {
         one.code
         for one in run(Case([parts], preset="llamafactory@0.9", facts={"chat_templates": {}}, template="")).findings

@@ -120,7 +120,7 @@ UNREAD = {
     "trl@1.16": ("history",),
     # Axolotl renders the conversation again for each of its turns, and so does what shows it: these are not linear.
     "axolotl@0.19": (*BY_TURNS, "columns of text", "history", "ids"),
-    "llamafactory@0.9.5": ("ids",),
+    "llamafactory@0.9.5": ("ids", "parts"),
 }
 """Shapes that a trainer does not read, or where it is no better than the square itself."""
 CASES = [(trainer, shape) for trainer, unread in UNREAD.items() for shape in SHAPES if shape not in unread]

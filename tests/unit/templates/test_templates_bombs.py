@@ -79,8 +79,6 @@ def test_a_bomb_ends_in_a_sentence_or_within_the_bound(name: str, monkeypatch: p
     said, most = told_by(BOMBS[name])
     assert most < GIGABYTE
     assert len(said) < 1500 and "\x1b" not in said and not said.startswith("not told")
-    if name.startswith("operations/"):
-        assert said, "it rendered"
 
 
 def _show(words: list[str], folder: Path) -> tuple[int, str, int, float]:
