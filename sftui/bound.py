@@ -17,7 +17,7 @@ import signal
 import struct
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import TracebackType
@@ -162,11 +162,11 @@ class Guard:
         """Bound what follows until `end`; the overrun of before where there was one, which is then for `stage`."""
         seconds = SECONDS + SECONDS_PER_MB * size / 1e6
         memory = MEMORY + MEMORY_PER_BYTE * size
-        held = self._now_held()
+        reserved, held = self._now_held()
         self._active = True
         self._page.write(key, stage, seconds, held, memory)
         if _LINUX:
-            _limit_memory(held + memory)
+            _limit_memory(reserved + memory)
         signal.setitimer(signal.ITIMER_PROF, seconds)
         return self._overran.get(key) or self._given_up.get(key[:8])
 
@@ -182,15 +182,18 @@ class Guard:
         self._page.clear()
         self._active = False
 
-    def _now_held(self) -> int:
-        """Bytes that the process holds: what the limit counts where there is one, else the most it ever had.
+    def _now_held(self) -> tuple[int, int]:
+        """Bytes that the process has reserved, which the limit counts, and bytes that it uses, which the watch counts.
 
-        Asked anew each time: Arrow reserves a gigabyte between one row and the next.
+        Asked anew each time: Arrow reserves a gigabyte between one row and the next. Where Linux does not tell, both
+        are the most that was ever used.
         """
         if _LINUX:
-            return int(os.pread(self._statm, 200, 0).split()[5]) * _PAGE_BYTES
+            figures = os.pread(self._statm, 200, 0).split()
+            return int(figures[5]) * _PAGE_BYTES, _used(figures)
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return most if sys.platform == "darwin" else most * 1024
+        most = most if sys.platform == "darwin" else most * 1024
+        return most, most
 
 
 def _limit_memory(most: int | None) -> None:
@@ -346,13 +349,17 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
+def _used(statm: Sequence[bytes]) -> int:
+    """Bytes of memory that a process holds for itself, of the figures in its `statm`."""
+    return (int(statm[1]) - int(statm[2])) * _PAGE_BYTES
+
+
 def resident(pid: int) -> int | None:
     """Bytes of memory that a process holds for itself, mapped files aside; None where that cannot be known."""
     if _LINUX:
         try:
             with open(f"/proc/{pid}/statm", "rb") as file:
-                figures = file.read().split()
-                return (int(figures[1]) - int(figures[2])) * _PAGE_BYTES
+                return _used(file.read().split())
         except (OSError, IndexError, ValueError):
             return None
     import subprocess
