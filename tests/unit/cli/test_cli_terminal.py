@@ -11,6 +11,7 @@ import pty
 import re
 import select
 import shutil
+import signal
 import subprocess
 import sys
 import traceback
@@ -283,6 +284,8 @@ def test_a_pipe_that_nobody_writes_to_is_told_and_ctrl_c_ends_it(tmp_path: Path)
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # A test run in a shell's background ignores Ctrl-C, and so would what it starts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
         assert process.stderr is not None
