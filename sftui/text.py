@@ -127,6 +127,12 @@ def visible_blanks(text: str) -> str:
     return _BLANKS.sub(lambda found: SPACE * len(found[0]), visible(text, newline=f"{NEWLINE}\n"))
 
 
+def readable(text: str) -> int:
+    """Characters that repeated searches in a text may read together, below a second of work: the work of a row stays
+    linear in its length."""
+    return max(200_000_000, 4 * len(text))
+
+
 def share(part: int, whole: int, decimals: int = 0) -> str:
     """A percentage that never rounds something to nothing, or a part to all: `<1 %`, `23 %`, `>99 %`."""
     if not whole:

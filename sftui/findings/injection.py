@@ -11,7 +11,7 @@ from sftui.findings.checks import Checks
 from sftui.findings.context import Context
 from sftui.findings.look import Look
 from sftui.findings.model import Finding
-from sftui.findings.words import said, words
+from sftui.findings.words import WANTED, said, words
 from sftui.model import Kind, Part
 
 MEDIA = (
@@ -30,24 +30,6 @@ MEDIA = (
     "<|AUDIO|>",
     "<fake_token_around_image>",
     "<start_of_image>",
-)
-# Marks that data is meant to hold: reasoning, tools, code, and fill-in-the-middle.
-_WANTED = (
-    "think",
-    "tool",
-    "function",
-    "python",
-    "code",
-    "fim",
-    "reason",
-    "thought",
-    "ref",
-    "box",
-    "quad",
-    "object",
-    "repo",
-    "file",
-    "channel",
 )
 _MEDIA_COLUMNS = ("images", "image", "videos", "video", "audios", "audio")
 
@@ -79,7 +61,7 @@ def typed(look: Look) -> Iterator[Finding]:
         return
     where = [i for i, special in enumerate(look.tokens.special) if special and look.tokens.input_ids[i] not in media]
     found = [
-        one for one in _in_data(look, where) if not any(word in look.tokens.pieces[one[0]].lower() for word in _WANTED)
+        one for one in _in_data(look, where) if not any(word in look.tokens.pieces[one[0]].lower() for word in WANTED)
     ]
     if not found:
         return
@@ -106,7 +88,7 @@ def _in_completion(look: Look) -> Iterator[Finding]:
     last = max((i for i in mine if not special[i] and not look.blank(i)), default=-1)
     for i in mine:
         piece = look.tokens.pieces[i]
-        if special[i] and i < last and piece in text and not any(word in piece.lower() for word in _WANTED):
+        if special[i] and i < last and piece in text and not any(word in piece.lower() for word in WANTED):
             yield look.finding(
                 "INJ001",
                 f"{look.token(i)} is typed in the completion and becomes a control token",

@@ -162,7 +162,7 @@ def both_masks(look: Look) -> Iterator[Finding]:
     if look.conversation.kind is not Kind.CHAT or not prompt or "assistant" not in look.roles[:prompt]:
         return
     number = look.roles.index("assistant")
-    turn = next((turn for turn in look.answers if turn.message == number), None)
+    turn = look.turn_of.get(number)
     if turn is not None and not any(look.drawn[turn.content[0] : turn.content[1]]):
         yield look.finding(
             "LAB014",

@@ -8,14 +8,32 @@ from typing import Any
 
 from sftui.findings.look import Look
 from sftui.model import Message
+from sftui.text import readable
 
 REASONING = ("reasoning_content", "thinking", "reasoning")
 """Where messages keep their reasoning beside the content."""
 
+WANTED = (
+    "think",
+    "tool",
+    "function",
+    "python",
+    "code",
+    "fim",
+    "reason",
+    "thought",
+    "ref",
+    "box",
+    "quad",
+    "object",
+    "repo",
+    "file",
+    "channel",
+)
+"""Parts of the names of marks that data is meant to hold: reasoning, tools, code, and fill-in-the-middle."""
+
 _QUOTES = "\"'‘’“”«»*"
 OPENING, CLOSING = "<think>", "</think>"
-MOST_READ = 200_000_000
-"""Characters that the searches of one check may read in one row, below a second of work."""
 _CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 
 
@@ -122,12 +140,12 @@ def without_thoughts(text: str) -> str:
 class Standing:
     """Whether texts stand in a long one, `said in standing`; ask for them in the order in which they were written.
 
-    Each search goes on from the last hit, and all of them together read at most MOST_READ characters: the work of a
+    Each search goes on from the last hit, and all of them together read no more than `readable`: the work of a
     row is then linear in it. What is asked for behind that counts as standing, so that no finding rests on it.
     """
 
     def __init__(self, text: str) -> None:
-        self._text, self._at, self._left = text, 0, max(MOST_READ, 4 * len(text))
+        self._text, self._at, self._left = text, 0, readable(text)
 
     def __contains__(self, said: object) -> bool:
         if self._left <= 0 or not isinstance(said, str):

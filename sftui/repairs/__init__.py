@@ -16,7 +16,7 @@ from sftui.repairs.run import (
     repair_row,
     repaired,
 )
-from sftui.repairs.texts import WANTED, strip_tokens
+from sftui.repairs.texts import strip_tokens
 from sftui.repairs.turns import own_names
 
 __all__ = [
@@ -26,7 +26,6 @@ __all__ = [
     "DROP_REASONS",
     "REPAIRS",
     "TITLES",
-    "WANTED",
     "Change",
     "Counts",
     "Fixes",

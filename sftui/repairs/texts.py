@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sftui.findings.words import without_code
+from sftui.findings.words import WANTED, without_code
 from sftui.repairs.literals import lossless
 from sftui.repairs.model import Change, Controls, Data, Item, Layout, Repair, each_content, each_item, each_turn, quote
 
@@ -18,23 +18,6 @@ _CONTROL = re.compile(
 )
 # What HTML strikes through inside a line; behind a mark `<s>` begins a text of the Llama 2 family.
 _STRUCK = re.compile(r"(?<=[^\n>])<s>(?:(?!</?s>|\[/?INST)[^\n])*</s>")
-WANTED = (
-    "think",
-    "tool",
-    "function",
-    "python",
-    "code",
-    "fim",
-    "reason",
-    "thought",
-    "ref",
-    "box",
-    "quad",
-    "object",
-    "repo",
-    "file",
-    "channel",
-)
 
 _EXACT = 2.0**63
 """Larger integers were read as floats, and lost digits."""

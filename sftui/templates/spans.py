@@ -19,12 +19,11 @@ from typing import Any
 from sftui.model import NOWHERE, Part, Span
 from sftui.templates.gaps import GapReader
 from sftui.templates.marks import Slots, make_mark, read_marked, slots_of, with_marks
+from sftui.text import readable
 
 MANY_MESSAGES = 64
 """Above so many messages only this many are marked one at a time."""
 FEW_PROBES = 8
-MOST_READ = 200_000_000
-"""Characters that may be read to find texts whose place is not proven; those left then stay unproven."""
 
 Message = Mapping[str, Any]
 Draw = Callable[[Sequence[Message]], "str | None"]
@@ -99,7 +98,7 @@ def _locate(text: str, messages: Sequence[Message], draw: Draw, shift: int) -> t
     allowed = len(messages) if len(messages) <= MANY_MESSAGES else FEW_PROBES
     located = {region.message for region in regions}
     taken = sorted((region.start, region.end) for region in regions)
-    readable = max(MOST_READ, 4 * len(text))
+    left = readable(text)
     for index in todo:
         name = _name(messages[index], index, shift)
         if allowed <= 0:
@@ -131,9 +130,9 @@ def _locate(text: str, messages: Sequence[Message], draw: Draw, shift: int) -> t
         else:
             unproven.add(index)
             content = slots[index].longest.strip()
-            # Each look for a text reads all of the rendering: together they may read as much as MOST_READ.
-            readable -= len(text)
-            guess = _search(text, content, taken) if readable >= 0 else None
+            # Each look for a text reads all of the rendering; those left when no more may be read stay unproven.
+            left -= len(text)
+            guess = _search(text, content, taken) if left >= 0 else None
             if guess is not None:
                 regions.append(Region(*guess, index))
                 insort(taken, guess)

@@ -14,8 +14,9 @@ from typing import IO, TYPE_CHECKING
 
 from sftui.errors import ExportError, SftuiError
 from sftui.exports.files import atomic_file
+from sftui.findings.words import WANTED
 from sftui.model import Problem, Row
-from sftui.repairs import WANTED, Counts, Plan, Repair, Repaired, layout_of, plan_of, repaired, row_of, strip_tokens
+from sftui.repairs import Counts, Plan, Repair, Repaired, layout_of, plan_of, repaired, row_of, strip_tokens
 from sftui.repairs import mended as mend_row
 from sftui.repairs.lines import TOO_DEEP, as_it_was, line_of
 from sftui.repairs.texts import looks_like_control
