@@ -19,6 +19,8 @@ from sftui.tokens import LoadedTokenizer
 from sftui.tokens.loaded import FastEngine
 
 LLAMA = ("LlamaTokenizer", "LlamaTokenizerFast", "CodeLlamaTokenizer", "CodeLlamaTokenizerFast")
+_ID_DIGITS = 18
+"""Longer numbers are no ids, and Python does not read those of thousands of digits."""
 NAMED = ("bos_token", "eos_token", "unk_token", "pad_token")
 
 
@@ -110,7 +112,7 @@ def _overridden(tokenizer: LoadedTokenizer, overrides: Mapping[str, Any]) -> Loa
     """added_tokens_overrides: reserved added tokens, named by id, get another text."""
     if not overrides:
         return tokenizer
-    if wrong := next((key for key in overrides if not key.isdecimal()), None):
+    if (wrong := next((key for key in overrides if not key.isdecimal() or len(key) > _ID_DIGITS), None)) is not None:
         raise RecipeError(f"added_tokens_overrides has the key {shown(wrong)}", fix="give ids of added tokens")
     wanted = {int(key): str(value) for key, value in overrides.items()}
     added = tokenizer.engine.added()
