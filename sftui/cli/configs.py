@@ -113,7 +113,7 @@ def _number(opened: OpenedConfig, wanted: str | None) -> int:
     names = [one.name for one in opened.datasets]
     if wanted in names:
         return names.index(wanted)
-    if wanted.isdecimal() and int(wanted) < len(names):
+    if wanted.isdecimal() and len(wanted) < 10 and int(wanted) < len(names):
         return int(wanted)
     ends = [k for k, name in enumerate(names) if Path(name).name == wanted]
     if len(ends) == 1:

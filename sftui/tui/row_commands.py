@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from sftui.workspace import events as ev
 if TYPE_CHECKING:
     from sftui.tui.main_screen import MainScreen
 
+_NUMBER = re.compile(r"[+-]?\d{1,18}")
 PATIENCE = 0.15
 """Seconds the tokens of another row may stay on screen before the pane says that it waits."""
 
@@ -104,7 +106,7 @@ class RowCommands:
             if text:
                 self.go(0 if text == "g" else self.last)
             return None
-        if not text.lstrip("+-").isdecimal():
+        if _NUMBER.fullmatch(text) is None:
             return f"{text[:20]} is no row number"
         self.go(max(0, self.screen.status.row + int(text)) if text[0] in "+-" else int(text))
         return None

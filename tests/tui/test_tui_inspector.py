@@ -111,6 +111,10 @@ async def test_the_prompt_refuses_what_is_no_row_and_keeps_what_was_typed() -> N
         assert "4x is no row number" in text and driven.main.prompt.open
         await driven.press("backspace", "enter")
         assert driven.main.status.row == 4 and not driven.main.prompt.open
+        for typed in ("++5", "5-5", "9" * 30):
+            text = await driven.press("g", *typed, "enter")
+            assert f"{typed[:20]} is no row number" in text
+            await driven.press("escape")
         await driven.press("g", "escape")
         assert not driven.main.prompt.open
 
