@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import click
@@ -19,6 +20,8 @@ from sftui.recipe import Recipe
 from sftui.text import share, visible
 
 DEFAULT_WIDTH = 80
+LINES_AT_ONCE = 1_000
+"""Lines held and written together: a row may have millions of tokens, and each write is a call of the system."""
 
 
 def show_row(
@@ -42,8 +45,9 @@ def show_row(
         pre_shifted = inspection.example is not None and inspection.example.shifted
         click.echo(as_json(shift_record(made) if shift and not pre_shifted else made))
     else:
-        for line in text_lines(inspection, recipe, view, shift, explain, width or _terminal_width()):
-            click.echo(line.rstrip())
+        lines = text_lines(inspection, recipe, view, shift, explain, width or _terminal_width())
+        while some := [line.rstrip() for line in islice(lines, LINES_AT_ONCE)]:
+            click.echo("\n".join(some))
     return 2 if inspection.problem is not None else 0
 
 
@@ -55,7 +59,7 @@ def text_lines(
         GridState,
         Zoom,
         convention,
-        draw,
+        draw_all,
         lay_out,
         make_table,
         plain,
@@ -89,8 +93,9 @@ def text_lines(
     yield ""
     zoom = Zoom(view)
     layout = lay_out(table, zoom, shift, width)
-    state = GridState(zoom=zoom, shift=shift, cursor=-1, width=width, height=1 << 60)
-    yield from plain(draw(table, layout, state)).splitlines()
+    state = GridState(zoom=zoom, shift=shift, cursor=-1, width=width, height=1)
+    for drawn in draw_all(table, layout, state):
+        yield "".join(segment.text for segment in drawn)
 
 
 def _head(inspection: Inspection, recipe: Recipe) -> str:

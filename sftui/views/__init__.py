@@ -23,7 +23,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from sftui.views.cells import Line, LineBuilder, Over, Role, Segment, crop, line, plain, role_map, wrap
-from sftui.views.draw import draw, draw_lines
+from sftui.views.draw import draw, draw_all, draw_lines
 from sftui.views.grid import Action, GridState, Layout, Zoom, apply, settle
 from sftui.views.layout import lay_out
 from sftui.views.status import (
@@ -96,6 +96,7 @@ __all__ = [
     "diff_text_lines",
     "difference_words",
     "draw",
+    "draw_all",
     "draw_lines",
     "explain",
     "find",

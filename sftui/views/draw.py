@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
+
 from sftui.views.cells import Line, Role, crop, line
 from sftui.views.columns import draw_band
 from sftui.views.flow import draw_flow, draw_row, row_header
@@ -16,16 +19,18 @@ def draw(table: TokenTable | None, layout: Layout, state: GridState) -> tuple[Li
 
     The rows zoom gives its first line to the names of its columns.
     """
+    return tuple(islice(draw_all(table, layout, state), state.height))
+
+
+def draw_all(table: TokenTable | None, layout: Layout, state: GridState) -> Iterator[Line]:
+    """Every line from the first band in view on, however many, each drawn when it is asked for."""
     if table is None or not layout.count:
-        return (crop(line((NO_TOKENS, Role.DIM)), layout.width),)
-    lines: list[Line] = []
+        yield crop(line((NO_TOKENS, Role.DIM)), layout.width)
+        return
     if layout.header:
-        lines.append(row_header(table, layout))
-    band = state.top
-    while len(lines) < state.height and band < layout.bands:
-        lines.extend(draw_lines(table, layout, state, band))
-        band += 1
-    return tuple(lines[: state.height])
+        yield row_header(table, layout)
+    for band in range(state.top, layout.bands):
+        yield from draw_lines(table, layout, state, band)
 
 
 def draw_lines(table: TokenTable, layout: Layout, state: GridState, band: int) -> tuple[Line, ...]:

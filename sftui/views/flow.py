@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from sftui.text import clip, fit
 from sftui.views.cells import Line, LineBuilder, Role, crop, line
 from sftui.views.columns import LOSS_ROLES
@@ -48,9 +50,10 @@ def _gutter(loss: str, tokens: range) -> tuple[str, Role]:
 
 def row_header(table: TokenTable, layout: Layout) -> Line:
     """The names of the columns of the rows zoom."""
-    token, words, reason, part = _row_columns(table, layout)
+    pos = _pos_width(table)
+    token, words, reason, part = _row_columns(pos, layout.width, layout.shift)
     builder = LineBuilder()
-    for name, width in (("pos", _pos_width(table)), *(_names(layout, token)), ("", 1)):
+    for name, width in (("pos", pos), *(_names(layout, token)), ("", 1)):
         builder.add(fit(name, width), Role.LABEL).add(" ", Role.LABEL)
     for name, width in (("reason", reason), ("part", part), ("in words", words)):
         if width:
@@ -78,13 +81,14 @@ def draw_row(table: TokenTable, layout: Layout, state: GridState, band: int) -> 
     if not layout.tokens_of(band):
         return _ghost(table, layout)
     i = layout.starts[band]
-    token, words, reason, part = _row_columns(table, layout)
+    pos = _pos_width(table)
+    token, words, reason, part = _row_columns(pos, layout.width, layout.shift)
     loss = table.loss_shifted if layout.shift else table.loss
     glyph = loss[i]
     role = table.roles[i]
     loss_role = LOSS_ROLES[glyph]
     builder = LineBuilder()
-    builder.add(str(i).rjust(_pos_width(table)) + " ", Role.CUT if glyph == CUT else Role.POSITION)
+    builder.add(str(i).rjust(pos) + " ", Role.CUT if glyph == CUT else Role.POSITION)
     builder.add(fit(table.cells[i], token), role, over(state, i)).add(" ")
     if layout.shift:
         learns, label = _learns(table, i, glyph)
@@ -100,7 +104,8 @@ def draw_row(table: TokenTable, layout: Layout, state: GridState, band: int) -> 
     if words:
         said = what_is_learnt(table, i) if layout.shift else what_is_trained(table, i)
         builder.add(clip(said, words), loss_role)
-    return crop(builder.line(), layout.width)
+    drawn = builder.line()
+    return drawn if builder.width <= layout.width else crop(drawn, layout.width)
 
 
 def _learns(table: TokenTable, i: int, glyph: str) -> tuple[str, str]:
@@ -125,13 +130,14 @@ def _pos_width(table: TokenTable) -> int:
     return max(len(str(len(table) - 1)), 3)
 
 
-def _row_columns(table: TokenTable, layout: Layout) -> tuple[int, int, int, int]:
+@lru_cache(maxsize=8)
+def _row_columns(pos: int, width: int, shift: bool) -> tuple[int, int, int, int]:
     """Widths of token, words, reason and part; the last three are 0 where there is no room."""
-    fixed = _pos_width(table) + 1 + 7 + 2
-    tokens = 2 if layout.shift else 1
-    fixed += 0 if layout.shift else 7
-    token = min(max((layout.width - fixed) // 4, 8), MAX_TOKEN)
-    left = layout.width - fixed - tokens * (token + 1)
+    fixed = pos + 1 + 7 + 2
+    tokens = 2 if shift else 1
+    fixed += 0 if shift else 7
+    token = min(max((width - fixed) // 4, 8), MAX_TOKEN)
+    left = width - fixed - tokens * (token + 1)
     reason = REASON_WIDTH if left >= WORDS_WIDTH + REASON_WIDTH else 0
     left -= reason + 1 if reason else 0
     part = REASON_WIDTH if left >= WORDS_WIDTH + REASON_WIDTH else 0
