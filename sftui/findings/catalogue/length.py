@@ -88,9 +88,9 @@ ENTRIES = (
         "row",
         "the trainer drops this row",
         "It never reaches the model; most trainers say so nowhere.",
-        trl="rows without a trained token are dropped",
+        trl="repair the row or raise max_length: one without a trained token is dropped",
         axolotl="excess_length_strategy",
-        llamafactory="rows with a wrong order of roles are dropped",
+        llamafactory="repair the order of its turns: questions and answers alternate",
         data="repair the row, or accept it",
     ),
     entry(

@@ -73,9 +73,10 @@ ENTRIES = (
         "roles-do-not-alternate",
         "LOUD",
         "row",
-        "the template refuses this order of roles",
-        "It wants user and assistant in turn. LLaMA-Factory skips such rows with a line in the log; others stop.",
-        llamafactory="the row is skipped: " + _MERGE,
+        "user and assistant do not take turns",
+        "Some templates refuse such a row: LLaMA-Factory skips it with a line in the log, others stop. Those that"
+        " take it train an order that a server never sees.",
+        llamafactory="it skips the row: " + _MERGE,
         torchtune="it raises: " + _MERGE,
         data=_MERGE,
     ),

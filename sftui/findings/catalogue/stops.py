@@ -88,7 +88,8 @@ ENTRIES = (
         "white space behind the stop token is trained",
         "Generation stops before it, so the loss there teaches nothing.",
         trl="close the generation tag before the line break",
-        data="harmless; set mask.trailing to mask",
+        hf="mask what stands behind the stop token (mask.trailing: mask)",
+        data="harmless; end the turn with the stop token in the template",
     ),
     entry(
         "EOS009",
