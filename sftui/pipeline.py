@@ -9,6 +9,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sftui import bound
@@ -25,7 +27,7 @@ from sftui.model import (
     Stage,
     common_prefix,
 )
-from sftui.recipe import Recipe
+from sftui.recipe import Recipe, day_of
 from sftui.trainers import Toolbox, trainer_named
 from sftui.trainers.held import Held
 
@@ -60,7 +62,11 @@ def make_toolbox(recipe: Recipe, tokenizer: object) -> Toolbox:
     trainer = trainer_named(recipe.preset)
     own = trainer.tokenizer_of(tokenizer, recipe)
     changes = (note for note in own.facts.notes if note not in tokenizer.facts.notes)
-    return replace(_templates(recipe, own, trainer), notes=(*trainer.notes(recipe), *changes))
+    tools, day = _templates(recipe, own, trainer), day_of(recipe)
+    if day is not None:
+        clock = partial(datetime, day.year, day.month, day.day)  # unlike a lambda it can be pickled
+        tools = replace(tools, templates={name: one.on(clock) for name, one in tools.templates.items()})
+    return replace(tools, notes=(*trainer.notes(recipe), *changes))
 
 
 def _templates(recipe: Recipe, tokenizer: LoadedTokenizer, trainer: Trainer) -> Toolbox:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from datetime import date
 from functools import cache
 from typing import Any, get_type_hints
 
@@ -34,6 +35,10 @@ FORMATS = (
     "segments",
     "tokenized",
 )
+
+
+TODAY = "today"
+"""render.date where templates follow the clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +91,7 @@ class Render:
     )
     kwargs: Mapping[str, Any] = knob({}, "extra variables for the chat template, e.g. enable_thinking")
     inject_system: str | None = knob(None, "system text added where a row has none")
+    date: str = knob(TODAY, "the day that templates write: today, or one such as 2026-11-22 (its hours are 00:00)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +264,11 @@ def changed(recipe: Recipe, path: str, value: Any) -> Recipe:
     if not name:
         return replace(recipe, **{section: value})
     return replace(recipe, **{section: replace(getattr(recipe, section), **{name: value})})
+
+
+def day_of(recipe: Recipe) -> date | None:
+    """The day that the recipe pins; None where templates follow the clock."""
+    return None if recipe.render.date == TODAY else date.fromisoformat(recipe.render.date)
 
 
 def diff(before: Recipe, after: Recipe) -> tuple[RecipeChange, ...]:

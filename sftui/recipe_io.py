@@ -6,11 +6,12 @@ import io
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from difflib import get_close_matches
 from typing import Any
 
 from sftui.errors import RecipeError
-from sftui.recipe import KnobInfo, Recipe, changed, diff, get, knobs, sections
+from sftui.recipe import TODAY, KnobInfo, Recipe, changed, diff, get, knobs, sections
 from sftui.safe_yaml import YamlProblem, load_yaml
 
 PresetLookup = Callable[[str], Recipe]
@@ -189,6 +190,8 @@ def check(info: KnobInfo, raw: Any) -> Any:
         if info.minimum is not None and raw < info.minimum:
             return Misfit(f"cannot be {raw}", f"give {info.minimum} or more")
         return raw
+    if info.path == "render.date":
+        return _day(raw)
     if info.type.startswith("str"):
         return raw if isinstance(raw, str) else Misfit(f"cannot be {shown(raw)}", "give a text in quotes")
     if info.type == "list":
@@ -208,6 +211,19 @@ def check(info: KnobInfo, raw: Any) -> Any:
     if wrong := next(((key, value) for key, value in raw.items() if not isinstance(key, str)), None):
         return Misfit(f"cannot have the key {shown(wrong[0])}", "give names as text, in quotes")
     return dict(raw)
+
+
+def _day(raw: Any) -> str | Misfit:
+    """`today` or a day as text; YAML reads a bare 2026-11-22 as a day of its own type."""
+    text = raw.isoformat() if type(raw) is date else raw
+    if text == TODAY:
+        return TODAY
+    try:
+        if isinstance(text, str) and len(text) == len("2026-11-22") and date.fromisoformat(text).isoformat() == text:
+            return text
+    except ValueError:
+        pass
+    return Misfit(f"cannot be {shown(raw)}", "say today, or a day as year-month-day, e.g. 2026-11-22")
 
 
 def _both_texts(key: Any, value: Any) -> bool:

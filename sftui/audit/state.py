@@ -8,6 +8,7 @@ import os
 import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from datetime import date
 from enum import Enum
 from hashlib import sha256
 from pathlib import Path
@@ -16,6 +17,8 @@ from sftui.audit.audit import Audit
 from sftui.errors import SftuiError
 from sftui.findings import Context
 from sftui.part_files import begin_part
+from sftui.recipe import TODAY
+from sftui.trainers import trainer_named
 
 FORMAT = 2
 MOST_STATES = 20
@@ -44,10 +47,19 @@ def state_key(context: Context, files: Sequence[str], *more: object) -> str:
         _tokenizer_files(context),
         context.generation_config,
         context.model_config,
+        _day(context),
         [(file, _mark(file)) for file in files],
         more,
     ]
     return sha256(json.dumps(_plain(decided)).encode("ascii")).hexdigest()[:32]
+
+
+def _day(context: Context) -> str | None:
+    """The day that rows of today's audit write, where they may write one: yesterday's are other rows."""
+    templates = context.tools.templates.values()
+    own_code = not trainer_named(context.recipe.preset).renders_templates  # LLaMA-Factory's tool format llama3
+    dated = own_code or any("strftime_now" in template.source for template in templates)
+    return date.today().isoformat() if dated and context.recipe.render.date == TODAY else None
 
 
 def _plain(value: object) -> object:

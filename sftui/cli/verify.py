@@ -18,6 +18,7 @@ from sftui.errors import RecipeError, SftuiError
 from sftui.text import visible
 
 if TYPE_CHECKING:
+    from sftui.recipe import Recipe
     from sftui.workspace.session import Session
     from sftui.workspace.verifying import Verified
 
@@ -53,7 +54,11 @@ def verify_rows(given: Mapping[str, Any], python: str, count: int) -> int:
                 return told[-1]
 
             found = verify(session, numbers, ask)
-            cause = _by_version(session, numbers, found, told, Path(python)) if found.differences else ""
+            causes = (
+                [_by_date(session, numbers, found, told), _by_version(session, numbers, found, told, Path(python))]
+                if found.differences
+                else []
+            )
         finally:
             session.close()
             if given["debug"]:
@@ -70,7 +75,7 @@ def verify_rows(given: Mapping[str, Any], python: str, count: int) -> int:
     if left > 0:
         click.echo(f"… and {left} more {found.unit}s")
     click.echo(f"{found.units - len(found.differences)} of {found.units} {found.unit}s equal to {trainer} {named}")
-    if cause:
+    for cause in filter(None, causes):
         click.echo(visible(cause))
     return 1 if found.differences else 0
 
@@ -83,6 +88,52 @@ def _loads(python: str) -> bool:
         return bool(environment_at(python, "--python").transformers)
     except SftuiError:
         return False
+
+
+def _by_date(
+    session: Session,
+    numbers: Sequence[int],
+    found: Verified,
+    told: Sequence[tuple[dict[str, Any], list[dict[str, Any]]]],
+) -> str:
+    """How many of the differences go where sftui's rows write today, as the trainer's do; empty where none does."""
+    from sftui.recipe import TODAY, changed
+
+    if session.recipe.render.date == TODAY or not told:
+        return ""
+    pinned = session.recipe
+    left = _left(session, changed(pinned, "render.date", TODAY), numbers, told[-1])
+    gone = len(found.differences) - left if left is not None else 0
+    if gone <= 0:
+        return ""
+    which = "They differ" if not left else f"{gone} of them differ"
+    return (
+        f"{which} because the template writes the day: the trainer that of its run, sftui that of render.date,"
+        f" {pinned.render.date}"
+    )
+
+
+def _left(
+    session: Session,
+    recipe: Recipe,
+    numbers: Sequence[int],
+    told: tuple[dict[str, Any], list[dict[str, Any]]],
+    env: str | None = None,
+) -> int | None:
+    """How many differences to what the trainer made are left under another recipe; None where it cannot be shown."""
+    from sftui.workspace.session import Session
+    from sftui.workspace.verifying import verify
+
+    options = replace(session.options, env=env or session.options.env, recipe=recipe)
+    again = Session(options, recipe)
+    try:
+        again.open()
+        again.load_tokenizer("proven")
+        return len(verify(again, numbers, lambda request: told).differences)
+    except SftuiError:
+        return None
+    finally:
+        again.close()
 
 
 def _by_version(
@@ -99,8 +150,6 @@ def _by_version(
     from sftui.recipe import changed
     from sftui.tokens.environments import environment_at
     from sftui.trainers.pins import running_version
-    from sftui.workspace.session import Session
-    from sftui.workspace.verifying import verify
 
     try:
         theirs = environment_at(python, "--python").transformers
@@ -110,16 +159,8 @@ def _by_version(
     if not told or not theirs or theirs == (shown or running_version()):
         return ""
     recipe = changed(session.recipe, "tokenizer.transformers", theirs)
-    again = Session(replace(session.options, env=str(python), recipe=recipe), recipe)
-    try:
-        again.open()
-        again.load_tokenizer("proven")
-        left = len(verify(again, numbers, lambda request: told[-1]).differences)
-    except SftuiError:
-        return ""
-    finally:
-        again.close()
-    gone = len(found.differences) - left
+    left = _left(session, recipe, numbers, told[-1], str(python))
+    gone = len(found.differences) - left if left is not None else 0
     if gone <= 0:
         return ""
     which = "They differ" if not left else f"{gone} of them differ"

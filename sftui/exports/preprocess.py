@@ -15,7 +15,7 @@ from sftui.exports.script_labels import prepare_function
 from sftui.exports.script_rows import data_files, read_function, renamed_keys, renamed_roles, row_functions
 from sftui.exports.script_text import assign, literal
 from sftui.exports.wording import correction_line
-from sftui.recipe import Recipe
+from sftui.recipe import Recipe, day_of
 
 HEAD = '''\
 # {correction}
@@ -74,6 +74,18 @@ if __name__ == "__main__":
     sys.exit(main())
 """
 
+DAY = '''\
+class Day(datetime.datetime):
+    """The day that the chat template writes, whenever this runs."""
+
+    @classmethod
+    def now(cls, tz=None):
+        return cls.fromisoformat(DATE)
+
+
+chat_template_utils.datetime = Day
+'''
+
 LOAD = '''\
 def load_tokenizer(name):
     """The tokenizer, without running code from its repository."""
@@ -87,12 +99,15 @@ def script(recipe: Recipe, base: Recipe, prepared: Prepared) -> str:
     rows = row_functions(recipe, prepared)
     labels = prepare_function(recipe, prepared)
     read = read_function(prepared)
-    body = "\n\n".join([read, load_function(recipe, prepared), *rows, labels, MAIN])
+    day = [DAY] if day_of(recipe) is not None and "apply_chat_template" in labels else []
+    body = "\n\n".join([*day, read, load_function(recipe, prepared), *rows, labels, MAIN])
     modules = ["argparse", "json", "sys"]
     if "gzip." in body:
         modules.append("gzip")
     if "difflib." in body:
         modules.append("difflib")
+    if day:
+        modules.append("datetime")
     imports = "\n".join(f"import {name}" for name in sorted(modules))
     head = HEAD.format(correction=correction_line(recipe, base), preset=recipe.preset)
     loader = "PreTrainedTokenizerFast" if "PreTrainedTokenizerFast" in body else "AutoTokenizer"
@@ -102,6 +117,7 @@ def script(recipe: Recipe, base: Recipe, prepared: Prepared) -> str:
             "",
             "import datasets",
             f"from transformers import {loader}",
+            *(["from transformers.utils import chat_template_utils"] if day else []),
             "",
             *constants(recipe, prepared, body),
             "",
@@ -121,6 +137,8 @@ def constants(recipe: Recipe, prepared: Prepared, body: str) -> list[str]:
     found.append(assign("IGNORE", recipe.mask.ignore_index) + "  # the label of a masked token: no loss there")
     if recipe.length.max is not None:
         found.append(assign("MAX_LENGTH", recipe.length.max))
+    if "fromisoformat(DATE)" in body:
+        found.append(assign("DATE", recipe.render.date))
     if "KEYS" in body:
         found.append(assign("KEYS", renamed_keys(prepared.detected)) + "  # key in the data: key in the template")
     if "ROLES" in body:

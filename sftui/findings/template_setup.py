@@ -12,7 +12,9 @@ from sftui.findings.context import FIRST_ANSWER, FIRST_USER, NOON, Context
 from sftui.findings.look import fix_of, shown
 from sftui.findings.model import Finding, Severity
 from sftui.model import Inspection, Kind
+from sftui.recipe import TODAY, changed
 from sftui.templates import compile_template, families_for, features
+from sftui.trainers import trainer_named
 
 _CONTROL = re.compile(
     r"<\|[^|<>\s]{1,40}\|>|<｜[^｜<>]{1,40}｜>|<(?:start_of_turn|end_of_turn|bos|eos|s|/s|turn\||\|turn)>"
@@ -157,8 +159,9 @@ def date(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
             Severity.INFO,
             changes=[("render.kwargs", {**context.recipe.render.kwargs, "date_string": "01 Jan 2026"})],
         )
-    if one and other and one != other:
+    if one and other and one != other and (context.recipe.render.date == TODAY or _unsaid(context)):
         at = next((i for i, (a, b) in enumerate(zip(one, other)) if a != b), 0)
+        named = "date_string" in context.template.source
         yield about(
             context,
             "TPL005",
@@ -167,10 +170,23 @@ def date(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
             _dated(context, one, other, at),
             changes=(
                 [("render.kwargs", {**context.recipe.render.kwargs, "date_string": "01 Jan 2026"})]
-                if "date_string" in context.template.source
+                if named
                 else []
+                if _unsaid(context)
+                else [("render.date", datetime.now().date().isoformat())]
             ),
+            title="" if named or not _unsaid(context) else "write the day into a copy of the template",
         )
+
+
+def _unsaid(context: Context) -> bool:
+    """Whether the trainer cannot be told a day, and writes the one on which it runs."""
+    recipe = (
+        context.recipe
+        if context.recipe.render.date != TODAY
+        else changed(context.recipe, "render.date", NOON.date().isoformat())
+    )
+    return any(loss.startswith("render.date") for loss in trainer_named(recipe.preset).losses(recipe))
 
 
 def _dated(context: Context, one: str, other: str, at: int) -> str:

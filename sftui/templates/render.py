@@ -47,7 +47,7 @@ def render(
             fix="choose one with --template NAME or --template FILE",
         )
     return _chat(
-        conversation, template, special_tokens, options, prompt_messages, spans, special_literals, now or datetime.now()
+        conversation, template, special_tokens, options, prompt_messages, spans, special_literals, now or template.now()
     )
 
 

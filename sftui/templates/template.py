@@ -49,7 +49,7 @@ class ChatTemplate:
     transformers it is rendered as.
     """
 
-    __slots__ = ("_clock", "_environment", "_lock", "_template", "has_generation_tag", "name", "rendering", "source")
+    __slots__ = ("_environment", "_lock", "_template", "clock", "has_generation_tag", "name", "rendering", "source")
 
     def __init__(
         self, source: str, name: str, clock: Callable[[], datetime] | None = None, rendering: Rendering = NEWEST
@@ -60,7 +60,7 @@ class ChatTemplate:
         self.name = name
         self.has_generation_tag = _GENERATION_TAG.search(source) is not None
         self.rendering = rendering
-        self._clock = clock
+        self.clock = clock
         self._lock = threading.Lock()
         if len(source) > limits.SOURCE_LIMIT:
             raise TemplateError(f"the chat template {name} is longer than {limits.SOURCE_LIMIT >> 10} Ki characters")
@@ -71,7 +71,15 @@ class ChatTemplate:
             raise _compile_error(error, name) from error
 
     def __reduce__(self) -> tuple[object, ...]:
-        return ChatTemplate, (self.source, self.name, self._clock, self.rendering)
+        return ChatTemplate, (self.source, self.name, self.clock, self.rendering)
+
+    def on(self, clock: Callable[[], datetime] | None) -> ChatTemplate:
+        """The same template by another clock; None: the one of the system, or its own."""
+        return self if clock is None else ChatTemplate(self.source, self.name, clock, self.rendering)
+
+    def now(self) -> datetime:
+        """What time it is for the template."""
+        return (self.clock or datetime.now)()
 
     @property
     def steps(self) -> int:
@@ -123,7 +131,7 @@ class ChatTemplate:
         }
         with self._lock:
             environment = self._environment
-            environment.clock = (lambda: now) if now is not None else (self._clock or datetime.now)
+            environment.clock = (lambda: now) if now is not None else self.now
             try:
                 with bound.Work(bound.text_key(self.source, values), stage="template"):
                     text, spans = sandbox.run(environment, self._template, values)

@@ -125,3 +125,9 @@ def files_at(config: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]
 def wrong_value(key: str, value: Any, wanted: str, where: str) -> RecipeError:
     """The error for a key that holds another kind of value than `wanted`."""
     return RecipeError(f"`{key}` cannot be {shown(value)}", where=where, fix=f"give {wanted}")
+
+
+def no_key(path: str, value: Any, title: str, kind: str = "key") -> str:
+    """What is said of a knob that the trainer's config has nothing for."""
+    told = f"{path} = {value!r} has no {kind} in {title}" + "'s config" * (kind == "key")
+    return told + f": {title} writes the day on which it runs" * (path == "render.date")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
+from datetime import date
 
 from sftui.model import Inspection
 
@@ -18,10 +20,15 @@ def weight(inspection: Inspection) -> int:
 
 
 class InspectionCache:
-    """Least recently used inspections by (row, version), at most `limit` bytes in all."""
+    """Least recently used inspections by (row, version), at most `limit` bytes in all.
 
-    def __init__(self, limit: int = 16 << 20) -> None:
+    They are of one day: templates may write it.
+    """
+
+    def __init__(self, limit: int = 16 << 20, today: Callable[[], date] = date.today) -> None:
         self._limit = limit
+        self._today = today
+        self._day = today()
         self._held: OrderedDict[tuple[int, int], tuple[Inspection, int]] = OrderedDict()
         self.bytes = 0
 
@@ -29,6 +36,7 @@ class InspectionCache:
         return len(self._held)
 
     def get(self, row: int, version: int) -> Inspection | None:
+        self._keep_day()
         found = self._held.get((row, version))
         if found is None:
             return None
@@ -37,6 +45,7 @@ class InspectionCache:
 
     def put(self, inspection: Inspection, version: int) -> None:
         """Keep it, and let the oldest go; one that is larger than the whole cache is not kept."""
+        self._keep_day()
         key, size = (inspection.row.index, version), weight(inspection)
         old = self._held.pop(key, None)
         if old is not None:
@@ -48,6 +57,11 @@ class InspectionCache:
         while self.bytes > self._limit:
             _, (_, freed) = self._held.popitem(last=False)
             self.bytes -= freed
+
+    def _keep_day(self) -> None:
+        if (day := self._today()) != self._day:
+            self.clear()
+            self._day = day
 
     def clear(self) -> None:
         self._held.clear()

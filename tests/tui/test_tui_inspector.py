@@ -212,6 +212,18 @@ async def test_a_typed_knob_is_checked_before_it_is_taken() -> None:
         assert "12" in driven.text
 
 
+async def test_a_day_is_typed_and_no_other_text() -> None:
+    async with running() as driven:
+        await driven.press("c")
+        while driven.main.recipe.knob.path != "render.date":
+            await driven.press("j")
+        await driven.press("enter", *["backspace"] * 5, *"soon", "enter")
+        assert driven.main.prompt.open and driven.workspace.recipe.render.date == "today"
+        assert "say today, or a day as year-month-day" in driven.text
+        await driven.press(*["backspace"] * 4, *"2026-11-01", "enter")
+        assert driven.workspace.recipe.render.date == "2026-11-01" and "2026-11-01" in driven.text
+
+
 async def test_choices_are_picked_from_a_dialog() -> None:
     async with running() as driven:
         await driven.press("c")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import pytest
@@ -38,6 +39,11 @@ def test_a_preset_saves_as_its_name_alone(name: str) -> None:
         ("render: {kwargs: [a]}", "give a mapping"),
         ("- a", "mapping of sections"),
         ("a: [", "line 1"),
+        ("render: {date: tomorrow}", "say today, or a day as year-month-day, e.g. 2026-11-22"),
+        ("render: {date: '2026-02-30'}", "`render.date` cannot be '2026-02-30'"),
+        ("render: {date: 20261122}", "`render.date` cannot be 20261122"),
+        ("render: {date: '20261122'}", "`render.date` cannot be"),
+        ("render: {date: 2026-11-22 10:00:00}", "`render.date` cannot be"),
         ("mask: all", "must be a mapping of knobs"),
         ("mask: {rule: x, boundary: y}", "1 more"),
         ("preset: [1]", "must be a name"),
@@ -62,6 +68,14 @@ def test_a_recipe_of_before_keeps_the_ids_it_had(name: str, kept: str | None) ->
     assert named.tokenizer.transformers == "5.6.0"
 
 
+@pytest.mark.parametrize("day", ["2026-11-22", "'2026-11-22'", "0987-01-02"])
+def test_a_day_is_read_and_saved_as_itself(day: str) -> None:
+    recipe = load_recipe(f"preset: hf-trainer\nformat: 2\nrender: {{date: {day}}}", "r.yaml")
+    assert recipe.render.date == day.strip("'")
+    assert load_recipe(dump_recipe(recipe), "r.yaml") == recipe
+    assert load_recipe("preset: hf-trainer\nrender: {date: today}", "r.yaml").render.date == "today"
+
+
 def test_waivers_are_kept_with_the_recipe() -> None:
     text = "preset: hf-trainer\nwaivers:\n- code: EOS001\n  reason: pre-training text\n  rows: [0, 9]\n"
     recipe = load_recipe(text, "r.yaml")
@@ -75,6 +89,8 @@ def values(info: KnobInfo) -> st.SearchStrategy[Any]:
     text = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), max_size=12)
     if info.choices:
         return st.sampled_from(info.choices)
+    if info.path == "render.date":
+        return st.just("today") | st.dates().map(date.isoformat)
     base: dict[str, st.SearchStrategy[Any]] = {
         "bool": st.booleans(),
         "int": st.integers(info.minimum if info.minimum is not None else -200, 9999),

@@ -65,8 +65,8 @@ ENTRIES = (
         "The same row gives other ids on other days: caches differ, and training differs from serving.",
         trl='row column chat_template_kwargs: {date_string: "..."}',
         axolotl='chat_template_kwargs: {date_string: "..."}',
-        hf='apply_chat_template(..., date_string="...")',
-        data="pass a constant date_string",
+        hf='render.date: the day, or apply_chat_template(..., date_string="...")',
+        data="pass a constant date_string, or write the day into a copy of the template",
     ),
     entry(
         "TPL006",

@@ -12,7 +12,7 @@ from sftui.trainers.axolotl.config import DATASET_OPTIONS, LOADERS, OVER, SPECIA
 from sftui.trainers.axolotl.instruct import alpaca_prompts
 from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, OPTIONS, TYPE_OF_FORMAT
 from sftui.trainers.axolotl.templates import JINJA
-from sftui.trainers.config import OpenedConfig, WrittenConfig, WrittenFile
+from sftui.trainers.config import OpenedConfig, WrittenConfig, WrittenFile, no_key
 from sftui.trainers.yaml_edit import REMOVE, edit
 from sftui.trainers.yaml_edit import Path as KeyPath
 
@@ -85,9 +85,7 @@ def keys_of(recipe: Recipe, preset: Recipe, template_file: str | None = None) ->
     unlimited = "length.max" in changes and recipe.length.max is None
     if unlimited:
         top[("sequence_len",)] = NO_LIMIT
-    losses = [
-        f"{path} = {value!r} has no key in Axolotl's config" for path, value in changes.items() if path not in HANDLED
-    ]
+    losses = [no_key(path, value, "Axolotl") for path, value in changes.items() if path not in HANDLED]
     losses += [f"Axolotl always has a limit: sequence_len {NO_LIMIT} stands for none"] if unlimited else []
     losses += [
         f"mask.options.{name} is no key that sftui knows of Axolotl" for name in sorted(set(options) - set(OPTIONS))

@@ -34,7 +34,7 @@ from sftui.model import (
     Tokens,
 )
 from sftui.recipe import Batch as BatchOptions
-from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize
+from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize, day_of
 from sftui.tokens import LoadedTokenizer, tokenize
 from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels, pad_token_id
@@ -175,7 +175,7 @@ class LlamaFactory(Trainer):
             kwargs.get("enable_thinking", True),
             bool(kwargs.get("preserve_thinking")),
             recipe.mask.turns == "last",
-            self.today(),
+            day_of(recipe) or self.today(),
         )
         special = encode.Specials(_token(facts.bos_token, facts.bos_id), _token(facts.eos_token, facts.eos_id))
         template = self._template(recipe, tools)

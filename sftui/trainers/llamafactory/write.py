@@ -13,7 +13,7 @@ from typing import Any
 
 from sftui.recipe import Data, Recipe, diff
 from sftui.recipe_io import parse_yaml
-from sftui.trainers.config import OpenedConfig, WrittenConfig, WrittenFile
+from sftui.trainers.config import OpenedConfig, WrittenConfig, WrittenFile, no_key
 from sftui.trainers.llamafactory import formats, keys
 from sftui.trainers.llamafactory.config import COLUMNS, FORMATTING, INFO, MESSAGE_TAGS, TAGS, read_info
 from sftui.trainers.llamafactory.pretrain import ADD_BOS, is_pretraining
@@ -119,7 +119,7 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
         elif path not in ("preset", "tokenizer.transformers") and not (
             path == "pack.isolate" and value == (recipe.pack.strategy == "neat")
         ):
-            losses.append(f"{path} = {value!r} has no key in LLaMA-Factory's config")
+            losses.append(no_key(path, value, "LLaMA-Factory"))
     if is_pretraining(recipe) and recipe.pack.strategy == "none":
         found["packing"] = False
     return found, losses

@@ -23,6 +23,7 @@ from sftui.trainers.config import (
     WrittenConfig,
     WrittenFile,
     files_at,
+    no_key,
     wrong_value,
 )
 from sftui.trainers.known import Known
@@ -458,7 +459,7 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[tuple[str | int, ...],
             "batch.multiple",
             "batch.size",
         ):
-            losses.append(f"{path} = {value!r} has no key in torchtune's config")
+            losses.append(no_key(path, value, "torchtune"))
     if recipe.mask.turns == "last" and recipe.mask.rule in ("auto", "all"):
         losses.append(f"mask.turns = 'last' does nothing under mask.rule {recipe.mask.rule}: set that to turn_full")
     if recipe.pack.isolate and recipe.pack.strategy != "sequential":

@@ -24,6 +24,7 @@ from sftui.trainers.config import (
     WrittenConfig,
     WrittenFile,
     files_at,
+    no_key,
     text_at,
 )
 from sftui.trainers.known import Known
@@ -277,7 +278,7 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
             if value.startswith("file:"):
                 keys["chat_template_path"] = value[5:]
         else:
-            losses.append(f"{path} = {value!r} has no key in TRL's config")
+            losses.append(no_key(path, value, "TRL"))
     return keys, losses
 
 

@@ -39,7 +39,7 @@ def training_toolbox(tools: Toolbox) -> Toolbox:
             fix="add the tag, or train prompt/completion rows",
         )
     name, source = twin
-    twin_template = _compiled(source, name, default.rendering)
+    twin_template = _compiled(source, name, default.rendering).on(default.clock)
     return replace(tools, templates={"default": twin_template}, template_name=f"TRL's training copy of {name}")
 
 

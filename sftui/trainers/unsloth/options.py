@@ -15,7 +15,7 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed, diff
 from sftui.recipe_io import parse_yaml
-from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenConfig, WrittenFile
+from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenConfig, WrittenFile, no_key
 from sftui.trainers.known import Known
 from sftui.trainers.pins import pins_of
 from sftui.trainers.trl.config import sft_config_keys
@@ -190,7 +190,7 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
             )
             and path != "render.template"
         ):
-            losses.append(f"{path} = {value!r} has no argument in Unsloth")
+            losses.append(no_key(path, value, "Unsloth", "argument"))
     if mask.rule == "markers":
         given = {"instruction_part": mask.instruction_marker, "response_part": mask.response_marker}
         keys["responses"] = {

@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 from dataclasses import replace
+from datetime import date
 from itertools import count, islice
 from pathlib import Path
 
@@ -118,6 +119,27 @@ def test_the_key_tells_apart_what_decides_findings(tmp_path: Path) -> None:
     assert state_key(Opened([talk(1)]).context, files) == keys[0]
     data.write_text("{}\n{}\n")
     assert len({*keys, state_key(plain, files)}) == len(keys) + 1
+
+
+def test_the_key_holds_the_day_where_rows_write_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "dated.jinja"
+    file.write_text("{{ strftime_now('%d') }}{% for m in messages %}{{ m.content }}{% endfor %}")
+    dated = {"render.template": f"file:{file}"}
+    opened = [
+        Opened([talk(1)]),
+        Opened([talk(1)], changes=dated),
+        Opened([talk(1)], changes={**dated, "render.date": "2026-11-01"}),
+    ]
+
+    class Tomorrow(date):
+        @classmethod
+        def today(cls) -> Tomorrow:
+            return cls.fromordinal(date.today().toordinal() + 1)
+
+    before = [state_key(one.context, ()) for one in opened]
+    monkeypatch.setattr("sftui.audit.state.date", Tomorrow)
+    after = [state_key(one.context, ()) for one in opened]
+    assert [a == b for a, b in zip(before, after)] == [True, False, True]
 
 
 @pytest.mark.parametrize("damage", [b"", b"no pickle", pickle.dumps((0, "another format")), pickle.dumps("text")])

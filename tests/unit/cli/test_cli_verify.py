@@ -28,8 +28,11 @@ GOOD = [{"messages": [{"role": role, "content": text} for role, text in TURNS[:n
 class Stub:
     """A trainer that does what sftui's rules say at the time it is made."""
 
-    def __init__(self, path: Path, monkeypatch: pytest.MonkeyPatch, version: str = "0.19.0") -> None:
+    def __init__(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch, version: str = "0.19.0", template: str = "tokenizer"
+    ) -> None:
         recipe = changed(preset("axolotl@0.19"), "tokenizer.name", "builtin:chatml")
+        recipe = changed(recipe, "render.template", template)
         opened = loaded_session(OpenOptions((str(path),), recipe=recipe))
         self.rows = [(one.row.index, one.example) for one in opened.all_rows()]
         opened.close()
@@ -190,3 +193,23 @@ def test_what_cannot_be_run_is_told(sftui: Callable[..., Any], chats: Path, tmp_
     ):
         done = sftui(*base, *words)
         assert (done.code, done.out) == (2, "") and told in done.err
+
+
+def test_the_day_is_named_where_it_is_the_difference(
+    sftui: Callable[..., Any], chats: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    template = tmp_path / "dated.jinja"
+    template.write_text(
+        "{{ strftime_now('%Y') }}{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n"
+        "{% endfor %}"
+    )
+    Stub(chats, monkeypatch, template=f"file:{template}")
+    words = (*WORDS, "--template", template)
+    assert sftui("verify", chats, *words).code == 0
+    done = sftui("verify", chats, *words, "--set", "render.date=2001-02-03")
+    assert done.code == 1 and "0 of 3 rows equal" in done.out
+    assert done.out.endswith(
+        "They differ because the template writes the day: the trainer that of its run, sftui that of render.date,"
+        " 2001-02-03\n"
+    )
+    assert "Axolotl writes the day on which it runs" in done.err

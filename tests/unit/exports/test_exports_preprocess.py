@@ -265,3 +265,18 @@ def test_literals_read_back(value: Any) -> None:
 def test_the_script_stands_alone(recipe: Recipe, tmp_path: Path, plan_for: Callable[..., Any]) -> None:
     path = write(tmp_path / "data.jsonl", ROWS["messages"])
     assert run_alone(plan_for(path, recipe), tmp_path) == shown(path, recipe)
+
+
+def test_a_pinned_day_is_pinned_in_the_script(tmp_path: Path, plan_for: Callable[..., Any]) -> None:
+    template = tmp_path / "dated.jinja"
+    template.write_text(
+        "{{ strftime_now('%d %b %Y') }}{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n"
+        "{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+    )
+    path = write(tmp_path / "data.jsonl", ROWS["messages"])
+    pinned, free = (
+        chatml(render__template=f"file:{template}", **more) for more in ({"render__date": "2001-02-03"}, {})
+    )
+    made = run_alone(plan_for(path, pinned), tmp_path)
+    assert made == shown(path, pinned) != shown(path, free)
+    assert "Day" not in plan_for(path, free).files[0].content

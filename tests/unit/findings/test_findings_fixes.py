@@ -121,6 +121,7 @@ EASED: Mapping[str, str] = {
 """Codes that stay as an information where they were worse."""
 
 STATED: Mapping[tuple[str, str], str] = {
+    ("TPL005", ""): "the recipe pins the day on which it is shown; on any other the rows would be others",
     ("TPL014", ""): "the recipe says what was left unset; the text is as before, and no default of a server changes it",
 }
 """Fixes by code and trainer (all, if empty) that change only what the recipe says."""

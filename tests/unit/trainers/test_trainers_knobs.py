@@ -41,7 +41,7 @@ RULES = {
 TAGGED = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{% if m['role'] == 'assistant' %}{% generation %}{{"
     " m['content'] }}<|im_end|>{% endgeneration %}{% else %}{{ m['content'] }}<|im_end|>{% endif %}\n{% endfor %}{% if"
-    " add_generation_prompt %}<|im_start|>assistant\n{% endif %}{{ enable_thinking }}"
+    " add_generation_prompt %}<|im_start|>assistant\n{% endif %}{{ enable_thinking }}{{ strftime_now('%Y') }}"
 )
 TYPED: Mapping[str, Sequence[Any]] = {
     "data.fields": ({"messages": "chat"}, {"text": "prompt"}),
@@ -53,6 +53,7 @@ TYPED: Mapping[str, Sequence[Any]] = {
     "render.template": ("builtin:llama3", "TAGGED"),
     "render.kwargs": ({"enable_thinking": False},),
     "render.inject_system": ("Be kind.",),
+    "render.date": ("2001-02-03",),
     "mask.roles": (("user",),),
     "mask.instruction_marker": ("<|im_start|>user\n",),
     "mask.response_marker": ("u",),

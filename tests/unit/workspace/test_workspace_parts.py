@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 from sftui.model import Inspection, Row
 from sftui.recipe import Recipe, changed
 from sftui.workspace import OpenOptions, Workspace
@@ -49,6 +51,14 @@ def test_cache_is_bounded_in_bytes_and_keeps_what_was_used_last() -> None:
     assert cache.bytes <= 3 * weight(inspection(0, 1000)) and len(cache) == 3
     cache.clear()
     assert (len(cache), cache.bytes) == (0, 0)
+
+
+def test_rows_of_yesterday_are_made_anew() -> None:
+    days = iter([date(2026, 11, 22), date(2026, 11, 22), date(2026, 11, 22), date(2026, 11, 23)])
+    cache = InspectionCache(today=lambda: next(days))
+    cache.put(inspection(0, 10), 1)
+    assert cache.get(0, 1) is not None
+    assert cache.get(0, 1) is None and cache.bytes == 0
 
 
 def test_inbox_gives_the_most_urgent_and_only_the_newest_of_a_kind() -> None:
