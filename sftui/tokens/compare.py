@@ -55,6 +55,21 @@ def count_other_ids(a: Wanted, b: Wanted) -> int:
     return sum(any(one[i][0] != other[i][0] for one, other in zip(a, b)) for i in range(min(len(a[0]), len(b[0]))))
 
 
+def count_other_ids_in(backend: Any, answers: Wanted, probes: Sequence[str]) -> int:
+    """How many probes have other ids in a backend than in the answers; what it cannot encode is one of them."""
+
+    def ids(probe: str, special: bool) -> Any:
+        try:
+            return backend.encode(probe, add_special_tokens=special).ids
+        except Exception:  # tokenizers raises bare Exception, for a missing unknown token for instance
+            return None
+
+    return sum(
+        any(rows[i][0] != ids(probe, special) for special, rows in zip((False, True), answers))
+        for i, probe in enumerate(probes)
+    )
+
+
 def _same(row: Sequence[Any], backend: Any, text: str, special: bool) -> bool:
     got = backend.encode(text, add_special_tokens=special)
     return bool(list(row[0]) == got.ids and [tuple(pair) for pair in row[1]] == got.offsets)

@@ -23,7 +23,8 @@ class TokenizerFacts:
     `transformers`. `split_special_tokens`: special-token text is encoded as plain text.
     `commit` is the Hub commit, `probes` how many probe strings were compared equal in the proof.
     `transformers` is the version that loaded it, `backend` the sha256 of the serialised backend that was proven
-    (both "" for a provisional or built-in one).
+    (both "" for a provisional or built-in one). `elsewhere` maps a version of transformers whose loading was redone
+    beside the proof (see `four`) to the number of probe strings that get other ids under it.
     """
 
     name: str
@@ -54,6 +55,7 @@ class TokenizerFacts:
     probes: int = 0
     transformers: str = ""
     backend: str = ""
+    elsewhere: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:

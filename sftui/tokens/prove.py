@@ -20,9 +20,16 @@ from pathlib import Path
 from typing import Any
 
 from sftui.errors import TokenizerError
-from sftui.tokens import cache
+from sftui.tokens import cache, four
 from sftui.tokens.autotokenizer import LIFELINE
-from sftui.tokens.compare import added_contents, count_differences, count_other_ids, read_json_backend, wanted
+from sftui.tokens.compare import (
+    added_contents,
+    count_differences,
+    count_other_ids,
+    count_other_ids_in,
+    read_json_backend,
+    wanted,
+)
 from sftui.tokens.environments import Environment, own_environment
 from sftui.tokens.locate import Location, fingerprint, locate
 from sftui.tokens.probes import probe_strings
@@ -160,7 +167,8 @@ def make_proof(
     facts = read_facts(told, place)
     if facts.is_fast and facts.vocab_size <= len(told["added"]):
         raise no_vocabulary(place, facts.vocab_size)
-    probes = probe_strings([*facts.special_tokens.values(), *added_contents(told)])
+    redone = four.redone(place) if environment.own and facts.is_fast else None
+    probes = probe_strings([*_in_one_only(told, redone), *facts.special_tokens.values(), *added_contents(told)])
     probes = tuple(dict.fromkeys((*probes, *texts)))
     answers = wanted(reference, probes)
     backend: str | None = None
@@ -173,6 +181,8 @@ def make_proof(
                 "so AutoTokenizer itself encodes: slower to start, and more memory"
             )
     facts = replace(facts, probes=len(probes) if backend is not None else 0)
+    if redone is not None:
+        facts = replace(facts, elsewhere={four.version(): count_other_ids_in(redone, answers, probes)})
     facts = facts.noting(*observations(told, facts, place, probes, answers))
     if not environment.own:
         facts = facts.noting(*_against_ours(place, environment, answers, probes))
@@ -205,6 +215,17 @@ def _differences(told: dict[str, Any], answers: Any, probes: Sequence[str]) -> i
     except Exception:  # tokenizers raises bare Exception for everything it cannot read
         return len(probes)
     return count_differences(answers, again, probes)
+
+
+def _in_one_only(told: dict[str, Any], redone: Any) -> list[str]:
+    """The added tokens that only one of two ways of loading has, or with other flags: probed before all others."""
+    if redone is None:
+        return []
+    flags = {
+        (i, token.content, token.special, token.lstrip, token.rstrip)
+        for i, token in redone.get_added_tokens_decoder().items()
+    }
+    return sorted({one[1] for one in flags ^ {tuple(one) for one in told["added"]}})
 
 
 def _against_ours(place: Location, environment: Environment, answers: Any, probes: Sequence[str]) -> tuple[str, ...]:

@@ -107,20 +107,23 @@ def load(recipe: Recipe, options: OpenOptions, mode: str = "proven") -> LoadedTo
             raise
         why = f"transformers {wanted.version} of {wanted.environment.python} refuses it: {error.why or error.what}"
         raise TokenizerError(error.what, where=error.where, why=why, fix=error.fix) from error
-    told = (_not_verified(recipe, wanted), _kept(recipe), _not_admitted(recipe, wanted.version))
+    told = (_not_verified(recipe, wanted, loaded.facts), _kept(recipe), _not_admitted(recipe, wanted.version))
     notes = [note for note in told if note]
     return LoadedTokenizer(loaded.facts.noting(*notes), loaded.engine) if notes else loaded
 
 
-def _not_verified(recipe: Recipe, wanted: Wanted) -> str:
+def _not_verified(recipe: Recipe, wanted: Wanted, facts: TokenizerFacts) -> str:
     """The warning where no environment has the version that is meant and its ids may be others; else empty."""
     if wanted.environment is not None:
         return ""
-    from sftui.tokens.loading import may_differ
+    from sftui.tokens.facts import PROVISIONAL
+    from sftui.tokens.loading import is_redone, may_differ
     from sftui.tokens.locate import locate
 
+    if facts.state == PROVISIONAL and is_redone(wanted.version):
+        return ""  # the proof, which is on its way, knows
     place = locate(recipe.tokenizer.name or "", recipe.tokenizer.revision)
-    reason = may_differ(place, wanted.version, running_version())
+    reason = may_differ(place, wanted.version, running_version(), facts.elsewhere)
     if reason is None:
         return ""
     who = "the recipe names" if recipe.tokenizer.transformers is not None else f"{recipe.preset} brings"

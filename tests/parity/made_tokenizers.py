@@ -78,6 +78,11 @@ DECODER = {
     "added_tokens_decoder": {str(900_000 + number): {"special": False, **token} for number, token in enumerate(FLAGS)}
 }
 NAMED = {"tokenizer_class": "LlamaTokenizerFast"}
+OWN_IDS = {
+    str(1500 + number): {**_flagged(token), "special": number != 3}
+    for number, token in enumerate(("<|begin|>", "<|end|>", "<|pad|>", "<|turn|>"))
+}
+"""The added tokens as tokenizer.json has them, but for one that is no special token here."""
 
 
 def _class(name: str, **more: Any) -> dict[str, Any]:
@@ -191,6 +196,87 @@ MADE = (
             "additional_chat_templates/tool_use.jinja": "folder {{ messages }}",
         },
     ),
+    # a second round, made after the rule for transformers 4: other vocabularies, classes and oddities
+    Made("second-llama-over-bytes", "other_bytes", {**NAMED, "add_bos_token": False}, "deepseek_v2"),
+    Made("second-llama-over-split", "other_split", {**NAMED, "add_bos_token": False, "add_eos_token": True}),
+    Made("second-llama-no-bos", "prepended", _class("LlamaTokenizerFast", legacy=True, add_bos_token=False), "llama"),
+    Made("second-llama-first", "metaspace", _class("LlamaTokenizerFast", legacy=False, add_bos_token=True), "llama"),
+    Made("second-llama-none", "metaspace", _class("LlamaTokenizer", legacy=False, add_bos_token=False), "mistral"),
+    Made(
+        "second-llama-model-bare", "pieces", _class("LlamaTokenizer", add_bos_token=False), None, ("tokenizer.model",)
+    ),
+    Made(
+        "second-llama-both",
+        "prepended_pieces",
+        _class("LlamaTokenizer", legacy=False, add_prefix_space=False),
+        "llama",
+        ("tokenizer.json", "tokenizer.model"),
+    ),
+    Made("second-gpt2", "other_bytes", _class("GPT2TokenizerFast"), "gpt2"),
+    Made("second-gpt2-alone", "byte_level", _class("GPT2Tokenizer")),
+    Made("second-gpt2-bos", "byte_level", _class("GPT2Tokenizer", add_bos_token=True), "gpt2"),
+    Made("second-gpt2-files-bos", "byte_level", _class("GPT2Tokenizer", add_bos_token=True), "gpt2", ("vocab.json",)),
+    Made(
+        "second-gpt2-files-space", "other_bytes", _class("GPT2Tokenizer", add_prefix_space=True), None, ("vocab.json",)
+    ),
+    Made("second-gpt2-new-tokens", "byte_level", _class("GPT2Tokenizer", pad_token="<new>", mask_token="<gap>")),
+    Made("second-gpt2-over-other-split", "other_split", _class("GPT2TokenizerFast", add_prefix_space=True), "olmo"),
+    Made("second-gpt2-empty-token", "byte_level", _class("GPT2Tokenizer", bos_token="", pad_token=None)),
+    Made("second-empty-mask", "cased", _class("PreTrainedTokenizerFast", mask_token="", cls_token="")),
+    Made("second-qwen2-alone", "qwen", _class("Qwen2Tokenizer")),
+    Made("second-qwen2-as-llama", "qwen", _class("Qwen2TokenizerFast"), "llama"),
+    Made("second-qwen2-more", "qwen", _class("Qwen2Tokenizer", additional_special_tokens=["<one>", MARKS[3]]), "qwen2"),
+    Made("second-qwen2-own-ids", "qwen", _class("Qwen2Tokenizer", added_tokens_decoder=OWN_IDS), "qwen2"),
+    Made("second-qwen2-space", "qwen", _class("Qwen2Tokenizer", add_prefix_space=True), "qwen2", ("vocab.json",)),
+    Made("second-cohere-bare", "cohere", _class("CohereTokenizer", add_bos_token=False), "cohere"),
+    Made("second-cohere-alone", "cohere", _class("CohereTokenizerFast", add_eos_token=True)),
+    Made("second-neox-space", "byte_level", _class("GPTNeoXTokenizerFast", add_prefix_space=True), "gpt_neox"),
+    Made("second-neox-bos", "other_bytes", _class("GPTNeoXTokenizer", add_bos_token=True)),
+    Made("second-bloom-alone", "worded", _class("BloomTokenizerFast", add_prefix_space=True)),
+    Made("second-codegen", "byte_level", _class("CodeGenTokenizerFast"), "phi"),
+    Made("second-roberta", "roberta", _class("RobertaTokenizerFast"), "roberta"),
+    Made("second-roberta-space", "roberta", _class("RobertaTokenizer", add_prefix_space=True, trim_offsets=False)),
+    Made("second-bart", "roberta", _class("BartTokenizerFast"), "bart"),
+    Made("second-gemma-mask", "gemma_mask", _class("GemmaTokenizerFast", add_bos_token=True), "gemma2"),
+    Made("second-gemma-bare", "gemma_mask", _class("GemmaTokenizer", add_bos_token=False, add_eos_token=True)),
+    Made("second-t5", "converted_t5", _class("T5TokenizerFast", extra_ids=0), "t5"),
+    Made("second-t5-hundred", "converted_t5", _class("T5Tokenizer"), "t5"),
+    Made("second-t5-mt5", "converted_t5", _class("MT5Tokenizer", extra_ids=0), "mt5"),
+    Made("second-xlnet", "converted_xlnet", _class("XLNetTokenizerFast"), "xlnet"),
+    Made("second-xlnet-lower", "converted_xlnet", _class("XLNetTokenizer", do_lower_case=True, keep_accents=True)),
+    Made("second-xlm-roberta", "converted_roberta", _class("XLMRobertaTokenizer"), "xlm-roberta"),
+    Made("second-camembert", "converted_roberta", _class("CamembertTokenizerFast"), "camembert"),
+    Made(
+        "second-albert", "converted_xlnet", _class("AlbertTokenizer", do_lower_case=False, keep_accents=True), "albert"
+    ),
+    Made("second-deberta", "converted_roberta", _class("DebertaV2TokenizerFast"), "deberta-v2"),
+    Made("second-unigram-plain", "converted_t5", _class("PreTrainedTokenizerFast"), "t5"),
+    Made("second-bert-lower", "cased_word_piece", _class("BertTokenizer", do_lower_case=True), "bert"),
+    Made("second-bert-accents", "word_piece", _class("BertTokenizerFast", strip_accents=False)),
+    Made("second-bert-chinese", "word_piece", _class("BertTokenizer", tokenize_chinese_chars=False), "bert"),
+    Made("second-bert-no-class", "word_piece", {}, "distilbert"),
+    Made("second-electra", "cased_word_piece", _class("ElectraTokenizerFast", do_lower_case=False), "electra"),
+    Made("second-electra-vocabulary", "word_piece", _class("ElectraTokenizer"), "electra", ("vocab.txt",)),
+    Made("second-mpnet", "word_piece", _class("MPNetTokenizerFast"), "mpnet"),
+    Made(
+        "second-bert-legacy",
+        "word_piece",
+        _class("BertTokenizer"),
+        "bert",
+        more={
+            "special_tokens_map.json": '{"additional_special_tokens": ["[NEW]"], "mask_token": {"content": "[MASK]", '
+            '"lstrip": true, "rstrip": false, "normalized": false, "single_word": false}}',
+            "added_tokens.json": '{"[NEW]": 1500, "extra": 1501}',
+        },
+    ),
+    Made(
+        "second-typed-tokens",
+        "other_split",
+        _class("PreTrainedTokenizerFast", bos_token={"__type": "AddedToken", **_flagged("<|begin|>", rstrip=True)}),
+    ),
+    Made("second-flags-qwen", "qwen", _class("Qwen2Tokenizer"), "qwen2", added=FLAGS),
+    Made("second-flags-bert", "cased_word_piece", _class("BertTokenizer", do_lower_case=False), added=FLAGS),
+    Made("second-flags-gemma", "gemma_mask", _class("GemmaTokenizerFast"), "gemma3_text", added=FLAGS),
 )
 
 
@@ -262,7 +348,14 @@ def _lines() -> tuple[str, ...]:
     return tuple(corpus.lines())
 
 
-def _byte_level(splits: tuple[tuple[str, str], ...], *, use_regex: bool = False, prefix: bool = False) -> Any:
+def _byte_level(
+    splits: tuple[tuple[str, str], ...],
+    *,
+    use_regex: bool = False,
+    prefix: bool = False,
+    size: int = 1500,
+    lines: tuple[str, ...] | None = None,
+) -> Any:
     """Byte-level BPE behind splits (regex, behaviour), learnt with these splits."""
     from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
@@ -276,8 +369,8 @@ def _byte_level(splits: tuple[tuple[str, str], ...], *, use_regex: bool = False,
     made.decoder = decoders.ByteLevel()
     made.post_processor = processors.ByteLevel(trim_offsets=False)
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    trainer = trainers.BpeTrainer(vocab_size=1500, initial_alphabet=alphabet, min_frequency=2, show_progress=False)
-    made.train_from_iterator(_lines(), trainer)
+    trainer = trainers.BpeTrainer(vocab_size=size, initial_alphabet=alphabet, min_frequency=2, show_progress=False)
+    made.train_from_iterator(_lines() if lines is None else lines, trainer)
     made.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in MARKS])
     return made
 
@@ -288,6 +381,33 @@ def byte_level() -> Backend:
     made = _byte_level((), use_regex=True)
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     return Backend({**BYTE_TOKENS, "unk_token": MARKS[1]}, made)
+
+
+def other_bytes() -> Backend:
+    """Another vocabulary over the same alphabet, with a normalizer."""
+    from tokenizers import normalizers, pre_tokenizers
+
+    made = _byte_level((), use_regex=True, size=900, lines=_lines()[::-2])
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.normalizer = normalizers.NFKC()
+    return Backend({**BYTE_TOKENS, "unk_token": MARKS[1]}, made)
+
+
+def other_split() -> Backend:
+    """Digits one by one, then GPT-2's own words, which differ in contractions and spaces from GPT-4's."""
+    return Backend(BYTE_TOKENS, _byte_level(((r"\p{N}", "isolated"),), use_regex=True, size=700, lines=_lines()[::3]))
+
+
+def roberta() -> Backend:
+    from tokenizers import AddedToken, pre_tokenizers, processors
+
+    made = _byte_level((), use_regex=True, size=1100)
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in PIECES[:4]])
+    made.add_special_tokens([AddedToken("<mask>", special=True, normalized=False, lstrip=True)])
+    ends = {name: (token, made.token_to_id(token)) for name, token in (("sep", "</s>"), ("cls", "<s>"))}
+    made.post_processor = processors.RobertaProcessing(ends["sep"], ends["cls"], add_prefix_space=False)
+    return Backend({**PIECE_TOKENS, "sep_token": "</s>", "cls_token": "<s>", "mask_token": "<mask>"}, made)
 
 
 def worded() -> Backend:
@@ -352,12 +472,16 @@ def word_level() -> Backend:
     return Backend(PIECE_TOKENS, made)
 
 
-def word_piece() -> Backend:
+def cased_word_piece() -> Backend:
+    return word_piece(lowercase=False)
+
+
+def word_piece(lowercase: bool = True) -> Backend:
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
     names = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
     made = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    made.normalizer = normalizers.BertNormalizer(lowercase=True)
+    made.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
     made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     made.decoder = decoders.WordPiece()
     made.train_from_iterator(
@@ -405,6 +529,19 @@ def prepended() -> Backend:
     return Backend(PIECE_TOKENS, made)
 
 
+def prepended_pieces() -> Backend:
+    return Backend(PIECE_TOKENS, prepended().tokenizer, pieces().pieces)
+
+
+def gemma_mask() -> Backend:
+    """As Gemma is published: `<mask>` stands in the file."""
+    from tokenizers import AddedToken
+
+    made = gemma()
+    made.tokenizer.add_special_tokens([AddedToken("<mask>", special=True, normalized=False)])
+    return Backend({**PIECE_TOKENS, "mask_token": "<mask>"}, made.tokenizer)
+
+
 def metaspace() -> Backend:
     from tokenizers import pre_tokenizers
 
@@ -441,6 +578,42 @@ def unigram() -> Backend:
     return Backend(UNIGRAM_TOKENS, made)
 
 
+def _converted(single: str) -> Backend:
+    """As transformers 4 converts a sentencepiece model: its character map, then Metaspace."""
+    from sentencepiece import sentencepiece_model_pb2
+    from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+
+    proto = sentencepiece_model_pb2.ModelProto.FromString(_sentencepiece("unigram").serialized_model_proto())
+    made = Tokenizer(models.Unigram([(one.piece, one.score) for one in proto.pieces], unk_id=0))
+    made.normalizer = normalizers.Sequence(
+        [
+            normalizers.Precompiled(proto.normalizer_spec.precompiled_charsmap),
+            normalizers.Strip(left=False, right=True),
+            normalizers.Replace(Regex(" {2,}"), "▁"),
+        ]
+    )
+    made.pre_tokenizer = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always")
+    made.decoder = decoders.Metaspace(replacement="▁", prepend_scheme="always")
+    put = [token for token in single.split() if token != "$A"]
+    made.post_processor = processors.TemplateProcessing(
+        single=single, pair=f"{single} $B", special_tokens=[(token, made.token_to_id(token)) for token in put]
+    )
+    made.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in PIECES])
+    return Backend(UNIGRAM_TOKENS, made)
+
+
+def converted_t5() -> Backend:
+    return _converted("$A </s>")
+
+
+def converted_xlnet() -> Backend:
+    return _converted("$A <sep> <cls>")
+
+
+def converted_roberta() -> Backend:
+    return _converted("<s> $A </s>")
+
+
 def pieces() -> Backend:
     return Backend(PIECE_TOKENS, pieces=_sentencepiece("bpe").serialized_model_proto())
 
@@ -467,6 +640,15 @@ BACKENDS: Mapping[str, Callable[[], Backend]] = {
         unigram,
         pieces,
         unigram_pieces,
+        other_bytes,
+        other_split,
+        roberta,
+        cased_word_piece,
+        prepended_pieces,
+        gemma_mask,
+        converted_t5,
+        converted_xlnet,
+        converted_roberta,
     )
 }
 
