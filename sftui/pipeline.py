@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from sftui import bound
 from sftui.conversations import Detected
+from sftui.conversations.reading import Reading
 from sftui.errors import RecipeError, SftuiError, TemplateError
 from sftui.model import (
     Batch,
@@ -94,12 +95,19 @@ def _templates(recipe: Recipe, tokenizer: LoadedTokenizer, trainer: Trainer) -> 
 
 def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
     """How the rows of a dataset are read, by the trainer's own rules where it has some."""
-    from sftui.trainers.reading import refused_file
+    from sftui.trainers.reading import reading_of, refused_file, told
 
     trainer = trainer_named(recipe.preset)
-    found = trainer.detect(rows, recipe)
+    reading = reading_of(rows, recipe.preset)
+    found = trainer.detect([_as_read(row, reading) for row in rows] if reading is not None else rows, recipe)
     refused = refused_file(rows, recipe.preset, trainer.title) if found.refused is None else None
-    return found if refused is None else replace(found, refused=refused)
+    notes = told(rows, reading, trainer.title) if reading is not None else ()
+    return replace(found, refused=found.refused or refused, reading=reading, notes=(*found.notes, *notes))
+
+
+def _as_read(row: Row, reading: Reading | None) -> Row:
+    """A row as the trainer's own `datasets` gives it to the trainer."""
+    return row if reading is None or row.data is None else replace(row, data=reading.row(row.data))
 
 
 def survey(first: Row | None, detected: Detected, recipe: Recipe, tools: Toolbox) -> Toolbox:
@@ -114,7 +122,9 @@ def inspect_early(row: Row, detected: Detected, recipe: Recipe) -> Inspection:
     if row.data is None:
         return replace(result, stopped_at=Stage.ROW, problem=Problem(row.problem or "the row could not be read"))
     try:
-        return replace(result, conversation=trainer_named(recipe.preset).convert(row, detected, recipe))
+        return replace(
+            result, conversation=trainer_named(recipe.preset).convert(_as_read(row, detected.reading), detected, recipe)
+        )
     except SftuiError as error:
         return replace(result, stopped_at=Stage.CONVERSATION, problem=as_problem(error))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
+from sftui.conversations.reading import Reading
 from sftui.model import Problem
 from sftui.text import visible
 
@@ -22,7 +23,7 @@ class Detected:
     `role_map` the roles of the data to those that the template sees. `reason` is the sentence
     shown to the user. `refused` is set where the set cannot be read as SFT data; `format` is then
     "auto". `given_labels` tells how stored labels are aligned: unshifted, shifted, unknown, or ""
-    where the set has none.
+    where the set has none. `reading` is how the trainer is given the rows, where not as they stand.
     """
 
     format: str
@@ -33,6 +34,7 @@ class Detected:
     notes: tuple[str, ...] = ()
     refused: Problem | None = None
     given_labels: str = ""
+    reading: Reading | None = None
 
 
 def find_column(columns: Iterable[str], names: Iterable[str]) -> str | None:

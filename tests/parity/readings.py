@@ -22,6 +22,7 @@ from case import home, python_of
 
 from sftui.errors import SftuiError
 from sftui.sources import SourceSpec, open_source
+from sftui.trainers.reading import reading_of, refused_file
 
 TRAINERS = ("trl@1.16.0", "axolotl@0.19.0", "llamafactory@0.9.5", "unsloth@2026.10.7", "torchtune@0.6.1")
 Reading = dict[str, Any]
@@ -55,8 +56,8 @@ def theirs(name: str, paths: Sequence[Path]) -> tuple[dict[str, str], list[Readi
     return json.loads(versions), [json.loads(line) for line in found]
 
 
-def ours(path: Path) -> Reading:
-    """What sftui reads; `problems` are rows that cannot be read, `notes` what it tells of the file."""
+def ours(path: Path, preset: str = "trl@1.16") -> Reading:
+    """What sftui gives a trainer of the file; `problems` are rows that cannot be read, `notes` what it tells of it."""
     from read_files import plain
 
     try:
@@ -67,7 +68,13 @@ def ours(path: Path) -> Reading:
     told = [*source.notes, *(one.sentence() for one in source.damage)]
     source.close()
     problems = [row.problem for row in rows if row.data is None]
-    return {"rows": [plain(row.data) for row in rows if row.data is not None], "problems": problems, "notes": told}
+    refused = refused_file(rows, preset, preset)
+    if refused is not None:
+        return {"error": refused.what}
+    reading = reading_of(rows, preset)
+    values = [row.data for row in rows if row.data is not None]
+    given = values if reading is None else [reading.row(value) for value in values]
+    return {"rows": [plain(value) for value in given], "problems": problems, "notes": told}
 
 
 def bare(value: Any) -> Any:
@@ -112,15 +119,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--show", type=int, default=0, help="files shown of each pair")
     options = parser.parse_args(arguments)
     paths = files()
-    mine = [ours(path) for path in paths]
     read: dict[str, list[Reading]] = {}
+    mine: dict[str, list[Reading]] = {}
     for name in options.names:
         versions, read[name] = theirs(name, paths)
+        trainer, version = environments.split(name)
+        mine[name] = [ours(path, f"{trainer}@{'.'.join(version.split('.')[:2])}") for path in paths]
         print(f"{name}: {', '.join(f'{key} {value}' for key, value in versions.items())}")
     first = next(iter(read))
     for name in read:
         for title, against in (((f"{first} and {name}", read[first]),) if name != first else ()) + (
-            (f"{name} and sftui", mine),
+            (f"{name} and sftui", mine[name]),
         ):
             left, right = (against, read[name]) if against is read[first] else (read[name], against)
             found = list(compared(paths, left, right))

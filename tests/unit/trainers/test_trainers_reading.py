@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from sftui import pipeline
+from sftui.conversations.reading import parsed
 from sftui.model import Row
 from sftui.sources import SourceSpec, open_source
 from sftui.trainers import preset
-from sftui.trainers.reading import mixed
+from sftui.trainers.reading import mixed, reading_of
 
 SAMPLES = Path(__file__).resolve().parents[3] / "sample_data"
 OLD, NEW = "llamafactory@0.9", ("trl@1.16", "axolotl@0.19", "unsloth@2026.10", "hf-trainer")
@@ -105,3 +106,76 @@ def test_the_older_wrapped_is_told_where_it_is_meant() -> None:
         for strategy in ("none", "bfd", "wrapped")
     }
     assert {key for key, value in told.items() if value} == {("trl@1.8", "wrapped")}
+
+
+PARTS = [{"type": "text", "text": "x"}]
+GIVEN: dict[str, tuple[list[Any], list[Any]]] = {
+    "text beside a list": (
+        [PARTS, "null", "1", " 2.50 ", "[]", "a", "", "True"],
+        [PARTS, None, 1, 2.5, [], "a", "", "True"],
+    ),
+    "text beside a number": ([1, "x", "007", '{"a": "1"}', '"x"'], [1, "x", 7, {"a": "1"}, "x"]),
+    "whole numbers beside others": ([1, 2.5, 2**62], [1.0, 2.5, float(2**62)]),
+    "whole numbers": ([1, -(2**63)], [1, -(2**63)]),
+    "one beyond 64 bits": ([1, 2**63], [1.0, float(2**63)]),
+    "numbers in lists": ([[1], [2, 0.5]], [[1.0], [2.0, 0.5]]),
+    "objects of other keys": ([{"a": "null"}, {"b": 1}], [{"a": "null"}, {"b": 1}]),
+    "objects of the same keys": ([{"a": "null", "b": 1}, {"b": 1, "a": 2}], [{"a": None, "b": 1}, {"a": 2, "b": 1}]),
+    "texts": (["null", "1", None], ["null", "1", None]),
+}
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_rows_come_as_the_trainers_datasets_gives_them(name: str) -> None:
+    """Values measured with datasets 5.2.0, as TRL 1.16 brings it."""
+    stored, expected = GIVEN[name]
+    rows = rows_of(*({"x": value} for value in stored))
+    reading = reading_of(rows, "trl@1.16")
+    given = [row.data["x"] if reading is None else reading.row(row.data)["x"] for row in rows if row.data is not None]
+    assert repr(given) == repr(expected)
+    assert [list(value) for value in given if isinstance(value, dict)] == [
+        list(v) for v in expected if isinstance(v, dict)
+    ]
+
+
+def test_a_text_that_says_null_is_nothing_beside_parts_and_itself_beside_texts() -> None:
+    for other, expected in ((PARTS, None), ("a", "null")):
+        rows = rows_of(chat("null"), chat(other))
+        detected = pipeline.detect(rows, preset("axolotl@0.19"))
+        conversation = pipeline.inspect_early(rows[0], detected, preset("axolotl@0.19")).conversation
+        assert conversation is not None and conversation.messages[1].data.get("content") == expected
+        notes = [note for note in detected.notes if "data.jsonl line 1" in note]
+        assert len(notes) == (expected is None) and all('as null, not "null"' in note for note in notes)
+
+
+def test_rows_that_are_no_json_come_as_they_stand() -> None:
+    """Parquet and CSV bring their types; what is known of no datasets is not guessed."""
+    rows = [Row(i, {"x": value}, "", f"data.parquet row {i}") for i, value in enumerate((1, 2.5, "null"))]
+    assert reading_of(rows, "trl@1.16") is None
+    assert reading_of(rows_of({"x": 1}, {"x": 2.5}), "hf-trainer") is None
+    assert reading_of(rows_of({"x": 1}, {"x": "1"}), OLD) is None, "such a file is refused"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("NaN", None),
+        ("-", 0),
+        ("1.", 1.0),
+        ("1e", 1.0),
+        ("0.30000000000000004", 0.30000000000000004),
+        ("1e400", float("inf")),
+        ("18446744073709551615", 2**64 - 1),
+        ("18446744073709551616", "18446744073709551616"),
+        (".5", ".5"),
+        ("1 2", "1 2"),
+        ("[[dummy]]", "[[dummy]]"),
+        ("[1", "[1"),
+        ("[NaN]", [None]),
+        ("\u00a01", "\u00a01"),
+        ("\uff15", "\uff15"),
+    ],
+)
+def test_texts_are_parsed_as_pandas_parses_them(text: str, value: Any) -> None:
+    """Measured with pandas 2.3.3 and 3.1.1."""
+    assert repr(parsed(text)) == repr(value)

@@ -1,0 +1,142 @@
+"""How the rows of a JSON file come back from `datasets`, which gives every place of a file one type.
+
+Source: datasets 4.7 to 5.2, utils/json.py (find_mixed_struct_types_field_paths) and features/features.py (Json).
+`sftui/trainers/reading.py` says for which trainers, and since when.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """How the values of one place come back: of a place kept as JSON, of numbers that become floats, or inside.
+
+    `order` is that of an object's keys where the objects of the place do not agree on it.
+    """
+
+    what: Literal["json", "float", "list", "object"]
+    inside: Mapping[str, Kept] = field(default_factory=dict)
+    order: tuple[str, ...] = ()
+
+
+_JSON, _FLOAT = Kept("json"), Kept("float")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a file's rows come back from `datasets`; `columns` are those that come back otherwise than they stand."""
+
+    columns: Mapping[str, Kept]
+
+    def row(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """A row as the trainer is given it."""
+        return {name: _back(one, self.columns[name]) if name in self.columns else one for name, one in data.items()}
+
+
+def kept(values: Sequence[Any]) -> Kept | None:
+    """How the values of one place come back; None where as they stand.
+
+    Objects are kept as JSON where two have other keys, or the first has none; objects or lists beside others too.
+    """
+    held = [value for value in values if value is not None]
+    if not held:
+        return None
+    kinds = {kind_of(value) for value in held}
+    if kinds == {"object"}:
+        first = held[0].keys()
+        if not first or any(value.keys() != first for value in held):
+            return _JSON
+        inside = {key: kept([value[key] for value in held]) for key in first}
+        changed = {key: one for key, one in inside.items() if one is not None}
+        order = tuple(first) if any(tuple(value) != tuple(first) for value in held) else ()
+        return Kept("object", changed, order) if changed or order else None
+    if kinds == {"array"}:
+        items = kept([item for value in held for item in value])
+        return Kept("list", {"": items}) if items is not None else None
+    if len(kinds) > 1:
+        return _JSON
+    if kinds == {"number"} and any(map(_is_double, held)) and not all(isinstance(value, float) for value in held):
+        return _FLOAT
+    return None
+
+
+def _is_double(value: float) -> bool:
+    """Whether Arrow needs a double for a number: it has a fraction, or is no signed 64-bit integer."""
+    return isinstance(value, float) or not -(2**63) <= value < 2**63
+
+
+def _back(value: Any, place: Kept) -> Any:
+    """A value as it comes back."""
+    if value is None:
+        return None
+    if place.what == "json":
+        return parsed(value) if isinstance(value, str) else value
+    if place.what == "float":
+        return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if place.what == "list":
+        return [_back(item, place.inside[""]) for item in value] if isinstance(value, (list, tuple)) else value
+    if not isinstance(value, Mapping):
+        return value
+    named = {key: value.get(key) for key in place.order} | dict(value) if place.order else value
+    return {key: _back(one, place.inside[key]) if key in place.inside else one for key, one in named.items()}
+
+
+_NUMBER = re.compile(r"(-?)(\d*)(?:(\.)(\d*))?(?:([eE])([+-]?\d*))?", re.ASCII)
+_WORDS = {"null": None, "NaN": None, "true": True, "false": False, "Infinity": float("inf"), "-Infinity": -float("inf")}
+
+
+def parsed(text: str) -> Any:
+    """What pandas' ujson makes of a text: the value that it says, or the text where it is no JSON.
+
+    Source: pandas 2.3 and 3.1, src/vendored/ujson/lib/ultrajsondec.c: whole numbers of up to 64 bits, fractions of 15
+    digits, `01`, `1.` and `-` are numbers, NaN is nothing.
+    """
+    bare = text.strip(" \t\r\n")
+    if not bare:
+        return text
+    if bare in _WORDS:
+        return _WORDS[bare]
+    if bare[0] in "-0123456789":
+        found = _NUMBER.fullmatch(bare)
+        number = _number(found) if found else None
+        return text if number is None else number
+    if bare[0] not in '"[{':
+        return text
+    try:
+        return json.loads(bare, strict=False, parse_constant=lambda name: None if name == "NaN" else float(name))
+    except (ValueError, RecursionError):
+        return text
+
+
+def _number(found: re.Match[str]) -> float | None:
+    sign, whole, point, fraction, exponent, power = found.groups()
+    number: float = int(whole or 0)
+    if not point and not exponent:
+        number = -number if sign else number
+        return number if -(2**63) <= number < 2**64 else None
+    digits = (fraction or "")[:15]
+    number = float(number) + (int(digits) * 10.0 ** -len(digits) if digits else 0.0)
+    try:
+        number *= 10.0 ** int(power or 0) if power not in ("+", "-") else 1.0
+    except OverflowError:
+        number = float("inf")
+    return -number if sign else number
+
+
+def kind_of(value: Any) -> str | None:
+    """Arrow's kind of a value; None of null."""
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, (int, float)):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, Mapping):
+        return "object"
+    return "array" if isinstance(value, (list, tuple)) else None
