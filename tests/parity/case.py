@@ -21,6 +21,7 @@ from typing import Any
 
 import material
 import new_material
+import shared_rows
 from places import made_once
 
 REPO = Path(__file__).resolve().parents[2]
@@ -48,6 +49,15 @@ def new_rows(name: str) -> Path:
     return made_once(new_folder() / f"{name}.jsonl", lambda path: path.write_text("".join(lines), encoding="utf-8"))
 
 
+def whole_rows(name: str) -> Path:
+    """A dataset of ../shared as `shared_rows` reads it, as JSON lines."""
+    key = hashlib.sha256(Path(shared_rows.__file__).read_bytes()).hexdigest()[:12]
+    found = shared_rows.rows(shared_folder() / "testdata" / "datasets" / name)
+    lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in found)
+    path = home() / "shared" / key / f"{name}.jsonl"
+    return made_once(path, lambda part: part.write_text("".join(lines), encoding="utf-8"))
+
+
 def new_folder() -> Path:
     source = Path(new_material.__file__).read_bytes()
     return home() / "new" / hashlib.sha256(source).hexdigest()[:12]
@@ -60,7 +70,8 @@ class Case:
     `data` names a set of rows of `material`; `tokenizer` a folder under testdata/tokenizers,
     `own:NAME` one of sftui's built-in ones, or `made:NAME` (see `made_tokenizer`); `template`
     `data` names a set of rows of `material`; `tokenizer` a folder under testdata/tokenizers, or
-    `own:NAME` one of sftui's built-in ones; either may be `new:NAME` of `new_material`. `template`
+    `own:NAME` one of sftui's built-in ones; either may be `new:NAME` of `new_material`, data also `shared:FILE`, a
+    whole file of testdata/datasets. `template`
     replaces the tokenizer's own: a file of testdata/templates, `own:NAME` one of sftui's built-in
     ones, or the text itself;
     `tokens` replaces special tokens in the tokenizer's config. `config` holds the trainer's own
@@ -102,6 +113,8 @@ class Case:
         """The rows as JSON lines, written on first use."""
         if self.data.startswith("new:"):
             return new_rows(self.data[4:])
+        if self.data.startswith("shared:"):
+            return whole_rows(self.data[7:])
         name = self.data if self.limit is None else f"{self.data}-{self.limit}"
         return material.write(name, home() / "data", shared_folder() / "testdata" / "datasets", self.data, self.limit)
 
