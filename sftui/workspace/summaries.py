@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from sftui.errors import SftuiError
-from sftui.model import Conversation, Inspection, Kind
+from sftui.model import Conversation, Inspection, Kind, Row
 from sftui.workspace.events import RowSummary, SummariesReady
 from sftui.workspace.requests import SummariesRequest
 from sftui.workspace.session import Session
@@ -43,7 +43,7 @@ def summaries(session: Session, asked: SummariesRequest, version: int) -> Iterat
             ready.append(RowSummary(index, _clip(row.raw), repaired=bool(row.repairs)))
         else:
             light.append(index)
-            ready.append(summary(session.inspect_row(row, spans=False)))
+            ready.append(_summary(session, row))
         if time.monotonic() - told > SEND_EVERY:
             yield SummariesReady(asked.ticket, version, tuple(ready))
             ready, told = [], time.monotonic()
@@ -53,7 +53,7 @@ def summaries(session: Session, asked: SummariesRequest, version: int) -> Iterat
     for index in heavy:
         row = session.row(index)
         if row.size <= TOO_HEAVY:
-            yield SummariesReady(asked.ticket, version, (summary(session.inspect_row(row, spans=False)),))
+            yield SummariesReady(asked.ticket, version, (_summary(session, row),))
     yield from _checked(session, asked, version, light)
 
 
@@ -68,8 +68,11 @@ def _checked(
     ready: list[RowSummary] = []
     told = time.monotonic()
     for index in indices:
-        inspection = session.inspect(index)
-        grades = Counter(finding.severity.value for finding in session.found(inspection))
+        try:
+            inspection = session.inspect(index)
+            grades = Counter(finding.severity.value for finding in session.found(inspection))
+        except Exception:
+            continue  # its line is there already; opened, the row says what is wrong
         ready.append(replace(summary(inspection), errors=grades["error"], warnings=grades["warning"]))
         if time.monotonic() - told > SEND_EVERY:
             yield SummariesReady(asked.ticket, version, tuple(ready))
@@ -77,6 +80,16 @@ def _checked(
         else:
             yield None
     yield SummariesReady(asked.ticket, version, tuple(ready))
+
+
+def _summary(session: Session, row: Row) -> RowSummary:
+    """One line, whatever happens: the list does not wait for a row on which sftui itself fails."""
+    try:
+        return summary(session.inspect_row(row, spans=False))
+    except Exception as error:
+        return RowSummary(
+            row.index, _clip(row.raw), problem=f"sftui could not prepare it ({type(error).__name__}: {error})"
+        )
 
 
 def summary(inspection: Inspection) -> RowSummary:

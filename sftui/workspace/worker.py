@@ -28,6 +28,7 @@ from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.inbox import URGENCY, Inbox
 from sftui.workspace.indexing import Indexer, Look
+from sftui.workspace.instead import refusal
 from sftui.workspace.link import PAGE
 from sftui.workspace.loader import Loaded, Loader
 from sftui.workspace.memory import trim
@@ -44,6 +45,8 @@ SLICE = 0.01
 SWITCH = 0.001
 """Seconds a thread may keep the interpreter lock while another wants it: the indexer must not hold up a row."""
 BESIDE = (rq.FindingsRequest, rq.CompareRequest, rq.CountRequest, rq.PacksRequest, rq.AuditRequest, rq.RepairsRequest)
+ASKED_ONCE = (rq.SearchRequest, rq.OrderRequest, rq.TagsRequest)
+"""Questions that nothing asks again by itself."""
 
 
 class Worker:
@@ -64,7 +67,7 @@ class Worker:
         self._beside: dict[type, Any] = {}
         self._second = Second()
         self._auditing: Auditing | None = None
-        self._jobs: dict[type, tuple[int, Iterator[Any]]] = {}
+        self._jobs: dict[type, tuple[Any, Iterator[Any]]] = {}
         self._stepped: type | None = None
 
     def send(self, event: Any) -> None:
@@ -84,24 +87,34 @@ class Worker:
                 elif self._jobs:
                     self._step()
             except MemoryError:
-                self._jobs.clear()
-                self.send(
-                    ev.WorkerFailed(
-                        Problem("there was not enough memory for this", fix="try a smaller row or batch"),
-                        traceback.format_exc(),
-                    )
-                )
+                self._give_up(item, Problem("there was not enough memory for this", fix="try a smaller row or batch"))
             except Exception as error:
-                self._jobs.clear()
-                self.send(
-                    ev.WorkerFailed(
-                        Problem(
-                            f"sftui could not do this ({type(error).__name__}: {error})",
-                            fix="this is a bug, --debug shows the trace",
-                        ),
-                        traceback.format_exc(),
-                    )
+                self._give_up(
+                    item,
+                    Problem(
+                        f"sftui could not do this ({type(error).__name__}: {error})",
+                        fix="this is a bug, --debug shows the trace",
+                    ),
                 )
+
+    def _give_up(self, item: Any, problem: Problem) -> None:
+        """Answer what could not be done; every other job goes on."""
+        trace = traceback.format_exc()
+        if item is None and self._stepped is not None:
+            item, job = self._jobs.pop(self._stepped, (None, None))
+            if isinstance(job, Generator):
+                with contextlib.suppress(Exception):
+                    job.close()
+        answer = refusal(item, self._version, problem)
+        if answer is not None:
+            self.send(answer)
+        self.send(ev.WorkerFailed(problem, trace))
+
+    def _refuse(self, item: Any) -> None:
+        """Nothing is open to answer from."""
+        answer = refusal(item, self._version, self._refused) if self._refused is not None else None
+        if answer is not None:
+            self.send(answer)
 
     def _serve(self, item: Any) -> None:
         if isinstance(item, rq.Open):
@@ -124,10 +137,14 @@ class Worker:
         elif isinstance(item, rq.SummariesRequest):
             self._list = item
             self._start_list()
-        elif isinstance(item, rq.SearchRequest) and self._ready():
+        elif not self._ready():
+            if isinstance(item, BESIDE):
+                self._beside[type(item)] = item
+            self._refuse(item)
+        elif isinstance(item, rq.SearchRequest):
             assert self._session is not None
             self._jobs[rq.SearchRequest] = (
-                item.ticket,
+                item,
                 unless_lost(
                     self._session,
                     search(self._session, item),
@@ -137,17 +154,17 @@ class Worker:
         elif isinstance(item, BESIDE):
             self._beside[type(item)] = item
             self._start_beside(item)
-        elif isinstance(item, rq.TagsRequest) and self._ready():
+        elif isinstance(item, rq.TagsRequest):
             from sftui.workspace.tagging import tags
 
             assert self._session is not None
-            self._jobs[rq.TagsRequest] = (item.ticket, tags(self._session, item, self._version))
-        elif isinstance(item, rq.OrderRequest) and self._ready():
+            self._jobs[rq.TagsRequest] = (item, tags(self._session, item, self._version))
+        elif isinstance(item, rq.OrderRequest):
             assert self._session is not None
-            self._jobs[rq.OrderRequest] = (item.ticket, self._audits().order(self._session, item, self._version))
-        elif isinstance(item, rq.WriteRequest) and self._ready():
+            self._jobs[rq.OrderRequest] = (item, self._audits().order(self._session, item, self._version))
+        elif isinstance(item, rq.WriteRequest):
             assert self._session is not None
-            self._jobs[rq.WriteRequest] = (item.ticket, write_whole(self._session, item))
+            self._jobs[rq.WriteRequest] = (item, write_whole(self._session, item))
 
     # --- opening ----------------------------------------------------------------------------
 
@@ -247,7 +264,7 @@ class Worker:
                 Problem(f"the data cannot be opened again: {error}", fix="what was open before still is")
             )
             return False
-        self._end_jobs()
+        asked = self._end_jobs()
         if old.tokenizer is None and old.tokenizer_problem is not None:
             self._loader.load(request.recipe, session.options)  # the network may be back
         else:
@@ -257,17 +274,22 @@ class Worker:
         self._indexer.begin(session)
         old.close()
         self._indexer.tell_change(ev.SourceChanged(None))
+        for item in asked:
+            if not self._inbox.cancelled(item.ticket):
+                self._serve(item)
         return False
 
-    def _end_jobs(self) -> None:
-        """Give up all that reads the data; a write takes its files away."""
+    def _end_jobs(self) -> list[Any]:
+        """Give up all that reads the data; a write takes its files away. What is to be asked of the data again."""
         write = self._jobs.get(rq.WriteRequest)
+        asked = [item for kind, (item, _) in self._jobs.items() if kind in ASKED_ONCE]
         for _, job in self._jobs.values():
             if isinstance(job, Generator):
                 job.close()
         self._jobs.clear()
         if write is not None:
-            self.send(ev.RepairsWritten(write[0], "", ""))
+            self.send(ev.RepairsWritten(write[0].ticket, "", ""))
+        return asked
 
     def _loaded(self, loaded: Loaded) -> None:
         """A tokenizer has come, was proven or corrected, or could not be loaded."""
@@ -331,7 +353,7 @@ class Worker:
     def _start_list(self) -> None:
         if self._ready() and self._list is not None:
             assert self._session is not None
-            self._jobs[rq.SummariesRequest] = (self._list.ticket, summaries(self._session, self._list, self._version))
+            self._jobs[rq.SummariesRequest] = (self._list, summaries(self._session, self._list, self._version))
 
     def _start_beside(self, item: Any) -> None:
         """What stands beside the row: answered in slices, and again under every new recipe or tokenizer."""
@@ -367,7 +389,7 @@ class Worker:
                 session, count_repairs(session, item, version), lambda problem: None
             ),
         }
-        self._jobs[type(item)] = (item.ticket, jobs[type(item)]())
+        self._jobs[type(item)] = (item, jobs[type(item)]())
 
     def _audits(self) -> Auditing:
         if self._auditing is None:
@@ -389,7 +411,8 @@ class Worker:
         """Run the most urgent job for a slice, or until something is asked."""
         kind = next_job(self._jobs, self._stepped)
         self._stepped = kind
-        ticket, job = self._jobs[kind]
+        item, job = self._jobs[kind]
+        ticket = item.ticket
         until = time.monotonic() + SLICE
         while time.monotonic() < until and not self._inbox.busy():
             if self._inbox.cancelled(ticket):

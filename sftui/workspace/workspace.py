@@ -82,6 +82,7 @@ class Workspace(Questions):
         self._link: Link | None = None
         self._watch: threading.Timer | None = None
         self._answered = True
+        self._list_again = False
         self._write_ended = threading.Event()
         self._write_ended.set()
         self._closed = False
@@ -347,6 +348,9 @@ class Workspace(Questions):
                 self._asked.pop(ONCE[type(event)], None)
         elif isinstance(event, ev.RowReady):
             self._answered = True
+            if self._list_again and rq.SummariesRequest in self._asked:
+                self._send(self._asked[rq.SummariesRequest])
+            self._list_again = False
             if event.version == self.version and not event.inspection.provisional:
                 self._cache.put(event.inspection, event.version)
         if isinstance(event, ev.RowReady | ev.BatchReady):
@@ -377,7 +381,7 @@ class Workspace(Questions):
                     self._send(request)
                 return
             again = self._answered
-            self._answered = False
+            self._answered, self._list_again = False, True  # the list waits for a row that shows that it works again
             problem = Problem(
                 f"the worker process ended while row {self.row} was open",
                 _cause(link.exit_code()),

@@ -156,6 +156,12 @@ def test_a_source_that_cannot_be_opened_answers_every_row_with_the_reason(
     assert (event.inspection.row.index, event.inspection.problem) == (3, refused)
     workspace.change("length.max", 3)
     assert heard.wait(ev.RowReady).version == workspace.version
+    workspace.request_search(SearchQuery("text", "x"), 0)
+    assert heard.wait(ev.SearchFound).problem == refused
+    workspace.request_audit()
+    assert heard.wait(ev.AuditReady).problem == refused
+    workspace.request_findings(3)
+    assert heard.wait(ev.FindingsReady).problem == refused
 
 
 def test_a_row_past_the_end_says_so(open_workspace: Callable[..., Any]) -> None:

@@ -96,6 +96,19 @@ def test_reopening_keeps_recipe_repairs_and_place(open_workspace: Callable[..., 
     assert heard.wait(ev.CountChanged, lambda e: e.rows == 5).exact
 
 
+def test_a_search_under_way_goes_on_in_the_data_as_it_is_read_again(
+    open_workspace: Callable[..., Any], data: Path
+) -> None:
+    data.write_text(lines([f"answer {i}" for i in range(20_000)]))
+    workspace, heard = open_workspace()
+    heard.wait(ev.RowReady, proven_row)
+    ticket = workspace.request_search(SearchQuery("text", "nowhere to be found"), 0)
+    heard.wait(ev.SearchFound, lambda e: not e.finished)
+    workspace.reopen()
+    end = heard.wait(ev.SearchFound, lambda e: e.finished, 60)
+    assert (end.ticket, end.row, end.problem, end.searched) == (ticket, None, None, 20_000)
+
+
 def test_what_cannot_be_opened_again_stays_open(open_workspace: Callable[..., Any], data: Path) -> None:
     workspace, heard = open_workspace()
     heard.wait(ev.RowReady, proven_row)

@@ -46,6 +46,18 @@ def test_a_crash_is_told_and_the_next_row_works(open_workspace: Callable[..., An
     assert workspace.worker_pid() not in (None, pid)
 
 
+def test_after_a_crash_the_row_list_is_answered_again(open_workspace: Callable[..., Any]) -> None:
+    workspace, heard = open_workspace("crash")
+    heard.wait(ev.RowReady)
+    workspace.request_summaries(0, 20)
+    heard.wait(ev.SummariesReady)
+    workspace.request_row(13)
+    heard.wait(ev.WorkerFailed)
+    workspace.request_row(14)
+    assert heard.wait(ev.RowReady).inspection.row.index == 14
+    assert [row.index for row in heard.wait(ev.SummariesReady).rows] == [14]
+
+
 def test_a_worker_that_only_crashes_is_not_started_for_ever(open_workspace: Callable[..., Any]) -> None:
     workspace, heard = open_workspace("crash")
     heard.wait(ev.RowReady)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import pickle
 from collections.abc import Iterator
+from typing import Any
 
+from sftui.model import Problem
+from sftui.workspace import SearchQuery
+from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.inbox import Inbox
 from sftui.workspace.worker import Worker, next_job
@@ -31,7 +37,56 @@ def test_the_row_list_is_answered_while_a_comparison_waits_for_its_tokenizer() -
         told.append("the list")
         yield None
 
-    worker._jobs = {rq.CompareRequest: (1, waiting()), rq.SummariesRequest: (2, listed())}
+    worker._jobs = {
+        rq.CompareRequest: (rq.AuditRequest(1), waiting()),
+        rq.SummariesRequest: (rq.SummariesRequest(2, 0, 9), listed()),
+    }
     for _ in range(3):
         worker._step()
     assert told == ["the list"] and list(worker._jobs) == [rq.CompareRequest]
+
+
+def served(worker: Worker, out: io.BytesIO) -> list[Any]:
+    """What a worker tells until nothing is left to do."""
+    while worker._jobs:
+        try:
+            worker._step()
+        except Exception as error:
+            worker._give_up(None, Problem(str(error)))
+    out.seek(0)
+    told = []
+    with contextlib.suppress(EOFError):
+        while True:
+            told.append(pickle.load(out))
+    return told
+
+
+def test_a_job_that_fails_is_answered_and_takes_no_other_with_it() -> None:
+    out = io.BytesIO()
+    worker, done = Worker(Inbox(), out), []
+
+    def failing() -> Iterator[None]:
+        yield None
+        raise ValueError("a bug")
+
+    def listed() -> Iterator[None]:
+        yield None
+        done.append("the list")
+        yield None
+
+    search = rq.SearchRequest(1, SearchQuery("text", "x"), 0)
+    asked = {
+        rq.SearchRequest: search,
+        rq.FindingsRequest: rq.FindingsRequest(2, 7),
+        rq.AuditRequest: rq.AuditRequest(3),
+        rq.OrderRequest: rq.OrderRequest(4, "longest"),
+        rq.TagsRequest: rq.TagsRequest(5),
+        rq.WriteRequest: rq.WriteRequest(6, "a", "b"),
+        rq.PacksRequest: rq.PacksRequest(8, 0),
+    }
+    worker._jobs = {kind: (item, failing()) for kind, item in asked.items()}
+    worker._jobs[rq.SummariesRequest] = (rq.SummariesRequest(9, 0, 9), listed())
+    told = served(worker, out)
+    assert done == ["the list"]
+    answered = {event.ticket: event.problem.what for event in told if not isinstance(event, ev.WorkerFailed)}
+    assert answered == {ticket: "a bug" for ticket in (1, 2, 3, 4, 5, 6, 8)}
