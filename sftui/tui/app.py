@@ -113,6 +113,14 @@ def collect_again() -> None:
         gc.enable()
 
 
+def forget_old_size() -> None:
+    """The terminal's own size counts, also where COLUMNS and LINES are exported: they would hold it fixed for ever."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        if all(os.get_terminal_size(sys.__stdout__.fileno())):  # type: ignore[union-attr]
+            for name in ("COLUMNS", "LINES"):
+                os.environ.pop(name, None)
+
+
 def default_theme(environment: os._Environ[str]) -> str:
     """Light where the terminal says its ground is light (COLORFGBG), mono without colours, else dark."""
     if "NO_COLOR" in environment:
@@ -124,6 +132,7 @@ def default_theme(environment: os._Environ[str]) -> str:
 def run_app(workspace: Workspace, settings: Settings, *, theme: str | None = None, mouse: bool = True) -> int:
     """Runs the inspector until it is quit; the exit code. KeymapError for a keymap that cannot be used."""
     mouse = mouse and settings.mouse
+    forget_old_size()
     app = SftuiApp(workspace, settings, theme=theme)
     app.mouse_on = mouse
     try:

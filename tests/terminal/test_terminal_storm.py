@@ -1,0 +1,37 @@
+"""Random keys by a fixed seed; `key_storm.py` itself is the long run, on request."""
+
+from __future__ import annotations
+
+import fcntl
+import struct
+import termios
+from pathlib import Path
+
+import pytest
+from key_storm import storm
+from pty_session import Terminal, write_sample
+
+pytestmark = pytest.mark.terminal
+
+
+def test_nothing_waits_for_ever_and_all_speak_of_one_row() -> None:
+    got = storm(3, 250)
+    print(f"{got.keys} keys, {got.gusts} gusts, {got.checks} checks, {got.quits} quits")
+    assert got.wrong == [], got.wrong[0]
+    assert got.keys >= 250 and got.checks and got.quits
+
+
+def test_the_size_is_the_terminals_also_where_another_one_is_exported(tmp_path: Path) -> None:
+    data = write_sample(tmp_path)
+    own = {"COLUMNS": "60", "LINES": "20"}
+    terminal = Terminal(["-m", "sftui", str(data), "-t", "builtin:gemma"], cwd=tmp_path, environment=own)
+    try:
+        terminal.until(lambda text: "proven" in text, 60)
+        assert terminal.text.split("\n")[23].startswith(" [ ] row"), "the last of 24 lines, not of the 20 exported"
+        terminal.screen.resize(30, 100)
+        fcntl.ioctl(terminal.parent, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+        terminal.until(lambda text: text.split("\n")[29].startswith(" [ ] row"))
+        terminal.send("q")
+        assert terminal.wait() == 0
+    finally:
+        terminal.close()
