@@ -197,7 +197,7 @@ class FiguresCommands:
         own = [*screen.mark_commands.orders(), *screen.repair_commands.orders()]
         if answer is None and not self.running:
             self._start()
-        if answer is None and not own:
+        if answer is None and not own and screen.rows.order is None:
             screen.say("auditing first: F offers its findings and lengths as they come", Role.DIM)
             return
         entries = [ORDERS[0], *own]

@@ -151,6 +151,18 @@ async def test_without_an_audit_it_is_begun() -> None:
         assert driven.main.figures_commands.running and "auditing first" in driven.said
 
 
+async def test_after_another_recipe_all_rows_can_be_had_again() -> None:
+    """The rows listed are those of the audit before; the way back waits for no other one."""
+    async with running((140, 45)) as driven:
+        await driven.press("A", "F", *"8j", "enter")
+        driven.workspace.change("length.max", 64)
+        await driven.settle()
+        driven.workspace.hold = True
+        assert driven.main.rows.order is not None
+        await driven.press("F", "enter")
+        assert driven.main.rows.order is None
+
+
 async def test_nothing_found_says_so_and_changes_nothing() -> None:
     async with running() as driven:
         await driven.press("A", "F", "j", "j", "enter")
