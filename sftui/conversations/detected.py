@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any
 
 from sftui.conversations.reading import Reading
@@ -39,13 +40,18 @@ class Detected:
 
 def find_column(columns: Iterable[str], names: Iterable[str]) -> str | None:
     """The first of `names` that is a column, letter case aside; the column's own spelling."""
-    exact = {column: column for column in columns}
-    folded = {column.lower(): column for column in exact}
+    exact, folded = _spellings(tuple(columns))
     for name in names:
-        found = exact.get(name) or folded.get(name)
+        found = name if name in exact else folded.get(name)
         if found is not None:
             return found
     return None
+
+
+@lru_cache(maxsize=8)
+def _spellings(columns: tuple[str, ...]) -> tuple[frozenset[str], Mapping[str, str]]:
+    """Columns as they are, and by their small letters; a set may have 100,000, and dozens of names are looked for."""
+    return frozenset(columns), {column.lower(): column for column in columns}
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
