@@ -65,17 +65,22 @@ class IndexedSource(Source):
             raise IndexError(index)
         return self._read(index)
 
+    def near(self, index: int) -> bool:
+        return self._reach(index, within=self._row_limit)
+
     def close(self) -> None:
         with self._indexing:
             self._done = self._closed = True
             self._file.close()
 
-    def _reach(self, index: int) -> bool:
+    def _reach(self, index: int, within: int | None = None) -> bool:
+        """Scan until the row is known; False where there is none, or none within so many bytes from here."""
+        until = None if within is None else self._position() + within
         while True:
             with self._lock:
                 if index < self._known():
                     return True
-                if self._done:
+                if self._done or (until is not None and self._position() > until):
                     return False
             with self._indexing:
                 self._scan(timeout=WAIT)

@@ -96,6 +96,9 @@ class Resting(Source):
     def refresh(self) -> bool:
         return self._known is None and self.wake().refresh()
 
+    def near(self, index: int) -> bool:
+        return True if self._known is not None else self.wake().near(index)
+
     def row(self, index: int) -> Row:
         if self._known is not None and (index >= self._known[2].rows or index < 0):
             raise IndexError(index)
@@ -206,6 +209,14 @@ class ShardedSource(Source):
             except IndexError:
                 if not self._open_next(after=number):
                     raise IndexError(index) from None
+
+    def near(self, index: int) -> bool:
+        with self._lock:
+            number = bisect_right(self._ends, index)
+            shard, base = self._shards[number], self._ends[number - 1] if number else 0
+        with self._lent(shard):
+            # past the last row of a file that is known to its end, the row is in the next one
+            return shard.near(index - base) or shard.count().exact
 
     def lines(self) -> Iterator[bytes | None]:
         number = 0

@@ -114,6 +114,13 @@ class Source(ABC):
     def close(self) -> None:
         """Give back files and temporary space."""
 
+    def near(self, index: int) -> bool:
+        """Whether `row(index)` needs no more reading than one row may have bytes; reads that much to find out.
+
+        False where what is there is longer than any row that is read, or where there is no such row.
+        """
+        return True
+
     def index_more(self, seconds: float) -> bool:
         """Work on the index for about this long; True once every row is known."""
         return True

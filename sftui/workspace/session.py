@@ -351,6 +351,8 @@ class Session:
         assert self.source is not None
         size = 0
         for index in range(SAMPLE_ROWS):
+            if index and not self.source.near(index):
+                return  # nobody waits for the end of what is too long to be a row
             try:
                 row = self.source.row(index)
             except IndexError:

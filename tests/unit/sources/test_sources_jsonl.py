@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from sftui.errors import SourceError
 from sftui.model import RAW_LIMIT
 from sftui.sources import Source, SourceSpec, jsonl, open_source
+from sftui.sources.byte_file import ByteFile
 
 
 def open_bytes(folder: Path, data: bytes, name: str = "t.jsonl", **options: Any) -> Source:
@@ -233,6 +234,35 @@ def test_a_sparse_index_finds_the_same_rows(tmp_path: Path, monkeypatch: pytest.
     for index in (0, 1, 2, 500, 999):
         number = int(source.row(index).where.rsplit(" ", 1)[1])
         assert json.loads(lines[number - 1]) == {"n": index}
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+def test_rows_before_an_endless_line_are_read_without_it(
+    shards: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file of 5 GB whose third line never ends: `show --row 1` read all of it, to guess how rows are read."""
+    from sftui.recipe import Recipe
+    from sftui.workspace.options import OpenOptions
+    from sftui.workspace.session import Session
+
+    for number in range(shards):
+        path = tmp_path / f"{number}.jsonl"
+        path.write_bytes(b'{"text": "a"}\n{"text": "b"}\n')
+    os.truncate(path, 300_000_000)
+    read: list[int] = []
+    whole = ByteFile.pread
+
+    def counted(self: ByteFile, at: int, size: int) -> bytes:
+        read.append(size)
+        return whole(self, at, size)
+
+    monkeypatch.setattr(ByteFile, "pread", counted)
+    session = Session(OpenOptions(paths=(str(tmp_path),)), Recipe())
+    session.open()
+    assert session.row(2 * shards - 1).data == {"text": "b"}
+    assert session.source is not None and session.source.near(0) and not session.source.near(2 * shards)
+    assert sum(read) < 60_000_000
+    session.close()
 
 
 def test_reading_and_indexing_at_once(tmp_path: Path) -> None:
