@@ -187,7 +187,9 @@ def _messages(
     if not items:
         raise ConversationError(f"`{column}` is empty", where=where, fix="drop the row")
     calls = data.function_calls == "tool_calls" and CALL_ROLE in detected.role_map
-    messages, notes = read_messages(items, column, where, detected.message_keys, detected.role_map, calls=calls)
+    messages, notes = read_messages(
+        items, column, where, detected.message_keys, detected.role_map, calls=calls, any_role=detected.any_role
+    )
     return messages, [note, *notes] if note else notes
 
 

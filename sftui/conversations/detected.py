@@ -25,6 +25,7 @@ class Detected:
     shown to the user. `refused` is set where the set cannot be read as SFT data; `format` is then
     "auto". `given_labels` tells how stored labels are aligned: unshifted, shifted, unknown, or ""
     where the set has none. `reading` is how the trainer is given the rows, where not as they stand.
+    `any_role`: the trainer hands a role that is no text to the template as it is.
     """
 
     format: str
@@ -36,6 +37,7 @@ class Detected:
     refused: Problem | None = None
     given_labels: str = ""
     reading: Reading | None = None
+    any_role: bool = False
 
 
 def find_column(columns: Iterable[str], names: Iterable[str]) -> str | None:

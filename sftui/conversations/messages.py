@@ -126,17 +126,18 @@ def read_messages(
     roles: Mapping[str, str],
     *,
     calls: bool = False,
+    any_role: bool = False,
 ) -> tuple[tuple[Message, ...], list[str]]:
     """Every item as a Message with its origin, and what is worth saying about them.
 
-    `calls` turns a `function_call` role into tool calls: ShareGPT, where roles are mapped. Raises ConversationError at
-    the message that has no role or is not a mapping.
+    `calls` turns a `function_call` role into tool calls: ShareGPT, where roles are mapped. `any_role`: a role that is
+    no text is the template's to judge. Raises ConversationError at the message that has no role or is not a mapping.
     """
     plan = _plan(keys)
     notes: list[str] = []
     found: list[Message] = []
     for position, item in enumerate(items):
-        found.append(_read_message(item, f"{column}[{position}]", where, plan, roles, calls, notes))
+        found.append(_read_message(item, f"{column}[{position}]", where, plan, roles, calls, any_role, notes))
     return tuple(found), notes
 
 
@@ -147,6 +148,7 @@ def _read_message(
     keys: _Keys,
     roles: Mapping[str, str],
     calls: bool,
+    any_role: bool,
     notes: list[str],
 ) -> Message:
     if not isinstance(item, Mapping):
@@ -156,15 +158,15 @@ def _read_message(
             fix="each message needs a role and content",
         )
     role = item.get(keys.role, _MISSING)
-    if not isinstance(role, str):
+    if role is _MISSING or not (any_role or isinstance(role, str)):
         raise _no_role(item, role, keys.role, f"{where}, {origin}")
     data = _renamed(item, keys.renamed) if keys.renamed else dict(item)
-    data["role"] = mapped = roles.get(role, role)
+    data["role"] = mapped = roles.get(role, role) if isinstance(role, str) else role
     if keys.content not in item:
         _check_content_key(item, keys.content, f"{where}, {origin}")
         if not item.get("tool_calls"):
             notes.append(f"{origin} has no content")
-    if mapped not in KNOWN_ROLES:
+    if not isinstance(mapped, str) or mapped not in KNOWN_ROLES:
         notes.append(f"{origin} has the role `{role}`, which most templates do not know")
     if calls and role == CALL_ROLE:
         tool_calls = _tool_calls(data.get("content"))

@@ -80,6 +80,7 @@ def detect(
             FROM_VALUE,
             {},
             "TRL: from/value is renamed to role/content, the roles keep their names",
+            any_role=True,
         )
     if "prompt" in columns:
         if "completion" not in columns:
@@ -90,9 +91,11 @@ def detect(
             MESSAGE_KEYS,
             {},
             "TRL: columns `prompt` and `completion`",
+            any_role=True,
         )
     if _is_messages(first.get("messages")):
-        return Detected("messages", {"messages": "messages", **around}, MESSAGE_KEYS, {}, "TRL: a column `messages`")
+        fields = {"messages": "messages", **around}
+        return Detected("messages", fields, MESSAGE_KEYS, {}, "TRL: a column `messages`", any_role=True)
     if text_field in columns:
         return Detected("text", {"text": text_field}, reason=f"TRL: the text column `{text_field}`")
     names = ", ".join(f"`{name}`" for name in list(columns)[:6])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,6 +51,29 @@ def test_a_text_column_beside_a_completion_takes_the_eos(
     options = {} if field == "text" else {"dataset_text_field": field}
     one = inspected([row], version, mask__options=options)[0]
     assert one.tokens is not None and one.tokens.pieces.count(EOS) == ends + (EOS in row["prompt"])
+
+
+PLAIN_ROLES = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}"
+CONCATENATED = "{% for m in messages %}{{ '<' + m['role'] + '>' + m['content'] }}{% endfor %}"
+
+
+@pytest.mark.parametrize("role", [1, 1.5, True, ["a"], {"a": 1}])
+@pytest.mark.parametrize("key", ["from", "role", "prompt"])
+def test_a_role_that_is_no_text_is_the_templates_to_judge(role: Any, key: str, tmp_path: Path) -> None:
+    """TRL hands it on, and apply_chat_template prints it or stops (trl 1.16.0 under transformers 5.23)."""
+    first, second = {"role": role, "content": "hi"}, {"role": "assistant", "content": "yo"}
+    rows: dict[str, dict[str, Any]] = {
+        "from": {"conversations": [{"from": one["role"], "value": one["content"]} for one in (first, second)]},
+        "role": {"messages": [first, second]},
+        "prompt": {"prompt": [first], "completion": [second]},
+    }
+    template = tmp_path / "t.jinja"
+    template.write_text(PLAIN_ROLES)
+    one = inspected([rows[key]], render__template=f"file:{template}")[0]
+    assert one.problem is None and one.rendered is not None and one.rendered.text == f"[{role}]hi[assistant]yo"
+    template.write_text(CONCATENATED)
+    one = inspected([rows[key]], render__template=f"file:{template}")[0]
+    assert one.problem is not None and "can only concatenate str" in f"{one.problem.what} {one.problem.why}"
 
 
 def test_a_text_column_that_holds_no_text_stops_trl() -> None:
