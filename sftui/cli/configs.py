@@ -67,7 +67,7 @@ def open_config(path: str, trainer: str | None, dataset: str | None) -> ChosenCo
     notes = [
         f"{key.use.value}: {key.path}{f' ({key.note})' if key.note else ''}"
         for key in opened.keys
-        if key.use in (KeyUse.UNSUPPORTED, KeyUse.UNKNOWN, KeyUse.UNSURE)
+        if key.use not in (KeyUse.USED, KeyUse.PASSED)
     ]
     passed = sum(key.use is KeyUse.PASSED for key in opened.keys)
     if passed:

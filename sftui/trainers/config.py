@@ -20,6 +20,7 @@ class KeyUse(str, Enum):
     UNSUPPORTED = "about data, but sftui does not model it"
     UNKNOWN = "not a key of this trainer version"
     UNSURE = "key not known to sftui"
+    STOPS = "the trainer stops here"
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,15 @@ class Plugin:
 
 
 @dataclass(frozen=True, slots=True)
+class Component:
+    """What a function or class takes by name: `rest` is the name under which it takes any other keyword."""
+
+    takes: frozenset[str]
+    required: frozenset[str]
+    rest: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Known:
     """The keys of one release. `stated`: someone named this release, so that what is missing here is missing there."""
 
@@ -42,14 +51,22 @@ class Known:
     config: frozenset[str]
     dataset: frozenset[str] = frozenset()
     plugins: Mapping[str, Plugin] = field(default_factory=dict)
-    components: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """Parameters by the path of a component; `**name` stands for any other keyword."""
+    components: Mapping[str, Component] = field(default_factory=dict)
+    """By the path of a component."""
+    load_dataset: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """What `datasets.load_dataset` takes for a kind of file; `any`: for whichever kind."""
 
     def unknown(self, path: str, value: Any, then: str) -> KeyNote:
         """The note of a key that the record does not hold; `then` is what the trainer does with such a key."""
         if self.stated:
             return KeyNote(path, value, KeyUse.UNKNOWN, f"{self.title} {self.version} {then}")
         return KeyNote(path, value, KeyUse.UNSURE, f"sftui knows {self.title} up to {self.version}")
+
+    def stops(self, path: str, value: Any, error: str) -> KeyNote:
+        """The note of a key at which the trainer raises `error`."""
+        if self.stated:
+            return KeyNote(path, value, KeyUse.STOPS, f"{self.title} {self.version}: {error}")
+        return KeyNote(path, value, KeyUse.UNSURE, f"{self.title} {self.version}, the newest known, stops: {error}")
 
 
 def known_keys(trainer: str, title: str, asked: str | None) -> Known:
@@ -70,8 +87,17 @@ def known_keys(trainer: str, title: str, asked: str | None) -> Known:
         _arguments(trainer).union(*(_names(found.get(part, ())) for part in ("config", "asked before", "launch"))),
         _names(found.get("dataset", ())),
         {name: Plugin(_names(one["keys"]), _names(one["hooks"])) for name, one in found.get("plugins", {}).items()},
-        {path: _names(one) for path, one in found.get("components", {}).items()},
+        {path: _component(_names(one)) for path, one in found.get("components", {}).items()},
+        {kind: _names(one) for kind, one in found.get("load_dataset", {}).items()},
     )
+
+
+def _component(names: frozenset[str]) -> Component:
+    """A signature as it is recorded: `name!` has no default, `**name` stands for any other keyword."""
+    rest = next((name[2:] for name in names if name.startswith("**")), None)
+    plain = frozenset(name for name in names if not name.startswith("**"))
+    required = frozenset(name[:-1] for name in plain if name.endswith("!"))
+    return Component(frozenset(name.rstrip("!") for name in plain), required, rest)
 
 
 @cache

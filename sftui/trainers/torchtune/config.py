@@ -27,7 +27,7 @@ from sftui.trainers.config import (
     wrong_value,
 )
 from sftui.trainers.known import Known
-from sftui.trainers.torchtune import special
+from sftui.trainers.torchtune import components, special
 from sftui.trainers.torchtune.messages import COLUMNS
 from sftui.trainers.torchtune.models import JINJA, MODELS
 from sftui.trainers.yaml_edit import REMOVE, edit
@@ -46,23 +46,20 @@ TOKENIZER = {
 DATASET = {
     "_component_",
     "source",
-    "data_files",
-    "data_dir",
     "split",
-    "name",
-    "subset",
-    "revision",
     "column_map",
     "conversation_column",
     "conversation_style",
     "train_on_input",
-    "masking_strategy",
     "new_system_prompt",
     "packed",
     "split_across_pack",
     "column",
     "add_eos",
 }
+LOADED = ("data_files", "data_dir", "name", "revision")
+"""Keys that a builder hands to load_dataset and that sftui reads."""
+UNREAD = "passed to load_dataset; sftui reads rows without it"
 BUILDERS: Mapping[str, tuple[str, str | None, Mapping[str, str]]] = {
     "chat_dataset": ("messages", None, {}),
     "instruct_dataset": ("columns", None, {}),
@@ -82,11 +79,6 @@ BUILDER_OF = {
     "text": "text_completion_dataset",
 }
 """How rows are read → the builder that reads them so."""
-STRATEGIES = {
-    "train_on_all": ("all", "all"),
-    "train_on_assistant": ("turn_full", "all"),
-    "train_on_last": ("turn_full", "last"),
-}
 OTHER_RECIPES = {
     "policy_model": "PPO recipe",
     "reward_and_value_model": "PPO recipe",
@@ -114,7 +106,7 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     config = {key: _resolved(value, config, path) for key, value in config.items()}
     _supervised(config, path)
     notes: list[KeyNote] = []
-    recipe = _tokenizer(preset, config.get("tokenizer"), notes, path)
+    recipe = _tokenizer(preset, config.get("tokenizer"), notes, path, known)
     if isinstance(config.get("batch_size"), int):
         recipe = changed(recipe, "batch.size", config["batch_size"])
     multiple = config.get("pad_to_multiple_of")
@@ -152,7 +144,7 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     if not entries or not all(isinstance(entry, Mapping) for entry in listed):
         raise RecipeError("the config names no dataset", where=path, fix="add a dataset block with a _component_")
     references = tuple(
-        _dataset(entry, recipe, notes, "dataset" if len(listed) == 1 else f"dataset.{i}", path)
+        _dataset(entry, recipe, notes, "dataset" if len(listed) == 1 else f"dataset.{i}", path, known)
         for i, entry in enumerate(listed)
     )
     return OpenedConfig(preset.preset, path, text, references, tuple(notes))
@@ -218,7 +210,7 @@ def _looked_up(name: str, config: Mapping[str, Any], path: str) -> Any:
     return found
 
 
-def _tokenizer(recipe: Recipe, block: Any, notes: list[KeyNote], path: str) -> Recipe:
+def _tokenizer(recipe: Recipe, block: Any, notes: list[KeyNote], path: str, known: Known) -> Recipe:
     if not isinstance(block, Mapping) or not block.get("_component_"):
         raise RecipeError(
             "the config has no tokenizer component", where=path, fix="add a tokenizer block with a _component_"
@@ -227,14 +219,14 @@ def _tokenizer(recipe: Recipe, block: Any, notes: list[KeyNote], path: str) -> R
     model = component.removesuffix("_tokenizer").removesuffix("_transform")
     model = JINJA if model == "HuggingFaceModelTokenizer" else model
     recipe = changed(recipe, "render.template", f"torchtune/{model}")
+    wrong = components.refused(block, "tokenizer", known)
     for key, value in block.items():
-        known = key in TOKENIZER
-        late = key == "truncation_type" and not newest(recipe)
-        use = KeyUse.UNKNOWN if late else KeyUse.USED if known else KeyUse.UNSUPPORTED
-        note = "came with torchtune 0.7" if late else "" if known else "sftui does not model it"
+        use = KeyUse.USED if key in TOKENIZER else KeyUse.UNSUPPORTED
+        note = "" if key in TOKENIZER else "sftui does not model it"
         if key == "_component_" and model not in MODELS:
             use, note = KeyUse.UNSUPPORTED, f"sftui models the tokenizers {', '.join(MODELS)}"
-        notes.append(KeyNote(f"tokenizer.{key}", value, use, note))
+        notes.append(wrong.pop(key, KeyNote(f"tokenizer.{key}", value, use, note)))
+    notes += wrong.values()
     folder = _folder(block.get("path") or block.get("tokenizer_json_path"))
     if folder:
         recipe = changed(recipe, "tokenizer.name", folder)
@@ -256,30 +248,27 @@ def _folder(path: Any) -> str | None:
     return str(folder.parent if folder.name == "original" else folder)
 
 
-def _dataset(entry: Mapping[str, Any], recipe: Recipe, notes: list[KeyNote], where: str, path: str) -> DatasetRef:
+def _dataset(
+    entry: Mapping[str, Any], recipe: Recipe, notes: list[KeyNote], where: str, path: str, known: Known
+) -> DatasetRef:
     component = str(entry.get("_component_") or "").rpartition(".")[2]
-    if component not in BUILDERS:
+    takes = components.component_of(entry, known)
+    if component not in BUILDERS or takes is None:
+        named = f"`{entry.get('_component_')}`" if entry.get("_component_") else "without _component_"
         raise RecipeError(
-            f"sftui does not model torchtune's dataset `{component or 'without _component_'}`",
+            f"sftui does not model torchtune's dataset {named}",
             where=path,
-            fix=f"it knows {', '.join(BUILDERS)}",
+            fix=f"it knows {', '.join(BUILDERS)} of torchtune.datasets",
         )
     kind, source, columns = BUILDERS[component]
+    wrong = components.refused(entry, where, known)
     for key, value in entry.items():
-        known = key in DATASET
-        late = key == "masking_strategy" and not newest(recipe)
-        note = (
-            "came with torchtune 0.7"
-            if late
-            else ""
-            if known
-            else "passed to load_dataset; sftui reads rows without it"
-        )
-        notes.append(
-            KeyNote(
-                f"{where}.{key}", value, KeyUse.UNKNOWN if late else KeyUse.USED if known else KeyUse.UNSUPPORTED, note
-            )
-        )
+        modelled = key in DATASET or (key in LOADED and key not in takes.takes)
+        note = "" if modelled else "sftui does not model it" if key in takes.takes else UNREAD
+        use = KeyUse.USED if modelled else KeyUse.UNSUPPORTED
+        notes.append(wrong.get(key, KeyNote(f"{where}.{key}", value, use, note)))
+    notes += (note for key, note in wrong.items() if key not in entry)
+    entry = {key: value for key, value in entry.items() if key not in wrong}
     if component == "chat_dataset":
         style = entry.get("conversation_style")
         if style not in ("openai", "sharegpt") or not entry.get("conversation_column"):
@@ -298,16 +287,11 @@ def _dataset(entry: Mapping[str, Any], recipe: Recipe, notes: list[KeyNote], whe
             raise wrong_value("column_map", renamed, "a mapping of names to columns", path)
         columns = {**COLUMNS[kind], **columns, **renamed}
     recipe = changed(changed(recipe, "data.format", kind), "data.fields", columns)
-    chosen = entry.get("masking_strategy") if newest(recipe) else None
-    if entry.get("train_on_input") is not None:
-        chosen = "train_on_all" if entry["train_on_input"] else "train_on_assistant"
-    if chosen is None:  # the builder's own default, said outright: a conversion to another trainer needs to know it
-        chosen = "train_on_all" if kind in ("alpaca", "text") else "train_on_assistant"
-    if not isinstance(chosen, str) or chosen not in STRATEGIES:
-        raise RecipeError(
-            f"torchtune has no masking_strategy `{chosen}`", where=path, fix=f"choose one of {', '.join(STRATEGIES)}"
-        )
-    recipe = changed(changed(recipe, "mask.rule", STRATEGIES[chosen][0]), "mask.turns", STRATEGIES[chosen][1])
+    # the builder's own default, said outright: a conversion to another trainer needs to know it
+    trained = entry.get("train_on_input", kind in ("alpaca", "text"))
+    if trained is None:  # a null reaches the message transform, which then goes by its masking_strategy
+        trained = kind == "alpaca" and newest(recipe)
+    recipe = changed(changed(recipe, "mask.rule", "all" if trained else "turn_full"), "mask.turns", "all")
     if entry.get("new_system_prompt") is not None:
         recipe = changed(recipe, "render.inject_system", entry["new_system_prompt"])
     if entry.get("packed"):
@@ -322,7 +306,7 @@ def _reference(entry: Mapping[str, Any], recipe: Recipe, source: str, path: str)
         raise RecipeError("the dataset has no source", where=path)
     files = entry.get("data_files")
     split = str(entry.get("split") or "train")
-    revision, subset = entry.get("revision"), entry.get("name") or entry.get("subset")
+    revision, subset = entry.get("revision"), entry.get("name")
     if files:
         listed = files_at(entry, "data_files", path)
         root = (
@@ -343,8 +327,6 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
     if opened is not None:
         before, _ = keys_of(opened.recipe, preset)
         changes = {key: wanted.get(key, REMOVE) for key in {**before, **wanted} if before.get(key) != wanted.get(key)}
-        if ("dataset", "masking_strategy") in changes:  # the older key would win over it
-            changes["dataset", "train_on_input"] = REMOVE
         if isinstance(parse_yaml(opened.text, opened.path).get("dataset"), list):
             changes = {
                 (("dataset", 0, *key[1:]) if key[0] == "dataset" else key): value for key, value in changes.items()
@@ -385,12 +367,7 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
     base["dataset", "split"] = "train"
     base.update(_columns(builder, {**(facts.get("fields") or {}), **recipe.data.fields}))
     wanted.pop(("dataset", "column_map"), None)
-    notes = (
-        ("masking_strategy came with torchtune 0.7, which is not on PyPI: --to torchtune@0.6.1 writes train_on_input",)
-        if ("dataset", "masking_strategy") in wanted
-        else ()
-    )
-    return WrittenConfig((WrittenFile("torchtune.yaml", edit("", {**base, **wanted})),), tuple(losses), notes)
+    return WrittenConfig((WrittenFile("torchtune.yaml", edit("", {**base, **wanted})),), tuple(losses))
 
 
 def _columns(builder: str, fields: Mapping[str, str]) -> dict[tuple[str | int, ...], Any]:
@@ -467,13 +444,11 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[tuple[str | int, ...],
     if (
         recipe.mask.rule in ("all", "turn_full", "assistant") and recipe.data.format != "text"
     ):  # text has no such key: all is trained
-        last = recipe.mask.turns == "last" and recipe.mask.rule != "all"
-        if newest(preset):
-            keys["dataset", "masking_strategy"] = (
-                "train_on_all" if recipe.mask.rule == "all" else "train_on_last" if last else "train_on_assistant"
+        if recipe.mask.turns == "last" and recipe.mask.rule != "all":
+            losses.append(
+                "mask.turns = 'last' has no key in torchtune's config: masking_strategy is an argument of the message"
+                " transforms of 0.7, which no dataset builder hands on"
             )
-        elif last:
-            losses.append("mask.turns = 'last' has no key in torchtune's config before 0.7")
         else:
             keys["dataset", "train_on_input"] = recipe.mask.rule == "all"
     return keys, losses

@@ -86,7 +86,13 @@ def test_references_and_components() -> None:
         ),
         (small("  path: /m/original/tokenizer.model\n"), "0.7", "tokenizer.name", "/m"),
         (small(dataset=CHAT + "  train_on_input: true\n"), "0.6.1", "mask.rule", "all"),
-        (small(dataset=CHAT + "  masking_strategy: train_on_last\n"), "0.7", "mask.turns", "last"),
+        (small(dataset=CHAT + "  train_on_input: null\n"), "0.7", "mask.rule", "turn_full"),
+        (
+            small(dataset="  _component_: torchtune.datasets.alpaca_dataset\n  train_on_input: null\n"),
+            "0.7",
+            "mask.rule",
+            "all",
+        ),
         (small(dataset=CHAT + "  new_system_prompt: Be brief\n"), "0.7", "render.inject_system", "Be brief"),
         (small(dataset=CHAT + "  packed: true\n"), "0.7", "pack.strategy", "sequential"),
         (small(dataset="  _component_: torchtune.datasets.alpaca_cleaned_dataset\n"), "0.7", "data.format", "alpaca"),
@@ -110,10 +116,60 @@ def test_each_key_sets_its_knob(text: str, version: str, path: str, value: Any) 
     assert get(read(text, version).recipe, path) == value
 
 
-def test_a_key_of_a_newer_version_is_unknown() -> None:
-    opened = read(small(dataset=CHAT + "  masking_strategy: train_on_last\n"))
-    assert next(note.use for note in opened.keys if note.path == "dataset.masking_strategy") is KeyUse.UNKNOWN
-    assert (opened.recipe.mask.rule, opened.recipe.mask.turns) == ("turn_full", "all")
+TEXT = "  _component_: torchtune.datasets.text_completion_dataset\n  source: json\n  data_files: a.json\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "version", "path", "error"),
+    [
+        (small("  path: a\n  truncation_type: left\n"), "0.6.1", "tokenizer.truncation_type", "unexpected keyword"),
+        (small("  path: a\n  merges_file: b\n"), "0.7", "tokenizer.merges_file", "unexpected keyword"),
+        (small(), "0.7", "tokenizer.path", "llama3_tokenizer() missing the required argument `path`"),
+        (
+            small(dataset=CHAT + "  masking_strategy: train_on_last\n"),
+            "0.6.1",
+            "dataset.masking_strategy",
+            "of any file",
+        ),
+        (small(dataset=CHAT + "  masking_strategy: train_on_last\n"), "0.7", "dataset.masking_strategy", "of any file"),
+        (small(dataset=CHAT + "  subset: x\n"), "0.7", "dataset.subset", "load_dataset"),
+        (small(dataset=CHAT + "  tokenizer: x\n"), "0.7", "dataset.tokenizer", "load_dataset"),
+        (small(dataset=TEXT + "  train_on_input: true\n"), "0.7", "dataset.train_on_input", "load_dataset of json"),
+        (small(dataset=TEXT + "  column_map: {text: a}\n"), "0.7", "dataset.column_map", "load_dataset of json"),
+        (small(dataset=TEXT + "  sep: ','\n"), "0.7", "dataset.sep", "load_dataset of json"),  # csv takes it
+        (
+            small().replace("llama3_tokenizer", "llama3_tokeniser"),
+            "0.7",
+            "tokenizer._component_",
+            "torchtune.models.llama3 has no attribute `llama3_tokeniser`",
+        ),
+    ],
+)
+def test_what_a_component_does_not_take_is_told_as_torchtune_raises_it(
+    text: str, version: str, path: str, error: str
+) -> None:
+    opened = read(text, version)
+    note = next(note for note in opened.keys if note.path == path)
+    assert note.use is KeyUse.STOPS and error in note.note and note.note.startswith(f"torchtune {version}")
+    assert (opened.recipe.mask.turns, opened.recipe.data.fields) != ("last", {"text": "a"})
+    unstated = trainer_named("torchtune").read_config("t.yaml", text, None)
+    if version == "0.7":
+        assert next(note for note in unstated.keys if note.path == path).use is KeyUse.UNSURE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        small("  path: a\n"),
+        small("  path: a\n", CHAT + "  data_dir: d\n  trust_remote_code: true\n  num_proc: 2\n  delimiter: ','\n"),
+        small("  path: a\n", TEXT + "  field: rows\n  add_eos: false\n  split_across_pack: false\n"),
+        CONFIG,
+        CONFIG.replace("  max_seq", "  bos_token: null\n  max_seq"),  # what the builder hands on to its class
+    ],
+)
+def test_what_a_component_takes_stops_nothing(text: str) -> None:
+    for version in ("0.6.1", "0.7"):
+        assert not [note for note in read(text, version).keys if note.use in (KeyUse.STOPS, KeyUse.UNKNOWN)]
 
 
 @pytest.mark.parametrize(
@@ -121,6 +177,7 @@ def test_a_key_of_a_newer_version_is_unknown() -> None:
     [
         "seed: 1\n",
         small(dataset="  _component_: my.own_dataset\n"),
+        small(dataset=CHAT.replace("torchtune.datasets", "my")),
         small(dataset=CHAT.replace("sharegpt", "jsonl")),
         small(top="other: ${nothing.here}\n"),
         small(top="pad_to_multiple_of: 8\n"),
@@ -167,7 +224,7 @@ def test_a_changed_knob_changes_one_line(path: str, value: Any, lines: list[str]
     "knobs",
     [
         {"mask.rule": "all", "length.max": 512},
-        {"mask.rule": "turn_full", "mask.turns": "last", "length.over": "cut_left"},
+        {"mask.rule": "turn_full", "length.over": "cut_left"},
         {
             "mask.rule": "turn_full",
             "render.inject_system": "Be brief",
@@ -196,5 +253,8 @@ def test_what_torchtune_has_no_key_for_is_said() -> None:
         changed(preset("torchtune@0.6.1"), "mask.turns", "last"), None, {}
     )
     assert written.losses == ("mask.turns = 'last' does nothing under mask.rule auto: set that to turn_full",)
-    recipe = changed(changed(preset("torchtune@0.6.1"), "mask.turns", "last"), "mask.rule", "turn_full")
-    assert "before 0.7" in trainer_named("torchtune").write_config(recipe, None, {}).losses[0]
+    for version in ("0.6.1", "0.7"):
+        recipe = changed(changed(preset(f"torchtune@{version}"), "mask.turns", "last"), "mask.rule", "turn_full")
+        written = trainer_named("torchtune").write_config(recipe, None, {})
+        assert "no dataset builder hands on" in written.losses[0]
+        assert "masking_strategy" not in written.files[0].content

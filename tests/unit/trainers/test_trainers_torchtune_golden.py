@@ -13,7 +13,7 @@ from golden_records import Pair, inspect, tokenizer
 
 from sftui import pipeline
 from sftui.model import Example
-from sftui.recipe import Recipe
+from sftui.recipe import Recipe, changed
 from sftui.tokens import LoadedTokenizer
 from sftui.trainers import Toolbox, trainer_named
 
@@ -38,6 +38,13 @@ ONE = [{"input": "What is 2+2?", "output": "The answer is 4."}]
 HAIKU = [{"text": "Old pond, a frog"}]
 PACKED, HF = "packed=True max_seq_len=120", "HuggingFaceModelTokenizer"
 
+STRATEGIES = {
+    "train_on_all": ("all", "all"),
+    "train_on_assistant": ("turn_full", "all"),
+    "train_on_last": ("turn_full", "last"),
+}
+"""An argument of 0.7's message transforms → the knobs; the probe called those, no dataset builder hands it on."""
+
 # The probe's calls by the number in the record's case name: dataset block, tokenizer block, rows.
 CALLS: dict[str, tuple[dict[str, Any], dict[str, Any], list[dict[str, Any]]]] = {
     "T1": (CHAT, {}, ROW),
@@ -59,10 +66,7 @@ CALLS: dict[str, tuple[dict[str, Any], dict[str, Any], list[dict[str, Any]]]] = 
     "T17": (CHAT, {"max_seq_len": 500}, ROW),
     "T18": (INSTRUCT, {"max_seq_len": 500}, ONE),
     "T19": (TEXT, {"max_seq_len": 4}, HAIKU),
-    **{
-        f"T5 {name}": ({**CHAT, "masking_strategy": name}, {}, ROW)
-        for name in ("train_on_all", "train_on_assistant", "train_on_last")
-    },
+    **{f"T5 {name}": (CHAT, {}, ROW) for name in STRATEGIES},
 }
 
 
@@ -95,6 +99,8 @@ def tools_of(recipe: Recipe, shared: Path) -> Toolbox:
 def produced(call: str, version: str, shared: Path) -> Pair:
     dataset, block, rows = CALLS[call]
     recipe = trainer_named("torchtune").read_config("t.yaml", config(dataset, block), version).recipe
+    for knob, value in zip(("mask.rule", "mask.turns"), STRATEGIES.get(call.removeprefix("T5 "), ())):
+        recipe = changed(recipe, knob, value)
     tools = tools_of(recipe, shared)
     found = inspect(rows, recipe, tools)
     assert not [one.problem for one in found if one.problem], [one.problem for one in found]
