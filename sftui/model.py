@@ -296,7 +296,8 @@ class Inspection:
     A stage that failed leaves its field and all later ones None and sets `stopped_at` and
     `problem`; the earlier stages still show. `example` is None also where the row is dropped.
     `more` are further examples of the same row, for trainers that split long rows.
-    `provisional` is True while the tokenizer is not yet proven to equal AutoTokenizer's.
+    `provisional` is True while the tokenizer is not yet proven to equal AutoTokenizer's. `evaluates`: the trainer
+    sets the row aside for evaluation, prepared in the same way; nothing of it is trained.
     """
 
     row: Row
@@ -311,6 +312,7 @@ class Inspection:
     problem: Problem | None = None
     notes: tuple[str, ...] = ()
     provisional: bool = False
+    evaluates: bool = False
 
     @property
     def dropped(self) -> str | None:

@@ -215,12 +215,17 @@ def recipe_needs_spans(recipe: Recipe) -> bool:
 
 
 def make_batch(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox) -> Batch:
-    """The padded rectangle of the rows that reach the trainer; RecipeError where it cannot be padded."""
+    """The padded rectangle of the rows that reach the trainer; RecipeError where it cannot be padded.
+
+    Rows that train and rows that evaluate never meet in one: it is of those that are as the first one.
+    """
     examples: list[Example] = []
     rows: list[int] = []
-    left_out = 0
+    left_out = apart = 0
     for inspection in inspections:
-        if inspection.example is None:
+        if inspection.evaluates != inspections[0].evaluates:
+            apart += 1
+        elif inspection.example is None:
             left_out += 1
         else:
             examples.append(inspection.example)
@@ -230,6 +235,10 @@ def make_batch(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox
     batch = trainer_named(recipe.preset).collate(examples, rows, recipe, tools)
     if left_out:
         batch = replace(batch, notes=(*batch.notes, f"{left_out} of {len(inspections)} rows never reach the trainer"))
+    if apart:
+        others = "train" if inspections[0].evaluates else "evaluate"
+        told = f"{apart} of {len(inspections)} rows {others}, and stand in other batches"
+        batch = replace(batch, notes=(*batch.notes, told))
     return batch
 
 

@@ -17,6 +17,16 @@ from sftui.findings.dataset import Tally
 from sftui.model import IGNORE_INDEX, Inspection, Labels, Tokens
 from sftui.text import visible
 
+COUNTS = (
+    "tokenized",
+    "tokens",
+    "trained",
+    "received_rows",
+    "received_tokens",
+    "received_trained",
+    "evaluation_rows",
+    "evaluation_tokens",
+)
 LONGEST_NAME = 200
 MOST_SOURCES = 5000
 NO_FINDINGS = "no findings"
@@ -45,6 +55,7 @@ class Audit:
         self.limits = tuple(sorted({*LIMITS, own} if own is not None else LIMITS))
         self.rows = self.tokenized = self.tokens = self.trained = 0
         self.received_rows = self.received_tokens = self.received_trained = 0
+        self.evaluation_rows = self.evaluation_tokens = 0
         self.lengths: Counter[int] = Counter()
         self.shares: Counter[int] = Counter()
         self.over: Counter[int] = Counter()
@@ -77,16 +88,23 @@ class Audit:
         self.found.add(findings)
 
     def add(self, inspection: Inspection, findings: tuple[Finding, ...] = ()) -> None:
-        """One more row, inspected with spans; one that stopped early counts with what it has."""
+        """One more row, inspected with spans; one that stopped early counts with what it has.
+
+        Of one that evaluates count its findings and how long it is: all other figures are of what is trained.
+        """
         row = inspection.row
         self.rows += 1
         self._compare(inspection)
         codes = self.found.add(findings, row)
         self.finding_sets.add(" ".join(sorted(set(codes))) or NO_FINDINGS, row.index)
-        figures = self._source(row.where)
-        figures[0] += 1
         if inspection.stopped_at is not None:
             self.stops.add(inspection.stopped_at.value, row.index)
+        if inspection.evaluates:
+            self.evaluation_rows += 1
+            self.evaluation_tokens += len(inspection.example.input_ids) if inspection.example is not None else 0
+            return
+        figures = self._source(row.where)
+        figures[0] += 1
         conversation = inspection.conversation
         if conversation is not None and conversation.messages:
             roles = [message.role for message in conversation.messages]
@@ -170,7 +188,7 @@ class Audit:
         """Take in an audit of other rows under the same recipe; `other` must not be used afterwards."""
         if self._marking:
             self.repeated |= other.repeated | (self.checks.seen.keys() & other.checks.seen.keys())
-        for name in ("rows", "tokenized", "tokens", "trained", "received_rows", "received_tokens", "received_trained"):
+        for name in (*COUNTS, "rows"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name in (
             "lengths",
@@ -210,7 +228,7 @@ class Audit:
     def figures(self, packing: bool = True) -> Figures:
         """What is counted so far; without packing in a few milliseconds, however many lengths there are."""
         return Figures(
-            self.rows,
+            self.rows - self.evaluation_rows,
             self.tokenized,
             self.tokens,
             self.trained,
@@ -234,6 +252,8 @@ class Audit:
             self.signatures.figures(),
             self.branches.figures(),
             self.finding_sets.figures(),
+            self.evaluation_rows,
+            self.evaluation_tokens,
         )
 
     def _limit(self, limit: int, packing: bool) -> LimitFigure:

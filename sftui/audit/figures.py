@@ -55,6 +55,9 @@ class SourceFigure:
 class Figures:
     """Everything counted. Token figures are before anything is cut, but those named `received`.
 
+    Rows that evaluate stand apart, in `evaluation_rows` and `evaluation_tokens` (as the trainer receives them), in what
+    stops and in the sets of findings: all else is of the rows that train.
+
     `lengths` maps a length in tokens to how many rows have it; `shares` maps a whole per cent (rounded down) to
     how many rows have that part of their tokens trained. The loss budgets count trained tokens that reach the
     trainer: by role (`""`: no message), by message index (-1: none), by special token, by part.
@@ -84,3 +87,5 @@ class Figures:
     signatures: tuple[GroupFigure, ...]
     branches: tuple[GroupFigure, ...]
     finding_sets: tuple[GroupFigure, ...]
+    evaluation_rows: int = 0
+    evaluation_tokens: int = 0

@@ -16,7 +16,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -59,6 +59,8 @@ class Task:
     wanted: Filter
     evaluation: frozenset[int]
     environment: Environment | None = None
+    aside: frozenset[int] = frozenset()
+    """Rows that the trainer sets aside for evaluation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +270,8 @@ class _Loaded:
         task, context = self._task, self._context
         audit = Audit(context, task.wanted, task.evaluation)
         for row in rows:
-            audit.check(inspect(row, task.detected, task.recipe, self._tools), context)
+            found = inspect(row, task.detected, task.recipe, self._tools)
+            audit.check(replace(found, evaluates=True) if row.index in task.aside else found, context)
         audit.lighten()
         return audit
 

@@ -64,6 +64,9 @@ def audited(
         )
         source = session.source
         assert source is not None
+        note = session.settle_split().note
+        if note:
+            click.echo(f"sftui: {visible(note)}; figures are of all rows", err=True)
         files = data_files(options.paths, options.split)
         told = DataNotes(session, findings=True)
         told.tell()
@@ -208,6 +211,7 @@ class _Running:
             self.wanted,
             self.prompts,
             wanted_version(session.recipe, session.options).environment,
+            session.settle_split().evaluation,
         )
         return audit_in_processes(audit, rows, task, self.jobs, total=lambda: self.total)
 

@@ -11,7 +11,7 @@ import click
 
 from sftui.cli.loading import loaded_session
 from sftui.cli.opening import open_options
-from sftui.cli.records import as_json, pack_record, record, records
+from sftui.cli.records import as_json, pack_explained, pack_record, record, records
 from sftui.cli.telling import DataNotes, refuse_half
 from sftui.cli.writing import STDOUT, Progress, targets
 from sftui.errors import ExportError
@@ -19,8 +19,8 @@ from sftui.exports.parquet import parquet_writer
 from sftui.model import Inspection
 from sftui.recipe import Recipe
 from sftui.text import visible
+from sftui.workspace.cache import InspectionCache
 from sftui.workspace.inputs import inputs_of
-from sftui.workspace.options import OpenOptions
 from sftui.workspace.session import Session
 
 Sink = Callable[[dict[str, Any]], None]
@@ -43,10 +43,12 @@ class _Count:
 
     def row(self, inspection: Inspection) -> None:
         self.rows += 1
+        self.aside += inspection.evaluates
         self.dropped += inspection.problem is None and inspection.dropped is not None
         self.failed += inspection.problem is not None
-        self.kept += inspection.example is not None
-        self.trained += sum(made.trained for made in (inspection.example, *inspection.more) if made is not None)
+        if not inspection.evaluates:
+            self.kept += inspection.example is not None
+            self.trained += sum(made.trained for made in (inspection.example, *inspection.more) if made is not None)
         if inspection.problem is not None and not self.first:
             self.first = f"row {inspection.row.index}: {inspection.problem.what}"
 
@@ -63,25 +65,25 @@ def encode_rows(given: Mapping[str, Any], out: str, explain: bool, unpacked: boo
     count = _Count()
     try:
         packed = session.recipe.pack.strategy != "none" and not unpacked
-        if packed and explain:
-            raise ExportError(
-                "--explain is of rows, and the recipe packs them",
-                why=f"pack.strategy is {session.recipe.pack.strategy}",
-                fix="add --unpacked",
-            )
         refuse_half(session)
         notes.tell()
         if packed:
             click.echo(_how_packed(session), err=True)
-        aside: frozenset[int] = frozenset() if packed else _set_aside(session, options)
-        count.aside = len(aside)
+        split = session.settle_split()
+        if split.note:
+            click.echo(f"sftui: {visible(split.note)}" + "; packs are made of all rows" * packed, err=True)
         progress = Progress(session.count_now())
         with target.open(folders=False) as file, sink(file, explain, packed) as put:
-            rows = _counted(session.all_rows(spans=explain), count, progress)
             if packed:
-                _write_packs(session, rows, put, count)
+                rows = _counted(session.rows_that(evaluate=False, spans=explain), count, progress)
+                _write_packs(session, rows, put, count, explain, evaluate=False)
+                rows = _counted(session.rows_that(evaluate=True, spans=explain), count, progress)
+                if split.packs:
+                    _write_packs(session, rows, put, count, explain, evaluate=True)
+                else:
+                    _write_rows(rows, put, explain)
             else:
-                _write_rows(rows, put, explain, aside)
+                _write_rows(_counted(session.all_rows(spans=explain), count, progress), put, explain)
         progress.end()
         notes.tell()
     finally:
@@ -100,7 +102,7 @@ def _stop_of(count: _Count, recipe: Recipe) -> str | None:
     trainer = trainer_named(recipe.preset)
     if count.failed:
         return f"{trainer.title} stops the whole run at {count.first}; nothing is trained while it stands"
-    return trainer.stop_of(count.rows, count.kept, count.trained, recipe.mask.rule)
+    return trainer.stop_of(count.rows - count.aside, count.kept, count.trained, recipe.mask.rule)
 
 
 def _counted(rows: Iterator[Inspection], count: _Count, progress: Progress) -> Iterator[Inspection]:
@@ -110,53 +112,44 @@ def _counted(rows: Iterator[Inspection], count: _Count, progress: Progress) -> I
         progress.at(count.rows)
 
 
-def _write_rows(rows: Iterator[Inspection], put: Sink, explain: bool, aside: frozenset[int]) -> None:
+def _write_rows(rows: Iterator[Inspection], put: Sink, explain: bool) -> None:
     for inspection in rows:
         for made in records(inspection, explain):
-            put({**made, "split": "evaluation"} if inspection.row.index in aside else made)
+            put(made)
 
 
-def _set_aside(session: Session, options: OpenOptions) -> frozenset[int]:
-    """The rows that the trainer keeps for evaluation; none, and a line on why, where that is not known.
+def _write_packs(
+    session: Session, rows: Iterator[Inspection], put: Sink, count: _Count, explain: bool, evaluate: bool
+) -> None:
+    """Packs as they are filled; a row that is in none of them is told where it is read.
 
-    Where it depends on which rows the trainer drops, all rows are prepared once for that alone.
+    What explains a pack is worked out again from its rows, of which a group may hold very many.
     """
-    from sftui.trainers import trainer_named
-    from sftui.trainers.held_out import evaluation_rows
-
-    held = trainer_named(session.recipe.preset).held_out(session.recipe)
-    if held is None:
-        return frozenset()
-    unsure = held.unsure
-    if options.config is not None and len(options.config.datasets) > 1:
-        unsure = "the rows of the config's other datasets count, too"
-    total = session.count_now()
-    if total is None:
-        unsure = unsure or "the rows are not counted"
-    kept = [True] * (total or 0)
-    if not unsure and not held.drawn:
-        for inspection in session.all_rows(spans=False):
-            kept[inspection.row.index] = inspection.dropped is None
-            unsure = unsure or ("the trainer makes several rows of one" if inspection.more else "")
-    if unsure:
-        click.echo(f"sftui: rows set aside for evaluation ({held.key}) are not marked: {unsure}", err=True)
-        return frozenset()
-    return evaluation_rows(held, kept)
-
-
-def _write_packs(session: Session, rows: Iterator[Inspection], put: Sink, count: _Count) -> None:
-    """Packs as they are filled; a row that is in none of them is told where it is read."""
+    ignore, tokenizer = session.recipe.mask.ignore_index, session.tools.tokenizer if session.tools else None
+    apart = {"split": "evaluation"} if evaluate else {}
+    seen = InspectionCache()
 
     def passing() -> Iterator[Inspection]:
         for inspection in rows:
             if inspection.example is None:
-                put(record(inspection))
+                put({**record(inspection), **apart})
             else:
                 count.tokens += sum(len(one.input_ids) for one in (inspection.example, *inspection.more))
             yield inspection
 
+    def row(number: int) -> Inspection:
+        found = seen.get(number, 0)
+        if found is None:
+            found = session.inspect(number)
+            seen.put(found, 0)
+        return found
+
     for pack in session.feed_packs(passing()):
-        put(pack_record(pack, count.packs))
+        made = {**pack_record(pack, count.packs), **apart}
+        if explain:
+            assert tokenizer is not None
+            made.update(pack_explained(pack, row, tokenizer.piece, ignore))
+        put(made)
         count.packs += 1
         count.tokens -= sum(end - start for _, start, end in pack.documents)
 

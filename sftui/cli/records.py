@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from sftui.model import NOWHERE, Example, Inspection, Pack
+from sftui.model import NOWHERE, Example, Inspection, Pack, Reason
 
 T = TypeVar("T")
 
@@ -29,17 +29,21 @@ def record(inspection: Inspection, explain: bool = False) -> dict[str, Any]:
         return {"row": row, "error": "it could not be prepared"}
     made = _stored(row, example)
     if explain:
-        made.update(_explained(inspection, example))
-    return made
+        made.update(explained(inspection)[0])
+    return {**made, "split": "evaluation"} if inspection.evaluates else made
 
 
 def records(inspection: Inspection, explain: bool = False) -> tuple[dict[str, Any], ...]:
-    """The records of one row: one, or one for each part where the trainer splits the row (`part`, from 0)."""
+    """The records of one row: one, or one for each part where the trainer splits the row (`part`, from 0).
+
+    A row that the trainer sets aside for evaluation says so in `split`.
+    """
     first = record(inspection, explain)
     if not inspection.more:
         return (first,)
     row = inspection.row.index
-    rest = (_stored(row, example) for example in inspection.more)
+    told = explained(inspection)[1:] if explain else ({},) * len(inspection.more)
+    rest = ({**_stored(row, example), **more} for example, more in zip(inspection.more, told))
     return tuple({**made, "part": part} for part, made in enumerate((first, *rest)))
 
 
@@ -79,25 +83,61 @@ def pack_record(pack: Pack, number: int) -> dict[str, Any]:
     return made
 
 
-def _explained(inspection: Inspection, example: Example) -> dict[str, Any]:
-    """Nothing where the trainer's example does not stand token for token on the kept tokens."""
+def explained(inspection: Inspection) -> tuple[dict[str, Any], ...]:
+    """`tokens`, `reasons` and `spans` of each example of a row; nothing of one that does not stand token for token on
+    the kept tokens."""
     tokens, labels = inspection.tokens, inspection.labels
-    assert tokens is not None and labels is not None
+    assert tokens is not None and labels is not None and inspection.example is not None
     kept = [i for start, end in labels.kept for i in range(start, end)]
-    seen = kept[:-1] if example.shifted else kept
-    learnt = kept[1:] if example.shifted else kept
-    if len(seen) != len(example.input_ids):
-        return {}
-    return {
-        "tokens": [tokens.pieces[i] for i in seen],
-        "reasons": [labels.reasons[i].value for i in learnt],
-        "spans": [
-            None
-            if tokens.starts[i] == NOWHERE
-            else [tokens.starts[i], tokens.ends[i], tokens.messages[i], tokens.parts[i].value]
-            for i in seen
-        ],
-    }
+    found: list[dict[str, Any]] = []
+    at = 0
+    for example in (inspection.example, *inspection.more):
+        whole = len(example.input_ids) + example.shifted
+        own, at = kept[at : at + whole], at + whole
+        seen, learnt = (own[:-1], own[1:]) if example.shifted else (own, own)
+        if tuple(tokens.input_ids[i] for i in seen) != example.input_ids:
+            found.append({})
+            continue
+        found.append(
+            {
+                "tokens": [tokens.pieces[i] for i in seen],
+                "reasons": [labels.reasons[i].value for i in learnt],
+                "spans": [
+                    None
+                    if tokens.starts[i] == NOWHERE
+                    else [tokens.starts[i], tokens.ends[i], tokens.messages[i], tokens.parts[i].value]
+                    for i in seen
+                ],
+            }
+        )
+    return tuple(found)
+
+
+def pack_explained(
+    pack: Pack, row: Callable[[int], Inspection], piece: Callable[[int], str], ignore: int
+) -> dict[str, Any]:
+    """The same along a pack's `input_ids`, from its rows; a token whose row does not explain it has no reason and span.
+
+    `piece` gives the vocabulary string of an id. What only the collator masks is the first token of its document.
+    """
+    made: dict[str, list[Any]] = {"tokens": [], "reasons": [], "spans": []}
+    for (number, start, end), part in zip(pack.documents, pack.parts):
+        inspection = row(number)
+        example = (inspection.example, *inspection.more)[part]
+        told = explained(inspection)[part]
+        assert example is not None
+        for i in range(start, end):
+            place = len(made["tokens"])
+            collator = pack.labels[place] == ignore and example.labels[i] != ignore
+            reason = Reason.FIRST_OF_DOCUMENT.value if collator else told["reasons"][i] if told else None
+            made["tokens"].append(told["tokens"][i] if told else piece(pack.input_ids[place]))
+            made["reasons"].append(reason)
+            made["spans"].append(told["spans"][i] if told else None)
+    for token in pack.input_ids[len(made["tokens"]) :]:
+        made["tokens"].append(piece(token))
+        made["reasons"].append(Reason.PAD.value)
+        made["spans"].append(None)
+    return made
 
 
 def as_json(made: dict[str, Any]) -> str:

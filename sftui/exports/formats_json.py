@@ -26,6 +26,7 @@ def as_object(checked: Checked) -> dict[str, Any]:
         "preset": checked.recipe.preset,
         "tokenizer": checked.tokenizer.name,
         "rows": checked.audit.rows,
+        "evaluation_rows": checked.audit.evaluation_rows,
         "complete": checked.complete,
         "notes": list(dict.fromkeys(checked.notes)),
         "counts": {severity.value: found.severities[severity] for severity in Severity}

@@ -78,6 +78,8 @@ def summary(checked: Checked) -> str:
     """The last line: how many findings of each severity, over how many rows."""
     some = "" if checked.complete else " looked at"
     rows = counted_word(checked.audit.rows, "row")
+    aside = checked.audit.evaluation_rows
+    some += f", {aside:,} of them for evaluation" if aside else ""
     return f"{counted(checked)} in {rows}{some} · {checked.recipe.preset} · {visible(checked.tokenizer.name)}"
 
 

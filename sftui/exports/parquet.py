@@ -47,7 +47,8 @@ def _schema(pa: Any, explain: bool, packs: bool) -> Any:
     if packs:
         columns += [(name, ids) for name in ("attention_mask", "position_ids", "document_ids", "seq_lens")]
     else:
-        columns += [("attention_mask", pa.list_(pa.int8())), ("part", pa.int32()), ("split", pa.string())]
+        columns += [("attention_mask", pa.list_(pa.int8())), ("part", pa.int32())]
+    columns += [("split", pa.string())]
     columns += [("dropped", pa.string()), ("error", pa.string())]
     if explain:
         span = pa.struct([("start", pa.int32()), ("end", pa.int32()), ("message", pa.int32()), ("part", pa.string())])

@@ -63,6 +63,11 @@ def _summary(checked: Checked) -> str:
             "Reach the trainer",
             f"{figures.received_rows:,} rows, {figures.received_tokens:,} tokens, {figures.received_trained:,} trained",
         ),
+        *(
+            [("Of them for evaluation", f"{figures.evaluation_rows:,}, {figures.evaluation_tokens:,} tokens")]
+            if figures.evaluation_rows
+            else []
+        ),
         ("Findings", counted(checked)),
     ]
     rows = "".join(f"<div><dt>{safe(name)}</dt><dd>{safe(value)}</dd></div>" for name, value in facts)

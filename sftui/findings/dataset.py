@@ -91,9 +91,13 @@ class DatasetChecks:
         return Tally(len(self.others), nsmallest(EXAMPLES, self.others.values()))
 
     def add(self, inspection: Inspection) -> None:
-        """One more row; a row that stopped early counts with what it has."""
-        self.rows += 1
+        """One more row; a row that stopped early counts with what it has, one that evaluates is only compared."""
         self.refused += inspection.problem is not None
+        if inspection.evaluates:
+            if inspection.conversation is not None:
+                self._compare(inspection)
+            return
+        self.rows += 1
         self.kept += inspection.example is not None
         self.left += sum(made.trained for made in (inspection.example, *inspection.more) if made is not None)
         conversation = inspection.conversation

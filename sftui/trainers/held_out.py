@@ -30,6 +30,8 @@ class HeldOut:
     most: int | None = None
     unsure: str = ""
     """Why it is not known which rows, where it is not."""
+    packs: bool = True
+    """Whether they are packed where those that train are."""
 
     def sentence(self, title: str) -> str:
         """What is set aside, for the notes on a recipe."""
@@ -41,9 +43,8 @@ class HeldOut:
             if self.shuffled
             else "the last ones that are left"
         )
-        which = f"which they are is not known: {self.unsure}" if self.unsure else "encode marks those set aside"
-        aside = f"{title} sets {what} aside for evaluation ({self.key}), {how}"
-        return f"{aside}; figures and findings are of all rows; {which}"
+        which = f"; figures are of all rows: which they are is not known, {self.unsure}" if self.unsure else ""
+        return f"{title} sets {what} aside for evaluation ({self.key}), {how}{which}"
 
 
 def count_of(size: float, rows: int) -> int:
@@ -51,15 +52,31 @@ def count_of(size: float, rows: int) -> int:
     return min(rows, math.ceil(size * rows) if size < 1 else int(size))
 
 
-def evaluation_rows(held: HeldOut, kept: Sequence[bool]) -> frozenset[int]:
+def evaluation_rows(held: HeldOut, kept: Sequence[int]) -> frozenset[int]:
     """The numbers of the rows that are set aside; `kept` says of every row whether it is left after the drops."""
     import numpy
 
     rows = len(kept)
-    if held.drawn:
-        rows = min(rows, held.most) if held.most is not None else rows
-        order = numpy.random.default_rng(held.seed).permutation(rows)
-        return frozenset(int(row) for row in order[: count_of(held.size, rows)])
+    drawn = drawn_order(held, rows)
+    if drawn is not None:
+        return frozenset(drawn[1])
     order = numpy.random.default_rng(held.seed).permutation(rows) if held.shuffled else numpy.arange(rows)
     left = [int(row) for row in order if kept[int(row)]]
     return frozenset(left[len(left) - count_of(held.size, len(left)) :])
+
+
+def drawn_order(held: HeldOut, rows: int) -> tuple[list[int], list[int]] | None:
+    """The rows that train and those that evaluate, of so many and in the order of the draw; None where none is made.
+    Rows that are not read come last.
+
+    Dataset.train_test_split takes the first of a permutation for the test part and the rest, in that order, for the
+    training part.
+    """
+    import numpy
+
+    if not held.drawn:
+        return None
+    read = min(rows, held.most) if held.most is not None else rows
+    order = [int(row) for row in numpy.random.default_rng(held.seed).permutation(read)]
+    aside = count_of(held.size, read)
+    return [*order[aside:], *range(read, rows)], order[:aside]

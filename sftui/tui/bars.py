@@ -56,6 +56,7 @@ class Status:
     data: str = ""
     side: str = ""
     version: str = ""
+    evaluates: bool = False
 
 
 def status_cells(status: Status, width: int) -> Line:
@@ -129,6 +130,8 @@ def _trained(status: Status) -> str:
         return status.stopped
     if status.total is None or status.trained is None:
         return "…"
+    if status.evaluates:
+        return "evaluation row"
     return f"{status.trained:,}/{status.total:,} trained {share(status.trained, status.total)}"
 
 

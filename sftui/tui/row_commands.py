@@ -232,6 +232,7 @@ class RowCommands:
             trained=inspection.trained,
             total=total,
             stopped=stopped,
+            evaluates=inspection.evaluates,
             repaired=self._repaired(inspection),
         )
 

@@ -123,6 +123,7 @@ class RowList(LineView):
             problem=made.problem.what if made.problem is not None else None,
             errors=None,
             warnings=None,
+            evaluates=made.evaluates,
         )
 
     def forget(self) -> None:

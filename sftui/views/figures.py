@@ -53,6 +53,11 @@ def _blocks(figures: Figures, width: int) -> Iterator[Line]:
         ),
         width,
     )
+    if figures.evaluation_rows:
+        count, plural = figures.evaluation_rows, "s" * (figures.evaluation_rows != 1)
+        yield from wrap(
+            line((f"{count:,} evaluation row{plural}, {figures.evaluation_tokens:,} tokens, apart", Role.DIM)), width
+        )
     if figures.tokenized:
         yield from _titled("Rows by length in tokens", column_lines(length_bars(figures.lengths), width))
         yield from wrap(line((_quantiles(figures.quantiles), Role.DIM)), width)

@@ -35,6 +35,8 @@ class Summary(Protocol):
     def errors(self) -> int | None: ...
     @property
     def warnings(self) -> int | None: ...
+    @property
+    def evaluates(self) -> bool: ...
 
 
 def count_words(rows: int, *, exact: bool) -> str:
@@ -48,6 +50,8 @@ def notice_lines(inspection: Inspection, width: int) -> tuple[Line, ...]:
     why = why_stopped(inspection)
     if why:
         lines += wrap(line((f"✗ {visible(why)}", Role.ERROR)), width)
+    if inspection.evaluates:
+        lines += wrap(line(("evaluation row: the trainer sets it aside and trains nothing of it", Role.WARNING)), width)
     if inspection.row.repairs and inspection.row.left_out is None:
         lines += wrap(
             line((f"* repaired, the file is as it was: {visible('; '.join(inspection.row.repairs))}", Role.CHANGED)),
@@ -140,7 +144,8 @@ def row_line(
     percent = ""
     if summary.tokens is not None and summary.trained is not None:
         percent = share(summary.trained, summary.tokens)
-    builder.add(f" {percent:>5}", Role.TRAINED if summary.trained else Role.MASKED, over)
+    on = summary.trained and not summary.evaluates
+    builder.add(f" {'eval' if summary.evaluates else percent:>5}", Role.TRAINED if on else Role.MASKED, over)
     flag, role = _flag(summary)
     builder.add(" " + fit(flag, 5), role, over)
     room = width - builder.width - 1

@@ -12,6 +12,7 @@ from sftui.model import Problem
 from sftui.workspace.events import AuditReady, CodeCount, OrderReady
 from sftui.workspace.requests import GROUPS, REPAIRED, AuditRequest, OrderRequest
 from sftui.workspace.session import Session
+from sftui.workspace.splitting import settling
 from sftui.workspace.summaries import HEAVY
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class Auditing:
         from sftui.findings import damaged_files
 
         assert session.source is not None
+        yield from settling(session)
         gathered = self._gathered
         if gathered is None or gathered.finished:
             gathered = self._gathered = Audit(context, Filter(waivers=session.waivers), tallies=ListedTallies)

@@ -95,7 +95,7 @@ class RowSummary:
 
     `tokens` and `trained` are what the trainer receives (of a row that it never gets: what there
     is of it); `cut` tokens were there before. `errors` and `warnings` count findings.
-    `repaired`: a repair changes the row or leaves it out.
+    `repaired`: a repair changes the row or leaves it out. `evaluates`: the trainer sets it aside for evaluation.
     """
 
     index: int
@@ -108,6 +108,7 @@ class RowSummary:
     errors: int | None = None
     warnings: int | None = None
     repaired: bool = False
+    evaluates: bool = False
 
 
 class SummariesReady(NamedTuple):

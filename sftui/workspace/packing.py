@@ -24,12 +24,16 @@ def packs(session: Session, asked: PacksRequest, version: int) -> Iterator[Packs
         return
     recipe = session.recipe
     made: list[Inspection] = []
-    tokens = 0
+    tokens, passed = 0, 0
     while tokens < MOST_TOKENS and len(made) < min(MOST_ROWS, recipe.pack.group or MOST_ROWS):
-        index = asked.start + len(made)
+        index = asked.start + len(made) + passed
         if session.past_end(index):
             break
         inspection = session.inspect_row(session.row(index), spans=False)
+        if made and inspection.evaluates != made[0].evaluates:  # rows that train and rows that evaluate never meet
+            passed += 1
+            yield None
+            continue
         made.append(inspection)
         if inspection.example is not None:
             tokens += sum(len(one.input_ids) for one in (inspection.example, *inspection.more))

@@ -137,6 +137,12 @@ class OrderRequest(NamedTuple):
     by: str
 
 
+class SplitWanted(NamedTuple):
+    """Which rows evaluate: the worker asks itself, where the trainer sets some aside."""
+
+    ticket: int = -1
+
+
 class TagsRequest(NamedTuple):
     """The chat template in force with generation tags, proven on the first rows."""
 

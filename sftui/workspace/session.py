@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sftui.sources import Source
     from sftui.tokens import LoadedTokenizer
     from sftui.workspace.overlay import Overlay
+    from sftui.workspace.splitting import Split
 
 SAMPLE_ROWS = 32
 SAMPLE_BYTES = 4 << 20
@@ -43,6 +44,7 @@ class Session:
         self.tokenizer_problem: Problem | None = None
         self.tools: Toolbox | None = None
         self.tools_problem: Problem | None = None
+        self.split: Split | None = None
         self._sample: tuple[Row, ...] = ()
         self._stored_sample: tuple[Row, ...] = ()
         self._plainly: Detected | None = None
@@ -73,6 +75,7 @@ class Session:
         """Find out anew how rows are read, after the recipe's data part or the repairs changed."""
         from sftui.pipeline import detect
 
+        self.split = None
         self.source, self._sample = self.stored, self._stored_sample
         if self.repairs:
             from sftui.workspace.repairing import lay_over
@@ -121,7 +124,7 @@ class Session:
         """The template and special tokens of the recipe around the tokenizer; failures are kept as data."""
         from sftui.pipeline import as_problem, make_toolbox
 
-        self.tools, self.tools_problem = None, None
+        self.tools, self.tools_problem, self.split = None, None, None
         if self.tokenizer is None:
             return
         try:
@@ -143,7 +146,7 @@ class Session:
 
     def set_recipe(self, recipe: Recipe) -> bool:
         """Put a recipe in force; True where its tokenizer is another one and must be loaded."""
-        before, self.recipe = self.recipe, recipe
+        before, self.recipe, self.split = self.recipe, recipe, None
         if ((recipe.data, recipe.preset) != (before.data, before.preset) or self.repairs) and self.stored is not None:
             self.detect()
         other = tokenizer_key(recipe) != tokenizer_key(before)
@@ -263,7 +266,7 @@ class Session:
         assert self.detected is not None
         if self.tools is not None:
             found = inspect(row, self.detected, self.recipe, self.tools, spans=spans)
-            return found if row.left_out is None else _left_out(found)
+            return self._placed(found) if row.left_out is None else _left_out(found)
         early = inspect_early(row, self.detected, self.recipe)
         if early.problem is not None:
             return early
@@ -272,6 +275,19 @@ class Session:
         if self.tokenizer_problem is not None:
             return replace(early, stopped_at=Stage.TOKENS, problem=self.tokenizer_problem)
         return replace(early, provisional=True)
+
+    def _placed(self, found: Inspection) -> Inspection:
+        """The same, told apart where it evaluates."""
+        aside = self.split is not None and found.row.index in self.split.evaluation
+        return replace(found, evaluates=True) if aside else found
+
+    def settle_split(self) -> Split:
+        """Find out which rows evaluate, where it is not known yet; with some trainers every row is prepared for it."""
+        from sftui.workspace.splitting import split_now
+
+        if self.split is None:
+            self.split = split_now(self)
+        return self.split
 
     def past_end(self, index: int) -> bool:
         """Whether there is no such row."""
@@ -293,7 +309,22 @@ class Session:
         from sftui.pipeline import inspect_all
 
         assert self.source is not None and self.detected is not None and self.tools is not None
-        return inspect_all(self.source.rows(), self.detected, self.recipe, self.tools, spans=spans)
+        return map(self._placed, inspect_all(self.source.rows(), self.detected, self.recipe, self.tools, spans=spans))
+
+    def rows_that(self, evaluate: bool, spans: bool = False) -> Iterator[Inspection]:
+        """The rows that evaluate, or those that train, in the trainer's order where it has another than the dataset's;
+        the split must be settled."""
+        from sftui.pipeline import inspect_all
+
+        assert self.source is not None and self.detected is not None and self.tools is not None
+        split = self.settle_split()
+        order = split.evaluating if evaluate else split.training
+        rows = (
+            (row for row in self.source.rows() if (row.index in split.evaluation) == evaluate)
+            if order is None
+            else map(self.row, order)
+        )
+        return map(self._placed, inspect_all(rows, self.detected, self.recipe, self.tools, spans=spans))
 
     def batch(self, start: int, rows: int) -> Batch:
         """The padded batch of the next `rows` rows; SftuiError where there is none."""

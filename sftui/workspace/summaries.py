@@ -113,6 +113,7 @@ def summary(inspection: Inspection) -> RowSummary:
         inspection.row.left_out or inspection.dropped,
         inspection.problem.sentence() if inspection.problem is not None else None,
         repaired=bool(inspection.row.repairs) or inspection.row.left_out is not None,
+        evaluates=inspection.evaluates,
     )
 
 

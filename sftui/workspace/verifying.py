@@ -125,6 +125,9 @@ def _request(session: Session, rows: Sequence[Mapping[str, Any]], work: Path) ->
     request = make_request(
         recipe, written, rows, work, template=None if own else source, dataset=session.options.dataset, here=Path.cwd()
     )
+    held = trainer.held_out(recipe)
+    if held is not None:  # all of the rows that are verified are prepared, not those alone that would be trained
+        request["config"] = {**request.get("config", {}), held.key: 0}
     return request, [f"the config cannot say: {loss}" for loss in written.losses]
 
 

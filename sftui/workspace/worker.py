@@ -35,6 +35,7 @@ from sftui.workspace.memory import trim
 from sftui.workspace.search import search
 from sftui.workspace.second import Second
 from sftui.workspace.session import Session
+from sftui.workspace.splitting import settling
 from sftui.workspace.summaries import TOO_HEAVY, summaries, summary
 from sftui.workspace.watching import unless_lost, write_whole
 
@@ -318,6 +319,7 @@ class Worker:
             self._start_list()
         if self._auditing is not None:
             self._auditing.forget()
+        self._start_split()
         for item in self._beside.values():
             if not self._inbox.cancelled(item.ticket):
                 self._start_beside(item)
@@ -354,6 +356,23 @@ class Worker:
         if self._ready() and self._list is not None:
             assert self._session is not None
             self._jobs[rq.SummariesRequest] = (self._list, summaries(self._session, self._list, self._version))
+
+    def _start_split(self) -> None:
+        """Find out which rows evaluate, and mark them on screen."""
+        from sftui.trainers import trainer_named
+
+        self._jobs.pop(rq.SplitWanted, None)
+        session = self._session
+        if not self._ready() or session is None or session.tools is None:
+            return
+        if trainer_named(session.recipe.preset).held_out(session.recipe) is not None:
+            self._jobs[rq.SplitWanted] = (rq.SplitWanted(), self._splitting(session))
+
+    def _splitting(self, session: Session) -> Iterator[None]:
+        yield from unless_lost(session, settling(session), lambda problem: None)
+        if session.split is not None and session.split.evaluation:
+            self._answer_row()
+            self._start_list()
 
     def _start_beside(self, item: Any) -> None:
         """What stands beside the row: answered in slices, and again under every new recipe or tokenizer."""

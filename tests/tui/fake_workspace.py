@@ -235,6 +235,7 @@ class FakeWorkspace:
             len(made.tokens) - kept,
             made.dropped,
             repaired=repaired,
+            evaluates=made.evaluates,
         )
 
     def request_summaries(self, start: int, stop: int, rows: tuple[int, ...] = ()) -> int:

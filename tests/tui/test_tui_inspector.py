@@ -8,7 +8,7 @@ import pytest
 from fake_workspace import FakeWorkspace
 from tui_driver import SIZES, check_golden, running
 
-from sftui.model import Problem, Stage
+from sftui.model import Inspection, Problem, Stage
 from sftui.trainers import preset
 from sftui.tui.commands import COMMANDS
 from sftui.workspace import events as ev
@@ -451,3 +451,18 @@ async def test_a_tokenizer_that_does_not_load_is_told_with_what_to_press() -> No
         assert driven.workspace.reopened == 1
         await driven.press("K", "ctrl+u", *"builtin:bytes", "enter")
         assert driven.workspace.recipe.tokenizer.name == "builtin:bytes" and "u takes it back" in driven.said
+
+
+class Held(FakeWorkspace):
+    """Row 1 is set aside for evaluation."""
+
+    def make(self, index: int) -> Inspection:
+        return replace(super().make(index), evaluates=index == 1)
+
+
+async def test_an_evaluation_row_says_so_in_the_header_and_above_its_tokens() -> None:
+    async with running((120, 36), Held()) as driven:
+        assert "evaluation row" not in driven.text and "eval " in driven.text
+        text = await driven.press("]")
+        assert "· evaluation row ·" in text.splitlines()[0]
+        assert "evaluation row: the trainer sets it aside and trains nothing of it" in text

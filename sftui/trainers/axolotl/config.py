@@ -46,6 +46,7 @@ TOP_OPTIONS = (
     "shuffle_merged_datasets",
     "dataset_exact_deduplication",
     "val_set_size",
+    "eval_sample_packing",
     "seed",
 )
 DATASET_OPTIONS = (
@@ -146,8 +147,9 @@ def _top(recipe: Recipe, config: Mapping[str, Any], path: str) -> Recipe:
     if config.get("chat_template_kwargs"):
         knobs["render.kwargs"] = dict(config["chat_template_kwargs"])
     options = {key: config[key] for key in TOP_OPTIONS if config.get(key) is not None}
-    if not options.get("val_set_size"):  # the seed decides nothing else that is shown
-        options = {key: value for key, value in options.items() if key not in ("val_set_size", "seed")}
+    if not options.get("val_set_size"):  # these decide nothing else that is shown
+        for key in ("val_set_size", "eval_sample_packing", "seed"):
+            options.pop(key, None)
     special = config.get("special_tokens") or {}
     knobs.update({SPECIAL[key]: str(value) for key, value in special.items() if key in SPECIAL and value is not None})
     rest = {key: value for key, value in special.items() if key not in SPECIAL and value is not None}

@@ -45,6 +45,7 @@ NO_EFFECT = {"default_system_message": "it changes no text: Axolotl's chatml tem
 USED = frozenset(
     [
         "val_set_size",
+        "eval_sample_packing",
         "sequence_len",
         "excess_length_strategy",
         "min_sample_len",

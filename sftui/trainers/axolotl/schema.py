@@ -26,6 +26,7 @@ SHARES = ("val_set_size",)
 SWITCHES = (
     "train_on_inputs",
     "sample_packing",
+    "eval_sample_packing",
     "pad_to_sequence_len",
     "curriculum_sampling",
     "sample_packing_sequentially",

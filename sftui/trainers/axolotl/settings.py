@@ -49,6 +49,7 @@ OPTIONS = (
     "dataset_exact_deduplication",
     "attn_implementation",
     "val_set_size",
+    "eval_sample_packing",
     "seed",
 )
 DEFAULT_MAPPING: Mapping[str, str] = {"role": "role", "content": "content"}

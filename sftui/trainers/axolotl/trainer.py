@@ -135,7 +135,8 @@ class Axolotl(Trainer):
             int(options.get("seed", 42)),
             drawn=False,
             shuffled=shuffled,
-            unsure="dataset_exact_deduplication leaves out rows before" if equal else "",
+            unsure=equal,
+            packs=options.get("eval_sample_packing") is not False,
         )
 
     def tokenizer_of(self, tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:

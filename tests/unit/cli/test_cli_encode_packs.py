@@ -131,8 +131,6 @@ def test_a_trainer_that_does_not_pack_so_writes_nothing(sftui: Callable[..., Any
     out = tmp_path / "out.jsonl"
     done = sftui("encode", rows, *TOK, "--set", "pack.strategy=bfd", "-o", out)
     assert done.code == 2 and "does not pack" in done.err and not out.exists()
-    done = sftui("encode", rows, *TOK, *words("trl bfd"), "--explain", "-o", out)
-    assert done.code == 2 and "--unpacked" in done.err and not out.exists()
 
 
 @pytest.mark.parametrize("name", PACKERS)
@@ -162,3 +160,20 @@ def test_the_pack_view_shows_the_packs_that_encode_writes(sftui: Callable[..., A
         (p["input_ids"], p["labels"], [d["row"] for d in p["documents"]]) for p in written
     ]
     session.close()
+
+
+@pytest.mark.parametrize("name", PACKERS)
+def test_a_pack_is_explained_as_its_rows_are(sftui: Callable[..., Any], rows: Path, name: str) -> None:
+    packs = sftui("encode", rows, *TOK, *words(name), "-o", "-", "--explain").records()
+    plain = sftui("encode", rows, *TOK, *words(name), "-o", "-", "--unpacked", "--explain").records()
+    by_row = {(one["row"], one.get("part", 0)): one for one in plain}
+    seen = 0
+    for pack in packs:
+        n, told = len(pack["input_ids"]), sum(d["end"] - d["start"] for d in pack["documents"])
+        assert pack["tokens"][:told] == rebuilt(pack, by_row, "tokens")
+        assert pack["spans"] == rebuilt(pack, by_row, "spans") + [None] * (n - told)
+        for mine, row, label in zip(pack["reasons"], rebuilt(pack, by_row, "reasons"), pack["labels"]):
+            assert mine == row or (mine == "first of document" and label == -100)
+        assert pack["reasons"][told:] == ["pad"] * (n - told) and len(pack["tokens"]) == n
+        seen += told
+    assert seen > 0

@@ -28,3 +28,71 @@ def test_encode_marks_the_rows_set_aside(
     held = HeldOut("val_set_size", 0.1, 42, drawn=False)
     assert done.code == 0 and marked == evaluation_rows(held, [True] * 20), done.err
     assert "2 of them set aside for evaluation" in done.err
+
+
+CHATS = [
+    {"messages": [{"role": "user", "content": f"Hi {i}"}, {"role": "assistant", "content": "Yes " * (i % 9 + 1)}]}
+    for i in range(40)
+]
+FACTORY = (
+    "model_name_or_path: builtin:chatml\nstage: sft\ndataset_dir: .\ndataset: d\ntemplate: chatml\ncutoff_len: 99\n"
+    "val_size: 0.25\nseed: 7\n"
+)
+CONFIGS = {
+    "axolotl": AXOLOTL + "val_set_size: 0.1\nsample_packing: true\n",
+    "axolotl rows": AXOLOTL + "val_set_size: 0.1\nsample_packing: true\neval_sample_packing: false\n",
+    "llamafactory": FACTORY + "packing: true\n",
+}
+
+
+@pytest.fixture
+def config(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+    """A config that holds rows out, and its trainer; the working folder is its own."""
+    (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in CHATS))
+    tags = {"role_tag": "role", "content_tag": "content", "user_tag": "user", "assistant_tag": "assistant"}
+    entry = {"file_name": "d.jsonl", "formatting": "sharegpt", "columns": {"messages": "messages"}, "tags": tags}
+    (tmp_path / "dataset_info.json").write_text(json.dumps({"d": entry}))
+    (tmp_path / "c.yml").write_text(CONFIGS[request.param])
+    monkeypatch.chdir(tmp_path)
+    return "c.yml", request.param.partition(" ")[0]
+
+
+@pytest.mark.parametrize("config", CONFIGS, indirect=True)
+def test_no_pack_holds_rows_of_both_kinds(sftui: Callable[..., Any], config: tuple[str, str]) -> None:
+    file, trainer = config
+    plain = sftui("encode", file, "--trainer", trainer, "--unpacked", "-o", "-").records()
+    aside = {one["row"] for one in plain if one.get("split") == "evaluation"}
+    done = sftui("encode", file, "--trainer", trainer, "--explain", "-o", "-")
+    assert done.code == 0 and len(aside) == (10 if trainer == "llamafactory" else 4)
+    seen: dict[bool, list[int]] = {True: [], False: []}
+    for one in done.records():
+        held = one.get("split") == "evaluation"
+        seen[held] += [d["row"] for d in one["documents"]] if "pack" in one else [one["row"]]
+        assert len({len(one[name]) for name in ("input_ids", "tokens", "reasons", "spans")}) == 1
+        along = zip(one["labels"], one["reasons"])
+        assert {label == -100 for label, reason in along if reason in ("assistant", "terminator")} <= {False}
+    assert sorted(seen[True]) == sorted(aside) and sorted(seen[False]) == sorted(set(range(40)) - aside)
+    assert f"{len(aside)} of them set aside for evaluation" in done.err
+    packed = {one["split"] for one in done.records() if "pack" in one and "split" in one}
+    assert packed == (set() if "eval_sample_packing: false" in Path(file).read_text() else {"evaluation"})
+
+
+@pytest.mark.parametrize("config", ["axolotl", "llamafactory"], indirect=True)
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_figures_are_of_the_rows_that_train(
+    sftui: Callable[..., Any], config: tuple[str, str], jobs: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, trainer = config
+    monkeypatch.setattr("sftui.cli.auditing.WORTH_IT", 1)
+    plain = sftui("encode", file, "--trainer", trainer, "--unpacked", "-o", "-").records()
+    trained = sum(len([i for i in one["labels"] if i != -100]) for one in plain if "split" not in one)
+    aside = [one for one in plain if "split" in one]
+    done = sftui("check", file, "--trainer", trainer, "--jobs", jobs)
+    assert f"in 40 rows, {len(aside)} of them for evaluation" in done.out, done.err
+    told = json.loads(sftui("check", file, "--trainer", trainer, "--format", "json").out)
+    assert (told["rows"], told["evaluation_rows"]) == (40, len(aside))
+    sftui("report", file, "--trainer", trainer, "-o", "r.html")
+    report = Path("r.html").read_text()
+    tokens = sum(len(one["input_ids"]) for one in aside)
+    assert f"<dt>Of them for evaluation</dt><dd>{len(aside)}, {tokens} tokens</dd>" in report
+    assert f"{40 - len(aside)} rows, " in report and f" tokens, {trained:,} trained" in report

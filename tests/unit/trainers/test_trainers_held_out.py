@@ -6,7 +6,7 @@ import pytest
 
 from sftui.trainers import trainer_named
 from sftui.trainers.config import KeyUse
-from sftui.trainers.held_out import HeldOut, evaluation_rows
+from sftui.trainers.held_out import HeldOut, drawn_order, evaluation_rows
 
 AXOLOTL = "base_model: m\nsequence_len: 99\ndatasets:\n  - {path: d.jsonl, type: chat_template}\n"
 FACTORY = "model_name_or_path: m\nstage: sft\ndataset_dir: ONLINE\ndataset: d\n"
@@ -27,12 +27,17 @@ def test_the_same_rows_as_datasets_gives_the_trainers(size: float, rows: int, se
         real = left.train_test_split(test_size=size, shuffle=False, seed=seed)["test"]["row"]
         held = HeldOut("val_set_size", size, seed, drawn=False, shuffled=shuffled)
         assert evaluation_rows(held, kept) == set(real)
-    real = data.train_test_split(test_size=size, seed=seed)["test"]["row"]  # data/data_utils.py split_dataset
-    assert evaluation_rows(HeldOut("val_size", size, seed, drawn=True), kept) == set(real)
+    real = data.train_test_split(test_size=size, seed=seed)  # data/data_utils.py split_dataset
+    held = HeldOut("val_size", size, seed, drawn=True)
+    assert evaluation_rows(held, kept) == set(real["test"]["row"])
+    assert drawn_order(held, rows) == (list(real["train"]["row"]), list(real["test"]["row"]))
 
 
 def test_max_samples_comes_before_the_draw() -> None:
-    assert evaluation_rows(HeldOut("val_size", 0.5, 42, drawn=True, most=10), [True] * 1000) <= set(range(10))
+    held = HeldOut("val_size", 0.5, 42, drawn=True, most=10)
+    assert evaluation_rows(held, [True] * 1000) <= set(range(10))
+    training, evaluating = drawn_order(held, 12) or ([], [])
+    assert sorted(training + evaluating) == list(range(12)) and training[-2:] == [10, 11]
 
 
 def _held(trainer: str, text: str) -> HeldOut | None:
@@ -51,6 +56,11 @@ def _held(trainer: str, text: str) -> HeldOut | None:
             "axolotl",
             AXOLOTL + "val_set_size: 0.05\nshuffle_merged_datasets: false\n",
             HeldOut("val_set_size", 0.05, 42, drawn=False, shuffled=False),
+        ),
+        (
+            "axolotl",
+            AXOLOTL + "val_set_size: 0.05\nsample_packing: true\neval_sample_packing: false\n",
+            HeldOut("val_set_size", 0.05, 42, drawn=False, packs=False),
         ),
         ("llamafactory", FACTORY + "seed: 3\n", None),
         ("llamafactory", FACTORY + "val_size: 0.1\nseed: 3\n", HeldOut("val_size", 0.1, 3, drawn=True)),

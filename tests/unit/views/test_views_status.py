@@ -57,17 +57,21 @@ def test_row_lines_fit(width: int) -> None:
         RowSummary(19, "y"),
         RowSummary(20, "z", 1_000_000, 999_999, 0, "too long"),
         RowSummary(21, "", problem="not JSON"),
+        RowSummary(22, "held", 40, 12, evaluates=True),
     ]
     for summary in summaries:
         for current in (True, False):
             text = "".join(s.text for s in row_line(summary, width, current=current))
             assert cell_width(text) <= width and "\x1b" not in text
+    assert plain([row_line(summaries[-1], 60)]) == "     22     40  eval       held\n"
     assert plain([row_line(summaries[0], 60, current=True)]) == "▸    17    412  29 % ✂3    What␛[31m colour\n"
 
 
 def test_notices_name_the_stage_and_doubt() -> None:
     assert "not yet proven" in plain(notice_lines(inspection(provisional=True), 100))
     assert plain(notice_lines(stopped(Stage.TOKENS), 100)).startswith("✗ stopped at tokenizing: the row cannot be used")
+    told = plain(notice_lines(replace(inspection(), evaluates=True), 100))
+    assert told == "evaluation row: the trainer sets it aside and trains nothing of it\n"
     made = inspection()
     assert made.labels is not None
     noted = replace(made, notes=("same",), labels=replace(made.labels, notes=("same", "other")))

@@ -1,0 +1,103 @@
+"""Which rows of the open data train and which only evaluate, as the trainer splits them."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sftui.workspace.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The numbers of the rows that evaluate; `key` is what of the config asks for it, empty where nothing does.
+
+    `training` and `evaluating` are all rows in the trainer's own order, where that is another than the dataset's.
+    `packs`: rows that evaluate are packed where the recipe packs. `unsure` is why it is not known which rows, where it
+    is not.
+    """
+
+    key: str = ""
+    evaluation: frozenset[int] = frozenset()
+    training: array[int] | None = None
+    evaluating: array[int] | None = None
+    packs: bool = True
+    unsure: str = ""
+
+    @property
+    def note(self) -> str:
+        """A line on rows that are not told apart; empty where they are."""
+        return f"rows set aside for evaluation ({self.key}) are not marked: {self.unsure}" if self.unsure else ""
+
+
+def split_of(session: Session) -> Iterator[Split | None]:
+    """The split of an open session's rows last; before it None, so that others may work meanwhile.
+
+    Where it depends on which rows the trainer drops, every row is prepared for that alone.
+    """
+    from sftui.trainers import trainer_named
+    from sftui.trainers.held_out import drawn_order, evaluation_rows
+
+    held = trainer_named(session.recipe.preset).held_out(session.recipe)
+    if held is None:
+        yield Split()
+        return
+    unsure, config = held.unsure, session.options.config
+    if config is not None and len(config.datasets) > 1:
+        unsure = "the rows of the config's other datasets count, too"
+    repaired = session.overlay is not None  # then rows may be left out, and the others move up
+    total = session.count_now()
+    if not unsure and not held.drawn and session.tools is None:
+        unsure = "there is no tokenizer, and rows that are dropped decide it"
+    if unsure:
+        yield Split(held.key, unsure=unsure)
+        return
+    numbers, kept = array("q"), bytearray()
+    if held.drawn and not repaired and total is not None:
+        numbers, kept = array("q", range(total)), bytearray(b"\1") * total
+    else:
+        assert session.source is not None
+        for row in session.source.rows():
+            if row.left_out is not None:
+                continue
+            numbers.append(row.index)
+            if held.drawn:
+                kept.append(1)
+            else:
+                found = session.inspect_row(row, spans=False)
+                kept.append(found.dropped is None)
+                if found.more:
+                    yield Split(held.key, unsure="the trainer makes several rows of one")
+                    return
+            yield None
+    aside = frozenset(numbers[place] for place in evaluation_rows(held, kept))
+    order = drawn_order(held, len(kept))
+    if order is None:
+        yield Split(held.key, aside, packs=held.packs)
+        return
+    training, evaluating = (array("q", (numbers[place] for place in part)) for part in order)
+    yield Split(held.key, aside, training, evaluating, held.packs)
+
+
+def split_now(session: Session) -> Split:
+    """`split_of` here and now."""
+    found = Split()
+    for step in split_of(session):
+        found = step or found
+    return found
+
+
+def settling(session: Session) -> Iterator[None]:
+    """The same for a session that others use meanwhile, where it is not known yet."""
+    if session.split is not None:
+        return
+    recipe, tools = session.recipe, session.tools
+    for step in split_of(session):
+        if session.recipe is not recipe or session.tools is not tools:
+            return
+        if step is not None:
+            session.split = step
+        yield None
