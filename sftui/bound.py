@@ -19,7 +19,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any
 
@@ -41,14 +41,24 @@ MEMORY_PER_BYTE = 200
 WALL = 20.0
 """Seconds of the wall clock for each processor second: only for what waits instead of working."""
 MOST = 3
-"""Pieces of work of one recipe and stage that may overrun before no more is tried."""
+"""Rows running that may overrun at one stage before none after them is tried; so many renders of a template alone."""
 MOST_STARTS = 12
+"""How many pieces of work may overrun in all before no row after the last of them is tried."""
+MOST_DEATHS = 2 * MOST_STARTS
 """How often a process is started again at most, whatever overran."""
 
 PAGE = 4096
-STAGES = ("conversation", "rendered", "tokens", "labels", "template")
-"""What may overrun: the stages of a row, and a template by itself."""
-_SUBJECTS = ("reading its conversation", "the chat template", "the tokenizer", "its labels", "the chat template")
+STAGES = ("conversation", "rendered", "tokens", "labels", "template", "row", "findings")
+"""What may overrun: the stages of a row, a template by itself, reading the row, and looking for what is wrong."""
+_SUBJECTS = (
+    "reading its conversation",
+    "the chat template",
+    "the tokenizer",
+    "making its labels",
+    "the chat template",
+    "reading the row",
+    "looking for what is wrong with it",
+)
 _HEAD = struct.Struct("<BB16sdddq")
 _LINUX = sys.platform == "linux"
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
@@ -66,6 +76,28 @@ class Overrun:
     def group(self) -> bytes:
         """What all rows of one recipe share, or all renders of one template outside of rows."""
         return self.key[:8]
+
+    @property
+    def number(self) -> int:
+        """Which row it was; nothing where it was no row."""
+        return int.from_bytes(self.key[8:], "little")
+
+
+@dataclass(frozen=True, slots=True)
+class GivenUp:
+    """What is not tried any more: of a group at a stage all rows after `last`, or all where that is None."""
+
+    overrun: Overrun
+    last: int | None
+    times: int
+
+    @property
+    def why(self) -> str:
+        return f"{self.overrun.why}, {self.times} times over, so no more is tried"
+
+    def holds(self, key: bytes) -> bool:
+        """Whether the piece of work is among them."""
+        return key[:8] == self.overrun.group and (self.last is None or int.from_bytes(key[8:], "little") > self.last)
 
 
 class OverBound(TemplateError):
@@ -128,16 +160,16 @@ class Guard:
         self._page = page
         self._begun = begun
         self._overran: Mapping[bytes, Overrun] = {}
-        self._given_up: Mapping[bytes, Overrun] = {}
+        self._given_up: tuple[GivenUp, ...] = ()
         self._active = False
         self._marks: list[tuple[object, bytes]] = []
         self._statm = os.open("/proc/self/statm", os.O_RDONLY) if _LINUX else -1
         self.refuse(overran)
 
     def refuse(self, overran: tuple[Overrun, ...]) -> None:
-        """Do not try these pieces again; of a recipe of which `MOST` overran at one stage, none."""
+        """Do not try these pieces again, nor what is given up because of them."""
         self._overran = {one.key: one for one in overran}
-        self._given_up = {one.group: one for one in given_up(overran)}
+        self._given_up = given_up(overran)
 
     def unfinished(self, path: str) -> None:
         """Have whoever watches take this file or folder away if the process is ended before it can."""
@@ -168,7 +200,11 @@ class Guard:
         if _LINUX:
             _limit_memory(reserved + memory)
         signal.setitimer(signal.ITIMER_PROF, seconds)
-        return self._overran.get(key) or self._given_up.get(key[:8])
+        before = self._overran.get(key)
+        if before is None and self._given_up:
+            found = next((one for one in self._given_up if one.holds(key)), None)
+            before = replace(found.overrun, key=key, why=found.why) if found is not None else None
+        return before
 
     def stage(self, stage: int) -> None:
         """A row has come to its next stage."""
@@ -281,12 +317,25 @@ def text_key(template: str, work: object) -> bytes:
     )
 
 
-def given_up(overran: tuple[Overrun, ...]) -> tuple[Overrun, ...]:
-    """One overrun of each recipe (or template) and stage of which `MOST` are known: nothing more of it is tried."""
+def given_up(overran: tuple[Overrun, ...]) -> tuple[GivenUp, ...]:
+    """What is not worth trying after these: rows after `MOST` running that overran at one stage (rows between which
+    others were prepared are each left alone), a template that overran `MOST` times by itself, and what comes after the
+    last where `MOST_STARTS` overran in all."""
     found: dict[tuple[bytes, str], list[Overrun]] = {}
     for one in overran:
         found.setdefault((one.group, one.stage), []).append(one)
-    return tuple(some[0] for some in found.values() if len(some) >= MOST)
+    many = len(overran) >= MOST_STARTS
+    return tuple(given for some in found.values() if (given := _given_up(some, many)) is not None)
+
+
+def _given_up(some: list[Overrun], many: bool) -> GivenUp | None:
+    if some[0].stage == "template":
+        return GivenUp(some[0], None, len(some)) if len(some) >= MOST else None
+    numbers = sorted({one.number for one in some})
+    for at in range(MOST - 1, len(numbers)):
+        if numbers[at] - numbers[at - MOST + 1] == MOST - 1:
+            return GivenUp(some[0], numbers[at], MOST)
+    return GivenUp(some[0], numbers[-1], len(some)) if many else None
 
 
 def out_of_memory(size: int = 0) -> str:

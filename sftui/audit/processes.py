@@ -207,11 +207,8 @@ class _Crew:
                 "a process of the audit ended", why="it was killed or had not enough memory", fix="try --jobs 1"
             )
         self._overran = (*self._overran, overrun)
-        given_up = bound.given_up(self._overran)
-        if given_up:
-            raise SftuiError(f"{given_up[0].why}, {bound.MOST} times over, so no more is tried")
-        if len(self._overran) > bound.MOST_STARTS:
-            raise SftuiError(f"{overrun.why}, as {bound.MOST_STARTS} pieces of work did before, so no more is tried")
+        if len(self._overran) > bound.MOST_DEATHS:
+            raise SftuiError(f"{overrun.why}, as {bound.MOST_DEATHS} pieces of work did before, so no more is tried")
         hand = _Hand(self._task, self._folder, self._overran)
         self._hands[self._hands.index(gone)] = hand
         for chunk in gone.chunks:

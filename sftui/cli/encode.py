@@ -29,28 +29,36 @@ Sink = Callable[[dict[str, Any]], None]
 @dataclass(slots=True)
 class _Count:
     """What was written, of how many rows; `tokens` are those of the rows that no pack holds yet, `first` why the first
-    one failed."""
+    one failed, `ours` how many of the failed ones sftui itself left and `unknown` why the first of these."""
 
     rows: int = 0
     dropped: int = 0
     failed: int = 0
+    ours: int = 0
     packs: int = 0
     tokens: int = 0
     aside: int = 0
     kept: int = 0
     trained: int = 0
     first: str = ""
+    unknown: str = ""
 
     def row(self, inspection: Inspection) -> None:
         self.rows += 1
         self.aside += inspection.evaluates
         self.dropped += inspection.problem is None and inspection.dropped is not None
         self.failed += inspection.problem is not None
+        self.ours += inspection.problem is not None and inspection.problem.ours
         if not inspection.evaluates:
             self.kept += inspection.example is not None
             self.trained += sum(made.trained for made in (inspection.example, *inspection.more) if made is not None)
-        if inspection.problem is not None and not self.first:
-            self.first = f"row {inspection.row.index}: {inspection.problem.what}"
+        if inspection.problem is None:
+            return
+        told = f"row {inspection.row.index}: {inspection.problem.what}"
+        if inspection.problem.ours:
+            self.unknown = self.unknown or told
+        else:
+            self.first = self.first or told
 
 
 def encode_rows(given: Mapping[str, Any], out: str, explain: bool, unpacked: bool, force: bool) -> int:
@@ -84,6 +92,8 @@ def encode_rows(given: Mapping[str, Any], out: str, explain: bool, unpacked: boo
                     _write_rows(rows, put, explain)
             else:
                 _write_rows(_counted(session.all_rows(spans=explain), count, progress), put, explain)
+            if count.ours and count.ours == count.rows:
+                raise ExportError("none of the rows could be prepared", why=f"sftui stopped at {count.unknown}")
         progress.end()
         notes.tell()
     finally:
@@ -100,8 +110,10 @@ def _stop_of(count: _Count, recipe: Recipe) -> str | None:
     from sftui.trainers import trainer_named
 
     trainer = trainer_named(recipe.preset)
-    if count.failed:
+    if count.first:
         return f"{trainer.title} stops the whole run at {count.first}; nothing is trained while it stands"
+    if count.unknown:
+        return f"what {trainer.title} makes of {count.unknown} is not known: sftui went no further"
     return trainer.stop_of(count.rows - count.aside, count.kept, count.trained, recipe.mask.rule)
 
 

@@ -80,12 +80,8 @@ def supervised(work: Callable[[], object], debug: bool) -> int:
             files.sweep()
             written = _OUT.unpack_from(page.memory, _OUT_AT)[0]
             overran = (*overran, ended)
-            given_up = bound.given_up(overran)
-            if given_up:
-                tell(f"{given_up[0].why}, {bound.MOST} times over, so no more is tried")
-                return 2
-            if len(overran) > bound.MOST_STARTS:
-                tell(f"{ended.why}, as {bound.MOST_STARTS} pieces of work did before, so no more is tried")
+            if len(overran) > bound.MOST_DEATHS:
+                tell(f"{ended.why}, as {bound.MOST_DEATHS} pieces of work did before, so no more is tried")
                 return 2
 
 

@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -82,8 +83,17 @@ def test_a_recipe_of_which_many_rows_overran_is_given_up() -> None:
         with bound.Work(b"recipe--" + (99).to_bytes(8, "little")) as row:
             row.at("rendered")
 
+    def earlier() -> None:
+        with bound.Work(b"recipe--" + bytes(8)) as row:
+            row.at("rendered")
+
+    apart = tuple(bound.Overrun(b"recipe--" + (2 * n).to_bytes(8, "little"), "rendered", "why") for n in range(11))
     assert ended(fresh, rows[1:]) == (0, None)
     assert ended(fresh, rows) == (3, None)
+    later = tuple(replace(one, key=one.key[:8] + (one.number + 5).to_bytes(8, "little")) for one in rows)
+    assert ended(earlier, later) == (0, None)
+    assert ended(fresh, apart) == (0, None)
+    assert ended(fresh, (*apart, *rows[1:2])) == (3, None)  # so many in all
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_DATA counts mapped memory on Linux alone")

@@ -13,8 +13,6 @@ from typing import Any
 import psutil
 import pytest
 
-from sftui import bound
-
 SFTUI = Path(sys.executable).parent / "sftui"
 CHATML = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
 TIME = "{{ range(99999) | map('center', 30000000) | map('length') | max }}"
@@ -120,16 +118,37 @@ def test_a_finding_says_that_sftui_does_not_know_the_row(rows: Path, tmp_path: P
     assert found["code"] == "ROW007"
 
 
-def test_what_overruns_on_every_row_ends_in_one_sentence(rows: Path, tmp_path: Path) -> None:
+def test_of_what_overruns_on_every_row_nothing_is_written(rows: Path, tmp_path: Path) -> None:
     template = tmp_path / "t.jinja"
     template.write_text(TIME)
     done = sftui("encode", rows, "-t", "builtin:chatml", "--template", template, "-o", tmp_path / "out.jsonl")
     assert done.returncode == 2
-    assert done.stderr == (
-        f"sftui: the chat template needs more than 3 seconds of processor time, {bound.MOST} times over, so no more"
-        " is tried\n"
-    )
+    assert "none of the rows could be prepared, because sftui stopped at row 0: " in done.stderr
+    assert "the chat template needs more than 3 seconds of processor time" in done.stderr
     assert not list(tmp_path.glob("*out.jsonl*"))
+
+
+@pytest.mark.parametrize("command", ["encode", "check"])
+def test_rows_before_those_that_are_given_up_are_not_lost(tmp_path: Path, command: str) -> None:
+    """Rows 1 and 3 overrun alone and are left alone; after 5, 6 and 7 no more is tried, and all before them stands."""
+    data, template = tmp_path / "rows.jsonl", tmp_path / "t.jinja"
+    data.write_text("".join(chat("boom" if n in (1, 3, 5, 6, 7) else f"row {n}") + "\n" for n in range(10)))
+    template.write_text("{% if 'boom' in messages[0].content %}" + TIME + "{% endif %}" + CHATML)
+    more = ["-o", tmp_path / "out.jsonl"] if command == "encode" else ["--format", "json", "--select", "ROW007"]
+    slow = "import sftui.bound as b; b.SECONDS = 0.4; from sftui.cli import main; main()"
+    words = [command, data, "-t", "builtin:chatml", "--template", template, *more]
+    done = subprocess.run([sys.executable, "-c", slow, *map(str, words)], capture_output=True, text=True, timeout=120)
+    if command == "check":
+        assert done.returncode == 1, done.stderr
+        told = json.loads(done.stdout)["findings"]
+        assert [one["row"] for one in told] == [1, 3, 5, 6, 7, 8, 9]
+        return
+    assert done.returncode == 2
+    assert "what hf-trainer" in done.stderr and "row 1: " in done.stderr and "stops the whole run" not in done.stderr
+    made = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [one["row"] for one in made if one.get("input_ids")] == [0, 2, 4]
+    assert ["no more is tried" in one.get("error", "") for one in made] == [False] * 8 + [True] * 2
+    assert not list(tmp_path.glob(".*part"))
 
 
 def test_a_template_that_cannot_be_compiled_within_the_bound_is_told(rows: Path, tmp_path: Path) -> None:
