@@ -183,12 +183,12 @@ def _messages(
     detected: Detected,
     data: Data,
 ) -> tuple[tuple[Message, ...], list[str]]:
-    items, note = message_list(_value(row, column, where), column, where)
+    items, note = message_list(_value(row, column, where), column, where, verbatim=detected.verbatim)
     if not items:
         raise ConversationError(f"`{column}` is empty", where=where, fix="drop the row")
     calls = data.function_calls == "tool_calls" and CALL_ROLE in detected.role_map
     messages, notes = read_messages(
-        items, column, where, detected.message_keys, detected.role_map, calls=calls, any_role=detected.any_role
+        items, column, where, detected.message_keys, detected.role_map, calls=calls, verbatim=detected.verbatim
     )
     return messages, [note, *notes] if note else notes
 
@@ -216,10 +216,10 @@ def _chat(
 
 
 def _around(row: Mapping[str, Any], where: str, detected: Detected) -> tuple[Any, Mapping[str, Any], list[str]]:
-    """The row's tools and template variables; each may be stored as JSON text."""
+    """The row's tools and template variables; each may be stored as JSON text. A column `""` is read by nobody."""
     notes: list[str] = []
     column = detected.fields.get("tools", "tools")
-    tools = row.get(column)
+    tools = row.get(column) if column else None
     if isinstance(tools, str):
         tools = _json_or_none(tools, column, where)
         if tools is not None:
@@ -229,7 +229,7 @@ def _around(row: Mapping[str, Any], where: str, detected: Detected) -> tuple[Any
             f"`{column}` is {type_word(tools)}, not a list", where=where, fix="store a list of tools"
         )
     column = detected.fields.get("template_kwargs", "chat_template_kwargs")
-    kwargs = row.get(column)
+    kwargs = row.get(column) if column else None
     if isinstance(kwargs, str):
         kwargs = _json_or_none(kwargs, column, where)
     if kwargs is not None and not isinstance(kwargs, Mapping):

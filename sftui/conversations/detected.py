@@ -24,8 +24,8 @@ class Detected:
     `role_map` the roles of the data to those that the template sees. `reason` is the sentence
     shown to the user. `refused` is set where the set cannot be read as SFT data; `format` is then
     "auto". `given_labels` tells how stored labels are aligned: unshifted, shifted, unknown, or ""
-    where the set has none. `reading` is how the trainer is given the rows, where not as they stand.
-    `any_role`: the trainer hands a role that is no text to the template as it is.
+    where the set has none. `reading` is how the trainer is given the rows, where not as they stand. `verbatim`
+    where it hands messages to the template as they are, whatever role or content they lack.
     """
 
     format: str
@@ -37,7 +37,7 @@ class Detected:
     refused: Problem | None = None
     given_labels: str = ""
     reading: Reading | None = None
-    any_role: bool = False
+    verbatim: bool = False
 
 
 def find_column(columns: Iterable[str], names: Iterable[str]) -> str | None:

@@ -61,7 +61,10 @@ CALL_NOTE = (
 _MISSING = object()
 
 
-def message_list(value: Any, column: str, where: str) -> tuple[Sequence[Any], str]:
+UNMODELLED = "sftui does not model what a template makes of that"
+
+
+def message_list(value: Any, column: str, where: str, *, verbatim: bool = False) -> tuple[Sequence[Any], str]:
     """The list under `column` and a note; JSON text that holds a list is parsed (CON007)."""
     if isinstance(value, str):
         parsed = parse_json(value)
@@ -78,6 +81,7 @@ def message_list(value: Any, column: str, where: str) -> tuple[Sequence[Any], st
     raise ConversationError(
         f"`{column}` is {type_word(value)}, not a list of messages",
         where=where,
+        why=UNMODELLED if verbatim else "",
         fix="drop the row or fill the column",
     )
 
@@ -126,18 +130,19 @@ def read_messages(
     roles: Mapping[str, str],
     *,
     calls: bool = False,
-    any_role: bool = False,
+    verbatim: bool = False,
 ) -> tuple[tuple[Message, ...], list[str]]:
     """Every item as a Message with its origin, and what is worth saying about them.
 
-    `calls` turns a `function_call` role into tool calls: ShareGPT, where roles are mapped. `any_role`: a role that is
-    no text is the template's to judge. Raises ConversationError at the message that has no role or is not a mapping.
+    `calls` turns a `function_call` role into tool calls: ShareGPT, where roles are mapped. Raises ConversationError at
+    the message that is not a mapping, or has no role; with `verbatim` a role or content that is not there, or no text,
+    is the template's to judge.
     """
     plan = _plan(keys)
     notes: list[str] = []
     found: list[Message] = []
     for position, item in enumerate(items):
-        found.append(_read_message(item, f"{column}[{position}]", where, plan, roles, calls, any_role, notes))
+        found.append(_read_message(item, f"{column}[{position}]", where, plan, roles, calls, notes, verbatim))
     return tuple(found), notes
 
 
@@ -148,25 +153,32 @@ def _read_message(
     keys: _Keys,
     roles: Mapping[str, str],
     calls: bool,
-    any_role: bool,
     notes: list[str],
+    verbatim: bool,
 ) -> Message:
     if not isinstance(item, Mapping):
         raise ConversationError(
             f"the message is {type_word(item)}, not a mapping",
             where=f"{where}, {origin}",
+            why=UNMODELLED if verbatim else "",
             fix="each message needs a role and content",
         )
     role = item.get(keys.role, _MISSING)
-    if role is _MISSING or not (any_role or isinstance(role, str)):
-        raise _no_role(item, role, keys.role, f"{where}, {origin}")
+    if not isinstance(role, str):
+        if not verbatim:
+            raise _no_role(item, role, keys.role, f"{where}, {origin}")
+        stated = "has no role" if role is _MISSING else f"has {type_word(role)} as its role"
+        notes.append(f"{origin} {stated}; the template is given it so")
     data = _renamed(item, keys.renamed) if keys.renamed else dict(item)
-    data["role"] = mapped = roles.get(role, role) if isinstance(role, str) else role
+    mapped = roles.get(role, role) if isinstance(role, str) else None
+    if mapped is not None:
+        data["role"] = mapped
     if keys.content not in item:
-        _check_content_key(item, keys.content, f"{where}, {origin}")
+        if not verbatim:
+            _check_content_key(item, keys.content, f"{where}, {origin}")
         if not item.get("tool_calls"):
             notes.append(f"{origin} has no content")
-    if not isinstance(mapped, str) or mapped not in KNOWN_ROLES:
+    if mapped is not None and mapped not in KNOWN_ROLES:
         notes.append(f"{origin} has the role `{role}`, which most templates do not know")
     if calls and role == CALL_ROLE:
         tool_calls = _tool_calls(data.get("content"))

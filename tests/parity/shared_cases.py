@@ -104,7 +104,7 @@ UNSLOTH: tuple[Setting, ...] = (
     ("wrapped", {**PACKING, "packing_strategy": "wrapped", "max_length": 300}, {}),
     ("bfd_responses", {**PACKING, "max_length": 1024}, {"responses": True}),
     ("padded", {"max_length": 200}, {"responses": True}),
-    ("padding_free", {"padding_free": True, "max_length": 512}, {}),
+    ("padding_free", {"padding_free": True, "max_length": None}, {}),
 )
 TUNE: tuple[Setting, ...] = (
     ("packed", {"max_seq_len": 512}, {}),

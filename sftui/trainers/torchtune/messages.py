@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from sftui.conversations import Detected, detect
+from sftui.conversations.detected import sentence
 from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message, Problem, Row
 from sftui.recipe import Data
@@ -32,6 +33,9 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
     "text": {"text": "text"},
 }
 SHAREGPT_ROLES = {"system": "system", "human": "user", "gpt": "assistant"}
+STOPS = "stops"
+"""The key of a message that torchtune cannot tokenize: the sentence that says so. With max_seq_len set it stops only
+where it comes as far as that message."""
 _BEGIN = "Below is an instruction that describes a task"
 _REQUEST = "Write a response that appropriately completes the request.\n\n### Instruction:\n"
 
@@ -93,32 +97,35 @@ def convert(row: Row, detected: Detected, new_system: str | None) -> Conversatio
     data = row.data
     if not isinstance(data, Mapping):
         raise ConversationError(row.problem or "the row is not a mapping of columns", where=where)
+    notes: list[str] = []
     if kind == "text":
         return Conversation(Kind.TEXT, kind, text=_text(data, fields["text"], where))
     if kind == "alpaca":
         messages = _alpaca(data, fields, where)
     elif kind == "columns":
         messages = [
-            Message({"role": role, "content": _text(data, fields[name], where)}, fields[name])
+            _untokenized(role, data.get(fields[name]), fields[name])
             for role, name in (("user", "input"), ("assistant", "output"))
         ]
     else:
-        messages = _turns(
+        messages, notes = _turns(
             data, fields["messages"], where, kind == "sharegpt", detected.role_map, drop_system=new_system is not None
         )
     if new_system is not None and kind != "alpaca":
         messages.insert(0, Message({"role": "system", "content": new_system}, "new_system_prompt", trained=False))
-    return Conversation(Kind.CHAT, kind, messages=tuple(messages))
+    return Conversation(Kind.CHAT, kind, messages=tuple(messages), notes=tuple(notes))
 
 
 def _turns(
     data: Mapping[str, Any], column: str, where: str, sharegpt: bool, role_map: Mapping[str, str], *, drop_system: bool
-) -> list[Message]:
+) -> tuple[list[Message], list[str]]:
+    """The messages, and a sentence on each whose content torchtune takes from the one before."""
     turns = data.get(column)
     if not isinstance(turns, list) or not all(isinstance(turn, Mapping) for turn in turns):
         raise ConversationError(f"`{column}` is no list of messages", where=where)
     role_key, content_key = ("from", "value") if sharegpt else ("role", "content")
-    messages = []
+    messages: list[Message] = []
+    notes: list[str] = []
     for number, turn in enumerate(turns):
         origin = f"{column}[{number}]"
         for key in (role_key, content_key):
@@ -138,10 +145,26 @@ def _turns(
             role = SHAREGPT_ROLES[role]
         if drop_system and role == "system":
             continue
-        messages.append(
-            Message({"role": role, "content": _content(turn[content_key], f"{where}, {origin}", sharegpt)}, origin)
-        )
-    return messages
+        value = turn[content_key]
+        if sharegpt and isinstance(value, list) and value:
+            messages.append(_untokenized(role, value, origin))
+            continue
+        if not sharegpt and not isinstance(value, (str, list)) and messages:
+            value = messages[-1].content  # OpenAIToMessages goes on with what it converted last
+            notes.append(
+                f"the content of {sentence(origin)} is neither text nor parts: torchtune repeats the one before"
+            )
+        else:
+            value = _content(value, f"{where}, {origin}", sharegpt)
+        messages.append(Message({"role": role, "content": value}, origin))
+    return messages, notes
+
+
+def _untokenized(role: str, value: Any, origin: str) -> Message:
+    """A message of text, or one at which torchtune's tokenizer stops once it comes there."""
+    if isinstance(value, str):
+        return Message({"role": role, "content": value}, origin)
+    return Message({"role": role, "content": [], STOPS: f"`{origin}` is no text"}, origin)
 
 
 def _content(value: Any, where: str, sharegpt: bool) -> Any:
@@ -167,7 +190,7 @@ def _content(value: Any, where: str, sharegpt: bool) -> Any:
     raise ConversationError(
         "the content is neither text nor a list of parts",
         where=where,
-        why="torchtune stops there, or takes over the content of the message before",
+        why="torchtune stops there: no message before it has a content to go on with",
         fix="mend the row",
     )
 
@@ -176,7 +199,8 @@ def _alpaca(data: Mapping[str, Any], fields: Mapping[str, str], where: str) -> l
     # The prompt is made with str.format, which writes whatever stands there: a null as `None`.
     instruction, given = data.get(fields["instruction"]), data.get(fields["input"])
     output = data.get(fields["output"])
-    output = _text(data, fields["output"], where) if output != [] else output
+    if not isinstance(output, list):
+        output = _text(data, fields["output"], where)
     if given:
         prompt = (
             f"{_BEGIN}, paired with an input that provides further context. {_REQUEST}{instruction}\n\n###"
@@ -186,7 +210,9 @@ def _alpaca(data: Mapping[str, Any], fields: Mapping[str, str], where: str) -> l
         prompt = f"{_BEGIN}. {_REQUEST}{instruction}\n\n### Response:\n"
     return [
         Message({"role": "user", "content": prompt}, fields["instruction"]),
-        Message({"role": "assistant", "content": output}, fields["output"]),
+        Message({"role": "assistant", "content": output}, fields["output"])
+        if output == []
+        else _untokenized("assistant", output, fields["output"]),
     ]
 
 

@@ -26,6 +26,7 @@ from sftui.model import (
     Example,
     Kind,
     Labels,
+    Message,
     Pack,
     Part,
     Piece,
@@ -193,6 +194,9 @@ class Torchtune(Trainer):
         """The positions that stay: no message is added after the one that reaches max_seq_len, EOS always is, then the
         cut."""
         n, limit = len(tokens), recipe.length.max
+        if limit is None or recipe.render.template == f"torchtune/{JINJA}":
+            for message in conversation.messages:
+                refuse_untokenized(message)
         if limit is None:
             return list(range(n))
         left = recipe.length.over == "cut_left"
@@ -210,6 +214,7 @@ class Torchtune(Trainer):
         end = n - 1
         stops = recipe.render.template != f"torchtune/{JINJA}"
         for number in range(len(conversation.messages) if stops else 0):
+            refuse_untokenized(conversation.messages[number])
             upto = max((i + 1 for i, owner in enumerate(owners) if owner == number), default=0)
             if upto >= limit:
                 end = upto
@@ -290,6 +295,13 @@ class Torchtune(Trainer):
         from sftui.trainers.torchtune.config import write
 
         return write(recipe, self.preset(recipe.preset.partition("@")[2] or None), opened, facts)
+
+
+def refuse_untokenized(message: Message) -> None:
+    """RecipeError at a message that torchtune's tokenizer cannot read."""
+    told = message.data.get(message_rules.STOPS)
+    if told is not None:
+        raise RecipeError(f"torchtune stops at this row: {told}", why="it cannot tokenize it", fix="mend the row")
 
 
 def shifts(recipe: Recipe) -> bool:

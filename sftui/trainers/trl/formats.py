@@ -80,7 +80,7 @@ def detect(
             FROM_VALUE,
             {},
             "TRL: from/value is renamed to role/content, the roles keep their names",
-            any_role=True,
+            verbatim=True,
         )
     if "prompt" in columns:
         if "completion" not in columns:
@@ -91,11 +91,12 @@ def detect(
             MESSAGE_KEYS,
             {},
             "TRL: columns `prompt` and `completion`",
-            any_role=True,
+            verbatim=True,
         )
     if _is_messages(first.get("messages")):
-        fields = {"messages": "messages", **around}
-        return Detected("messages", fields, MESSAGE_KEYS, {}, "TRL: a column `messages`", any_role=True)
+        return Detected(
+            "messages", {"messages": "messages", **around}, MESSAGE_KEYS, {}, "TRL: a column `messages`", verbatim=True
+        )
     if text_field in columns:
         return Detected("text", {"text": text_field}, reason=f"TRL: the text column `{text_field}`")
     names = ", ".join(f"`{name}`" for name in list(columns)[:6])

@@ -28,6 +28,10 @@ LOOKED_AT = 10
 """Rows that standardize_data_formats looks at."""
 
 
+TEXTS: Mapping[str, str] = {}
+"""The message keys of rows of which the first holds texts: Unsloth then reads every row as texts."""
+
+
 def goes_for_messages(options: Mapping[str, Any], *, assistant_only: bool, newest: bool) -> bool:
     """Whether assistant_only_loss reads `messages` itself, though a script has put their text beside them."""
     return assistant_only and newest and options.get("text_from") == "messages" and not options.get("formatting_func")
@@ -41,7 +45,7 @@ def detect(rows: Sequence[Row], options: Mapping[str, Any], *, assistant_only: b
     columns = dict.fromkeys(key for row in data for key in row)
     column = options.get("text_from")
     text_field = str(options.get("dataset_text_field") or "text")
-    if column is not None and not column_of_messages(data[0].get(str(column))):
+    if column is not None and not any(column_of_messages(row.get(str(column))) for row in data):
         return _refuse(
             f"`text_from` names `{column}`, which holds no list of messages", "", "name the column of messages"
         )
@@ -82,12 +86,15 @@ def detect(rows: Sequence[Row], options: Mapping[str, Any], *, assistant_only: b
         return Detected(
             "prompt_completion",
             {"prompt": "prompt", "completion": "completion", **around},
-            KEYS,
+            KEYS if column_of_messages(data[0].get("prompt"), "role") else TEXTS,
             {},
             "Unsloth: columns `prompt` and `completion`",
+            verbatim=True,
         )
     if newest and (text_field not in columns or assistant_only) and column_of_messages(data[0].get("messages"), "role"):
-        return Detected("messages", {"messages": "messages", **around}, KEYS, {}, "Unsloth: a column `messages`")
+        return Detected(
+            "messages", {"messages": "messages", **around}, KEYS, {}, "Unsloth: a column `messages`", verbatim=True
+        )
     if text_field in columns:
         return Detected(
             "text", {"text": text_field}, reason=f"Unsloth: the text column `{text_field}`; no EOS is appended"
@@ -109,7 +116,8 @@ def column_of_messages(value: Any, key: str | None = None) -> bool:
 def _rendered(column: str, data: Sequence[Mapping[str, Any]], options: Mapping[str, Any], newest: bool) -> Detected:
     reason = f"Unsloth: `{column}` rendered to a text column by the script (text_from)"
     if not options.get("standardize"):
-        return Detected("messages", {"messages": column}, KEYS, {}, reason)
+        untouched = {"messages": column, "tools": "", "template_kwargs": ""}  # the script renders the messages alone
+        return Detected("messages", untouched, KEYS, {}, reason, verbatim=True)
     if column != "conversations":
         return _refuse(
             "standardize_data_formats reads the column `conversations` alone",

@@ -112,7 +112,11 @@ class Unsloth(Trainer):
         return replace(found, role_map=dict(recipe.data.role_map))
 
     def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
+        if detected.format == "text" and isinstance(row.data, Mapping):
+            _refuse_list_of_texts(row, detected.fields["text"])
         conversation = super().convert(row, detected, recipe)
+        if detected.verbatim and detected.format == "prompt_completion":
+            _refuse_other_kind(conversation, detected)
         if conversation.kind is Kind.CHAT and not rendered_by_script(conversation, recipe):
             refuse_empty_tools(row, detected, conversation, "Unsloth")
             if conversation.prompt_messages is not None and isinstance(stored_tools(row, detected), str):
@@ -382,6 +386,30 @@ def default_source(tools: Toolbox) -> str:
     """The text of the chat template; empty where there is none."""
     template = tools.templates.get("default") or next(iter(tools.templates.values()), None)
     return template.source if template is not None else ""
+
+
+def _refuse_list_of_texts(row: Row, column: str) -> None:
+    """ConversationError where a text is a list."""
+    if row.data is not None and isinstance(row.data.get(column), (list, tuple)):
+        raise ConversationError(
+            f"`{column}` is a list, not text",
+            where=row.where,
+            why="the tokenizer takes a list as a pair of texts or as words, which sftui does not model",
+            fix="store one text",
+        )
+
+
+def _refuse_other_kind(conversation: Conversation, detected: Detected) -> None:
+    """ConversationError where a row holds messages and the first one texts, or the other way round."""
+    texts = not detected.message_keys
+    if texts == (conversation.kind is Kind.STRINGS):
+        return
+    raise ConversationError(
+        "Unsloth stops at this row: its prompt and completion are "
+        + ("messages, and those of the first row texts" if texts else "texts, and those of the first row messages"),
+        why="it reads every row as it reads the first",
+        fix="store all as text or all as messages",
+    )
 
 
 def _standard(message: Message, recipe: Recipe) -> Message:

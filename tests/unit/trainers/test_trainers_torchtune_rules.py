@@ -105,12 +105,35 @@ def test_cut_left_needs_0_7() -> None:
         ([{"role": "assistant", "content": "a"}, {"role": "user", "content": "b"}], "no user message"),
         ([{"role": "user", "content": "a"}, {"role": "system", "content": "b"}], "must come first"),
         ([{"role": "user", "content": "a"}, {"role": "user", "content": "b"}], "both the user's"),
-        ([{"role": "user", "content": "a"}, {"role": "assistant", "content": None}], "neither text"),
+        ([{"role": "user", "content": None}, {"role": "assistant", "content": "a"}], "neither text"),
     ],
 )
 def test_what_stops_torchtune(messages: list[dict[str, Any]], words: str) -> None:
     one = inspected({"messages": messages})
     assert one.example is None and one.problem is not None and words in one.problem.sentence()
+
+
+@pytest.mark.parametrize("content", [None, 0, False, {"a": 1}])
+def test_a_content_that_is_no_text_repeats_the_one_before(content: Any) -> None:
+    """torchtune 0.6.1, OpenAIToMessages: the name keeps what the message before was converted to."""
+    rows = [
+        {"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": answer}]}
+        for answer in (content, "a")
+    ]
+    odd, plain = map(inspected, rows)
+    assert odd.example is not None and odd.example == plain.example
+    assert any("repeats the one before" in note for note in odd.notes) and not plain.notes
+
+
+@pytest.mark.parametrize("answer", [["a", "b"], ["a"]])
+def test_what_cannot_be_tokenized_stops_torchtune_where_it_is_reached(answer: list[str]) -> None:
+    """Within max_seq_len torchtune comes to the answer; it leaves off after the message that reaches it."""
+    row = {"instruction": "Say it.", "input": "", "output": answer}
+    for limit, stops in ((None, True), (500, True), (10, False)):
+        knobs: dict[str, Any] = {"length.max": limit, "data.format": "alpaca"}
+        one = inspected(row, tokenizer="builtin:chatml", **knobs)
+        assert (one.example is None) == stops, one.problem
+        assert not stops or (one.problem is not None and "`output` is no text" in one.problem.sentence())
 
 
 def test_a_tokenizer_that_is_not_modelled_is_said() -> None:
