@@ -37,11 +37,12 @@ class Prepared:
     config where one was opened, and `dataset` the number of its dataset; `plainly` is how rows are
     read by no trainer's rules, which is what another trainer's config is written from. `repairs`
     are chosen and lie over the rows; `repaired` is the file that has them; `sample` holds the first
-    rows. Missing parts are None.
+    rows. `ranges` are the rows that a part of a split takes of its files. Missing parts are None.
     """
 
     paths: tuple[str, ...]
     split: str | None = None
+    ranges: tuple[tuple[int, int | None], ...] | None = ()
     subset: str | None = None
     data_revision: str | None = None
     kind: str = ""
@@ -287,6 +288,7 @@ def facts_of(
         "folder": str(folder) if folder is not None else None,
         "template_source": None if named_there else prepared.template_source,
         "chat_template": _chat_template(prepared),
+        "split": prepared.split,
         "dataset": prepared.dataset,
         "format": found.format if found is not None else None,
         "fields": found.fields if found is not None else {},

@@ -104,6 +104,8 @@ def script(recipe: Recipe, base: Recipe, prepared: Prepared) -> str:
     modules = ["argparse", "json", "sys"]
     if "gzip." in body:
         modules.append("gzip")
+    if "itertools." in body:
+        modules.append("itertools")
     if "difflib." in body:
         modules.append("difflib")
     if day:
@@ -139,6 +141,8 @@ def constants(recipe: Recipe, prepared: Prepared, body: str) -> list[str]:
         found.append(assign("MAX_LENGTH", recipe.length.max))
     if "fromisoformat(DATE)" in body:
         found.append(assign("DATE", recipe.render.date))
+    if prepared.ranges:
+        found.append(assign("PARTS", list(prepared.ranges)) + "  # first row, and one after the last")
     if "KEYS" in body:
         found.append(assign("KEYS", renamed_keys(prepared.detected)) + "  # key in the data: key in the template")
     if "ROLES" in body:

@@ -40,6 +40,13 @@ def read_rows(paths):
     return {call}
 '''
 
+READ_PARTS = '''\
+def read_rows(paths):
+    """The rows of {split}."""
+    for start, stop in PARTS:
+        yield from itertools.islice(all_rows(paths), start, stop)
+'''
+
 JSON_TEXT = '''\
 def from_text(value):
     """A column that may be stored as JSON text."""
@@ -116,6 +123,19 @@ def data_files(prepared: Prepared) -> tuple[str, ...]:
 
 def read_function(prepared: Prepared) -> str:
     """`read_rows(paths)`; JSON is read with `json`, because Arrow would fill in keys that a row lacks."""
+    whole = _read_whole(prepared)
+    if prepared.ranges is None:
+        raise ExportError(
+            f"preprocess.py cannot express the split {prepared.split}",
+            why="it is of several splits",
+            fix="name parts of one split, or export the recipe instead",
+        )
+    if not prepared.ranges:
+        return whole
+    return "\n\n".join([whole.replace("def read_rows(", "def all_rows("), READ_PARTS.format(split=prepared.split)])
+
+
+def _read_whole(prepared: Prepared) -> str:
     files = data_files(prepared)
     opener = (
         'gzip.open(path, "rb") if path.endswith(".gz") else open(path, "rb")'
@@ -138,7 +158,13 @@ def read_function(prepared: Prepared) -> str:
         options = "".join(f", {key}={literal(value)}" for key, value in given if value is not None)
         return READ_DATASET.format(call=f"datasets.load_dataset(paths[0]{options})")
     if prepared.kind == "arrow":
-        split = f"[{literal(prepared.split)}]" if prepared.split is not None else ""
+        from pathlib import Path
+
+        from sftui.sources.files import choose_split
+        from sftui.sources.saved import saved_splits
+
+        splits = saved_splits(Path(prepared.paths[0]))
+        split = f"[{literal(choose_split(splits, prepared.split, prepared.paths[0]))}]" if splits else ""
         return READ_DATASET.format(call=f"datasets.load_from_disk(paths[0]){split}")
     raise ExportError(f"preprocess.py cannot read {prepared.kind or 'this'} data", fix="export the recipe instead")
 

@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from sftui.errors import SourceError
+from sftui.sources.slices import parts_of
 
 FORMATS = {
     ".jsonl": "json", ".ndjson": "json", ".json": "json",
@@ -62,7 +63,7 @@ def find_glob(pattern: str) -> Found:
 def find_folder(folder: Path, split: str | None) -> Found:
     """The data files of a folder that make one split, by the naming rules of `datasets`.
 
-    Without `split` it is train, or the only one there is.
+    Without `split` it is train, or the only one there is; of parts of splits the files of all that they are of.
     """
     paths = sorted(_walk(folder))
     if not paths:
@@ -70,9 +71,10 @@ def find_folder(folder: Path, split: str | None) -> Found:
             "holds no data", where=str(folder), why=f"no file in it is {KNOWN}, and it is no save_to_disk folder"
         )
     splits = _by_split(paths)
-    wanted = choose_split(tuple(splits), split, str(folder))
-    files = tuple(str(folder / path) for path in splits[wanted])
-    notes = (f"split {wanted} of {', '.join(splits)}",) if len(splits) > 1 else ()
+    asked = dict.fromkeys(part.name for part in parts_of(split)) or [split]
+    chosen = [choose_split(tuple(splits), one, str(folder)) for one in asked]
+    files = tuple(str(folder / path) for name in chosen for path in splits[name])
+    notes = (f"split {' and '.join(chosen)} of {', '.join(splits)}",) if len(splits) > 1 else ()
     return Found(files, folder.resolve().name if str(folder) in {".", ".."} else folder.name, notes)
 
 

@@ -7,6 +7,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -27,6 +28,7 @@ from sftui.sources.files import (
 from sftui.sources.json_layout import BOM, open_json
 from sftui.sources.records import JSON_SPACE
 from sftui.sources.shards import ShardedSource
+from sftui.sources.slices import SlicedSource, parts_of
 from sftui.sources.source import NoRows, Source, SourceSpec
 
 LOOK = 1 << 16
@@ -39,9 +41,52 @@ YES = ("1", "ON", "YES", "TRUE")
 
 
 def open_source(spec: SourceSpec) -> Source:
-    """Open what `spec` names, reading no more than its beginning. SourceError if it cannot be."""
+    """Open what `spec` names, reading no more than its beginning, but for a part of a split that is told in per cent or
+    from its end. SourceError if it cannot be."""
     if not spec.paths:
         raise SourceError("no data was named", fix="name a file, a folder, a glob, a Hub dataset or -")
+    parts = parts_of(spec.split)
+    if not parts or _read_by_datasets(spec):
+        return _open(spec)
+    if len(spec.paths) == 1 and _saved(spec.paths[0]):
+        raise SourceError(
+            f"has no split {spec.split}",
+            where=spec.paths[0],
+            why="a folder of save_to_disk is loaded whole, and no part of a split",
+            fix="name a whole split",
+        )
+    opened: dict[str, Source] = {}
+    try:
+        for part in parts:
+            if part.name not in opened:
+                opened[part.name] = _open(replace(spec, split=part.name))
+        made = SlicedSource([(opened[part.name], part) for part in parts], spec.split or "")
+        if next(made.rows(), None) is None:
+            raise NoRows(f"has no rows in {spec.split}", where=spec.paths[0])
+        return made
+    except SourceError:
+        for source in opened.values():
+            source.close()
+        raise
+
+
+def _read_by_datasets(spec: SourceSpec) -> bool:
+    """Whether `datasets` itself opens it, and takes the part of the split."""
+    path = spec.paths[0]
+    if len(spec.paths) > 1 or path == "-":
+        return False
+    if os.path.isdir(path):
+        return not _saved(path) and declares_data(Path(path))
+    return not (os.path.exists(path) or is_glob(path) or format_of(path))
+
+
+def _saved(path: str) -> bool:
+    from sftui.sources.saved import saved_splits
+
+    return os.path.isdir(path) and saved_splits(Path(path)) is not None
+
+
+def _open(spec: SourceSpec) -> Source:
     if len(spec.paths) == 1:
         return _open_one(spec, spec.paths[0])
     files: list[str] = []

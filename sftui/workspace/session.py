@@ -352,6 +352,7 @@ class Session:
     def prepared(self) -> Prepared:
         """What exports need to know."""
         from sftui.exports.plan import Prepared
+        from sftui.sources.slices import SlicedSource
 
         options = self.options
         source = None
@@ -361,6 +362,7 @@ class Session:
         return Prepared(
             paths=options.paths,
             split=options.split,
+            ranges=self.stored.ranges if isinstance(self.stored, SlicedSource) else (),
             subset=options.subset,
             data_revision=options.data_revision,
             kind=self.source.kind if self.source is not None else "",

@@ -245,6 +245,8 @@ def _whole(top: Keys, dataset: Keys, recipe: Recipe, facts: Mapping[str, Any]) -
     data = str(facts.get("data") or "DATASET")
     suffix = Path(data.removesuffix(".gz").removesuffix(".zst")).suffix.lstrip(".")
     entry: dict[str, Any] = {"path": data}
+    if facts.get("split") not in (None, "train"):
+        entry["split"] = facts["split"]
     if suffix in LOADERS:
         entry["ds_type"] = LOADERS[suffix]
     kind: Any = TYPE_OF_FORMAT.get(str(facts.get("format")), CHAT)

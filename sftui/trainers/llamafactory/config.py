@@ -295,7 +295,7 @@ def _reference(name: str, entry: Mapping[str, Any], folder: Path, recipe: Recipe
             )
     if not entry.get("file_name"):
         raise RecipeError("the entry names no file", where=where, fix="set file_name or hf_hub_url")
-    return DatasetRef(name, (str(folder / str(entry["file_name"])),), recipe)
+    return DatasetRef(name, (str(folder / str(entry["file_name"])),), recipe, None if split == "train" else split)
 
 
 def _data(entry: Mapping[str, Any], recipe: Recipe, where: str) -> Recipe:

@@ -60,6 +60,8 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
     }
     lines: dict[tuple[str | int, ...], Any] = {(key,): value for key, value in base.items()}
     text = edit("", lines)
+    if facts.get("split") not in (None, "train"):
+        where["split"] = str(facts["split"])
     entry = json.dumps({name: {**where, **entry_of(recipe, facts)}}, ensure_ascii=False, indent=2)
     notes = []
     if not facts.get("folder"):

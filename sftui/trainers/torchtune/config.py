@@ -364,7 +364,7 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
     if builder == "chat_dataset":
         base["dataset", "conversation_column"] = COLUMNS.get(kind, COLUMNS["messages"])["messages"]
         base["dataset", "conversation_style"] = "sharegpt" if kind == "sharegpt" else "openai"
-    base["dataset", "split"] = "train"
+    base["dataset", "split"] = facts.get("split") or "train"
     base.update(_columns(builder, {**(facts.get("fields") or {}), **recipe.data.fields}))
     wanted.pop(("dataset", "column_map"), None)
     return WrittenConfig((WrittenFile("torchtune.yaml", edit("", {**base, **wanted})),), tuple(losses))

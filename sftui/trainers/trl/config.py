@@ -190,7 +190,11 @@ def _mixture_entry(item: Mapping[str, Any], recipe: Recipe, path: str) -> Datase
         paths = tuple(str(root / one) for one in listed)
     split = str(item.get("split") or "train")
     return DatasetRef(
-        name if not files else ", ".join(paths), paths, recipe, None if files else split, text_at(item, "name", path)
+        name if not files else ", ".join(paths),
+        paths,
+        recipe,
+        None if files and split == "train" else split,
+        text_at(item, "name", path),
     )
 
 
@@ -214,9 +218,11 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
         if data and Path(data).suffix:
             kind = Path(data.removesuffix(".gz").removesuffix(".zst")).suffix.lstrip(".")
             loader = {"jsonl": "json", "ndjson": "json", "tsv": "csv"}.get(kind, kind)
-            base[("datasets",)] = [{"path": loader, "data_files": data, "split": "train"}]
+            base[("datasets",)] = [{"path": loader, "data_files": data, "split": facts.get("split") or "train"}]
         else:
             base[("dataset_name",)] = data or "DATASET"
+            if facts.get("split") not in (None, "train"):
+                base[("dataset_train_split",)] = facts["split"]
         text = str((facts.get("fields") or {}).get("text") or "text")
         if facts.get("format") == "text" and text != "text":
             wanted.setdefault("dataset_text_field", text)

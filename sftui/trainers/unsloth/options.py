@@ -8,6 +8,7 @@ before: `standardize`, `text_from`, `formatting`. What is written back is a piec
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -211,12 +212,13 @@ def _snippet(recipe: Recipe, keys: Mapping[str, Any], facts: Mapping[str, Any], 
     """A script that trains with these arguments; model and optimizer are left to the user."""
     name = facts.get("tokenizer") or recipe.tokenizer.name or "MODEL"
     data = str(facts.get("data") or "DATASET")
+    split = json.dumps(facts.get("split") or "train")
     suffix = Path(data.removesuffix(".gz").removesuffix(".zst")).suffix.lstrip(".")
     loader = {"jsonl": "json", "ndjson": "json", "tsv": "csv"}.get(suffix, suffix)
     load = (
-        f'load_dataset({loader!r}, data_files={data!r}, split="train")'
+        f"load_dataset({loader!r}, data_files={data!r}, split={split})"
         if suffix
-        else f'load_dataset({data!r}, split="train")'
+        else f"load_dataset({data!r}, split={split})"
     )
     length = recipe.length.max
     lines = [

@@ -11,10 +11,14 @@ from typing import Any
 import pytest
 from exported_scripts import run_alone, run_script, shown
 
+from sftui.cli.loading import loaded_session
+from sftui.cli.records import record
 from sftui.errors import ExportError
+from sftui.exports.plan import plan_export
 from sftui.exports.script_text import literal
 from sftui.recipe import Recipe, changed
 from sftui.trainers import preset
+from sftui.workspace.options import OpenOptions
 
 
 def with_(recipe: Recipe, **knobs: Any) -> Recipe:
@@ -28,6 +32,7 @@ def chatml(name: str = "hf-trainer", **knobs: Any) -> Recipe:
 
 
 def write(path: Path, rows: list[Any]) -> Path:
+    path.parent.mkdir(exist_ok=True)
     path.write_text(
         "".join((row if isinstance(row, str) else json.dumps(row, ensure_ascii=False)) + "\n" for row in rows)
     )
@@ -280,3 +285,51 @@ def test_a_pinned_day_is_pinned_in_the_script(tmp_path: Path, plan_for: Callable
     made = run_alone(plan_for(path, pinned), tmp_path)
     assert made == shown(path, pinned) != shown(path, free)
     assert "Day" not in plan_for(path, free).files[0].content
+
+
+CHAT = [
+    {"messages": [{"role": "user", "content": f"Q{i}"}, {"role": "assistant", "content": f"A{i}"}]} for i in range(9)
+]
+
+
+@pytest.mark.parametrize("split", ["train[2:5]", "train[-30%:]", "train[:1]+train[7:]"])
+def test_the_script_reads_the_part_of_the_split(split: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "data.jsonl", CHAT)
+    made, screen = of_split(path, split, tmp_path)
+    assert made == screen and 0 < len(made) < 9
+
+
+def test_the_script_reads_the_split_of_a_saved_folder(tmp_path: Path) -> None:
+    from datasets import Dataset, DatasetDict
+
+    parts = {"train": Dataset.from_list(CHAT[:5]), "test": Dataset.from_list(CHAT[5:])}
+    DatasetDict(parts).save_to_disk(str(tmp_path / "saved"))
+    for split, rows in ((None, 5), ("train", 5), ("test", 4)):
+        made, screen = of_split(tmp_path / "saved", split, tmp_path)
+        assert made == screen and len(made) == rows
+
+
+def test_parts_of_two_splits_are_refused_by_the_script(tmp_path: Path) -> None:
+    for name in ("train", "test"):
+        write(tmp_path / "data" / f"{name}.jsonl", CHAT)
+    with pytest.raises(ExportError, match="cannot express the split"):
+        of_split(tmp_path / "data", "train[:1]+test[:1]", tmp_path)
+
+
+@pytest.mark.parametrize("to", ["trl", "axolotl", "llamafactory", "torchtune", "unsloth"])
+def test_the_trainers_config_has_the_part_of_the_split(to: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "data.jsonl", CHAT)
+    recipe = chatml()
+    session = loaded_session(OpenOptions((str(path),), recipe=recipe, split="train[:5]"))
+    plan = plan_export(to, str(tmp_path / "export"), recipe, recipe, session.prepared())
+    session.close()
+    assert any("train[:5]" in file.content for file in plan.files)
+
+
+def of_split(path: Path, split: str | None, tmp_path: Path) -> tuple[Any, Any]:
+    """What the script makes of a split, and what the screen shows."""
+    session = loaded_session(OpenOptions((str(path),), recipe=chatml(), split=split))
+    records = [record(one) for one in session.all_rows()]
+    plan = plan_export("preprocess", str(tmp_path / "export"), chatml(), chatml(), session.prepared())
+    session.close()
+    return run_script(plan, tmp_path), {one["row"]: (one["input_ids"], one["labels"]) for one in records}
