@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sftui import bound
 from sftui.findings import (
     bos,
     boundary,
@@ -70,9 +71,25 @@ _SETUP = tuple(check for section in SECTIONS for check in section.setup)
 def check_row(inspection: Inspection, context: Context, *, slow: bool = True) -> tuple[Finding, ...]:
     """Every finding of one row, the worst first; pure but for what `context` remembers.
 
-    `slow=False` leaves out the checks that encode or render the row again.
+    `slow=False` leaves out the checks that encode or render the row again. A row for which that costs too much has
+    ROW007 alone.
     """
     look = Look(inspection, context)
+    row = inspection.row
+    try:
+        with bound.Work(bound.row_key(context.recipe, row.index), row.size, "findings"):
+            return _found(look, slow)
+    except bound.OverBound as error:
+        why = error.what
+    except MemoryError:
+        why = f"{bound.subject('findings')} {bound.out_of_memory(row.size)}"
+    except RecursionError:
+        why = f"{bound.subject('findings')} goes in circles, or too deep"
+    return (look.finding("ROW007", why, evidence=""),)
+
+
+def _found(look: Look, slow: bool) -> tuple[Finding, ...]:
+    inspection = look.inspection
     found: list[Finding] = []
     for check in _DATA:
         found.extend(check(look))

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from time import process_time
 from typing import Any
 
 import pytest
 from case_runner import Case, open_case, run
-from examples import EXAMPLES, GOOD, ROUNDS, chat, plain, tagged
+from examples import EXAMPLES, FINE, GOOD, ROUNDS, chat, plain, tagged
 
+from sftui import bound
 from sftui.errors import RecipeError
-from sftui.findings import CODES, DatasetChecks, Waiver, apply_waivers, check_row, explain, read_waivers
+from sftui.findings import CODES, DatasetChecks, Finding, Waiver, apply_waivers, check_row, explain, read_waivers
 from sftui.findings.catalogue import REPAIR_OF
 from sftui.findings.spans import by_prefix, by_sentinels, by_tags, disagreement
 from sftui.recipe import changed
@@ -238,3 +239,39 @@ def test_checks_are_pure_and_fast_enough(capsys: pytest.CaptureFixture[str]) -> 
     with capsys.disabled():
         print(f"\ncheck_row: {each * 1e6:.0f} µs for a row of {tokens:.0f} tokens")
     assert each < 0.003
+
+
+@pytest.mark.parametrize(
+    ("raised", "told"),
+    [(MemoryError, "looking for what is wrong with it needs too much memory"), (RecursionError, "goes in circles")],
+)
+def test_a_row_that_costs_the_checks_too_much_has_that_finding_alone(
+    raised: type[Exception], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The checks come after the row is prepared, and were not bounded: one of them ended the command."""
+    made = run(FINE)
+
+    def greedy(look: object) -> Iterator[Finding]:
+        raise raised
+        yield
+
+    monkeypatch.setattr("sftui.findings.run._CONVERSATION", (greedy,))
+    (found,) = check_row(made.inspections[0], made.context)
+    assert found.code == "ROW007" and told in found.sentence
+
+
+def test_checks_that_once_overran_on_a_row_are_not_made_on_it_again() -> None:
+    made = run(FINE)
+    recipe, row = made.context.recipe, made.inspections[0].row
+    guard = bound.Guard(bound.anonymous_page())
+    token = bound._GUARD.set(guard)
+    try:
+        key = bound.row_key(recipe, row.index)
+        assert check_row(made.inspections[0], made.context) == ()
+        guard.refuse((bound.Overrun(key, "findings", "it needs more than 3 seconds of processor time"),))
+        (found,) = check_row(made.inspections[0], made.context)
+        guard.refuse((bound.Overrun(key, "tokens", "the tokenizer needs more than 3 seconds"),))
+        assert check_row(made.inspections[0], made.context) == ()
+    finally:
+        bound._GUARD.reset(token)
+    assert found.code == "ROW007" and "3 seconds of processor time" in found.sentence
