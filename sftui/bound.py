@@ -307,6 +307,14 @@ def row_key(recipe: object, index: int) -> bytes:
     return found.mark(recipe) + index.to_bytes(8, "little") if found is not None and not found.active else b""
 
 
+def item_key(name: str, index: int) -> bytes:
+    """What stands for one row of what has this name, before any recipe; empty where no guard asks for it."""
+    found = _GUARD.get()
+    if found is None or found.active:
+        return b""
+    return hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest() + index.to_bytes(8, "little")
+
+
 def text_key(template: str, work: object) -> bytes:
     """What stands for a template, and for what is done with it outside of rows; empty where no guard asks for it."""
     found = _GUARD.get()

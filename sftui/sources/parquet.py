@@ -10,6 +10,7 @@ from collections.abc import Generator, Iterator
 from itertools import accumulate
 from typing import IO, Any
 
+from sftui import bound
 from sftui.errors import SourceError
 from sftui.model import Row
 from sftui.sources.arrow_rows import ArrowDecoder
@@ -20,6 +21,8 @@ from sftui.sources.spool import ArrowSpool
 
 BATCH_BYTES = 1 << 20
 KEPT_BATCHES = 6
+FEWER = 16
+"""By so much batches become smaller when one of them needs too much memory."""
 READ_BUFFER = 1 << 16
 LARGE_GROUP = 32 << 20
 """Row groups of more decoded bytes are also unpacked in the background, see `index_more`."""
@@ -87,10 +90,19 @@ class ParquetSource(Source):
             return changed_under_us(index, where, change.why)
         group = bisect_right(self._ends, index)
         first = self._ends[group - 1] if group else 0
-        number, at = divmod(index - first, self._batch_rows)
         try:
             with self._lock:
-                batch = self._batch(group, number)
+                while True:
+                    number, at = divmod(index - first, self._batch_rows)
+                    try:
+                        with bound.Work(bound.item_key(self.title, index), stage="row"):
+                            batch = self._batch(group, number)
+                        break
+                    except MemoryError:  # ArrowMemoryError is one
+                        if not self._in_smaller_batches():
+                            return Row(index, None, "", where, 0, f"{where} {bound.out_of_memory()}")
+        except bound.OverBound as error:
+            return Row(index, None, "", where, 0, f"{where}: {error.what}")
         except (OSError, ValueError, StopIteration) as error:  # ArrowInvalid is a ValueError
             self._group = -1  # a reader that failed cannot go on
             told = self._dead.setdefault(group, " ".join(str(error).split()))
@@ -171,6 +183,20 @@ class ParquetSource(Source):
             self._keep((group, self._next), batch)
             self._next += 1
         return batch
+
+    def _in_smaller_batches(self) -> bool:
+        """Read fewer rows at a time from now on: a dictionary makes gigabytes of rows out of a few bytes of file.
+
+        False where it is one row already.
+        """
+        if self._batch_rows == 1:
+            return False
+        self._batch_rows = max(1, self._batch_rows // FEWER)
+        self._kept.clear()
+        self._spooled.clear()
+        self._unpacking.close()  # what it wrote is numbered by the batches of before
+        self._group = -1
+        return True
 
     def _open_group(self, group: int) -> Iterator[Any]:
         batches: Iterator[Any] = self._parquet.iter_batches(self._batch_rows, row_groups=[group], use_threads=False)
