@@ -75,7 +75,7 @@ def rendering_of(version: str) -> Rendering:
 
 def release(version: str) -> tuple[int, ...]:
     """`5.20.1rc1` as (5, 20, 1); empty where it begins with no number."""
-    found = re.match(r"\d+(?:\.\d+)*", version)
+    found = re.match(r"\d{1,9}(?:\.\d{1,9})*", version)
     return tuple(int(part) for part in found.group().split(".")) if found else ()
 
 

@@ -184,7 +184,7 @@ def _object(folder: Path, name: str) -> Mapping[str, Any]:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) if part.isdigit() else 0 for part in version.split("."))
+    return tuple(int(part) if part.isdecimal() and len(part) < 10 else 0 for part in version.split("."))
 
 
 @cache

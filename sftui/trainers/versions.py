@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sftui.errors import RecipeError
 
 Version = tuple[int, ...]
+MOST_DIGITS = 9
 
 
 def parse(text: str, trainer: str) -> Version:
@@ -14,10 +15,13 @@ def parse(text: str, trainer: str) -> Version:
     numbers: list[int] = []
     for part in text.lstrip("v").split("."):
         digits = part[: len(part) - len(part.lstrip("0123456789"))] if part else ""
-        if not digits:
+        if not digits or len(digits) > MOST_DIGITS:
             if numbers and part[:3] in ("dev", "rc", "pos"):
                 break
-            raise RecipeError(f"`{text}` is no version of {trainer}", fix=f"say for example {trainer}@1.16")
+            raise RecipeError(
+                f"`{text if len(text) <= 40 else text[:40] + '…'}` is no version of {trainer}",
+                fix=f"say for example {trainer}@1.16",
+            )
         numbers.append(int(digits))
         if digits != part:
             break

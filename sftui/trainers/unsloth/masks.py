@@ -92,7 +92,7 @@ def _masks_hold(recipe: Recipe, newest: bool) -> bool:
     reads it, unless it is newer or responses only has put another collator in its place.
     """
     stated = str(recipe.mask.options.get("trl_version") or ("1.15" if newest else "0.24"))
-    numbers = tuple(int(part) for part in stated.split(".")[:2] if part.isdigit())
+    numbers = tuple(int(part) for part in stated.split(".")[:2] if part.isdecimal() and len(part) < 10)
     collator_reads = numbers < MASKS_READ
     return (newest and not collator_reads) or (collator_reads and recipe.mask.rule != "markers")
 
