@@ -99,8 +99,12 @@ class ChatTemplate:
         documents: Any = None,
         continue_final_message: bool | str = False,
         now: datetime | None = None,
+        prepared: bool = False,
     ) -> tuple[str, Spans]:
         """The rendered text and the `{% generation %}` spans in it, in characters.
+
+        `prepared` messages are as `prepare_messages` gives them, which templates cannot change: whoever renders the
+        same ones often makes them once.
 
         `variables` are the special tokens and the template's own keyword arguments, merged. With
         `continue_final_message` the last message stays open and there are no spans. `now` stands for the
@@ -112,19 +116,19 @@ class ChatTemplate:
         if not messages:
             why = EMPTY_CONVERSATION.rstrip(".") if rendering.refuses_empty else EMPTY_BEFORE
             raise TemplateError("a chat template cannot render an empty conversation", where=self.name, why=why)
-        prepared = prepare_messages(messages, rendering)
+        ready: Any = messages if prepared else prepare_messages(messages, rendering)
         last_text = ""
         if continue_final_message:
             if add_generation_prompt:
                 raise TemplateError("a conversation is either continued or given a generation prompt", where=self.name)
-            prepared, last_text = prefill.tag_last(prepared, continue_final_message, self.source, rendering)
+            ready, last_text = prefill.tag_last(ready, continue_final_message, self.source, rendering)
         documents = variables.get("documents") if documents is None else documents
         if documents is not None and not _mappings(documents):
             raise TemplateError("documents must be a list of mappings with title and text", where=self.name)
         data = plain_data if rendering.plain_types else kept_data
         values = {
             **data(dict(variables)),
-            "messages": prepared,
+            "messages": ready,
             "tools": _tool_schemas(tools, data),
             "documents": data(documents),
             "add_generation_prompt": add_generation_prompt,
@@ -136,7 +140,7 @@ class ChatTemplate:
                 with bound.Work(bound.text_key(self.source, values), stage="template"):
                     text, spans = sandbox.run(environment, self._template, values)
             except Exception as error:
-                raise _render_error(error, self.name, prepared) from error
+                raise _render_error(error, self.name, ready) from error
         return (prefill.cut(text, last_text, rendering), ()) if continue_final_message else (text, spans)
 
 

@@ -10,16 +10,22 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from sftui.bound import OverBound
 from sftui.model import Tokens
 from sftui.templates import ChatTemplate
+from sftui.templates.template import prepare_messages
 from sftui.tokens import LoadedTokenizer
 
 DUMMIES = ("[[dummy_message]]", "zzdummymessagezz")
 DUMMY_REASONING = "[[dummy_reasoning]]"
 NOT_FOUND = (-1, -1)
+
+WORK = 2_500_000
+"""Steps of the template, messages, characters by the hundred (and those that are encoded again), that all renders for
+the turns of one row may take together: each turn renders the whole row twice, so they grow with its square."""
 
 Turn = Mapping[str, Any]
 Span = tuple[int, int]
@@ -38,6 +44,8 @@ class Locator:
     tokens: Tokens
     thinking_key: str
     by_text: bool
+    ready: list[dict[Any, Any]] = field(default_factory=list)
+    spent: list[int] = field(default_factory=lambda: [0])
 
     def find(self, index: int, *, content_only: bool = False, reasoning_only: bool = False) -> Span:
         """The half-open token range of one turn, or `NOT_FOUND` where Axolotl finds none."""
@@ -51,15 +59,30 @@ class Locator:
         start, end = span
         return NOT_FOUND if start == -1 or end == -1 or end <= start else span
 
-    def render(self, turns: Sequence[Turn], **more: Any) -> str:
-        """The text of other turns with the same template and variables."""
-        return self.template.text(turns, tools=self.tools, variables={**self.variables, **more})[0]
+    def render(self, before: int, turn: Turn, after: int | None = None, **more: Any) -> str:
+        """The text with another turn in place of one: `before` turns, it, and those from `after` on (None: no more).
+
+        OverBound where all renders together take more than `WORK`.
+        """
+        rendering = self.template.rendering
+        if not self.ready:
+            self.ready.extend(prepare_messages(self.turns, rendering))
+        rest = self.ready[after:] if after is not None else []
+        if self.spent[0] > WORK:
+            raise OverBound(
+                f"Axolotl renders a row anew for each of its turns, and {len(self.turns):,} of them take too much work",
+                fix="the row's tokens are known, its labels are not; Axolotl itself may well take the time",
+            )
+        turns = [*self.ready[:before], *prepare_messages([turn], rendering), *rest]
+        text = self.template.text(turns, tools=self.tools, variables={**self.variables, **more}, prepared=True)[0]
+        self.spent[0] += self.template.steps + len(turns) + len(text) // 100
+        return text
 
     def _from_text(self, index: int, content_only: bool, reasoning_only: bool) -> Span | None:
         starts, ends = [], []
         for dummy in DUMMIES:
             twin = self._twin(index, content_only, reasoning_only, dummy)
-            other = self.render([*self.turns[:index], twin, *self.turns[index + 1 :]])
+            other = self.render(index, twin, index + 1)
             if not other:
                 return None
             start, end = differing(self.text, other)
@@ -76,14 +99,15 @@ class Locator:
         dummy = DUMMY_REASONING if reasoning_only and not self.by_text else DUMMIES[0]
         twin = self._twin(index, content_only, reasoning_only, dummy)
         more = {"real_last_index": len(self.turns) - 1} if len(self.turns) > 1 else {}
-        other, full = (
-            self.tokenizer.encode(self.render([*self.turns[:index], last], **more)).ids
-            for last in (twin, self.turns[index])
-        )
+        other, full = (self._encoded(self.render(index, last, **more)) for last in (twin, self.turns[index]))
         limit = min(len(other), len(full))
         start = next((i for i in range(limit) if other[i] != full[i]), None)
         back = next((i for i in range(limit) if other[-1 - i] != full[-1 - i]), None)
         return NOT_FOUND if start is None or back is None else (start, len(full) - back)
+
+    def _encoded(self, text: str) -> Sequence[int]:
+        self.spent[0] += len(text)  # a character costs the tokenizer what a step costs a template
+        return self.tokenizer.encode(text).ids
 
     def _twin(self, index: int, content_only: bool, reasoning_only: bool, dummy: str) -> dict[str, Any]:
         """The turn with the dummy in place of its content (or reasoning); its other keys are gone."""

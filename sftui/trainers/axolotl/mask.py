@@ -6,6 +6,7 @@ _validate_eot_and_eos_tokens, find_first_eos_token, find_first_eot_token).
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
@@ -47,6 +48,7 @@ def draw(locator: Locator, settings: Settings) -> tuple[list[bool], list[Reason]
         (eot_ids, settings.train_on_eot),
         (() if eos_id is None else (eos_id,), settings.train_on_eos),
     )
+    places = [[place for place, token in enumerate(ids) if token in tokens] for tokens, _ in kinds]
     last = [-1, -1]
     by_flag: dict[int, bool] = {}
     for index, turn in enumerate(locator.turns):
@@ -58,8 +60,8 @@ def draw(locator: Locator, settings: Settings) -> tuple[list[bool], list[Reason]
                 mask.notes.append("the last turn is not trained, which Axolotl warns of")
             continue
         end = _train_turn(locator, index, wanted, flagged, mask)
-        for kind, (tokens, option) in enumerate(kinds):
-            found = _first(ids, tokens, end)
+        for kind, (_, option) in enumerate(kinds):
+            found = _first(places[kind], end, len(ids))
             if found == -1 or abs(found - end) > NEAR:
                 continue
             last[kind] = found
@@ -150,9 +152,12 @@ def eot_token_ids(tokenizer: LoadedTokenizer, settings: Settings, template: str,
     return frozenset(ids[0] for ids in encoded if len(ids) == 1)
 
 
-def _first(ids: Sequence[int], wanted: Collection[int], start: int) -> int:
-    """The first wanted id at or after `start`; from -1 on, Python's last position is looked at first."""
-    return next((i for i in range(start, len(ids)) if ids[i] in wanted), -1)
+def _first(places: Sequence[int], start: int, size: int) -> int:
+    """The first of the places, in order, at or after `start`; from -1 on, Python's last position is looked at first."""
+    if start == -1 and places and places[-1] == size - 1:
+        return -1
+    at = bisect_left(places, start)
+    return places[at] if at < len(places) else -1
 
 
 def _reasons(mask: _Mask, locator: Locator, settings: Settings, by_flag: dict[int, bool]) -> list[Reason]:

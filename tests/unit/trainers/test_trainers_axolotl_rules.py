@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sftui import pipeline
-from sftui.model import Example, Inspection
+from sftui.model import Example, Inspection, Stage
 from sftui.recipe import Recipe
 from sftui.templates import rendering_of
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.trainers import preset, trainer_named
+from sftui.trainers.axolotl import locate
 from sftui.trainers.axolotl.instruct import instruct_type
 from sftui.trainers.axolotl.locate import differing
 from sftui.trainers.axolotl.message_keys import message_keys
@@ -61,6 +62,22 @@ def shown(tokenizer: LoadedTokenizer, one: Inspection) -> str:
 
 def turn(role: str, text: str) -> str:
     return f"<|im_start|>{role}\n{text}<|im_end|>\n"
+
+
+@pytest.mark.parametrize("version", ["0.18", "0.19"])
+def test_a_row_of_too_many_turns_is_shown_as_far_as_it_went(
+    tokenizer: LoadedTokenizer, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Axolotl renders the row anew for each turn: work that grows with the square of the turns is counted, and ends
+    in the same place on any machine, where a clock ended it before."""
+    rows = [{"messages": CHAT}, {"messages": CHAT * 40}, {"messages": CHAT}]
+    whole = made(tokenizer, rows, version=version)
+    assert all(one.labels is not None for one in whole)
+    monkeypatch.setattr(locate, "WORK", 10_000)
+    short, long, after = made(tokenizer, rows, version=version)
+    assert long.stopped_at is Stage.LABELS and long.problem is not None and long.problem.ours
+    assert "160 of them" in long.problem.what and long.tokens == whole[1].tokens and long.labels is None
+    assert (short.labels, after.labels) == (whole[0].labels, whole[2].labels)
 
 
 @pytest.mark.parametrize(
