@@ -3,12 +3,13 @@
 Run as a script, with Python 3.9 or newer and transformers 4.5x to 5.x. It reads requests from stdin, one JSON object a
 line, and answers each with one line; what libraries print goes to stderr, and they find no stdin. Requests:
 
-    {"load": {"kind", "argument", "revision", "gguf"}}    loads, and answers with facts, versions and the backend's JSON
+    {"load": {"kind", "argument", "revision", "gguf", "class"}}    loads; facts, versions and the backend's JSON
     {"encode": [text, …], "special": bool}               {"rows": [[ids, offsets or null, mask or null], …]}
     {"pieces": [id, …]}                                  {"pieces": [text or null, …]}
     {"ids": [piece, …]}                                  {"ids": [id or null, …]}
 
-`kind` is folder, file, gguf or hub (see `locate.Location`); `gguf` the path of a module that reads .gguf metadata
+`kind` is folder, file, gguf or hub (see `locate.Location`); `class` names a class to take instead of AutoTokenizer's
+choice (of a folder or hub); `gguf` the path of a module that reads .gguf metadata
 without torch. The answer to `load` is the fields of `Loaded` in `session.py`. What fails answers `{"error": [fault,
 …]}`: the exception and all that led to it, as `faults` tells them. Without a Hub tokenizer nothing goes to the network.
 
@@ -46,7 +47,14 @@ def load(asked: dict[str, Any]) -> Any:
         return _bare_class()(tokenizer_file=argument)
     if kind == "gguf":
         return _from_gguf(argument, asked.get("gguf"))
-    return AutoTokenizer.from_pretrained(argument, revision=asked.get("revision") or "main", trust_remote_code=False)
+    revision = asked.get("revision") or "main"
+    if asked.get("class"):
+        from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
+
+        kind = tokenizer_class_from_name(asked["class"])
+        assert kind is not None
+        return kind.from_pretrained(argument, revision=revision, trust_remote_code=False)
+    return AutoTokenizer.from_pretrained(argument, revision=revision, trust_remote_code=False)
 
 
 def _bare_class() -> Any:

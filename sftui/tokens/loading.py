@@ -33,8 +33,11 @@ def _no_charsmap(config: Mapping[str, Any], place: Location) -> bool:
     return place.json is not None and '"Precompiled"' not in json.dumps(read_json(place.json).get("normalizer"))
 
 
-def _no_flags(config: Mapping[str, Any], place: Location) -> bool:
-    return not {"add_bos_token", "add_eos_token"} & set(config)
+def _nothing_around(config: Mapping[str, Any], place: Location) -> bool:
+    put = read_json(place.json).get("post_processor") if place.json is not None else None
+    return (
+        put is None or put["type"] == "ByteLevel" or (put["type"] == "TemplateProcessing" and not put["special_tokens"])
+    )
 
 
 def _always(config: Mapping[str, Any], place: Location) -> bool:
@@ -46,13 +49,14 @@ UNMOVED: Mapping[str, Callable[[Mapping[str, Any], Location], bool]] = {
     "BartTokenizer": _always,
     "LEDTokenizer": _always,
     "MvpTokenizer": _always,
-    "GPTNeoXTokenizer": _no_flags,
+    "MPNetTokenizer": _always,
+    "GPTNeoXTokenizer": _nothing_around,
     "AlbertTokenizer": _no_charsmap,
     "XLNetTokenizer": _no_charsmap,
 }
 """Classes whose source changed between 5.6.0 and 5.16.1, and when the change does not act: Roberta's passes the same
-arguments by place instead of by name, GPT-NeoX's puts add_bos_token and add_eos_token in force, Albert's and XLNet's
-keep the character map of tokenizer.json's normalizer."""
+arguments by place instead of by name, MPNet's puts pairs together otherwise, GPT-NeoX's no longer keeps what
+tokenizer.json puts around a text, Albert's and XLNet's keep the character map of tokenizer.json's normalizer."""
 
 _RECORD = Path(__file__).with_name("loading.json")
 
@@ -65,16 +69,20 @@ def may_differ(place: Location, a: str, b: str, elsewhere: Mapping[str, int] | N
     """
     if a == b:
         return None
-    measured = (elsewhere or {}).get(four.version()) if is_redone(a) else None
-    if measured is not None:
-        return f"{a} gives other ids for {measured} probe strings" if measured else None
+    measured = {**(elsewhere or {})}
+    if is_redone(a) and four.version() in measured:
+        return _counted(a, measured[four.version()])
     if place.kind in ("builtin", "file"):
         return None  # loaded as the file is, under every version
     if place.folder is None:
         return "its files are not on disk yet" if place.kind == "hub" else "of .gguf only the running release is known"
     try:
         config, model = _object(place.folder, "tokenizer_config.json"), _object(place.folder, "config.json")
-        ways = {_way(version, config, model, place) for one in (a, b) for version in _around(one)}
+        told = [_counted(version, measured[version]) for version in _around(a) if version in measured]
+        if any(told):
+            return next(filter(None, told))
+        asked = [version for one in (a, b) for version in _around(one) if one is b or version not in measured]
+        ways = {_way(version, config, model, place) for version in asked}
     except (OSError, ValueError) as error:
         return f"its files cannot be read ({error})"
     if None in ways:
@@ -85,6 +93,34 @@ def may_differ(place: Location, a: str, b: str, elsewhere: Mapping[str, int] | N
     if len(ways) > 1:
         return f"{next(iter(names))} changed between them"
     return None
+
+
+def _counted(version: str, probes: int) -> str | None:
+    return f"{version} gives other ids for {probes} probe strings" if probes else None
+
+
+def loaded_otherwise(place: Location, running: str) -> dict[str, str]:
+    """The recorded versions that load a tokenizer by another class than the running one, which has that class too.
+
+    The running one can then show what they make of it: a proof loads it by that class (see `TokenizerFacts`).
+    """
+    if place.folder is None or running not in _record()["versions"]:
+        return {}
+    try:
+        config, model = _object(place.folder, "tokenizer_config.json"), _object(place.folder, "config.json")
+        ways = {version: _way(version, config, model, place) for version in _record()["versions"]}
+    except (OSError, ValueError):
+        return {}
+    mine = ways[running]
+    found = {}
+    for version, way in ways.items():
+        if way is None or mine is None or way[0] == mine[0]:
+            continue
+        if way == (FILE, None):
+            found[version] = GENERIC[0]
+        elif way[1] is not None and way[1] == _source(running, way[0]):
+            found[version] = way[0]
+    return found
 
 
 def is_redone(version: str) -> bool:

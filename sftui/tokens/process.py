@@ -50,6 +50,13 @@ class AskedProcess:
             self._start()
             return self._exchange({"load": load_request(self.place)}, LOADING)
 
+    def load_by(self, kind: str) -> dict[str, Any]:
+        """The same by a class of that name, in place of what is loaded; TokenizerError."""
+        with self._asking:
+            if self._process is None:
+                self._start()
+            return self._exchange({"load": {**load_request(self.place), "class": kind}}, LOADING)
+
     def ask(self, request: Mapping[str, Any], limit: float | None = None) -> dict[str, Any]:
         """The answer to one request, after loading where nothing is loaded; TokenizerError."""
         with self._asking:

@@ -23,6 +23,7 @@ from sftui.errors import TokenizerError
 from sftui.tokens import cache, four
 from sftui.tokens.autotokenizer import LIFELINE
 from sftui.tokens.compare import (
+    Wanted,
     added_contents,
     count_differences,
     count_other_ids,
@@ -31,6 +32,7 @@ from sftui.tokens.compare import (
     wanted,
 )
 from sftui.tokens.environments import Environment, own_environment
+from sftui.tokens.loading import loaded_otherwise
 from sftui.tokens.locate import Location, fingerprint, locate
 from sftui.tokens.probes import probe_strings
 from sftui.tokens.process import AskedProcess
@@ -181,8 +183,10 @@ def make_proof(
                 "so AutoTokenizer itself encodes: slower to start, and more memory"
             )
     facts = replace(facts, probes=len(probes) if backend is not None else 0)
-    if redone is not None:
-        facts = replace(facts, elsewhere={four.version(): count_other_ids_in(redone, answers, probes)})
+    elsewhere = {four.version(): count_other_ids_in(redone, answers, probes)} if redone is not None else {}
+    if environment.own:
+        elsewhere |= _by_other_classes(place, reference, facts.transformers, answers, probes)
+    facts = replace(facts, elsewhere=elsewhere)
     facts = facts.noting(*observations(told, facts, place, probes, answers))
     if not environment.own:
         facts = facts.noting(*_against_ours(place, environment, answers, probes))
@@ -226,6 +230,25 @@ def _in_one_only(told: dict[str, Any], redone: Any) -> list[str]:
         for i, token in redone.get_added_tokens_decoder().items()
     }
     return sorted({one[1] for one in flags ^ {tuple(one) for one in told["added"]}})
+
+
+def _by_other_classes(
+    place: Location, reference: AskedProcess, running: str, answers: Wanted, probes: Sequence[str]
+) -> dict[str, int]:
+    """How many probes get other ids by the class that another version takes, which this one has as well."""
+    found: dict[str, int] = {}
+    by_class: dict[str, int | None] = {}
+    for version, kind in loaded_otherwise(place, running).items():
+        if kind not in by_class:
+            try:
+                reference.load_by(kind)
+                by_class[kind] = count_other_ids(answers, wanted(reference, probes))
+            except TokenizerError:  # not known, then
+                by_class[kind] = None
+        count = by_class[kind]
+        if count is not None:
+            found[version] = count
+    return found
 
 
 def _against_ours(place: Location, environment: Environment, answers: Any, probes: Sequence[str]) -> tuple[str, ...]:

@@ -86,6 +86,7 @@ def asked_of_tokenizer(one: Any) -> Any:
         "special_tokens": {key: str(value) for key, value in tokenizer.special_tokens_map.items()},
         "chat_template": tokenizer.chat_template,
         "length": len(tokenizer),
+        "added": [token.content for _, token in sorted(tokenizer.added_tokens_decoder.items())],
         "texts": [attempt(lambda text=text: encoded(tokenizer, text)) for text in one["texts"]],
         "chats": [attempt(lambda messages=messages: chat(read(messages))) for messages in one["chats"]],
     }

@@ -232,6 +232,7 @@ MADE = (
     Made("second-cohere-alone", "cohere", _class("CohereTokenizerFast", add_eos_token=True)),
     Made("second-neox-space", "byte_level", _class("GPTNeoXTokenizerFast", add_prefix_space=True), "gpt_neox"),
     Made("second-neox-bos", "other_bytes", _class("GPTNeoXTokenizer", add_bos_token=True)),
+    Made("second-neox-around", "llama3", _class("GPTNeoXTokenizerFast"), "gpt_neox"),
     Made("second-bloom-alone", "worded", _class("BloomTokenizerFast", add_prefix_space=True)),
     Made("second-codegen", "byte_level", _class("CodeGenTokenizerFast"), "phi"),
     Made("second-roberta", "roberta", _class("RobertaTokenizerFast"), "roberta"),

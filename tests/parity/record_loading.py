@@ -40,11 +40,19 @@ def tell() -> None:
         return hashlib.sha256(ast.dump(tree).encode()).hexdigest()[:8]
 
     names = {name: (kind or "").removesuffix("Fast") for name, kind in auto.TOKENIZER_MAPPING_NAMES.items()}
-    wanted = sorted({*filter(None, names.values()), "LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer"})
+    import transformers
+
+    # A repository may also name what is only another name of a class: those of transformers 4, as ElectraTokenizer.
+    four = json.loads(RECORD.with_name("four.json").read_text(encoding="utf-8"))
+    exported = {name for name in dir(transformers) if name.endswith("Tokenizer") and name[0].isupper()}
+    exported |= {name.removesuffix("Fast") for name in (*four["models"].values(), *four["classes"])}
+    wanted = sorted({*filter(None, names.values()), *exported, "CodeLlamaTokenizer"} - {"AutoTokenizer"})
     classes = {}
     for name in wanted:
         kind = auto.tokenizer_class_from_name(name)
-        if kind is None or kind.__name__ in ("TokenizersBackend", "PythonBackend", "MistralCommonBackend"):
+        if not isinstance(kind, type) or type(kind).__name__ == "DummyObject":
+            continue  # a library that it needs is not there
+        if kind.__name__ in ("TokenizersBackend", "PythonBackend", "MistralCommonBackend"):
             continue
         own = [one for one in kind.__mro__ if one.__module__.startswith("transformers.models.")]
         classes[name] = "".join(hashed(one) for one in own)

@@ -19,7 +19,7 @@ from typing import Any
 import environments
 import made_templates
 import made_tokenizers
-from case import home
+from case import home, shared_folder
 from places import made_once
 
 ASKS = Path(__file__).with_name("ask_transformers.py")
@@ -37,22 +37,39 @@ def python_of(version: str) -> Path:
     return home() / f"transformers-{version}" / "bin" / "python"
 
 
+ADDED = (
+    *("<new>", "<gap>", "<one>", "[NEW]", "extra", "[MASK]", "[UNK]", "[PAD]", "<|endoftext|>", "<extra_id_0>"),
+    *("<extra_id_99>", "<s>NOTUSED", "<unk>NOTUSED", "<bos>", "<eos>", "▁<PRE>", "▁<EOT>", "<|END_OF_TURN_TOKEN|>"),
+    *("<BOS_TOKEN>", "<UNK>", "<|eot_id|>", "<|assistant|>", "<|end|>", "<|tool_call|>"),
+)
+"""Tokens that one version adds to some tokenizer and another does not, or that only some have."""
+
+
+def folders() -> dict[str, Path]:
+    """Every tokenizer that is held against the versions, by name: the made ones, and those of ../shared."""
+    shared = sorted(path for path in (shared_folder() / "testdata" / "tokenizers").glob("*") if path.is_dir())
+    made = {made.name: made_tokenizers.folder(made.name) for made in made_tokenizers.MADE}
+    return {**made, **{f"shared/{path.name}": path for path in shared}}
+
+
 def texts() -> list[str]:
-    """What every made tokenizer is asked to encode."""
+    """What every tokenizer is asked to encode."""
     from sftui.tokens.probes import probe_strings
 
-    more = [token["content"] for token in made_tokenizers.FLAGS] + [*made_tokenizers.MARKS, *made_tokenizers.PIECES]
+    flagged = [token["content"] for token in made_tokenizers.FLAGS]
+    more = [*flagged, *made_tokenizers.MARKS, *made_tokenizers.PIECES, *ADDED]
     joined = [form.format(token) for token in more for form in ("{}", "a {} b", "a{}b", "  {}\n")]
     return list(dict.fromkeys([*probe_strings(made_tokenizers.MARKS), *joined]))
 
 
-def recorded_tokenizers(version: str) -> dict[str, dict[str, Any]]:
-    """What a version makes of every made tokenizer, by name."""
+def recorded_tokenizers(version: str, names: tuple[str, ...] = ()) -> dict[str, dict[str, Any]]:
+    """What a version makes of tokenizers of `folders` (all, where none is named), by name."""
+    named = folders()
+    chosen = {name: named[name] for name in (names or named)}
     asked = [
-        {"name": made.name, "folder": str(made_tokenizers.folder(made.name)), "texts": texts(), "chats": list(CHATS)}
-        for made in made_tokenizers.MADE
+        {"name": name, "folder": str(path), "texts": texts(), "chats": list(CHATS)} for name, path in chosen.items()
     ]
-    return {one["name"]: one for one in _recorded(version, "made_tokenizers", {"tokenizers": asked})}
+    return {one["name"]: one for one in _recorded(version, "tokenizers", {"tokenizers": asked})}
 
 
 def recorded_renders(version: str) -> tuple[dict[str, str], dict[str, dict[str, Any]]]:

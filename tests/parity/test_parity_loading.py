@@ -1,154 +1,148 @@
-"""Ids of tokenizers under other versions of transformers: ours with their environment, and the warning without it.
+"""Tokenizers under other versions of transformers: theirs with their environment, and the warning without it.
 
-Needs the `transformers-VERSION` environments of `environments.py`. All made and shared tokenizers are held against the
-rule (`sftui/tokens/loading.py`); those of `LOADED` are also loaded as sftui loads them, which starts three Pythons
-each. `SFTUI_PARITY_ALL=1` loads every one.
+By default a sample of tokenizers and versions, in about a minute; `SFTUI_PARITY_ALL=1` takes every tokenizer, made and
+shared, under each, and holds the counts against versions.tsv (`versions_matrix.py` prints and writes them).
 """
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import environments
 import pytest
-from case import home, shared_folder
-from made_tokenizers import MADE, folder
+import record_versions
+import versions_matrix
 
-from sftui.errors import TokenizerError
-from sftui.tokens import load_tokenizer
-from sftui.tokens.environments import environment_at
-from sftui.tokens.loading import may_differ
+from sftui.recipe import changed
+from sftui.tokens import four
+from sftui.tokens.loading import loaded_otherwise, may_differ
 from sftui.tokens.locate import locate
-from sftui.tokens.probes import probe_strings
-from sftui.tokens.process import SCRIPT
+from sftui.trainers import preset
+from sftui.trainers.pins import running_version
+from sftui.workspace.options import OpenOptions
+from sftui.workspace.versions import load
 
-VERSIONS = ("4.57.6", "5.6.0", "5.16.1", "5.17.0", "5.20.1", "5.23.0")
-LOADED = (
+ALL = bool(os.environ.get("SFTUI_PARITY_ALL"))
+SAMPLE = (
     "llama-class-over-bytes",
-    "llama-class-over-bytes-deepseek",
-    "gpt2-class-over-split-phi3",
-    "gpt2-class-prefix-space",
+    "gpt2-class-over-split",
+    "second-qwen2-own-ids",
     "xlnet-model",
-    "t5",
-    "cohere",
-    "llama-model-legacy",
-    "qwen2",
+    "flags-over-word-pieces",
+    "second-gemma-mask",
+    "additional-special",
+    "empty-token",
+    "templates-in-both-folders",
 )
+VERSIONS = environments.TRANSFORMERS if ALL else ("4.57.6", "5.6.0")
+NEWEST = environments.TRANSFORMERS[-1]
 pytestmark = pytest.mark.parity
-Ids = tuple[list[list[int]], list[list[int]]]
+whole = pytest.mark.skipif(not ALL, reason="minutes: on request, with SFTUI_PARITY_ALL=1")
 
 
-class Asked:
-    """The script under one version, asked for one tokenizer after the other."""
-
-    def __init__(self, version: str) -> None:
-        self.process = subprocess.Popen(
-            [str(environment(version) / "bin" / "python"), str(SCRIPT)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            env={**os.environ, "HF_HUB_OFFLINE": "1"},
-        )
-
-    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        assert self.process.stdin and self.process.stdout
-        self.process.stdin.write(json.dumps(request) + "\n")
-        self.process.stdin.flush()
-        found: dict[str, Any] = json.loads(self.process.stdout.readline())
-        return found
-
-    def ids(self, path: Path) -> Ids | None:
-        """The ids of the probes, both ways; None where this version does not load it."""
-        if "error" in self.ask({"load": {"kind": "folder", "argument": str(path)}}):
-            return None
-        found = [self.ask({"encode": probes(path), "special": special}) for special in (False, True)]
-        return ([row[0] for row in found[0]["rows"]], [row[0] for row in found[1]["rows"]])
+def names() -> list[str]:
+    return list(record_versions.folders()) if ALL else list(SAMPLE)
 
 
-def environment(version: str) -> Path:
-    found = home() / f"transformers-{version}"
-    if not (found / "bin" / "python").exists():
-        pytest.skip(f"there is no {found}: python tests/parity/environments.py transformers@{version}")
-    return found
+def need(*versions: str) -> None:
+    for version in versions:
+        if not versions_matrix.ready(version, "--env"):
+            pytest.skip(f"there is no transformers {version}: python tests/parity/environments.py transformers")
 
 
-def probes(path: Path) -> list[str]:
-    """The probe strings, with the tokens that tokenizer.json adds."""
-    file = path / "tokenizer.json"
-    added = json.loads(file.read_text())["added_tokens"] if file.exists() else []
-    return list(probe_strings([one["content"] for one in added]))
-
-
-def tokenizers() -> Iterator[Path]:
-    yield from (folder(made.name) for made in MADE)
-    yield from sorted(path for path in (shared_folder() / "testdata" / "tokenizers").glob("*") if path.is_dir())
+def test_a_python_named_by_the_user_gives_its_own_ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As users do it: each proof in a process, each Python started anew."""
+    need("5.6.0", NEWEST)
+    monkeypatch.setenv("SFTUI_CACHE", str(tmp_path))
+    name = "gpt2-class-over-split"
+    recipe = changed(preset("hf-trainer"), "tokenizer.name", str(record_versions.folders()[name]))
+    recipe = changed(recipe, "tokenizer.transformers", "5.6.0")
+    env = str(record_versions.python_of("5.6.0").parent.parent)
+    loaded = load(recipe, OpenOptions(paths=(), env=env, cache_dir=str(tmp_path)))
+    recorded = record_versions.recorded_tokenizers("5.6.0", () if ALL else SAMPLE)[name]["texts"]
+    ours = [versions_matrix.spelled(loaded, text) for text in record_versions.texts()]
+    assert [one["ids"] for one in ours] == [one["ids"] for one in recorded]
 
 
 @pytest.fixture(scope="module")
-def ids() -> dict[tuple[str, Path], Ids | None]:
-    found: dict[tuple[str, Path], Ids | None] = {}
-    for version in VERSIONS:
-        asked = Asked(version)
-        found.update({(version, path): asked.ids(path) for path in tokenizers()})
-        assert asked.process.stdin
-        asked.process.stdin.close()
-        asked.process.wait()
-    return found
+def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of the proofs, while the Pythons that load are shared."""
+    folder = tmp_path_factory.mktemp("proofs")
+    with versions_matrix.pooled(folder):
+        yield folder
 
 
-def test_the_warning_comes_where_ids_differ(ids: dict[tuple[str, Path], Ids | None]) -> None:
-    counts: Counter[tuple[str, str]] = Counter()
-    wrong = []
-    for a, b in [(one, VERSIONS[-1]) for one in VERSIONS[:-1]] + list(pairwise(VERSIONS[1:-1])):
-        for path in tokenizers():
-            first, second = ids[a, path], ids[b, path]
-            if first is None or second is None:
-                counts[f"{a}/{b}", "not loaded"] += 1
+@pytest.mark.parametrize("route", versions_matrix.ROUTES)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_ids_and_rows_are_the_versions_own_or_it_is_said(version: str, route: str, pool: Path) -> None:
+    need(version, NEWEST)
+    if not versions_matrix.ready(version, route):
+        pytest.skip(f"no environment of --transformers {version}: python tests/parity/versions_matrix.py --make NAME")
+    found = versions_matrix.compare(version, route, names(), pool)
+    print(f"transformers {version}, {route}: {dict(found.counts)}")
+    assert not found.wrong, "\n".join(one[:500] for one in found.wrong[:40])
+    if ALL:
+        assert versions_matrix.lines({(version, route): found})[1] in versions_matrix.TABLE.read_text().splitlines()
+    else:
+        assert sum(found.counts.values()) >= len(SAMPLE)
+
+
+def test_transformers_4_is_redone_as_it_is() -> None:
+    """Whatever `four` redoes has the ids of 4.57 itself, and of what that refuses it redoes nothing."""
+    need(four.version())
+    counts, wrong = Counter[str](), []
+    recorded = record_versions.recorded_tokenizers(four.version(), () if ALL else SAMPLE)
+    for name in names():
+        redone, theirs = four.redone(locate(str(record_versions.folders()[name]))), recorded[name]
+        if redone is None or "error" in theirs:
+            counts["refused there" if "error" in theirs else "not known"] += 1
+            wrong += [f"{name} is refused there"] if redone is not None else []
+            continue
+        same = all(_ids(redone, text) == _own(one) for text, one in zip(record_versions.texts(), theirs["texts"]))
+        counts["equal" if same else "different"] += 1
+        wrong += [] if same else [name]
+    print(f"transformers {four.version()} redone: {dict(counts)}")
+    assert not wrong and counts["equal"] >= len(names()) * 0.8
+
+
+def _ids(backend: Any, text: str) -> Any:
+    try:
+        return [backend.encode(text, add_special_tokens=special).ids for special in (False, True)]
+    except Exception:  # tokenizers raises nothing narrower
+        return None
+
+
+def _own(one: Any) -> Any:
+    return None if "error" in one else [one["ids"], one["with_special"]]
+
+
+@whole
+def test_no_two_versions_of_transformers_5_differ_unsaid() -> None:
+    """The rule from the files alone, between all that trainers bring: what it tells too much, a proof measures."""
+    need(*environments.TRANSFORMERS)
+    counts, wrong = Counter[str](), []
+    newer = environments.TRANSFORMERS[1:]
+    for a, b in [*pairwise(newer), *((one, NEWEST) for one in newer[:-2])]:
+        first, second = record_versions.recorded_tokenizers(a), record_versions.recorded_tokenizers(b)
+        for name, path in record_versions.folders().items():
+            one, other = first[name], second[name]
+            if "error" in one or "error" in other:
                 continue
-            told = may_differ(locate(str(path)), a, b) is not None
-            what = ("told" if told else "MISSED") if first != second else ("false alarm" if told else "silent")
-            counts[f"{a}/{b}", what] += 1
-            if what == "MISSED" or (what == "false alarm" and not a.startswith("4.")):
-                wrong.append((a, b, path.name, what))
-    for (pair, what), count in sorted(counts.items()):
-        print(f"{pair:>14} {what:<12} {count}")
-    assert wrong == []
+            differ = one["added"] != other["added"] or [*map(_own, one["texts"])] != [*map(_own, other["texts"])]
+            told = may_differ(locate(str(path)), a, b)
+            measured = not differ and told and a in loaded_otherwise(locate(str(path)), b)
+            how = "left to the proof" if measured else "told" if told else "silent"
+            counts[f"{'differ' if differ else 'same'}, {how}"] += 1
+            if differ is not (told is not None) and not measured:
+                wrong.append((a, b, name, told))
+    print(dict(counts))
+    assert not wrong
 
 
-def test_ids_with_an_environment_are_its_own(ids: dict[tuple[str, Path], Ids | None], tmp_path: Path) -> None:
-    wanted = None if os.environ.get("SFTUI_PARITY_ALL") else LOADED
-    equal, refused, different = 0, 0, []
-    for version in VERSIONS:
-        named = environment_at(environment(version), "--env")
-        for path in tokenizers():
-            if wanted is not None and _name(path) not in wanted and path.parent.name != "tokenizers":
-                continue
-            theirs = ids[version, path]
-            try:
-                loaded = load_tokenizer(str(path), environment=named, cache_dir=tmp_path)
-            except TokenizerError:
-                assert theirs is None, path
-                refused += 1
-                continue
-            ours = _encoded(loaded, probes(path))
-            equal += ours == theirs
-            if ours != theirs:
-                different.append((version, path.name))
-    print(f"{equal} equal, {refused} that neither loads, {len(different)} different")
-    assert different == [] and equal
-
-
-def _name(path: Path) -> str:
-    return next((made.name for made in MADE if folder(made.name) == path), path.name)
-
-
-def _encoded(loaded: Any, texts: Sequence[str]) -> Ids:
-    found = [[list(one.ids) for one in loaded.encode_batch(texts, special)] for special in (False, True)]
-    return found[0], found[1]
+def test_the_running_version_is_the_newest_that_is_compared() -> None:
+    assert running_version() == NEWEST

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sftui.tokens.loading import may_differ
+from sftui.tokens.loading import loaded_otherwise, may_differ
 from sftui.tokens.locate import locate
 
 BYTES = {"pre_tokenizer": {"type": "ByteLevel"}, "normalizer": None}
@@ -55,11 +55,24 @@ def test_known_cases(tmp_path: Path, backend: Any, kind: str, model: str | None,
 
 
 def test_what_puts_a_change_in_force_counts(tmp_path: Path) -> None:
-    neox = locate(folder(tmp_path / "n", BYTES, "GPTNeoXTokenizer", "gpt_neox", add_bos_token=True))
+    around = {"type": "TemplateProcessing", "special_tokens": {"<s>": {}}, "single": []}
+    neox = locate(folder(tmp_path / "n", {**BYTES, "post_processor": around}, "GPTNeoXTokenizer", "gpt_neox"))
     assert may_differ(neox, "5.6.0", "5.23.0") == "GPTNeoXTokenizer changed between them"
+    flagged = locate(folder(tmp_path / "f", BYTES, "GPTNeoXTokenizer", "gpt_neox", add_bos_token=True))
+    assert may_differ(flagged, "5.6.0", "5.23.0") is None  # both pass over the flag where there is a tokenizer.json
     mapped = {**SPACES, "normalizer": {"type": "Sequence", "normalizers": [{"type": "Precompiled"}]}}
     xlnet = locate(folder(tmp_path / "x", mapped, "XLNetTokenizer", "xlnet"))
     assert may_differ(xlnet, "5.6.0", "5.23.0") is not None
+
+
+def test_what_a_proof_measured_decides(tmp_path: Path) -> None:
+    place = locate(folder(tmp_path / "t", SPACES, "LlamaTokenizer", "mistral"))
+    assert may_differ(place, "5.6.0", "5.23.0") == "they load it by LlamaTokenizer and tokenizer.json"
+    assert may_differ(place, "5.6.0", "5.23.0", {"5.6.0": 0}) is None
+    assert may_differ(place, "5.6.0", "5.23.0", {"5.6.0": 7}) == "5.6.0 gives other ids for 7 probe strings"
+    assert may_differ(place, "5.10.0", "5.23.0", {"5.6.0": 0}) is None  # between 5.6.0 and 5.16.1
+    assert loaded_otherwise(place, "5.23.0") == {"5.6.0": "LlamaTokenizer"}
+    assert loaded_otherwise(place, "5.99.0") == {}
 
 
 def test_code_of_the_repository_is_not_known(tmp_path: Path) -> None:
