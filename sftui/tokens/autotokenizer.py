@@ -89,7 +89,8 @@ def _from_gguf(path: str, reader: Any) -> Any:
 
 def facts(tokenizer: Any) -> dict[str, Any]:
     """What a loaded tokenizer is, as JSON; what it puts around a text is seen by encoding."""
-    specials = {key: str(value) for key, value in tokenizer.special_tokens_map.items() if isinstance(value, str)}
+    named = tokenizer.special_tokens_map
+    specials = {key: str(value) for key, value in named.items() if isinstance(value, str)}
     front, back = _around(tokenizer)
     limit = getattr(tokenizer, "model_max_length", None)
     ids = {}
@@ -103,6 +104,7 @@ def facts(tokenizer: Any) -> dict[str, Any]:
         "is_fast": fast,
         "vocab_size": len(tokenizer),
         "special_tokens": specials,
+        "special_lists": {key: [str(one) for one in value] for key, value in named.items() if isinstance(value, list)},
         "special_ids": [int(i) for i in tokenizer.all_special_ids if i is not None],  # an empty token has none
         "named_ids": ids,
         "padding_side": tokenizer.padding_side,

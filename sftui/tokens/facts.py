@@ -14,9 +14,10 @@ PROVISIONAL = "provisional"
 class TokenizerFacts:
     """One tokenizer as `AutoTokenizer` loads it (state `proven`) or as its files read (`provisional`).
 
-    `special_tokens` is exactly the mapping that `apply_chat_template` hands to the template
-    (transformers 5.23, `special_tokens_map`). `chat_templates` maps names to sources; the key
-    `default` is the one used where none is named. `vocab_size` counts added tokens.
+    `special_tokens` is the mapping that `apply_chat_template` hands to the template (transformers 5.23,
+    `special_tokens_map`), `special_lists` what transformers 4 hands over beside it (`additional_special_tokens`).
+    `chat_templates` maps names to sources; the key `default` is the one used where none is named. `vocab_size` counts
+    added tokens.
     `model_max_length` is None where the tokenizer sets no limit. `front`/`back` are the ids that
     add_special_tokens=True was seen to put before and after a text; `adds_bos`/`adds_eos` say
     whether the BOS/EOS id is among them. `engine` names what encodes: `tokenizers` or
@@ -32,6 +33,7 @@ class TokenizerFacts:
     is_fast: bool = True
     vocab_size: int = 0
     special_tokens: Mapping[str, str] = field(default_factory=dict)
+    special_lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     bos_token: str | None = None
     bos_id: int | None = None
     eos_token: str | None = None
@@ -62,6 +64,11 @@ class TokenizerFacts:
         """The facts as what `json.dumps` takes; `from_json` is the inverse."""
         return asdict(self)
 
+    @property
+    def template_tokens(self) -> dict[str, str | list[str]]:
+        """The special tokens that a chat template can read, by name."""
+        return {**self.special_tokens, **{name: list(tokens) for name, tokens in self.special_lists.items()}}
+
     def noting(self, *notes: str) -> TokenizerFacts:
         """The same facts with more notes; one already there is not said twice."""
         new = tuple(note for note in dict.fromkeys(notes) if note not in self.notes)
@@ -74,4 +81,5 @@ def from_json(data: Mapping[str, Any]) -> TokenizerFacts:
     values = {key: value for key, value in data.items() if key in known}
     for key in ("front", "back", "notes"):
         values[key] = tuple(values.get(key, ()))
+    values["special_lists"] = {name: tuple(tokens) for name, tokens in values.get("special_lists", {}).items()}
     return TokenizerFacts(**values)

@@ -162,6 +162,10 @@ class LoadedTokenizer:
         return found[0] if found is not None else None
 
 
+class RefusedText(TokenizerError):
+    """A text that the tokenizer cannot encode; others it may."""
+
+
 def is_panic(error: BaseException) -> bool:
     """Whether Rust gave up: pyo3's PanicException, which is no Exception, so that nothing catches it by accident."""
     return type(error).__name__ == "PanicException" and type(error).__module__.startswith("pyo3")

@@ -16,7 +16,7 @@ from sftui.errors import TokenizerError
 from sftui.model import NOWHERE
 from sftui.tokens.autotokenizer import LIFELINE
 from sftui.tokens.environments import Environment
-from sftui.tokens.loaded import Encoded
+from sftui.tokens.loaded import Encoded, RefusedText
 from sftui.tokens.locate import Location
 from sftui.tokens.reference import load_request
 from sftui.tokens.refusal import explain_faults
@@ -244,6 +244,6 @@ def _decoding(told: Mapping[str, Any]) -> Decoding:
     return Decoding(space="▁", byte_fallback=True, dummy_prefix=True) if told["sentencepiece"] else Decoding()
 
 
-def _unencodable(chain: Sequence[Mapping[str, Any]]) -> TokenizerError:
+def _unencodable(chain: Sequence[Mapping[str, Any]]) -> RefusedText:
     lines = str(chain[0]["text"]).splitlines() or [str(chain[0]["names"][0])]
-    return TokenizerError("the text cannot be tokenized", why=lines[0][:300])
+    return RefusedText("the text cannot be tokenized", why=lines[0][:300])

@@ -43,6 +43,7 @@ def read_facts(told: Mapping[str, Any], place: Location) -> TokenizerFacts:
         is_fast=told["is_fast"],
         vocab_size=told["vocab_size"],
         special_tokens=specials,
+        special_lists={name: tuple(tokens) for name, tokens in told["special_lists"].items()},
         bos_token=specials.get("bos_token"),
         bos_id=named["bos"],
         eos_token=specials.get("eos_token"),

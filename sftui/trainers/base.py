@@ -50,8 +50,9 @@ class Toolbox:
     """What the trainer says of the recipe (see `Trainer.notes`); None: nobody asked it yet."""
 
     @property
-    def special_tokens(self) -> Mapping[str, str]:
-        return self.tokenizer.facts.special_tokens
+    def special_tokens(self) -> Mapping[str, str | list[str]]:
+        """What transformers hands to a chat template: names → tokens."""
+        return self.tokenizer.facts.template_tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,10 @@ shared, under each, and holds the counts against versions.tsv (`versions_matrix.
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
+import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
@@ -19,7 +22,8 @@ import record_versions
 import versions_matrix
 
 from sftui.recipe import changed
-from sftui.tokens import four
+from sftui.tokens import four, load_tokenizer
+from sftui.tokens.environments import environment_at
 from sftui.tokens.loading import loaded_otherwise, may_differ
 from sftui.tokens.locate import locate
 from sftui.trainers import preset
@@ -119,6 +123,30 @@ def _ids(backend: Any, text: str) -> Any:
 
 def _own(one: Any) -> Any:
     return None if "error" in one else [one["ids"], one["with_special"]]
+
+
+@pytest.mark.parametrize("version", ("4.57.6", "5.6.0"))
+def test_a_template_reads_the_lists_of_tokens_that_its_version_hands_over(version: str, tmp_path: Path) -> None:
+    """transformers 4 hands `additional_special_tokens` to templates, as a list; 5 does not."""
+    need(version)
+    folder = tmp_path / "t"
+    shutil.copytree(record_versions.folders()["additional-special"], folder)
+    config = json.loads((folder / "tokenizer_config.json").read_text())
+    reads = "{{ additional_special_tokens is defined }}{{ (additional_special_tokens or []) | join }}"
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps({**config, "chat_template": reads + "{{ messages[0].content }}"})
+    )
+    asked, told = tmp_path / "asked.json", tmp_path / "told.jsonl"
+    chats = [[{"role": "user", "content": "x"}]]
+    asked.write_text(json.dumps({"tokenizers": [{"name": "t", "folder": str(folder), "texts": [], "chats": chats}]}))
+    python = record_versions.python_of(version)
+    subprocess.run(
+        [str(python), "-I", str(record_versions.ASKS), str(asked), str(told)], check=True, capture_output=True
+    )
+    (theirs,) = json.loads(told.read_text().splitlines()[1])["chats"]
+    env = environment_at(python.parent.parent, "--env")
+    mine = versions_matrix.row(load_tokenizer(str(folder), environment=env, cache_dir=tmp_path), chats[0], version)
+    assert mine == theirs and theirs["text"] == ("True<|turn|>x" if version.startswith("4.") else "Falsex")
 
 
 @whole

@@ -191,7 +191,7 @@ def row(loaded: LoadedTokenizer, messages: list[dict[str, Any]], version: str) -
     try:
         name, source = choose_template(loaded.facts.chat_templates)
         template = compile_template(source, name, rendering=rendering_of(version))
-        text = template.text(messages, variables=loaded.facts.special_tokens)[0]
+        text = template.text(messages, variables=loaded.facts.template_tokens)[0]
     except TemplateError:
         return None
     return {"text": text, "ids": list(loaded.encode(text).ids)}

@@ -253,7 +253,7 @@ def jinja_pieces(messages: Sequence[Message], tokenizer: LoadedTokenizer, templa
     facts = tokenizer.facts
     for number in range(len(turns)):
         text = template.text(
-            turns[: number + 1], add_generation_prompt=number == len(turns) - 1, variables=facts.special_tokens
+            turns[: number + 1], add_generation_prompt=number == len(turns) - 1, variables=facts.template_tokens
         )[0]
         ids = tokenizer.encode(text, add_special_tokens=facts.adds_bos).ids
         if facts.bos_id is not None and not facts.adds_bos:

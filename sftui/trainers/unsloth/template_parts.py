@@ -103,7 +103,7 @@ def _probe(template: ChatTemplate, tokenizer: LoadedTokenizer) -> _Probe:
 def _render(
     template: ChatTemplate, tokenizer: LoadedTokenizer, messages: Sequence[dict[str, Any]], prompt: bool
 ) -> str:
-    return template.text(messages, add_generation_prompt=prompt, variables=tokenizer.facts.special_tokens)[0]
+    return template.text(messages, add_generation_prompt=prompt, variables=tokenizer.facts.template_tokens)[0]
 
 
 def _places(text: str, needle: str) -> list[int]:

@@ -15,7 +15,7 @@ from sftui.tokens import LoadedTokenizer, autotokenizer, builtin, cache, load_to
 from sftui.tokens.compare import OwnEncoder
 from sftui.tokens.locate import Location
 from sftui.tokens.prove import make_proof
-from sftui.tokens.reference import load_reference
+from sftui.tokens.reference import load_reference, load_request
 
 MakeFolder = Callable[..., Path]
 Prove = Callable[[str], LoadedTokenizer]
@@ -61,6 +61,10 @@ class InThisProcess:
 
     def load(self) -> dict[str, Any]:
         self.encoder = OwnEncoder(load_reference(self.place))
+        return autotokenizer.facts(self.encoder.tokenizer)
+
+    def load_by(self, kind: str) -> dict[str, Any]:
+        self.encoder = OwnEncoder(autotokenizer.load({**load_request(self.place), "class": kind}))
         return autotokenizer.facts(self.encoder.tokenizer)
 
     def encode(self, texts: Sequence[str], special: bool) -> list[list[Any]]:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,11 @@ import pytest
 
 from sftui.errors import TokenizerError
 from sftui.tokens import load_tokenizer, process
+from sftui.tokens.compare import wanted
 from sftui.tokens.environments import Environment, own_environment
+from sftui.tokens.facts import TokenizerFacts, from_json
+from sftui.tokens.four import MORE
+from sftui.tokens.loaded import RefusedText
 from sftui.tokens.locate import locate
 from sftui.tokens.process import AskedProcess, PipedEngine
 
@@ -129,14 +134,67 @@ def test_what_hangs_does_not_outlive_a_killed_caller(tmp_path: Path) -> None:
         assert gone(pid)
 
 
-def test_what_a_tokenizer_prints_or_asks_reaches_nobody(make_folder: Any) -> None:
-    """A folder that asks to run its own code gets no answer, and the protocol stays clean."""
-    folder = make_folder("chatml", config={"auto_map": {"AutoTokenizer": ["x.Y", None]}, "tokenizer_class": "Y"})
-    asked = AskedProcess(own_environment(), locate(str(folder)))
+def test_the_code_of_a_folder_is_not_run_and_nothing_is_asked(make_folder: Any, tmp_path: Path) -> None:
+    """transformers would ask on stdin whether to run it: the answer is no, whether it has the class or not."""
+    ran = tmp_path / "ran"
+    for kind in ("PreTrainedTokenizerFast", "Y"):
+        mapped = {"auto_map": {"AutoTokenizer": ["x.Y", "x.Y"]}, "tokenizer_class": kind}
+        folder = make_folder("chatml", f"asks-{kind}", mapped)
+        (folder / "x.py").write_text(
+            f"open({str(ran)!r}, 'w').close()\nfrom transformers import TokenizersBackend as Y\n"
+        )
+        asked = AskedProcess(own_environment(), locate(str(folder)))
+        try:
+            if kind == "Y":
+                with pytest.raises(TokenizerError, match="never runs"):
+                    asked.load()
+            else:
+                assert json.loads(asked.load()["backend"])["model"]
+        finally:
+            asked.close()
+        assert not ran.exists()
+
+
+def test_what_a_library_prints_does_not_reach_the_answers(make_folder: Any, tmp_path: Path) -> None:
+    """A Python whose start prints, and whose libraries print while they load: each answer is still one line of JSON."""
+    site = tmp_path / "site"
+    (site / "transformers").mkdir(parents=True)
+    (site / "transformers" / "__init__.py").write_text(
+        "import os\nprint('noise on stdout')\nos.write(1, b'noise on the descriptor\\n')\n"
+        "assert os.read(0, 1) == b''\n"
+        "class AutoTokenizer:\n    @staticmethod\n    def from_pretrained(*a, **k):\n"
+        "        print('more noise')\n        raise ValueError('as planned')\n"
+    )
+    (site / "transformers" / "utils.py").write_text(
+        "class logging:\n    CRITICAL = 50\n    set_verbosity = staticmethod(print)\n"
+    )
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH={site} exec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    asked = AskedProcess(Environment(python, {"transformers": "0"}, "--env"), locate(str(make_folder("chatml"))))
     try:
-        told = asked.load()
-        assert told["backend"] and json.loads(told["backend"])
-    except TokenizerError as error:
-        assert "never runs" in str(error)
+        with pytest.raises(TokenizerError, match="as planned"):
+            asked.load()
     finally:
         asked.close()
+
+
+def test_a_probe_that_the_tokenizer_refuses_does_not_refuse_the_tokenizer() -> None:
+    """CodeLlama's refuses two `<FILL_ME>` in one text, and the probes have them."""
+
+    class Choosy:
+        def encode(self, texts: Sequence[str], special: bool) -> list[list[Any]]:
+            if any(text.count("<FILL_ME>") > 1 for text in texts):
+                raise RefusedText("the text cannot be tokenized", why="too many values to unpack (expected 2)")
+            return [[[1], [[0, 1]], [0]] for _ in texts]
+
+    assert wanted(Choosy(), ["a", "<FILL_ME><FILL_ME>"])[0] == [[[1], [[0, 1]], [0]], [None, None, None]]
+    with pytest.raises(RefusedText):
+        wanted(Choosy(), ["<FILL_ME><FILL_ME>"])
+
+
+def test_lists_of_special_tokens_reach_templates() -> None:
+    """transformers 4 hands them over (`special_tokens_map`), 5 does not."""
+    facts = TokenizerFacts("t", special_tokens={"bos_token": "<s>"}, special_lists={MORE: ("<a>", "<b>")})
+    again = from_json(json.loads(json.dumps(facts.to_json())))
+    assert again == facts and again.template_tokens == {"bos_token": "<s>", MORE: ["<a>", "<b>"]}
