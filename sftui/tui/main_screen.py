@@ -192,6 +192,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
         if event.size != self.laid_out_for:
             self.laid_out_for = event.size
             self.set_panes()
+        else:
+            self.refresh(layout=True)  # made smaller and larger again meanwhile, the terminal has lost what stood there
 
     def set_panes(self, size: Size | None = None) -> None:
         """Which panes are seen at this size; the list gives way to the recipe where there is no room."""

@@ -70,7 +70,6 @@ class RowList(LineView):
         self.top = 0
         self.resized()
         self.repaint()
-        self.ask()
 
     def following(self, row: int, steps: int) -> int:
         """The row so many lines from `row`, stopping at the ends; the first one where `row` is not listed."""
@@ -83,13 +82,11 @@ class RowList(LineView):
         self.total = rows
         self.resized()
         self.repaint()
-        self.ask()
 
     def set_current(self, row: int, active: bool) -> None:
         self.current, self.active = row, active
         self.resized()
         self.repaint()
-        self.ask()
 
     def put(self, rows: tuple[RowSummary, ...]) -> None:
         self.summaries.update((summary.index, summary) for summary in rows)
@@ -178,9 +175,11 @@ class RowList(LineView):
         return max(3, len(str(max(0, self.total - 1))))
 
     def resized(self) -> None:
+        """Asks, too: a list that is shown for the first time, or in another size, was not there to ask for itself."""
         line = self.line_of(self.current)
         if line is not None:
             self.keep_in_view(line)
+        self.ask()
 
     def scroll_top(self, top: int) -> None:
         super().scroll_top(top)

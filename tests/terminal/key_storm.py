@@ -28,7 +28,7 @@ from pathlib import Path
 from pty_session import REPO, Terminal
 
 TOKENIZERS = ("builtin:gemma", "builtin:chatml")
-PATIENCE = 120.0
+PATIENCE = 60.0
 """Seconds after which what still waits waits for ever; a whole audit fits in a fraction of them."""
 SPECIAL = (
     *("\x1b", "\r", "\t", "\x1b[Z", "\x7f", " ", "\x04", "\x15", "\x06", "\x12", "\x10"),
@@ -196,8 +196,8 @@ class Storm:
 
     def wrong(self, what: str) -> None:
         assert self.terminal is not None
-        tail = " ".join(repr(one) for one in self.sent[-12:])
-        self.outcome.wrong.append(f"{what}\nopened: {self.sent[0]}\nlast keys: {tail}\n{self.terminal.text}")
+        tail = " ".join(repr(one) for one in self.sent[1:])
+        self.outcome.wrong.append(f"{what}\nopened: {self.sent[0]}\nkeys: {tail}\n{self.terminal.text}")
 
     def ended(self) -> None:
         """It was quit: the way it ends, and what it leaves."""

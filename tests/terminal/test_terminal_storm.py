@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import signal
 import struct
 import termios
 from pathlib import Path
@@ -31,6 +32,22 @@ def test_the_size_is_the_terminals_also_where_another_one_is_exported(tmp_path: 
         terminal.screen.resize(30, 100)
         fcntl.ioctl(terminal.parent, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
         terminal.until(lambda text: text.split("\n")[29].startswith(" [ ] row"))
+        terminal.send("q")
+        assert terminal.wait() == 0
+    finally:
+        terminal.close()
+
+
+def test_a_terminal_made_smaller_and_larger_again_is_drawn_anew(tmp_path: Path) -> None:
+    """By the time sftui looks, the size is as it was; what stood there is lost all the same."""
+    terminal = Terminal(["-m", "sftui", str(write_sample(tmp_path)), "-t", "builtin:gemma"], cwd=tmp_path)
+    try:
+        terminal.until(lambda text: "proven" in text, 60)
+        terminal.settle()
+        before = terminal.text
+        terminal.screen.reset()
+        terminal.kill(signal.SIGWINCH)
+        terminal.until(lambda text: text == before)
         terminal.send("q")
         assert terminal.wait() == 0
     finally:

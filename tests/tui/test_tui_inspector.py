@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 from fake_workspace import FakeWorkspace
-from tui_driver import SIZES, check_golden, running
+from tui_driver import SIZES, Driven, check_golden, running
 
 from sftui.model import Inspection, Problem, Stage
+from sftui.settings import Settings
 from sftui.trainers import preset
+from sftui.tui.app import SftuiApp
 from sftui.tui.commands import COMMANDS
 from sftui.workspace import events as ev
 
@@ -466,3 +468,16 @@ async def test_an_evaluation_row_says_so_in_the_header_and_above_its_tokens() ->
         text = await driven.press("]")
         assert "· evaluation row ·" in text.splitlines()[0]
         assert "evaluation row: the trainer sets it aside and trains nothing of it" in text
+
+
+async def test_a_list_that_was_hidden_before_the_first_paint_fills_when_it_is_shown() -> None:
+    workspace = FakeWorkspace()
+    workspace.start()
+    app = SftuiApp(workspace, Settings(), theme="dark")  # type: ignore[arg-type]
+    app.main.list_wanted = False
+    async with app.run_test(size=(140, 45)) as pilot:
+        driven = Driven(app, pilot, workspace)
+        await driven.settle()
+        assert ("summaries", (0, 41)) not in workspace.asked
+        await driven.press("L")
+        assert driven.lines[2].startswith("   1     17  24 %") and len(driven.main.rows.summaries) == 41
