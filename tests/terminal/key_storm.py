@@ -28,7 +28,7 @@ from pathlib import Path
 from pty_session import REPO, Terminal
 
 TOKENIZERS = ("builtin:gemma", "builtin:chatml")
-PATIENCE = 60.0
+PATIENCE = 150.0
 """Seconds after which what still waits waits for ever; a whole audit fits in a fraction of them."""
 SPECIAL = (
     *("\x1b", "\r", "\t", "\x1b[Z", "\x7f", " ", "\x04", "\x15", "\x06", "\x12", "\x10"),
@@ -224,17 +224,19 @@ class Storm:
     def answered(self) -> bool:
         """Whether all keys so far were read: one that does nothing is told to do so."""
         assert self.terminal is not None
-        key = next(self.idle)
-        self.send(key)
         end = time.monotonic() + PATIENCE
-        while f"{key} does nothing here" not in self.terminal.text:
-            if not self.alive():
-                return False
-            if time.monotonic() > end:
-                self.wrong(f"the key {key} was never answered")
-                return False
-            self.terminal.read(0.05)
-        return True
+        while time.monotonic() < end:
+            key = next(self.idle)
+            self.send(key)
+            again = time.monotonic() + 3  # what is told of something else may have taken its place
+            while time.monotonic() < again:
+                if f"{key} does nothing here" in self.terminal.text:
+                    return True
+                if not self.alive():
+                    return False
+                self.terminal.read(0.05)
+        self.wrong("no key is answered any more")
+        return False
 
     def steady(self) -> str:
         """The screen once nothing comes any more and nothing is under way; "" where it never is, which is wrong."""
