@@ -22,10 +22,12 @@ class Remove:
 
 
 REMOVE = Remove()
+LONGEST_LIST = 80
+"""Characters of a list that stands on one line."""
 
 
 def edit(text: str, changes: Mapping[Path, Any], where: str = "the config") -> str:
-    """The text with each path set to its value (or gone, for REMOVE); one line a key where that can be.
+    """The text with each path set to its value (or gone, for REMOVE); mappings as blocks, as people write them.
 
     Missing parents are made. RecipeError where the text is no YAML mapping or a path goes through a scalar.
     """
@@ -139,6 +141,15 @@ def _edit_one(text: str, path: Path, value: Any, where: str) -> str:
     if value is REMOVE:
         return _delete(text, parent, key_node, node)
     start, end = _value_range(text, key_node, node)
+    colon = text.rfind(":", 0, start)
+    if (
+        _is_block(value)
+        and key_node is not None
+        and not (parent is None or parent.flow_style)
+        and not text[colon + 1 : start].strip()
+        and colon >= key_node.end_mark.index
+    ):
+        return text[: colon + 1] + "\n" + "\n".join(_lines(value, key_node.start_mark.column + 2)) + text[end:]
     gap = " " if text[start - 1 : start] == ":" else ""
     return text[:start] + gap + scalar(value) + text[end:]
 
@@ -204,8 +215,7 @@ def _insert(text: str, node: Any, path: Path, value: Any, where: str) -> str:
     if node.id == "sequence" and path[0] == len(node.value) and node.value and not node.flow_style:
         column = node.start_mark.column
         at = _line_end(text, _end(text, node))
-        body = scalar(value) if len(path) == 1 else _block(path[1:], value, 0).strip()
-        return text[:at] + f"\n{' ' * column}- {body}" + text[at:]
+        return text[:at] + "\n" + "\n".join(_lines([_nested(path[1:], value)], column)) + text[at:]
     if node.id != "mapping":
         raise RecipeError(
             f"the config has no place for `{'.'.join(map(str, path))}`", where=where, fix="set it by hand"
@@ -223,8 +233,31 @@ def _block(path: Path, value: Any, column: int) -> str:
     lines = []
     for depth, step in enumerate(path[:-1]):
         lines.append(f"{' ' * (column + 2 * depth)}{step}:")
-    lines.append(f"{' ' * (column + 2 * (len(path) - 1))}{path[-1]}: {scalar(value)}")
+    lines += _lines({path[-1]: value}, column + 2 * (len(path) - 1))
     return "\n".join(lines) + "\n"
+
+
+def _lines(value: Any, column: int) -> list[str]:
+    """A mapping or a list as a block that stands at `column`."""
+    blank, made = " " * column, []
+    if isinstance(value, Mapping):
+        for key, one in value.items():
+            if _is_block(one):
+                made += [f"{blank}{scalar(key)}:", *_lines(one, column + 2)]
+            else:
+                made.append(f"{blank}{scalar(key)}: {scalar(one)}")
+        return made
+    for one in value:
+        first, *rest = _lines(one, column + 2) if _is_block(one) else [f"{blank}  {scalar(one)}"]
+        made += [f"{blank}- {first[column + 2 :]}", *rest]
+    return made
+
+
+def _is_block(value: Any) -> bool:
+    """Whether a value is written over lines: what holds a mapping, and a list too long for one line."""
+    if isinstance(value, (list, tuple)):
+        return any(_is_block(one) for one in value) or len(scalar(value)) > LONGEST_LIST
+    return isinstance(value, Mapping) and bool(value)
 
 
 def _nested(path: Sequence[str | int], value: Any) -> Any:

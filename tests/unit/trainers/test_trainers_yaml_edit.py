@@ -167,4 +167,36 @@ def test_of_a_block_only_what_is_another_is_changed(path: tuple[Any, ...], value
 
 def test_a_block_that_others_share_is_not_changed_through_an_alias() -> None:
     text = "one: &it\n  a: 1  # here\n  b: 2\ntwo: *it\n"
-    assert edit(text, {("two",): {"a": 1, "b": 3}}) == "one: &it\n  a: 1  # here\n  b: 2\ntwo: {a: 1, b: 3}\n"
+    assert edit(text, {("two",): {"a": 1, "b": 3}}) == "one: &it\n  a: 1  # here\n  b: 2\ntwo:\n  a: 1\n  b: 3\n"
+
+
+NESTED = (
+    {"a": {"b": [1, {"c": [], "d": {}}], "yes": None}},
+    [{"path": "x.jsonl", "roles": ["user", "assistant"]}, {"path": "y", "map": {"from": "role"}}],
+    [[{"a": 1}], [2, [3, {"b": "two\nlines"}]]],
+    ["a list whose strings are so long", "that nobody would write it", "on a single line of a file"],
+    {"key: odd": {"- a": "# no comment"}, "": {"x": "'"}},
+)
+
+
+PLACES = (
+    ("", ("new",)),
+    ("before: 1\n", ("in", "deep", "new")),
+    ("new: old # told\n", ("new",)),
+    ("in:\n  it: x\n", ("in", "deep", "new")),
+    ("in:\n  it: x\n  # kept\nafter: 2\n", ("in", "it")),
+    ("l:\n- 1\n", ("l", 1)),
+    ("l:\n  - a: 1\nafter: 2\n", ("l", 1)),
+    ("l:\n  - a: 1\nafter: 2\n", ("l", 1, "deep")),
+)
+
+
+@pytest.mark.parametrize(("text", "path"), PLACES)
+@pytest.mark.parametrize("value", NESTED)
+def test_what_is_nested_is_written_as_a_block_and_read_back_alike(text: str, path: Any, value: Any) -> None:
+    made = edit(text, {path: value})
+    read = yaml.safe_load(made)
+    for step in path:
+        read = read[step]
+    assert read == value and "{" not in made.replace("{}", ""), made
+    assert ("after: 2" in made, "# kept" in made) == ("after" in text, "kept" in text)
