@@ -59,7 +59,8 @@ class GridState:
     """What is looked at: pure view state, no data.
 
     `cursor` is a token, `top` the first visible band, `width` and `height` the pane in cells,
-    `hits` the sorted tokens that the search touched (neighbours are one hit to NEXT_HIT).
+    `hits` the sorted tokens that the search touched (neighbours are one hit to NEXT_HIT). `goal` is the place in the
+    band to which moves up and down keep, and the token that the last one came to: any other move ends it.
     """
 
     zoom: Zoom = Zoom.COLUMNS
@@ -69,6 +70,7 @@ class GridState:
     width: int = 80
     height: int = 24
     hits: tuple[int, ...] = ()
+    goal: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,8 @@ def apply(state: GridState, action: Action, table: TokenTable | None, layout: La
         return replace(state, cursor=0, top=0)
     if action in _PAGES:
         return _page(state, action, layout, amount)
+    if action in (Action.UP, Action.DOWN):
+        return settle(_vertically(state, amount if action is Action.DOWN else -amount, layout), layout)
     return settle(replace(state, cursor=_move(state, action, table, layout, amount)), layout)
 
 
@@ -158,8 +162,7 @@ def _page(state: GridState, action: Action, layout: Layout, amount: int) -> Grid
     share = _PAGES[action]
     step = max(int(fits * abs(share)), 1) * amount * (1 if share > 0 else -1)
     top = min(max(state.top + step, 0), max(layout.bands - fits, 0))
-    cursor = _step_bands(state.cursor, step, layout)
-    return settle(replace(state, top=top, cursor=cursor), layout)
+    return settle(replace(_vertically(state, step, layout), top=top), layout)
 
 
 def _move(state: GridState, action: Action, table: TokenTable, layout: Layout, amount: int) -> int:
@@ -168,10 +171,6 @@ def _move(state: GridState, action: Action, table: TokenTable, layout: Layout, a
         return cursor - amount
     if action is Action.RIGHT:
         return cursor + amount
-    if action is Action.UP:
-        return _step_bands(cursor, -amount, layout)
-    if action is Action.DOWN:
-        return _step_bands(cursor, amount, layout)
     if action is Action.HOME:
         return 0
     if action is Action.END:
@@ -202,17 +201,34 @@ def _jump(stops: tuple[int, ...], cursor: int, steps: int) -> int:
     return stops[max(at + steps, 0)] if at > 0 else cursor
 
 
-def _step_bands(cursor: int, steps: int, layout: Layout) -> int:
-    """The token `steps` bands away that stands nearest to the cursor's column."""
+def _vertically(state: GridState, steps: int, layout: Layout) -> GridState:
+    """The cursor `steps` bands away, at the place in the band where moves up and down began: back is the same token."""
+    cursor = state.cursor
     band = layout.band_of(cursor)
+    if state.goal is not None and state.goal[1] == cursor:
+        place = state.goal[0]
+    else:
+        place = _column(layout, band, cursor) if layout.columns else cursor - _first(layout, band)
     target = min(max(band + steps, 0), layout.bands - 1)
-    if target == band:
-        return cursor
-    if layout.columns:
-        return _nearest(layout, target, _column(layout, band, cursor))
-    tokens = layout.tokens_of(target) or layout.tokens_of(min(target + 1, layout.bands - 1))
-    into = cursor - layout.starts[band]
-    return tokens[min(into, len(tokens) - 1)]
+    step = 1 if steps > 0 else -1
+    while 0 <= target < layout.bands and target != band:
+        cursor = _nearest(layout, target, place) if layout.columns else _at(layout, target, place)
+        if cursor != state.cursor:
+            break
+        target += step  # the token goes on there, or begins before: the move is past it
+    return replace(state, cursor=cursor, goal=(place, cursor))
+
+
+def _at(layout: Layout, band: int, place: int) -> int:
+    """The token at a place of a band of flowing text or rows."""
+    tokens = layout.tokens_of(band) or layout.tokens_of(min(band + 1, layout.bands - 1))
+    begun = range(max(tokens.start, _first(layout, band)), tokens.stop) or tokens
+    return begun[min(place, len(begun) - 1)]
+
+
+def _first(layout: Layout, band: int) -> int:
+    """The first token that begins on a band."""
+    return layout.starts[band] + (1 if layout.offsets and layout.offsets[band] else 0)
 
 
 def _column(layout: Layout, band: int, token: int) -> int:

@@ -61,7 +61,7 @@ def test_bands_in_columns() -> None:
             (A.UP, 5, 0),
             (A.GOTO, 5, 5),
             (A.DOWN, 1, 12),
-            (A.UP, 1, 3),
+            (A.UP, 1, 5),
             (A.LINE_END, 1, 7),
             (A.LINE_HOME, 1, 0),
             (A.DOWN, 2, 15),
@@ -79,7 +79,7 @@ def test_lines_in_text() -> None:
             (A.DOWN, 9, 15),
             (A.RIGHT, 3, 18),
             (A.UP, 1, 14),
-            (A.UP, 1, 6),
+            (A.UP, 1, 7),
             (A.LINE_END, 1, 11),
             (A.LINE_HOME, 1, 4),
         ],
@@ -197,3 +197,35 @@ def test_the_pane_scrolls_only_as_far_as_needed() -> None:
     state = apply(state, A.END, table, layout)
     assert state.top == layout.bands - 3
     assert settle(replace(state, height=1), layout).top == layout.bands - 1
+
+
+@pytest.mark.parametrize("zoom", Zoom)
+@pytest.mark.parametrize("shift", [False, True])
+@pytest.mark.parametrize("width", [12, 40, 97])
+def test_down_and_up_again_is_the_same_token(zoom: Zoom, shift: bool, width: int) -> None:
+    assert ROW is not None
+    layout = lay_out(ROW, zoom, shift, width)
+    for start in range(0, len(ROW), 3):
+        for count in (1, 2, 5):
+            state = settle(GridState(zoom, shift, start, width=width, height=20), layout)
+            bands = []
+            for _ in range(count):
+                state = apply(state, Action.DOWN, ROW, layout)
+                bands.append(layout.band_of(state.cursor))
+            if len(set(bands)) < count or bands[0] == layout.band_of(start):
+                continue  # stopped at the end
+            for _ in range(count):
+                state = apply(state, Action.UP, ROW, layout)
+            assert state.cursor == start, (start, count)
+
+
+@pytest.mark.parametrize("zoom", Zoom)
+@pytest.mark.parametrize("width", [12, 40, 97])
+def test_down_comes_to_the_last_band_and_up_to_the_first(zoom: Zoom, width: int) -> None:
+    assert ROW is not None
+    layout = lay_out(ROW, zoom, False, width)
+    state = settle(GridState(zoom, width=width, height=20), layout)
+    for action, end in ((Action.DOWN, layout.band_of(len(ROW) - 1)), (Action.UP, 0)):
+        for _ in range(layout.bands + 1):
+            state = apply(state, action, ROW, layout)
+        assert layout.band_of(state.cursor) == end
