@@ -106,7 +106,7 @@ ENTRIES = (
         "message-flags-ignored",
         "MAJOR",
         "row",
-        "a message says that it is not to be trained, and is",
+        "per-message training flags are ignored",
         "Keys such as weight, train or loss_mask have no common meaning; this trainer does not read them.",
         axolotl="datasets[].message_field_training: weight",
         trl="convert to prompt/completion rows, or store labels",

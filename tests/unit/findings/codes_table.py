@@ -44,29 +44,26 @@ def document() -> str:
         )
     ]
     for family, codes in groupby(sorted(CODES), key=lambda code: code[:3]):
-        parts.append(
-            f"\n## {family}\n\n| code | severity | what it is | what repairs it | raised by | not raised by"
-            " |\n|---|---|---|---|---|---|\n"
-        )
-        parts += [_line(CODES[code]) for code in codes]
+        parts.append(f"\n## {family}\n")
+        parts += [_section(CODES[code]) for code in codes]
     return "".join(parts)
 
 
-def _line(code: Code) -> str:
+def _section(code: Code) -> str:
+    """A heading whose anchor is the code alone (`CODES.md#tru001`), and what the catalogue and the examples say."""
     bad, good = EXAMPLES[code.code]
-    grade = f"{code.severity.value} ({code.grade.name.lower()})"
-    cells = (
-        f"`{code.code}`<br>{code.name}",
-        grade,
-        _safe(code.title),
-        _repair(code),
-        _example(bad, good),
-        _example(good, bad),
-    )
-    return f"| {' | '.join(cells)} |\n"
+    lines = [
+        f"\n### {code.code}\n",
+        f"**{code.name}** · {code.severity.value} ({code.grade.name.lower()}): {_safe(code.title)}\n",
+        f"{_safe(code.explanation)}\n",
+        *(f"- {told}" for told in _repair(code)),
+        f"- raised by {_example(bad, good)}",
+        f"- not raised by {_example(good, bad)}",
+    ]
+    return "\n".join(lines) + "\n"
 
 
-def _repair(code: Code) -> str:
+def _repair(code: Code) -> list[str]:
     """What repairs it: one sentence for all trainers, or one for each group of them that shares it."""
     by_text: dict[str, list[str]] = {}
     for trainer in TRAINERS:
@@ -77,7 +74,7 @@ def _repair(code: Code) -> str:
         for text, names in by_text.items()
     ]
     told += [f"`{command}`" for command in repair_commands(code.code)]
-    return "<br>".join(told)
+    return told
 
 
 def _example(case: Case, other: Case) -> str:
@@ -151,4 +148,4 @@ def _safe(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+    return text.replace("\n", " ")
