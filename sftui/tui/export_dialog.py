@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sftui.exports.plan import ExportPlan
     from sftui.tui.main_screen import MainScreen
 
-RECIPE = ("recipe", "recipe.yaml: the recipe, as what differs from its preset")
+RECIPE = ("recipe", "recipe.yaml: only the settings that differ from the preset")
 SCRIPT = ("preprocess", "preprocess.py: makes these ids and labels with transformers and datasets alone")
 
 
@@ -24,14 +24,15 @@ def targets(preset: str) -> tuple[tuple[str, str], ...]:
     from sftui.trainers import preset_names
 
     name = preset.partition("@")[0]
-    own = SCRIPT if name in HAND_WRITTEN else (preset, f"the config of {name}, corrected")
+    own = () if name in HAND_WRITTEN else ((preset, f"the config of {name}, corrected"),)
     newest = {other.partition("@")[0]: other for other in reversed(preset_names())}
     others = (
         (newest[other], f"converted to {other}'s config; says what it cannot express")
         for other in dict.fromkeys(one.partition("@")[0] for one in preset_names())
         if other not in (*HAND_WRITTEN, name)
     )
-    return (RECIPE, own, *others)
+    script = SCRIPT if not own else (SCRIPT[0], f"preprocess.py: not for {name}, which prepares the rows itself")
+    return (RECIPE, *own, *others, script) if own else (RECIPE, script, *others)
 
 
 class ExportDialog:

@@ -15,8 +15,9 @@ from sftui.tui.export_dialog import targets
 
 def test_every_trainer_with_a_config_is_offered_once() -> None:
     names = [name for name, _ in targets("trl@1.14")]
-    assert names[:2] == ["recipe", "trl@1.14"], "no script: that is for the two presets written by hand"
-    assert [name.partition("@")[0] for name in names[2:]] == ["axolotl", "llamafactory", "unsloth", "torchtune"]
+    assert names[:2] == ["recipe", "trl@1.14"]
+    assert [name.partition("@")[0] for name in names[2:-1]] == ["axolotl", "llamafactory", "unsloth", "torchtune"]
+    assert targets("trl@1.14")[-1] == ("preprocess", "preprocess.py: not for trl, which prepares the rows itself")
     assert [name for name, _ in targets("hf-trainer")][:2] == ["recipe", "preprocess"]
     assert "trl" in {name.partition("@")[0] for name, _ in targets("hf-trainer")}
 
