@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from difflib import get_close_matches
 from typing import Any
 
 from sftui.errors import RecipeError
+from sftui.nearest import did_you_mean
 from sftui.recipe import TODAY, KnobInfo, Recipe, changed, diff, get, knobs, sections
 from sftui.safe_yaml import YamlProblem, load_yaml
 
@@ -312,8 +312,8 @@ def _listed(text: str) -> Any:
 
 
 def _did_you_mean(word: str, options: Any) -> str:
-    close = get_close_matches(word, [str(option) for option in options], n=1, cutoff=0.6)
-    return f", did you mean `{close[0]}`?" if close else ""
+    told = did_you_mean(word, options, "")
+    return f", {told}" if told else ""
 
 
 __all__ = [

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Protocol
 
 from sftui.errors import SftuiError
+from sftui.nearest import did_you_mean
 from sftui.safe_yaml import YamlProblem, load_yaml
 from sftui.side_files import read_side_file
 
@@ -213,5 +213,5 @@ _READERS = {"theme": _theme, "mouse": _mouse, "keymap": _keymap, "environment": 
 
 
 def _close(word: str, known: Iterable[str]) -> str:
-    match = get_close_matches(word, list(known), n=1)
-    return f", did you mean `{match[0]}`?" if match else ""
+    told = did_you_mean(word, known, "")
+    return f", {told}" if told else ""

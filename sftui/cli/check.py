@@ -14,6 +14,7 @@ from sftui.cli.auditing import audited
 from sftui.cli.opening import open_options
 from sftui.cli.writing import STDOUT, targets
 from sftui.errors import RecipeError
+from sftui.nearest import did_you_mean
 from sftui.text import visible
 from sftui.workspace.inputs import inputs_of
 
@@ -96,12 +97,8 @@ def codes_of(values: tuple[str, ...], option: str) -> tuple[str, ...]:
     )
     for code in codes:
         if not any(known.startswith(code) for known in CODES):
-            from difflib import get_close_matches
-
-            near = get_close_matches(code, CODES, n=1, cutoff=0.5)
             raise RecipeError(
-                f"{option}: there is no code `{code}`",
-                fix=f"did you mean {near[0]}?" if near else "`sftui explain` lists them",
+                f"{option}: there is no code `{code}`", fix=did_you_mean(code, CODES, "`sftui explain` lists them")
             )
     return codes
 

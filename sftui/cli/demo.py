@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from pathlib import Path
 
 import sftui
 from sftui.errors import SourceError
+from sftui.nearest import did_you_mean
 from sftui.workspace.options import OpenOptions
 
 DEFAULT_SAMPLE = "chat_messages"
@@ -36,8 +36,6 @@ def demo_options(name: str | None, tokenizer: str | None, debug: bool = False) -
     found = samples()
     wanted = name if name is not None else DEFAULT_SAMPLE
     if wanted not in found:
-        close = get_close_matches(wanted, found, n=1)
-        fix = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(found)}"
-        raise SourceError(f"there is no sample `{wanted}`", fix=fix)
+        raise SourceError(f"there is no sample `{wanted}`", fix=did_you_mean(wanted, found))
     recipe = changed(preset("hf-trainer"), "tokenizer.name", tokenizer or DEFAULT_TOKENIZER)
     return OpenOptions(paths=(str(found[wanted]),), recipe=recipe, debug=debug)

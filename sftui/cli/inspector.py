@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sftui.errors import SftuiError, SourceError
+from sftui.nearest import nearest
 from sftui.text import visible
 
 if TYPE_CHECKING:
@@ -41,15 +42,13 @@ def refuse_slips(paths: Sequence[str]) -> None:
     for number, path in enumerate(paths):
         if os.path.exists(path) or ("/" in path and not os.path.isdir(os.path.dirname(path))):
             continue
-        from difflib import get_close_matches
-
         from sftui.cli.app import COMMANDS
         from sftui.sources.files import missing
 
-        command = get_close_matches(path, COMMANDS, n=1, cutoff=0.7) if number == 0 else []
+        command = nearest(path, COMMANDS, 0.7) if number == 0 else None
         told = missing(path)
         if command:
-            raise SourceError("does not exist", where=path, fix=f"did you mean `sftui {command[0]}`?")
+            raise SourceError("does not exist", where=path, fix=f"did you mean `sftui {command}`?")
         if told.fix:
             raise told
 

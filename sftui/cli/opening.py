@@ -11,6 +11,7 @@ import click
 
 from sftui.cli.configs import config_file, open_config
 from sftui.errors import RecipeError, SourceError
+from sftui.nearest import did_you_mean
 from sftui.text import visible
 
 if TYPE_CHECKING:
@@ -244,14 +245,11 @@ def template_of(text: str) -> str:
         return text
     if os.path.exists(text) or text.endswith((".jinja", ".j2", ".txt", ".json")) or os.sep in text:
         return f"file:{text}"
-    from difflib import get_close_matches
-
     from sftui.templates import builtin_names
 
     names = builtin_names()
     if text not in names:
-        close = get_close_matches(text, names, n=1)
-        fix = f"did you mean `{close[0]}`?" if close else f"built-in are {', '.join(names)}; a file needs its path"
+        fix = did_you_mean(text, names, f"built-in are {', '.join(names)}; a file needs its path")
         raise RecipeError(f"there is no template `{text}`", fix=fix)
     return f"builtin:{text}"
 

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from sftui.conversations.detected import Detected, did_you_mean, sentence, type_word
+from sftui.conversations.detected import Detected, sentence, type_word
 from sftui.conversations.messages import CALL_ROLE, is_missing, message_list, parse_json, read_messages
 from sftui.conversations.strings import alpaca_prompt
 from sftui.conversations.tokenized import read_tokenized
 from sftui.conversations.turns import turns_problem
 from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message, Row
+from sftui.nearest import did_you_mean
 from sftui.recipe import Data
 
 
@@ -258,7 +259,9 @@ def _documents(row: Mapping[str, Any]) -> Mapping[str, Any]:
 def _value(row: Mapping[str, Any], column: str, where: str) -> Any:
     if column in row:
         return row[column]
-    raise ConversationError(f"no column `{column}`", where=where, fix=did_you_mean(column, row))
+    raise ConversationError(
+        f"no column `{column}`", where=where, fix=did_you_mean(column, row) or "the row has no columns"
+    )
 
 
 def _text(row: Mapping[str, Any], column: str, where: str) -> str:

@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sftui.conversations.detected import Detected, did_you_mean, find_column, sentence
+from sftui.conversations.detected import Detected, find_column, sentence
 from sftui.conversations.messages import CONTENT_KEYS, ROLE_KEYS, SHAREGPT_ROLES, is_missing, parse_json
 from sftui.conversations.notes import notes_on
 from sftui.conversations.refusals import preference_set, unreadable_set
 from sftui.conversations.tokenized import alignment
 from sftui.model import Problem, Row
+from sftui.nearest import did_you_mean
 from sftui.recipe import Data
 
 SAMPLED = 64
@@ -197,7 +198,9 @@ def _missing_column(shapes: frozenset[str], data: Data, columns: Sequence[str]) 
             column = data.fields.get(name)
             if column is not None and column not in columns:
                 return Problem(
-                    f"no column `{column}`", f"data.fields says that it is the {name}", did_you_mean(column, columns)
+                    f"no column `{column}`",
+                    f"data.fields says that it is the {name}",
+                    did_you_mean(column, columns) or "the row has no columns",
                 )
     return None
 

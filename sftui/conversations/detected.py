@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
@@ -54,18 +53,6 @@ def find_column(columns: Iterable[str], names: Iterable[str]) -> str | None:
 def _spellings(columns: tuple[str, ...]) -> tuple[frozenset[str], Mapping[str, str]]:
     """Columns as they are, and by their small letters; a set may have 100,000, and dozens of names are looked for."""
     return frozenset(columns), {column.lower(): column for column in columns}
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """'did you mean `messages`' for a misspelt name, else the names there are."""
-    names = [str(one) for one in known]
-    close = get_close_matches(name, names, n=1, cutoff=0.6)
-    if close:
-        return f"did you mean `{close[0]}`"
-    if not names:
-        return "the row has no columns"
-    shown = ", ".join(f"`{one}`" for one in names[:8])
-    return f"there are {shown}" + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
 
 def sentence(text: str) -> str:

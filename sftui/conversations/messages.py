@@ -11,6 +11,7 @@ from typing import Any
 from sftui.conversations.detected import type_word
 from sftui.errors import ConversationError
 from sftui.model import Message
+from sftui.nearest import did_you_mean
 
 ROLE_KEYS = ("role", "from", "speaker")
 CONTENT_KEYS = ("content", "value", "text")
@@ -206,11 +207,8 @@ def _no_role(item: Mapping[str, Any], role: Any, key: str, where: str) -> Conver
     if role is not _MISSING:
         return ConversationError(f"`{key}` is {type_word(role)}, not text", where=where, fix="give the message a role")
     names = [str(name) for name in item]
-    close = get_close_matches(key, names, n=1, cutoff=0.6)
-    hint = (
-        f"did you mean `{close[0]}`" if close else "its keys are " + (", ".join(f"`{n}`" for n in names[:6]) or "none")
-    )
-    return ConversationError(f"the message has no `{key}`", where=where, fix=hint)
+    keys = "its keys are " + (", ".join(f"`{n}`" for n in names[:6]) or "none")
+    return ConversationError(f"the message has no `{key}`", where=where, fix=did_you_mean(key, names, keys))
 
 
 def _check_content_key(item: Mapping[str, Any], key: str, where: str) -> None:
@@ -219,7 +217,9 @@ def _check_content_key(item: Mapping[str, Any], key: str, where: str) -> None:
     close = get_close_matches(key, names, n=1, cutoff=0.75)
     other = [name for name in CONTENT_KEYS if name in item]
     if close or other:
-        raise ConversationError(f"the message has no `{key}`", where=where, fix=f"did you mean `{(close or other)[0]}`")
+        raise ConversationError(
+            f"the message has no `{key}`", where=where, fix=f"did you mean `{(close or other)[0]}`?"
+        )
     if key != "content":
         raise ConversationError(
             f"the message has no `{key}`",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from sftui.exports.files import write_atomically
 from sftui.exports.repaired import over_repaired, pointed_at
 from sftui.exports.secrets import without_secrets
 from sftui.exports.wording import correction_line
+from sftui.nearest import did_you_mean
 from sftui.recipe import Recipe, changed
 from sftui.side_files import read_side_bytes, reason
 
@@ -116,9 +116,7 @@ def check_target(to: str) -> None:
     if to in TARGETS or to.partition("@")[0] in _trainers():
         return
     known = (*TARGETS, *_trainers())
-    close = get_close_matches(to, known, n=1)
-    fix = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(known)}"
-    raise ExportError(f"there is no export `{to}`", fix=fix)
+    raise ExportError(f"there is no export `{to}`", fix=did_you_mean(to, known))
 
 
 def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Prepared) -> ExportPlan:

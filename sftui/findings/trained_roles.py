@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from sftui.conversations.messages import KNOWN_ROLES, ROLE_ALIASES
 from sftui.findings.checks import Checks
@@ -13,6 +12,7 @@ from sftui.findings.look import shown
 from sftui.findings.model import BY_HAND, Finding
 from sftui.findings.template_setup import about, chats
 from sftui.model import Conversation, Inspection
+from sftui.nearest import nearest
 from sftui.recipe import Recipe
 
 
@@ -50,15 +50,15 @@ def absent_role(recipe: Recipe, conversations: Sequence[Conversation]) -> Absent
         return None
     role = told[0]
     plain = role.strip().casefold()
-    near = get_close_matches(plain, seen, n=1, cutoff=0.6)
-    nearest = near[0] if near else next((one for one in (ROLE_ALIASES.get(plain),) if one in seen), None)
+    alias = next((one for one in (ROLE_ALIASES.get(plain),) if one in seen), None)
+    meant = nearest(plain, seen) or alias
     rows = "which the row does not have" if len(conversations) == 1 else f"which none of {len(conversations)} rows has"
     names = ", ".join(f"`{shown(name, 40)}`" for name in seen[:6])
     sentence = f"mask.roles names the role `{shown(role, 40)}`, {rows}; there are {names}"
-    if nearest is None or role in KNOWN_ROLES:  # then it is the data that is misspelt: ROL001 and ROL002
+    if meant is None or role in KNOWN_ROLES:  # then it is the data that is misspelt: ROL001 and ROL002
         return AbsentRole(role, sentence, ())
-    mended = dict.fromkeys(nearest if one == role else one for one in wanted)
-    return AbsentRole(role, f"{sentence}: did you mean `{shown(nearest, 40)}`?", tuple(mended))
+    mended = dict.fromkeys(meant if one == role else one for one in wanted)
+    return AbsentRole(role, f"{sentence}: did you mean `{shown(meant, 40)}`?", tuple(mended))
 
 
 def in_no_row(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 from sftui.errors import RecipeError
 from sftui.findings.catalogue import CODES
 from sftui.findings.model import Finding
+from sftui.nearest import did_you_mean
 from sftui.text import visible
 
 _KEYS = ("code", "rows", "signature", "reason")
@@ -63,9 +63,8 @@ def read_waiver(value: Any, where: str) -> Waiver:
         raise RecipeError(f"a waiver has no `{unknown[0]}`", where=where, fix=f"its keys are {', '.join(_KEYS)}")
     code = str(value.get("code", ""))
     if code not in CODES:
-        near = get_close_matches(code, CODES, n=1, cutoff=0.5)
         raise RecipeError(
-            f"there is no code `{code}`", where=where, fix=f"did you mean {near[0]}?" if near else "see `sftui explain`"
+            f"there is no code `{code}`", where=where, fix=did_you_mean(code, CODES, "`sftui explain` lists them")
         )
     reason = value.get("reason")
     if not isinstance(reason, str) or not reason.strip():

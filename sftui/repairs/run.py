@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 
 from sftui.conversations import Detected
 from sftui.errors import RecipeError, SftuiError
 from sftui.findings.catalogue import CODES, REPAIR_OF
 from sftui.model import Row
+from sftui.nearest import did_you_mean
 from sftui.repairs.catalogue import DEDUPLICATE, REPAIRS
 from sftui.repairs.lines import TOO_DEEP, Repaired, row_of
 from sftui.repairs.model import Change, Data, Layout, Repair
@@ -89,13 +89,14 @@ def make_plan(
     wanted = list(dict.fromkeys(names))
     for name in wanted:
         if name not in REPAIRS and name != DEDUPLICATE:
-            raise RecipeError(f"there is no repair `{name}`", fix=_meant(name, [*REPAIRS, DEDUPLICATE]))
+            raise RecipeError(f"there is no repair `{name}`", fix=did_you_mean(name, [*REPAIRS, DEDUPLICATE]))
     reasons = tuple(one for one in drop if one in DROP_REASONS)
     begins = tuple(one.upper() for one in drop if one not in DROP_REASONS)
     for begin in begins:
         if not any(code.startswith(begin) for code in codes):
             raise RecipeError(
-                f"`{begin.lower()}` is no reason to drop a row and no code", fix=_meant(begin, [*DROP_REASONS, *codes])
+                f"`{begin.lower()}` is no reason to drop a row and no code",
+                fix=did_you_mean(begin, [*DROP_REASONS, *codes]),
             )
         _must_be_of_rows(begin, [code for code in codes if code.startswith(begin)])
     chosen = tuple((instead or {}).get(name, one) for name, one in REPAIRS.items() if name in wanted)
@@ -230,8 +231,3 @@ def _condemned(row: Row, plan: Plan, codes: Codes | None) -> str | None:
     if codes is None or not plan.codes:
         return None
     return next((code for code in sorted(codes(row)) if code.startswith(plan.codes)), None)
-
-
-def _meant(name: str, known: Sequence[str]) -> str:
-    near = get_close_matches(name, known, n=1, cutoff=0.5)
-    return f"did you mean {near[0]}?" if near else f"there are {', '.join(known[:12])}"

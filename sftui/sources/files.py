@@ -7,10 +7,10 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
 from sftui.errors import SourceError
+from sftui.nearest import did_you_mean
 from sftui.sources.slices import parts_of
 
 FORMATS = {
@@ -100,8 +100,7 @@ def choose_split(splits: tuple[str, ...], wanted: str | None, where: str) -> str
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    close = get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f"did you mean {close[0]}?" if close else ""
+    return did_you_mean(word, known, "")
 
 
 def missing(path: str) -> SourceError:

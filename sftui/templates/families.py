@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from difflib import get_close_matches
 from importlib.resources import files
 from typing import Any, Protocol
 
 from sftui.errors import TemplateError
+from sftui.nearest import did_you_mean
 from sftui.templates.behaviour import NEWEST, Rendering
 from sftui.templates.template import ChatTemplate, compile_template
 
@@ -46,8 +46,7 @@ def builtin_names() -> tuple[str, ...]:
 def builtin_template(name: str, rendering: Rendering = NEWEST) -> ChatTemplate:
     """One of sftui's own templates; TemplateError with the nearest name for an unknown one."""
     if name not in _NAMES:
-        near = get_close_matches(name, _NAMES, n=1)
-        fix = f"did you mean {near[0]}?" if near else f"the built-in ones are {', '.join(_NAMES)}"
+        fix = did_you_mean(name, _NAMES, f"the built-in ones are {', '.join(_NAMES)}")
         raise TemplateError(f"there is no built-in template {name!r}", fix=fix)
     source = (files("sftui.templates") / "builtin" / f"{name}.jinja").read_text(encoding="utf-8")
     return compile_template(source, f"builtin:{name}", rendering=rendering)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from sftui import recipe_io
 from sftui.errors import RecipeError
+from sftui.nearest import did_you_mean
 from sftui.recipe import Recipe, changed
 
 if TYPE_CHECKING:
@@ -32,8 +32,7 @@ def trainer_named(name: str) -> Trainer:
     wanted = name.partition("@")[0]
     if wanted in _HOMES:
         return _loaded(wanted)
-    close = get_close_matches(wanted, TRAINER_NAMES, n=1, cutoff=0.5)
-    hint = f"did you mean `{close[0]}`?" if close else f"choose one of {', '.join(preset_names())}"
+    hint = did_you_mean(wanted, TRAINER_NAMES, f"choose one of {', '.join(preset_names())}", least=0.5)
     raise RecipeError(f"no trainer `{name}`", fix=hint)
 
 

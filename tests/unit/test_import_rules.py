@@ -99,6 +99,7 @@ def test_the_inspector_loads_what_the_first_screen_needs_and_no_more() -> None:
         "cli",
         "errors",
         "model",
+        "nearest",
         "recipe",
         "recipe_io",
         "safe_yaml",

@@ -6,11 +6,11 @@ Texts follow the project's catalogue of failure modes (its sources are issues an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 
 from sftui.errors import RecipeError
 from sftui.findings.catalogue import content, dataset, labels, length, masks, rendering, stops
 from sftui.findings.model import TRAINERS, Code
+from sftui.nearest import did_you_mean
 
 CODES: Mapping[str, Code] = {
     one.code: one for module in (content, rendering, masks, stops, labels, length, dataset) for one in module.ENTRIES
@@ -81,11 +81,7 @@ def explain(code: str) -> str:
     wanted = code.strip().upper()
     wanted = ALIASES.get(wanted, wanted)
     if wanted not in CODES:
-        near = get_close_matches(wanted, CODES, n=3, cutoff=0.5)
-        raise RecipeError(
-            f"there is no code `{code}`",
-            fix=f"did you mean {' or '.join(near)}?" if near else "`sftui explain` lists them",
-        )
+        raise RecipeError(f"there is no code `{code}`", fix=did_you_mean(wanted, CODES, "`sftui explain` lists them"))
     one = CODES[wanted]
     lines = [
         f"{one.code} {one.name}: {one.title}",

@@ -107,7 +107,7 @@ def test_other_formats_become_lines(sftui: Callable[..., Any], tmp_path: Path) -
         (("--apply", "trim"), "no file was named"),
         (("--apply", "trim", "-o", "out.csv"), "OUT.jsonl"),
         (("-o", "out.jsonl"), "no repair was named"),
-        (("--apply", "trimm", "-o", "out.jsonl"), "did you mean trim"),
+        (("--apply", "trimm", "-o", "out.jsonl"), "did you mean `trim`?"),
         (("--drop", "NOPE9", "--dry-run"), "no reason to drop"),
         (("--drop", ",", "--dry-run"), "--drop names no reason and no code"),
         (("--apply", "trim", "--drop", "", "--dry-run"), "--drop names no reason and no code"),

@@ -123,7 +123,7 @@ def test_a_slip_is_refused_before_the_screen(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data.jsonl").write_text("{}\n")
-    for words, told in ((("shwo", "data.jsonl"), "did you mean `sftui show`?"), (("data.jsnl",), "mean data.jsonl?")):
+    for words, told in ((("shwo", "data.jsonl"), "did you mean `sftui show`?"), (("data.jsnl",), "mean `data.jsonl`?")):
         with pytest.raises(SourceError) as refused:
             refuse_slips(words)
         assert told in str(refused.value) and words[0] in str(refused.value)

@@ -235,7 +235,7 @@ def test_text_and_segments() -> None:
 @pytest.mark.parametrize(
     ("record", "sentence"),
     [
-        ({"mesages": []}, "line 1: no column `messages`; did you mean `mesages`"),
+        ({"mesages": []}, "line 1: no column `messages`; did you mean `mesages`?"),
         ({"messages": None}, "line 1: `messages` is null, not a list of messages; drop the row or fill the column"),
         ({"messages": []}, "line 1: `messages` is empty; drop the row"),
         ({"messages": 5}, "line 1: `messages` is a number, not a list of messages; drop the row or fill the column"),
@@ -252,7 +252,7 @@ def test_text_and_segments() -> None:
         ),
         (
             {"messages": [{"rol": "user", "content": "q"}]},
-            "line 1, messages[0]: the message has no `role`; did you mean `rol`",
+            "line 1, messages[0]: the message has no `role`; did you mean `rol`?",
         ),
         (
             {"messages": [{"from": "human", "value": "q"}]},
@@ -264,7 +264,7 @@ def test_text_and_segments() -> None:
         ),
         (
             {"messages": [{"role": "user", "value": "q"}]},
-            "line 1, messages[0]: the message has no `content`; did you mean `value`",
+            "line 1, messages[0]: the message has no `content`; did you mean `value`?",
         ),
         ({**GOOD, "tools": "f(x)"}, "line 1: `tools` is text that is not JSON; store it as JSON, or drop it"),
         ({**GOOD, "tools": {"f": 1}}, "line 1: `tools` is a mapping, not a list; store a list of tools"),

@@ -99,7 +99,7 @@ def test_a_misspelt_field_is_refused_with_the_close_match() -> None:
     refused = detect(rows({"messages": CHAT}), Data(fields={"messages": "mesages"})).refused
     assert refused is not None
     assert refused.sentence() == (
-        "no column `mesages`, because data.fields says that it is the messages; did you mean `messages`"
+        "no column `mesages`, because data.fields says that it is the messages; did you mean `messages`?"
     )
 
 

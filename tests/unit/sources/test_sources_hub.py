@@ -80,8 +80,8 @@ def test_part_of_a_split(repo: Path) -> None:
     ("options", "says"),
     [
         ({"subset": "chat", "split": "tset"},
-         "me/set: has no split tset, because its splits are train, test; did you mean test?"),
-        ({"subset": "chta"}, "me/set: has no subset chta, because its subsets are chat, code; did you mean chat?"),
+         "me/set: has no split tset, because its splits are train, test; did you mean `test`?"),
+        ({"subset": "chta"}, "me/set: has no subset chta, because its subsets are chat, code; did you mean `chat`?"),
         ({}, "me/set: has several subsets; name one with --subset: chat, code"),
     ],
 )  # fmt: skip
@@ -156,7 +156,7 @@ def test_a_slip_in_a_local_name_is_told(tmp_path: Path, monkeypatch: pytest.Monk
     fail(monkeypatch, DatasetNotFoundError("Dataset 'trian_data' doesn't exist on the Hub or cannot be accessed."))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train_data").mkdir()
-    with pytest.raises(SourceError, match=r"trian_data: cannot be found, .*; did you mean train_data\?"):
+    with pytest.raises(SourceError, match=r"trian_data: cannot be found, .*; did you mean `train_data`\?"):
         open_source(SourceSpec(("trian_data",)))
 
 

@@ -155,7 +155,7 @@ def test_a_declared_folder_goes_through_datasets(tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize(
     ("path", "says"),
     [
-        ("gsm8k_tst.jsonl", r"does not exist; did you mean gsm8k_test\.jsonl\?"),
+        ("gsm8k_tst.jsonl", r"does not exist; did you mean `gsm8k_test\.jsonl`\?"),
         ("nowhere/x.jsonl", "does not exist, because there is no folder"),
         ("*.parquet", "opens nothing, because no file matches it"),
         ("*.txt", "opens nothing, because none of the 1 files it matches is json"),

@@ -327,7 +327,7 @@ def test_saved_splits(tmp_path: Path) -> None:
     assert read(open_source(SourceSpec((folder,)))) == ROWS[3:9]
     assert read(open_source(SourceSpec((folder,), split="test"))) == ROWS[:3]
     with pytest.raises(
-        SourceError, match=r"has no split tset, because its splits are test, train; did you mean test\?"
+        SourceError, match=r"has no split tset, because its splits are test, train; did you mean `test`\?"
     ):
         open_source(SourceSpec((folder,), split="tset"))
 

@@ -133,7 +133,7 @@ def test_mistral_refuses_two_users_in_a_row_in_the_published_words() -> None:
 
 def test_every_builtin_name_loads_and_an_unknown_one_names_its_neighbour() -> None:
     assert {builtin_template(name).name for name in builtin_names()} == {f"builtin:{name}" for name in builtin_names()}
-    with pytest.raises(TemplateError, match=r"did you mean qwen2\.5\?"):
+    with pytest.raises(TemplateError, match=r"did you mean `qwen2\.5`\?"):
         builtin_template("qwen2")
 
 
