@@ -95,13 +95,14 @@ def _templates(recipe: Recipe, tokenizer: LoadedTokenizer, trainer: Trainer) -> 
 
 def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
     """How the rows of a dataset are read, by the trainer's own rules where it has some."""
-    from sftui.trainers.reading import reading_of, refused_file, told
+    from sftui.trainers.reading import dates, reading_of, refused_file, told
 
     trainer = trainer_named(recipe.preset)
     reading = reading_of(rows, recipe.preset)
     found = trainer.detect([_as_read(row, reading) for row in rows] if reading is not None else rows, recipe)
     refused = refused_file(rows, recipe.preset, trainer.title) if found.refused is None else None
     notes = told(rows, reading, trainer.title) if reading is not None else ()
+    notes = (*notes, *dates(rows, recipe.preset, trainer.title, found.fields.values()))
     return replace(found, refused=found.refused or refused, reading=reading, notes=(*found.notes, *notes))
 
 

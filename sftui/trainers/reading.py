@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sftui.conversations.reading import Kept, Reading, kept, kind_of
@@ -30,6 +30,9 @@ KEEPS_MIXED = (4, 7)
 
 _OF_JSON = re.compile(r" (line|record) \d+$")
 """Rows of JSON files say so in `where`; others bring the types of their format."""
+
+
+_TIME = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:?\d\d(:?\d\d(\.\d+)?)?)?)?Z?")
 
 
 def reading_of(rows: Sequence[Row], preset: str) -> Reading | None:
@@ -60,6 +63,35 @@ def told(rows: Sequence[Row], reading: Reading, title: str) -> tuple[str, ...]:
     return ()
 
 
+def dates(rows: Sequence[Row], preset: str, title: str, columns: Iterable[str]) -> tuple[str, ...]:
+    """A sentence on each place of these columns that holds nothing but what Arrow takes for a time."""
+    pins = pins_of(preset)
+    version = pins.newest.get("datasets") if pins is not None else None
+    held = [row.data for row in rows if row.data is not None and _OF_JSON.search(row.where)]
+    if version is None or not held:
+        return ()
+    if not at_least(parse(version, "datasets"), KEEPS_MIXED) and all(" record " in row.where for row in rows):
+        return ()  # datasets 4.0 reads one JSON list with pandas, which leaves dates as text
+    found = (path for name in dict.fromkeys(columns) for path in _dated([one.get(name) for one in held], name))
+    return tuple(
+        f"every `{visible(path)}` of the first rows is a date: where the whole file is so, {title}'s datasets reads"
+        " timestamps, which are no text"
+        for path in found
+    )
+
+
+def _dated(values: Sequence[Any], path: str) -> Iterator[str]:
+    held = [value for value in values if value is not None]
+    if held and all(isinstance(value, str) for value in held):
+        if all(map(_TIME.fullmatch, held)):
+            yield path
+    elif held and all(isinstance(value, (list, tuple)) for value in held):
+        yield from _dated([item for value in held for item in value], f"{path}/[]")
+    elif held and all(isinstance(value, Mapping) and value.keys() == held[0].keys() for value in held):
+        for key in held[0]:
+            yield from _dated([value[key] for value in held], f"{path}/{key}")
+
+
 def _changes(before: Any, after: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
     """The places inside that are not the same, of one kind or another; the order of keys aside."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
@@ -88,9 +120,25 @@ def refused_file(rows: Sequence[Row], preset: str, title: str) -> Problem | None
     """
     pins = pins_of(preset)
     version = pins.newest.get("datasets") if pins is not None else None
-    if version is None or at_least(parse(version, "datasets"), KEEPS_MIXED):
+    if version is None:
         return None
+    broken = next((row for row in rows if " line " in row.where and _surrogate(row.data)), None)
+    if broken is not None:
+        return Problem(
+            f"{title} stops at this file: {broken.where} holds half of a surrogate pair",
+            f"its datasets ({version}) reads no such text",
+            "write the whole character, or none",
+        )
     found = mixed(rows)
+    if at_least(parse(version, "datasets"), KEEPS_MIXED):
+        large = next((row for row in rows if _beyond_64_bits(row)), None)
+        if large is None or not (found is not None or " record " in large.where):
+            return None
+        return Problem(
+            f"{title} stops at this file: {large.where} holds a whole number beyond 64 bits",
+            f"its datasets ({version}) parses such a file once more with pandas, which refuses the number",
+            "write it as text",
+        )
     if found is None:
         return None
     path, before, kind, row = found
@@ -99,6 +147,35 @@ def refused_file(rows: Sequence[Row], preset: str, title: str) -> Problem | None
         f"datasets {version}, the newest it admits, gives a JSON file one type a column",
         "write one kind of value, or an empty one, into it",
     )
+
+
+def _surrogate(value: Any) -> bool:
+    """Whether a text inside has half of a surrogate pair."""
+    if isinstance(value, str):
+        return not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value)
+    if isinstance(value, Mapping):
+        return any(map(_surrogate, value)) or any(map(_surrogate, value.values()))
+    return isinstance(value, (list, tuple)) and any(map(_surrogate, value))
+
+
+def _beyond_64_bits(row: Row) -> bool:
+    """Whether a row holds a whole number that no 64 bits do; rows are read with such numbers as floats."""
+    if not _large(row.data):
+        return False
+    found: list[int] = []
+    try:
+        json.loads(row.raw, parse_int=lambda digits: found.append(int(digits)))
+    except (ValueError, RecursionError):
+        return False
+    return any(not -(2**63) <= number < 2**64 for number in found)
+
+
+def _large(value: Any) -> bool:
+    if isinstance(value, (int, float)):
+        return abs(value) >= 2**63
+    if isinstance(value, Mapping):
+        return any(map(_large, value.values()))
+    return isinstance(value, (list, tuple)) and any(map(_large, value))
 
 
 def mixed(rows: Sequence[Row]) -> tuple[str, str, str, Row] | None:

@@ -194,6 +194,46 @@ def blocks(r: random.Random) -> bytes:
     return first + filler * (BIG // len(filler)) + lines([last])
 
 
+JSON_TEXTS = (
+    "null", "1", "-0", "1.0", "2.50", "1e5", "true", "True", "NaN", "nan", "Infinity", "[]", "{}", '"x"', "01", "1.",
+    "-", ".5", "1 2", " 7 ", '{"a": 1}', '[{"type": "text", "text": "y"}]', "[1, null]", "0.1234567890123456789",
+    "x", "",
+    "12345678901234567890", "99999999999999999999", "3.14159", "1_000", "[[dummy]]", "{{x}}", "\u00a01", "0x10",
+)  # fmt: skip
+
+
+def beside(r: random.Random) -> Rows:
+    """Texts that are JSON themselves, in places where other rows have another kind, or only texts."""
+    others: tuple[Any, ...] = ([{"type": "text", "text": "x"}], 1, 2.5, True, {"a": 1}, {}, [], None, "plain")
+    other, where = r.choice(others), r.choice(("content", "column", "inside", "message"))
+    values = [r.choice(JSON_TEXTS) for _ in range(r.randint(2, 6))]
+    values.insert(r.randint(0, len(values)), other)
+    if where == "content":
+        return [chat("q", one) for one in values]
+    if where == "column":
+        return [chat("q", "a", tools=one) for one in values]
+    if where == "inside":
+        return [chat("q", "a", extra={"deep": [one], "n": i}) for i, one in enumerate(values)]
+    return [{"messages": [*chat("q", "a")["messages"], *([one] if one != "plain" else [])]} for one in values]
+
+
+def late(r: random.Random) -> Rows:
+    """Rows of one kind, and another after the first thirty, still in the first block."""
+    rows = [chat("q", r.choice(JSON_TEXTS), extra=i) for i in range(r.randint(33, 60))]
+    rows.append(r.choice((chat("q", 1, extra=0), chat("q", "a", extra="x"), chat("q", "a", extra=0.5), chat("q", "a"))))
+    return [*rows, chat("q", "1", extra=7)]
+
+
+def orders(r: random.Random) -> Rows:
+    """Objects whose keys stand in other orders, or of which some rows lack one, at several depths."""
+    rows = []
+    for i in range(r.randint(2, 6)):
+        keys = r.sample(("a", "b", "c"), 3)[: 3 if r.random() < 0.7 else 2]
+        inner = {key: r.choice((1, 2)) for key in keys}
+        rows.append(chat("q", "a", extra=r.choice((inner, {"x": inner, "y": [inner]})) if i % 2 else inner))
+    return rows
+
+
 FIELDS = (
     "x", "", '""', "NA", "null", "None", "nan", "NULL", "n/a", "#N/A", "0", "007", "1", "1.0", "2.50", "1e5", "True",
     "false", "2024-01-01", "2024-01-01 10:00", '"a,b"', '"a""b"', '"a\nb"', " x", "x ", '" x "', "9223372036854775807",
@@ -251,6 +291,12 @@ FAMILIES: dict[str, tuple[str, int, Callable[[random.Random], Rows | bytes]]] = 
     "blocks": ("jsonl", 9, blocks),
     "table": ("csv", 72, table),
     "odd_table": ("csv", 24, odd_table),
+    "beside": ("jsonl", 120, beside),
+    "beside_array": ("json", 40, beside),
+    "late": ("jsonl", 40, late),
+    "orders": ("jsonl", 40, orders),
+    "tools_two": ("jsonl", 30, tools),
+    "mixed_two": ("jsonl", 60, mixed),
 }
 
 

@@ -21,8 +21,9 @@ import files_to_read
 from case import home, python_of
 
 from sftui.errors import SftuiError
+from sftui.model import Row
 from sftui.sources import SourceSpec, open_source
-from sftui.trainers.reading import reading_of, refused_file
+from sftui.trainers.reading import dates, reading_of, refused_file, told
 
 TRAINERS = ("trl@1.16.0", "axolotl@0.19.0", "llamafactory@0.9.5", "unsloth@2026.10.7", "torchtune@0.6.1")
 Reading = dict[str, Any]
@@ -64,17 +65,30 @@ def ours(path: Path, preset: str = "trl@1.16") -> Reading:
         source = open_source(SourceSpec((str(path),)))
     except SftuiError as error:
         return {"error": str(error)}
-    rows = list(source.rows())
-    told = [*source.notes, *(one.sentence() for one in source.damage)]
+    rows = every = list(source.rows())
+    notes = [*source.notes, *(one.sentence() for one in source.damage)]
     source.close()
     problems = [row.problem for row in rows if row.data is None]
+    rows = list(first_block(rows))
     refused = refused_file(rows, preset, preset)
     if refused is not None:
         return {"error": refused.what}
     reading = reading_of(rows, preset)
-    values = [row.data for row in rows if row.data is not None]
+    values = [row.data for row in every if row.data is not None]
     given = values if reading is None else [reading.row(value) for value in values]
-    return {"rows": [plain(value) for value in given], "problems": problems, "notes": told}
+    notes += dates(rows, preset, preset, {name for value in values for name in value})
+    notes += told(rows, reading, preset) if reading is not None else ()
+    return {"rows": [plain(value) for value in given], "problems": problems, "notes": notes}
+
+
+def first_block(rows: Sequence[Row]) -> Iterator[Row]:
+    """The rows whose types count: those of the first 10 MB."""
+    size = 0
+    for row in rows:
+        if size >= 10 << 20:
+            return
+        size += len(row.raw.encode("utf-8", "replace")) + 1
+        yield row
 
 
 def bare(value: Any) -> Any:
@@ -134,7 +148,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             left, right = (against, read[name]) if against is read[first] else (read[name], against)
             found = list(compared(paths, left, right))
             counts = Counter((family(path), how) for path, how in found)
-            print(f"{title}: {len(paths) - len(found)} of {len(paths)} files read alike")
+            spoken = sum(
+                bool(right[paths.index(path)].get(name)) for path, _ in found for name in ("problems", "notes")
+            )
+            print(f"{title}: {len(paths) - len(found)} of {len(paths)} files read alike, {spoken} of the others told")
             for (kind, how), count in sorted(counts.items()):
                 print(f"    {kind:12} {how:22} {count}")
             for path, how in found[: options.show]:

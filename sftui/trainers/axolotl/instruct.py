@@ -259,7 +259,9 @@ def read_instruct(row: Row, kind: InstructType, where: str) -> Conversation:
         raise ConversationError(f"{STOPS}: a column does not hold text", where=where, why=str(error)) from error
     if response and not isinstance(response, str):
         raise ConversationError(
-            f"{STOPS}: the response is not text", where=where, why=f"it is a {type(response).__name__}"
+            f"{STOPS}: the response is not text",
+            where=where,
+            why=f"it is a {type(response).__name__}; sftui does not model a cut that takes it away again",
         )
     pieces: list[tuple[str, Part]] = []
     if (system or kind.always_system) and kind.style.system:

@@ -9,7 +9,6 @@ roles that are given replace its defaults as a whole, as `columns` and `tags` do
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -56,8 +55,6 @@ UNEVEN = (
 )
 """What is not known of `formatting: openai`: Arrow has one schema for the whole file."""
 
-_RECORD = re.compile(r" record \d+$")
-_TIME = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:?\d\d(:?\d\d(\.\d+)?)?)?)?Z?")
 
 THINKING_OFF = "detailed thinking off"
 THINKING_ON = "detailed thinking on"
@@ -113,26 +110,9 @@ def detect(rows: Sequence[Row], data: Data, *, openai: bool) -> Detected:
     if openai and _uneven(samples, found.fields):
         found = replace(found, notes=(*found.notes, UNEVEN))
     if found.format == "alpaca":
-        dates = [
-            f"every `{column}` of the sample is a date: datasets reads such a column of JSON lines as timestamps,"
-            " which are no text to LLaMA-Factory (it drops the row or stops)"
-            for name, column in found.fields.items()
-            if name in ALPACA_FIELDS and not _listed(rows) and _dates(samples, column)
-        ]
         uneven = (UNEVEN_HISTORY,) if "history" in found.fields and _uneven_pairs(samples, found.fields) else ()
-        found = replace(found, notes=(*found.notes, *dates, *uneven))
+        found = replace(found, notes=(*found.notes, *uneven))
     return found
-
-
-def _listed(rows: Sequence[Row]) -> bool:
-    """Whether the rows stand in one JSON list, which datasets 4.0 reads with pandas: it leaves dates as text."""
-    return all(_RECORD.search(row.where) for row in rows)
-
-
-def _dates(rows: Sequence[Mapping[str, Any]], column: str) -> bool:
-    """Whether a column holds nothing but what pyarrow takes for a time (ISO 8601)."""
-    values = [row[column] for row in rows if row.get(column) is not None]
-    return bool(values) and all(isinstance(value, str) and _TIME.fullmatch(value) for value in values)
 
 
 def _uneven_pairs(rows: Sequence[Mapping[str, Any]], fields: Mapping[str, str]) -> bool:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sftui import pipeline
-from sftui.model import IGNORE_INDEX, Example, Inspection, Part, Reason
+from sftui.model import IGNORE_INDEX, Example, Inspection, Part, Reason, Row
 from sftui.recipe import Recipe
 from sftui.tokens import load_tokenizer
 from sftui.trainers import preset, trainer_named
@@ -496,8 +496,9 @@ def test_a_parsed_template_may_lose_the_content_where_another_placeholder_is_lef
     [(("2024-01-02", "2024-05-06"), True), (("2024-01-02 10:11:12", None), True), (("2024-01-02", "soon"), False)],
 )
 def test_it_is_told_where_arrow_would_read_answers_as_times(answers: tuple[str | None, ...], told: bool) -> None:
-    from golden_records import rows_of
-
-    rows = [{"instruction": "When?", "input": "", "output": answer} for answer in answers]
-    notes = trainer_named("llamafactory").detect(rows_of(rows), preset("llamafactory@0.9")).notes
+    rows = [
+        Row(i, {"instruction": "When?", "input": "", "output": answer}, "", f"data.jsonl line {i + 1}")
+        for i, answer in enumerate(answers)
+    ]
+    notes = pipeline.detect(rows, preset("llamafactory@0.9")).notes
     assert any("`output`" in note and "timestamps" in note for note in notes) == told

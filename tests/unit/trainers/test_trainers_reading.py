@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -71,14 +72,50 @@ def test_right_files_are_not_refused() -> None:
     assert refused == ["defects.jsonl"]
 
 
-@pytest.mark.parametrize(("where", "told"), [("data.jsonl line {}", True), ("data.json record {}", False)])
-def test_dates_in_a_list_of_rows_stay_text(where: str, told: bool) -> None:
+@pytest.mark.parametrize(
+    ("name", "where", "told"),
+    [
+        (OLD, "data.jsonl line {}", True),
+        (OLD, "data.json record {}", False),  # pandas reads one list, and leaves dates as text
+        ("trl@1.16", "data.json record {}", True),
+        ("trl@1.16", "data.parquet row {}", False),
+    ],
+)
+def test_texts_that_are_all_dates_are_told(name: str, where: str, told: bool) -> None:
     rows = [
-        Row(i, {"instruction": "When?", "input": "", "output": f"2024-01-0{i + 1}"}, "", where.format(i))
+        Row(
+            i,
+            {"instruction": "When?", "input": "", "output": f"2024-01-0{i + 1}", "text": "2024-01-01"},
+            "",
+            where.format(i),
+        )
         for i in range(3)
     ]
-    notes = pipeline.detect(rows, preset(OLD)).notes
+    notes = pipeline.detect(rows, preset(name)).notes
     assert any("timestamps" in note for note in notes) == told
+    plain = [Row(0, {"instruction": "q", "input": "", "output": "on 2024-01-01", "text": "a"}, "", where.format(0))]
+    assert not any("timestamps" in note for note in pipeline.detect([*rows, *plain], preset(name)).notes)
+
+
+def test_files_that_datasets_cannot_read_are_refused() -> None:
+    """Measured with datasets 5.2.0: half of a surrogate pair, and numbers beyond 64 bits in a file read twice."""
+    texts = rows_of({"text": "a"}, {"text": "\ud800"})
+    refused = pipeline.detect(texts, preset("trl@1.16")).refused
+    assert refused is not None and "surrogate" in refused.what and "line 2" in refused.what
+    assert pipeline.detect(rows_of({"text": "\U0001f642"}), preset("trl@1.16")).refused is None
+    for other, where, stops in ((1, "line", False), ("x", "line", True), ([], "line", True), (1, "record", True)):
+        values: list[dict[str, Any]] = [{"text": "a", "x": 2**70}, {"text": "b", "x": other}]
+        held = [
+            Row(i, {**one, "x": float(one["x"]) if i == 0 else one["x"]}, json.dumps(one), f"data.json {where} {i + 1}")
+            for i, one in enumerate(values)
+        ]
+        refused = pipeline.detect(held, preset("trl@1.16")).refused
+        assert (refused is not None) == stops, (other, where)
+        assert refused is None or "beyond 64 bits" in refused.what
+    quoted = [
+        Row(i, one, json.dumps(one), f"data.json record {i}") for i, one in enumerate([{"text": "9" * 30, "x": 1e30}])
+    ]
+    assert pipeline.detect(quoted, preset("trl@1.16")).refused is None
 
 
 def test_an_unsloth_that_brings_trl_before_1_0_has_no_bfd_split() -> None:
