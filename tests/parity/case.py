@@ -21,6 +21,7 @@ from typing import Any
 
 import material
 import new_material
+import new_material_two
 import shared_rows
 from places import made_once
 
@@ -38,15 +39,16 @@ def shared_folder() -> Path:
     return Path(os.environ.get("SFTUI_SHARED") or REPO.parent / "shared")
 
 
-def new_tokenizer(name: str) -> Path:
+def new_tokenizer(name: str, maker: Any = new_material) -> Path:
     """A tokenizer of `new_material`, trained on first use and again when that file changes."""
-    return made_once(new_folder() / "tokenizers" / name, lambda folder: new_material.tokenizer(name, folder))
+    return made_once(new_folder(maker) / "tokenizers" / name, lambda folder: maker.tokenizer(name, folder))
 
 
-def new_rows(name: str) -> Path:
+def new_rows(name: str, maker: Any = new_material) -> Path:
     """A dataset of `new_material` as JSON lines."""
-    lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in new_material.rows(name))
-    return made_once(new_folder() / f"{name}.jsonl", lambda path: path.write_text("".join(lines), encoding="utf-8"))
+    lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in maker.rows(name))
+    path = new_folder(maker) / f"{name}.jsonl"
+    return made_once(path, lambda part: part.write_text("".join(lines), encoding="utf-8"))
 
 
 def whole_rows(name: str) -> Path:
@@ -58,8 +60,8 @@ def whole_rows(name: str) -> Path:
     return made_once(path, lambda part: part.write_text("".join(lines), encoding="utf-8"))
 
 
-def new_folder() -> Path:
-    source = Path(new_material.__file__).read_bytes()
+def new_folder(maker: Any) -> Path:
+    source = Path(maker.__file__).read_bytes()
     return home() / "new" / hashlib.sha256(source).hexdigest()[:12]
 
 
@@ -70,8 +72,8 @@ class Case:
     `data` names a set of rows of `material`; `tokenizer` a folder under testdata/tokenizers,
     `own:NAME` one of sftui's built-in ones, or `made:NAME` (see `made_tokenizer`); `template`
     `data` names a set of rows of `material`; `tokenizer` a folder under testdata/tokenizers, or
-    `own:NAME` one of sftui's built-in ones; either may be `new:NAME` of `new_material`, data also `shared:FILE`, a
-    whole file of testdata/datasets. `template`
+    `own:NAME` one of sftui's built-in ones; either may be `new:NAME` of `new_material` or `two:NAME` of
+    `new_material_two`, data also `shared:FILE`, a whole file of testdata/datasets. `template`
     replaces the tokenizer's own: a file of testdata/templates, `own:NAME` one of sftui's built-in
     ones, or the text itself;
     `tokens` replaces special tokens in the tokenizer's config. `config` holds the trainer's own
@@ -105,6 +107,8 @@ class Case:
             return made_tokenizer(self.tokenizer[5:])
         if self.tokenizer.startswith("new:"):
             return new_tokenizer(self.tokenizer[4:])
+        if self.tokenizer.startswith("two:"):
+            return new_tokenizer(self.tokenizer[4:], new_material_two)
         if self.tokenizer.startswith("own:"):
             return REPO / "sftui" / "tokens" / "builtin" / self.tokenizer[4:]
         return shared_folder() / "testdata" / "tokenizers" / self.tokenizer
@@ -113,6 +117,8 @@ class Case:
         """The rows as JSON lines, written on first use."""
         if self.data.startswith("new:"):
             return new_rows(self.data[4:])
+        if self.data.startswith("two:"):
+            return new_rows(self.data[4:], new_material_two)
         if self.data.startswith("shared:"):
             return whole_rows(self.data[7:])
         name = self.data if self.limit is None else f"{self.data}-{self.limit}"

@@ -1,6 +1,6 @@
 """Compare sftui with the recorded references: `python compare.py TRAINER[@VERSION] [CASE…]`.
 
-`--new` and `--shared` take the cases of new_cases and shared_cases.
+`--new`, `--two` and `--shared` take the cases of new_cases, new_cases_two and shared_cases.
 
 A row is equal when both keep it with the same ids and labels (every piece of it, where the trainer
 splits rows), or both drop it. Where the trainer stopped with an error, sftui must refuse: as a
@@ -18,6 +18,7 @@ from typing import Any
 
 import environments
 import new_cases
+import new_cases_two
 import record as recorder
 import shared_cases
 from case import Case, cases_of, result_path
@@ -197,11 +198,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("trainer", help="trainer or trainer@version")
     parser.add_argument("cases", nargs="*")
     parser.add_argument("--new", action="store_true", help="on the tokenizers and datasets of our own making")
+    parser.add_argument("--two", action="store_true", help="on those of the second round")
     parser.add_argument("--shared", action="store_true", help="packs over the whole datasets of ../shared")
     parser.add_argument("--show", type=int, default=3, help="differences shown a case")
     options = parser.parse_args(arguments)
     trainer, version = environments.split(options.trainer)
-    table = new_cases.cases if options.new else shared_cases.cases if options.shared else cases_of
+    table = next(
+        (
+            module.cases
+            for module, asked in (
+                (new_cases, options.new),
+                (new_cases_two, options.two),
+                (shared_cases, options.shared),
+            )
+            if asked
+        ),
+        cases_of,
+    )
     cases = [
         c
         for c in table(trainer)
