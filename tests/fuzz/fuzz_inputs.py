@@ -957,3 +957,92 @@ def rows(pick: Random) -> dict[str, Any]:
 
 def shown_text(pick: Random) -> dict[str, Any]:
     return {"text": "".join(text(pick) for _ in range(pick.randint(1, 6))), "width": pick.randint(1, 40)}
+
+
+FILE_NAMES = (
+    "a.jsonl",
+    "b.json",
+    "c.csv",
+    "train-00000-of-00002.jsonl",
+    "train-00001-of-00002.jsonl",
+    "test.jsonl",
+    "\x1b]0;x\x07.jsonl",
+    "-rf.jsonl",
+    "[a-z]*.jsonl",
+    "d\udcff.jsonl",
+    "new\nline.jsonl",
+    "data.jsonl.gz",
+    "data.jsonl.zst",
+    "dataset_info.json",
+    "state.json",
+    "e.parquet",
+    "README.md",
+    "sub/f.jsonl",
+    "sub/.hidden.jsonl",
+)
+ASKED = ("", "", "", "*", "*.jsonl", "sub", "**/*.jsonl", "train-*", "nowhere", "[a-z]*.jsonl", "link", "-rf.jsonl")
+
+
+def data_folder(pick: Random) -> dict[str, Any]:
+    """A folder of data files: {name: bytes as latin-1}, links in it, and which of it is asked for."""
+    files = {}
+    for name in pick.sample(FILE_NAMES, pick.randint(1, 5)):
+        made = data_bytes(pick)["bytes"].encode("latin-1")
+        if name.endswith(".gz"):
+            import gzip
+
+            made = gzip.compress(made, mtime=0)
+        elif name.endswith(".zst"):
+            import pyarrow as pa
+
+            made = pa.compress(made, codec="zstd", asbytes=True)
+        if pick.random() < 0.2 and made:
+            made = made[: pick.randrange(len(made))]
+        files[name] = made.decode("latin-1")
+    links = {"link": pick.choice(("a.jsonl", ".", "link", "nowhere", "/dev/null"))} if pick.random() < 0.3 else {}
+    return {
+        "files": files,
+        "links": links,
+        "asked": pick.choice(ASKED),
+        "split": pick.choice((None, None, "test", text(pick))),
+    }
+
+
+COMMAND_WORDS = {
+    "show": ("--format json", "--format json --explain", "--view columns", "--view text", "--shift"),
+    "check": (
+        "--format json",
+        "--format sarif",
+        "--format junit",
+        "--format github",
+        "--format text",
+        "--baseline base.json --write-baseline",
+        "--eval data.jsonl",
+        "--sample 1",
+    ),
+    "report": ("--force --jobs 1",),
+    "encode": ("-o -", "-o - --explain", "-o out.jsonl --force", "-o out.parquet --force"),
+    "export": tuple(
+        f"--to {name} -o out --force"
+        for name in ("recipe", "preprocess", "trl", "axolotl", "llamafactory", "torchtune", "unsloth")
+    ),
+    "repair": (
+        "--apply trim,map-roles -o -",
+        "--apply deduplicate -o fixed.jsonl --force",
+        "--drop empty,no-answer,ROW,INJ -o -",
+        "--list",
+    ),
+    "template": ("", "--add-generation-tags"),
+    "compare": ("--with trl", "--with axolotl", "--with manual-shift"),
+}
+
+
+def command(pick: Random) -> dict[str, Any]:
+    """A whole command on a file of a few rows: {command, words, rows, preset by number}."""
+    name = pick.choice(sorted(COMMAND_WORDS))
+    return {
+        "command": name,
+        "words": pick.choice(COMMAND_WORDS[name]).split(),
+        "rows": [row(pick) for _ in range(pick.randint(1, 4))],
+        "preset": pick.randrange(1000),
+    }

@@ -6,8 +6,11 @@ raised: what is told is safe to draw, and what is printed as a record is JSON.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -450,6 +453,69 @@ def run_text(given: Any, folder: Path) -> None:
     visible_token(given["text"].encode("utf-8", "surrogatepass"), given["text"])
 
 
+def run_folder(given: Any, folder: Path) -> None:
+    """A folder of data as somebody hands it over: what is found in it, its rows, what is told of them."""
+    from sftui.workspace.inputs import data_files
+    from sftui.workspace.options import OpenOptions
+    from sftui.workspace.session import Session
+
+    place = folder / "handed over"
+    shutil.rmtree(place, ignore_errors=True)
+    (place / "sub").mkdir(parents=True)
+    for name, made in given["files"].items():
+        (place / name).write_bytes(made.encode("latin-1"))
+    for name, aim in given["links"].items():
+        (place / name).symlink_to(aim)
+    path = os.path.join(place, given["asked"])
+    options = OpenOptions(paths=(path,), split=given["split"])
+    session = Session(options, _preset(0))
+    try:
+        session.open()
+        assert session.source is not None
+        data_files(options.paths, options.split)
+        rows = list(islice(session.source.rows(), 20))
+        session.source.read_through()
+        session.source.change()
+        for note in (*session.source.notes, *(one.sentence() for one in session.source.damage)):
+            visible(note)
+        for one in rows[:3]:
+            session.inspect_row(one)
+    finally:
+        session.close()
+
+
+def run_command(given: Any, folder: Path) -> None:
+    """A command from its words to what it prints: nothing raw, JSON where that is asked for, and an exit code it may
+    have."""
+    from sftui.cli.app import run
+
+    (folder / "data.jsonl").write_bytes(
+        b"".join(json.dumps(one).encode("utf-8", "surrogatepass") + b"\n" for one in given["rows"])
+    )
+    preset = PRESETS[given["preset"] % len(PRESETS)]
+    tokenizer = TOKENIZERS[given["preset"] // len(PRESETS) % len(TOKENIZERS)]
+    words = [given["command"], "data.jsonl", "-t", tokenizer, "--trainer", preset, *given["words"]]
+    if given["command"] == "check":
+        words += ["--jobs", "1"]
+    if given["command"] == "report":
+        words += ["-o", "report.html"]
+    kept = io.BytesIO(), io.BytesIO()
+    out, told = (io.TextIOWrapper(one, encoding="utf-8", write_through=True) for one in kept)
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(told):
+        code = run(words)
+    if code not in (0, 1, 2):
+        raise Untrue(f"exit code {code}")
+    printed, narrated = (one.getvalue().decode("utf-8") for one in kept)
+    for said in (printed, narrated):
+        if any(char < " " and char not in "\n\t" for char in said) or "this is a bug" in said:
+            raise Untrue(f"not safe to print: {said[:300]!r}")
+    if printed and given["command"] in ("encode", "repair") and "-" in given["words"]:
+        for line in printed.splitlines():
+            json.loads(line)
+    elif printed and ("json" in given["words"] or "sarif" in given["words"]):
+        json.loads(printed)
+
+
 TARGETS: Mapping[str, Target] = {
     "rows": Target(fuzz_inputs.rows, run_rows, 46),
     "config": Target(fuzz_inputs.config, run_config, 14),
@@ -460,6 +526,8 @@ TARGETS: Mapping[str, Target] = {
     "side_file": Target(fuzz_inputs.side_file, run_side_file, 4),
     "settings": Target(fuzz_inputs.settings, run_settings, 2),
     "text": Target(fuzz_inputs.shown_text, run_text, 7),
+    "folder": Target(fuzz_inputs.data_folder, run_folder, 4),
+    "command": Target(fuzz_inputs.command, run_command, 1),
 }
 _DRAWN = [name for name, target in TARGETS.items() for _ in range(target.share)]
 
