@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import isfinite
@@ -18,6 +21,9 @@ from sftui.findings.roles import refused_names, refused_roles, roleless
 from sftui.findings.tools import several_calls
 from sftui.model import Stage
 from sftui.recipe import Recipe, diff, knobs
+
+LONGEST_LOOKED_AT = 100_000
+"""Characters of a record in which keys that stand twice are looked for."""
 
 
 def unreadable(look: Look) -> Iterator[Finding]:
@@ -40,7 +46,30 @@ def no_conversation(look: Look) -> Iterator[Finding]:
         return
     if any(True for _ in stale_content(look)):
         return
-    yield look.finding("ROW002", inspection.problem.sentence(), evidence=shown(inspection.row.raw))
+    told = inspection.problem.sentence() + _doubled(inspection.row.raw)
+    yield look.finding("ROW002", told, evidence=shown(inspection.row.raw))
+
+
+def _doubled(raw: str) -> str:
+    """That keys stand twice in a JSON record, and where: of these the last counts, and what is seen first does not."""
+    keys: list[str] = []
+
+    def noted(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        seen = Counter(key for key, _ in pairs)
+        keys.extend(key for key, count in seen.items() if count > 1)
+        return dict(pairs)
+
+    if not raw.lstrip().startswith("{") or len(raw) > LONGEST_LOOKED_AT:
+        return ""
+    try:
+        json.loads(raw, object_pairs_hook=noted)
+    except (ValueError, RecursionError):
+        return ""
+    if not keys:
+        return ""
+    places = [match.start() + 1 for match in re.finditer(re.escape(json.dumps(keys[0])) + r"\s*:", raw)]
+    where = f" (columns {places[0]:,} and {places[-1]:,})" if len(places) > 1 and "\n" not in raw.strip() else ""
+    return f"; the key `{shown(keys[0], 40)}` stands twice in the record{where}, and the last one counts"
 
 
 def length_mismatch(look: Look) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from sftui.model import RAW_LIMIT, Row
+from sftui.text import clip, visible
 
 
 def _orjson() -> Any:
@@ -21,6 +22,8 @@ def _orjson() -> Any:
 orjson = _orjson()
 JSON_SPACE = b" \t\r\n"
 _AROUND = re.compile(rb'("[^"\\]*(?:\\.[^"\\]*)*")|([,:]?)([ \t\r\n]+)', re.DOTALL)
+PLACE = 16
+"""Cells of the text that is quoted on each side of a mistake."""
 _NAMES = {list: "a list", str: "a string", int: "a number", float: "a number", bool: "true or false"}
 
 
@@ -80,7 +83,8 @@ def _load(data: bytes, offset: int) -> tuple[Any, str]:
         if error.msg == "Extra data":
             more = "datasets.load_dataset may read them as separate rows, and later row numbers then differ"
             return None, f"holds more than one JSON value, the second at {_column(error)}; {more}"
-        return None, f"is not valid JSON: {_lower(error.msg).removesuffix(' at')} at {_column(error)}"
+        told = _lower(error.msg).removesuffix(" at").replace("expecting ", "expected ")
+        return None, f"is not valid JSON: {told} at {_column(error)}, {_place(error)}"
     except (ValueError, RecursionError) as error:
         return None, f"is not readable JSON: {_lower(str(error))}"
 
@@ -97,6 +101,17 @@ def _column(error: json.JSONDecodeError) -> str:
     if error.lineno == 1:
         return f"column {error.colno}"
     return f"line {error.lineno} of the record, column {error.colno}"
+
+
+def _place(error: json.JSONDecodeError) -> str:
+    """The text on both sides of the place, as it can be drawn."""
+    before, after = (
+        clip(visible(part), PLACE)
+        for part in (error.doc[max(0, error.pos - PLACE) : error.pos], error.doc[error.pos : error.pos + 2 * PLACE])
+    )
+    if not after.strip():
+        return f"where the record ends after `{before}`"
+    return f"before `{after}`" + (f", after `{before}`" if before.strip() else "")
 
 
 def _lower(message: str) -> str:

@@ -277,7 +277,10 @@ class Storm:
         self.send("Or")
         if not self.answered():
             return
-        if not self.marked():
+        for _ in range(2):
+            self.drain(0.5)
+            if self.marked():
+                break
             self.send("L")
             if not self.answered():
                 return

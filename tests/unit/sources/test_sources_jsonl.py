@@ -59,8 +59,17 @@ def test_blank_lines_are_no_rows_but_count_as_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        (b'{"a": "cut', "line 2 is not valid JSON: unterminated string starting at column 7"),
+        (
+            b'{"a": "cut',
+            'line 2 is not valid JSON: unterminated string starting at column 7, before `"cut`, after `{"a": `',
+        ),
         (b'{"a": 1,}', "line 2 is not valid JSON: "),
+        (
+            b'{"a": ["x" "y\xe2\x80\xae"]}',
+            "line 2 is not valid JSON: expected ',' delimiter at column 12, before `\"y\u2039202E\u203a\"]}`, after"
+            ' `{"a": ["x" `',
+        ),
+        (b'{"a": ["x"', "line 2 is not valid JSON: expected ',' delimiter at column 11, where the record ends after"),
         (b'"text"', "line 2 is not a JSON object but a string"),
         (b"[1]", "line 2 is not a JSON object but a list"),
         (b"null", "line 2 is not a JSON object but null"),
