@@ -77,6 +77,7 @@ class Tokenizer:
     eos_token: str | None = knob(None, "replaces the tokenizer's EOS token")
     pad_token: str | None = knob(None, "replaces the tokenizer's pad token")
     bos_token: str | None = knob(None, "replaces the tokenizer's BOS token")
+    type: str | None = knob(None, "class of transformers that loads it; null: the one that AutoTokenizer chooses")
     transformers: str | None = knob(
         None, "whose tokenization is shown: a version of transformers, running, or null for what the preset brings"
     )

@@ -190,6 +190,8 @@ def check(info: KnobInfo, raw: Any) -> Any:
         if info.minimum is not None and raw < info.minimum:
             return Misfit(f"cannot be {raw}", f"give {info.minimum} or more")
         return raw
+    if info.path == "tokenizer.type" and not (isinstance(raw, str) and raw.isascii() and raw.isidentifier()):
+        return Misfit(f"cannot be {shown(raw)}", "name a class of transformers such as LlamaTokenizer")
     if info.path == "render.date":
         return _day(raw)
     if info.type.startswith("str"):

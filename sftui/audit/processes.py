@@ -50,7 +50,7 @@ HOME = Path(__file__).resolve().parents[2]
 @dataclass(frozen=True, slots=True)
 class Task:
     """What every process loads for itself; `first` is the row from which the trainer decides for the whole set,
-    `environment` the one whose transformers loads the tokenizer."""
+    `environment` the one whose transformers loads the tokenizer, by the class `loader` where one is named."""
 
     recipe: Recipe
     detected: Detected
@@ -59,6 +59,7 @@ class Task:
     wanted: Filter
     evaluation: frozenset[int]
     environment: Environment | None = None
+    loader: str = ""
     aside: frozenset[int] = frozenset()
     """Rows that the trainer sets aside for evaluation."""
 
@@ -255,7 +256,11 @@ class _Loaded:
 
         named = task.recipe.tokenizer
         tokenizer = load_tokenizer(
-            named.name or "", revision=named.revision, cache_dir=task.cache_dir, environment=task.environment
+            named.name or "",
+            revision=named.revision,
+            cache_dir=task.cache_dir,
+            environment=task.environment,
+            loader=task.loader,
         )
         self._task = task
         self._tools = survey(task.first, task.detected, task.recipe, make_toolbox(task.recipe, tokenizer))

@@ -200,7 +200,7 @@ class _Running:
             )
         check_head(audit, session.source.rows(), session.inspect_row, self.context)
         from sftui.audit.processes import Task, audit_in_processes
-        from sftui.workspace.versions import wanted_version
+        from sftui.workspace.versions import loaded_by, wanted_version
 
         assert session.detected is not None
         task = Task(
@@ -211,6 +211,7 @@ class _Running:
             self.wanted,
             self.prompts,
             wanted_version(session.recipe, session.options).environment,
+            loaded_by(session.recipe, session.tokenizer.facts) if session.tokenizer is not None else "",
             session.settle_split().evaluation,
         )
         return audit_in_processes(audit, rows, task, self.jobs, total=lambda: self.total)

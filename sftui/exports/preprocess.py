@@ -112,7 +112,9 @@ def script(recipe: Recipe, base: Recipe, prepared: Prepared) -> str:
         modules.append("datetime")
     imports = "\n".join(f"import {name}" for name in sorted(modules))
     head = HEAD.format(correction=correction_line(recipe, base), preset=recipe.preset)
-    loader = "PreTrainedTokenizerFast" if "PreTrainedTokenizerFast" in body else "AutoTokenizer"
+    loader = recipe.tokenizer.type or (
+        "PreTrainedTokenizerFast" if "PreTrainedTokenizerFast" in body else "AutoTokenizer"
+    )
     return "\n".join(
         [
             head + imports,
@@ -208,7 +210,7 @@ def load_function(recipe: Recipe, prepared: Prepared) -> str:
         )
     else:
         revision = ", revision=REVISION" if options.revision is not None else ""
-        call = f"AutoTokenizer.from_pretrained(name, trust_remote_code=False{revision})"
+        call = f"{options.type or 'AutoTokenizer'}.from_pretrained(name, trust_remote_code=False{revision})"
     after = []
     for attribute, value in (
         ("bos_token", options.bos_token),

@@ -3,13 +3,13 @@
 Run as a script, with Python 3.9 or newer and transformers 4.5x to 5.x. It reads requests from stdin, one JSON object a
 line, and answers each with one line; what libraries print goes to stderr, and they find no stdin. Requests:
 
-    {"load": {"kind", "argument", "revision", "gguf", "class"}}    loads; facts, versions and the backend's JSON
+    {"load": {"kind", "argument", "revision", "gguf", "class", "named"}}    loads; facts, versions, backend's JSON
     {"encode": [text, …], "special": bool}               {"rows": [[ids, offsets or null, mask or null], …]}
     {"pieces": [id, …]}                                  {"pieces": [text or null, …]}
     {"ids": [piece, …]}                                  {"ids": [id or null, …]}
 
 `kind` is folder, file, gguf or hub (see `locate.Location`); `class` names a class to take instead of AutoTokenizer's
-choice (of a folder or hub); `gguf` the path of a module that reads .gguf metadata
+choice (of a folder or hub), `named` one that the user names; `gguf` the path of a module that reads .gguf metadata
 without torch. The answer to `load` is the fields of `Loaded` in `session.py`. What fails answers `{"error": [fault,
 …]}`: the exception and all that led to it, as `faults` tells them. Without a Hub tokenizer nothing goes to the network.
 
@@ -31,6 +31,7 @@ UNLIMITED = 10**12
 READER = "transformers.integrations.gguf.reader"
 LIBRARIES = ("transformers", "tokenizers", "sentencepiece", "tiktoken", "mistral-common", "protobuf", "gguf")
 LIFELINE = "SFTUI_LIFELINE"
+NO_CLASS = "there is no tokenizer class"
 
 
 def load(asked: dict[str, Any]) -> Any:
@@ -54,7 +55,21 @@ def load(asked: dict[str, Any]) -> Any:
         kind = tokenizer_class_from_name(asked["class"])
         assert kind is not None
         return kind.from_pretrained(argument, revision=revision, trust_remote_code=False)
+    if asked.get("named"):
+        named = _named(asked["named"])
+        # As axolotl 0.19.0 calls it (loaders/tokenizer.py load_tokenizer), whose key `tokenizer_type` it is.
+        return named.from_pretrained(argument, trust_remote_code=False, use_fast=True, revision=revision)
     return AutoTokenizer.from_pretrained(argument, revision=revision, trust_remote_code=False)
+
+
+def _named(name: str) -> Any:
+    """A tokenizer class of transformers by the name that a user gave."""
+    import transformers
+
+    found = getattr(transformers, name, None)
+    if not (isinstance(found, type) and issubclass(found, transformers.PreTrainedTokenizerBase)):
+        raise LookupError(f"{NO_CLASS} {name} (transformers {transformers.__version__})")
+    return found
 
 
 def _bare_class() -> Any:

@@ -82,6 +82,7 @@ def proof_key(place: Location, files: Mapping[str, str], environment: Environmen
         sorted(files.items()),
         sorted(versions().items()),
         sorted(theirs.items()),
+        *([place.loader] if place.loader else ()),
     ]
     return hashlib.sha256(json.dumps(stated).encode()).hexdigest()[:32]
 

@@ -24,6 +24,7 @@ def load_tokenizer(
     mode: str = "proven",
     environment: Environment | None = None,
     texts: Sequence[str] = (),
+    loader: str = "",
 ) -> LoadedTokenizer:
     """Load a tokenizer by Hub name, folder, tokenizer.json, .gguf or builtin:NAME; TokenizerError.
 
@@ -33,16 +34,16 @@ def load_tokenizer(
     (not downloaded yet, sentencepiece only, .gguf), the proof is made after all: it knows the reason.
 
     `environment` is whose transformers loads it (None: our own); `texts` are compared beside the probe strings where a
-    proof is made.
+    proof is made. `loader` is the class that loads it (empty: AutoTokenizer's choice), which only a proof can tell of.
     """
     if mode not in ("proven", "provisional"):
         raise ValueError(f"mode is 'proven' or 'provisional', not {mode!r}")
-    place = locate(name, revision)
+    place = locate(name, revision, loader)
     if place.kind == "builtin":
         return _builtin(place)
     proof = cache.find(place, cache.cache_root(cache_dir), environment)
     if proof is None:
-        if mode == "provisional":
+        if mode == "provisional" and not loader:
             from sftui.tokens.raw import load_raw
 
             with suppress(TokenizerError):
@@ -50,7 +51,7 @@ def load_tokenizer(
         from sftui.tokens.prove import prove
 
         with _hub_answering(place):
-            proof = prove(name, revision, cache_dir, environment, texts)
+            proof = prove(name, revision, cache_dir, environment, texts, loader)
     return _proven(proof, place, environment)
 
 

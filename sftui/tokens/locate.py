@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,8 @@ class Location:
 
     kind: `folder`, `file` (one tokenizer.json), `gguf`, `hub` or `builtin`. `argument` is what
     from_pretrained gets. `path` is the folder or file on disk; for the Hub the cached snapshot of
-    the revision, or None where nothing is cached. `commit` is that snapshot's commit.
+    the revision, or None where nothing is cached. `commit` is that snapshot's commit. `loader` is the class of
+    transformers that loads it, empty where AutoTokenizer chooses.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Location:
     path: Path | None = None
     revision: str | None = None
     commit: str = ""
+    loader: str = ""
 
     @property
     def folder(self) -> Path | None:
@@ -52,11 +54,23 @@ class Location:
         return found if found is not None and found.is_file() else None
 
 
-def locate(name: str, revision: str | None = None) -> Location:
+def locate(name: str, revision: str | None = None, loader: str = "") -> Location:
     """What `name` means; TokenizerError where it cannot mean anything.
 
-    A folder on disk wins over a Hub name, as in transformers.
+    A folder on disk wins over a Hub name, as in transformers. A bundled tokenizer under a class of its own is the
+    folder that it lies in.
     """
+    found = _located(name, revision)
+    if loader and found.kind == "builtin":
+        found = Location(name, "folder", found.argument, found.path)
+    if loader and found.kind not in ("folder", "hub"):
+        raise TokenizerError(
+            f"{loader} cannot load the tokenizer", where=name, why="it is no folder and no Hub repository"
+        )
+    return replace(found, loader=loader)
+
+
+def _located(name: str, revision: str | None) -> Location:
     if not name.strip():
         raise TokenizerError("no tokenizer is named", fix="give a Hub name, a folder, a tokenizer.json or builtin:NAME")
     if name.startswith(builtin.PREFIX):

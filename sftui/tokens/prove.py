@@ -48,10 +48,12 @@ def prove(
     cache_dir: Path | str | None = None,
     environment: Environment | None = None,
     texts: Sequence[str] = (),
+    loader: str = "",
 ) -> cache.Proof:
     """Run the proof in a subprocess and read what it wrote; TokenizerError with the reference's reason.
 
-    `environment` is the one whose transformers loads (None: our own); `texts` are compared beside the probe strings.
+    `environment` is the one whose transformers loads (None: our own); `texts` are compared beside the probe strings;
+    `loader` is the class that loads, where AutoTokenizer does not choose it.
     An unwritable cache folder is no reason to fail: the proof then lives in a temporary folder until this process ends.
     """
     root = cache.cache_root(cache_dir)
@@ -77,6 +79,7 @@ def prove(
                     "answer": str(answer),
                     "environment": _as_json(environment),
                     "texts": list(texts),
+                    "loader": loader,
                 }
             ),
             encoding="utf-8",
@@ -148,19 +151,20 @@ def make_proof(
     root: Path,
     environment: Environment | None = None,
     texts: Sequence[str] = (),
+    loader: str = "",
 ) -> str:
     """Load the reference, compare, write the proof; returns its key. TokenizerError, OSError."""
     from sftui.tokens.observe import observations
     from sftui.tokens.reference import read_facts
     from sftui.tokens.refusal import no_vocabulary
 
-    place = locate(name, revision)
+    place = locate(name, revision, loader)
     before = fingerprint(place)
     environment = environment or own_environment()
     reference = AskedProcess(environment, place)
     told = reference.load()
     if place.kind == "hub":
-        place = locate(name, revision)
+        place = locate(name, revision, loader)
     files = fingerprint(place)
     if place.kind != "hub" and files != before:
         raise TokenizerError(
@@ -169,7 +173,7 @@ def make_proof(
     facts = read_facts(told, place)
     if facts.is_fast and facts.vocab_size <= len(told["added"]):
         raise no_vocabulary(place, facts.vocab_size)
-    redone = four.redone(place) if environment.own and facts.is_fast else None
+    redone = four.redone(place) if environment.own and facts.is_fast and not loader else None
     probes = probe_strings([*_in_one_only(told, redone), *facts.special_tokens.values(), *added_contents(told)])
     probes = tuple(dict.fromkeys((*probes, *texts)))
     answers = wanted(reference, probes)
@@ -184,7 +188,7 @@ def make_proof(
             )
     facts = replace(facts, probes=len(probes) if backend is not None else 0)
     elsewhere = {four.version(): count_other_ids_in(redone, answers, probes)} if redone is not None else {}
-    if environment.own:
+    if environment.own and not loader:
         elsewhere |= _by_other_classes(place, reference, facts.transformers, answers, probes)
     facts = replace(facts, elsewhere=elsewhere)
     facts = facts.noting(*observations(told, facts, place, probes, answers))
@@ -289,7 +293,9 @@ def main(arguments: list[str]) -> None:
     )
     try:
         found: dict[str, Any] = {
-            "key": make_proof(asked["name"], asked["revision"], Path(asked["root"]), environment, asked["texts"])
+            "key": make_proof(
+                asked["name"], asked["revision"], Path(asked["root"]), environment, asked["texts"], asked["loader"]
+            )
         }
     except TokenizerError as error:
         found = {"error": {"what": error.what, "where": error.where, "why": error.why, "fix": error.fix}}

@@ -20,7 +20,13 @@ GGUF_READER = str(Path(__file__).with_name("gguf.py"))
 
 def load_request(place: Location) -> dict[str, Any]:
     """What `autotokenizer` is asked to load."""
-    return {"kind": place.kind, "argument": place.argument, "revision": place.revision, "gguf": GGUF_READER}
+    return {
+        "kind": place.kind,
+        "argument": place.argument,
+        "revision": place.revision,
+        "gguf": GGUF_READER,
+        "named": place.loader,
+    }
 
 
 def load_reference(place: Location) -> Any:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError, TokenizerError
 from sftui.recipe import Recipe
@@ -82,9 +82,10 @@ def brought_folders(options: OpenOptions) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def tokenizer_key(recipe: Recipe) -> tuple[str | None, str | None, str]:
+def tokenizer_key(recipe: Recipe) -> tuple[str | None, str | None, str | None, str]:
     """What decides which tokenizer is loaded: two recipes with equal keys share it."""
-    return recipe.tokenizer.name, recipe.tokenizer.revision, reference_version(recipe)
+    named = recipe.tokenizer
+    return named.name, named.revision, named.type, reference_version(recipe)
 
 
 def load(recipe: Recipe, options: OpenOptions, mode: str = "proven") -> LoadedTokenizer:
@@ -93,21 +94,30 @@ def load(recipe: Recipe, options: OpenOptions, mode: str = "proven") -> LoadedTo
     TokenizerError; SftuiError where `--env` names nothing that can be used.
     """
     from sftui.tokens import load_tokenizer
+    from sftui.tokens.autotokenizer import NO_CLASS
     from sftui.tokens.loaded import LoadedTokenizer
 
-    name, revision = recipe.tokenizer.name, recipe.tokenizer.revision
+    name, revision, loader = recipe.tokenizer.name, recipe.tokenizer.revision, recipe.tokenizer.type or ""
     assert name is not None
-    wanted = wanted_version(recipe, options)
+    wanted, lost = wanted_version(recipe, options), ""
+    kwargs: dict[str, Any] = {"revision": revision, "cache_dir": options.cache_dir, "mode": mode}
     try:
-        loaded = load_tokenizer(
-            name, revision=revision, cache_dir=options.cache_dir, mode=mode, environment=wanted.environment
-        )
+        try:
+            loaded = load_tokenizer(name, environment=wanted.environment, loader=loader, **kwargs)
+        except TokenizerError as error:
+            if wanted.environment is not None or NO_CLASS not in error.why:
+                raise
+            loaded = load_tokenizer(name, **kwargs)
+            lost = (
+                f"{NOT_VERIFIED.format(version=wanted.version)}: {running_version()}, which runs sftui, has no {loader}"
+                f"{BY_CHOICE}; --transformers {wanted.version} shows them"
+            )
     except TokenizerError as error:
         if wanted.environment is None or wanted.environment.own:
             raise
         why = f"transformers {wanted.version} of {wanted.environment.python} refuses it: {error.why or error.what}"
         raise TokenizerError(error.what, where=error.where, why=why, fix=error.fix) from error
-    told = (_not_verified(recipe, wanted, loaded.facts), _kept(recipe), _not_admitted(recipe, wanted.version))
+    told = (lost or _not_verified(recipe, wanted, loaded.facts), _kept(recipe), _not_admitted(recipe, wanted.version))
     notes = [note for note in told if note]
     return LoadedTokenizer(loaded.facts.noting(*notes), loaded.engine) if notes else loaded
 
@@ -122,13 +132,21 @@ def _not_verified(recipe: Recipe, wanted: Wanted, facts: TokenizerFacts) -> str:
 
     if facts.state == PROVISIONAL and is_redone(wanted.version):
         return ""  # the proof, which is on its way, knows
-    place = locate(recipe.tokenizer.name or "", recipe.tokenizer.revision)
+    place = locate(recipe.tokenizer.name or "", recipe.tokenizer.revision, recipe.tokenizer.type or "")
     reason = may_differ(place, wanted.version, running_version(), facts.elsewhere)
     if reason is None:
         return ""
     who = "the recipe names" if recipe.tokenizer.transformers is not None else f"{recipe.preset} brings"
     told = f"{NOT_VERIFIED.format(version=wanted.version)}: {who} it, and those of {running_version()} are shown"
     return f"{told}; {reason}" + (f"; {wanted.refused}" if wanted.refused else "")
+
+
+BY_CHOICE = ", and those of AutoTokenizer are shown"
+
+
+def loaded_by(recipe: Recipe, facts: TokenizerFacts) -> str:
+    """The class named in the recipe by which a tokenizer was loaded; empty where AutoTokenizer chose."""
+    return "" if any(BY_CHOICE in note for note in facts.notes) else recipe.tokenizer.type or ""
 
 
 NOT_VERIFIED = "ids under transformers {version} are not verified"
@@ -205,7 +223,7 @@ def tokenized_otherwise(sessions: Sequence[Session], names: Sequence[str]) -> tu
         other = session.tokenizer
         if first is None or other is None or first is other:
             continue
-        same = tokenizer_key(session.recipe)[:2] == tokenizer_key(sessions[0].recipe)[:2]
+        same = tokenizer_key(session.recipe)[:3] == tokenizer_key(sessions[0].recipe)[:3]
         a, b = (one.facts.transformers or running_version() for one in (first, other))
         if not same or a == b:
             continue

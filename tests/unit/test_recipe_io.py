@@ -39,6 +39,8 @@ def test_a_preset_saves_as_its_name_alone(name: str) -> None:
         ("render: {kwargs: [a]}", "give a mapping"),
         ("- a", "mapping of sections"),
         ("a: [", "line 1"),
+        ("tokenizer: {type: a.b}", "name a class of transformers such as LlamaTokenizer"),
+        ("tokenizer: {type: 5}", "`tokenizer.type` cannot be 5"),
         ("render: {date: tomorrow}", "say today, or a day as year-month-day, e.g. 2026-11-22"),
         ("render: {date: '2026-02-30'}", "`render.date` cannot be '2026-02-30'"),
         ("render: {date: 20261122}", "`render.date` cannot be 20261122"),
@@ -89,6 +91,8 @@ def values(info: KnobInfo) -> st.SearchStrategy[Any]:
     text = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), max_size=12)
     if info.choices:
         return st.sampled_from(info.choices)
+    if info.path == "tokenizer.type":
+        return st.none() | st.sampled_from(["LlamaTokenizer", "GPT2TokenizerFast"])
     if info.path == "render.date":
         return st.just("today") | st.dates().map(date.isoformat)
     base: dict[str, st.SearchStrategy[Any]] = {

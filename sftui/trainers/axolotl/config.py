@@ -15,7 +15,7 @@ from typing import Any
 
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed
-from sftui.recipe_io import parse_yaml
+from sftui.recipe_io import parse_yaml, set_knob_to
 from sftui.trainers.axolotl.keys import OVERTAKEN, listed, note_in_dataset, note_of
 from sftui.trainers.axolotl.packing import varlen
 from sftui.trainers.axolotl.schema import checked
@@ -141,6 +141,8 @@ def _top(recipe: Recipe, config: Mapping[str, Any], path: str) -> Recipe:
     name = config.get("tokenizer_config") or config.get("base_model_config") or config.get("base_model")
     if name:
         knobs["tokenizer.name"] = str(name)
+    if config.get("tokenizer_type") and config["tokenizer_type"] != "AutoTokenizer":
+        recipe = set_knob_to(recipe, "tokenizer.type", config["tokenizer_type"], "tokenizer_type", path)
     knobs["length.over"] = OVER[config.get("excess_length_strategy") or "drop"]
     if config.get("train_on_inputs"):
         knobs["mask.rule"] = "all"

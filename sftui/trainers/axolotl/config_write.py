@@ -29,6 +29,7 @@ HANDLED = frozenset(
         *PLAIN,
         *SPECIAL.values(),
         "tokenizer.transformers",
+        "tokenizer.type",
         "length.over",
         "mask.rule",
         "mask.roles",
@@ -100,6 +101,8 @@ def keys_of(recipe: Recipe, preset: Recipe, template_file: str | None = None) ->
         top[("train_on_inputs",)] = True
     elif rule != "turn_content":
         losses.append(f"mask.rule = {rule!r} has no key in Axolotl's config: it trains the content of turns")
+    if recipe.tokenizer.type is not None:
+        top[("tokenizer_type",)] = recipe.tokenizer.type
     for name, path in SPECIAL.items():
         if path in changes:
             top["special_tokens", name] = changes[path]

@@ -60,6 +60,7 @@ USED = frozenset(
         "multipack_real_batches",
         "curriculum_sampling",
         "tokenizer_config",
+        "tokenizer_type",
         "base_model_config",
         "base_model",
         "revision_of_model",
@@ -172,8 +173,6 @@ def note_of(key: str, value: object, plugins: Listed, known: Known) -> KeyNote:
         return _plugins(value, plugins, known)
     if name == "type_of_model":
         return KeyNote(key, value, *_model(value))
-    if name == "tokenizer_type":
-        return _tokenizer(value)
     if name in UNSUPPORTED:
         idle = value in (None, True) if name == "tokenizer_use_fast" else value in IDLE
         return KeyNote(key, value, KeyUse.PASSED if idle else KeyUse.UNSUPPORTED, "" if idle else UNSUPPORTED[name])
@@ -197,14 +196,6 @@ def _plugins(value: object, plugins: Listed, known: Known) -> KeyNote:
     strange = [*(name for name in plugins.own if name not in known.plugins), *plugins.other]
     told += [f"{name} is not known to sftui and may change data or batches" for name in strange]
     return KeyNote("plugins", value, KeyUse.UNSUPPORTED if told else KeyUse.PASSED, "; ".join(told))
-
-
-def _tokenizer(value: object) -> KeyNote:
-    """Axolotl loads through the class of transformers that is named here (loaders/tokenizer.py load_tokenizer)."""
-    if value in IDLE or value == "AutoTokenizer":
-        return KeyNote("tokenizer_type", value, KeyUse.USED)
-    why = f"Axolotl loads it through {value}, whose ids may be others; they are shown as AutoTokenizer makes them"
-    return KeyNote("tokenizer_type", value, KeyUse.UNSUPPORTED, why)
 
 
 def _model(value: object) -> tuple[KeyUse, str]:

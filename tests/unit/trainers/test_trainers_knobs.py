@@ -67,7 +67,14 @@ TYPED: Mapping[str, Sequence[Any]] = {
 }
 """What the knobs without choices are set to."""
 
-ASKED_FOR = ("tokenizer.name", "tokenizer.revision", "tokenizer.transformers", "batch.size", "pack.group")
+ASKED_FOR = (
+    "tokenizer.name",
+    "tokenizer.revision",
+    "tokenizer.type",
+    "tokenizer.transformers",
+    "batch.size",
+    "pack.group",
+)
 """Knobs that decide what is loaded and how many rows are asked for at a time."""
 
 AS_USUAL = [("batch.pad_side", "right")]

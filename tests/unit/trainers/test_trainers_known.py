@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sftui.errors import RecipeError
+from sftui.recipe import changed
 from sftui.trainers import trainer_named
 from sftui.trainers.config import KeyNote, KeyUse
 from sftui.trainers.known import known_keys
@@ -59,7 +60,7 @@ def test_a_key_of_a_newer_release_in_a_dataset_is_not_called_unknown() -> None:
         ("plugins: [my.own.Plugin]\nstrange: 1\n", "strange", KeyUse.UNSURE),
         ("plugins: [axolotl.integrations.kd.KDPlugin]\n", "plugins", KeyUse.UNSUPPORTED),
         ("tokenizer_type: AutoTokenizer\n", "tokenizer_type", KeyUse.USED),
-        ("tokenizer_type: LlamaTokenizer\n", "tokenizer_type", KeyUse.UNSUPPORTED),
+        ("tokenizer_type: LlamaTokenizer\n", "tokenizer_type", KeyUse.USED),
         ("tokenizer_use_fast: true\n", "tokenizer_use_fast", KeyUse.PASSED),
         ("tokenizer_use_fast: false\n", "tokenizer_use_fast", KeyUse.UNSUPPORTED),
         ("model_type: AutoModelForCausalLM\n", "model_type", KeyUse.PASSED),
@@ -68,6 +69,22 @@ def test_a_key_of_a_newer_release_in_a_dataset_is_not_called_unknown() -> None:
 )
 def test_plugins_bring_keys_of_their_own(more: str, key: str, use: KeyUse) -> None:
     assert note("axolotl", AXOLOTL % ("", more), key).use is use
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [("AutoTokenizer", None), ("null", None), ("''", None), ("GPT2TokenizerFast", "GPT2TokenizerFast")],
+)
+def test_the_class_that_loads_the_tokenizer_is_read_and_written(said: str, kept: str | None) -> None:
+    trainer = trainer_named("axolotl")
+    opened = trainer.read_config("c.yaml", AXOLOTL % ("", f"tokenizer_type: {said}\n"), None)
+    assert opened.recipe.tokenizer.type == kept and trainer.losses(opened.recipe) == ()
+    written = trainer.write_config(opened.recipe, None, {}).files[0].content
+    assert ("tokenizer_type: GPT2TokenizerFast" in written) == (kept is not None)
+    changed_back = trainer.write_config(changed(opened.recipe, "tokenizer.type", None), opened, {}).files[0].content
+    assert ("GPT2TokenizerFast" in changed_back) is False
+    with pytest.raises(RecipeError, match="name a class of transformers such as LlamaTokenizer"):
+        trainer.read_config("c.yaml", AXOLOTL % ("", "tokenizer_type: a-b\n"), None)
 
 
 def test_axolotls_old_names_mean_the_new_ones() -> None:

@@ -18,6 +18,7 @@ from sftui.trainers.pins import running_version
 from sftui.workspace.options import OpenOptions
 from sftui.workspace.versions import (
     load,
+    loaded_by,
     tokenized_otherwise,
     tokenizer_key,
     version_notes,
@@ -206,3 +207,39 @@ def test_transformers_4_is_not_verified_only_where_it_makes_other_ids(tmp_path: 
         notes = version_notes(load(recipe, options(data)).facts)
         assert bool(notes) is told
     assert "4.57.6 gives other ids for " in notes[0]
+
+
+def test_the_class_that_is_named_loads_it(tmp_path: Path, data: Path) -> None:
+    """Over a byte-level tokenizer.json, LlamaTokenizer of transformers 5 builds a backend with other ids."""
+    recipe = changed(preset("hf-trainer"), "tokenizer.name", tokenizer(tmp_path / "plain", "PreTrainedTokenizerFast"))
+    ids, keys, texts = [], set(), ["Hello  world", "好 x"]
+    for kind in (None, "PreTrainedTokenizerFast", "LlamaTokenizer"):
+        asked = changed(recipe, "tokenizer.type", kind)
+        made = load(asked, options(data))
+        ids.append([one.ids for one in made.encode_batch(texts, False)])
+        keys.add(tokenizer_key(asked))
+        assert loaded_by(asked, made.facts) == (kind or "")
+    assert ids[0] == ids[1] != ids[2] and len(keys) == 3
+
+
+@pytest.mark.parametrize("kind", ["NoSuchTokenizer", "LlamaForCausalLM"])
+def test_a_class_that_is_not_there_is_refused_or_told(kind: str, tmp_path: Path, data: Path) -> None:
+    recipe = changed(preset("hf-trainer"), "tokenizer.name", tokenizer(tmp_path / "plain", "PreTrainedTokenizerFast"))
+    recipe = changed(recipe, "tokenizer.type", kind)
+    with pytest.raises(SftuiError, match=f"there is no tokenizer class {kind}"):
+        load(changed(recipe, "tokenizer.transformers", "running"), options(data))
+    recipe = changed(recipe, "tokenizer.transformers", OTHER)
+    found = load(recipe, options(data))
+    (told,) = version_notes(found.facts)
+    assert told.startswith(f"ids under transformers {OTHER} are not verified") and f"has no {kind}" in told
+    assert loaded_by(recipe, found.facts) == ""
+
+
+def test_a_bundled_tokenizer_is_loaded_by_the_class_from_its_folder(data: Path) -> None:
+    recipe = changed(preset("hf-trainer"), "tokenizer.name", "builtin:chatml")
+    made = load(changed(recipe, "tokenizer.type", "PreTrainedTokenizerFast"), options(data))
+    plain = load(recipe, options(data))
+    assert made.facts.state == "proven" and made.encode("Hi\n").ids == plain.encode("Hi\n").ids
+    with pytest.raises(SftuiError, match="LlamaTokenizer cannot load the tokenizer, because it is no folder"):
+        file = str(builtin.folder("chatml") / "tokenizer.json")
+        load(changed(changed(recipe, "tokenizer.name", file), "tokenizer.type", "LlamaTokenizer"), options(data))
