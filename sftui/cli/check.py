@@ -64,10 +64,17 @@ def check_data(
     if memory is not None and memory.path is not None:
         may_replace(memory.path)
     found = audited(options, wanted, max_rows=max_rows, sample=sample, evaluation=evaluation, jobs=jobs)
+    other = known.other_ids(found.tokenizer) if baseline is not None and not write_baseline else ""
+    if other:
+        click.echo(
+            f"sftui: {visible(str(baseline))} {other}: findings of tokens may be new to it; write it anew with"
+            " --write-baseline",
+            err=True,
+        )
     assert target is not None
     target.write(_writer(form)(found))
     if memory is not None:
-        text, count = baseline_text(found.audit.found)
+        text, count = baseline_text(found.audit.found, found.tokenizer)
         with memory.open() as file:
             file.write(text.encode("ascii"))
         click.echo(f"sftui: {count:,} findings are known from now on, in {visible(str(baseline))}", err=True)

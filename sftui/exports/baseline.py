@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from sftui.side_files import parse_json, read_side_bytes, reason
 
 if TYPE_CHECKING:
     from sftui.audit import Found
+    from sftui.tokens.facts import TokenizerFacts
 
 VERSION = 2
 """2: findings of the set-up are recognised without their counts, those of the dataset part by part. Rows as in 1."""
@@ -23,10 +24,27 @@ VERSION = 2
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What a baseline knows, and the codes of what it holds in an older form that is recognised no more."""
+    """What a baseline knows, and the codes of what it holds in an older form that is recognised no more.
+
+    `tokenizer` says whose ids it was written with (see `_whose`); None where it is older than that.
+    """
 
     known: frozenset[str]
     outdated: tuple[str, ...] = ()
+    tokenizer: Mapping[str, str] | None = None
+
+    def other_ids(self, facts: TokenizerFacts) -> str:
+        """What is to be said of a baseline whose ids are not known to be those of `facts`; empty where they are."""
+        now = _whose(facts)
+        if self.tokenizer is None:
+            return "does not say whose ids it knows" if facts.transformers else ""
+        if self.tokenizer == now:
+            return ""
+        then = self.tokenizer.get("transformers")
+        if then != facts.transformers:
+            those, these = then or "no version", facts.transformers or "no version"
+            return f"was written with the ids of transformers {those}; these are of {these}"
+        return "was written with another tokenizer"
 
 
 def read_baseline(path: Path) -> Baseline:
@@ -41,7 +59,9 @@ def read_baseline(path: Path) -> Baseline:
         outdated = (
             tuple(sorted(code for code, marks in codes.items() if _outdated(code, marks))) if version == 1 else ()
         )
-        return Baseline(frozenset(str(mark) for marks in codes.values() for mark in marks), outdated)
+        whose = read.get("tokenizer")
+        whose = {str(key): str(value) for key, value in whose.items()} if whose is not None else None
+        return Baseline(frozenset(str(mark) for marks in codes.values() for mark in marks), outdated, whose)
     except OSError as error:
         raise RecipeError(
             "the baseline cannot be read",
@@ -77,7 +97,13 @@ def may_replace(path: Path) -> None:
         )
 
 
-def baseline_text(found: Found) -> tuple[str, int]:
+def baseline_text(found: Found, facts: TokenizerFacts) -> tuple[str, int]:
     """Every finding that stands, by code, as plain ASCII, and how many different ones there are."""
     codes = {code: sorted(marks) for code, marks in sorted(found.fingerprints.items())}
-    return json.dumps({"version": VERSION, "findings": codes}, indent=1) + "\n", sum(map(len, codes.values()))
+    told = {"version": VERSION, "tokenizer": _whose(facts), "findings": codes}
+    return json.dumps(told, indent=1) + "\n", sum(map(len, codes.values()))
+
+
+def _whose(facts: TokenizerFacts) -> dict[str, str]:
+    """Whose ids: the version of transformers that loaded the tokenizer, and the sha256 of the proven backend."""
+    return {"transformers": facts.transformers, "backend": facts.backend}

@@ -31,6 +31,14 @@ MEGABYTES, MINUTES = 240, 2
 WANTED = ("sentencepiece", "protobuf", "tiktoken", "jinja2")
 """What transformers reads vocabularies and renders templates with, and does not ask for by itself."""
 PATIENCE = 1800.0
+_ENDS_WITH_CALLER = (
+    "import os, signal, sys\n"
+    "if sys.platform == 'linux':\n"
+    "    import ctypes\n"
+    "    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG, kept through exec\n"
+    "os.execv(sys.argv[1], sys.argv[1:])"
+)
+"""Runs a command that does not outlive a killed sftui: pip would go on filling a folder that nobody wants."""
 _MISTRAL = re.compile(r"mistral[-_]common(?:\[[^\]]*\])?\s*(?P<asked>[^;]*);.*extra\s*==\s*['\"]mistral-common['\"]")
 
 
@@ -154,7 +162,7 @@ def _run(version: str, command: list[str]) -> None:
     variables = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
     try:
         done = subprocess.run(
-            command,
+            [sys.executable, "-I", "-c", _ENDS_WITH_CALLER, *command] if os.name == "posix" else command,
             capture_output=True,
             text=True,
             stdin=subprocess.DEVNULL,

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from sftui.tokens import builtin
+from sftui.trainers.pins import running_version
 
 Sftui = Callable[..., Any]
 
@@ -169,3 +173,24 @@ def test_an_older_baseline_is_read_and_what_it_no_longer_knows_is_told(sftui: Sf
     made["version"] = 3
     (tmp_path / "known.json").write_text(json.dumps(made))
     assert "another version" in sftui(*given).err
+
+
+def test_a_baseline_says_whose_ids_it_knows(sftui: Sftui, tmp_path: Path) -> None:
+    folder = tmp_path / "tokenizer"
+    shutil.copytree(builtin.folder("chatml"), folder)
+    known = tmp_path / "known.json"
+    given = ("check", lines(tmp_path / "rows.jsonl", *FIRST), "-t", folder, "--baseline", known)
+    assert sftui(*given, "--write-baseline").code == 0
+    made = json.loads(known.read_text())
+    assert made["tokenizer"]["transformers"] == running_version() and len(made["tokenizer"]["backend"]) == 64
+    assert "write it anew" not in sftui(*given).err
+    for changes, told in (
+        ({"tokenizer": None}, "does not say whose ids it knows"),
+        ({"tokenizer": {**made["tokenizer"], "transformers": "5.6.0"}}, "the ids of transformers 5.6.0; these are of"),
+        ({"tokenizer": {**made["tokenizer"], "backend": "0" * 64}}, "was written with another tokenizer"),
+    ):
+        changed = {key: value for key, value in {**made, **changes}.items() if value is not None}
+        known.write_text(json.dumps(changed))
+        done = sftui(*given)
+        assert told in done.err and "write it anew" in done.err
+        assert done.code == 0, "what is known stays known"
