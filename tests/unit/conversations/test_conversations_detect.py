@@ -204,3 +204,15 @@ def test_an_alpaca_row_is_not_said_to_fit_its_own_columns_too() -> None:
 def test_tools_and_template_variables_are_found() -> None:
     fields = detect(rows({"messages": CHAT, "tools": [], "chat_template_kwargs": {}}), Data()).fields
     assert (fields["tools"], fields["template_kwargs"]) == ("tools", "chat_template_kwargs")
+
+
+def test_columns_are_looked_through_once_however_many() -> None:
+    """A CSV may have 300,000; dozens of names are looked for, and each went through all of them."""
+    from sftui.conversations import detected
+
+    wide = {**{f"c{number}": "x" for number in range(2_000)}, "Prompt": "a", "completion": "b"}
+    rows = [Row(index, wide, "", f"row {index}") for index in range(3)]
+    detected._spellings.cache_clear()
+    found = detect(rows, Data())
+    assert found.fields["prompt"] == "Prompt" and found.fields["completion"] == "completion"
+    assert detected._spellings.cache_info().misses <= 3
