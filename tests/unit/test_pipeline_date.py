@@ -49,16 +49,6 @@ def test_a_pinned_day_stands_in_every_row_with_its_hours_at_midnight(preset: str
     assert today[:11] in days
 
 
-def test_axolotls_own_templates_write_the_pinned_day() -> None:
-    for name in ("llama4", "mistral_v7_tekken"):
-        try:
-            found = text_of("axolotl@0.19", {"messages": MESSAGES}, f"axolotl/{name}", "2025-03-05")
-        except Exception as error:  # a template of the registry that sftui does not have
-            assert "does not have" in str(error)
-            continue
-        assert "2025" in found
-
-
 def test_llama_factorys_tools_write_the_pinned_day() -> None:
     data: dict[str, object] = {
         "conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Yo"}],
