@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import environments
 import new_cases
+import new_cases_two
 import new_material
+import new_material_two
 import pytest
 import record as recorder
+import shared_cases
 from case import environment
 from compare import compare
 
@@ -44,3 +47,16 @@ def test_the_cases_meet_every_tokenizer_and_dataset() -> None:
     assert {case.tokenizer.removeprefix("new:") for case in cases} == set(new_material.TOKENIZERS)
     assert {case.data.removeprefix("new:") for case in cases} == set(new_material.DATASETS)
     assert len(new_material.TOKENIZERS) >= 12 and len(new_material.DATASETS) >= 10
+
+
+def test_the_second_round_meets_every_tokenizer_and_dataset() -> None:
+    cases = [case for trainer in new_cases_two.CASES for case in new_cases_two.cases(trainer)]
+    assert {case.tokenizer.removeprefix("two:") for case in cases} == set(new_material_two.TOKENIZERS)
+    assert {case.data.removeprefix("two:") for case in cases} == set(new_material_two.DATASETS)
+
+
+@pytest.mark.parametrize("trainer", shared_cases.TRAINERS)
+def test_every_shared_dataset_meets_three_tokenizers(trainer: str) -> None:
+    met = {(case.data.removeprefix("shared:"), case.tokenizer) for case in shared_cases.cases(trainer)}
+    names = (*shared_cases.TEXTS, *shared_cases.CHATS)
+    assert met == {(name, tokenizer) for name in names for tokenizer in shared_cases.TOKENIZERS} and len(names) == 24
