@@ -55,6 +55,14 @@ class Known:
     """By the path of a component."""
     load_dataset: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """What `datasets.load_dataset` takes for a kind of file; `any`: for whichever kind."""
+    types: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """How a value that is text is converted → the keys of which it is."""
+    choices: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """The values of a key that has no others."""
+    dataset_types: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    dataset_choices: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    removed: frozenset[str] = frozenset()
+    """Keys that the release refuses whatever they are set to."""
 
     def unknown(self, path: str, value: Any, then: str) -> KeyNote:
         """The note of a key that the record does not hold; `then` is what the trainer does with such a key."""
@@ -88,8 +96,17 @@ def known_keys(trainer: str, title: str, asked: str | None) -> Known:
         _names(found.get("dataset", ())),
         {name: Plugin(_names(one["keys"]), _names(one["hooks"])) for name, one in found.get("plugins", {}).items()},
         {path: _component(_names(one)) for path, one in found.get("components", {}).items()},
-        {kind: _names(one) for kind, one in found.get("load_dataset", {}).items()},
+        load_dataset=_listed(found, "load_dataset"),
+        types=_listed(found, "types"),
+        choices=_listed(found, "choices"),
+        dataset_types=_listed(found, "dataset types"),
+        dataset_choices=_listed(found, "dataset choices"),
+        removed=_names(found.get("removed", ())),
     )
+
+
+def _listed(found: Mapping[str, Any], part: str) -> Mapping[str, frozenset[str]]:
+    return {name: _names(one) for name, one in found.get(part, {}).items()}
 
 
 def _component(names: frozenset[str]) -> Component:

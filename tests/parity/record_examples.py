@@ -2,7 +2,10 @@
 
 `python tests/parity/record_examples.py` reads the repositories under $SFTUI_MIRROR (default /work/.mirror), bare or
 with a work tree, at the commits below, prints the counts and writes the table: trainer, path, outcome (opened, or
-refused and its sentence), and the keys that are told as not known. The configs themselves are not kept.
+refused and its sentence), and the keys that are told as not known, or as stopping the trainer. The configs themselves
+are not kept. With `--ask TRAINER…` the trainer's own loader is asked first (minutes; see ask_configs.py), and what it
+said is written to `examples_real.tsv`: trainer, path, outcome (takes, stops), what the config is for where that is no
+fine-tuning on text, what it said, and the keys that it does not read.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 TABLE = HERE / "examples.tsv"
+REAL = HERE / "examples_real.tsv"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +106,19 @@ def started_in(folder: str) -> Iterator[None]:
         os.chdir(before)
 
 
+def dataset_info(folder: Path) -> Path:
+    """A folder with the dataset_info.json of LLaMA-Factory's repository."""
+    one = REPOSITORIES["llamafactory"]
+    folder.mkdir()
+    text = _git(one, "show", f"{one.commit}:data/dataset_info.json")
+    (folder / "dataset_info.json").write_text(text, encoding="utf-8")
+    return folder
+
+
 def outcomes() -> Iterator[Outcome]:
     """Every config, read as the newest release that sftui knows, with no network and no data."""
     with tempfile.TemporaryDirectory() as folder, started_in(folder):
-        info = _git(
-            REPOSITORIES["llamafactory"], "show", f"{REPOSITORIES['llamafactory'].commit}:data/dataset_info.json"
-        )
-        Path("data").mkdir()
-        Path("data/dataset_info.json").write_text(info, encoding="utf-8")
+        dataset_info(Path("data"))
         for trainer, one in REPOSITORIES.items():
             for path, text in files(one):
                 yield outcome(trainer, path, text)
@@ -126,7 +135,7 @@ def outcome(trainer: str, path: str, text: str) -> Outcome:
     except SftuiError as error:
         sentence = str(error).removeprefix(f"{path}: ").replace(path, "CONFIG")
         return Outcome(trainer, path, "refused", re.sub(r"\s+", " ", sentence), (), 0)
-    strange = sorted(key.path for key in opened.keys if key.use in (KeyUse.UNKNOWN, KeyUse.UNSURE))
+    strange = sorted(key.path for key in opened.keys if key.use in (KeyUse.UNKNOWN, KeyUse.UNSURE, KeyUse.STOPS))
     return Outcome(trainer, path, "opened", "", tuple(strange), len(opened.keys))
 
 
@@ -143,6 +152,69 @@ def counts(found: list[Outcome]) -> Iterator[str]:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Real:
+    """What the trainer's own loader said of a config; `left` are the keys that it does not read."""
+
+    trainer: str
+    path: str
+    outcome: str
+    kind: str
+    said: str
+    left: tuple[str, ...]
+
+    def line(self) -> str:
+        return "\t".join((self.trainer, self.path, self.outcome, self.kind, self.said, " ".join(self.left)))
+
+
+def asked(trainer: str) -> Iterator[Real]:
+    """Every config through the trainer's own loader."""
+    import yaml
+    from ask_configs import ask
+
+    texts = dict(files(REPOSITORIES[trainer]))
+    with tempfile.TemporaryDirectory() as folder:
+        answers = ask(trainer, texts.items(), dataset_info(Path(folder) / "data"))
+    for path, text in texts.items():
+        answer = answers[path]
+        left = sorted({str(key) for key in yaml.safe_load(text)} - set(answer.reads))
+        if trainer == "torchtune":  # a recipe does not read what the config refers to itself
+            left = [key for key in left if f"${{{key}" not in text]
+        yield Real(trainer, path, answer.outcome, answer.kind, answer.said, tuple(left))
+
+
+def real() -> dict[tuple[str, str], Real]:
+    """What the trainers said, as it is checked in."""
+    found = {}
+    for line in REAL.read_text(encoding="utf-8").splitlines()[1:]:
+        trainer, path, outcome, kind, said, left = line.split("\t")
+        found[trainer, path] = Real(trainer, path, outcome, kind, said, tuple(left.split()))
+    return found
+
+
+def verdicts(found: Mapping[tuple[str, str], Outcome], theirs: Mapping[tuple[str, str], Real]) -> Counter[str]:
+    """How often the two are of one mind, by trainer: see `verdict`."""
+    return Counter(f"{key[0]}: {verdict(one, theirs[key])}" for key, one in found.items())
+
+
+def verdict(ours: Outcome, theirs: Real) -> str:
+    """Whether sftui may refuse a config: where the trainer stops, or where it is for something else."""
+    if ours.outcome == "opened":
+        return "opened, and the trainer takes it" if theirs.outcome == "takes" else "opened, and the trainer stops"
+    if theirs.outcome == "stops":
+        return "refused, and the trainer stops"
+    return "refused by name, no fine-tuning on text" if theirs.kind else "refused falsely"
+
+
+def kept() -> dict[tuple[str, str], Outcome]:
+    """sftui's outcomes, as they are checked in."""
+    found = {}
+    for key, line in recorded().items():
+        parts = [*line.split("\t"), "", ""][:5]
+        found[key] = Outcome(parts[0], parts[1], parts[2], parts[3], tuple(parts[4].split()), 0)
+    return found
+
+
 def recorded() -> Mapping[tuple[str, str], str]:
     """The table as it is checked in: (trainer, path) → its line."""
     lines = TABLE.read_text(encoding="utf-8").splitlines()[1:]
@@ -153,10 +225,22 @@ def main() -> int:
     why = missing()
     if why:
         sys.exit(why)
+    for trainer in sys.argv[2:] if sys.argv[1:2] == ["--ask"] else ():
+        held = real() if REAL.exists() else {}
+        held.update({(one.trainer, one.path): one for one in asked(trainer)})
+        from ask_configs import RELEASES
+
+        lines = [held[key].line() for key in sorted(held)]
+        REAL.write_text("\n".join(["# " + json.dumps(RELEASES), *lines]) + "\n", encoding="utf-8")
     found = sorted(outcomes(), key=lambda one: (one.trainer, one.path))
     head = "# " + json.dumps({name: one.commit for name, one in REPOSITORIES.items()})
     TABLE.write_text("\n".join([head, *(one.line() for one in found)]) + "\n", encoding="utf-8")
     print(*counts(found), sep="\n")
+    if REAL.exists():
+        mine = {(one.trainer, one.path): one for one in found}
+        theirs = real()
+        told = verdicts({key: one for key, one in mine.items() if key in theirs}, theirs)
+        print(*(f"{number:4} {what}" for what, number in sorted(told.items())), sep="\n")
     return 0
 
 

@@ -43,7 +43,9 @@ def stub(*names):
 '''
 
 AXOLOTL = r'''
-import importlib, inspect, pkgutil
+import importlib, inspect, pkgutil, types, typing
+from enum import Enum
+from pydantic import BaseModel
 from pathlib import Path
 stub("llmcompressor", *(f"llmcompressor.{one}" for one in ("core", "core.session_functions", "recipe", "transformers")))
 stub(*(f"llmcompressor.{one}" for one in ("modifiers", "transformers.sparsification")))
@@ -83,10 +85,67 @@ def read_before(folder):
                 found |= {getattr(name, "value", None)}
     return {one for one in found if isinstance(one, str)}
 
+def kinds(annotation):
+    # what a field takes, as words: bool int float str list dict null choice; any: anything else
+    if annotation is type(None):
+        return {"null"}
+    origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Annotated:
+        return kinds(inner[0])
+    if origin in (typing.Union, types.UnionType):
+        return set().union(*map(kinds, inner))
+    if origin is typing.Literal:
+        return {"choice"}
+    bare = origin or annotation
+    if not isinstance(bare, type):
+        return {"any"}
+    if issubclass(bare, Enum):
+        return {"choice"}
+    if issubclass(bare, (BaseModel, dict)):
+        return {"dict"}
+    if issubclass(bare, (list, tuple)) or bare.__name__ in ("Sequence", "MinLenList"):
+        return {"list"}
+    return {bare.__name__} if bare in (bool, int, float, str) else {"any"}
+
+def values(annotation):
+    # the values of a field's Literal or Enum parts
+    if typing.get_origin(annotation) is typing.Literal:
+        return set(map(str, typing.get_args(annotation)))
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return {str(one.value) for one in annotation}
+    return set().union(*map(values, typing.get_args(annotation)))
+
+def typed(model):
+    found, chosen = {}, {}
+    for name, field in model.model_fields.items():
+        takes = kinds(field.annotation)
+        if "any" in takes:
+            continue
+        found.setdefault(" ".join(sorted(takes)).replace(" ", "|"), set()).add(name)
+        if "choice" in takes:
+            chosen[name] = values(field.annotation)
+    return found, chosen
+
+def removed():
+    # what the models of old keys raise for, whatever it is set to
+    from axolotl.utils.schemas.deprecated import DeprecatedParameters
+    found = set()
+    for name in DeprecatedParameters.model_fields:
+        for value in (True, 1, "x", ["x"]):
+            try:
+                DeprecatedParameters(**{name: value})
+            except DeprecationWarning:
+                found.add(name)
+            except Exception:
+                pass
+    return found
+
 model = schemas.AxolotlConfigWCapabilities
 own = names(model)
 known = {"config": own, "asked before": read_before(Path(schemas.__file__).parent) - own}
-known |= {"dataset": names(SFTDataset), "plugins": {}}
+known |= {"dataset": names(SFTDataset), "plugins": {}, "removed": removed()}
+known["types"], known["choices"] = typed(model)
+known["dataset types"], known["dataset choices"] = typed(SFTDataset)
 for found in pkgutil.walk_packages(integrations.__path__, "axolotl.integrations."):
     if found.name.count(".") > 3:
         continue
@@ -129,6 +188,15 @@ launch -= {"help", "training_script", "training_script_args"}
 config = names(ScriptArguments, SFTConfig, ModelConfig, utils.DatasetMixtureConfig)
 known = {"config": config | {"env"}, "launch": (launch | {"accelerate_config"}) - config}
 known["dataset"] = names(utils.DatasetConfig)
+# argparse puts a default that is text through the type of its argument, and a config's values are defaults
+from trl.scripts import sft
+known["types"] = {}
+for action in sft.make_parser()._actions:
+    kind = getattr(action.type, "__name__", "str")
+    kind = "none_or_" + kind if "_accept_none" in getattr(action.type, "__qualname__", "") else kind
+    if kind.removeprefix("none_or_") in ("int", "float", "loads", "string_to_bool"):
+        known["types"].setdefault(kind, set()).add(action.dest)
+known["choices"] = {one.dest: set(map(str, one.choices)) for one in launch_command_parser()._actions if one.choices}
 """
 )
 

@@ -16,9 +16,10 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml, set_knob_to
+from sftui.trainers.axolotl import pretrain
 from sftui.trainers.axolotl.keys import OVERTAKEN, listed, note_in_dataset, note_of
 from sftui.trainers.axolotl.packing import varlen
-from sftui.trainers.axolotl.schema import checked
+from sftui.trainers.axolotl.schema import checked, stopped
 from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING
 from sftui.trainers.axolotl.templates import FALLBACK, JINJA, TOKENIZER
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, files_at, text_at
@@ -49,6 +50,8 @@ TOP_OPTIONS = (
     "eval_sample_packing",
     "seed",
 )
+NO_EVALUATION = ("val_set_size", "eval_sample_packing", "seed")
+"""Options that only say which rows are set aside."""
 DATASET_OPTIONS = (
     "type",
     "field",
@@ -76,9 +79,8 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     """An Axolotl config; RecipeError where it names no dataset or says what Axolotl refuses."""
     config = dict(parse_yaml(text, path))
     _supervised(config, path)
-    entries = config.get("datasets")
-    if isinstance(entries, Mapping):
-        entries = [entries]
+    streams = bool(config.get("pretraining_dataset"))
+    entries = [pretrain.entry_of(config, path)] if streams else config.get("datasets")
     if not isinstance(entries, Sequence) or isinstance(entries, str) or not entries:
         raise RecipeError(
             "the config names no dataset to fine-tune on",
@@ -87,20 +89,30 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
             fix="list one under `datasets`",
         )
     plugins = listed(config.get("plugins"))
-    notes = [note_of(str(key), value, plugins, known) for key, value in config.items() if key != "datasets"]
+    notes = [
+        known.stops(str(key), value, error)
+        if (error := stopped(OVERTAKEN.get(str(key), str(key)), value, known))
+        else note_of(str(key), value, plugins, known)
+        for key, value in config.items()
+        if key != "datasets" or streams
+    ]
     config = checked({OVERTAKEN.get(str(key), str(key)): value for key, value in config.items()}, path)
     if config.get("max_packed_sequence_len"):
         raise RecipeError(
             "`max_packed_sequence_len` is no longer supported by Axolotl", where=path, fix="set sequence_len"
         )
     base = _top(preset, config, path)
+    if streams:  # nothing is set aside, and no row is left out for its labels
+        options = {key: value for key, value in base.mask.options.items() if key not in NO_EVALUATION}
+        base = changed(changed(base, "mask.options", options), "length.drop_unlabelled", False)
     refs: list[DatasetRef] = []
     for number, entry in enumerate(entries):
         if not isinstance(entry, Mapping) or not entry.get("path"):
             raise RecipeError(
                 f"datasets[{number}] has no `path`", where=path, fix="name its file, folder or Hub dataset"
             )
-        notes += [_note(entry, f"datasets[{number}].{key}", str(key), value, known) for key, value in entry.items()]
+        if not streams:
+            notes += [_note(entry, f"datasets[{number}].{key}", str(key), value, known) for key, value in entry.items()]
         where = f"{path}, datasets[{number}]"
         refs += _refs(entry, _dataset(base, config, checked(entry, where), where), where)
     return OpenedConfig(preset.preset, path, text, tuple(refs), tuple(notes))
@@ -117,13 +129,6 @@ def _supervised(config: Mapping[str, Any], path: str) -> None:
                 why="Axolotl prepares preferences, rewards and prompts in other ways, which sftui does not show",
                 fix="open a config without it",
             )
-    if not config.get("datasets") and config.get("pretraining_dataset"):
-        raise RecipeError(
-            "the config pre-trains on a stream (pretraining_dataset) and names no dataset to fine-tune on",
-            where=path,
-            why="Axolotl cuts a stream into sequences by rules of its own, which sftui does not show",
-            fix="list a dataset under `datasets`",
-        )
 
 
 def _top(recipe: Recipe, config: Mapping[str, Any], path: str) -> Recipe:
@@ -150,7 +155,7 @@ def _top(recipe: Recipe, config: Mapping[str, Any], path: str) -> Recipe:
         knobs["render.kwargs"] = dict(config["chat_template_kwargs"])
     options = {key: config[key] for key in TOP_OPTIONS if config.get(key) is not None}
     if not options.get("val_set_size"):  # these decide nothing else that is shown
-        for key in ("val_set_size", "eval_sample_packing", "seed"):
+        for key in NO_EVALUATION:
             options.pop(key, None)
     special = config.get("special_tokens") or {}
     knobs.update({SPECIAL[key]: str(value) for key, value in special.items() if key in SPECIAL and value is not None})
@@ -250,7 +255,8 @@ def _note(entry: Mapping[str, Any], path: str, key: str, value: Any, known: Know
     if key == "chat_template_jinja" and value and entry.get("chat_template") != JINJA:
         why = "Axolotl passes over it: a dataset needs `chat_template: jinja` beside it"
         return KeyNote(path, value, KeyUse.PASSED, why)
-    return note_in_dataset(path, key, value, known)
+    error = stopped(key, value, known, dataset=True)
+    return known.stops(path, value, error) if error else note_in_dataset(path, key, value, known)
 
 
 def _refs(entry: Mapping[str, Any], recipe: Recipe, where: str) -> list[DatasetRef]:

@@ -16,6 +16,7 @@ from sftui.errors import ConversationError, RecipeError
 from sftui.model import Conversation, Kind, Problem, Row
 from sftui.recipe import Recipe
 from sftui.trainers.axolotl.instruct import instruct_type, read_instruct
+from sftui.trainers.axolotl.pretrain import TYPE
 from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, TOKENIZED, Settings, settings_of
 from sftui.trainers.axolotl.turns import STOPS, read_turns
 
@@ -45,8 +46,8 @@ def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
         return _refuse("the dataset is not prepared", f"Axolotl needs all of {', '.join(PREPARED)}")
     if kind == CHAT:
         return _chat(columns, settings, reason)
-    if kind == "completion":
-        return _needs((settings.field,), columns, "text", {"text": settings.field}, f"{reason}, completion")
+    if kind in ("completion", TYPE):
+        return _needs((settings.field,), columns, "text", {"text": settings.field}, f"{reason}, {kind}")
     if kind == "input_output":
         return _needs(("segments",), columns, "segments", {"segments": "segments"}, f"{reason}, input_output")
     found = instruct_type(kind)

@@ -14,7 +14,6 @@ from sftui.trainers.known import Known
 
 # What a key that is about data is not modelled for; shown only where it is switched on.
 UNSUPPORTED = {
-    "pretraining_dataset": "a streamed pre-training set is not shown",
     "skip_prepare_dataset": "the data is left to other code",
     "tokenizer_use_mistral_common": "mistral-common tokenizes by rules of its own",
     "tokenizer_use_fast": "Axolotl asks for the slow tokenizer; the fast one is shown",
@@ -72,6 +71,7 @@ USED = frozenset(
         "chat_template_jinja",
         "chat_template_kwargs",
         "datasets",
+        "pretraining_dataset",
         "shuffle_merged_datasets",
         "attn_implementation",
         "flash_attention",

@@ -48,6 +48,12 @@ def completion(rendered: Rendered, tokenizer: LoadedTokenizer, sequence_len: int
     return _part(rendered, 0, len(rendered.text), tokenizer, limit, eos=1)
 
 
+def whole(rendered: Rendered, tokenizer: LoadedTokenizer, *, eos: bool) -> Tokens:
+    """One text, with EOS behind it whatever it ends with."""
+    tokens = _part(rendered, 0, len(rendered.text), tokenizer, None, eos=0, skip_empty=False).tokens
+    return _joined([tokens, _ending(tokenizer)]) if eos else tokens
+
+
 def chunks(kept: Ranges, size: int | None, least: int) -> tuple[Ranges, ...]:
     """The kept positions in runs of `size`, each as ranges; runs shorter than `least` are left out."""
     places = [place for start, end in kept for place in range(start, end)]
@@ -106,15 +112,8 @@ def _part(
     missing = max(eos - (last == facts.eos_id), 0)
     room = missing if limit is None else min(missing, max(limit - count, 0))
     if room:
-        if facts.eos_id is None:
-            raise TokenizerError(
-                "Axolotl cannot append EOS",
-                where=facts.name,
-                why="the tokenizer has no EOS token",
-                fix="set special_tokens.eos_token",
-            )
         size = len(tokens)
-        tokens = _joined([tokens, *[_appended(tokenizer, facts.eos_id)] * room])
+        tokens = _joined([tokens, *[_ending(tokenizer)] * room])
         kept = merged([*kept, (size, size + room)])
     if strip_bos and facts.bos_id is not None and tokens.input_ids[0] == facts.bos_id:
         tokens = _sliced(tokens, 1)
@@ -131,6 +130,19 @@ def _within(count: int, tokenizer: LoadedTokenizer, limit: int | None) -> Ranges
     if tokenizer.facts.truncation_side == "left":
         return merged([(0, front), (count - back - room, count)])
     return merged([(0, front + room), (count - back, count)])
+
+
+def _ending(tokenizer: LoadedTokenizer) -> Tokens:
+    """The EOS token; TokenizerError where there is none."""
+    facts = tokenizer.facts
+    if facts.eos_id is None:
+        raise TokenizerError(
+            "Axolotl cannot append EOS",
+            where=facts.name,
+            why="the tokenizer has no EOS token",
+            fix="set special_tokens.eos_token",
+        )
+    return _appended(tokenizer, facts.eos_id)
 
 
 def _appended(tokenizer: LoadedTokenizer, token: int) -> Tokens:

@@ -12,6 +12,7 @@ from typing import Any
 
 from sftui.errors import RecipeError
 from sftui.trainers.axolotl.settings import TRAIN_ON
+from sftui.trainers.known import Known
 
 NUMBERS = (
     "sequence_len",
@@ -40,6 +41,17 @@ LISTS = ("eot_tokens", "tokens", "roles_to_train")
 MAPPINGS = ("special_tokens", "chat_template_kwargs", "added_tokens_overrides", "roles", "message_property_mappings")
 CHOICES = {"excess_length_strategy": ("drop", "truncate", "raise"), "train_on_eos": TRAIN_ON, "train_on_eot": TRAIN_ON}
 SPECIAL_TOKENS = ("bos_token", "eos_token", "pad_token", "unk_token", "additional_special_tokens")
+KINDS: Mapping[str, type] = {"str": str, "list": list, "dict": Mapping}
+WORDS = {
+    "bool": "a valid boolean",
+    "int": "a valid integer",
+    "float": "a valid number",
+    "str": "a valid string",
+    "list": "a valid list",
+    "dict": "a valid dictionary",
+    "choice": "one of its choices",
+}
+"""The kinds of fields, as pydantic words what it wants."""
 _YES, _NO = ("true", "t", "yes", "y", "on", "1"), ("false", "f", "no", "n", "off", "0")
 
 
@@ -93,6 +105,40 @@ def _switch(key: str, value: Any, where: str) -> bool:
     if isinstance(value, bool) or word in _YES + _NO:
         return word in _YES
     raise _refused(key, value, "true or false", where)
+
+
+def stopped(key: str, value: Any, known: Known, *, dataset: bool = False) -> str | None:
+    """What Axolotl raises for a key's value: by the type of the release's field, or for a key that it took out."""
+    if key in known.removed and value and not dataset:
+        return f"DeprecationWarning: `{key}` is no longer supported"
+    types, choices = (known.dataset_types, known.dataset_choices) if dataset else (known.types, known.choices)
+    kinds = next((kinds for kinds, keys in types.items() if key in keys), None)
+    if kinds is None or any(_takes(kind, value, choices.get(key, frozenset())) for kind in kinds.split("|")):
+        return None
+    return f"Input should be {' or '.join(WORDS.get(kind, kind) for kind in kinds.split('|') if kind != 'null')}"
+
+
+def _takes(kind: str, value: Any, choices: frozenset[str]) -> bool:
+    """Whether pydantic takes a value of YAML for a kind of field, converting as it does by default."""
+    if kind == "null":
+        return value is None
+    if kind == "bool":
+        return isinstance(value, bool) or value in (0, 1) or (isinstance(value, str) and value.lower() in _YES + _NO)
+    if kind in ("int", "float"):
+        return _is_number(value, whole=kind == "int")
+    if kind == "choice":
+        return isinstance(value, (str, int, float)) and str(value) in choices
+    return isinstance(value, KINDS[kind])
+
+
+def _is_number(value: Any, *, whole: bool) -> bool:
+    if not isinstance(value, (int, float, str)):
+        return False
+    try:
+        number = float(value)
+        return not whole or number == int(number)
+    except (ValueError, OverflowError):
+        return False
 
 
 def _refused(key: str, value: Any, wanted: str, where: str) -> RecipeError:

@@ -37,7 +37,7 @@ from sftui.recipe import Pack as PackOptions
 from sftui.templates import ChatTemplate
 from sftui.tokens import LoadedTokenizer, tokenize
 from sftui.trainers import versions
-from sftui.trainers.axolotl import formats, mask, packing, parts
+from sftui.trainers.axolotl import formats, mask, packing, parts, pretrain
 from sftui.trainers.axolotl.locate import Locator
 from sftui.trainers.axolotl.message_keys import message_keys
 from sftui.trainers.axolotl.settings import ineffective, settings_of
@@ -198,6 +198,8 @@ class Axolotl(Trainer):
             return self._two_parts(rendered, shaped, recipe, tools).tokens
         if "segments" in conversation.extra:
             return tokenize(rendered, tokenizer, Tokenize(mode="per_part", add_special_tokens=False))
+        if conversation.kind is Kind.TEXT and _pretrains(recipe):
+            return pretrain.encoded(rendered, tokenizer, recipe)
         if conversation.kind is Kind.TEXT:
             return parts.completion(rendered, tokenizer, recipe.length.max).tokens
         return tokenize(rendered, tokenizer, Tokenize(mode="whole", add_special_tokens=False))
@@ -229,6 +231,8 @@ class Axolotl(Trainer):
             reasons = [Reason.GIVEN if on else Reason.GIVEN_MASKED for on in flags]
         elif conversation.kind is Kind.TEXT:
             flags, reasons = label_rules.whole(label_rules.Subject(tokens, rendered, conversation))
+            if _pretrains(recipe):
+                return tokens, _windowed(tokens, reasons, recipe, tools)
             return tokens, self._chunked(tokens, rendered, reasons, recipe, tools)
         else:
             template = _template(conversation, recipe, tools)
@@ -277,6 +281,9 @@ class Axolotl(Trainer):
     ) -> tuple[Example, ...]:
         if shaped.conversation.kind is not Kind.TEXT or "segments" in shaped.conversation.extra:
             made = label_rules.example(tokens, labels, recipe, stored_attention(shaped.conversation, len(tokens)))
+            return (made,) if made is not None else ()
+        if _pretrains(recipe):
+            made = label_rules.example(tokens, labels, recipe)
             return (made,) if made is not None else ()
         runs = parts.chunks(labels.kept, recipe.length.max, recipe.length.min_tokens or 2)
         found = (label_rules.example(tokens, replace(labels, kept=run), recipe) for run in runs)
@@ -441,3 +448,15 @@ def _kept(
     if dropped is None and packs and all(label == IGNORE_INDEX for label in label_rules.within(kept, labels)):
         dropped = "no trained token is left: with sample_packing Axolotl drops the row"
     return Labels(labels, tuple(reasons), kept or ((0, 0),), dropped, notes)
+
+
+def _pretrains(recipe: Recipe) -> bool:
+    """Whether the rows are those of a pretraining_dataset of type pretrain."""
+    return recipe.mask.options.get("type") == pretrain.TYPE
+
+
+def _windowed(tokens: Tokens, reasons: Sequence[Reason], recipe: Recipe, tools: Toolbox) -> Labels:
+    """A text of a pretraining_dataset, trained whole."""
+    kept = pretrain.window(len(tokens), tools.tokenizer, recipe)
+    dropped = None if kept else f"{len(tokens)} tokens: Axolotl drops what has fewer than {pretrain.LEAST}"
+    return Labels(tokens.input_ids, tuple(reasons), kept, dropped)

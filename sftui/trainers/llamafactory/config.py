@@ -22,6 +22,8 @@ from sftui.trainers.llamafactory.registry import NAMES, TEMPLATES
 from sftui.trainers.llamafactory.tools import FORMATS
 
 INFO = "dataset_info.json"
+BATCH_SIZE = 8
+"""per_device_train_batch_size of transformers' TrainingArguments."""
 COLUMNS = {
     "prompt": "instruction",
     "query": "input",
@@ -80,7 +82,7 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     config = dict(parse_yaml(text, path))
     _other(config, path, known)
     _check(config, path)
-    recipe, notes = preset, []
+    recipe, notes = changed(preset, "batch.size", BATCH_SIZE), []
     for key, value in config.items():
         recipe, note = _key(recipe, str(key), value, known)
         notes.append(note)
@@ -208,6 +210,12 @@ def _key(recipe: Recipe, key: str, value: Any, known: Known) -> tuple[Recipe, Ke
         return changed(recipe, keys.PLAIN[key], value), KeyNote(key, value, KeyUse.USED)
     if key in ("val_size", "seed"):  # see _together: neither means anything without the other's value
         return recipe, KeyNote(key, value, KeyUse.USED if key == "val_size" else KeyUse.PASSED)
+    if key in keys.LISTED and value is not None and not isinstance(value, str):
+        return recipe, known.stops(
+            key, value, f"AttributeError: {type(value).__name__!r} object has no attribute 'split'"
+        )
+    if key == "finetuning_type" and value not in keys.METHODS:
+        return recipe, known.stops(key, value, "AssertionError: Invalid fine-tuning method.")
     if key in keys.OPTIONS:
         if key == "tool_format" and value is not None and str(value) not in FORMATS:
             return _option(recipe, key, value), KeyNote(

@@ -30,6 +30,12 @@ OPTIONS = (
 )
 """Keys that only LLaMA-Factory has; they stand in mask.options under their own names."""
 
+LISTED = ("add_tokens", "add_special_tokens")
+"""Texts with commas, which it splits (hparams/model_args.py)."""
+
+METHODS = ("lora", "oft", "freeze", "full")
+"""hparams/finetuning_args.py."""
+
 KWARGS = ("enable_thinking", "preserve_thinking")
 """Keys that stand in render.kwargs."""
 

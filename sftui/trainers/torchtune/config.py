@@ -29,7 +29,7 @@ from sftui.trainers.config import (
 from sftui.trainers.known import Known
 from sftui.trainers.torchtune import components, special
 from sftui.trainers.torchtune.messages import COLUMNS
-from sftui.trainers.torchtune.models import JINJA, MODELS
+from sftui.trainers.torchtune.models import JINJA, MODELS, TEMPLATES
 from sftui.trainers.yaml_edit import REMOVE, edit
 
 TOKENIZER = {
@@ -79,6 +79,10 @@ BUILDER_OF = {
     "text": "text_completion_dataset",
 }
 """How rows are read → the builder that reads them so."""
+NEEDED = {"columns": ("input", "output"), "alpaca": ("instruction", "output"), "sharegpt": ("conversations",)}
+"""What a column_map must name (data/_messages.py), by how rows are read."""
+RENAMED = {("sharegpt", "conversations"): "messages"}
+"""Columns that torchtune calls otherwise than sftui."""
 OTHER_RECIPES = {
     "policy_model": "PPO recipe",
     "reward_and_value_model": "PPO recipe",
@@ -87,11 +91,16 @@ OTHER_RECIPES = {
     "tasks": "evaluation recipe",
     "prompt": "generation recipe",
     "datasets": "recipe for several datasets (dev), which sftui does not model",
+    "quantizer": "quantization recipe, which reads no data",
 }
 """Keys that one other recipe reads → that recipe (torchtune 0.6.1 and main, recipes/*.py)."""
-WITHOUT_DATASET = ("tasks", "prompt", "datasets")
+WITHOUT_DATASET = ("tasks", "prompt", "datasets", "quantizer")
 """Those that tell another recipe only where there is no `dataset`."""
 OTHER_DATA = {
+    "the_cauldron_dataset": "it holds images",
+    "llava_instruct_dataset": "it holds images",
+    "multimodal_chat_dataset": "it holds images",
+    "vqa_dataset": "it holds images",
     "preference_dataset": "it holds pairs of answers",
     "stack_exchange_paired_dataset": "it holds pairs of answers",
     "hh_rlhf_helpful_dataset": "it holds pairs of answers",
@@ -176,7 +185,7 @@ def _supervised(config: Mapping[str, Any], path: str) -> None:
         component = str(entry.get("_component_") if isinstance(entry, Mapping) else "").rpartition(".")[2]
         if component in OTHER_DATA:
             raise RecipeError(
-                f"`{component}` is not supervised fine-tuning",
+                f"`{component}` is not supervised fine-tuning on text",
                 where=path,
                 why=OTHER_DATA[component],
                 fix="open another",
@@ -234,6 +243,17 @@ def _tokenizer(recipe: Recipe, block: Any, notes: list[KeyNote], path: str, know
         recipe = changed(recipe, "length.max", block["max_seq_len"])
     if block.get("truncation_type") == "left" and newest(recipe):
         recipe = changed(recipe, "length.over", "cut_left")
+    template = block.get("prompt_template")
+    if (
+        isinstance(template, str)
+        and template.startswith(components.ROOT)
+        and template.rpartition(".")[2] not in TEMPLATES
+    ):
+        raise RecipeError(
+            f"sftui does not know torchtune's prompt template {template}",
+            where=path,
+            fix=f"choose one of {', '.join(TEMPLATES)}, or write it as a mapping",
+        )
     for name in ("prompt_template", special.OPTION):
         if block.get(name) is not None:
             recipe = changed(recipe, "mask.options", {**recipe.mask.options, name: block[name]})
@@ -285,6 +305,15 @@ def _dataset(
         renamed = entry.get("column_map") or {}
         if not isinstance(renamed, Mapping):
             raise wrong_value("column_map", renamed, "a mapping of names to columns", path)
+        for name in NEEDED.get(kind, ()) if renamed else ():
+            if name not in renamed:
+                raise RecipeError(
+                    f"column_map names no `{name}`",
+                    where=path,
+                    why=f"torchtune stops: Expected a key of '{name}' in column_map",
+                    fix="name all of the columns",
+                )
+        renamed = {RENAMED.get((kind, str(ours)), str(ours)): theirs for ours, theirs in renamed.items()}
         columns = {**COLUMNS[kind], **columns, **renamed}
     recipe = changed(changed(recipe, "data.format", kind), "data.fields", columns)
     # the builder's own default, said outright: a conversion to another trainer needs to know it
@@ -446,9 +475,8 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[tuple[str | int, ...],
     ):  # text has no such key: all is trained
         if recipe.mask.turns == "last" and recipe.mask.rule != "all":
             losses.append(
-                "mask.turns = 'last' has no key in torchtune's config: masking_strategy is an argument of the message"
-                " transforms of 0.7, which no dataset builder hands on"
+                "mask.turns = 'last' has no key in torchtune's config, which trains every answer: masking_strategy is"
+                " an argument of the message transforms of 0.7, which no dataset builder hands on"
             )
-        else:
-            keys["dataset", "train_on_input"] = recipe.mask.rule == "all"
+        keys["dataset", "train_on_input"] = recipe.mask.rule == "all"
     return keys, losses

@@ -28,6 +28,7 @@ from sftui.trainers.config import (
     text_at,
 )
 from sftui.trainers.known import Known
+from sftui.trainers.trl.values import given
 from sftui.trainers.yaml_edit import REMOVE, edit
 
 PLAIN = {
@@ -50,6 +51,9 @@ ENTRY_UNSUPPORTED = {
     "columns": "TRL reads these columns alone; all are shown",
 }
 """Keys of a mixture's entry that decide rows or columns."""
+BATCH_SIZE = 8
+"""per_device_train_batch_size of transformers' TrainingArguments."""
+RENAMED = {"bfd-requeue": "bfd_split"}
 READ_TOGETHER = {
     "completion_only_loss",
     "assistant_only_loss",
@@ -74,12 +78,12 @@ READ_TOGETHER = {
 
 def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     """A flat TRL YAML as recipes; RecipeError where TRL itself would stop."""
-    config = dict(parse_yaml(text, path))
+    config = given(dict(parse_yaml(text, path)), known, path)
     notes: list[KeyNote] = []
-    recipe = preset
+    recipe = changed(preset, "batch.size", BATCH_SIZE)
     for key, value in config.items():
         if key in PLAIN:
-            wanted = None if value == "auto" and key == "pad_to_multiple_of" else value
+            wanted = _multiple(value) if key == "pad_to_multiple_of" else value
             recipe = changed(recipe, PLAIN[key], wanted)
             notes.append(KeyNote(key, value, KeyUse.USED))
         elif key in READ_TOGETHER:
@@ -93,7 +97,7 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     if config.get("truncation_mode", "keep_start") == "keep_end":
         recipe = changed(recipe, "length.over", "cut_left")
     if config.get("packing"):
-        strategy = config.get("packing_strategy", "bfd")
+        strategy = RENAMED.get(named := config.get("packing_strategy", "bfd"), named)
         recipe = changed(recipe, "pack.strategy", strategy)
         recipe = changed(recipe, "pack.isolate", strategy != "wrapped")
         recipe = changed(recipe, "batch.flatten", strategy != "wrapped" or bool(config.get("padding_free")))
@@ -111,6 +115,15 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
                 for n in notes
             ]
     return OpenedConfig(preset.preset, path, text, _datasets(config, recipe, path), tuple(notes))
+
+
+def _multiple(value: Any) -> Any:
+    """SFTConfig.__post_init__: `auto` is None but on Neuron, another text is a number or None."""
+    if not isinstance(value, str):
+        return value
+    if value.lower() in ("auto", "none", "null"):
+        return None
+    return int(value) if value.strip().lstrip("+-").isdigit() else value
 
 
 def _entry_notes(entries: Any, known: Known) -> list[KeyNote]:
@@ -255,7 +268,7 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
     keys: dict[str, Any] = {}
     losses: list[str] = []
     back = {path: key for key, path in PLAIN.items()}
-    for change in diff(preset, recipe):
+    for change in diff(changed(preset, "batch.size", BATCH_SIZE), recipe):
         path, value = change.path, change.after
         if path == "data.fields":
             keys.update({"dataset_text_field": value["text"]} if value.get("text", "text") != "text" else {})

@@ -358,3 +358,33 @@ def test_a_prompt_and_a_completion_become_a_user_defined_type() -> None:
         "format": "{instruction}",
         "no_input_format": "{instruction}",
     }
+
+
+@pytest.mark.parametrize(
+    ("more", "entry", "path", "error"),
+    [
+        ("warmup_steps: 0.1", "", "warmup_steps", "Input should be a valid integer"),
+        ("output_dir: null", "", "output_dir", "Input should be a valid string"),
+        ("output_dir: [a]", "", "output_dir", "Input should be a valid string"),
+        ("group_by_length: maybe", "", "group_by_length", "Input should be a valid boolean"),
+        ("optimizer: {a: b}", "", "optimizer", "Input should be"),
+        ("flash_attn_rms_norm: true", "", "flash_attn_rms_norm", "is no longer supported"),
+        ("model_type: [a]", "", "model_type", "Input should be a valid string"),
+        ("", ", name: [a, b]", "datasets[0].name", "Input should be a valid string"),
+        ("", ", shards: x", "datasets[0].shards", "Input should be a valid integer"),
+    ],
+)
+def test_a_value_that_the_schema_refuses_is_told_as_it_is_raised(more: str, entry: str, path: str, error: str) -> None:
+    text = f"base_model: m\noutput_dir: o\ndatasets:\n  - {{path: d.jsonl, type: alpaca{entry}}}\n"
+    text = text.replace("output_dir: o\n", "") + more if "output_dir" in more else text + more
+    note = next(one for one in read(text, version="0.19").keys if one.path == path)
+    assert note.use is KeyUse.STOPS and error in note.note
+    unstated = next(one for one in read(text, version=None).keys if one.path == path)
+    assert unstated.use is KeyUse.UNSURE and error in unstated.note
+
+
+def test_a_value_that_the_schema_converts_is_not_told() -> None:
+    text = "base_model: m\noutput_dir: o\nwarmup_steps: '10'\nlearning_rate: 1e-4\ngroup_by_length: 'no'\nbf16: auto\n"
+    text += "save_steps: 0.5\nflash_attn_rms_norm: false\ngradient_checkpointing: offload\noptimizer: adamw_torch\n"
+    text += "datasets:\n  - {path: d.jsonl, type: alpaca, shards: 2.0, split: null}\n"
+    assert not [one for one in read(text, version="0.19").keys if one.use is KeyUse.STOPS]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sftui import pipeline
-from sftui.model import Example, Inspection, Stage
+from sftui.model import Example, Inspection, Row, Stage
 from sftui.recipe import Recipe
 from sftui.templates import rendering_of
 from sftui.tokens import LoadedTokenizer, load_tokenizer
@@ -471,3 +471,32 @@ def test_a_prepared_row_without_tokens_is_too_short(tokenizer: LoadedTokenizer) 
     ]
     full, empty = made(tokenizer, rows)
     assert full.example and empty.dropped and "min_sample_len" in empty.dropped
+
+
+@pytest.mark.parametrize(("size", "packs", "ending"), [(9, "false", 0), (400, "false", 0), (400, "true", 1)])
+def test_a_text_of_a_pretraining_dataset_is_trained_whole(size: int, packs: str, ending: int) -> None:
+    """utils/data/streaming.py: with sample_packing EOS stands behind it, without it is cut at sequence_len - 2."""
+    one, eos = pretraining(size, packs)
+    assert one.problem is None and one.example is not None and one.tokens is not None and not one.more
+    ids = one.tokens.input_ids
+    assert one.example.input_ids == one.example.labels == (ids if size == 400 else ids[: size - 2])
+    assert (ids[-1] == eos) == bool(ending)
+
+
+def test_a_text_of_several_windows_is_not_shown() -> None:
+    """tokenizers 0.23.1 keeps the first window alone, 0.22.2 and 0.23.3 all."""
+    one, _ = pretraining(9, "true")
+    assert one.problem is not None and "several windows" in one.problem.what and one.example is None
+
+
+def pretraining(size: int, packs: str) -> tuple[Inspection, int | None]:
+    """One text of a pretraining_dataset, and the EOS of its tokenizer."""
+    text = (
+        f"base_model: m\nsequence_len: {size}\nsample_packing: {packs}\n"
+        "pretraining_dataset:\n  - {path: d, text_column: body}\n"
+    )
+    row = Row(0, {"body": "abcdefghijklmnopqrstuvwxyz"}, "", "row 0")
+    loaded = load_tokenizer("builtin:chatml", mode="provisional")
+    recipe = trainer_named("axolotl").read_config("c.yaml", text, None).recipe
+    one = pipeline.inspect(row, pipeline.detect([row], recipe), recipe, pipeline.make_toolbox(recipe, loaded))
+    return one, loaded.facts.eos_id

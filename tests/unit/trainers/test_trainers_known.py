@@ -117,7 +117,6 @@ def test_plugins_with_a_hook_for_data_collator_or_trainer_are_told() -> None:
     [
         ("axolotl", AXOLOTL % ("", "rl: dpo\n"), "`rl: dpo` is not supervised"),
         ("axolotl", AXOLOTL % ("", "reward_model: true\n"), "`reward_model` is not supervised"),
-        ("axolotl", "base_model: m\npretraining_dataset: d\n", "pre-trains on a stream"),
         ("llamafactory", "compute_environment: LOCAL_MACHINE\n", "a config of `accelerate launch`"),
         ("llamafactory", "model: m\ntrain_dataset: d.yaml\n", "LLaMA-Factory's v1 engine"),
         ("llamafactory", "model_name_or_path: m\nexport_dir: out\n", "names no dataset and trains on nothing"),

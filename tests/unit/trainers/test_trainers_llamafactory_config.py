@@ -312,3 +312,22 @@ def test_the_entry_says_how_rows_were_found(found: dict[str, Any], entry: dict[s
 def test_what_llamafactory_has_no_key_for_is_said(path: str, value: Any, said: str) -> None:
     written = trainer_named("llamafactory").write_config(changed(preset("llamafactory@0.9"), path, value), None, {})
     assert len(written.losses) == 1 and said in written.losses[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "key", "error"),
+    [
+        ("finetuning_type: no_such", "finetuning_type", "Invalid fine-tuning method"),
+        ("add_tokens: [a]", "add_tokens", "'list' object has no attribute 'split'"),
+    ],
+)
+def test_what_its_arguments_assert_is_told(line: str, key: str, error: str) -> None:
+    text = f"model_name_or_path: m\ndataset_dir: ONLINE\ndataset: d\n{line}\n"
+    opened = trainer_named("llamafactory").read_config("c.yaml", text, "0.9.5")
+    note = next(one for one in opened.keys if one.path == key)
+    assert note.use is KeyUse.STOPS and error in note.note
+
+
+def test_a_config_without_a_batch_size_stands_for_that_of_transformers() -> None:
+    text = "model_name_or_path: m\ndataset_dir: ONLINE\ndataset: d\n"
+    assert trainer_named("llamafactory").read_config("c.yaml", text, None).recipe.batch.size == 8

@@ -258,3 +258,33 @@ def test_what_torchtune_has_no_key_for_is_said() -> None:
         written = trainer_named("torchtune").write_config(recipe, None, {})
         assert "no dataset builder hands on" in written.losses[0]
         assert "masking_strategy" not in written.files[0].content
+
+
+SLIM = "  _component_: torchtune.datasets.slimorca_dataset\n"
+
+
+def test_a_column_map_names_what_the_message_transform_asks_for() -> None:
+    opened = read(small(dataset=SLIM + "  column_map: {conversations: turns}\n"))
+    assert opened.recipe.data.fields == {"messages": "turns"}
+    for dataset, column_map, asked in (
+        (SLIM, "{input: a}", "conversations"),
+        ("  _component_: torchtune.datasets.alpaca_dataset\n", "{instruction: a}", "output"),
+        ("  _component_: torchtune.datasets.samsum_dataset\n", "{output: a}", "input"),
+    ):
+        with pytest.raises(RecipeError) as refused:
+            read(small(dataset=dataset + f"  column_map: {column_map}\n"))
+        assert f"Expected a key of '{asked}'" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (small(dataset="  _component_: torchtune.datasets.multimodal.the_cauldron_dataset\n"), "it holds images"),
+        ("quantizer: {_component_: q}\n", "quantization recipe"),
+        (small("  path: a\n  prompt_template: torchtune.data.NoSuchTemplate\n"), "prompt template"),
+    ],
+)
+def test_what_it_is_for_is_named(text: str, said: str) -> None:
+    with pytest.raises(RecipeError) as refused:
+        read(text)
+    assert said in str(refused.value)

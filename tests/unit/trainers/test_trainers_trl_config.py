@@ -113,3 +113,40 @@ def test_what_a_mixture_leaves_out_is_told() -> None:
     uses = {note.path: note.use for note in read(text).keys}
     assert uses["datasets[0].fraction"] is uses["datasets[0].columns"] is uses["test_split_size"] is KeyUse.UNSUPPORTED
     assert uses["datasets[0].split"] is KeyUse.USED and uses["datasets[0].weigth"] is KeyUse.UNSURE
+
+
+@pytest.mark.parametrize(
+    ("line", "path", "value"),
+    [
+        ("max_length: '512'", "length.max", 512),
+        ("max_length: 'none'", "length.max", None),
+        ("max_length: true", "length.max", 1),
+        ("pad_to_multiple_of: '8'", "batch.multiple", 8),
+        ("pad_to_multiple_of: auto", "batch.multiple", None),
+        ("packing: 'no'", "pack.strategy", "none"),
+        ("packing: 'yes'\npacking_strategy: bfd-requeue", "pack.strategy", "bfd_split"),
+        ("assistant_only_loss: 'false'", "mask.rule", "auto"),
+        ("completion_only_loss: 'n'", "mask.rule", "all"),
+        ("learning_rate: 1e-4", "batch.size", 8),  # transformers' own default
+        ("per_device_train_batch_size: '2'", "batch.size", 2),
+    ],
+)
+def test_a_value_that_is_text_is_what_argparse_makes_of_it(line: str, path: str, value: Any) -> None:
+    assert get(read(f"model_name_or_path: m\ndataset_name: d\n{line}\n").recipe, path) == value
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("max_length: x", "`max_length` cannot be 'x'"),
+        ("packing: maybe", "argparse finds no bool in it"),
+        ("learning_rate: fast", "argparse finds no float in it"),
+        ("seed: 1.5e", "argparse finds no int in it"),
+        ("env: x", "`env` is no mapping"),
+        ("mixed_precision: fp7", "`accelerate launch` knows bf16, fp16, fp8, no"),
+    ],
+)
+def test_a_value_that_argparse_stops_at_is_refused(line: str, said: str) -> None:
+    with pytest.raises(RecipeError) as refused:
+        read(f"model_name_or_path: m\ndataset_name: d\n{line}\n")
+    assert said in str(refused.value)

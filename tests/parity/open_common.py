@@ -1,0 +1,64 @@
+"""What the four `open_*.py` share: read configs line by line, and say what the trainer's own loader makes of each.
+
+Standalone: it runs in a trainer's environment and imports nothing of sftui. Every line of stdin is [path, text], and
+for each a line `ANSWER {…}` is written: `outcome` (takes, stops), `at` (the step that stopped), `said` (the error's
+last line, one line), `reads` (the keys of the config that the loader knows), `asks` (what it asks `load_dataset`
+for), `values` (what the loader made of the keys that decide rows, ids and labels), `kind` (what the config is for,
+where that is no fine-tuning on text).
+"""
+
+import json
+import os
+import re
+import sys
+import tempfile
+
+
+class Run:
+    """One config on its way through the loader; `at` says which step it is in."""
+
+    def __init__(self, path, text):
+        self.path, self.text, self.at, self.kind = path, text, "read", ""
+        self.reads, self.asks, self.values = [], [], {}
+
+
+def first_lines(error):
+    """An error as one line: pydantic's list of errors without its links, anything else whole but bounded."""
+    listed = getattr(error, "errors", None)
+    if callable(listed):
+        try:
+            told = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in listed()]
+        except Exception:  # an error of another library with a method of that name
+            told = []
+        if told:
+            return re.sub(r"\s+", " ", "; ".join(told))[:400]
+    told = " ".join(map(str, listed)) if isinstance(listed, list) else str(error)
+    return re.sub(r"\s+", " ", f"{type(error).__name__}: {told}")[:400]
+
+
+def plain(value):
+    """What JSON has no word for: an enum's value, a model's or mapping's fields, a text of anything else."""
+    for name in ("to_dict", "model_dump"):
+        if callable(getattr(value, name, None)):
+            return getattr(value, name)()
+    return getattr(value, "value", str(value))
+
+
+def answer_all(open_one):
+    """Ask `open_one(run)` for every config of stdin; it raises where the trainer stops."""
+    os.environ.update(HF_HUB_OFFLINE="1", HF_DATASETS_OFFLINE="1", TRANSFORMERS_OFFLINE="1")
+    lines = sys.stdin.read().split("\n")
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for line in lines:
+            if not line:
+                continue
+            run = Run(*json.loads(line))
+            try:
+                open_one(run)
+                outcome, said, run.at = "takes", "", ""
+            except (Exception, SystemExit) as error:  # whatever it stops with is the answer
+                outcome, said = "stops", first_lines(error)
+            told = {"path": run.path, "outcome": outcome, "at": run.at, "said": said, "kind": run.kind}
+            told.update(reads=sorted(set(run.reads)), asks=run.asks, values=run.values)
+            print("ANSWER " + json.dumps(told, default=plain), flush=True)
