@@ -203,6 +203,25 @@ COMMANDS: tuple[Command, ...] = (
         "Recipe",
         RECIPE,
     ),
+    Command(
+        "recipe.find",
+        ("/",),
+        "find a knob",
+        "Goes to the next knob whose name, meaning or value holds a text.",
+        "Recipe",
+        RECIPE,
+    ),
+    Command(
+        "recipe.find_next", ("n",), "next such knob", "Goes to the next knob that holds the text.", "Recipe", RECIPE
+    ),
+    Command(
+        "recipe.find_previous",
+        ("N",),
+        "previous such knob",
+        "Goes to the previous knob that holds the text.",
+        "Recipe",
+        RECIPE,
+    ),
     *_moves(FINDINGS, "finding"),
     Command(
         "findings.tokens",

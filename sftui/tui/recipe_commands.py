@@ -24,6 +24,7 @@ class RecipeCommands:
 
     def __init__(self, screen: MainScreen) -> None:
         self.screen = screen
+        self._looked_for = ""
 
     def handlers(self) -> dict[str, Callable[[int | None], None]]:
         pane = self.screen.recipe
@@ -38,6 +39,9 @@ class RecipeCommands:
             "recipe.previous": lambda n: self.cycle(-1),
             "recipe.edit": lambda n: self.edit(),
             "recipe.reset": lambda n: self.reset(),
+            "recipe.find": lambda n: self.find(),
+            "recipe.find_next": lambda n: self.find_next(1),
+            "recipe.find_previous": lambda n: self.find_next(-1),
             "undo": lambda n: self.undo(n or 1),
             "redo": lambda n: self.redo(n or 1),
             "template": lambda n: self.pick_template(),
@@ -47,6 +51,31 @@ class RecipeCommands:
     def move(self, steps: int) -> None:
         self.screen.recipe.move(steps)
         self.screen.update_detail()
+
+    # — finding a knob —
+
+    def find(self) -> None:
+        def answer(text: str) -> None:
+            if text.strip():
+                self._looked_for = text.strip()
+                self.find_next(1)
+
+        self.screen.prompt.ask("find a knob by name, meaning or value", answer)
+
+    def find_next(self, step: int) -> None:
+        """The next knob that holds the text, round the ends."""
+        pane, asked = self.screen.recipe, self._looked_for.casefold()
+        if not asked:
+            self.screen.say("No search yet; press /", Role.DIM)
+            return
+        found = [number for number, info in enumerate(pane.infos) if asked in pane.told(info).casefold()]
+        if not found:
+            self.screen.say(f"no knob holds {visible(self._looked_for)}", Role.WARNING)
+            return
+        later = [number for number in found if (number - pane.marked) * step > 0]
+        number = (min if step > 0 else max)(later or found)
+        self.move(number - pane.marked)
+        self.screen.say(f"{pane.knob.path}: {found.index(number) + 1} of {len(found)} knobs · n N · Enter edits")
 
     # — changing —
 
@@ -66,13 +95,15 @@ class RecipeCommands:
 
     def edit(self) -> None:
         """Picks from the choices, or types a value; what was typed is checked before it is taken."""
+        from sftui.views.choices import meaning
+
         info = self.screen.recipe.knob
         value = self.screen.recipe.value(info)
         choices = self._choices()
         if choices:
             self._pick(
                 f"{info.path}: {info.doc}{self._only(choices)}",
-                [(value_text(c), "") for c in choices],
+                [(value_text(c), meaning(info.path, c)) for c in choices],
                 lambda number: self.put(info.path, choices[number]),
                 choices.index(value) if value in choices else 0,
             )

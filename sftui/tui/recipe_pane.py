@@ -49,6 +49,13 @@ class RecipePane(LineView):
     def base_value(self, info: KnobInfo) -> Any:
         return get(self.workspace.base_recipe, info.path)
 
+    def told(self, info: KnobInfo) -> str:
+        """All that is said of a knob, for a search."""
+        from sftui.views.choices import meaning
+
+        choices = " ".join(f"{choice} {meaning(info.path, choice)}" for choice in info.choices)
+        return f"{info.path} {info.doc} {value_text(self.value(info))} {choices}"
+
     def move(self, steps: int) -> None:
         self.marked = max(0, min(self.marked + steps, len(self.infos) - 1))
         self.resized()
@@ -91,9 +98,11 @@ class RecipePane(LineView):
             cells.add(f" · was {value_text(self.base_value(info))}", Role.CHANGED)
         if info.choices:
             from sftui.trainers import trainer_named
+            from sftui.views.choices import meaning
 
             recipe = self.workspace.recipe
             cells.add(" · " + " ".join(trainer_named(recipe.preset).choices(recipe, info)), Role.DIM)
+            cells.add(f" · {value_text(self.value(info))}: {meaning(info.path, self.value(info))}", Role.PLAIN)
         return cells.line()
 
 

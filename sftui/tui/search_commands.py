@@ -69,7 +69,7 @@ class SearchCommands:
         """The next or previous hit; in this row while it has more."""
         screen = self.screen
         if self.query is None:
-            screen.say("nothing is searched for yet: / searches", Role.DIM)
+            screen.say("No search yet; press /", Role.DIM)
             return
         if screen.tokens.act(Action.NEXT_HIT if forward else Action.PREVIOUS_HIT, count):
             screen.update_detail()

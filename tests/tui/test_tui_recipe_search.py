@@ -1,0 +1,35 @@
+"""The recipe pane: finding a knob, and what its choices mean where they are chosen."""
+
+from __future__ import annotations
+
+from tui_driver import running
+
+
+async def test_a_knob_is_found_by_name_meaning_or_choice_and_n_goes_round() -> None:
+    async with running((140, 45)) as driven:
+        pane = driven.main.recipe
+        await driven.press("c", "n")
+        assert driven.said == "No search yet; press /"
+        await driven.press("/", *"eos", "enter")
+        first = pane.knob.path
+        assert first == "tokenizer.eos_token" and " of " in driven.said
+        await driven.press("n", "n")
+        assert pane.knob.path == "tokenize.append_eos"
+        await driven.press("N", "N")
+        assert pane.knob.path == first
+        await driven.press("/", *"knapsack", "enter")
+        assert pane.knob.path == "pack.strategy", "a choice is found, too"
+        await driven.press("n")
+        assert pane.knob.path == "pack.strategy"
+        await driven.press("/", *"zebra", "enter")
+        assert driven.said == "no knob holds zebra" and pane.knob.path == "pack.strategy"
+        await driven.press("escape", "/")
+        assert "search: text" in driven.said, "outside of the recipe / still searches the rows"
+
+
+async def test_choices_are_explained_where_they_are_chosen() -> None:
+    async with running((200, 50)) as driven:
+        await driven.press("c", "/", *"mask.rule", "enter")
+        assert "· completion: what comes after the prompt" in await driven.press("j", "k")
+        text = await driven.press("enter")
+        assert "what stands between {% generation %} tags" in text and "every token, the prompt too" in text
