@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -94,3 +98,47 @@ def test_a_failure_is_one_clause(errors: str, says: str) -> None:
 def test_only_versions_name_a_folder(version: str) -> None:
     with pytest.raises(SftuiError, match="is no version"):
         made.folder_of(version)
+
+
+SLOW = """
+import os, sys
+from sftui.tokens import made
+def build(part, version):
+    (part / "lib" / "python3.11" / "site-packages" / f"transformers-{version}.dist-info").mkdir(parents=True)
+    writes = "import os, sys, time; open(sys.argv[1], 'w'); "
+    writes += "open(sys.argv[2], 'w').write(str(os.getpid())); time.sleep(90)"
+    made._run(version, [sys.executable, "-c", writes, str(part / "half"), os.environ["TOLD"]])
+made._build = build
+made.make("5.6.0")
+"""
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended, within half a minute."""
+    for _ in range(300):
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_build_that_is_killed_leaves_nothing_half_made(built: list[str], tmp_path: Path) -> None:
+    """kill -9 while pip writes: pip ends too, nothing is listed or used, and the next build sweeps and makes it."""
+    told = tmp_path / "pid"
+    told.touch()
+    with subprocess.Popen([sys.executable, "-c", SLOW], env={**os.environ, "TOLD": str(told)}) as child:
+        while not told.read_text():
+            assert child.poll() is None
+            time.sleep(0.05)
+        child.kill()
+    assert gone(int(told.read_text()))
+    assert list(made.root().glob(".part-5.6.0-*")), "it was at it"
+    assert made.made_environment("5.6.0") is None and made.all_made() == ()
+    assert not made.folder_of("5.6.0").exists()
+    made.make("5.6.0")
+    assert built == ["5.6.0"] and not list(made.root().glob(".part-*"))
+    assert made.made_environment("5.6.0") is not None
