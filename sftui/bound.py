@@ -171,6 +171,10 @@ class Guard:
         self._overran = {one.key: one for one in overran}
         self._given_up = given_up(overran)
 
+    def remember(self, overrun: Overrun) -> None:
+        """Do not try this piece again either, which ran out of memory and left the process standing."""
+        self.refuse((*self._overran.values(), overrun))
+
     def unfinished(self, path: str) -> None:
         """Have whoever watches take this file or folder away if the process is ended before it can."""
         if self._begun >= 0:
@@ -299,6 +303,8 @@ class Work:
     ) -> None:
         if self._guard is not None:
             self._guard.end()
+            if kind is not None and issubclass(kind, MemoryError) and STAGES[self._stage] == "template":
+                self._guard.remember(Overrun(self._key, "template", f"{subject('template')} {out_of_memory()}"))
 
 
 def row_key(recipe: object, index: int) -> bytes:

@@ -139,6 +139,11 @@ class ChatTemplate:
             try:
                 with bound.Work(bound.text_key(self.source, values), stage="template"):
                     text, spans = sandbox.run(environment, self._template, values)
+            except MemoryError as error:
+                error.__traceback__ = (
+                    None  # its frames hold all that was built, for as long as somebody keeps the error
+                )
+                raise _render_error(error, self.name, ready) from None
             except Exception as error:
                 raise _render_error(error, self.name, ready) from error
         return (prefill.cut(text, last_text, rendering), ()) if continue_final_message else (text, spans)

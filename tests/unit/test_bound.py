@@ -151,6 +151,28 @@ def test_standing_work_is_not_bounded_and_its_death_is_no_rows() -> None:
     assert ended(work) == (-signal.SIGKILL, None)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux alone")
+def test_renders_that_ran_out_of_memory_keep_none_of_it_and_are_given_up() -> None:
+    """Their errors were kept with all that the template had built: 400 MB each, 10 GB in `sftui template`."""
+    from sftui.errors import TemplateError
+    from sftui.templates import compile_template
+
+    def work() -> None:
+        template = compile_template("{{ (range(99999) | map('center', 30000000) | list) | length }}", "bomb")
+        kept: list[TemplateError] = []
+        held = bound.resident(os.getpid()) or 0
+        for number in range(12):
+            try:
+                template.text([{"role": "user", "content": str(number)}], variables={})
+            except TemplateError as error:
+                kept.append(error)
+        assert len(kept) == 12 and "needs more than 400 MB" in str(kept[0])
+        assert "no more is tried" in str(kept[-1])
+        assert (bound.resident(os.getpid()) or 0) - held < bound.MEMORY
+
+    assert ended(work) == (0, None)
+
+
 def test_work_inside_work_is_part_of_it_and_without_a_guard_nothing_happens() -> None:
     with bound.Work(KEY) as row:
         row.at("tokens")
