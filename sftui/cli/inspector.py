@@ -65,6 +65,7 @@ def open_demo(name: str | None, tokenizer: str | None, theme: str | None, mouse:
 
 def run(options: OpenOptions, theme: str | None, mouse: bool) -> int:
     """Start the worker, then the screen, and leave nothing behind."""
+    require_utf8()
     # Imports make nothing but what stays: 74 collections would look through it before the first paint
     # (8 of 220 ms CPU) and find nothing; the app collects from then on.
     gc.disable()
@@ -90,6 +91,20 @@ def run(options: OpenOptions, theme: str | None, mouse: bool) -> int:
         gc.enable()
         if log:
             click.echo(log, err=True)
+
+
+def require_utf8() -> None:
+    """SftuiError where the terminal's encoding has no signs for bars, blanks and tokens: escapes in their place would
+    push every line out of its columns."""
+    encoding = getattr(sys.__stderr__, "encoding", None) or "utf-8"  # Textual draws on stderr
+    try:
+        "█░·␣⏎│▸".encode(encoding)
+    except (UnicodeEncodeError, LookupError) as error:
+        raise SftuiError(
+            f"the screen cannot be drawn in the encoding {encoding}",
+            why="it has no signs for blanks and bars",
+            fix="set LC_ALL=C.UTF-8 and unset PYTHONIOENCODING; `sftui show` and `sftui check` need no screen",
+        ) from error
 
 
 def _keys_from_terminal() -> None:

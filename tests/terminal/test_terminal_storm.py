@@ -52,3 +52,15 @@ def test_a_terminal_made_smaller_and_larger_again_is_drawn_anew(tmp_path: Path) 
         assert terminal.wait() == 0
     finally:
         terminal.close()
+
+
+def test_an_encoding_without_the_signs_is_refused_before_the_screen(tmp_path: Path) -> None:
+    own = {"PYTHONIOENCODING": "latin-1"}
+    words = ["-m", "sftui", str(write_sample(tmp_path)), "-t", "builtin:gemma"]
+    terminal = Terminal(words, columns=200, cwd=tmp_path, environment=own)
+    try:
+        assert terminal.wait(60) == 2
+        assert "cannot be drawn in the encoding iso8859-1" in terminal.text and "LC_ALL=C.UTF-8" in terminal.text
+        assert b"\x1b[?1049h" not in terminal.raw and terminal.restored() == []
+    finally:
+        terminal.close()
