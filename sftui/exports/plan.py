@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sftui.errors import ExportError
 from sftui.exports.files import write_atomically
+from sftui.exports.pinned import version_notes
 from sftui.exports.repaired import over_repaired, pointed_at
 from sftui.exports.secrets import without_secrets
 from sftui.exports.wording import correction_line
@@ -137,9 +138,8 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Pr
 
         contents = {SCRIPT_FILE: script(recipe, base, prepared), **contents}
     if to == "recipe" or to in (*HAND_WRITTEN, "preprocess"):
-        return ExportPlan(
-            tuple(_planned(Path(folder) / name, text) for name, text in contents.items()), line, unwritten
-        )
+        told = unwritten if to == "recipe" else (*unwritten, *version_notes(recipe, prepared.tokenizer))
+        return ExportPlan(tuple(_planned(Path(folder) / name, text) for name, text in contents.items()), line, told)
     made = _config_of(to, recipe, prepared, Path(folder).absolute())
     opened = prepared.config
     before = {Path(opened.path).name: opened.text} if opened is not None and _same_trainer(opened.trainer, to) else {}
@@ -153,7 +153,8 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Pr
         if len(prepared.paths) > 1 and not before
         else ()
     )
-    told = (*unwritten, *made.losses, *made.written.losses, *made.written.notes, *several)
+    versions = version_notes(made.converted or made.recipe, prepared.tokenizer)
+    told = (*unwritten, *made.losses, *made.written.losses, *made.written.notes, *several, *versions)
     here = [str(Path(folder).absolute()), *(_absolute(path) for path in prepared.paths[:1])]
     if not before and any(Path(one).is_absolute() and one in text for one in here for text in contents.values()):
         told = (*told, ABSOLUTE)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 
 from sftui.errors import ExportError
+from sftui.exports.pinned import needed_version
 from sftui.exports.plan import HAND_WRITTEN, Prepared
 from sftui.exports.script_labels import prepare_function
 from sftui.exports.script_rows import data_files, read_function, renamed_keys, renamed_roles, row_functions
@@ -23,7 +24,7 @@ HEAD = '''\
 
     python preprocess.py --data DATA --tokenizer TOKENIZER --out prepared
 
-Needs: pip install transformers datasets
+Needs: pip install {transformers} datasets
 OUT is a folder for datasets.load_from_disk, or a file ending in .jsonl or .parquet.
 """
 '''
@@ -111,7 +112,9 @@ def script(recipe: Recipe, base: Recipe, prepared: Prepared) -> str:
     if day:
         modules.append("datetime")
     imports = "\n".join(f"import {name}" for name in sorted(modules))
-    head = HEAD.format(correction=correction_line(recipe, base), preset=recipe.preset)
+    needed = needed_version(recipe, prepared.tokenizer)
+    transformers = "transformers" if needed is None else f"transformers=={needed[0]}"
+    head = HEAD.format(correction=correction_line(recipe, base), preset=recipe.preset, transformers=transformers)
     loader = recipe.tokenizer.type or (
         "PreTrainedTokenizerFast" if "PreTrainedTokenizerFast" in body else "AutoTokenizer"
     )

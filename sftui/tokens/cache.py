@@ -22,7 +22,7 @@ from sftui.tokens.environments import Environment
 from sftui.tokens.facts import TokenizerFacts, from_json
 from sftui.tokens.locate import Location, fingerprint, read_json
 
-FORMAT = 4
+FORMAT = 5
 """Counts up when what is proven, or how it is written, changes."""
 
 

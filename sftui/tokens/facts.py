@@ -25,7 +25,8 @@ class TokenizerFacts:
     `commit` is the Hub commit, `probes` how many probe strings were compared equal in the proof.
     `transformers` is the version that loaded it, `backend` the sha256 of the serialised backend that was proven
     (both "" for a provisional or built-in one). `elsewhere` maps a version of transformers whose loading was redone
-    beside the proof (see `four`) to the number of probe strings that get other ids under it.
+    beside the proof (see `four`) to the number of probe strings that get other ids under it than under
+    `transformers`.
     """
 
     name: str

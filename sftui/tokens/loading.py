@@ -142,6 +142,11 @@ def _named_may_differ(place: Location, a: str, b: str) -> str | None:
     return f"{name} changed between them"
 
 
+def recorded_versions() -> tuple[str, ...]:
+    """The releases of transformers 5 whose source was read, the oldest first."""
+    return tuple(_record()["versions"])
+
+
 def is_redone(version: str) -> bool:
     """Whether a proof tells of a version of transformers 4: it loads as the one whose source was read."""
     return f"{version}.".startswith(four.version().rpartition(".")[0] + ".")

@@ -173,7 +173,7 @@ def make_proof(
     facts = read_facts(told, place)
     if facts.is_fast and facts.vocab_size <= len(told["added"]):
         raise no_vocabulary(place, facts.vocab_size)
-    redone = four.redone(place) if environment.own and facts.is_fast and not loader else None
+    redone = four.redone(place) if facts.is_fast and not loader else None
     probes = probe_strings([*_in_one_only(told, redone), *facts.special_tokens.values(), *added_contents(told)])
     probes = tuple(dict.fromkeys((*probes, *texts)))
     answers = wanted(reference, probes)

@@ -1,0 +1,70 @@
+"""Which version of transformers an export needs, told only where another one that the trainer runs with may not do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sftui.recipe import Recipe
+
+if TYPE_CHECKING:
+    from sftui.tokens import TokenizerFacts
+    from sftui.tokens.locate import Location
+
+
+def needed_version(recipe: Recipe, facts: TokenizerFacts | None) -> tuple[str, str] | None:
+    """The version whose ids a recipe means and a note on it; None where every version that the trainer admits does.
+
+    Told from the files of the tokenizer and from what its proof measured. A version that the trainer does not admit is
+    no version to install (that it is not admitted is told with the tokenizer).
+    """
+    from sftui.exports.plan import HAND_WRITTEN
+    from sftui.tokens import four
+    from sftui.tokens.facts import PROVISIONAL
+    from sftui.tokens.loading import recorded_versions
+    from sftui.tokens.locate import locate
+    from sftui.trainers.pins import pins_of, reference_version, running_version
+
+    pins = pins_of(recipe.preset)
+    if facts is None or recipe.tokenizer.name is None or (pins is None and recipe.preset not in HAND_WRITTEN):
+        return None
+    if pins is not None and "transformers" not in pins.newest:
+        return None  # torchtune has tokenizers of its own
+    meant, shown = reference_version(recipe), facts.transformers or running_version()
+    if pins is not None and not pins.admits("transformers", meant):
+        return None
+    known = recorded_versions()
+    if facts.state != PROVISIONAL:  # what 4 makes of it is known by the proof alone
+        known = (four.version(), *known)
+    place = locate(recipe.tokenizer.name, recipe.tokenizer.revision, recipe.tokenizer.type or "")
+    reasons = {
+        version: reason
+        for version in reversed(known)
+        if pins is None or pins.admits("transformers", version)
+        if (reason := _between(place, version, meant, shown, facts)) is not None
+    }
+    if not reasons:
+        return None
+    first = next(iter(reasons))
+    others = " and ".join(", ".join(reasons).rsplit(", ", 1))
+    return meant, (
+        f"install transformers=={meant}, whose ids are meant: {recipe.preset} also runs with {others}, where this"
+        f" tokenizer may give others ({meant} and {first}: {reasons[first]})"
+    )
+
+
+def version_notes(recipe: Recipe, facts: TokenizerFacts | None) -> tuple[str, ...]:
+    """The note of `needed_version`, if there is one."""
+    found = needed_version(recipe, facts)
+    return () if found is None else found[1:]
+
+
+def _between(place: Location, version: str, meant: str, shown: str, facts: TokenizerFacts) -> str | None:
+    """Why two versions may give other ids, by way of the one that was measured: it is as both, or as one of them."""
+    from sftui.tokens.loading import may_differ
+
+    if version == meant:
+        return None
+    a, b = (may_differ(place, one, shown, facts.elsewhere) for one in (version, meant))
+    if a is None or b is None:
+        return a or b
+    return may_differ(place, version, meant)
