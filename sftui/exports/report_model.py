@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from sftui.findings import CODES, Finding, Severity
+from sftui.findings import Finding, Severity, fix_text
 
 if TYPE_CHECKING:
     from sftui.audit import Audit, FoundFinding
@@ -54,10 +54,7 @@ class Checked:
         helps."""
         if tried_as(finding) in self.failing:
             return ""
-        keys: Mapping[str, str] = finding.fix.trainer_keys if finding.fix is not None else CODES[finding.code].fixes
-        return keys.get(self.trainer) or (
-            keys.get("hf-trainer", "") if self.trainer not in CODES[finding.code].fixes else ""
-        )
+        return fix_text(finding.code, self.trainer)
 
     def place(self, found: FoundFinding) -> tuple[str, int | None]:
         """The file and line that a finding stands in, as an editor opens it from here; the line is None where rows have

@@ -1,6 +1,6 @@
 """Inspection → Finding: what is wrong in a row, in the set-up and in the whole dataset, and which key repairs it."""
 
-from sftui.findings.catalogue import CODES, explain
+from sftui.findings.catalogue import CODES, explain, fix_text
 from sftui.findings.context import Context
 from sftui.findings.dataset import DatasetChecks
 from sftui.findings.files import damaged_files
@@ -24,5 +24,6 @@ __all__ = [
     "check_setup",
     "damaged_files",
     "explain",
+    "fix_text",
     "read_waivers",
 ]

@@ -11,7 +11,7 @@ from heapq import nsmallest
 from sftui import trainers
 from sftui.conversations.identity import identity
 from sftui.conversations.refusals import MEDIA_COLUMNS
-from sftui.findings.catalogue import CODES, REPAIR_OF
+from sftui.findings.catalogue import CODES, REPAIR_OF, fix_text
 from sftui.findings.context import Context
 from sftui.findings.look import shown
 from sftui.findings.model import BY_HAND, Finding, Fix, Severity
@@ -338,11 +338,7 @@ class DatasetChecks:
         self, code: str, sentence: str, tally: Tally, evidence: str = "", changes: tuple[RecipeChange, ...] = ()
     ) -> Finding:
         keys = CODES[code].fixes
-        title = (
-            ", ".join(f"set {one.path} to {one.after}" for one in changes)
-            or keys.get(self.trainer)
-            or keys.get("hf-trainer", "")
-        )
+        title = ", ".join(f"set {one.path} to {one.after}" for one in changes) or fix_text(code, self.trainer)
         severity: Severity = CODES[code].severity
         return Finding(
             code,

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from sftui import trainers
-from sftui.findings.catalogue import CODES, REPAIR_OF
+from sftui.findings.catalogue import CODES, REPAIR_OF, fix_text
 from sftui.findings.context import Context
 from sftui.findings.model import GENERATION_TAGS, Finding, Fix, Severity
 from sftui.findings.waivers import clipped, signature_of
@@ -353,7 +353,7 @@ def fix_of(
         title, template = "", None
     keys = CODES[code].fixes
     if not title:
-        title = ", ".join(map(_told, made)) or keys.get(context.trainer) or keys.get("hf-trainer") or ""
+        title = ", ".join(map(_told, made)) or fix_text(code, context.trainer)
     return (
         Fix(visible(title), made, template, next(iter(REPAIR_OF.get(code, ())), None), keys)
         if title or template

@@ -80,9 +80,10 @@ NO_KEYS: Mapping[str, frozenset[str]] = {
         }
     ),
     "llamafactory": frozenset({"dataset_info", "embed_tokens", "lm_head"}),
-    "torchtune": frozenset({"train_on_assistant", "train_on_last"}),
+    "torchtune": frozenset(),
     "unsloth": frozenset(
         {
+            "enable_thinking",  # a variable of the template
             "max_seq_length",  # of FastLanguageModel.from_pretrained, in the package `unsloth`
             "eos_token",
             "eos_token_id",

@@ -68,6 +68,12 @@ _SCOPES = {
 }
 
 
+def fix_text(code: str, trainer: str) -> str:
+    """What to do against a code under a trainer; a hand-written loop does as `hf-trainer` does. "" where the catalogue
+    knows nothing that this trainer could be told: what another one reads would lead nowhere."""
+    return CODES[code].fixes.get(trainer if trainer in TRAINERS else "hf-trainer", "")
+
+
 def repair_commands(code: str) -> tuple[str, ...]:
     """What to type against a code, the gentlest first."""
     return tuple(

@@ -20,8 +20,8 @@ ENTRIES = (
         "the row holds no conversation",
         "The column with the conversation is missing, empty or of another type than in the other rows, so nothing can"
         " be trained on it.",
-        axolotl="datasets[].field_messages names the column",
-        llamafactory="dataset_info.json: columns.messages names the column",
+        axolotl="name the column in datasets[].field_messages",
+        llamafactory="name the column in columns.messages of dataset_info.json",
         data="drop the row or fill the column",
     ),
     entry(
@@ -71,7 +71,7 @@ ENTRIES = (
         "sftui could not prepare the row within its bounds",
         "Preparing the row took more memory or processor time than any honest row takes, or the template went over a"
         " limit. What the trainer does with it is not known: the trainer has no such bounds.",
-        data="look at the row and at the chat template: one of them asks for far too much",
+        data="look at the row and at the chat template, of which one asks for far too much",
     ),
     entry(
         "ROL001",
@@ -81,9 +81,9 @@ ENTRIES = (
         "a role alias reaches the template untranslated",
         "ShareGPT names (human, gpt, bot, model …) are no roles that chat templates know. Strict templates raise;"
         " permissive ones print the name into the header, and no assistant turn is found, so the mask is empty.",
-        trl="rename the roles in the data: TRL renames the keys but not the values",
+        trl="rename the roles in the data; TRL renames the keys but not the values",
         axolotl="datasets[].roles: {assistant: [gpt, model], user: [human]}",
-        llamafactory="dataset_info.json: tags.user_tag, tags.assistant_tag",
+        llamafactory="set tags.user_tag and tags.assistant_tag in dataset_info.json",
         unsloth="standardize_data_formats(dataset)",
         torchtune="use ShareGPTToMessages",
         hf="map the role names before rendering",
@@ -105,8 +105,8 @@ ENTRIES = (
         "row",
         "a message has no role or is no mapping",
         "Every message needs a role and content. Axolotl reports an undefined attribute; others raise KeyError.",
-        axolotl="datasets[].message_property_mappings names the keys",
-        llamafactory="dataset_info.json: tags.role_tag, tags.content_tag",
+        axolotl="name the keys in datasets[].message_property_mappings",
+        llamafactory="set tags.role_tag and tags.content_tag in dataset_info.json",
         data="give every message `role` and `content`",
     ),
     entry(
@@ -137,7 +137,7 @@ ENTRIES = (
         "row",
         "a role that the template does not know",
         "Permissive templates print any role name into a header, others print nothing. No rule trains such a turn.",
-        axolotl="datasets[].roles maps it to a known role",
+        axolotl="map it to a known role in datasets[].roles",
         data="map the role to system, user, assistant or tool",
     ),
     entry(
@@ -247,8 +247,8 @@ ENTRIES = (
         "setup",
         "messages have keys that the template never reads",
         "Harmless in TRL, rejected by some services, forwarded by Axolotl only if the template mentions them.",
-        axolotl="datasets[].message_property_mappings",
-        data="nothing to do, unless you expected the key to count",
+        axolotl="name the key in datasets[].message_property_mappings if it should count",
+        data="use a template that reads the key if you expected it to count",
     ),
     entry(
         "CON012",
@@ -286,9 +286,10 @@ ENTRIES = (
         "row",
         "tool arguments are JSON text and get encoded again",
         "OpenAI stores arguments as JSON text, templates of Hugging Face expect a mapping: they escape the text once"
-        " more and the model learns arguments full of backslashes.",
-        axolotl="nothing: Axolotl parses the arguments itself",
-        data="json.loads the arguments of every tool call",
+        " more and the model learns arguments full of backslashes. Axolotl"
+        " parses the arguments itself.",
+        spared=("axolotl",),
+        data="parse the arguments of every tool call with json.loads",
     ),
     entry(
         "TOO002",
@@ -297,7 +298,7 @@ ENTRIES = (
         "row",
         "a tool call or a tool result does not reach the rendered text",
         "The template never prints it, or the trainer does not read it, so the turn is an empty answer.",
-        llamafactory="dataset_info.json: formatting: openai",
+        llamafactory="set formatting: openai in dataset_info.json",
         data="use a template that prints tool calls, or fold them into the content",
     ),
     entry(
@@ -307,9 +308,9 @@ ENTRIES = (
         "row",
         "the row's tools do not reach the rendered text",
         "The template or the trainer leaves the tool list out: the model learns to call tools it was never told of.",
-        axolotl="datasets[].field_tools, and a template that prints tools",
-        llamafactory="dataset_info.json: columns.tools, as a JSON string",
-        trl="a template that prints tools: TRL passes the column `tools`",
+        axolotl="name the column in datasets[].field_tools, and use a template that prints tools",
+        llamafactory="name the column, a JSON string, in columns.tools of dataset_info.json",
+        trl="use a template that prints tools; TRL passes the column `tools`",
         data="pass tools=row['tools'] and use a template that prints them",
     ),
     entry(
@@ -358,7 +359,7 @@ ENTRIES = (
         "row",
         "reasoning_content never reaches the rendered text",
         "The template does not read the key, so the reasoning of the whole set is lost.",
-        axolotl="datasets[].split_thinking, template_thinking_key",
+        axolotl="datasets[].template_thinking_key: the key that the template reads, or datasets[].split_thinking: true",
         data="move the reasoning into the content, or use a template that reads it",
     ),
     entry(
@@ -426,7 +427,7 @@ ENTRIES = (
         "row",
         "the text changes when it is tokenized",
         "A normalizer rewrites characters before tokenizing, so the model never sees the text of the data.",
-        data="normalise the data yourself, or accept it",
+        data="normalise the data yourself",
     ),
     entry(
         "TOK003",
@@ -437,8 +438,8 @@ ENTRIES = (
         "Tokens were added without resizing the model: training stops with an index error or a CUDA assert.",
         llamafactory="resize_vocab: true",
         hf="model.resize_token_embeddings(len(tokenizer))",
-        trl="chat_template_path with its tokens resizes the model",
-        axolotl="tokens: or added_tokens_overrides: resize the model",
+        trl="use chat_template_path with its tokens, which resizes the model",
+        axolotl="tokens: [the new tokens] resizes the model",
         data="resize the embeddings",
     ),
     entry(
@@ -448,8 +449,8 @@ ENTRIES = (
         "row",
         "stored ids were made by another tokenizer",
         "Decoded and encoded again they do not come back: a cache of model A trained on model B.",
-        axolotl="delete dataset_prepared_path",
-        llamafactory="overwrite_cache: true, delete tokenized_path",
+        axolotl="delete the folder of dataset_prepared_path",
+        llamafactory="overwrite_cache: true, and delete the folder of tokenized_path",
         data="tokenize again with this model's tokenizer",
     ),
 )

@@ -11,7 +11,7 @@ ENTRIES = (
         "the run trains nothing: every row is dropped or masked",
         "Where no row is left the trainer stops, each in its own words (Unsloth already where it masks); over rows that"
         " are all masked TRL, Axolotl and a plain loop run to the end and learn nothing.",
-        data="mend what drops or masks the rows; the findings of single rows say it",
+        data="mend what drops or masks the rows, which the findings of single rows say",
     ),
     entry(
         "DUP001",
@@ -51,8 +51,8 @@ ENTRIES = (
         "stored ids are not what the recipe gives now",
         "The row holds messages and ids, and they differ: the ids come from a cache of another template, tokenizer or"
         " setting.",
-        axolotl="delete dataset_prepared_path",
-        llamafactory="overwrite_cache: true, delete tokenized_path",
+        axolotl="delete the folder of dataset_prepared_path",
+        llamafactory="overwrite_cache: true, and delete the folder of tokenized_path",
         data="tokenize again",
     ),
 )

@@ -20,8 +20,12 @@ def entry(
     torchtune: str = "",
     hf: str = "",
     data: str = "",
+    spared: tuple[str, ...] = (),
 ) -> Code:
-    """One code; `data` is what to do to the data, which holds for every trainer that has no key of its own."""
+    """One code; `data` is what to do to the data, which holds for every trainer that has no key of its own.
+
+    `spared` are trainers that it does not concern, so that there is nothing to do.
+    """
     fixes = {
         "trl": trl,
         "axolotl": axolotl,
@@ -37,5 +41,5 @@ def entry(
         scope,
         title,
         explanation,
-        {key: text or data for key, text in fixes.items() if text or data},
+        {key: text or data for key, text in fixes.items() if (text or data) and key not in spared},
     )

@@ -11,7 +11,6 @@ ENTRIES = (
         "no token of the row is trained",
         "All labels are -100: the loss is NaN or zero, or the row is dropped without a count. The finding names the"
         " cause.",
-        trl="dropped only with max_length and without packing",
         data="repair the cause, or drop the row",
     ),
     entry(
@@ -45,8 +44,8 @@ ENTRIES = (
         "stored labels follow another trainer's convention",
         "torchtune 0.7 and tinker store shifted labels, transformers does not. Moving a cached set between them shifts"
         " twice or not at all.",
-        torchtune="0.6.1 wants unshifted labels, 0.7 shifted",
-        data="convert the set with sftui encode",
+        torchtune="store unshifted labels for 0.6.1, shifted ones for 0.7",
+        data="convert the set with `sftui encode`",
     ),
     entry(
         "LAB005",
@@ -94,12 +93,12 @@ ENTRIES = (
         "dataset",
         "not every assistant turn is trained",
         "Some trainers train the last answer only, others all; people are surprised both ways.",
-        axolotl='roles_to_train: ["assistant"] trains every one; it has no key for the last only',
-        llamafactory="mask_history",
-        torchtune="no key for it; train_on_input: false trains every one",
-        unsloth="last_response_only=True",
+        axolotl='datasets[].roles_to_train: ["assistant"] trains every one; no key trains the last only',
+        llamafactory="mask_history: true trains the last one only, false every one",
+        torchtune="train_on_input: false trains every one; no key trains the last only",
+        unsloth="last_response_only=True trains the last one only, False every one",
         trl="split the rows into prompt and completion",
-        hf="one row per turn, or mask.rule assistant",
+        hf="make one row per turn, or mask.rule: assistant",
     ),
     entry(
         "LAB010",
@@ -110,10 +109,7 @@ ENTRIES = (
         "Keys such as weight, train or loss_mask have no common meaning; this trainer does not read them.",
         axolotl="datasets[].message_field_training: weight",
         trl="convert to prompt/completion rows, or store labels",
-        llamafactory=(
-            "it reads no such key: split the row before such an answer, or mask_history: true where it is an"
-            " earlier one"
-        ),
+        llamafactory=("split the row before such an answer, or mask_history: true where it is an earlier one"),
         data="apply the flags yourself",
     ),
     entry(
@@ -123,7 +119,6 @@ ENTRIES = (
         "row",
         "the row has a mask column that this trainer does not read",
         "completion_mask, assistant_masks or loss_mask stand beside the ids, but there are no labels.",
-        trl="read only where the trainer prepares the dataset",
         data="store labels instead",
     ),
     entry(
@@ -160,8 +155,7 @@ ENTRIES = (
         "setup",
         "the pad token is the EOS token",
         "Harmless with a collator that pads labels on its own, fatal with one that masks by id (EOS002).",
-        trl="harmless with TRL's collator",
-        axolotl="special_tokens.pad_token",
+        axolotl="special_tokens.pad_token: a reserved token",
         hf="use DataCollatorForSeq2Seq, or another pad token",
     ),
     entry(
@@ -180,9 +174,8 @@ ENTRIES = (
         "setup",
         "rows are padded on the left for training",
         "Masks that count from the first column land on the wrong tokens, and position ids move.",
-        trl="always pads right",
         hf='tokenizer.padding_side = "right"',
-        axolotl='"padding_side": "right" in the tokenizer\'s tokenizer_config.json: Axolotl has no key for it',
+        axolotl='set "padding_side": "right" in the tokenizer\'s tokenizer_config.json; Axolotl has no key for it',
         data="pad on the right",
     ),
     entry(
@@ -213,7 +206,7 @@ ENTRIES = (
         "documents of a pack see each other",
         "Packed without a block mask or position ids that start anew, each document attends to the ones before it.",
         trl="packing_strategy: bfd with attn_implementation: flash_attention_2",
-        axolotl="sample_packing: true with flash attention",
+        axolotl="sample_packing: true, with flash attention",
         llamafactory="neat_packing: true",
         torchtune="packed: true",
         hf="use position ids and flash attention",
@@ -234,8 +227,8 @@ ENTRIES = (
         "setup",
         "packing cuts documents in two",
         "Samples then begin in the middle of an answer, without header or BOS, or end without a stop token.",
-        trl="packing_strategy: bfd, and a larger max_length",
-        llamafactory="a larger cutoff_len",
+        trl="packing_strategy: bfd, and raise max_length",
+        llamafactory="raise cutoff_len",
         data="use a packing that keeps documents whole",
     ),
     entry(

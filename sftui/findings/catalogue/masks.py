@@ -12,13 +12,12 @@ ENTRIES = (
         "row",
         "the last prompt token merges with the first answer token",
         "The prompt tokenized alone is no prefix of the whole, so a mask by length drops the first answer token or"
-        " trains a piece of the header.",
-        trl="upgrade (since 1.15 it cuts at the common prefix), or assistant_only_loss: true",
-        axolotl="type: chat_template compares whole turns",
-        llamafactory="encodes pieces on their own: not affected",
+        " trains a piece of the header. LLaMA-Factory encodes pieces on their own and torchtune masks by message:"
+        " neither is affected.",
+        trl="upgrade to 1.15, which cuts at the common prefix, or assistant_only_loss: true",
+        axolotl="datasets[].type: chat_template compares whole turns",
         unsloth="leave both markers unset",
         hf="cut at the common prefix of both id lists",
-        torchtune="masks by message: not affected",
     ),
     entry(
         "BND002",
@@ -28,7 +27,7 @@ ENTRIES = (
         "the template's prompt never tokenizes as a prefix",
         "The text of the prompt is a prefix but its tokens are not, for every row: the edge of the header merges with"
         " what follows.",
-        trl="a training template with assistant_only_loss: true",
+        trl="assistant_only_loss: true with a training template",
         hf="cut at the common prefix of both id lists",
         data=_SPAN,
     ),
@@ -39,7 +38,7 @@ ENTRIES = (
         "row",
         "pieces encoded on their own give other ids than the whole text",
         "Training ids then differ from what a server sends.",
-        llamafactory="by design: verify with the served prompt",
+        llamafactory="verify with the served prompt",
         data="match what the server does",
     ),
     entry(
@@ -50,7 +49,7 @@ ENTRIES = (
         "the response marker is not in the ids of the row",
         "It stands nowhere in the text, or it merges with its neighbours: the row has no trained token at all.",
         unsloth="leave both markers unset, or copy the ids in context",
-        trl="use prompt/completion or assistant_only_loss",
+        trl="use prompt/completion columns, or assistant_only_loss: true",
         data="search by characters, not by ids",
     ),
     entry(
@@ -82,7 +81,7 @@ ENTRIES = (
         "the prompt tokenized alone ends with EOS",
         "The tokenizer adds EOS, so the prompt is one token too long and the first answer token is masked.",
         hf="tokenize the prompt with add_special_tokens=False",
-        trl="add_eos_token=False in the tokenizer",
+        trl="load the tokenizer with add_eos_token=False",
         data="tokenize the prompt without EOS",
     ),
     entry(
@@ -103,7 +102,7 @@ ENTRIES = (
         "Axolotl splices prompt and answer by length",
         "With no roles_to_train the ids are prompt_ids + full_ids[len(prompt_ids):]; where the prompt is no prefix"
         " tokens are lost or doubled, and tools are not passed.",
-        axolotl='roles_to_train: ["assistant"]',
+        axolotl='datasets[].roles_to_train: ["assistant"]',
     ),
     entry(
         "GEN000",
@@ -122,11 +121,10 @@ ENTRIES = (
         "setup",
         "the mask needs {% generation %} tags and the template has none",
         "transformers then returns a mask of zeros with one warning. 27 of 28 stock templates lack the tag.",
-        trl="chat_template_path: a tagged copy (sftui can write it)",
+        trl="chat_template_path: a tagged copy, which `sftui template` writes",
         hf="wrap the answer and its turn end in the tags",
-        axolotl="does not use the tag",
-        llamafactory="does not use the tag",
-        unsloth="does not use the tag",
+        axolotl="set mask.rule to another one; Axolotl does not read the tags",
+        llamafactory="set mask.rule to another one; LLaMA-Factory does not read the tags",
     ),
     entry(
         "GEN002",
@@ -135,9 +133,8 @@ ENTRIES = (
         "row",
         "tokens of the answer's header are trained",
         "The server supplies them, so loss there teaches nothing a user sees. torchtune trains whole headers by"
-        " design.",
-        trl="a template with tighter tags",
-        torchtune="no switch",
+        " design and has no switch for it.",
+        trl="use a template with tighter tags",
         hf="start the mask behind the generation prompt",
         unsloth="set response_part to the whole header",
     ),
@@ -149,6 +146,7 @@ ENTRIES = (
         "the turn end stands outside the generation tag",
         "The answer is trained but not its stop token, so the model never learns to stop.",
         trl="move {% endgeneration %} behind the turn end",
+        unsloth="move {% endgeneration %} behind the turn end",
         hf="move {% endgeneration %} behind the turn end",
     ),
     entry(
@@ -172,6 +170,7 @@ ENTRIES = (
         " user turn too.",
         hf="strip the content; include the turn end in the tag",
         trl="strip the content; include the turn end in the tag",
+        unsloth="strip the content; include the turn end in the tag",
     ),
     entry(
         "GEN006",
@@ -181,6 +180,7 @@ ENTRIES = (
         "the trained span ends inside a character",
         "The last character has several tokens and only the first is in the mask.",
         trl="close the tag behind the turn end",
+        unsloth="close the tag behind the turn end",
         hf="close the tag behind the turn end",
     ),
     entry(
@@ -210,8 +210,8 @@ ENTRIES = (
         "The template writes <think></think> into answers without reasoning and the mask covers it: the model learns to"
         " skip reasoning.",
         llamafactory="enable_thinking: false puts the block into the prompt",
-        trl="a template with tighter tags",
-        unsloth="mask_out_tokens",
+        trl="use a template with tighter tags",
+        unsloth="mask_out_tokens: the tags of the block",
         data="mask the block, or supply the reasoning",
     ),
 )

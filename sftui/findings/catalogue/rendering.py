@@ -27,10 +27,10 @@ ENTRIES = (
         "row",
         "the template refuses system messages",
         "Gemma 1 and 2 raise on a system role. Every row with one fails.",
-        trl="chat_template_path with a template that takes system, or fold it into the user message",
+        trl="use chat_template_path with a template that takes system, or fold it into the user message",
         axolotl="datasets[].drop_system_message: true, or another chat_template",
-        llamafactory="its gemma template folds the system text in",
-        torchtune="new_system_prompt",
+        llamafactory="template: gemma folds the system text into the first user message",
+        torchtune="fold the system text into the first user message",
         hf="fold the system text into the first user message",
         unsloth="fold the system text into the first user message",
     ),
@@ -42,8 +42,7 @@ ENTRIES = (
         "the system message does not reach the rendered text, or moves into the user's turn",
         "Template or trainer discards it. Where it is merged into the user's turn on purpose this is only an"
         " information.",
-        axolotl="field_system, drop_system_message",
-        llamafactory="dataset_info.json: columns.system or tags.system_tag",
+        llamafactory="set columns.system or tags.system_tag in dataset_info.json",
         data="fold the system text into the first user message",
     ),
     entry(
@@ -63,7 +62,7 @@ ENTRIES = (
         "setup",
         "the template writes today's date",
         "The same row gives other ids on other days: caches differ, and training differs from serving.",
-        trl='row column chat_template_kwargs: {date_string: "..."}',
+        trl='give the rows a column chat_template_kwargs with {date_string: "..."}',
         axolotl='chat_template_kwargs: {date_string: "..."}',
         hf='render.date: the day, or apply_chat_template(..., date_string="...")',
         data="pass a constant date_string, or write the day into a copy of the template",
@@ -76,8 +75,6 @@ ENTRIES = (
         "user and assistant do not take turns",
         "Some templates refuse such a row: LLaMA-Factory skips it with a line in the log, others stop. Those that"
         " take it train an order that a server never sees.",
-        llamafactory="it skips the row: " + _MERGE,
-        torchtune="it raises: " + _MERGE,
         data=_MERGE,
     ),
     entry(
@@ -87,12 +84,11 @@ ENTRIES = (
         "setup",
         "the prompt is no prefix of the whole text",
         "Rendered with the generation prompt the text parts from the full conversation, so a mask by prompt length is"
-        " off by some tokens.",
+        " off by some tokens. LLaMA-Factory encodes pieces on their own and is not affected.",
         trl="assistant_only_loss: true with a tagged template",
-        axolotl="type: chat_template compares whole turns",
+        axolotl="datasets[].type: chat_template compares whole turns",
         unsloth="leave both markers unset",
         hf="cut at the common prefix, never at len(prompt_ids)",
-        llamafactory="encodes pieces on their own: not affected",
     ),
     entry(
         "TPL008",
@@ -104,7 +100,7 @@ ENTRIES = (
         " the full render.",
         trl="assistant_only_loss: true swaps in a training template",
         llamafactory="preserve_thinking: true, or mask_history: true",
-        axolotl="one row per turn, or a newer template",
+        axolotl="make one row per turn, or use a newer template",
         data="make one row per trained turn",
     ),
     entry(
@@ -124,7 +120,7 @@ ENTRIES = (
         "the template in use is not the tokenizer's own",
         "The tokenizer brings a template that renders the same conversation differently: what is trained is not what a"
         " server renders.",
-        trl="chat_template_path is saved with the model: serve with that one",
+        trl="serve with the template of chat_template_path, which is saved with the model",
         axolotl="chat_template: tokenizer_default",
         llamafactory="use vllm or sglang with the template that LLaMA-Factory saves",
         hf="save tokenizer.chat_template with the model",
@@ -148,9 +144,11 @@ ENTRIES = (
         "a control token of the template is plain text for this tokenizer",
         "The template writes it but the vocabulary has no such token, so it is cut into pieces and generation can never"
         " stop on it.",
-        trl="chat_template_path: <repo> or clone_chat_template",
-        axolotl="tokens: or added_tokens_overrides:",
-        llamafactory="add_special_tokens, resize_vocab: true, additional_target: embed_tokens,lm_head",
+        trl="chat_template_path: <repo>, or use clone_chat_template",
+        axolotl="tokens: [the control tokens], or added_tokens_overrides: {id: token}",
+        llamafactory=(
+            "add_special_tokens: the control tokens, resize_vocab: true, additional_target: embed_tokens,lm_head"
+        ),
         hf="add the tokens, resize and train the embeddings",
         unsloth="use the template of the model's family",
     ),
@@ -161,10 +159,12 @@ ENTRIES = (
         "setup",
         "the template depends on enable_thinking and the recipe does not set it",
         "What an unset flag means differs by model size and server, so training and serving may differ.",
-        trl="row column chat_template_kwargs: {enable_thinking: ...}",
+        trl="give the rows a column chat_template_kwargs with {enable_thinking: ...}",
         axolotl="chat_template_kwargs: {enable_thinking: ...}",
         llamafactory="enable_thinking: ...",
-        data="set it in render.kwargs and when serving",
+        hf="set render.kwargs: {enable_thinking: ...} and the same when serving",
+        data="pass enable_thinking where the rows are rendered, and the same when serving",
+        spared=("torchtune",),
     ),
     entry(
         "TPL015",
@@ -183,13 +183,11 @@ ENTRIES = (
         "row",
         "the row begins with two BOS tokens",
         "The template prints BOS and the tokenizer adds another, because a rendered text was tokenized with"
-        " add_special_tokens=True.",
-        trl="feed messages, not rendered text",
-        axolotl="type: chat_template",
-        unsloth="removed by itself if the first row shows it (BOS003)",
+        " add_special_tokens=True. LLaMA-Factory and torchtune are not affected.",
+        trl="give it messages, not rendered text",
+        axolotl="datasets[].type: chat_template",
+        unsloth="render the first row so that it has BOS too (BOS003)",
         hf="tokenizer(text, add_special_tokens=False)",
-        llamafactory="not affected",
-        torchtune="not affected",
     ),
     entry(
         "BOS002",
