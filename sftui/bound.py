@@ -11,6 +11,7 @@ refuses that piece at once (`OverBound`) instead of trying again. Standing work,
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import os
 import signal
@@ -38,6 +39,8 @@ MEMORY = 400 << 20
 """Bytes beyond what the process holds, for one piece of work."""
 MEMORY_PER_BYTE = 200
 """More of them for each byte of the row: a token is kept in eight columns."""
+LEFT_BEHIND = 32 << 20
+"""Bytes that the process may grow by before the next piece of work waits for the garbage collector."""
 WALL = 20.0
 """Seconds of the wall clock for each processor second: only for what waits instead of working."""
 MOST = 3
@@ -164,6 +167,7 @@ class Guard:
         self._active = False
         self._marks: list[tuple[object, bytes]] = []
         self._statm = os.open("/proc/self/statm", os.O_RDONLY) if _LINUX else -1
+        self._clean = self._now_held()[1]
         self.refuse(overran)
 
     def refuse(self, overran: tuple[Overrun, ...]) -> None:
@@ -199,6 +203,11 @@ class Guard:
         seconds = SECONDS + SECONDS_PER_MB * size / 1e6
         memory = MEMORY + MEMORY_PER_BYTE * size
         reserved, held = self._now_held()
+        if held > self._clean + LEFT_BEHIND:
+            # What work before left behind in cycles, as a failed render does, would be allowed again on top.
+            gc.collect()
+            reserved, held = self._now_held()
+            self._clean = held
         self._active = True
         self._page.write(key, stage, seconds, held, memory)
         if _LINUX:
