@@ -86,6 +86,8 @@ def _tried(session: Session, finding: Finding, repair: str | None) -> Generator[
             try:
                 recipe, repairs = _with(session, finding, repair, files)
                 other = session.beside(recipe, repairs)
+                if other.tokenizer is None and other.tokenizer_problem is None:
+                    other.load_tokenizer("provisional")  # the fix moves to a version with another transformers
                 other.checks()
             except SftuiError as error:
                 context.memo[key] = str(error)
@@ -162,8 +164,10 @@ def _judged(session: Session, other: Session, finding: Finding) -> Generator[Non
     had, has = check_setup(session.checks(), made), check_setup(other.checks(), now_made)
     if new := _errors(has) - _errors(had):
         return f"the set-up then has {' and '.join(sorted(new))}"
-    left = [one for one in has if one.code == finding.code]
-    gone = sum(one.count for one in left) < sum(one.count for one in had if one.code == finding.code)
+    left = [one for one in has if one.code == finding.code and _as_grave(one, finding)]
+    gone = sum(one.count for one in left) < sum(
+        one.count for one in had if one.code == finding.code and _as_grave(one, finding)
+    )
     return "" if gone or not left else f"{finding.code} stays"
 
 
@@ -173,10 +177,17 @@ def _still(finding: Finding, had: Iterable[Finding], now: Inspection, has: Itera
         return ""
     before, after = list(had), list(has)
     for alike in (_mark, lambda one: one.code):  # this very one, and then how many of its code there are
-        counts = [sum(alike(one) == alike(finding) for one in found) for found in (before, after)]
+        counts = [
+            sum(alike(one) == alike(finding) and _as_grave(one, finding) for one in found) for found in (before, after)
+        ]
         if counts[1] >= counts[0] > 0:
             return f"{finding.code} stays"
     return ""
+
+
+def _as_grave(one: Finding, finding: Finding) -> bool:
+    """Whether one is as bad as another; a warning that becomes an information is lessened."""
+    return one.severity.rank <= finding.severity.rank
 
 
 def _mark(finding: Finding) -> tuple[object, ...]:
