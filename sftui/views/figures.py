@@ -41,18 +41,7 @@ def _blocks(figures: Figures, width: int) -> Iterator[Line]:
         ),
         width,
     )
-    yield from wrap(
-        line(
-            (
-                (
-                    f"{figures.received_rows:,} row{'s' if figures.received_rows != 1 else ''},"
-                    f" {figures.received_tokens:,} tokens, {figures.received_trained:,} trained reach the trainer"
-                ),
-                Role.DIM,
-            )
-        ),
-        width,
-    )
+    yield from wrap(line((_received(figures), Role.DIM)), width)
     if figures.evaluation_rows:
         count, plural = figures.evaluation_rows, "s" * (figures.evaluation_rows != 1)
         yield from wrap(
@@ -139,6 +128,15 @@ def bar_lines(counts: Mapping[str, int], width: int, shown: int = SHOWN) -> tupl
 def _bar(count: int, most: int, room: int) -> str:
     halves = round(2 * room * count / most)
     return BAR * (halves // 2) + (HALF if halves % 2 or (count and not halves) else "")
+
+
+def _received(figures: Figures) -> str:
+    """What of all that reaches the trainer; the numbers are not said again where it is everything."""
+    got = (figures.received_rows, figures.received_tokens, figures.received_trained)
+    if got == (figures.rows, figures.tokens, figures.trained):
+        return "all of it reaches the trainer"
+    rows = f"{got[0]:,} row{'s' if got[0] != 1 else ''}"
+    return f"{rows}, {got[1]:,} tokens reach the trainer, {got[2]:,} with a label"
 
 
 def _titled(title: str, lines: Iterator[Line] | tuple[Line, ...]) -> Iterator[Line]:
