@@ -62,6 +62,8 @@ _SUBJECTS = (
     "reading the row",
     "looking for what is wrong with it",
 )
+_RUST_REFUSED = "memory allocation of "
+"""What Rust's standard library writes before it aborts (`alloc::handle_alloc_error`)."""
 _HEAD = struct.Struct("<BB16sdddq")
 _LINUX = sys.platform == "linux"
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
@@ -400,14 +402,19 @@ class Watch:
             self._ended = f"needs more than {_megabytes(now.memory)} of memory"
         return bool(self._ended)
 
-    def overrun(self, signal_number: int) -> Overrun | None:
-        """What the process was at when that signal ended it; None where it was no piece of work that did."""
+    def overrun(self, signal_number: int, log: str = "") -> Overrun | None:
+        """What the process was at when that signal ended it; None where it was no piece of work that did.
+
+        `log` is the end of what its libraries wrote: Rust aborts where it is refused memory, and says so there.
+        """
         now = self._page.read()
         if now is None or signal_number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, 0):
             return None
         told = self._ended
         if signal_number == signal.SIGPROF:
             told = f"needs more than {now.seconds:,.0f} seconds of processor time"
+        elif not told and signal_number == signal.SIGABRT and _RUST_REFUSED in log:
+            told = f"needs more than {_megabytes(now.memory)} of memory"
         elif not told:
             told = f"ended the process that prepares rows ({signal_name(signal_number)})"
         return Overrun(now.key, STAGES[now.stage], f"{_SUBJECTS[now.stage]} {told}")

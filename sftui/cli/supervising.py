@@ -146,7 +146,7 @@ class _Child:
         if os.WIFEXITED(status):
             return os.WEXITSTATUS(status)
         number = os.WTERMSIG(status)
-        found = watch.overrun(number)
+        found = watch.overrun(number, _end_of(self._files.log))
         if found is not None:
             return found
         self._files.sweep()
@@ -237,6 +237,10 @@ class _Once(_Raw):
 
 def _show_log(log: IO[bytes]) -> None:
     """The end of what libraries wrote by themselves, for --debug."""
-    log.seek(max(0, log.seek(0, os.SEEK_END) - LOG_TAIL))
-    for line in log.read().decode("utf-8", "replace").splitlines():
+    for line in _end_of(log).splitlines():
         tell(line)
+
+
+def _end_of(log: IO[bytes]) -> str:
+    log.seek(max(0, log.seek(0, os.SEEK_END) - LOG_TAIL))
+    return log.read().decode("utf-8", "replace")

@@ -95,7 +95,7 @@ class Link:
     def overrun(self) -> bound.Overrun | None:
         """The piece of work that ended the worker, once it has ended; None where none did."""
         code = self.exit_code()
-        return self._watch.overrun(-code) if code is not None and code < 0 else None
+        return self._watch.overrun(-code, self.log_tail()) if code is not None and code < 0 else None
 
     def log_tail(self) -> str:
         """The end of what the worker and its libraries wrote to stderr."""

@@ -196,6 +196,16 @@ def test_what_a_render_left_behind_is_not_allowed_on_top_of_the_next(ending: str
     assert ended(work) == (0, None)
 
 
+def test_an_abort_of_rust_for_want_of_memory_is_told_as_that() -> None:
+    page = bound.anonymous_page()
+    page.write(KEY, bound.STAGES.index("tokens"), 3.0, 0, 1000 << 20)
+    watch = bound.Watch(page, os.getpid())
+    refused = watch.overrun(signal.SIGABRT, "memory allocation of 1212416 bytes failed\n")
+    other = watch.overrun(signal.SIGABRT, "free(): invalid pointer\n")
+    assert refused is not None and refused.why == "the tokenizer needs more than 1,000 MB of memory"
+    assert other is not None and other.why == "the tokenizer ended the process that prepares rows (SIGABRT)"
+
+
 def test_work_inside_work_is_part_of_it_and_without_a_guard_nothing_happens() -> None:
     with bound.Work(KEY) as row:
         row.at("tokens")
