@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -32,3 +36,26 @@ def clean_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NO_COLOR", "HF_TOKEN", "SFTUI_DEBUG"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+
+@pytest.fixture
+def differing() -> Callable[[Path, str], Any]:
+    """`differing(folder, token)`: a proven tokenizer whose backend in the cache, which must be empty, has a token that
+    AutoTokenizer does not have: no probe string tells."""
+
+    def make(folder: Path, token: str) -> Any:
+        from sftui.tokens import cache, load_tokenizer
+
+        load_tokenizer(str(folder))
+        (proof,) = cache.cache_root().iterdir()
+        backend = json.loads((proof / "tokenizer.json").read_text())
+        flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": False}
+        last = max([one["id"] for one in backend["added_tokens"]] + list(backend["model"]["vocab"].values()))
+        backend["added_tokens"].append({"id": last + 1, "content": token, **flags})
+        data = json.dumps(backend).encode()
+        (proof / "tokenizer.json").write_bytes(data)
+        record = json.loads((proof / "proof.json").read_text())
+        (proof / "proof.json").write_text(json.dumps({**record, "backend": hashlib.sha256(data).hexdigest()}))
+        return load_tokenizer(str(folder))
+
+    return make

@@ -45,6 +45,7 @@ def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool, li
             raise ConversationError(problem.what, why=problem.why, fix=problem.fix)
         if recipe.tokenizer.name is not None and to != "recipe":
             session.load_tokenizer("proven")
+            session.prove_rows()
             if session.tools_problem is not None:
                 problem = session.tools_problem
                 raise SftuiError(problem.what, why=problem.why, fix=problem.fix)

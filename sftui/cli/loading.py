@@ -74,6 +74,7 @@ def loaded_session(options: OpenOptions, *, tell: bool = True) -> Session:
         problem = session.refused
         raise ConversationError(problem.what, why=problem.why, fix=problem.fix)
     session.load_tokenizer("proven")
+    session.prove_rows()
     if session.tools_problem is not None:
         problem = session.tools_problem
         raise SftuiError(problem.what, why=problem.why, fix=problem.fix)

@@ -22,13 +22,13 @@ def needed_version(recipe: Recipe, facts: TokenizerFacts | None) -> tuple[str, s
     from sftui.tokens.facts import PROVISIONAL
     from sftui.tokens.loading import recorded_versions
     from sftui.tokens.locate import locate
-    from sftui.trainers.pins import pins_of, reference_version, running_version
+    from sftui.trainers.pins import loads_by_transformers, pins_of, reference_version, running_version
 
     pins = pins_of(recipe.preset)
     if facts is None or recipe.tokenizer.name is None or (pins is None and recipe.preset not in HAND_WRITTEN):
         return None
-    if pins is not None and "transformers" not in pins.newest:
-        return None  # torchtune has tokenizers of its own
+    if not loads_by_transformers(recipe.preset):
+        return None
     meant, shown = reference_version(recipe), facts.transformers or running_version()
     if pins is not None and not pins.admits("transformers", meant):
         return None

@@ -1,18 +1,20 @@
 """The cache of proofs: a serialised backend that was seen to equal AutoTokenizer, with its facts.
 
 A proof holds for one set of file hashes and library versions; its folder is named by their hash,
-so a changed file or an updated library simply has no proof yet. Nothing is ever changed in place.
+so a changed file or an updated library simply has no proof yet. Nothing is ever changed in place; which of the user's
+texts were compared since (`rows`) is put beside it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -107,7 +109,69 @@ def read(root: Path, key: str) -> Proof | None:
             return None
     except (OSError, ValueError, KeyError, TypeError):
         return None
+    if backend is not None and (note := _unequal(folder)) is not None:
+        return Proof(replace(facts, engine="transformers", probes=0, backend="").noting(note), None)
     return Proof(replace(facts, backend=record["backend"] or ""), backend)
+
+
+def compared(root: Path, key: str, texts: Sequence[str]) -> int | None:
+    """How many of these texts were left out when they were compared under a proof; None where they never were."""
+    try:
+        found = read_json(_texts_file(root, key, texts))["left_out"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return found if isinstance(found, int) else None
+
+
+def write_compared(root: Path, key: str, texts: Sequence[str], left_out: int) -> None:
+    """Keep that these texts were compared and none differed; where it cannot be kept they are compared again."""
+    _put_beside(_texts_file(root, key, texts), {"texts": len(texts), "left_out": left_out})
+
+
+def write_unequal(root: Path, key: str, differ: int, texts: int) -> str:
+    """Keep that the backend of a proof differs on texts of the user's; returns the note that says so."""
+    _put_beside(root / key / UNEQUAL, {"differ": differ, "texts": texts})
+    return _differ_note(differ, texts)
+
+
+UNEQUAL = "unequal.json"
+
+
+def _unequal(folder: Path) -> str | None:
+    """The note where texts of the user's differed, were it unreadable too."""
+    try:
+        found = read_json(folder / UNEQUAL)
+        return _differ_note(int(found["differ"]), int(found["texts"]))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError):
+        return _differ_note(1, 1)
+
+
+def _differ_note(differ: int, texts: int) -> str:
+    return (
+        f"the serialised backend differs from AutoTokenizer on {differ} of {texts} texts of the rows, though on no"
+        " probe string, so AutoTokenizer itself encodes: slower to start, and more memory"
+    )
+
+
+def _texts_file(root: Path, key: str, texts: Sequence[str]) -> Path:
+    stated = json.dumps(list(texts)).encode()
+    return root / key / f"texts-{hashlib.sha256(stated).hexdigest()[:32]}.json"
+
+
+def _put_beside(path: Path, found: Mapping[str, int]) -> None:
+    """A file whole or not at all; nothing where there is no proof to put it beside, or no room."""
+    made = ""
+    try:
+        handle, made = tempfile.mkstemp(prefix=".new-", dir=path.parent)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(found, file)
+        os.replace(made, path)
+    except OSError:
+        if made:
+            with contextlib.suppress(OSError):
+                os.unlink(made)
 
 
 def write(root: Path, key: str, facts: TokenizerFacts, backend: str | None, record: Mapping[str, Any]) -> None:

@@ -63,7 +63,7 @@ def read_json_backend(text: str, split_special_tokens: bool) -> Any:
 def count_differences(answers: Wanted, backend: Any, probes: Sequence[str]) -> int:
     """How many probes give other ids or offsets in the backend than in the answers, without or with special tokens."""
     return sum(
-        any(not _same(rows[i], backend, probe, special) for special, rows in zip((False, True), answers))
+        any(not same(rows[i], backend, probe, special) for special, rows in zip((False, True), answers))
         for i, probe in enumerate(probes)
     )
 
@@ -88,7 +88,8 @@ def count_other_ids_in(backend: Any, answers: Wanted, probes: Sequence[str]) -> 
     )
 
 
-def _same(row: Sequence[Any], backend: Any, text: str, special: bool) -> bool:
+def same(row: Sequence[Any], backend: Any, text: str, special: bool) -> bool:
+    """Whether a backend makes of a text what AutoTokenizer made of it: ids and offsets, or a refusal."""
     try:
         got = backend.encode(text, add_special_tokens=special)
     except Exception:  # tokenizers raises nothing narrower

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +22,6 @@ def load_tokenizer(
     cache_dir: Path | str | None = None,
     mode: str = "proven",
     environment: Environment | None = None,
-    texts: Sequence[str] = (),
     loader: str = "",
 ) -> LoadedTokenizer:
     """Load a tokenizer by Hub name, folder, tokenizer.json, .gguf or builtin:NAME; TokenizerError.
@@ -33,8 +31,8 @@ def load_tokenizer(
     tokenizer.json as it stands, with `facts.state` saying so; where there is none that can be read
     (not downloaded yet, sentencepiece only, .gguf), the proof is made after all: it knows the reason.
 
-    `environment` is whose transformers loads it (None: our own); `texts` are compared beside the probe strings where a
-    proof is made. `loader` is the class that loads it (empty: AutoTokenizer's choice), which only a proof can tell of.
+    `environment` is whose transformers loads it (None: our own). `loader` is
+    the class that loads it (empty: AutoTokenizer's choice), which only a proof can tell of.
     """
     if mode not in ("proven", "provisional"):
         raise ValueError(f"mode is 'proven' or 'provisional', not {mode!r}")
@@ -50,12 +48,12 @@ def load_tokenizer(
                 return load_raw(place)
         from sftui.tokens.prove import prove
 
-        with _hub_answering(place):
-            proof = prove(name, revision, cache_dir, environment, texts, loader)
+        with hub_answering(place):
+            proof = prove(name, revision, cache_dir, environment, loader)
     return _proven(proof, place, environment)
 
 
-def _hub_answering(place: Location) -> AbstractContextManager[None]:
+def hub_answering(place: Location) -> AbstractContextManager[None]:
     """Takes the local cache's where the Hub does not answer; TokenizerError within seconds where that has nothing."""
     if place.kind != "hub":
         return nullcontext()

@@ -47,13 +47,12 @@ def prove(
     revision: str | None = None,
     cache_dir: Path | str | None = None,
     environment: Environment | None = None,
-    texts: Sequence[str] = (),
     loader: str = "",
 ) -> cache.Proof:
     """Run the proof in a subprocess and read what it wrote; TokenizerError with the reference's reason.
 
-    `environment` is the one whose transformers loads (None: our own); `texts` are compared beside the probe strings;
-    `loader` is the class that loads, where AutoTokenizer does not choose it.
+    `environment` is the one whose transformers loads (None: our own); `loader` is the class that
+    loads, where AutoTokenizer does not choose it.
     An unwritable cache folder is no reason to fail: the proof then lives in a temporary folder until this process ends.
     """
     root = cache.cache_root(cache_dir)
@@ -78,7 +77,6 @@ def prove(
                     "cwd": os.getcwd(),
                     "answer": str(answer),
                     "environment": _as_json(environment),
-                    "texts": list(texts),
                     "loader": loader,
                 }
             ),
@@ -153,7 +151,10 @@ def make_proof(
     texts: Sequence[str] = (),
     loader: str = "",
 ) -> str:
-    """Load the reference, compare, write the proof; returns its key. TokenizerError, OSError."""
+    """Load the reference, compare, write the proof; returns its key. `texts` are compared beside the probe strings.
+
+    TokenizerError, OSError.
+    """
     from sftui.tokens.observe import observations
     from sftui.tokens.reference import read_facts
     from sftui.tokens.refusal import no_vocabulary
@@ -294,7 +295,7 @@ def main(arguments: list[str]) -> None:
     try:
         found: dict[str, Any] = {
             "key": make_proof(
-                asked["name"], asked["revision"], Path(asked["root"]), environment, asked["texts"], asked["loader"]
+                asked["name"], asked["revision"], Path(asked["root"]), environment, loader=asked["loader"]
             )
         }
     except TokenizerError as error:

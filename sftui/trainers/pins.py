@@ -56,6 +56,12 @@ def pins_of(preset: str) -> Pins | None:
     return _record()[known[max(older) if older else min(known)]]
 
 
+def loads_by_transformers(preset: str) -> bool:
+    """Whether a trainer's tokenizer is that of transformers; torchtune has tokenizers of its own."""
+    pins = pins_of(preset.partition("@")[0])
+    return pins is None or "transformers" in pins.newest
+
+
 def running_version(library: str = "transformers") -> str:
     """The version that sftui itself runs on; empty for a library that is not there."""
     return _running().get(library, "")

@@ -45,6 +45,7 @@ class Comparing:
                 session.set_tokenizer(loaded)
             else:
                 session.load_tokenizer("proven")
+                session.prove_rows()
             if session.tools_problem is not None:
                 problem = session.tools_problem
                 raise SftuiError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What the loader has to say; `fresh`: rows must be inspected again, with `tokenizer`."""
+    """What the loader has to say; `fresh`: rows must be inspected again, with `tokenizer`; `by_rows`: it was compared
+    on texts of the user's rows."""
 
     number: int
     event: ev.TokenizerChanged
     tokenizer: Any = None
     fresh: bool = False
+    by_rows: bool = False
 
 
 class Loader:
@@ -72,6 +74,30 @@ class Loader:
             )
         finally:
             self.settled.set()
+
+    def prove(self, recipe: Recipe, options: OpenOptions, tokenizer: LoadedTokenizer, texts: Sequence[str]) -> None:
+        """Compare the tokenizer in force with AutoTokenizer on texts of the user's rows, in a thread; it is heard of
+        again only where another one has to take its place, or where something is to be told of it."""
+        threading.Thread(
+            target=self._prove,
+            args=(self._number, recipe, options, tokenizer, texts),
+            name="sftui-tokenizer-rows",
+            daemon=True,
+        ).start()
+
+    def _prove(
+        self, number: int, recipe: Recipe, options: OpenOptions, tokenizer: LoadedTokenizer, texts: Sequence[str]
+    ) -> None:
+        from sftui.workspace.versions import proven_on
+
+        try:
+            proven = proven_on(recipe, options, tokenizer, texts)
+        except BaseException:  # what is shown stands: the probe strings proved it
+            traceback.print_exc()
+            return
+        if proven is not tokenizer:
+            state = "proven" if proven.engine is tokenizer.engine else "corrected"
+            self._post(Loaded(number, self._told(state, proven), proven, True, True))
 
     def _fail(self, number: int, problem: Problem) -> None:
         self._post(Loaded(number, ev.TokenizerChanged("failed", None, problem.sentence(), problem), None, True))

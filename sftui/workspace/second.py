@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from difflib import unified_diff
 from itertools import islice
@@ -99,6 +99,8 @@ class Second:
             session = first.beside(recipe, repairs)
             if recipe.tokenizer.name is not None and session.tokenizer is None and session.tokenizer_problem is None:
                 yield from _loaded(session)
+                texts = session.row_texts()
+                yield from _beside(lambda: session.prove_rows(texts))
             self._session, self._made_for = session, key
         return self._session
 
@@ -144,11 +146,16 @@ def row_diff(before: Row, after: Row) -> str:
 
 
 def _loaded(session: Session) -> Iterator[None]:
+    return _beside(lambda: session.load_tokenizer("proven"))
+
+
+def _beside(work: Callable[[], object]) -> Iterator[None]:
+    """Do what may wait for another process in a thread."""
     failed: list[SftuiError] = []
 
     def load() -> None:
         try:
-            session.load_tokenizer("proven")
+            work()
         except SftuiError as error:
             failed.append(error)
 

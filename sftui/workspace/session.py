@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 
 SAMPLE_ROWS = 32
 SAMPLE_BYTES = 4 << 20
+TEXT_ROWS = 8
+TEXT_BYTES = 64 << 10
+TEXT_CHARACTERS = 20_000
+"""Of how many rows, how large each, and how much text in all a tokenizer is proven on beside its probe strings."""
 
 
 class Session:
@@ -111,6 +115,36 @@ class Session:
         if self.recipe.tokenizer.name is None:
             raise no_tokenizer()
         self.set_tokenizer(load(self.recipe, self.options, mode))
+
+    def row_texts(self) -> tuple[str, ...]:
+        """What the first rows give the tokenizer to encode: few texts, and none where they cannot be prepared."""
+        found: list[str] = []
+        left = TEXT_CHARACTERS
+        for row in self._sample[:TEXT_ROWS] if self.tools is not None else ():
+            if row.data is None or row.size > TEXT_BYTES:
+                continue
+            made = self.inspect_row(row, spans=False)
+            if made.rendered is None or made.tokens is None:
+                continue
+            pieces = made.rendered.pieces
+            texts = [made.rendered.text] if pieces is None else [piece.text for piece in pieces if piece.ids is None]
+            if sum(map(len, texts)) <= left:
+                left -= sum(map(len, texts))
+                found += texts
+        return tuple(text for text in dict.fromkeys(found) if text)
+
+    def prove_rows(self, texts: Sequence[str] | None = None) -> bool:
+        """Compare the tokenizer with AutoTokenizer on texts of the user's rows (None: `row_texts`); True where another
+        one had to take its place. SftuiError where `--env` names nothing that can be used."""
+        from sftui.workspace.versions import proven_on
+
+        if self.tokenizer is None or not self.tokenizer.facts.backend:
+            return False
+        proven = proven_on(self.recipe, self.options, self.tokenizer, self.row_texts() if texts is None else texts)
+        if proven is self.tokenizer:
+            return False
+        self.set_tokenizer(proven)
+        return True
 
     def set_tokenizer(self, tokenizer: LoadedTokenizer | None, problem: Problem | None = None) -> None:
         """Use a loaded tokenizer, or know why there is none."""

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError, TokenizerError
 from sftui.recipe import Recipe
-from sftui.trainers.pins import RUNNING, admits, check_version, pins_of, reference_version, running_version
+from sftui.trainers.pins import (
+    RUNNING,
+    admits,
+    check_version,
+    loads_by_transformers,
+    pins_of,
+    reference_version,
+    running_version,
+)
 
 if TYPE_CHECKING:
     from sftui.tokens import Encoded, LoadedTokenizer, TokenizerFacts
@@ -120,6 +128,24 @@ def load(recipe: Recipe, options: OpenOptions, mode: str = "proven") -> LoadedTo
     told = (lost or _not_verified(recipe, wanted, loaded.facts), _kept(recipe), _not_admitted(recipe, wanted.version))
     notes = [note for note in told if note]
     return LoadedTokenizer(loaded.facts.noting(*notes), loaded.engine) if notes else loaded
+
+
+def proven_on(recipe: Recipe, options: OpenOptions, loaded: LoadedTokenizer, texts: Sequence[str]) -> LoadedTokenizer:
+    """A tokenizer of `load` compared with AutoTokenizer on texts of the user's rows, see `sftui.tokens.rows.prove_on`;
+    SftuiError where `--env` names nothing that can be used."""
+    from sftui.tokens.rows import prove_on
+
+    if not texts or not loaded.facts.backend or not loads_by_transformers(recipe.preset):
+        return loaded
+    return prove_on(
+        loaded,
+        recipe.tokenizer.name or "",
+        texts,
+        revision=recipe.tokenizer.revision,
+        cache_dir=options.cache_dir,
+        environment=wanted_version(recipe, options).environment,
+        loader=loaded_by(recipe, loaded.facts),
+    )
 
 
 def _not_verified(recipe: Recipe, wanted: Wanted, facts: TokenizerFacts) -> str:

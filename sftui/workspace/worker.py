@@ -278,6 +278,7 @@ class Worker:
         for item in asked:
             if not self._inbox.cancelled(item.ticket):
                 self._serve(item)
+        self._prove_rows()
         return False
 
     def _end_jobs(self) -> list[Any]:
@@ -304,7 +305,18 @@ class Worker:
         self.send(loaded.event)
         if loaded.fresh:
             self._answer_again()
+            if not loaded.by_rows:
+                self._prove_rows()
             trim()
+
+    def _prove_rows(self) -> None:
+        """Have the tokenizer compared on what the first rows give it, after they are on screen."""
+        session = self._session
+        if session is None or session.tokenizer is None or not session.tokenizer.facts.backend:
+            return
+        texts = session.row_texts()
+        if texts:
+            self._loader.prove(session.recipe, session.options, session.tokenizer, texts)
 
     def _answer_again(self) -> None:
         """What is on screen, under the recipe and tokenizer now in force."""
