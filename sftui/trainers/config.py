@@ -21,6 +21,7 @@ class KeyUse(str, Enum):
     UNKNOWN = "not a key of this trainer version"
     UNSURE = "key not known to sftui"
     STOPS = "the trainer stops here"
+    NEWEST_STOPS = "the newest release that sftui knows stops here"
 
 
 @dataclass(frozen=True, slots=True)

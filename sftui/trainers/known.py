@@ -74,7 +74,7 @@ class Known:
         """The note of a key at which the trainer raises `error`."""
         if self.stated:
             return KeyNote(path, value, KeyUse.STOPS, f"{self.title} {self.version}: {error}")
-        return KeyNote(path, value, KeyUse.UNSURE, f"{self.title} {self.version}, the newest known, stops: {error}")
+        return KeyNote(path, value, KeyUse.NEWEST_STOPS, f"{self.title} {self.version}: {error}")
 
 
 def known_keys(trainer: str, title: str, asked: str | None) -> Known:

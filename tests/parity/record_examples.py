@@ -2,10 +2,10 @@
 
 `python tests/parity/record_examples.py` reads the repositories under $SFTUI_MIRROR (default /work/.mirror), bare or
 with a work tree, at the commits below, prints the counts and writes the table: trainer, path, outcome (opened, or
-refused and its sentence), and the keys that are told as not known, or as stopping the trainer. The configs themselves
-are not kept. With `--ask TRAINER…` the trainer's own loader is asked first (minutes; see ask_configs.py), and what it
-said is written to `examples_real.tsv`: trainer, path, outcome (takes, stops), what the config is for where that is no
-fine-tuning on text, what it said, and the keys that it does not read.
+refused and its sentence), the keys that are told as not known, and those at which the trainer is told to stop. The
+configs themselves are not kept. With `--ask TRAINER…` the trainer's own loader is asked first (minutes; see
+ask_configs.py), and what it said is written to `examples_real.tsv`: trainer, path, outcome (takes, stops), what the
+config is for where that is no fine-tuning on text, what it said, and the keys that it does not read.
 """
 
 from __future__ import annotations
@@ -52,17 +52,21 @@ REPOSITORIES = {
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one config; `strange` are its keys that are told as not known."""
+    """What became of one config; `strange` are its keys that are told as not known, `stops` those at which the
+    trainer is told to stop."""
 
     trainer: str
     path: str
     outcome: str
     sentence: str
     strange: tuple[str, ...]
+    stops: tuple[str, ...]
     keys: int
 
     def line(self) -> str:
-        return "\t".join((self.trainer, self.path, self.outcome, self.sentence, " ".join(self.strange)))
+        return "\t".join(
+            (self.trainer, self.path, self.outcome, self.sentence, " ".join(self.strange), " ".join(self.stops))
+        )
 
 
 def mirror() -> Path:
@@ -134,9 +138,10 @@ def outcome(trainer: str, path: str, text: str) -> Outcome:
         opened = trainer_named(trainer).read_config(path, text, None)
     except SftuiError as error:
         sentence = str(error).removeprefix(f"{path}: ").replace(path, "CONFIG")
-        return Outcome(trainer, path, "refused", re.sub(r"\s+", " ", sentence), (), 0)
-    strange = sorted(key.path for key in opened.keys if key.use in (KeyUse.UNKNOWN, KeyUse.UNSURE, KeyUse.STOPS))
-    return Outcome(trainer, path, "opened", "", tuple(strange), len(opened.keys))
+        return Outcome(trainer, path, "refused", re.sub(r"\s+", " ", sentence), (), (), 0)
+    strange = sorted(key.path for key in opened.keys if key.use in (KeyUse.UNKNOWN, KeyUse.UNSURE))
+    stops = sorted(key.path for key in opened.keys if key.use in (KeyUse.STOPS, KeyUse.NEWEST_STOPS))
+    return Outcome(trainer, path, "opened", "", tuple(strange), tuple(stops), len(opened.keys))
 
 
 def counts(found: list[Outcome]) -> Iterator[str]:
@@ -210,8 +215,10 @@ def kept() -> dict[tuple[str, str], Outcome]:
     """sftui's outcomes, as they are checked in."""
     found = {}
     for key, line in recorded().items():
-        parts = [*line.split("\t"), "", ""][:5]
-        found[key] = Outcome(parts[0], parts[1], parts[2], parts[3], tuple(parts[4].split()), 0)
+        parts = [*line.split("\t"), "", "", ""][:6]
+        found[key] = Outcome(
+            parts[0], parts[1], parts[2], parts[3], tuple(parts[4].split()), tuple(parts[5].split()), 0
+        )
     return found
 
 

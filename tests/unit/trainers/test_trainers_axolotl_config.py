@@ -380,7 +380,7 @@ def test_a_value_that_the_schema_refuses_is_told_as_it_is_raised(more: str, entr
     note = next(one for one in read(text, version="0.19").keys if one.path == path)
     assert note.use is KeyUse.STOPS and error in note.note
     unstated = next(one for one in read(text, version=None).keys if one.path == path)
-    assert unstated.use is KeyUse.UNSURE and error in unstated.note
+    assert unstated.use is KeyUse.NEWEST_STOPS and error in unstated.note
 
 
 def test_a_value_that_the_schema_converts_is_not_told() -> None:

@@ -154,7 +154,7 @@ def test_what_a_component_does_not_take_is_told_as_torchtune_raises_it(
     assert (opened.recipe.mask.turns, opened.recipe.data.fields) != ("last", {"text": "a"})
     unstated = trainer_named("torchtune").read_config("t.yaml", text, None)
     if version == "0.7":
-        assert next(note for note in unstated.keys if note.path == path).use is KeyUse.UNSURE
+        assert next(note for note in unstated.keys if note.path == path).use is KeyUse.NEWEST_STOPS
 
 
 @pytest.mark.parametrize(
