@@ -135,6 +135,10 @@ class Torchtune(Trainer):
         wrong = message_rules.invalid(conversation.messages)
         if wrong is not None:
             raise RecipeError(f"torchtune stops the run at this row: {wrong}", fix="remove the row or mend its turns")
+        # With max_seq_len set, it stops at a later message only where it comes as far, which takes the tokens.
+        whole = recipe.length.max is None or recipe.render.template == f"torchtune/{JINJA}"
+        for message in conversation.messages if whole else conversation.messages[:1]:
+            refuse_untokenized(message)
         marked = message_rules.flagged(
             conversation.messages, strategy(conversation, recipe), mask_system=shifts(recipe)
         )
@@ -194,9 +198,6 @@ class Torchtune(Trainer):
         """The positions that stay: no message is added after the one that reaches max_seq_len, EOS always is, then the
         cut."""
         n, limit = len(tokens), recipe.length.max
-        if limit is None or recipe.render.template == f"torchtune/{JINJA}":
-            for message in conversation.messages:
-                refuse_untokenized(message)
         if limit is None:
             return list(range(n))
         left = recipe.length.over == "cut_left"
