@@ -97,7 +97,8 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     if config.get("truncation_mode", "keep_start") == "keep_end":
         recipe = changed(recipe, "length.over", "cut_left")
     if config.get("packing"):
-        strategy = RENAMED.get(named := config.get("packing_strategy", "bfd"), named)
+        named = config.get("packing_strategy", "bfd")
+        strategy = RENAMED.get(named, named) if isinstance(named, str) else named
         recipe = changed(recipe, "pack.strategy", strategy)
         recipe = changed(recipe, "pack.isolate", strategy != "wrapped")
         recipe = changed(recipe, "batch.flatten", strategy != "wrapped" or bool(config.get("padding_free")))
