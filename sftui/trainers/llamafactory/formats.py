@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from sftui.conversations import Detected
 from sftui.errors import ConversationError
@@ -159,9 +159,9 @@ def _guess(first: Mapping[str, Any], columns: Sequence[str], data: Data) -> Dete
         (name for name in ("conversations", "messages") if _is_list(first.get(name))), None
     )
     if column is not None:
-        turns = first.get(column) or [{}]
+        turns = first.get(column)
         fields = data.fields or {"messages": column, **around}
-        if isinstance(turns[0], Mapping) and "role" in turns[0]:
+        if _is_list(turns) and "role" in turns[0]:
             return Detected(
                 "messages",
                 fields,
@@ -422,7 +422,8 @@ def _invalid_count(messages: Sequence[Message]) -> str | None:
     )
 
 
-def _is_list(value: Any) -> bool:
+def _is_list(value: Any) -> TypeGuard[Sequence[Mapping[str, Any]]]:
+    """Whether it is a list that begins with a mapping."""
     return isinstance(value, (list, tuple)) and bool(value) and isinstance(value[0], Mapping)
 
 

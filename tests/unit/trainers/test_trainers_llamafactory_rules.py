@@ -59,6 +59,12 @@ def trained_text(row: Inspection) -> str:
     return "|".join(runs)
 
 
+@pytest.mark.parametrize("value", [{"role": "user"}, 5, "text", [], None, [1]])
+def test_a_named_column_that_holds_no_messages_is_a_problem_of_the_row(value: Any) -> None:
+    (row,) = seen([{"chat": value}], {"data.fields": {"messages": "chat"}})
+    assert row.problem is not None or row.dropped is not None
+
+
 @pytest.mark.parametrize(
     ("knobs", "expected"),
     [
