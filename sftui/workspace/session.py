@@ -352,9 +352,11 @@ class Session:
 
         assert self.source is not None and self.detected is not None and self.tools is not None
         split = self.settle_split()
-        order = split.evaluating if evaluate else split.training
+        order: Iterable[int] | None = split.evaluating if evaluate else split.training
+        if order is None and evaluate:
+            order = sorted(split.evaluation)
         rows = (
-            (row for row in self.source.rows() if (row.index in split.evaluation) == evaluate)
+            (row for row in self.source.rows() if row.index not in split.evaluation)
             if order is None
             else map(self.row, order)
         )

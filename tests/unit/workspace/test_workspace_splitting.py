@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sftui import trainers
+from sftui.model import Row
 from sftui.recipe import Recipe, changed
 from sftui.trainers.held_out import HeldOut, evaluation_rows
 from sftui.workspace import events as ev
@@ -45,6 +46,28 @@ def test_a_batch_and_a_pack_hold_rows_of_one_kind(session: Session) -> None:
         told = [event for event in packs(session, PacksRequest(1, start), 1) if event is not None][-1]
         rows = {row for pack in told.packs for row, _, _ in pack.documents}
         assert rows == {row for row in range(start, 40) if (row in ASIDE) == (start in ASIDE)}
+
+
+@pytest.mark.parametrize("size", [0, 0.2])
+def test_the_rows_are_gone_through_once_for_both_kinds(
+    session: Session, monkeypatch: pytest.MonkeyPatch, size: float
+) -> None:
+    session.set_recipe(recipe(val_set_size=size))
+    aside = session.settle_split().evaluation
+    assert session.source is not None
+    passes: list[int] = []
+    whole = session.source.rows
+
+    def counted(start: int = 0) -> Iterator[Row]:
+        passes.append(start)
+        return whole(start)
+
+    monkeypatch.setattr(session.source, "rows", counted)
+    for evaluate in (False, True):
+        found = list(session.rows_that(evaluate))
+        assert {one.row.index for one in found} == (aside if evaluate else set(range(40)) - aside)
+        assert all(one.evaluates == evaluate for one in found)
+    assert passes == [0]
 
 
 def test_another_recipe_asks_anew(session: Session) -> None:
