@@ -73,8 +73,9 @@ def split_of(session: Session) -> Iterator[Split | None]:
                     yield Split(held.key, unsure="the trainer makes several rows of one")
                     return
             yield None
-    aside = frozenset(numbers[place] for place in evaluation_rows(held, kept))
     order = drawn_order(held, len(kept))
+    places = evaluation_rows(held, kept) if order is None else order[1]
+    aside = frozenset(numbers[place] for place in places)
     if order is None:
         yield Split(held.key, aside, packs=held.packs)
         return
