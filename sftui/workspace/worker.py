@@ -19,6 +19,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Collection, Generator, Iterator
+from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
 from sftui import bound
@@ -146,11 +147,7 @@ class Worker:
             assert self._session is not None
             self._jobs[rq.SearchRequest] = (
                 item,
-                unless_lost(
-                    self._session,
-                    search(self._session, item),
-                    lambda problem: ev.SearchFound(item.ticket, None, finished=True, problem=problem),
-                ),
+                unless_lost(self._session, search(self._session, item), partial(refusal, item, self._version)),
             )
         elif isinstance(item, BESIDE):
             self._beside[type(item)] = item
@@ -398,23 +395,17 @@ class Worker:
 
         auditing = self._audits()
 
-        def no_audit(problem: Problem) -> ev.AuditReady:
+        instead = partial(refusal, item, version)
+
+        def no_audit(problem: Problem) -> ev.Event | None:
             auditing.forget()
-            return ev.AuditReady(item.ticket, version, 0, problem=problem)
+            return instead(problem)
 
         jobs: dict[type, Callable[[], Iterator[Any]]] = {
             rq.FindingsRequest: lambda: findings(session, item, version),
             rq.CompareRequest: lambda: self._second.compare(session, item, version),
-            rq.CountRequest: lambda: unless_lost(
-                session,
-                self._second.count(session, item, version),
-                lambda problem: ev.CountReady(item.ticket, version, problem=problem),
-            ),
-            rq.PacksRequest: lambda: unless_lost(
-                session,
-                packs(session, item, version),
-                lambda problem: ev.PacksReady(item.ticket, version, problem=problem),
-            ),
+            rq.CountRequest: lambda: unless_lost(session, self._second.count(session, item, version), instead),
+            rq.PacksRequest: lambda: unless_lost(session, packs(session, item, version), instead),
             rq.AuditRequest: lambda: unless_lost(session, auditing.run(session, item, version), no_audit),
             rq.RepairsRequest: lambda: unless_lost(
                 session, count_repairs(session, item, version), lambda problem: None
