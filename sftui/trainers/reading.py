@@ -26,20 +26,24 @@ from sftui.trainers.versions import at_least, parse
 
 KEEPS_MIXED = (4, 7)
 """The first datasets that keeps a column of several kinds."""
-
-
 _OF_JSON = re.compile(r" (line|record) \d+$")
 """Rows of JSON files say so in `where`; others bring the types of their format."""
-
-
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:?\d\d(:?\d\d(\.\d+)?)?)?)?Z?")
+
+
+def _brought(preset: str) -> str | None:
+    """The newest `datasets` that a preset admits; None where nothing is known of it."""
+    pins = pins_of(preset)
+    return pins.newest.get("datasets") if pins is not None else None
+
+
+def _of_json(rows: Sequence[Row]) -> list[Mapping[str, Any]]:
+    return [row.data for row in rows if row.data is not None and _OF_JSON.search(row.where)]
 
 
 def reading_of(rows: Sequence[Row], preset: str) -> Reading | None:
     """How the trainer of a preset is given rows like these; None where they come as they stand."""
-    pins = pins_of(preset)
-    version = pins.newest.get("datasets") if pins is not None else None
-    values = [row.data for row in rows if row.data is not None and _OF_JSON.search(row.where)]
+    version, values = _brought(preset), _of_json(rows)
     if version is None or not values:
         return None
     names = dict.fromkeys(name for value in values for name in value)
@@ -65,9 +69,7 @@ def told(rows: Sequence[Row], reading: Reading, title: str) -> tuple[str, ...]:
 
 def dates(rows: Sequence[Row], preset: str, title: str, columns: Iterable[str]) -> tuple[str, ...]:
     """A sentence on each place of these columns that holds nothing but what Arrow takes for a time."""
-    pins = pins_of(preset)
-    version = pins.newest.get("datasets") if pins is not None else None
-    held = [row.data for row in rows if row.data is not None and _OF_JSON.search(row.where)]
+    version, held = _brought(preset), _of_json(rows)
     if version is None or not held:
         return ()
     if not at_least(parse(version, "datasets"), KEEPS_MIXED) and all(" record " in row.where for row in rows):
@@ -118,8 +120,7 @@ def refused_file(rows: Sequence[Row], preset: str, title: str) -> Problem | None
 
     The newest `datasets` that the preset admits decides, so that every older one stops as well.
     """
-    pins = pins_of(preset)
-    version = pins.newest.get("datasets") if pins is not None else None
+    version = _brought(preset)
     if version is None:
         return None
     broken = next((row for row in rows if " line " in row.where and _surrogate(row.data)), None)
