@@ -102,12 +102,8 @@ def _by_date(
     if session.recipe.render.date == TODAY or not told:
         return ""
     pinned = session.recipe
-    left = _left(session, changed(pinned, "render.date", TODAY), numbers, told[-1])
-    gone = len(found.differences) - left if left is not None else 0
-    if gone <= 0:
-        return ""
-    which = "They differ" if not left else f"{gone} of them differ"
-    return (
+    which = _which(found, _left(session, changed(pinned, "render.date", TODAY), numbers, told[-1]))
+    return which and (
         f"{which} because the template writes the day: the trainer that of its run, sftui that of render.date,"
         f" {pinned.render.date}"
     )
@@ -136,6 +132,14 @@ def _left(
         again.close()
 
 
+def _which(found: Verified, left: int | None) -> str:
+    """Which of the differences have a cause without which so many are left; empty where none has."""
+    gone = len(found.differences) - left if left is not None else 0
+    if gone <= 0:
+        return ""
+    return f"{gone} of them differ" if left else "They differ"
+
+
 def _by_version(
     session: Session,
     numbers: Sequence[int],
@@ -159,12 +163,8 @@ def _by_version(
     if not told or not theirs or theirs == (shown or running_version()):
         return ""
     recipe = changed(session.recipe, "tokenizer.transformers", theirs)
-    left = _left(session, recipe, numbers, told[-1], str(python))
-    gone = len(found.differences) - left if left is not None else 0
-    if gone <= 0:
-        return ""
-    which = "They differ" if not left else f"{gone} of them differ"
-    return (
+    which = _which(found, _left(session, recipe, numbers, told[-1], str(python)))
+    return which and (
         f"{which} because transformers {theirs}, which runs there, loads this tokenizer otherwise than"
         f" {shown or running_version()}: --env {python} shows its ids"
     )
