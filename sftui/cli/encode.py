@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import IO, Any
 
 import click
 
 from sftui.cli.loading import loaded_session
 from sftui.cli.opening import open_options
-from sftui.cli.records import as_json, pack_explained, pack_record, record, records
+from sftui.cli.records import Told, as_json, pack_explained, pack_record, record, records, told_of
 from sftui.cli.telling import DataNotes, refuse_half
 from sftui.cli.writing import STDOUT, Progress, targets
 from sftui.errors import ExportError
@@ -19,11 +20,12 @@ from sftui.exports.parquet import parquet_writer
 from sftui.model import Inspection
 from sftui.recipe import Recipe
 from sftui.text import visible
-from sftui.workspace.cache import InspectionCache
 from sftui.workspace.inputs import inputs_of
 from sftui.workspace.session import Session
 
 Sink = Callable[[dict[str, Any]], None]
+KEPT_ROWS = 4
+"""Rows of which what explains them is kept: the parts of a row that was split stand in packs one after the other."""
 
 
 @dataclass(slots=True)
@@ -139,7 +141,6 @@ def _write_packs(
     """
     ignore, tokenizer = session.recipe.mask.ignore_index, session.tools.tokenizer if session.tools else None
     apart = {"split": "evaluation"} if evaluate else {}
-    seen = InspectionCache()
 
     def passing() -> Iterator[Inspection]:
         for inspection in rows:
@@ -149,12 +150,9 @@ def _write_packs(
                 count.tokens += sum(len(one.input_ids) for one in (inspection.example, *inspection.more))
             yield inspection
 
-    def row(number: int) -> Inspection:
-        found = seen.get(number, 0)
-        if found is None:
-            found = session.inspect(number)
-            seen.put(found, 0)
-        return found
+    @lru_cache(maxsize=KEPT_ROWS)
+    def row(number: int) -> Told:
+        return told_of(session.inspect(number))
 
     for pack in session.feed_packs(passing()):
         made = {**pack_record(pack, count.packs), **apart}

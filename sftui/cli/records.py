@@ -113,19 +113,24 @@ def explained(inspection: Inspection) -> tuple[dict[str, Any], ...]:
     return tuple(found)
 
 
-def pack_explained(
-    pack: Pack, row: Callable[[int], Inspection], piece: Callable[[int], str], ignore: int
-) -> dict[str, Any]:
+Told = tuple[tuple[Example, dict[str, Any]], ...]
+"""The examples of a row, each with what explains it."""
+
+
+def told_of(inspection: Inspection) -> Told:
+    """A row that reaches the trainer, as `pack_explained` asks for it."""
+    assert inspection.example is not None
+    return tuple(zip((inspection.example, *inspection.more), explained(inspection)))
+
+
+def pack_explained(pack: Pack, row: Callable[[int], Told], piece: Callable[[int], str], ignore: int) -> dict[str, Any]:
     """The same along a pack's `input_ids`, from its rows; a token whose row does not explain it has no reason and span.
 
     `piece` gives the vocabulary string of an id. What only the collator masks is the first token of its document.
     """
     made: dict[str, list[Any]] = {"tokens": [], "reasons": [], "spans": []}
     for (number, start, end), part in zip(pack.documents, pack.parts):
-        inspection = row(number)
-        example = (inspection.example, *inspection.more)[part]
-        told = explained(inspection)[part]
-        assert example is not None
+        example, told = row(number)[part]
         for i in range(start, end):
             place = len(made["tokens"])
             collator = pack.labels[place] == ignore and example.labels[i] != ignore
