@@ -140,9 +140,8 @@ class ChatTemplate:
                 with bound.Work(bound.text_key(self.source, values), stage="template"):
                     text, spans = sandbox.run(environment, self._template, values)
             except MemoryError as error:
-                error.__traceback__ = (
-                    None  # its frames hold all that was built, for as long as somebody keeps the error
-                )
+                # Its frames hold all that was built, for as long as somebody keeps the error.
+                error.__traceback__ = None
                 raise _render_error(error, self.name, ready) from None
             except Exception as error:
                 raise _render_error(error, self.name, ready) from error

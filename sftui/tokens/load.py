@@ -31,8 +31,8 @@ def load_tokenizer(
     tokenizer.json as it stands, with `facts.state` saying so; where there is none that can be read
     (not downloaded yet, sentencepiece only, .gguf), the proof is made after all: it knows the reason.
 
-    `environment` is whose transformers loads it (None: our own). `loader` is
-    the class that loads it (empty: AutoTokenizer's choice), which only a proof can tell of.
+    `environment` is whose transformers loads it (None: our own). `loader` is the class that loads it (empty:
+    AutoTokenizer's choice), which only a proof can tell of.
     """
     if mode not in ("proven", "provisional"):
         raise ValueError(f"mode is 'proven' or 'provisional', not {mode!r}")

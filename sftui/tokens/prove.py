@@ -51,8 +51,8 @@ def prove(
 ) -> cache.Proof:
     """Run the proof in a subprocess and read what it wrote; TokenizerError with the reference's reason.
 
-    `environment` is the one whose transformers loads (None: our own); `loader` is the class that
-    loads, where AutoTokenizer does not choose it.
+    `environment` is the one whose transformers loads (None: our own); `loader` is the class that loads, where
+    AutoTokenizer does not choose it.
     An unwritable cache folder is no reason to fail: the proof then lives in a temporary folder until this process ends.
     """
     root = cache.cache_root(cache_dir)

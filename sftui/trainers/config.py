@@ -131,5 +131,6 @@ def wrong_value(key: str, value: Any, wanted: str, where: str) -> RecipeError:
 
 def no_key(path: str, value: Any, title: str, kind: str = "key") -> str:
     """What is said of a knob that the trainer's config has nothing for."""
-    told = f"{path} = {value!r} has no {kind} in {title}" + "'s config" * (kind == "key")
-    return told + f": {title} writes the day on which it runs" * (path == "render.date")
+    home = f"{title}'s config" if kind == "key" else title
+    why = f": {title} writes the day on which it runs" if path == "render.date" else ""
+    return f"{path} = {value!r} has no {kind} in {home}{why}"

@@ -72,9 +72,8 @@ class Known:
 
     def stops(self, path: str, value: Any, error: str) -> KeyNote:
         """The note of a key at which the trainer raises `error`."""
-        if self.stated:
-            return KeyNote(path, value, KeyUse.STOPS, f"{self.title} {self.version}: {error}")
-        return KeyNote(path, value, KeyUse.NEWEST_STOPS, f"{self.title} {self.version}: {error}")
+        use = KeyUse.STOPS if self.stated else KeyUse.NEWEST_STOPS
+        return KeyNote(path, value, use, f"{self.title} {self.version}: {error}")
 
 
 def known_keys(trainer: str, title: str, asked: str | None) -> Known:
