@@ -95,12 +95,11 @@ def choose_split(splits: tuple[str, ...], wanted: str | None, where: str) -> str
     if wanted in splits:
         return wanted
     raise SourceError(
-        f"has no split {wanted}", where=where, why=f"its splits are {', '.join(splits)}", fix=suggestion(wanted, splits)
+        f"has no split {wanted}",
+        where=where,
+        why=f"its splits are {', '.join(splits)}",
+        fix=did_you_mean(wanted, splits, ""),
     )
-
-
-def suggestion(word: str, known: Iterable[str]) -> str:
-    return did_you_mean(word, known, "")
 
 
 def missing(path: str) -> SourceError:
@@ -110,8 +109,7 @@ def missing(path: str) -> SourceError:
         neighbours = os.listdir(folder or ".")
     except OSError:
         return SourceError("does not exist", where=path, why=f"there is no folder {folder}")
-    close = suggestion(name, neighbours)
-    return SourceError("does not exist", where=path, fix=close)
+    return SourceError("does not exist", where=path, fix=did_you_mean(name, neighbours, ""))
 
 
 def one_format(files: Iterable[str]) -> str:

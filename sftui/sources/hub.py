@@ -13,7 +13,8 @@ from typing import Any
 from sftui.errors import SourceError
 from sftui.hub import Trouble
 from sftui.model import RAW_LIMIT, Row
-from sftui.sources.files import choose_split, suggestion
+from sftui.nearest import did_you_mean
+from sftui.sources.files import choose_split
 from sftui.sources.source import Count, Source, SourceSpec
 
 
@@ -174,12 +175,14 @@ def explain(error: Exception, name: str, spec: SourceSpec) -> SourceError:
     if isinstance(error, ValueError) and "nknown split" in text:
         splits = _listed(text)
         why = f"its splits are {', '.join(splits)}" if splits else text
-        return SourceError(f"has no split {spec.split}", where=name, why=why, fix=suggestion(spec.split or "", splits))
+        return SourceError(
+            f"has no split {spec.split}", where=name, why=why, fix=did_you_mean(spec.split or "", splits, "")
+        )
     if isinstance(error, ValueError) and "BuilderConfig" in text and "not found" in text:
         subsets = _listed(text.partition("vailable")[2])
         why = f"its subsets are {', '.join(subsets)}"
         return SourceError(
-            f"has no subset {spec.subset}", where=name, why=why, fix=suggestion(spec.subset or "", subsets)
+            f"has no subset {spec.subset}", where=name, why=why, fix=did_you_mean(spec.subset or "", subsets, "")
         )
     if isinstance(error, ValueError) and "Config name is missing" in text:
         subsets = _listed(text)
