@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from sftui.errors import RecipeError
-from sftui.recipe import Recipe, get, knobs
+from sftui.recipe import Recipe, changed, get, knobs
 from sftui.recipe_io import Misfit, check, shown
 
 
@@ -127,6 +127,11 @@ def files_at(config: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]
 def wrong_value(key: str, value: Any, wanted: str, where: str) -> RecipeError:
     """The error for a key that holds another kind of value than `wanted`."""
     return RecipeError(f"`{key}` cannot be {shown(value)}", where=where, fix=f"give {wanted}")
+
+
+def with_arguments(preset: Recipe) -> Recipe:
+    """A preset as a config that says nothing means it: per_device_train_batch_size of TrainingArguments is 8."""
+    return changed(preset, "batch.size", 8)
 
 
 def no_key(path: str, value: Any, title: str, kind: str = "key") -> str:

@@ -14,7 +14,7 @@ from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
 from sftui.side_files import parse_json, read_side_bytes, reason
-from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, text_at, wrong_value
+from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, text_at, with_arguments, wrong_value
 from sftui.trainers.known import Known
 from sftui.trainers.llamafactory import keys
 from sftui.trainers.llamafactory.pretrain import ADD_BOS, STAGE, bos_setting
@@ -22,8 +22,6 @@ from sftui.trainers.llamafactory.registry import NAMES, TEMPLATES
 from sftui.trainers.llamafactory.tools import FORMATS
 
 INFO = "dataset_info.json"
-BATCH_SIZE = 8
-"""per_device_train_batch_size of transformers' TrainingArguments."""
 COLUMNS = {
     "prompt": "instruction",
     "query": "input",
@@ -82,7 +80,7 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     config = dict(parse_yaml(text, path))
     _other(config, path, known)
     _check(config, path)
-    recipe, notes = changed(preset, "batch.size", BATCH_SIZE), []
+    recipe, notes = with_arguments(preset), []
     for key, value in config.items():
         recipe, note = _key(recipe, str(key), value, known)
         notes.append(note)

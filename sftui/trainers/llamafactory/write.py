@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sftui.recipe import Data, Recipe, changed, diff
+from sftui.recipe import Data, Recipe, diff
 from sftui.recipe_io import parse_yaml
-from sftui.trainers.config import OpenedConfig, WrittenConfig, WrittenFile, no_key
+from sftui.trainers.config import OpenedConfig, WrittenConfig, WrittenFile, no_key, with_arguments
 from sftui.trainers.llamafactory import formats, keys
-from sftui.trainers.llamafactory.config import BATCH_SIZE, COLUMNS, FORMATTING, INFO, MESSAGE_TAGS, TAGS, read_info
+from sftui.trainers.llamafactory.config import COLUMNS, FORMATTING, INFO, MESSAGE_TAGS, TAGS, read_info
 from sftui.trainers.llamafactory.pretrain import ADD_BOS, is_pretraining
 from sftui.trainers.yaml_edit import REMOVE, edit
 
@@ -81,7 +81,7 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
     found: dict[str, Any] = {}
     losses: list[str] = []
     back = {path: key for key, path in keys.PLAIN.items()}
-    for change in diff(changed(preset, "batch.size", BATCH_SIZE), recipe):
+    for change in diff(with_arguments(preset), recipe):
         path, value = change.path, change.after
         if path == "length.max" and value is None:
             found["cutoff_len"] = NO_LIMIT

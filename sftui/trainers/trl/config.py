@@ -26,6 +26,7 @@ from sftui.trainers.config import (
     files_at,
     no_key,
     text_at,
+    with_arguments,
 )
 from sftui.trainers.known import Known
 from sftui.trainers.trl.values import given
@@ -51,8 +52,6 @@ ENTRY_UNSUPPORTED = {
     "columns": "TRL reads these columns alone; all are shown",
 }
 """Keys of a mixture's entry that decide rows or columns."""
-BATCH_SIZE = 8
-"""per_device_train_batch_size of transformers' TrainingArguments."""
 RENAMED = {"bfd-requeue": "bfd_split"}
 READ_TOGETHER = {
     "completion_only_loss",
@@ -80,7 +79,7 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     """A flat TRL YAML as recipes; RecipeError where TRL itself would stop."""
     config = given(dict(parse_yaml(text, path)), known, path)
     notes: list[KeyNote] = []
-    recipe = changed(preset, "batch.size", BATCH_SIZE)
+    recipe = with_arguments(preset)
     for key, value in config.items():
         if key in PLAIN:
             wanted = _multiple(value) if key == "pad_to_multiple_of" else value
@@ -269,7 +268,7 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
     keys: dict[str, Any] = {}
     losses: list[str] = []
     back = {path: key for key, path in PLAIN.items()}
-    for change in diff(changed(preset, "batch.size", BATCH_SIZE), recipe):
+    for change in diff(with_arguments(preset), recipe):
         path, value = change.path, change.after
         if path == "data.fields":
             keys.update({"dataset_text_field": value["text"]} if value.get("text", "text") != "text" else {})
