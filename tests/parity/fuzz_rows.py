@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import cases_torchtune as tune
 import environments
 import record as recorder
 from case import Case, home
@@ -221,12 +222,6 @@ FACTORY: dict[str, Any] = {
     ],
     "templates": (None,),
 }
-TUNE_CHAT = {
-    "_component_": "torchtune.datasets.chat_dataset",
-    "conversation_column": "messages",
-    "conversation_style": "openai",
-}
-TUNE_SHARE = {**TUNE_CHAT, "conversation_column": "conversations", "conversation_style": "sharegpt"}
 TUNE: dict[str, Any] = {
     "knobs": [
         {"tokenizer": {"_component_": component, **more}}
@@ -303,8 +298,8 @@ KINDS: Mapping[str, Sequence[Kind]] = {
         Kind(completion, {}, knobs=({"max_length": 256}, {"max_length": 24})),
     ),
     "torchtune": (
-        Kind(messages, TUNE_CHAT, **TUNE),
-        Kind(sharegpt, TUNE_SHARE, **TUNE),
+        Kind(messages, tune.CHAT, **TUNE),
+        Kind(sharegpt, tune.SHAREGPT, **TUNE),
         Kind(alpaca, {"_component_": "torchtune.datasets.alpaca_dataset"}, **TUNE),
         Kind(
             strings,

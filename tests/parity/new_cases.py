@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import cycle
 from typing import Any
 
+import cases_torchtune as tune
 import new_material
 from case import Case
 
@@ -160,26 +161,18 @@ def unsloth() -> Iterator[Case]:
 
 
 def torchtune() -> Iterator[Case]:
-    chat = {
-        "_component_": "torchtune.datasets.chat_dataset",
-        "conversation_column": "messages",
-        "conversation_style": "openai",
-    }
-    sharegpt = {**chat, "conversation_column": "conversations", "conversation_style": "sharegpt"}
-    alpaca = {"_component_": "torchtune.datasets.alpaca_dataset"}
-    text = {"_component_": "torchtune.datasets.text_completion_dataset", "column": "text"}
     settings: tuple[Setting, ...] = (
-        ("edges", "edges", {}, chat),
-        ("systems", "systems", {"max_seq_len": 64}, chat),
-        ("sharegpt", "sharegpt", {}, sharegpt),
-        ("alpaca", "alpaca", {"max_seq_len": 90}, alpaca),
-        ("texts", "texts", {}, text),
-        ("packed", "tiny", {"max_seq_len": 128}, {**chat, "packed": True}),
-        ("packed", "equal", {"max_seq_len": 100}, {**chat, "packed": True}),
-        ("packed", "chats", {"max_seq_len": 200}, {**chat, "packed": True}),
-        ("packed", "alpaca", {"max_seq_len": 150}, {**alpaca, "packed": True}),
-        ("packed_text", "texts", {"max_seq_len": 77}, {**text, "packed": True, "split_across_pack": True}),
-        ("packed_whole", "texts", {"max_seq_len": 800}, {**text, "packed": True, "split_across_pack": False}),
+        ("edges", "edges", {}, tune.CHAT),
+        ("systems", "systems", {"max_seq_len": 64}, tune.CHAT),
+        ("sharegpt", "sharegpt", {}, tune.SHAREGPT),
+        ("alpaca", "alpaca", {"max_seq_len": 90}, tune.ALPACA),
+        ("texts", "texts", {}, tune.TEXT),
+        ("packed", "tiny", {"max_seq_len": 128}, {**tune.CHAT, "packed": True}),
+        ("packed", "equal", {"max_seq_len": 100}, {**tune.CHAT, "packed": True}),
+        ("packed", "chats", {"max_seq_len": 200}, {**tune.CHAT, "packed": True}),
+        ("packed", "alpaca", {"max_seq_len": 150}, {**tune.ALPACA, "packed": True}),
+        ("packed_text", "texts", {"max_seq_len": 77}, {**tune.TEXT, "packed": True, "split_across_pack": True}),
+        ("packed_whole", "texts", {"max_seq_len": 800}, {**tune.TEXT, "packed": True, "split_across_pack": False}),
     )
     for name, data, config, dataset in settings:
         for tokenizer in new_material.BYTE_LEVEL:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import cycle
 from typing import Any
 
+import cases_torchtune as tune
 import new_material_two as two
 from case import Case
 from new_cases import ALL, MESSAGES, SHAREGPT, SHAREGPT_AXOLOTL, Setting
@@ -112,21 +113,13 @@ def unsloth() -> Iterator[Case]:
 
 
 def torchtune() -> Iterator[Case]:
-    chat = {
-        "_component_": "torchtune.datasets.chat_dataset",
-        "conversation_column": "messages",
-        "conversation_style": "openai",
-    }
-    sharegpt = {**chat, "conversation_column": "conversations", "conversation_style": "sharegpt"}
-    alpaca = {"_component_": "torchtune.datasets.alpaca_dataset"}
-    text = {"_component_": "torchtune.datasets.text_completion_dataset", "column": "text"}
     settings: tuple[Setting, ...] = (
-        *((name, name, {"max_seq_len": 100}, chat) for name in ("long", "empty", "oddities", "parts")),
-        ("sharegpt", "sharegpt", {}, sharegpt),
-        ("alpaca", "alpaca", {"max_seq_len": 64}, alpaca),
-        ("packed", "oddities", {"max_seq_len": 400}, {**chat, "packed": True}),
-        ("packed", "parts", {"max_seq_len": 300}, {**chat, "packed": True}),
-        ("packed_split", "texts", {"max_seq_len": 100}, {**text, "packed": True, "split_across_pack": True}),
+        *((name, name, {"max_seq_len": 100}, tune.CHAT) for name in ("long", "empty", "oddities", "parts")),
+        ("sharegpt", "sharegpt", {}, tune.SHAREGPT),
+        ("alpaca", "alpaca", {"max_seq_len": 64}, tune.ALPACA),
+        ("packed", "oddities", {"max_seq_len": 400}, {**tune.CHAT, "packed": True}),
+        ("packed", "parts", {"max_seq_len": 300}, {**tune.CHAT, "packed": True}),
+        ("packed_split", "texts", {"max_seq_len": 100}, {**tune.TEXT, "packed": True, "split_across_pack": True}),
     )
     for name, data, config, dataset in settings:
         for tokenizer in two.BYTE_LEVEL:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import cases_torchtune as tune
 from case import Case
 
 Keys = Mapping[str, Any]
@@ -41,13 +42,8 @@ CHATS = (
 PACKING = {"packing": True, "max_length": 256}
 SAMPLES = {"sequence_len": 512, "sample_packing": True, "excess_length_strategy": "truncate"}
 STILL = {**SAMPLES, "curriculum_sampling": True}
-TUNE_CHAT = {
-    "_component_": "torchtune.datasets.chat_dataset",
-    "conversation_column": "messages",
-    "conversation_style": "openai",
-    "packed": True,
-}
-TUNE_TEXT = {"_component_": "torchtune.datasets.text_completion_dataset", "column": "text", "packed": True}
+TUNE_CHAT = {**tune.CHAT, "packed": True}
+TUNE_TEXT = {**tune.TEXT, "packed": True}
 OPENAI = {
     "formatting": "sharegpt",
     "columns": {"messages": "messages"},
