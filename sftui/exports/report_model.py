@@ -50,11 +50,15 @@ class Checked:
         return self.recipe.preset.partition("@")[0]
 
     def key(self, finding: Finding) -> str:
-        """The key to set for the recipe's own trainer, in words that can be pasted; "" where there is none that
-        helps."""
+        """The key to set for the recipe's own trainer, in words that can be pasted; "" where there is none that helps.
+
+        A fix in words that the finding brings itself stands before that of its code: it knows the template and data.
+        """
         if tried_as(finding) in self.failing:
             return ""
-        return fix_text(finding.code, self.trainer)
+        fix = finding.fix
+        by_hand = fix is not None and not fix.changes and fix.template is None
+        return fix.title if fix is not None and by_hand else fix_text(finding.code, self.trainer)
 
     def place(self, found: FoundFinding) -> tuple[str, int | None]:
         """The file and line that a finding stands in, as an editor opens it from here; the line is None where rows have

@@ -56,6 +56,24 @@ def test_a_clean_file_ends_with_0(sftui: Sftui, clean: Path) -> None:
     assert done.out.endswith("in 1 row · hf-trainer · builtin:chatml\n") and "no errors, no warnings, " in done.out
 
 
+@pytest.mark.parametrize(
+    ("day", "fix"),
+    [
+        ("strftime_now('%d %b %Y')", "write the day into a copy of the template"),
+        ("date_string or strftime_now('%d %b %Y')", 'chat_template_kwargs: {date_string: "..."}'),
+    ],
+)
+def test_a_fix_in_words_is_of_the_template_at_hand(
+    sftui: Sftui, clean: Path, tmp_path: Path, day: str, fix: str
+) -> None:
+    """A template that asks for no date_string is not helped by one."""
+    template = tmp_path / "dated.jinja"
+    turn = "<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n"
+    template.write_text(f"{{{{ {day} }}}}\n{{% for m in messages %}}{turn}{{% endfor %}}")
+    done = check(sftui, clean, "--trainer", "axolotl", "--template", template, "--select", "TPL005")
+    assert f"fix: {fix}" in done.out, done.out
+
+
 def test_findings_name_file_line_row_and_key(sftui: Sftui, dirty: Path) -> None:
     done = check(sftui, dirty, "--format", "json", "--select", "CON,INJ001")
     assert done.code == 1
