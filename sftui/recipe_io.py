@@ -12,7 +12,7 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.nearest import did_you_mean
 from sftui.recipe import TODAY, KnobInfo, Recipe, changed, diff, get, knobs, sections
-from sftui.safe_yaml import YamlProblem, load_yaml
+from sftui.safe_yaml import Dialect, YamlProblem, load_yaml
 
 PresetLookup = Callable[[str], Recipe]
 """Name of a preset → its recipe; raises RecipeError for an unknown name."""
@@ -42,10 +42,10 @@ def load(text: str, where: str, preset: PresetLookup) -> Recipe:
     return from_mapping(parse_yaml(text, where), where, preset)
 
 
-def parse_yaml(text: str, where: str) -> Mapping[str, Any]:
+def parse_yaml(text: str, where: str, dialect: Dialect = "1.2") -> Mapping[str, Any]:
     """A YAML mapping, never running code; RecipeError with line and column."""
     try:
-        value = load_yaml(text)
+        value = load_yaml(text, dialect)
     except YamlProblem as error:
         raise RecipeError(f"the recipe {error.what}", where=error.where(where), why=error.why, fix=error.fix) from error
     if value is None:

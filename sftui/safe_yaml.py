@@ -8,9 +8,17 @@ before a value is made of it.
 
 from __future__ import annotations
 
+import re
 import warnings
-from typing import Any
+from typing import Any, Literal
 
+Dialect = Literal["1.2", "pyyaml", "omegaconf"]
+"""How plain words and numbers are read: sftui's own files by YAML 1.2, a trainer's config as its own reader does.
+
+PyYAML (Axolotl, TRL) reads YAML 1.1: `no` and `off` are false, `010` is 8, `1:30` is 90, `1e-4` is text. OmegaConf
+(LLaMA-Factory, torchtune) does the same, but takes `1e-4` for a number and a date for text.
+Source: PyYAML 6.0.3, resolver.py; OmegaConf 2.4.0, _yaml.py.
+"""
 MOST_CHARACTERS = 1 << 20
 """Of the text, and of all that its aliases stand for; trainers' own example configs have a few thousand."""
 MOST_NODES = 20_000
@@ -43,7 +51,7 @@ class YamlProblem(ValueError):
         return f"{name} line {self.line}, column {self.column}" if self.line else name
 
 
-def load_yaml(text: str) -> Any:
+def load_yaml(text: str, dialect: Dialect = "1.2") -> Any:
     """The value of one YAML document, of plain types; YamlProblem where there is none or it goes over a limit."""
     if len(text) > MOST_CHARACTERS:
         raise YamlProblem(
@@ -56,6 +64,8 @@ def load_yaml(text: str) -> Any:
 
     reader = YAML(typ="safe", pure=True)
     reader.Composer = _bounded_composer()
+    if dialect != "1.2":
+        reader.Resolver = _resolver(dialect)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # ruamel warns of an anchor that is used twice
@@ -71,6 +81,49 @@ def load_yaml(text: str) -> Any:
     except Exception as error:  # ruamel's constructors raise what they like: `!!float ""` an IndexError
         told = _one_line(str(error)) if isinstance(error, (YAMLError, ValueError)) else ""
         raise YamlProblem(told or "a value does not fit its tag", fix="mend the value") from error
+
+
+_WORD = r"yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF"
+_SPECIAL = r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
+_WHOLE = r"[-+]?(0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]+|0|[1-9][0-9_]*(:[0-5]?[0-9])*)"
+_FRACTION = r"[-+]?[0-9][0-9_]*\.[0-9_]*([eE][-+][0-9]+)?|\.[0-9][0-9_]*([eE][-+][0-9]+)?"
+_SIXTIES = r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+\.[0-9_]*"
+_POWER = r"[-+]?[0-9]+(_[0-9]+)*(\.[0-9_]*)?[eE][-+]?[0-9]+"
+_DAY = (
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt]|[ \t]+)[0-9]{1,2}:[0-9]{2}:[0-9]{2}(\.[0-9]*)?"
+    r"([ \t]*(Z|[-+][0-9]{1,2}(:[0-9]{2})?))?"
+)
+
+
+def _resolver(dialect: Dialect) -> Any:
+    """ruamel's resolver with the plain words and numbers of another reader, whatever `%YAML` line the text has."""
+    from ruamel.yaml.resolver import VersionedResolver
+
+    number = f"{_FRACTION}|{_SIXTIES}|{_SPECIAL}"
+    tags = {
+        "bool": _WORD,
+        "float": number if dialect == "pyyaml" else f"{number}|{_POWER}",
+        "int": _WHOLE,
+        "merge": "<<",
+        "null": "~|null|Null|NULL|",
+        "timestamp": _DAY,
+        "value": "=",
+    }
+    if dialect == "omegaconf":
+        tags.pop("timestamp")
+    rules = [(f"tag:yaml.org,2002:{tag}", re.compile(f"({pattern})$")) for tag, pattern in tags.items()]
+
+    class Everywhere(dict[Any, Any]):
+        """The same rules for every first letter."""
+
+        def get(self, letter: Any, default: Any = None) -> Any:
+            return list(rules) if letter is not None else []
+
+    class Resolver(VersionedResolver):  # type: ignore[misc]
+        versioned_resolver = Everywhere()
+        processing_version = (1, 1)  # by which ruamel's constructor reads 010 and 1:30
+
+    return Resolver
 
 
 def _one_line(told: str) -> str:

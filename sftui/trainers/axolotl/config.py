@@ -77,7 +77,7 @@ LOADERS = {
 
 def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     """An Axolotl config; RecipeError where it names no dataset or says what Axolotl refuses."""
-    config = dict(parse_yaml(text, path))
+    config = dict(parse_yaml(text, path, "pyyaml"))
     _supervised(config, path)
     streams = bool(config.get("pretraining_dataset"))
     entries = [pretrain.entry_of(config, path)] if streams else config.get("datasets")

@@ -202,7 +202,7 @@ def _edited(
     before = opened.datasets[number].recipe
     same = before.render.template == recipe.render.template
     old_top, old_dataset, _ = keys_of(before, preset, template_file if same else None)
-    config = parse_yaml(opened.text, opened.path)
+    config = parse_yaml(opened.text, opened.path, "pyyaml")
     entries = config.get("datasets")
     place: KeyPath = ("datasets",) if isinstance(entries, Mapping) else ("datasets", _entry_of(config, number))
     entry = entries if isinstance(entries, Mapping) else (entries or [])[int(place[1])]

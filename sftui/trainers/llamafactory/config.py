@@ -77,7 +77,7 @@ ENTRY_KEYS = frozenset(
 
 def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     """The config as one recipe a dataset; RecipeError where LLaMA-Factory itself would stop."""
-    config = dict(parse_yaml(text, path))
+    config = dict(parse_yaml(text, path, "omegaconf"))
     _other(config, path, known)
     _check(config, path)
     recipe, notes = with_arguments(preset), []

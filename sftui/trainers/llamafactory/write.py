@@ -172,7 +172,7 @@ def entry_of(recipe: Recipe, found: Mapping[str, Any]) -> dict[str, Any]:
 
 def _packing_said(recipe: Recipe, opened: OpenedConfig) -> dict[tuple[str | int, ...], Any]:
     """`packing` and `neat_packing` set where the user's text has them: either one alone turns packing on."""
-    said = parse_yaml(opened.text, opened.path)
+    said = parse_yaml(opened.text, opened.path, "omegaconf")
     strategy = recipe.pack.strategy
     wanted = {"packing": strategy in ("knapsack", "neat", "wrapped"), "neat_packing": strategy == "neat"}
     return {(key,): on for key, on in wanted.items() if key in said}
@@ -180,7 +180,7 @@ def _packing_said(recipe: Recipe, opened: OpenedConfig) -> dict[tuple[str | int,
 
 def _changed_info(recipe: Recipe, opened: OpenedConfig) -> WrittenFile:
     """The user's dataset_info.json with the first dataset's entry changed."""
-    config = parse_yaml(opened.text, opened.path)
+    config = parse_yaml(opened.text, opened.path, "omegaconf")
     info = dict(read_info(config.get("dataset_dir", "data"), opened.path))
     name = opened.datasets[opened.chosen].name
     kept = {key: value for key, value in info[name].items() if key not in ("formatting", "columns", "tags")}

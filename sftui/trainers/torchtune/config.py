@@ -111,7 +111,7 @@ _REFERENCE = re.compile(r"\$\{([\w.]+)\}")
 
 def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     """The components of a torchtune config as recipes; RecipeError for what torchtune or sftui cannot do."""
-    config = {str(key): value for key, value in parse_yaml(text, path).items()}
+    config = {str(key): value for key, value in parse_yaml(text, path, "omegaconf").items()}
     config = {key: _resolved(value, config, path) for key, value in config.items()}
     _supervised(config, path)
     notes: list[KeyNote] = []
@@ -356,7 +356,7 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
     if opened is not None:
         before, _ = keys_of(opened.recipe, preset)
         changes = {key: wanted.get(key, REMOVE) for key in {**before, **wanted} if before.get(key) != wanted.get(key)}
-        if isinstance(parse_yaml(opened.text, opened.path).get("dataset"), list):
+        if isinstance(parse_yaml(opened.text, opened.path, "omegaconf").get("dataset"), list):
             changes = {
                 (("dataset", 0, *key[1:]) if key[0] == "dataset" else key): value for key, value in changes.items()
             }

@@ -77,7 +77,7 @@ READ_TOGETHER = {
 
 def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     """A flat TRL YAML as recipes; RecipeError where TRL itself would stop."""
-    config = given(dict(parse_yaml(text, path)), known, path)
+    config = given(dict(parse_yaml(text, path, "pyyaml")), known, path)
     notes: list[KeyNote] = []
     recipe = with_arguments(preset)
     for key, value in config.items():

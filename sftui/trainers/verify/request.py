@@ -85,7 +85,7 @@ def _unsloth(recipe: Recipe) -> dict[str, Any]:
 
 def _one_dataset(text: str, where: str, number: int) -> str:
     """The config with the entry of `datasets` that is meant alone, because the rows are of that one."""
-    config = dict(parse_yaml(text, where))
+    config = dict(parse_yaml(text, where, "pyyaml"))
     entries = config.get("datasets")
     if not isinstance(entries, list) or len(entries) < 2:
         return text
@@ -95,7 +95,9 @@ def _one_dataset(text: str, where: str, number: int) -> str:
 
     config["datasets"] = [entries[min(number, len(entries) - 1)]]
     stream = io.StringIO()
-    YAML(typ="safe", pure=True).dump(config, stream)
+    writer = YAML(typ="safe", pure=True)
+    writer.version = (1, 1)  # as it was read: a text `no` stays a text
+    writer.dump(config, stream)
     return stream.getvalue()
 
 

@@ -80,6 +80,8 @@ def read(text: str) -> OpenedConfig:
         ("template: qwen", "render.template", "llamafactory/qwen"),
         ("template: null", "render.template", "tokenizer"),
         ("train_on_prompt: true", "mask.rule", "all"),
+        ("train_on_prompt: no", "mask.rule", "parts"),  # OmegaConf reads YAML 1.1
+        ("neat_packing: off", "pack.strategy", "none"),
         ("mask_history: true", "mask.turns", "last"),
         ("packing: true", "pack.strategy", "knapsack"),
         ("neat_packing: true", "pack.strategy", "neat"),

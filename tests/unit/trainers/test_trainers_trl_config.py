@@ -39,6 +39,8 @@ def read(text: str) -> Any:
         ("completion_only_loss: false", "mask.rule", "all"),
         ("completion_only_loss: true", "mask.rule", "completion"),
         ("packing: true", "pack.strategy", "bfd"),
+        ("packing: no", "pack.strategy", "none"),  # PyYAML reads YAML 1.1
+        ("pad_to_multiple_of: 010", "batch.multiple", 8),
         ("packing: true\npacking_strategy: wrapped", "pack.strategy", "wrapped"),
         ("packing: true", "batch.flatten", True),
         ("padding_free: true", "batch.flatten", True),
