@@ -17,9 +17,9 @@ from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml, set_knob_to
 from sftui.trainers.axolotl import pretrain
-from sftui.trainers.axolotl.keys import OVERTAKEN, listed, note_in_dataset, note_of
+from sftui.trainers.axolotl.keys import OVERTAKEN, UNSUPPORTED, listed, note_in_dataset, note_of
 from sftui.trainers.axolotl.packing import varlen
-from sftui.trainers.axolotl.schema import checked, stopped
+from sftui.trainers.axolotl.schema import MISTRAL_COMMON, by_mistral_common, checked, padded_for_packing, stopped
 from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING
 from sftui.trainers.axolotl.templates import FALLBACK, JINJA, TOKENIZER
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, files_at, text_at
@@ -89,14 +89,18 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
             fix="list one under `datasets`",
         )
     plugins = listed(config.get("plugins"))
+    mistral = by_mistral_common(config)
     notes = [
         known.stops(str(key), value, error)
-        if (error := stopped(OVERTAKEN.get(str(key), str(key)), value, known))
+        if (error := mistral.get(key) or stopped(OVERTAKEN.get(str(key), str(key)), value, known))
+        else KeyNote(str(key), value, KeyUse.UNSUPPORTED, f"Magistral: {UNSUPPORTED[MISTRAL_COMMON]}")
+        if key in mistral
         else note_of(str(key), value, plugins, known)
         for key, value in config.items()
         if key != "datasets" or streams
     ]
-    config = checked({OVERTAKEN.get(str(key), str(key)): value for key, value in config.items()}, path)
+    written = {OVERTAKEN.get(str(key), str(key)): value for key, value in config.items()}
+    config = padded_for_packing(checked(written, path), written)
     if config.get("max_packed_sequence_len"):
         raise RecipeError(
             "`max_packed_sequence_len` is no longer supported by Axolotl", where=path, fix="set sequence_len"

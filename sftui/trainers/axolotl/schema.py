@@ -37,6 +37,7 @@ SWITCHES = (
     "drop_system_message",
     "split_thinking",
 )
+MISTRAL_COMMON = "tokenizer_use_mistral_common"
 LISTS = ("eot_tokens", "tokens", "roles_to_train")
 MAPPINGS = ("special_tokens", "chat_template_kwargs", "added_tokens_overrides", "roles", "message_property_mappings")
 CHOICES = {"excess_length_strategy": ("drop", "truncate", "raise"), "train_on_eos": TRAIN_ON, "train_on_eot": TRAIN_ON}
@@ -58,6 +59,35 @@ _YES, _NO = ("true", "t", "yes", "y", "on", "1"), ("false", "f", "no", "n", "off
 def checked(keys: Mapping[str, Any], where: str) -> dict[str, Any]:
     """The keys of a config, or of one dataset, as the schema leaves them; RecipeError for what it refuses."""
     return {key: value if value is None else _checked(key, value, where) for key, value in keys.items()}
+
+
+def by_mistral_common(config: Mapping[str, Any]) -> dict[str, str | None]:
+    """The key by which Axolotl finds out whether to tokenize with mistral-common, where the config does not say: that
+    of a Magistral, or one at which it stops, with its error. Most configs have none.
+
+    Source: utils/schemas/validation.py, check_tokenizer_use_mistral_common: it runs before the schema and looks into
+    each name that is there, be it null.
+    """
+    if config.get(MISTRAL_COMMON) is not None:
+        return {}
+    for key in ("base_model", "base_model_config", "tokenizer_config"):
+        name = config.get(key, "")
+        if not isinstance(name, str):
+            return {key: f"AttributeError: '{type(name).__name__}' object has no attribute 'lower'"}
+        if "magistral" in name.lower():
+            return {key: None}
+    return {}
+
+
+def padded_for_packing(config: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
+    """The checked keys, with pad_to_sequence_len on where Axolotl turns it on for `sample_packing: 'no'` as text.
+
+    Source: utils/schemas/validation.py, hint_sample_packing_padding. It runs before values are converted, when every
+    text counts as yes; the batches are then padded to sequence_len though nothing is packed.
+    """
+    mistaken = written.get("sample_packing") and not config.get("sample_packing")
+    on = mistaken and written.get("pad_to_sequence_len") is None
+    return {**config, "pad_to_sequence_len": True} if on else dict(config)
 
 
 def _checked(key: str, value: Any, where: str) -> Any:

@@ -82,6 +82,7 @@ def one(lines: str = "", dataset: str = "type: chat_template") -> Recipe:
         ("chat_template: tokenizer_default", "render.template", "tokenizer"),
         ("chat_template: jinja\nchat_template_jinja: t.jinja", "render.template", "file:t.jinja"),
         ("chat_template_jinja: '{{ messages }}'", "render.template", "axolotl/jinja"),
+        ("chat_template_kwargs: {enable_thinking: no}", "render.kwargs", {"enable_thinking": False}),  # YAML 1.1
         ("chat_template_kwargs: {enable_thinking: false}", "render.kwargs", {"enable_thinking": False}),
     ],
 )
@@ -144,6 +145,22 @@ def test_values_as_text_are_converted_and_other_special_tokens_passed_over() -> 
         "none",
         {"unk_token": "y"},
     )
+
+
+@pytest.mark.parametrize(
+    ("lines", "pad_to"),
+    [
+        ("sample_packing: 'no'", "max"),  # Axolotl's own validator sees a text, which is true
+        ("sample_packing: no", "longest"),
+        ("sample_packing: 0", "longest"),
+        ("sample_packing: 'no'\npad_to_sequence_len: false", "longest"),
+        ("sample_packing: 'no'\npad_to_sequence_len: 'off'", "longest"),
+        ("sample_packing: true", "longest"),  # its packs have a width of their own
+    ],
+)
+def test_no_packing_as_text_pads_to_sequence_len(lines: str, pad_to: str) -> None:
+    recipe = one(f"sequence_len: 64\n{lines}")
+    assert recipe.batch.pad_to == pad_to
 
 
 def test_an_inline_template_of_a_dataset_needs_the_choice_beside_it() -> None:
@@ -388,3 +405,25 @@ def test_a_value_that_the_schema_converts_is_not_told() -> None:
     text += "save_steps: 0.5\nflash_attn_rms_norm: false\ngradient_checkpointing: offload\noptimizer: adamw_torch\n"
     text += "datasets:\n  - {path: d.jsonl, type: alpaca, shards: 2.0, split: null}\n"
     assert not [one for one in read(text, version="0.19").keys if one.use is KeyUse.STOPS]
+
+
+@pytest.mark.parametrize(
+    ("lines", "use"),
+    [
+        ("tokenizer_config: null", KeyUse.STOPS),  # Axolotl asks whether it is a Magistral before it looks at the type
+        ("tokenizer_config: 5", KeyUse.STOPS),
+        ("tokenizer_config: null\ntokenizer_use_mistral_common: false", KeyUse.USED),
+        ("tokenizer_config: org/Magistral-Small", KeyUse.UNSUPPORTED),
+        ("tokenizer_config: org/Mistral-Small", KeyUse.USED),
+    ],
+)
+def test_a_name_is_looked_into_for_mistral_common(lines: str, use: KeyUse) -> None:
+    text = f"base_model: m\noutput_dir: o\n{lines}\ndatasets:\n  - {{path: d.jsonl, type: alpaca}}\n"
+    note = next(one for one in read(text, version="0.19").keys if one.path == "tokenizer_config")
+    assert note.use is use
+
+
+def test_the_first_of_the_names_decides() -> None:
+    text = "base_model: Magistral\ntokenizer_config: null\ndatasets:\n  - {path: d.jsonl, type: alpaca}\n"
+    uses = {one.path: one.use for one in read(text, version="0.19").keys}
+    assert (uses["base_model"], uses["tokenizer_config"]) == (KeyUse.UNSUPPORTED, KeyUse.USED)
