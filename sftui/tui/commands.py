@@ -16,9 +16,10 @@ TOKENS = "tokens"
 LIST = "row list"
 RECIPE = "recipe"
 FINDINGS = "findings"
+FIGURES = "figures"
 DOCUMENT = "other panes"
 DIALOG = "dialog"
-CONTEXTS = (ANY, TOKENS, LIST, RECIPE, FINDINGS, DOCUMENT, DIALOG)
+CONTEXTS = (ANY, TOKENS, LIST, RECIPE, FINDINGS, FIGURES, DOCUMENT, DIALOG)
 """Where a command's keys work. A pane's own commands win over those that work anywhere; a dialog knows only its own."""
 
 START_MARK, END_MARK = "<!-- keys:start -->", "<!-- keys:end -->"
@@ -279,6 +280,16 @@ COMMANDS: tuple[Command, ...] = (
         "Findings",
         FINDINGS,
     ),
+    *_moves(FIGURES, "finding"),
+    Command(
+        "figures.rows",
+        ("enter", "l", "right"),
+        "rows of the finding",
+        "Goes to the first row of the finding and lists the others; again goes to the next.",
+        "Findings",
+        FIGURES,
+    ),
+    Command("figures.explain", ("?",), "why it matters", "Explains the finding (F1 is the help).", "Findings", FIGURES),
     *_moves(DIALOG, "line"),
     Command("dialog.accept", ("enter",), "take it", "Takes what is marked.", "Move", DIALOG),
     Command("dialog.yes", ("y",), "yes", "Does what the dialog offers.", "Move", DIALOG),
@@ -491,6 +502,14 @@ _FOOTERS: dict[str, tuple[tuple[tuple[str, ...], str], ...]] = {
         (("findings.waive",), "waive"),
         (("findings.next",), "next row"),
         (("close",), "close"),
+    ),
+    FIGURES: (
+        (("figures.down", "figures.up"), "finding"),
+        (("figures.rows",), "rows"),
+        (("figures.explain",), "why"),
+        (("order",), "filter"),
+        (("repairs",), "repairs"),
+        (("figures",), "close"),
     ),
     DOCUMENT: (
         (("document.down", "document.up"), "scroll"),

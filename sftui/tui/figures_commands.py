@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from sftui.text import clip, visible
+from sftui.tui.commands import TOKENS
 from sftui.tui.dialogs import Dialog, Options
+from sftui.tui.figures_pane import Owned
 from sftui.tui.mark_commands import ORDERS as MARKS
-from sftui.views import Line, Role, line, wrap
+from sftui.views import Action, Line, Over, Role, line, wrap
 from sftui.workspace import events as ev
 from sftui.workspace.requests import GROUPS, REPAIRED, by_group
 
@@ -42,10 +44,24 @@ class FiguresCommands:
         self.screen = screen
         self.answer: ev.AuditReady | None = None
         self.ticket: int | None = None
-        self._wanted_order = ""
+        self._chosen = ""
+        self._listed = ""
+        self._after: int | None = None
+        self._unmarked: tuple[int, int] | None = None
+        self._last_row = -1
+        screen.figures.marked, screen.figures.mark = self.marked, self._choose
 
     def handlers(self) -> dict[str, Callable[[int | None], None]]:
+        pane = self.screen.figures
         return {
+            "figures.down": lambda n: self.move(n or 1),
+            "figures.up": lambda n: self.move(-(n or 1)),
+            "figures.page_down": lambda n: pane.scroll_lines((n or 1) * pane.page),
+            "figures.page_up": lambda n: pane.scroll_lines(-(n or 1) * pane.page),
+            "figures.home": lambda n: self.to_end(False),
+            "figures.end": lambda n: self.to_end(True),
+            "figures.rows": lambda n: self.to_rows(),
+            "figures.explain": lambda n: self.explain(),
             "figures": lambda n: self.open(),
             "audit.stop": lambda n: self.stop_or_start(),
             "order": lambda n: self.pick_order(),
@@ -89,7 +105,8 @@ class FiguresCommands:
         self._paint()
 
     def show(self, keep: bool) -> None:
-        self.screen.document.show(VIEW, self.lines, keep=keep, hint=self.hint())
+        self.screen.figures.show_owned(VIEW, self.lines, keep=keep, hint=self.hint())
+        self.screen.update_detail()
 
     def hint(self) -> str:
         """What the keys do now, which for X is another thing once the audit stands still."""
@@ -128,49 +145,56 @@ class FiguresCommands:
         """Something beside the audit that the figures tell is another one now."""
         self._paint()
 
-    def lines(self, width: int) -> tuple[Line, ...]:
+    def lines(self, width: int) -> Owned:
         """What was done in this session, then what the audit found."""
-        made: list[Line] = []
+        made: list[tuple[Line, str]] = []
         for block in (
-            self.screen.mark_commands.lines(width),
-            self.screen.repair_commands.lines(width),
+            _unowned(self.screen.mark_commands.lines(width)),
+            _unowned(self.screen.repair_commands.lines(width)),
             self._audited(width),
         ):
             told = list(block)
-            while told and not told[-1]:
+            while told and not told[-1][0]:
                 told.pop()
-            made += [(), *told] if made and told else told
+            made += [((), ""), *told] if made and told else told
         return tuple(made)
 
-    def _audited(self, width: int) -> tuple[Line, ...]:
+    def _audited(self, width: int) -> Owned:
         answer = self.answer
         if answer is None:
             told = "auditing …" if self.running else "no figures of this recipe: X audits"
-            return (line((told, Role.DIM)),)
+            return _unowned((line((told, Role.DIM)),))
         if answer.problem is not None:
-            return wrap(line((f"✗ {answer.problem.sentence()}", Role.ERROR)), width)
-        made: list[Line] = [*self._progress(answer, width)]
-        if answer.codes:
-            made += [
-                *([()] if made else []),
-                line(("Findings", Role.TITLE), ("  F shows the rows of one, R repairs them", Role.DIM)),
-            ]
-        widest = max((len(f"{one.count:,}") for one in answer.codes), default=0)
-        for one in worst_first(answer.codes):
-            glyph, role = GLYPHS[one.severity]
-            first = f"row {one.first:,}: " if one.first is not None else ""
-            head = f" {one.code}  {one.count:>{widest},}  "
-            made.append(
-                line(
-                    (glyph, role),
-                    (head, Role.KEY),
-                    (clip(visible(first + one.sentence), max(4, width - len(head) - 1)), Role.PLAIN),
-                )
-            )
+            return _unowned(wrap(line((f"✗ {answer.problem.sentence()}", Role.ERROR)), width))
+        blocks = [_unowned(self._progress(answer, width)), self._codes(answer, width)]
         if answer.figures is not None:
             from sftui.views.figures import figure_lines
 
-            made += [*([()] if made else []), *figure_lines(answer.figures, width)]
+            blocks.append(_unowned(figure_lines(answer.figures, width)))
+        made: list[tuple[Line, str]] = []
+        for block in blocks:
+            made += [((), ""), *block] if made and block else block
+        return tuple(made)
+
+    def _codes(self, answer: ev.AuditReady, width: int) -> Owned:
+        """A line a code; the sentence of the marked one is whole."""
+        if not answer.codes:
+            return ()
+        made = [(line(("Findings", Role.TITLE), ("  Enter shows the rows of one, R repairs them", Role.DIM)), "")]
+        widest = max(len(f"{one.count:,}") for one in answer.codes)
+        for one in worst_first(answer.codes):
+            glyph, role = GLYPHS[one.severity]
+            marked = one.code == self.marked()
+            over = Over.CURSOR if marked and self.screen.figures.active else Over.NONE
+            first = f"row {one.first:,}: " if one.first is not None else ""
+            head = f" {one.code}  {one.count:>{widest},}  "
+            told = visible(first + one.sentence)
+            cells = tuple(run._replace(over=over) for run in line((glyph, role), (head, Role.KEY)))
+            if marked:
+                block = wrap((*cells, *line((told, Role.PLAIN))), width, "    ")
+            else:
+                block = ((*cells, *line((clip(told, max(4, width - len(head) - 1)), Role.PLAIN))),)
+            made += [(cells, one.code) for cells in block]
         return tuple(made)
 
     def _progress(self, answer: ev.AuditReady, width: int) -> tuple[Line, ...]:
@@ -185,6 +209,93 @@ class FiguresCommands:
             ),
             width,
         )
+
+    # — the findings —
+
+    def _marked(self) -> ev.CodeCount | None:
+        codes = worst_first(self.answer.codes) if self.answer is not None else []
+        return next((one for one in codes if one.code == self._chosen), codes[0] if codes else None)
+
+    def marked(self) -> str:
+        """The code that is marked: the worst one, unless another was chosen."""
+        one = self._marked()
+        return one.code if one is not None else ""
+
+    def _choose(self, code: str) -> None:
+        self._chosen = code
+
+    def move(self, steps: int) -> None:
+        self.screen.figures.move(steps)
+        self.screen.update_detail()
+
+    def to_end(self, last: bool) -> None:
+        self.screen.figures.to_end(last)
+        self.screen.update_detail()
+
+    def sentence(self) -> Line:
+        """What Enter does with the marked finding."""
+        one = self._marked()
+        if one is None:
+            return line((" no findings" + (" so far" if self.running else ""), Role.DIM)) if self.answer else ()
+        if one.first is None:
+            return line((f" {one.code} is about the set-up, not single rows:", Role.DIM), (" ?", Role.KEY), " explains")
+        return line((" Enter", Role.KEY), (f" goes to row {one.first:,} and lists all rows with {one.code}", Role.DIM))
+
+    def idle(self) -> frozenset[str]:
+        """The commands that come to nothing with the marked finding."""
+        one = self._marked()
+        none = {"figures.rows", "figures.explain", "figures.down"}
+        return frozenset(none if one is None else {"figures.rows"} if one.first is None else ())
+
+    def explain(self) -> None:
+        """The page of the marked code."""
+        one = self._marked()
+        if one is None:
+            self.screen.say("no findings to explain", Role.DIM)
+        else:
+            self.screen.findings_commands.explain_code(one.code)
+
+    def to_rows(self) -> None:
+        """List the rows of the marked finding and go to the first; to the next where they are listed."""
+        one, screen = self._marked(), self.screen
+        if one is None:
+            screen.say("no findings yet" if self.running else "no findings", Role.DIM)
+        elif one.first is None:
+            screen.say(f"{one.code} is about the set-up, not single rows: ? explains it", Role.DIM)
+        else:
+            listed = self._listed == one.code and screen.rows.line_of(screen.status.row) is not None
+            self._after = screen.status.row if listed and screen.rows.order is not None else -1
+            screen.workspace.request_order(one.code)
+
+    def on_row(self, row: int) -> None:
+        """Another row of a finding's is on screen: its tokens are marked as soon as they are known."""
+        if row != self._last_row:
+            self._last_row = row
+            self._ask(row)
+
+    def _ask(self, row: int) -> None:
+        screen, self._unmarked = self.screen, None
+        listed = screen.rows.order is not None and screen.rows.line_of(row) is not None
+        if self._listed and listed and not screen.tokens.state.hits:
+            self._unmarked = (row, screen.tokens.state.cursor)
+            screen.workspace.request_findings(row)
+
+    def on_findings(self, event: ev.FindingsReady) -> None:
+        """Mark the tokens of the finding whose rows are listed; the cursor goes there unless it was moved meanwhile."""
+        screen, waiting = self.screen, self._unmarked
+        if waiting is None or waiting[0] != event.index or event.index != screen.status.row:
+            return
+        self._unmarked = None
+        if screen.look_commands.open_view != "findings":
+            screen.workspace.cancel(event.ticket)
+        ranges = [one.tokens for one in event.findings if one.code == self._listed and one.tokens is not None]
+        hits = tuple(sorted({token for start, end in ranges for token in range(start, end)}))
+        if hits and not screen.tokens.state.hits:
+            moved = screen.tokens.state.cursor != waiting[1]
+            screen.tokens.mark(hits)
+            if not moved:
+                screen.tokens.act(Action.GOTO, hits[0])
+            screen.update_detail()
 
     # — the row list —
 
@@ -224,7 +335,9 @@ class FiguresCommands:
         screen.app.push_screen(dialog, lambda number: None if number is None else self.order(asked[number]))
 
     def order(self, by: str) -> None:
+        self._after = None
         if by == ALL:
+            self._listed = ""
             self.screen.rows.set_order(None)
             self.screen.set_status(order="")
             self.screen.say("every row, as it stands in the data", Role.DIM)
@@ -234,12 +347,18 @@ class FiguresCommands:
         else:
             self.screen.workspace.request_order(by)
 
-    def list_rows(self, by: str, rows: Sequence[int]) -> None:
-        """The list shows these rows, and the first of them is opened."""
+    def list_rows(self, by: str, rows: Sequence[int], after: int = -1) -> None:
+        """The list shows these rows, and the first of them is opened, or the first one after a row."""
         screen = self.screen
         screen.rows.set_order(rows)
         screen.set_status(order=clip(visible(by), WIDEST_ORDER))
-        screen.row_commands.go(rows[0])
+        self._listed = by if self.answer is not None and by in {one.code for one in self.answer.codes} else ""
+        self._last_row = -1
+        row = next((row for row in rows if row > after), rows[0])
+        here = screen.tokens.inspection
+        screen.row_commands.go(row)
+        if here is not None and here.row.index == row == screen.status.row:
+            self.on_row(row)
         screen.say(
             f"{clip(visible(by), WIDEST_TOLD)}: {len(rows):,} row{'s' if len(rows) != 1 else ''} · ] [ go through them,"
             " F all rows"
@@ -254,11 +373,20 @@ class FiguresCommands:
         elif not event.total:
             screen.say(f"no row: {by}", Role.DIM)
         else:
-            self.list_rows(event.by, event.rows)
+            self.list_rows(event.by, event.rows, -1 if self._after is None else self._after)
+            if self._after is not None:
+                if not screen.tokens.display:
+                    screen.look_commands.close_view()
+                screen.hold_keys(TOKENS)
             more = f", the first {len(event.rows):,} listed" if event.total > len(event.rows) else ""
             source = self.screen.repair_commands.counted if event.by in REPAIRED else self.answer
             so_far = "" if source is not None and source.done else " so far"
-            screen.say(f"{by}: {event.total:,} rows{so_far}{more} · ] [ go through them, F all rows")
+            rows = "row" if event.total == 1 else "rows"
+            screen.say(f"{by}: {event.total:,} {rows}{so_far}{more} · ] [ go through them, F all rows")
+
+
+def _unowned(lines: Sequence[Line]) -> Owned:
+    return tuple((cells, "") for cells in lines)
 
 
 def worst_first(codes: Sequence[ev.CodeCount]) -> list[ev.CodeCount]:

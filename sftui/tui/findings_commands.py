@@ -64,6 +64,7 @@ class FindingsCommands:
         if self.screen.look_commands.open_view == VIEW and event.index == self.screen.status.row:
             self.screen.findings.show(event.index, event, self._trainer)
             self.screen.update_detail()
+        self.screen.figures_commands.on_findings(event)
 
     @property
     def _trainer(self) -> str:
@@ -167,13 +168,16 @@ class FindingsCommands:
     # — why —
 
     def explain(self) -> None:
-        """The page of the code, with what repairs it in every trainer."""
+        """The page of the marked finding's code."""
+        finding = self._marked()
+        if finding is not None:
+            self.explain_code(finding.code)
+
+    def explain_code(self, code: str) -> None:
+        """The page of a code, with what repairs it in every trainer."""
         from sftui.findings import explain
 
-        finding = self._marked()
-        if finding is None:
-            return
-        text = explain(finding.code)
+        text = explain(code)
         title, _, rest = text.partition("\n")
 
         def page(width: int) -> list[Line]:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from sftui.model import Inspection
 from sftui.tui.batch_commands import BATCH, PACKS
-from sftui.tui.commands import DOCUMENT, FINDINGS, LIST, RECIPE, TOKENS
+from sftui.tui.commands import DOCUMENT, FIGURES, FINDINGS, LIST, RECIPE, TOKENS
 from sftui.tui.compare_commands import VIEW as COMPARE
 from sftui.tui.dialogs import Dialog
-from sftui.tui.figures_commands import VIEW as FIGURES
 from sftui.tui.line_view import LineView
 from sftui.tui.row_commands import MOVES
 from sftui.views import Action, Line, Role, line, token_lines
@@ -113,6 +112,9 @@ class LookCommands:
         elif pane is screen.findings:
             screen.findings.pick(number)
             screen.hold_keys(FINDINGS)
+        elif pane is screen.figures:
+            screen.figures.pick(number)
+            screen.hold_keys(FIGURES)
         elif pane is screen.document:
             screen.hold_keys(DOCUMENT)
         else:
@@ -126,6 +128,8 @@ class LookCommands:
         screen = self.screen
         if screen.context == FINDINGS:
             return screen.findings_commands.sentence()
+        if screen.context == FIGURES:
+            return screen.figures_commands.sentence()
         return screen.recipe.sentence() if screen.context == RECIPE else screen.tokens.sentence()
 
     # — panes —
@@ -147,7 +151,7 @@ class LookCommands:
         self.open_view = name
         self.screen.set_panes()
         self.show_view()
-        self.screen.hold_keys(FINDINGS if name == FINDINGS else DOCUMENT)
+        self.screen.hold_keys(name if name in (FINDINGS, FIGURES) else DOCUMENT)
 
     def close_view(self) -> None:
         closed, self.open_view = self.open_view, None
@@ -170,7 +174,7 @@ class LookCommands:
         elif name in (BATCH, PACKS):
             self.screen.batch_commands.show(name, keep)
         elif name == FIGURES:
-            if not keep or self.screen.document.name_of_view != FIGURES:
+            if not keep:
                 self.screen.figures_commands.show(keep)
         elif inspection is None:
             self.screen.document.show(name, lambda width: (line(("the row is not here yet", Role.DIM)),), keep=keep)

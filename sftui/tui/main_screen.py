@@ -18,12 +18,13 @@ from textual.screen import Screen
 
 from sftui.tui.bars import Bar, Status, footer_cells, message_lines, status_cells
 from sftui.tui.batch_commands import BatchCommands
-from sftui.tui.commands import DOCUMENT, FINDINGS, LIST, RECIPE, TOKENS
+from sftui.tui.commands import DOCUMENT, FIGURES, FINDINGS, LIST, RECIPE, TOKENS
 from sftui.tui.compare_commands import CompareCommands
 from sftui.tui.copy_commands import CopyCommands
 from sftui.tui.data_export import DataExport
 from sftui.tui.document_pane import DocumentPane
 from sftui.tui.figures_commands import FiguresCommands
+from sftui.tui.figures_pane import FiguresPane
 from sftui.tui.findings_commands import FindingsCommands
 from sftui.tui.findings_pane import FindingsPane
 from sftui.tui.keys import Keymap, KeyReader
@@ -47,6 +48,8 @@ from sftui.workspace import events as ev
 NARROW = 80
 WIDE = 120
 TALL = 36
+SIDES = (DOCUMENT, FINDINGS, FIGURES)
+"""Who may hold the keys beside the tokens, or in their place."""
 
 
 class WorkspaceEvent(Message):
@@ -68,10 +71,10 @@ class MainScreen(Screen[None], inherit_bindings=False):
     #list { width: 24; border-right: solid $rule; }
     #recipe { width: 40; border-right: solid $rule; display: none; }
     MainScreen.-wide #recipe { width: 52; }
-    #tokens, #document, #findings { width: 1fr; height: 1fr; }
-    #document, #findings { display: none; }
-    #work.-beside #document, #work.-beside #findings { border-left: solid $rule; }
-    #work.-below #document, #work.-below #findings { border-top: solid $rule; }
+    #tokens, #document, #findings, #figures { width: 1fr; height: 1fr; }
+    #document, #findings, #figures { display: none; }
+    #work.-beside #document, #work.-beside #findings, #work.-beside #figures { border-left: solid $rule; }
+    #work.-below #document, #work.-below #findings, #work.-below #figures { border-top: solid $rule; }
     #detail { height: 1; } MainScreen.-narrow #body { layout: vertical; }
     MainScreen.-narrow #list { width: 1fr; height: 1; border: none; }
     MainScreen.-narrow #recipe { width: 1fr; height: 1fr; border: none; border-bottom: solid $rule; }
@@ -96,6 +99,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.tokens = TokenPane("tokens")
         self.document = DocumentPane("document")
         self.findings = FindingsPane("findings")
+        self.figures = FiguresPane("figures")
         self.detail = Bar("detail", ground="back")
         self.prompt = Prompt(self)
         self.footer = Bar("footer")
@@ -106,6 +110,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
             self.tokens,
             self.document,
             self.findings,
+            self.figures,
             self.status_bar,
             self.detail,
             self.footer,
@@ -169,6 +174,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
                 yield self.tokens
                 yield self.document
                 yield self.findings
+                yield self.figures
         yield self.detail
         yield self.footer
         yield self.prompt
@@ -201,16 +207,17 @@ class MainScreen(Screen[None], inherit_bindings=False):
         narrow, wide = width < NARROW, width >= WIDE
         self.set_class(narrow, "-narrow")
         self.set_class(wide, "-wide")
-        recipe_open, document_open = self.look_commands.recipe_open, self.look_commands.open_view is not None
+        recipe_open, view = self.look_commands.recipe_open, self.look_commands.open_view
         beside = wide and not (recipe_open and width < 160)
         self.work.set_class(beside, "-beside")
         self.work.set_class(not beside and height >= TALL, "-below")
         self.recipe.display = recipe_open
         self.rows.styles.width = self.rows.digits + self.rows.signs + (39 if wide else 21) if not narrow else "1fr"
         self.rows.display = self.list_wanted and (not recipe_open or (wide and width >= 160))
-        self.document.display = document_open and self.look_commands.open_view != FINDINGS
-        self.findings.display = document_open and self.look_commands.open_view == FINDINGS
-        self.tokens.display = not document_open or beside or height >= TALL
+        self.document.display = view not in (None, FINDINGS, FIGURES)
+        self.findings.display = view == FINDINGS
+        self.figures.display = view == FIGURES
+        self.tokens.display = view is None or beside or height >= TALL
         self.hold_keys(self.context)
         self.update_bars()
 
@@ -229,16 +236,18 @@ class MainScreen(Screen[None], inherit_bindings=False):
             (TOKENS, self.tokens),
             (DOCUMENT, self.document),
             (FINDINGS, self.findings),
+            (FIGURES, self.figures),
         )
         return [context for context, pane in panes if pane.display]
 
     def hold_keys(self, context: str) -> None:
         """Gives the keys to a pane; to the nearest one where that pane is hidden."""
         there = self.contexts()
-        self.context = context if context in there else next((c for c in (DOCUMENT, FINDINGS) if c in there), TOKENS)
+        self.context = context if context in there else next((c for c in SIDES if c in there), TOKENS)
         self.rows.set_current(self.status.row, self.context == LIST)
         self.recipe.set_active(self.context == RECIPE)
         self.findings.set_active(self.context == FINDINGS)
+        self.figures.set_active(self.context == FIGURES)
         self.update_bars()
 
     def pane(self) -> LineView:
@@ -247,6 +256,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
             RECIPE: self.recipe,
             DOCUMENT: self.document,
             FINDINGS: self.findings,
+            FIGURES: self.figures,
         }
         return panes.get(self.context, self.tokens)
 
@@ -334,7 +344,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
         told, left = (
             message_lines(self.said, self.said_role, self.width) if self.said else (self.look_commands.sentence(), ())
         )
-        idle = self.findings_commands.idle() if self.context == FINDINGS else ()
+        deciding = {FINDINGS: self.findings_commands.idle, FIGURES: self.figures_commands.idle}
+        idle = deciding[self.context]() if self.context in deciding else ()
         self.detail.show(told)
         self.footer.show(left or footer_cells(self.context, self.width, self.keymap, idle))
         self.footer.display = bool(left) or not self.prompt.open

@@ -200,6 +200,7 @@ class RowCommands:
         screen.compare_commands.left_b()
         screen.look_commands.show_view(keep=True)
         screen.findings_commands.on_row()
+        screen.figures_commands.on_row(row)
         self._announce(inspection)
         self.update_status(inspection)
         screen.update_detail()

@@ -18,7 +18,8 @@ def test_an_event_of_the_audit_costs_at_most_one_painting(open_view: str, painti
     said: list[str] = []
     screen: Any = SimpleNamespace(
         look_commands=SimpleNamespace(open_view=open_view),
-        document=SimpleNamespace(show=lambda view, *rest, **more: shown.append(view)),
+        figures=SimpleNamespace(show_owned=lambda view, *rest, **more: shown.append(view)),
+        update_detail=lambda: None,
         say=lambda text, *rest: said.append(text),
     )
     commands = FiguresCommands(screen)

@@ -197,3 +197,76 @@ async def test_of_many_groups_the_largest_are_offered_and_long_names_stay_short(
         assert ("order", f"roles: {groups[3].name}") in workspace.asked
         assert driven.main.status.row == 3 and driven.main.rows.rows == 1
         assert driven.main.status.order == "roles: user ass…" and "\x1b" not in driven.said
+
+
+async def test_a_finding_of_the_audit_leads_to_its_rows_and_their_tokens() -> None:
+    async with running((80, 24)) as driven:
+        text = await driven.press("A")
+        assert driven.main.context == "figures" and "▸✗ CON008" in text and "Enter goes to row 1" in text
+        await driven.press("enter")
+        tokens = driven.main.tokens
+        assert driven.main.context == "tokens" and tokens.display and driven.main.status.row == 1
+        assert driven.main.rows.rows == 14 and driven.said.startswith("CON008: 14 rows")
+        assert tokens.state.hits == (6, 7, 8) and tokens.state.cursor == 6
+        await driven.press("]")
+        assert driven.main.status.row == 4 and tokens.state.hits == (6, 7, 8) and tokens.state.cursor == 6
+        await driven.press("A", "enter")
+        assert driven.main.status.row == 7, "again goes on to the next row"
+
+
+async def test_the_mark_moves_over_findings_and_scrolls_past_them() -> None:
+    async with running((80, 24)) as driven:
+        text = await driven.press("A", "j")
+        assert "▸i EOS008" in text and "▸✗" not in text
+        assert driven.lines[-2].startswith(" EOS008 is about the set-up") and "Enter" not in driven.lines[-1]
+        await driven.press("enter")
+        assert driven.main.status.row == 0 and driven.main.rows.order is None and "set-up" in driven.said
+        assert "figures" not in (await driven.press("9", "j")).splitlines()[1], "past the last one it scrolls"
+        assert "▸i EOS008" in await driven.press("6", "k")
+        assert "▸✗ CON008" in await driven.press("up")
+        await driven.press("end")
+        assert driven.main.figures_commands.marked() == "EOS008"
+        assert "▸✗ CON008" in await driven.press("home")
+
+
+async def test_the_finding_that_was_chosen_stays_marked_while_the_audit_goes_on() -> None:
+    async with running((80, 24)) as driven:
+        await driven.press("A", "j", "A", "A")
+        assert "▸i EOS008" in driven.text
+        assert driven.main.figures_commands.answer is not None
+        codes = driven.main.figures_commands.answer.codes
+        worse = (CodeCount("ROW002", "error", 3, 0, "x"), *codes)
+        driven.main.figures_commands.answer = driven.main.figures_commands.answer._replace(codes=worse)
+        driven.main.figures_commands.repaint()
+        await driven.settle()
+        assert "▸i EOS008" in driven.text and " ✗ ROW002" in driven.text
+
+
+async def test_why_a_finding_of_the_audit_matters_is_explained() -> None:
+    async with running((80, 24)) as driven:
+        text = await driven.press("A", "question_mark")
+        assert "│ CON008 " in text and "Esc closes" in text
+        await driven.press("escape")
+        assert driven.main.context == "figures"
+
+
+async def test_the_mouse_marks_a_finding_of_the_audit() -> None:
+    async with running((80, 24)) as driven:
+        await driven.press("A", "tab")
+        assert driven.main.context != "figures"
+        line = next(i for i, cells in enumerate(driven.lines) if "EOS008" in cells)
+        await driven.pilot.click("#figures", offset=(5, line - 1))
+        await driven.settle()
+        assert driven.main.context == "figures" and "▸i EOS008" in driven.text
+
+
+async def test_a_cursor_that_was_moved_meanwhile_stays() -> None:
+    async with running((80, 24)) as driven:
+        await driven.press("A")
+        answers = driven.workspace.request_findings
+        driven.workspace.request_findings = lambda index: 0  # type: ignore[method-assign]
+        await driven.press("enter", "home", "l")
+        cursor = driven.main.tokens.state.cursor
+        answers(1)
+        await driven.settle()
+        assert driven.main.tokens.state.hits == (6, 7, 8) and driven.main.tokens.state.cursor == cursor
