@@ -74,7 +74,10 @@ def verify_rows(given: Mapping[str, Any], python: str, count: int) -> int:
     left = len(found.sentences) - SHOWN
     if left > 0:
         click.echo(f"… and {left} more {found.unit}s")
-    click.echo(f"{found.units - len(found.differences)} of {found.units} {found.unit}s equal to {trainer} {named}")
+    made = f": it makes {found.made[0]}, sftui {found.made[1]}" if found.made is not None else ""
+    click.echo(
+        f"{found.units - len(found.differences)} of {found.units} {found.unit}s equal to {trainer} {named}{made}"
+    )
     for cause in filter(None, causes):
         click.echo(visible(cause))
     return 1 if found.differences else 0

@@ -37,7 +37,9 @@ class Expected:
 class Verified:
     """The outcome: `units` (rows or packs) compared, what differs, in sentences too, and what is to be known.
 
-    `refused`: the trainer stops with an error at these rows, as sftui says it does.
+    `refused`: the trainer stops with an error at these rows, as sftui says it does. `made`: how many packs the trainer
+    and sftui make, where these are not as many; `units` is then the larger number, since what only one side makes is
+    compared, too.
     """
 
     units: int
@@ -47,6 +49,7 @@ class Verified:
     versions: Mapping[str, str]
     notes: tuple[str, ...] = ()
     refused: str | None = None
+    made: tuple[int, int] | None = None
 
 
 def verify(session: Session, numbers: Sequence[int], ask: Ask) -> Verified:
@@ -69,15 +72,17 @@ def verify(session: Session, numbers: Sequence[int], ask: Ask) -> Verified:
     if head["error"] is not None:
         return _stopped(head, expected, inspections, tuple(notes))
     packs = [record for record in records if record["kind"] == "pack"]
-    if packs:
+    made = (len(packs), len(expected.packs))
+    if packs or (expected.packs and not records):
         found = pack_differences(packs, [piece(pack) for pack in expected.packs])
-        units, unit = len(packs), "pack"
+        units, unit = max(made), "pack"
     else:
         mine = {place: [piece(example) for example in made] for place, made in expected.examples.items()}
         found = row_differences(len(readable), records, mine, expected.problems)
         units, unit = len(readable), "row"
     told = tuple(_told(one, inspections) for one in found)
-    return Verified(units, unit, tuple(found), told, head.get("versions", {}), tuple(notes))
+    differ = made if unit == "pack" and made[0] != made[1] else None
+    return Verified(units, unit, tuple(found), told, head.get("versions", {}), tuple(notes), made=differ)
 
 
 def through(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox) -> Expected:

@@ -53,6 +53,8 @@ class Difference:
             )
         if self.what is What.PIECES:
             return f"{where}: the trainer makes {self.theirs[0]} pieces, sftui {self.ours[0]}"
+        if self.unit == "pack":
+            return f"{where}: only {'the trainer' if self.what is What.DROPPED_BY_SFTUI else 'sftui'} makes it"
         return f"{where}: {self.what.value}{f': {self.detail}' if self.detail else ''}"
 
 

@@ -20,6 +20,7 @@ from sftui.recipe import changed
 from sftui.trainers import preset
 from sftui.trainers.verify import installed, session
 from sftui.workspace.options import OpenOptions
+from sftui.workspace.verifying import through
 
 TURNS = [("user", "Hello?"), ("assistant", "Hi."), ("user", "And?"), ("assistant", "Well.")]
 GOOD = [{"messages": [{"role": role, "content": text} for role, text in TURNS[:n]]} for n in (2, 4, 2)]
@@ -134,6 +135,35 @@ def test_a_row_that_the_trainer_drops_is_told(sftui: Callable[..., Any], chats: 
     del stub.rows[1]
     done = sftui("verify", chats, *WORDS)
     assert done.code == 1 and done.out.startswith("row 1: dropped by the trainer, kept by sftui")
+
+
+@pytest.mark.parametrize(("made", "equal"), [(0, 0), (1, 1), (9, 2)])
+def test_packs_that_only_one_side_makes_are_not_equal(
+    sftui: Callable[..., Any], chats: Path, monkeypatch: pytest.MonkeyPatch, made: int, equal: int
+) -> None:
+    """A trainer that makes another number of packs: the first ones are sftui's own, what goes beyond is not."""
+    recipe = changed(changed(preset("trl@1.16"), "tokenizer.name", "builtin:chatml"), "pack.strategy", "wrapped")
+    opened = loaded_session(OpenOptions((str(chats),), recipe=changed(recipe, "length.max", 40)))
+    assert opened.tools is not None
+    packs = through([one for one in opened.all_rows()], opened.recipe, opened.tools).packs
+    opened.close()
+    assert len(packs) == 2
+    records = [
+        {"kind": "pack", "input_ids": list(one.input_ids), "labels": list(one.labels)}
+        for one in [*packs, *packs, *packs, *packs, *packs][:made]
+    ]
+
+    def answer(python: Path, trainer: str, requests: list[Mapping[str, Any]], errors: Any) -> Any:
+        head = {"kind": "head", "rows_in": 3, "error": None, "trainer": trainer}
+        Path(requests[0]["output"]).write_text("".join(json.dumps(one) + "\n" for one in [head, *records]))
+        yield {"error": None}
+
+    monkeypatch.setattr(installed, "installed_version", lambda python, trainer: "1.16.0")
+    monkeypatch.setattr(session, "ask", answer)
+    words = ("-t", "builtin:chatml", "--trainer", "trl", "--python", sys.executable)
+    done = sftui("verify", chats, *words, "--set", "pack.strategy=wrapped", "--set", "length.max=40")
+    told = f"{equal} of {max(made, 2)} packs equal to trl 1.16.0: it makes {made}, sftui 2\n"
+    assert (done.code, done.out.splitlines(keepends=True)[-1]) == (1, told)
 
 
 def test_the_rules_of_the_installed_version_are_taken(
