@@ -130,7 +130,10 @@ class LookCommands:
             return screen.findings_commands.sentence()
         if screen.context == FIGURES:
             return screen.figures_commands.sentence()
-        return screen.recipe.sentence() if screen.context == RECIPE else screen.tokens.sentence()
+        if screen.context == RECIPE:
+            return screen.recipe.sentence()
+        place = screen.search_commands.place()
+        return screen.tokens.sentence(f"hit {place}" if place else "")
 
     # — panes —
 

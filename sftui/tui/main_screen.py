@@ -153,6 +153,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
             ev.BatchReady: self.batch_commands.on_answer,
             ev.PacksReady: self.batch_commands.on_answer,
             ev.SearchFound: self.search_commands.on_found,
+            ev.HitsCounted: self.search_commands.on_counted,
             ev.AuditReady: self.figures_commands.on_audit,
             ev.TagsReady: self.findings_commands.on_tags,
             ev.OrderReady: self.figures_commands.on_order,

@@ -191,6 +191,7 @@ class RecipeCommands:
         screen.set_status(rule=f"{recipe.preset} {recipe.mask.rule}")
         screen.batch_commands.on_recipe()
         screen.figures_commands.on_recipe()
+        screen.search_commands.on_recipe()
         screen.repair_commands.on_changed()
         if screen.context == RECIPE:
             screen.update_detail()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
 from sftui.views import Action, Role
+from sftui.views.grid import hit_starts
 from sftui.workspace import SearchQuery
 from sftui.workspace import events as ev
 
@@ -25,6 +29,32 @@ def parse_query(text: str) -> SearchQuery:
     return SearchQuery("text", text)
 
 
+class Hits:
+    """The hits of one query in the rows from the first up to `searched`; several a row, or one."""
+
+    def __init__(self, query: SearchQuery | None = None) -> None:
+        self.query = query
+        self.searched = 0
+        self.done = False
+        self._rows = array("L")
+        self._up_to = array("Q")
+
+    def add(self, event: ev.HitsCounted) -> None:
+        """Those of further rows."""
+        before = self._up_to[-1] if self._up_to else 0
+        self._rows.extend(event.rows)
+        self._up_to.extend(before + count for count in accumulate(event.hits))
+        self.searched, self.done = event.searched, event.done
+
+    def place(self, row: int, nth: int) -> str:
+        """`3 of 57` for the `nth` hit of a row, from 0; empty where its row was not counted yet."""
+        at = bisect_left(self._rows, row)
+        if at == len(self._rows) or self._rows[at] != row:
+            return ""
+        before = self._up_to[at - 1] if at else 0
+        return f"{before + nth + 1:,} of {self._up_to[-1]:,}{'' if self.done else ' so far'}"
+
+
 class SearchCommands:
     """`/`, `n` and `N`: hits in the row first, then the next row that has one."""
 
@@ -32,6 +62,10 @@ class SearchCommands:
         self.screen = screen
         self.query: SearchQuery | None = None
         self.ticket: int | None = None
+        self.hits = Hits()
+        self._counting: int | None = None
+        self._found: ev.SearchFound | None = None
+        self._told = ""
         self._forward = True
         self._wrapped = False
         self._start = 0
@@ -88,7 +122,8 @@ class SearchCommands:
         screen.say("searching … Esc cancels", Role.DIM)
 
     def cancel(self) -> bool:
-        """Gives a running search up; False where none runs."""
+        """Gives a running search up, and the counting of its hits; False where no search runs."""
+        self._stop_counting()
         if self.ticket is None:
             return False
         self.screen.workspace.cancel(self.ticket)
@@ -104,25 +139,72 @@ class SearchCommands:
             self.ticket = None
             screen.say(event.problem.sentence(), Role.ERROR)
         elif event.row is not None:
-            self.ticket = None
-            n = len(event.positions)
-            words = (
-                f"{n} hit{'s' if n != 1 else ''} in row {event.row:,}"
-                if n
-                else f"row {event.row:,} has it, outside its tokens"
-            )
-            if self.query is not None and self.query.kind == FINDING:
-                words = f"row {event.row:,} has findings" + (
-                    "" if screen.look_commands.open_view == "findings" else ": f shows them"
-                )
+            self.ticket, self._found = None, event
+            self._count()
             screen.row_commands.go(event.row, hits=event.positions, backwards=not self._forward)
-            screen.say(
-                words + (", search began again at the other end" if self._wrapped else "") + " · n N", Role.PLAIN
-            )
+            self._tell()
         elif not event.finished:
             screen.say(f"searching … {event.searched:,} rows, Esc cancels", Role.DIM)
         else:
             self._at_the_end(event.unread)
+
+    # — how many hits there are —
+
+    def _count(self) -> None:
+        """Counts the hits of the query over all rows, behind everything else; once."""
+        if self.query is not None and self.query != self.hits.query:
+            self._stop_counting()
+            self.hits = Hits(self.query)
+            self._counting = self.screen.workspace.request_hits(self.query)
+
+    def _stop_counting(self) -> None:
+        if self._counting is not None:
+            self.screen.workspace.cancel(self._counting)
+            self._counting = None
+
+    def on_counted(self, event: ev.HitsCounted) -> None:
+        """More hits: what was said of the last one found, and what stands beside the token, follow."""
+        if event.ticket != self._counting or event.problem is not None:
+            return
+        if not event.first:
+            self.hits = Hits(self.hits.query)
+        self.hits.add(event)
+        if self._told and self.screen.said == self._told:
+            self._tell()
+        elif not self.screen.said:
+            self.screen.update_detail()
+
+    def on_recipe(self) -> None:
+        """Under another recipe other tokens may be hit."""
+        self.hits = Hits(self.hits.query if self._counting is not None else None)
+
+    def place(self) -> str:
+        """Which hit the cursor is on, of how many; empty where it is on none, or that is not known."""
+        tokens, found = self.screen.tokens, self._found
+        if found is None or found.row != self.screen.status.row or tokens.state.hits != found.positions:
+            return ""
+        if tokens.state.cursor not in found.positions or self.query is None or self.query.kind == FINDING:
+            return ""
+        nth = bisect_right(hit_starts(found.positions), tokens.state.cursor) - 1
+        return self.hits.place(found.row, nth)
+
+    def _tell(self) -> None:
+        """What was found last, and which of all hits it is."""
+        found, screen = self._found, self.screen
+        assert found is not None and found.row is not None and self.query is not None
+        starts = hit_starts(found.positions)
+        row, n = f"row {found.row:,}", len(starts)
+        place = self.hits.place(found.row, 0 if self._forward else max(0, n - 1))
+        if self.query.kind == FINDING:
+            shown = screen.look_commands.open_view == "findings"
+            words = f"{row} has findings{'' if shown else ': f shows them'}{f' · {place} rows' if place else ''}"
+        elif not n:
+            words = f"{row} has it, outside its tokens{f' · hit {place}' if place else ''}"
+        else:
+            words = f"hit {place} · {row}" if place else f"{n:,} hit{'s' if n != 1 else ''} in {row}"
+        told = words + (", search began again at the other end" if self._wrapped else "") + " · n N"
+        screen.say(told, Role.PLAIN)
+        self._told = told
 
     def _at_the_end(self, unread: int) -> None:
         screen = self.screen

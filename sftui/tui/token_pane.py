@@ -14,7 +14,6 @@ from sftui.views import (
     Layout,
     Line,
     Role,
-    Segment,
     TokenTable,
     Zoom,
     apply,
@@ -193,12 +192,13 @@ class TokenPane(LineView):
         told = wrap(line((f"✗ {visible(self.failure.sentence())}", Role.ERROR)), max(self.size.width, 8))
         return [*told, (), line(("  q  ", Role.KEY), (HINTS["q"], Role.DIM))]
 
-    def sentence(self) -> Line:
-        """The token under the cursor in one line."""
+    def sentence(self, place: str = "") -> Line:
+        """The token under the cursor in one line, after which hit of a search it is."""
         if self.table is None:
             return ()
-        width = max(20, self.app.size.width - 1)
-        return (Segment(" "), *token_line(self.table, self.state.cursor, width, shift=self.state.shift))
+        head = line((f" {place} · ", Role.KEY)) if place else line(" ")
+        width = max(20, self.app.size.width - sum(run.width for run in head))
+        return (*head, *token_line(self.table, self.state.cursor, width, shift=self.state.shift))
 
 
 HINTS = {

@@ -189,7 +189,12 @@ def _stops(action: Action, state: GridState, table: TokenTable) -> tuple[int, ..
         return loss_changes(table.loss_shifted if state.shift else table.loss)
     if action in (Action.NEXT_MESSAGE, Action.PREVIOUS_MESSAGE):
         return message_starts(table)
-    return tuple(hit for hit, before in zip(state.hits, (-2, *state.hits)) if hit != before + 1)
+    return hit_starts(state.hits)
+
+
+def hit_starts(hits: tuple[int, ...]) -> tuple[int, ...]:
+    """Where hits begin, of the sorted tokens that they touch: neighbours are one hit."""
+    return tuple(hit for hit, before in zip(hits, (-2, *hits)) if hit != before + 1)
 
 
 def _jump(stops: tuple[int, ...], cursor: int, steps: int) -> int:

@@ -138,6 +138,23 @@ class SearchFound(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class HitsCounted:
+    """Hits of a query in rows `first` up to `searched`: the `rows` that have some, and how many each.
+
+    Several answer a question, each for the rows after the one before; where `first` is 0 the counting begins anew.
+    """
+
+    ticket: int
+    version: int
+    first: int = 0
+    searched: int = 0
+    rows: array[int] = field(default_factory=lambda: array("L"))
+    hits: array[int] = field(default_factory=lambda: array("L"))
+    done: bool = False
+    problem: Problem | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class FindingsReady:
     """Findings of row `index`, the worst first; `setup` is None until the set-up has been checked too.
 
@@ -318,6 +335,7 @@ Event = (
     | SummariesReady
     | BatchReady
     | SearchFound
+    | HitsCounted
     | FindingsReady
     | ComparisonReady
     | CountReady

@@ -12,6 +12,7 @@ from sftui.workspace.requests import (
     CompareRequest,
     CountRequest,
     FindingsRequest,
+    HitsRequest,
     Open,
     OrderRequest,
     PacksRequest,
@@ -42,6 +43,7 @@ URGENCY: tuple[type, ...] = (
     CountRequest,
     RepairsRequest,
     AuditRequest,
+    HitsRequest,
 )
 """What is asked, in the order in which it is answered; jobs in slices keep the same order."""
 

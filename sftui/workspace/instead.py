@@ -19,6 +19,8 @@ def refusal(item: Any, version: int, problem: Problem) -> ev.Event | None:
         return ev.BatchReady(ticket, version, None, problem)
     if isinstance(item, rq.SearchRequest):
         return ev.SearchFound(ticket, None, finished=True, problem=problem)
+    if isinstance(item, rq.HitsRequest):
+        return ev.HitsCounted(ticket, version, done=True, problem=problem)
     if isinstance(item, rq.FindingsRequest):
         return ev.FindingsReady(ticket, version, item.index, problem=problem)
     if isinstance(item, rq.CompareRequest):

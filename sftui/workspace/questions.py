@@ -43,6 +43,14 @@ class Questions(ABC):
             self._send(rq.SearchRequest(ticket, query, start, forward))
             return ticket
 
+    def request_hits(self, query: SearchQuery) -> int:
+        """Count the hits over all rows, behind everything else; several `HitsCounted` answer, anew under every new
+        recipe."""
+        with self._lock:
+            ticket = self._ticket(ev.HitsCounted)
+            self._send(rq.HitsRequest(ticket, query))
+            return ticket
+
     def request_findings(self, index: int) -> int:
         """Ask what is wrong with a row and with the set-up; `FindingsReady` answers, again under every new recipe."""
         with self._lock:

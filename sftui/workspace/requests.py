@@ -75,6 +75,13 @@ class SearchRequest(NamedTuple):
     forward: bool = True
 
 
+class HitsRequest(NamedTuple):
+    """How often a query hits, over all rows from the first on."""
+
+    ticket: int
+    query: SearchQuery
+
+
 @dataclass(frozen=True, slots=True)
 class FindingsRequest:
     """What is wrong with a row, and with the set-up."""
@@ -176,6 +183,7 @@ Request = (
     | BatchRequest
     | SummariesRequest
     | SearchRequest
+    | HitsRequest
     | FindingsRequest
     | CompareRequest
     | CountRequest

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 import time
+from array import array
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
 from sftui.model import RAW_LIMIT, Inspection, Problem, Row
-from sftui.workspace.events import SearchFound
-from sftui.workspace.requests import SearchRequest
+from sftui.views.grid import hit_starts
+from sftui.workspace.events import HitsCounted, SearchFound
+from sftui.workspace.requests import HitsRequest, SearchRequest
 from sftui.workspace.session import Session
 
 if TYPE_CHECKING:
     from sftui.tokens import LoadedTokenizer
 
-REPORT_EVERY = 0.2
+REPORT_EVERY, COUNT_EVERY = 0.2, 0.5
 REGEX_LIMIT = 1_000_000
 """Characters of a row that a pattern is tried on; some patterns take quadratic time."""
 
@@ -57,6 +59,36 @@ def search(session: Session, asked: SearchRequest) -> Iterator[SearchFound | Non
         else:
             yield None
     yield SearchFound(asked.ticket, None, (), searched, True, unread=unread)
+
+
+def count_hits(session: Session, asked: HitsRequest, version: int) -> Iterator[HitsCounted | None]:
+    """The hits of every row from the first on, a row at a time; neighbouring tokens are one hit, and so is a row that
+    is found by its findings or outside its tokens."""
+    whole = SearchRequest(asked.ticket, asked.query, 0)
+    try:
+        match = matcher(session, whole)
+    except (ValueError, re.error) as error:
+        yield HitsCounted(asked.ticket, version, done=True, problem=Problem("the hits cannot be counted", str(error)))
+        return
+    first, searched, told = 0, 0, time.monotonic()
+    rows, hits = array("L"), array("L")
+    for index in _indices(session, whole):
+        row = session.row(index)
+        if row.problem is not None and not row.raw and session.past_end(index):
+            break
+        inspection = _candidate(session, row, whole)
+        found = match(inspection) if inspection is not None else None
+        if found is not None:
+            rows.append(index)
+            hits.append(1 if asked.query.kind == "finding" else max(1, len(hit_starts(found))))
+        searched = index + 1
+        if time.monotonic() - told > COUNT_EVERY:
+            told = time.monotonic()
+            yield HitsCounted(asked.ticket, version, first, searched, rows, hits)
+            first, rows, hits = searched, array("L"), array("L")
+        else:
+            yield None
+    yield HitsCounted(asked.ticket, version, first, searched, rows, hits, True)
 
 
 def matcher(session: Session, asked: SearchRequest) -> Matcher:

@@ -33,7 +33,7 @@ from sftui.workspace.instead import refusal
 from sftui.workspace.link import PAGE
 from sftui.workspace.loader import Loaded, Loader
 from sftui.workspace.memory import trim
-from sftui.workspace.search import search
+from sftui.workspace.search import count_hits, search
 from sftui.workspace.second import Second
 from sftui.workspace.session import Session
 from sftui.workspace.splitting import settling
@@ -46,7 +46,15 @@ if TYPE_CHECKING:
 SLICE = 0.01
 SWITCH = 0.001
 """Seconds a thread may keep the interpreter lock while another wants it: the indexer must not hold up a row."""
-BESIDE = (rq.FindingsRequest, rq.CompareRequest, rq.CountRequest, rq.PacksRequest, rq.AuditRequest, rq.RepairsRequest)
+BESIDE = (
+    rq.FindingsRequest,
+    rq.CompareRequest,
+    rq.CountRequest,
+    rq.PacksRequest,
+    rq.AuditRequest,
+    rq.RepairsRequest,
+    rq.HitsRequest,
+)
 ASKED_ONCE = (rq.SearchRequest, rq.OrderRequest, rq.TagsRequest)
 """Questions that nothing asks again by itself."""
 
@@ -407,6 +415,7 @@ class Worker:
             rq.CountRequest: lambda: unless_lost(session, self._second.count(session, item, version), instead),
             rq.PacksRequest: lambda: unless_lost(session, packs(session, item, version), instead),
             rq.AuditRequest: lambda: unless_lost(session, auditing.run(session, item, version), no_audit),
+            rq.HitsRequest: lambda: unless_lost(session, count_hits(session, item, version), instead),
             rq.RepairsRequest: lambda: unless_lost(
                 session, count_repairs(session, item, version), lambda problem: None
             ),

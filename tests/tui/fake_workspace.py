@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -32,6 +33,7 @@ from sftui.model import (
     Tokens,
 )
 from sftui.recipe import Recipe, changed, diff
+from sftui.views.grid import hit_starts
 from sftui.workspace import OpenOptions, SearchQuery
 from sftui.workspace import events as ev
 from sftui.workspace.history import Chosen
@@ -315,23 +317,35 @@ class FakeWorkspace:
         self.asked.append(("search", (query, start, forward)))
         order = range(start, self.rows) if forward else range(start, -1, -1)
         for index in order:
-            made = self.make(index)
-            if query.kind == "finding":
-                if self.findings(index):
-                    self.send(ev.SearchFound(ticket, index, (), abs(index - start) + 1, True))
-                    return ticket
-                continue
-            assert made.rendered is not None and made.tokens is not None
-            at = made.rendered.text.find(query.text)
-            if at >= 0:
-                hits = tuple(
-                    i
-                    for i, (s, e) in enumerate(zip(made.tokens.starts, made.tokens.ends))
-                    if s < at + len(query.text) and e > at and s != NOWHERE
-                )
+            hits = self.hits(query, index)
+            if hits is not None:
                 self.send(ev.SearchFound(ticket, index, hits, abs(index - start) + 1, True))
                 return ticket
         self.send(ev.SearchFound(ticket, None, (), self.rows, True))
+        return ticket
+
+    def hits(self, query: SearchQuery, index: int) -> tuple[int, ...] | None:
+        """The tokens of a row that the query touches; None where it is not in the row."""
+        if query.kind == "finding":
+            return () if self.findings(index) else None
+        made = self.make(index)
+        assert made.rendered is not None and made.tokens is not None
+        spans = [found.span() for found in re.finditer(re.escape(query.text), made.rendered.text)]
+        tokens = enumerate(zip(made.tokens.starts, made.tokens.ends))
+        return (
+            tuple(i for i, (s, e) in tokens if s != NOWHERE and any(s < end and e > start for start, end in spans))
+            or None
+        )
+
+    def request_hits(self, query: SearchQuery) -> int:
+        """Counted in two parts: rows 0 to 19, then the others."""
+        ticket = self.ticket(ev.HitsCounted)
+        self.asked.append(("hits", query))
+        for first, last in ((0, 20), (20, self.rows)):
+            found = [(i, hits) for i in range(first, last) if (hits := self.hits(query, i)) is not None]
+            rows = array("L", [i for i, _ in found])
+            counts = array("L", [max(1, len(hit_starts(hits))) for _, hits in found])
+            self.send(ev.HitsCounted(ticket, self.version, first, last, rows, counts, last == self.rows))
         return ticket
 
     def findings(self, index: int) -> tuple[Finding, ...]:

@@ -6,9 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from sftui.recipe import Recipe, changed
-from sftui.workspace import SearchQuery
+from sftui.workspace import OpenOptions, SearchQuery
 from sftui.workspace import events as ev
+from sftui.workspace import requests as rq
 
 
 def proven_row(event: ev.RowReady) -> bool:
@@ -114,6 +117,42 @@ def test_search_finds_forwards_and_backwards_and_says_when_there_is_nothing(open
     assert found(SearchQuery("id", "x"), 0).problem is not None
     hit = found(SearchQuery("token", "<|im_end|>"), 3)
     assert hit.row == 3 and hit.positions
+
+
+def test_hits_are_counted_over_all_rows_and_anew_under_another_recipe(open_workspace: Callable[..., Any]) -> None:
+    workspace, heard = open_workspace()
+    heard.wait(ev.RowReady, proven_row)
+
+    def counted() -> list[tuple[int, int]]:
+        told: list[tuple[int, int]] = []
+        while True:
+            event = heard.wait(ev.HitsCounted)
+            assert event.version == workspace.version and (event.first == 0) == (not told)
+            told += zip(event.rows, event.hits)
+            if event.done:
+                assert event.searched == 40
+                return told
+
+    workspace.request_hits(SearchQuery("text", "17"))
+    assert counted() == [(17, 2)], "in the question and in the answer"
+    workspace.request_hits(SearchQuery("regex", r"<\|im_end\|>"))
+    assert counted() == [(row, 2) for row in range(40)]
+    workspace.change("render.template", "builtin:llama3")
+    assert counted() == []
+    workspace.request_hits(SearchQuery("id", "x"))
+    assert heard.wait(ev.HitsCounted).problem is not None
+
+
+def test_hits_are_told_in_parts_that_add_up(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sftui.cli.loading import loaded_session
+    from sftui.workspace import search
+
+    monkeypatch.setattr(search, "COUNT_EVERY", -1.0)
+    session = loaded_session(OpenOptions((str(data),), tokenizer="builtin:chatml"))
+    parts = [event for event in search.count_hits(session, rq.HitsRequest(1, SearchQuery("text", "7")), 1) if event]
+    session.close()
+    assert [(part.first, part.searched) for part in parts[:-1]] == [(row, row + 1) for row in range(40)]
+    assert [row for part in parts for row in part.rows] == [7, 17, 27, 37] and parts[-1].done
 
 
 def test_another_tokenizer_is_loaded_when_the_recipe_names_it(open_workspace: Callable[..., Any]) -> None:

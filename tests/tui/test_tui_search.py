@@ -1,0 +1,86 @@
+"""Search in the inspector says which hit it is on, of how many, and whether all rows were counted."""
+
+from __future__ import annotations
+
+import pytest
+from tui_driver import SIZES, check_golden, running
+
+from sftui.workspace import events as ev
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_search_screens(size: tuple[int, int]) -> None:
+    async with running(size) as driven:
+        check_golden(f"{size[0]}x{size[1]}-search-found", await driven.press("/", *"capital", "enter"))
+        text = await driven.press("n")
+        assert all(len(line) <= size[0] for line in text.splitlines())
+        check_golden(f"{size[0]}x{size[1]}-search-next", text)
+
+
+async def test_each_hit_says_its_place_among_all() -> None:
+    """Rows 0, 5, … 40 have `capital` twice."""
+    async with running() as driven:
+        await driven.press("/", *"capital", "enter")
+        assert driven.said == "hit 1 of 18 · row 0 · n N"
+        await driven.press("n")
+        assert driven.lines[-2].startswith(" hit 2 of 18 · ")
+        await driven.press("n")
+        assert driven.said == "hit 3 of 18 · row 5 · n N"
+        await driven.press("N")
+        assert driven.said == "hit 2 of 18 · row 0 · n N", "backwards a row is entered at its last hit"
+        await driven.press("h")
+        assert "hit" not in driven.lines[-2], "beside a hit there is no place"
+        await driven.press("N", "N")
+        assert driven.said == "hit 18 of 18 · row 40, search began again at the other end · n N"
+        assert [name for name, _ in driven.workspace.asked].count("hits") == 1, "counted once"
+
+
+async def test_while_rows_are_still_counted_it_says_so_far() -> None:
+    async with running() as driven:
+        held: list[ev.Event] = []
+        send = driven.workspace.send
+        driven.workspace.send = lambda event: (  # type: ignore[method-assign]
+            held.append(event) if isinstance(event, ev.HitsCounted) else send(event)
+        )
+        await driven.press("/", *"capital", "enter")
+        assert driven.said == "2 hits in row 0 · n N"
+        send(held[0])
+        await driven.settle()
+        assert driven.said == "hit 1 of 8 so far · row 0 · n N"
+        await driven.press("3", "0", "G", "n")
+        assert driven.said == "2 hits in row 35 · n N", "which of all it is, is not known before row 35 is counted"
+        send(held[1])
+        await driven.settle()
+        assert driven.said == "hit 15 of 18 · row 35 · n N"
+
+
+async def test_neighbouring_tokens_are_one_hit() -> None:
+    async with running() as driven:
+        await driven.press("/", *"the capital of", "enter")
+        assert len(driven.main.tokens.state.hits) == 6 and driven.said == "hit 1 of 18 · row 0 · n N"
+
+
+async def test_another_query_and_another_recipe_are_counted_anew() -> None:
+    async with running() as driven:
+        await driven.press("/", *"capital", "enter")
+        await driven.press("/", *"word399", "enter")
+        assert driven.said == "hit 1 of 8 · row 3 · n N"
+        asked = [what.text for name, what in driven.workspace.asked if name == "hits"]
+        assert asked == ["capital", "word399"] and "cancel" in [name for name, _ in driven.workspace.asked]
+        driven.workspace.change("mask.rule", "all")
+        await driven.press("h", "l")
+        assert "hit" not in driven.lines[-2], "what was counted under another recipe is forgotten"
+
+
+async def test_escape_stops_the_counting_and_closes_what_it_closes_otherwise() -> None:
+    async with running() as driven:
+        await driven.press("/", *"capital", "enter", "o")
+        assert driven.main.look_commands.open_view is not None
+        await driven.press("escape")
+        assert driven.main.look_commands.open_view is None and driven.workspace.asked[-1][0] == "cancel"
+
+
+async def test_rows_with_findings_are_counted_as_rows() -> None:
+    async with running() as driven:
+        await driven.press("/", *"finding:CON008", "enter")
+        assert driven.said == "row 1 has findings: f shows them · 1 of 14 rows · n N"
