@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sftui.model import Inspection
+from sftui.text import visible
 from sftui.tui.batch_commands import BATCH, PACKS
 from sftui.tui.commands import DOCUMENT, FIGURES, FINDINGS, LIST, RECIPE, TOKENS
 from sftui.tui.compare_commands import VIEW as COMPARE
 from sftui.tui.dialogs import Dialog
 from sftui.tui.line_view import LineView
 from sftui.tui.row_commands import MOVES
-from sftui.views import Action, Line, Role, line, token_lines
+from sftui.views import Action, Line, Role, line, token_lines, wrap
 
 if TYPE_CHECKING:
     from sftui.tui.main_screen import MainScreen
@@ -180,9 +181,15 @@ class LookCommands:
             if not keep:
                 self.screen.figures_commands.show(keep)
         elif inspection is None:
-            self.screen.document.show(name, lambda width: (line(("the row is not here yet", Role.DIM)),), keep=keep)
+            self.screen.document.show(name, self._no_row, keep=keep)
         else:
             self.screen.document.show(name, lambda width: view_lines(name, inspection, width), keep=keep)
+
+    def _no_row(self, width: int) -> tuple[Line, ...]:
+        failure = self.screen.tokens.failure
+        if failure is None:
+            return (line((f"loading row {self.screen.status.row:,} …", Role.DIM)),)
+        return tuple(wrap(line((f"✗ {visible(failure.sentence())}", Role.ERROR)), width))
 
     def toggle_recipe(self) -> None:
         """Opens the recipe and gives it the keys; closes it where it has them."""

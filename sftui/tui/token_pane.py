@@ -61,7 +61,7 @@ class TokenPane(LineView):
         same = (
             self.table is not None and self.inspection is not None and self.inspection.row.index == inspection.row.index
         )
-        self.inspection, self.waiting_for = inspection, None
+        self.inspection, self.waiting_for, self.failure = inspection, None, None
         self.shift_kind = recipe.loss.shift
         self.table = make_table(inspection, ignore_index=recipe.mask.ignore_index)
         if cursor is None:

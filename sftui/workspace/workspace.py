@@ -83,6 +83,8 @@ class Workspace(Questions):
         self._watch: threading.Timer | None = None
         self._answered = True
         self._list_again = False
+        self._row_due = False
+        self._tried_again = False
         self._write_ended = threading.Event()
         self._write_ended.set()
         self._closed = False
@@ -137,6 +139,7 @@ class Workspace(Questions):
             ticket = self._ticket(ev.RowReady)
             self.row = index
             held = self._cache.get(index, self.version)
+            self._row_due, self._tried_again = held is None, False
             self._send(rq.RowRequest(ticket, index, self.version if held is not None else 0))
             if held is not None:
                 self._events.put(ev.RowReady(ticket, self.version, held))
@@ -348,6 +351,7 @@ class Workspace(Questions):
                 self._asked.pop(ONCE[type(event)], None)
         elif isinstance(event, ev.RowReady):
             self._answered = True
+            self._row_due = False
             if self._list_again and rq.SummariesRequest in self._asked:
                 self._send(self._asked[rq.SummariesRequest])
             self._list_again = False
@@ -365,7 +369,8 @@ class Workspace(Questions):
         """The worker is gone: say so, and start another unless it never answered a row.
 
         Where a piece of work went over its bound, the next one is told to leave that, and all that is asked is asked
-        again. A write is given up all the same: its file would lack rows.
+        again. A write is given up all the same: its file would lack rows. Where nobody knows what ended it, the row
+        that is open is asked for once more if it was answered before, so that it cannot be the cause.
         """
         with self._lock:
             if self._closed or link is not self._link:
@@ -389,7 +394,9 @@ class Workspace(Questions):
             )
             self._events.put(ev.WorkerFailed(problem, link.log_tail()))
             if again:
-                self._connect(None)
+                harmless = not self._row_due and not self._tried_again
+                self._tried_again = True
+                self._connect(self.row if harmless else None)
 
     def _rewatch(self) -> None:
         self._unwatch()

@@ -13,6 +13,7 @@ from sftui.settings import Settings
 from sftui.trainers import preset
 from sftui.tui.app import SftuiApp
 from sftui.tui.commands import COMMANDS
+from sftui.views import plain
 from sftui.workspace import events as ev
 
 STEPS = (
@@ -350,6 +351,17 @@ async def test_a_failed_worker_is_told() -> None:
         driven.main.heard(ev.WorkerFailed(Problem("the worker process ended", "it was killed", "it was started again")))
         await driven.settle()
         assert "the worker process ended, because it was killed" in driven.text
+
+
+async def test_a_row_that_never_comes_is_told_in_its_raw_view() -> None:
+    async with running() as driven:
+        driven.main.tokens.wait(3)
+        driven.main.heard(ev.WorkerFailed(Problem("the worker process ended", "signal 6 ended it", "press ]")))
+        await driven.settle()
+        await driven.press("o")
+        pane = driven.main.document
+        shown = plain(pane.line_cells(at) for at in range(pane.line_count()))
+        assert "the worker process ended, because signal 6 ended it" in shown and "loading" not in shown
 
 
 async def test_the_palette_runs_commands_and_goes_to_rows() -> None:

@@ -31,6 +31,8 @@ def main() -> None:
         if isinstance(request, rq.Open) and request.row is not None:
             send(row(request.ticket, request.row, version))
         if isinstance(request, rq.SummariesRequest):
+            if behaviour == "list-crash":
+                os.kill(os.getpid(), 11)
             send(ev.SummariesReady(request.ticket, version, (ev.RowSummary(14, ""),)))
         if isinstance(request, rq.RowRequest):
             if behaviour == "late":  # the answers of all questions come only after the third, the oldest last
@@ -44,6 +46,8 @@ def main() -> None:
                 print("a library wrote this", file=sys.stderr, flush=True)
                 if request.index == 13:
                     os.kill(os.getpid(), 11)
+                send(row(request.ticket, request.index, version))
+            elif behaviour == "list-crash":
                 send(row(request.ticket, request.index, version))
             elif behaviour == "busy":
                 while True:

@@ -58,6 +58,21 @@ def test_after_a_crash_the_row_list_is_answered_again(open_workspace: Callable[.
     assert [row.index for row in heard.wait(ev.SummariesReady).rows] == [14]
 
 
+def test_a_row_that_was_answered_is_asked_for_again_after_a_crash_elsewhere(open_workspace: Callable[..., Any]) -> None:
+    workspace, heard = open_workspace("list-crash")
+    assert heard.wait(ev.RowReady).inspection.row.index == 0
+    workspace.request_row(7)
+    assert heard.wait(ev.RowReady).inspection.row.index == 7
+    workspace.request_summaries(0, 20)
+    assert "started again" in heard.wait(ev.WorkerFailed).problem.fix
+    assert heard.wait(ev.RowReady).inspection.row.index == 7
+    # The list, asked for again behind the row, ends the worker again: it is not asked for a third time.
+    assert "started again" in heard.wait(ev.WorkerFailed).problem.fix
+    assert heard.rest(1.0) == []
+    workspace.request_row(8)
+    assert heard.wait(ev.RowReady).inspection.row.index == 8
+
+
 def test_a_worker_that_only_crashes_is_not_started_for_ever(open_workspace: Callable[..., Any]) -> None:
     workspace, heard = open_workspace("crash")
     heard.wait(ev.RowReady)
