@@ -31,8 +31,13 @@ if sys.platform == "win32":  # pragma: no cover - not supported, but importable
 else:
     import resource
 
-SECONDS = 3.0
-"""Processor seconds for one piece of work, were it empty."""
+SECONDS = 2.0
+"""Processor seconds for one piece of work, were it empty, as long as none went beyond that."""
+LEAST_SECONDS = 0.5
+"""What each overrun before halves that to, at the least: ten times and more what an honest row takes."""
+UNCOUNTED = 0.05
+"""Processor seconds of a render outside of rows that do not count, were it empty; what takes longer adds up to
+`SECONDS` for each template. An honest one takes a tenth of that."""
 SECONDS_PER_MB = 20.0
 """More of them for each megabyte of the row, which is far more than any honest row takes."""
 MEMORY = 400 << 20
@@ -44,7 +49,7 @@ LEFT_BEHIND = 32 << 20
 WALL = 20.0
 """Seconds of the wall clock for each processor second: only for what waits instead of working."""
 MOST = 3
-"""Rows running that may overrun at one stage before none after them is tried; so many renders of a template alone."""
+"""Rows running that may overrun at one stage before none after them is tried."""
 MOST_STARTS = 12
 """How many pieces of work may overrun in all before no row after the last of them is tried."""
 MOST_DEATHS = 2 * MOST_STARTS
@@ -53,6 +58,7 @@ MOST_DEATHS = 2 * MOST_STARTS
 PAGE = 4096
 STAGES = ("conversation", "rendered", "tokens", "labels", "template", "row", "findings")
 """What may overrun: the stages of a row, a template by itself, reading the row, and looking for what is wrong."""
+_TEMPLATE = STAGES.index("template")
 _SUBJECTS = (
     "reading its conversation",
     "the chat template",
@@ -98,7 +104,8 @@ class GivenUp:
 
     @property
     def why(self) -> str:
-        return f"{self.overrun.why}, {self.times} times over, so no more is tried"
+        times = f", {self.times} times over" if self.times > 1 else ""
+        return f"{self.overrun.why}{times}, so no more is tried"
 
     def holds(self, key: bytes) -> bool:
         """Whether the piece of work is among them."""
@@ -167,6 +174,8 @@ class Guard:
         self._overran: Mapping[bytes, Overrun] = {}
         self._given_up: tuple[GivenUp, ...] = ()
         self._active = False
+        self._seconds = 0.0
+        self._spent: dict[bytes, float] = {}
         self._marks: list[tuple[object, bytes]] = []
         self._statm = os.open("/proc/self/statm", os.O_RDONLY) if _LINUX else -1
         self._clean = self._now_held()[1]
@@ -176,6 +185,7 @@ class Guard:
         """Do not try these pieces again, nor what is given up because of them."""
         self._overran = {one.key: one for one in overran}
         self._given_up = given_up(overran)
+        self._spent.clear()
 
     def remember(self, overrun: Overrun) -> None:
         """Do not try this piece again either, which ran out of memory and left the process standing."""
@@ -196,13 +206,14 @@ class Guard:
         for known, mark in self._marks:
             if known is recipe:
                 return mark
-        mark = hashlib.blake2b(repr(recipe).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        mark = _mark(repr(recipe).encode("utf-8", "surrogatepass"))
         self._marks = [(recipe, mark), *self._marks[:7]]
         return mark
 
     def begin(self, key: bytes, stage: int, size: int) -> Overrun | None:
         """Bound what follows until `end`; the overrun of before where there was one, which is then for `stage`."""
-        seconds = SECONDS + SECONDS_PER_MB * size / 1e6
+        allowed = self._allowed()
+        seconds = allowed + SECONDS_PER_MB * size / 1e6
         memory = MEMORY + MEMORY_PER_BYTE * size
         reserved, held = self._now_held()
         if held > self._clean + LEFT_BEHIND:
@@ -211,6 +222,7 @@ class Guard:
             reserved, held = self._now_held()
             self._clean = held
         self._active = True
+        self._seconds = seconds
         self._page.write(key, stage, seconds, held, memory)
         if _LINUX:
             _limit_memory(reserved + memory)
@@ -219,19 +231,26 @@ class Guard:
         if before is None and self._given_up:
             found = next((one for one in self._given_up if one.holds(key)), None)
             before = replace(found.overrun, key=key, why=found.why) if found is not None else None
+        if before is None and stage == _TEMPLATE and self._spent.get(key[:8], 0.0) > allowed:
+            before = Overrun(key, "template", f"{subject('template')} {_too_long(allowed)} in all")
         return before
 
     def stage(self, stage: int) -> None:
         """A row has come to its next stage."""
         self._page.stage(stage)
 
-    def end(self) -> None:
-        """Nothing is bounded any more."""
-        signal.setitimer(signal.ITIMER_PROF, 0.0)
+    def end(self, template: bytes = b"", uncounted: float = 0.0) -> None:
+        """Nothing is bounded any more; what took more seconds than `uncounted` adds up for its `template`."""
+        taken = self._seconds - signal.setitimer(signal.ITIMER_PROF, 0.0)[0]
         if _LINUX:
             _limit_memory(None)
         self._page.clear()
         self._active = False
+        if template and taken > uncounted:
+            self._spent[template] = self._spent.get(template, 0.0) + taken
+
+    def _allowed(self) -> float:
+        return max(SECONDS / float(1 << min(len(self._overran), 8)), min(SECONDS, LEAST_SECONDS))
 
     def _now_held(self) -> tuple[int, int]:
         """Bytes that the process has reserved, which the limit counts, and bytes that it uses, which the watch counts.
@@ -313,8 +332,9 @@ class Work:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._guard is not None:
-            self._guard.end()
-            if kind is not None and issubclass(kind, MemoryError) and STAGES[self._stage] == "template":
+            template = self._key[:8] if self._stage == _TEMPLATE else b""
+            self._guard.end(template, UNCOUNTED + SECONDS_PER_MB * self._size / 1e6)
+            if kind is not None and issubclass(kind, MemoryError) and self._stage == _TEMPLATE:
                 self._guard.remember(Overrun(self._key, "template", f"{subject('template')} {out_of_memory()}"))
 
 
@@ -329,23 +349,27 @@ def item_key(name: str, index: int) -> bytes:
     found = _GUARD.get()
     if found is None or found.active:
         return b""
-    return hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest() + index.to_bytes(8, "little")
+    return _mark(name.encode("utf-8", "surrogatepass")) + index.to_bytes(8, "little")
 
 
-def text_key(template: str, work: object) -> bytes:
-    """What stands for a template, and for what is done with it outside of rows; empty where no guard asks for it."""
+def template_work(template: str, work: object) -> Work:
+    """The work on a template, and on what is done with it outside of rows (its size: as it is written)."""
     found = _GUARD.get()
     if found is None or found.active:
-        return b""
-    return b"".join(
-        hashlib.blake2b(repr(one).encode("utf-8", "surrogatepass"), digest_size=8).digest() for one in (template, work)
-    )
+        return Work(b"", stage="template")
+    written = repr(work).encode("utf-8", "surrogatepass")
+    key = _mark(repr(template).encode("utf-8", "surrogatepass")) + _mark(written)
+    return Work(key, len(written), "template")
+
+
+def _mark(text: bytes) -> bytes:
+    return hashlib.blake2b(text, digest_size=8).digest()
 
 
 def given_up(overran: tuple[Overrun, ...]) -> tuple[GivenUp, ...]:
     """What is not worth trying after these: rows after `MOST` running that overran at one stage (rows between which
-    others were prepared are each left alone), a template that overran `MOST` times by itself, and what comes after the
-    last where `MOST_STARTS` overran in all."""
+    others were prepared are each left alone), a template that overran by itself, and what comes after the last where
+    `MOST_STARTS` overran in all."""
     found: dict[tuple[bytes, str], list[Overrun]] = {}
     for one in overran:
         found.setdefault((one.group, one.stage), []).append(one)
@@ -355,7 +379,7 @@ def given_up(overran: tuple[Overrun, ...]) -> tuple[GivenUp, ...]:
 
 def _given_up(some: list[Overrun], many: bool) -> GivenUp | None:
     if some[0].stage == "template":
-        return GivenUp(some[0], None, len(some)) if len(some) >= MOST else None
+        return GivenUp(some[0], None, len(some))
     numbers = sorted({one.number for one in some})
     for at in range(MOST - 1, len(numbers)):
         if numbers[at] - numbers[at - MOST + 1] == MOST - 1:
@@ -376,6 +400,10 @@ def out_of_memory(size: int = 0) -> str:
 def subject(stage: str) -> str:
     """What a stage is called in a sentence."""
     return _SUBJECTS[STAGES.index(stage)]
+
+
+def _too_long(seconds: float) -> str:
+    return f"needs more than {round(seconds, 2):,g} seconds of processor time"
 
 
 def _megabytes(count: int) -> str:
@@ -412,7 +440,7 @@ class Watch:
             return None
         told = self._ended
         if signal_number == signal.SIGPROF:
-            told = f"needs more than {now.seconds:,.0f} seconds of processor time"
+            told = _too_long(now.seconds)
         elif not told and signal_number == signal.SIGABRT and _RUST_REFUSED in log:
             told = f"needs more than {_megabytes(now.memory)} of memory"
         elif not told:

@@ -15,12 +15,12 @@ from datetime import datetime
 from itertools import chain, islice
 from typing import Any
 
+from sftui import bound
 from sftui.errors import SftuiError, TemplateError
 from sftui.model import Conversation, Kind
 from sftui.recipe import Render
 from sftui.templates import surgery_plan, surgery_write
 from sftui.templates.behaviour import NEWEST, Rendering
-from sftui.templates.limits import TOO_LONG
 from sftui.templates.render import render
 from sftui.templates.surgery_target import Range, joined, probes, targets
 from sftui.templates.surgery_trace import read_back, with_marks
@@ -106,7 +106,7 @@ def _attempts(
     for _ in range(_ROUNDS):
         made = bench.operate(tree, learn) + end
         try:
-            tagged = compile_template(made, name, rendering=bench.original.rendering)
+            tagged = bench.original.remade(made)
         except TemplateError as error:
             return _refused(source, f"with tags it is no valid template: {error.why or error.what}")
         if not tagged.has_generation_tag:
@@ -210,7 +210,10 @@ class _Bench:
         return len(self._evidence(source, tree, learn)) == wanted
 
     def _evidence(self, source: str, tree: Tree, learn: Sequence[Conversation]) -> list[surgery_plan.Evidence]:
-        marked = compile_template(source, self.original.name, rendering=self.original.rendering)
+        try:
+            marked = self.original.remade(source)
+        except bound.OverBound as error:
+            raise _over_its_limits(error) from error
         out = []
         for chat in learn:
             known = self.look(chat)
@@ -229,13 +232,16 @@ class _Bench:
         self, template: ChatTemplate, chat: Conversation, *, prompt: bool = False
     ) -> tuple[str, tuple[Range, ...]]:
         variables = {**self.special, **self.options.kwargs, **chat.template_kwargs}
-        return template.text(
-            [one.data for one in chat.messages],
-            tools=chat.tools,
-            add_generation_prompt=prompt,
-            variables=variables,
-            now=_NOON,
-        )
+        try:
+            return template.text(
+                [one.data for one in chat.messages],
+                tools=chat.tools,
+                add_generation_prompt=prompt,
+                variables=variables,
+                now=_NOON,
+            )
+        except bound.OverBound as error:
+            raise _over_its_limits(error) from error
 
     def look(self, chat: Conversation) -> Known:
         """Text and answers of a conversation by the original, or its refusal in words."""
@@ -258,11 +264,9 @@ class _Bench:
                 special_literals=self.literals,
                 now=_NOON,
             )
+        except bound.OverBound as error:
+            raise _over_its_limits(error) from error
         except SftuiError as error:
-            if error.why == TOO_LONG:
-                raise surgery_plan.CannotTell(
-                    "it goes over its limits"
-                ) from error  # every further render would take as long
             return str(error)
         variables = {**self.special, **self.options.kwargs, **chat.template_kwargs}
 
@@ -271,6 +275,8 @@ class _Bench:
                 return self.original.text(
                     some, tools=chat.tools, add_generation_prompt=prompt, variables=variables, now=_NOON
                 )[0]
+            except bound.OverBound as error:
+                raise _over_its_limits(error) from error
             except TemplateError:
                 return None
 
@@ -315,6 +321,11 @@ class _Bench:
             except TemplateError as error:
                 said.append(str(error))
         return said[0] == said[1]
+
+
+def _over_its_limits(error: bound.OverBound) -> surgery_plan.CannotTell:
+    """Nothing more is tried: every further render would take as long."""
+    return surgery_plan.CannotTell(f"{error.what}, because {error.why}" if error.why else error.what)
 
 
 def _apart(text: str, mine: Sequence[Range], wanted: Sequence[Range]) -> str:

@@ -46,13 +46,28 @@ class ChatTemplate:
     """A compiled chat template: `text` renders messages as `apply_chat_template(tokenize=False)` does.
 
     Pickles by its source. Renders of one template in two threads take turns. `rendering` says which version of
-    transformers it is rendered as.
+    transformers it is rendered as, `made_of` the source whose bound it shares.
     """
 
-    __slots__ = ("_environment", "_lock", "_template", "clock", "has_generation_tag", "name", "rendering", "source")
+    __slots__ = (
+        "_environment",
+        "_lock",
+        "_template",
+        "clock",
+        "has_generation_tag",
+        "made_of",
+        "name",
+        "rendering",
+        "source",
+    )
 
     def __init__(
-        self, source: str, name: str, clock: Callable[[], datetime] | None = None, rendering: Rendering = NEWEST
+        self,
+        source: str,
+        name: str,
+        clock: Callable[[], datetime] | None = None,
+        rendering: Rendering = NEWEST,
+        made_of: str | None = None,
     ) -> None:
         from sftui.templates import sandbox
 
@@ -61,21 +76,26 @@ class ChatTemplate:
         self.has_generation_tag = _GENERATION_TAG.search(source) is not None
         self.rendering = rendering
         self.clock = clock
+        self.made_of = source if made_of is None else made_of
         self._lock = threading.Lock()
         if len(source) > limits.SOURCE_LIMIT:
             raise TemplateError(f"the chat template {name} is longer than {limits.SOURCE_LIMIT >> 10} Ki characters")
         try:
-            with bound.Work(bound.text_key(source, "compile"), stage="template"):
+            with bound.template_work(self.made_of, ("compile", source)):
                 self._environment, self._template = sandbox.compile_source(source, clock or datetime.now, rendering)
         except Exception as error:
             raise _compile_error(error, name) from error
 
     def __reduce__(self) -> tuple[object, ...]:
-        return ChatTemplate, (self.source, self.name, self.clock, self.rendering)
+        return ChatTemplate, (self.source, self.name, self.clock, self.rendering, self.made_of)
 
     def on(self, clock: Callable[[], datetime] | None) -> ChatTemplate:
         """The same template by another clock; None: the one of the system, or its own."""
-        return self if clock is None else ChatTemplate(self.source, self.name, clock, self.rendering)
+        return self if clock is None else ChatTemplate(self.source, self.name, clock, self.rendering, self.made_of)
+
+    def remade(self, source: str) -> ChatTemplate:
+        """Another template made of this one, which shares its bound; TemplateError."""
+        return ChatTemplate(source, self.name, self.clock, self.rendering, self.made_of)
 
     def now(self) -> datetime:
         """What time it is for the template."""
@@ -137,7 +157,7 @@ class ChatTemplate:
             environment = self._environment
             environment.clock = (lambda: now) if now is not None else self.now
             try:
-                with bound.Work(bound.text_key(self.source, values), stage="template"):
+                with bound.template_work(self.made_of, (self.source, values)):
                     text, spans = sandbox.run(environment, self._template, values)
             except MemoryError as error:
                 # Its frames hold all that was built, for as long as somebody keeps the error.
@@ -193,7 +213,7 @@ def features(template: ChatTemplate) -> TemplateFeatures:
     from sftui.templates import sandbox
 
     try:
-        with bound.Work(bound.text_key(template.source, "parse"), stage="template"):
+        with bound.template_work(template.made_of, ("parse", template.source)):
             names = sandbox.free_variables(template.source)
     except Exception as error:
         raise _compile_error(error, template.name) from error

@@ -58,7 +58,40 @@ def test_a_loop_in_c_ends_when_its_processor_time_is_up(monkeypatch: pytest.Monk
 
     code, overrun = ended(work)
     assert code == -signal.SIGPROF
-    assert overrun == bound.Overrun(KEY, "rendered", "the chat template needs more than 0 seconds of processor time")
+    assert overrun == bound.Overrun(KEY, "rendered", "the chat template needs more than 0.3 seconds of processor time")
+
+
+def test_each_overrun_halves_what_the_next_piece_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bound, "SECONDS", 1.2)
+    monkeypatch.setattr(bound, "LEAST_SECONDS", 0.4)
+
+    def work() -> None:
+        with bound.Work(KEY) as row:
+            row.at("tokens")
+            sum(range(10**12))
+
+    before = tuple(bound.Overrun(b"another-" + bytes([n]) * 8, "tokens", "why") for n in range(3))
+    told = [overrun.why for count in range(4) if (overrun := ended(work, before[:count])[1]) is not None]
+    assert [why.split()[5] for why in told] == ["1.2", "0.6", "0.4", "0.4"]
+
+
+def test_renders_outside_of_rows_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bound, "SECONDS", 0.3)
+    monkeypatch.setattr(bound, "UNCOUNTED", 0.05)
+
+    def renders(stage: str, seconds: float) -> Callable[[], None]:
+        def work() -> None:
+            for number in range(20):
+                with bound.Work(b"template" + bytes([number]) * 8, 0, stage):
+                    until = time.process_time() + seconds
+                    while time.process_time() < until:
+                        pass
+
+        return work
+
+    assert ended(renders("template", 0.1)) == (3, None)
+    assert ended(renders("template", 0.001)) == (0, None)
+    assert ended(renders("conversation", 0.1)) == (0, None)  # each row is a piece of work by itself
 
 
 def test_what_overran_is_refused_at_its_stage_and_all_else_is_done() -> None:

@@ -85,7 +85,7 @@ def test_a_regex_that_gives_up_in_rust_is_a_problem_of_its_row(panicking: Path, 
 
 
 @pytest.mark.parametrize(
-    ("bomb", "told"), [(TIME, "needs more than 3 seconds of processor time"), (MEMORY, "needs more than 400 MB")]
+    ("bomb", "told"), [(TIME, "needs more than 2 seconds of processor time"), (MEMORY, "needs more than 400 MB")]
 )
 @pytest.mark.parametrize("out", ["-", "out.jsonl", "out.parquet"])
 def test_a_row_that_costs_too_much_is_left_and_the_others_are_written_once(
@@ -124,7 +124,7 @@ def test_of_what_overruns_on_every_row_nothing_is_written(rows: Path, tmp_path: 
     done = sftui("encode", rows, "-t", "builtin:chatml", "--template", template, "-o", tmp_path / "out.jsonl")
     assert done.returncode == 2
     assert "none of the rows could be prepared, because sftui stopped at row 0: " in done.stderr
-    assert "the chat template needs more than 3 seconds of processor time" in done.stderr
+    assert "the chat template needs more than 2 seconds of processor time" in done.stderr
     assert not list(tmp_path.glob("*out.jsonl*"))
 
 

@@ -147,6 +147,13 @@ def test_an_empty_think_block_of_the_template_is_not_trained() -> None:
         ),
         (
             (
+                "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}{% if messages | length == 1"
+                " %}{{ 'x' * 1000000000 }}{% endif %}"
+            ),
+            "goes over its limits, because it builds a value of more than 64 Mi characters",
+        ),
+        (
+            (
                 "{% macro turn(m) %}{{ m.content }}{{ m.content | length }}{% endmacro %}{% for m in messages %}<|{{"
                 " m.role }}|>{{ turn(m) }}{% endfor %}"
             ),

@@ -131,7 +131,7 @@ def test_a_row_that_costs_too_much_is_left_and_what_is_asked_goes_on(
     workspace.request_summaries(0, 10)
     ticket = workspace.request_row(3)
     left = heard.wait(ev.WorkLeft)
-    assert "needs more than 3 seconds of processor time" in left.problem.what
+    assert "needs more than 2 seconds of processor time" in left.problem.what
     answer = heard.wait(ev.RowReady, lambda event: event.ticket == ticket and event.inspection.problem is not None)
     assert answer.inspection.problem.what == left.problem.what and answer.inspection.problem.ours
     assert answer.inspection.conversation is not None
@@ -157,5 +157,5 @@ def test_a_template_that_overruns_on_every_row_is_given_up_after_a_few(
         heard.wait(ev.WorkLeft)
     workspace.request_row(20)
     answer = heard.wait(ev.RowReady, lambda event: event.inspection.row.index == 20 and event.inspection.problem)
-    assert "needs more than 3 seconds" in answer.inspection.problem.what
+    assert "needs more than 2 seconds" in answer.inspection.problem.what
     assert not [event for event in heard.rest() if isinstance(event, ev.WorkLeft)]
