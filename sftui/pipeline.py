@@ -35,6 +35,7 @@ from sftui.trainers.held import Held
 if TYPE_CHECKING:
     from sftui.tokens import LoadedTokenizer
     from sftui.trainers import Trainer
+    from sftui.trainers.reading import Late
 
 __all__ = [
     "Toolbox",
@@ -95,7 +96,7 @@ def _templates(recipe: Recipe, tokenizer: LoadedTokenizer, trainer: Trainer) -> 
 
 def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
     """How the rows of a dataset are read, by the trainer's own rules where it has some."""
-    from sftui.trainers.reading import dates, reading_of, refused_file, told
+    from sftui.trainers.reading import dates, places_of, reading_of, refused_file, told
 
     trainer = trainer_named(recipe.preset)
     reading = reading_of(rows, recipe.preset)
@@ -103,12 +104,27 @@ def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
     refused = refused_file(rows, recipe.preset, trainer.title) if found.refused is None else None
     notes = told(rows, reading, trainer.title) if reading is not None else ()
     notes = (*notes, *dates(rows, recipe.preset, trainer.title, found.fields.values()))
-    return replace(found, refused=found.refused or refused, reading=reading, notes=(*found.notes, *notes))
+    return replace(
+        found,
+        refused=found.refused or refused,
+        reading=reading,
+        notes=(*found.notes, *notes),
+        places=places_of(rows, recipe.preset, found.fields.values()),
+    )
 
 
 def _as_read(row: Row, reading: Reading | None) -> Row:
     """A row as the trainer's own `datasets` gives it to the trainer."""
     return row if reading is None or row.data is None else replace(row, data=reading.row(row.data))
+
+
+def late_in(row: Row, detected: Detected, recipe: Recipe) -> Late | None:
+    """What a row does to the reading of the whole file by a value of another kind than the first rows have there."""
+    if detected.places is None or row.data is None or detected.refused is not None:
+        return None
+    from sftui.trainers.reading import late_kind
+
+    return late_kind(row, detected.places, recipe.preset, trainer_named(recipe.preset).title)
 
 
 def survey(first: Row | None, detected: Detected, recipe: Recipe, tools: Toolbox) -> Toolbox:
@@ -122,6 +138,9 @@ def inspect_early(row: Row, detected: Detected, recipe: Recipe) -> Inspection:
     result = Inspection(row)
     if row.data is None:
         return replace(result, stopped_at=Stage.ROW, problem=Problem(row.problem or "the row could not be read"))
+    late = late_in(row, detected, recipe)
+    if late is not None and late.stops:
+        return replace(result, stopped_at=Stage.CONVERSATION, problem=late.problem)
     try:
         return replace(
             result, conversation=trainer_named(recipe.preset).convert(_as_read(row, detected.reading), detected, recipe)

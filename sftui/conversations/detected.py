@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from sftui.conversations.reading import Reading
+from sftui.conversations.reading import Place, Reading
 from sftui.model import Problem
 from sftui.text import visible
 
@@ -24,7 +24,8 @@ class Detected:
     shown to the user. `refused` is set where the set cannot be read as SFT data; `format` is then
     "auto". `given_labels` tells how stored labels are aligned: unshifted, shifted, unknown, or ""
     where the set has none. `reading` is how the trainer is given the rows, where not as they stand. `verbatim`
-    where it hands messages to the template as they are, whatever role or content they lack.
+    where it hands messages to the template as they are, whatever role or content they lack. `places` are the kinds of
+    values in the rows looked at, where the trainer's own `datasets` gives every place of the file one.
     """
 
     format: str
@@ -37,6 +38,7 @@ class Detected:
     given_labels: str = ""
     reading: Reading | None = None
     verbatim: bool = False
+    places: Place | None = None
 
 
 def find_column(columns: Iterable[str], names: Iterable[str]) -> str | None:

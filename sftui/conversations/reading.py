@@ -66,6 +66,60 @@ def kept(values: Sequence[Any]) -> Kept | None:
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What kind of value a place of a file holds: Arrow's name of it, "whole" where every number is, "several", or None
+    where nothing was seen.
+
+    `inside` are an object's keys, or the items of a list as "".
+    """
+
+    kind: str | None
+    inside: Mapping[str, Place] = field(default_factory=dict)
+
+
+def place_of(values: Sequence[Any]) -> Place:
+    """The place that holds these values."""
+    held = [value for value in values if value is not None]
+    kinds = {kind_of(value) for value in held}
+    if kinds == {"object"}:
+        keys = dict.fromkeys(key for value in held for key in value)
+        return Place("object", {key: place_of([value.get(key) for value in held]) for key in keys})
+    if kinds == {"array"}:
+        return Place("array", {"": place_of([item for value in held for item in value])})
+    if kinds == {"number"} and not any(map(_is_double, held)):
+        return Place("whole")
+    return Place(next(iter(kinds)) if len(kinds) == 1 else "several" if kinds else None)
+
+
+_KINDS = {str: "string", bool: "boolean", float: "number", dict: "object", list: "array"}
+
+
+def other_kind(value: Any, place: Place, path: str = "") -> tuple[str, str, str] | None:
+    """The first place inside a value that holds another kind than it was seen to hold: its path as Arrow writes it,
+    the kind seen, and the kind that it has."""
+    if value is None or place.kind is None or place.kind == "several":
+        return None
+    kind = _KINDS.get(type(value)) or kind_of(value)
+    if kind != place.kind:
+        alike = kind == "number" and place.kind == "whole" and not _is_double(value)
+        return (path, place.kind, kind) if kind is not None and not alike else None
+    if kind == "object":
+        for key, one in value.items():
+            inner = place.inside.get(key)
+            if inner is not None and (type(one) is not str or inner.kind != "string"):
+                found = other_kind(one, inner, f"{path}/{key}")
+                if found is not None:
+                    return found
+    elif kind == "array":
+        inner = place.inside[""]
+        for one in value:
+            found = other_kind(one, inner, f"{path}/[]")
+            if found is not None:
+                return found
+    return None
+
+
 def _is_double(value: float) -> bool:
     """Whether Arrow needs a double for a number: it has a fraction, or is no signed 64-bit integer."""
     return isinstance(value, float) or not -(2**63) <= value < 2**63

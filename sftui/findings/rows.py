@@ -16,10 +16,11 @@ from sftui.findings.checks import Checks
 from sftui.findings.content import no_plain_text, stale_content
 from sftui.findings.generation import refused_untagged
 from sftui.findings.look import Look, fix_of, shown
-from sftui.findings.model import Finding
+from sftui.findings.model import Finding, Severity
 from sftui.findings.roles import refused_names, refused_roles, roleless
 from sftui.findings.tools import several_calls
 from sftui.model import Stage
+from sftui.pipeline import late_in
 from sftui.recipe import Recipe, diff, knobs
 
 LONGEST_LOOKED_AT = 100_000
@@ -43,6 +44,8 @@ def no_conversation(look: Look) -> Iterator[Finding]:
     ):
         return
     if look.context.detected.refused is not None or any(True for _ in roleless(look)) or _mismatch(look):
+        return
+    if any(True for _ in late_kind(look)):
         return
     if any(True for _ in stale_content(look)):
         return
@@ -103,6 +106,14 @@ def not_strict(look: Look) -> Iterator[Finding]:
                 evidence=shown(f"{column}: {value}"),
             )
             return
+
+
+def late_kind(look: Look) -> Iterator[Finding]:
+    """ROW008: a value by which the trainer's datasets reads the whole file otherwise, or stops."""
+    late = late_in(look.inspection.row, look.context.detected, look.recipe)
+    if late is not None:
+        severity = None if late.stops else Severity.WARNING
+        yield look.finding("ROW008", late.problem.sentence(), evidence="", severity=severity)
 
 
 def over_bound(look: Look) -> Iterator[Finding]:
@@ -170,6 +181,6 @@ def _foreign(recipe: Recipe) -> list[tuple[str, str, Any]]:
 
 
 CHECKS = Checks(
-    data=(length_mismatch, not_strict),
+    data=(length_mismatch, not_strict, late_kind),
     stopped=(unreadable, over_bound, no_conversation, refused_by_template, refused_by_trainer),
 )

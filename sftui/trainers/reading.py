@@ -7,8 +7,10 @@ place is kept as JSON: every value of it is stored as JSON text and parsed again
 JSON themselves come back as what they say: `null` as nothing, `1` as a number, `[]` as a list. Whole numbers beside
 others in one place become floats in every version.
 
-Not modelled: floats beside a place kept as JSON lose what is beyond ten decimals, and the types are those of the first
-10 MB; what comes after is cast to them.
+The types are those of the first 10 MB, read in blocks of which each is typed on its own; what comes after is cast to
+them. sftui takes them from the first rows, and tells every later row of another kind (late_kind). Not modelled: floats
+beside a place kept as JSON lose what is beyond ten decimals; a new column after the first 10 MB ends the load; a place
+that is empty in the first rows has the kind of no row.
 """
 
 from __future__ import annotations
@@ -16,9 +18,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from sftui.conversations.reading import Kept, Reading, kept, kind_of
+from sftui.conversations.reading import Kept, Place, Reading, kept, kind_of, other_kind, place_of
 from sftui.model import Problem, Row
 from sftui.text import visible
 from sftui.trainers.pins import pins_of
@@ -150,6 +153,69 @@ def refused_file(rows: Sequence[Row], preset: str, title: str) -> Problem | None
     )
 
 
+def places_of(rows: Sequence[Row], preset: str, columns: Iterable[str]) -> Place | None:
+    """The kinds of values that rows like these hold; of these columns alone where no other can stop the trainer. None
+    where nothing is known of its `datasets`."""
+    version, held = _brought(preset), _of_json(rows)
+    if version is None or not held:
+        return None
+    if not at_least(parse(version, "datasets"), KEEPS_MIXED):
+        return place_of([_as_fractions(value) for value in held])
+    return Place("object", {name: place_of([value.get(name) for value in held]) for name in columns})
+
+
+def _as_fractions(value: Any) -> Any:
+    """A value with every number a fraction: those of a place are of one kind, whichever it is."""
+    if isinstance(value, Mapping):
+        return {key: _as_fractions(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_as_fractions(one) for one in value]
+    return 0.5 if kind_of(value) == "number" else value
+
+
+def late_kind(row: Row, places: Place, preset: str, title: str) -> Late | None:
+    """What another kind of value does, in a row after those whose kinds are known; None where it has no such value, or
+    one by which no text changes."""
+    found, version = other_kind(row.data, places), _brought(preset)
+    if found is None or version is None:
+        return None
+    path, before, kind = found
+    if (before, kind) == ("whole", "number"):
+        held = f"{visible(path)} holds a fraction in {row.where}, and whole numbers in the first rows"
+        why = f"{title}'s datasets gives the place one type, so that every whole number in it comes as `1.0`"
+        return Late(Problem(held, why, "write all of them as fractions, or as text"), stops=False)
+    held = f"{visible(path)} holds {_A[kind]} in {row.where}, and {_A[before]} in the first rows"
+    if not at_least(parse(version, "datasets"), KEEPS_MIXED):
+        return Late(
+            Problem(
+                f"{title} stops at this file: {held}",
+                f"datasets {version}, the newest it admits, gives a JSON file one type a column",
+                "write one kind of value, or an empty one, into it",
+            ),
+            stops=True,
+        )
+    if "string" not in (before, kind):
+        return None
+    return Late(
+        Problem(
+            held,
+            f"{title}'s datasets then keeps the place as JSON for this file, and every text in it that is JSON (`1`,"
+            " `null`) comes as what it says; after the first 10 MB of the file it makes texts of the values instead,"
+            " in quotes",
+            "write one kind of value",
+        ),
+        stops=False,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """A value of another kind than the rows before it had there, and whether the trainer stops at it."""
+
+    problem: Problem
+    stops: bool
+
+
 def _surrogate(value: Any) -> bool:
     """Whether a text inside has half of a surrogate pair."""
     if isinstance(value, str):
@@ -205,4 +271,11 @@ def _kinds(value: Any, path: str) -> Iterator[tuple[str, str]]:
             yield from _kinds(one, place)
 
 
-_A = {"boolean": "a boolean", "number": "a number", "string": "a string", "object": "an object", "array": "a list"}
+_A = {
+    "whole": "a number",
+    "boolean": "a boolean",
+    "number": "a number",
+    "string": "a string",
+    "object": "an object",
+    "array": "a list",
+}

@@ -21,9 +21,9 @@ import files_to_read
 from case import home, python_of
 
 from sftui.errors import SftuiError
-from sftui.model import Row
 from sftui.sources import SourceSpec, open_source
-from sftui.trainers.reading import dates, reading_of, refused_file, told
+from sftui.trainers.reading import dates, late_kind, places_of, reading_of, refused_file, told
+from sftui.workspace.session import SAMPLE_ROWS
 
 TRAINERS = ("trl@1.16.0", "axolotl@0.19.0", "llamafactory@0.9.5", "unsloth@2026.10.7", "torchtune@0.6.1")
 Reading = dict[str, Any]
@@ -69,7 +69,7 @@ def ours(path: Path, preset: str = "trl@1.16") -> Reading:
     notes = [*source.notes, *(one.sentence() for one in source.damage)]
     source.close()
     problems = [row.problem for row in rows if row.data is None]
-    rows = list(first_block(rows))
+    rows = rows[:SAMPLE_ROWS]
     refused = refused_file(rows, preset, preset)
     if refused is not None:
         return {"error": refused.what}
@@ -78,17 +78,12 @@ def ours(path: Path, preset: str = "trl@1.16") -> Reading:
     given = values if reading is None else [reading.row(value) for value in values]
     notes += dates(rows, preset, preset, {name for value in values for name in value})
     notes += told(rows, reading, preset) if reading is not None else ()
+    places = places_of(rows, preset, dict.fromkeys(name for row in rows for name in row.data or ()))
+    late = [late_kind(row, places, preset, preset) for row in every if row.data is not None] if places else []
+    if any(one.stops for one in late if one is not None):
+        return {"error": next(one.problem.what for one in late if one is not None)}
+    notes += [one.problem.what for one in late if one is not None]
     return {"rows": [plain(value) for value in given], "problems": problems, "notes": notes}
-
-
-def first_block(rows: Sequence[Row]) -> Iterator[Row]:
-    """The rows whose types count: those of the first 10 MB."""
-    size = 0
-    for row in rows:
-        if size >= 10 << 20:
-            return
-        size += len(row.raw.encode("utf-8", "replace")) + 1
-        yield row
 
 
 def bare(value: Any) -> Any:

@@ -74,6 +74,17 @@ ENTRIES = (
         data="look at the row and at the chat template, of which one asks for far too much",
     ),
     entry(
+        "ROW008",
+        "another-kind-of-value",
+        "LOUD",
+        "row",
+        "a place holds another kind of value than in the rows before",
+        "The trainer reads JSON with `datasets`, which gives every place of a file one type. Before 4.7 it stops at"
+        " texts beside numbers, lists or objects. Since then it keeps such a place as JSON, and texts that are JSON"
+        " come as numbers, lists or nothing; after the first 10 MB values become texts in quotes.",
+        data="write one kind of value into the place in every row",
+    ),
+    entry(
         "ROL001",
         "sharegpt-role-alias",
         "FATAL",

@@ -25,6 +25,7 @@ class Case:
     """`template` is a source, the name of a built-in one, or "" for none; `changes` are knobs by their dotted path.
 
     `facts` replaces facts of the tokenizer, `edit` changes each inspection: for what no bundled tokenizer does.
+    `looked_at`: the rows are lines of a JSON file, of which so many tell how it is read.
     """
 
     rows: Sequence[Any]
@@ -38,6 +39,7 @@ class Case:
     damage: Sequence[Damage] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     edit: Callable[[Inspection], Inspection] | None = None
+    looked_at: int | None = None
 
 
 @dataclass(frozen=True)
@@ -90,10 +92,11 @@ def tokenizer_of(name: str) -> LoadedTokenizer:
         return load_tokenizer(made, mode="provisional")
 
 
-def row(index: int, data: Any) -> Row:
+def row(index: int, data: Any, line: bool = False) -> Row:
+    where = f"data.jsonl line {index + 1}" if line else f"row {index}"
     if isinstance(data, str):
-        return Row(index, None, data, f"row {index}", problem=data)
-    return Row(index, data, repr(data), f"row {index}")
+        return Row(index, None, data, where, problem=data)
+    return Row(index, data, repr(data), where)
 
 
 def recipe_of(case: Case) -> Recipe:
@@ -122,8 +125,8 @@ def open_case(case: Case, data: Sequence[Any], recipe: Recipe | None = None) -> 
             )
         )
         tools = trainers.Toolbox(tools.tokenizer, {"default": made} if made else {}, made.name if made else "")
-    rows = [row(index, one) for index, one in enumerate(data)]
-    detected = pipeline.detect(rows, recipe)
+    rows = [row(index, one, case.looked_at is not None) for index, one in enumerate(data)]
+    detected = pipeline.detect(rows[: case.looked_at], recipe)
     tools = pipeline.survey(rows[0] if rows else None, detected, recipe, tools)
     context = Context(
         recipe,

@@ -79,6 +79,10 @@ EXAMPLES: dict[str, tuple[Case, Case]] = {
         rows(GOOD, damage=(Damage("t.jsonl.gz", 1, "its compressed data is damaged: it ends before its time"),)),
         FINE,
     ),
+    "ROW008": (
+        rows(GOOD, chat("How many?", {"role": "assistant", "content": 4}), preset="trl@1.16", looked_at=1),
+        rows(GOOD, chat("How many?", {"role": "assistant", "content": "4"}), preset="trl@1.16", looked_at=1),
+    ),
     "ROW007": (rows(GOOD, template="{{ 'a' * 10 ** 10 }}"), FINE),
     "ROL001": (rows(chat(("user", "hi"), ("bot", "Hello there."))), FINE),
     "ROL002": (rows(chat(("user", "hi"), ("asistant", "Hello there."))), FINE),

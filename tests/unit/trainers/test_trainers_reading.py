@@ -11,6 +11,7 @@ import pytest
 from sftui import pipeline
 from sftui.conversations.reading import parsed
 from sftui.model import Row
+from sftui.recipe import changed
 from sftui.sources import SourceSpec, open_source
 from sftui.trainers import preset
 from sftui.trainers.reading import mixed, reading_of
@@ -216,3 +217,87 @@ def test_rows_that_are_no_json_come_as_they_stand() -> None:
 def test_texts_are_parsed_as_pandas_parses_them(text: str, value: Any) -> None:
     """Measured with pandas 2.3.3 and 3.1.1."""
     assert repr(parsed(text)) == repr(value)
+
+
+LATE: dict[str, tuple[list[Any], Any, str, str]] = {
+    "text, then a number": ([chat("a")], chat(1), "/messages/[]/content", "a number"),
+    "text, then parts": ([chat("a")], chat([{"type": "text", "text": "x"}]), "/messages/[]/content", "a list"),
+    "parts, then text": ([{"messages": chat([{"type": "text"}])["messages"][1:]}], chat("a"), "content", "a string"),
+    "a message that is text": ([chat("a")], {"messages": [chat("a")["messages"][0], "b"]}, "/messages/[]", "a string"),
+}
+SAME: list[tuple[list[Any], Any]] = [
+    ([chat("a")], chat(None)),
+    ([chat(None, tools=None)], chat("a", tools=[])),
+    ([chat("a")], chat("b", x=1)),
+    ([chat("a", x={"y": 1})], chat("b", x={"z": "1"})),
+    ([chat("a"), chat(1)], chat(2)),  # known from the first rows, which say how it is read
+    ([chat("a", x=[])], chat("b", x=[1])),
+    ([chat("a", x=1)], chat("b", x=2.5)),
+]
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_a_later_row_of_another_kind_is_told_as_the_trainer_takes_it(name: str) -> None:
+    """datasets 4.0 stops; 4.7 and later keep the place as JSON: the rows are shown, with a finding (ROW008)."""
+    first, other, path, kind = LATE[name]
+    *rows, late = rows_of(*first, other)
+    for trainer, stops in (("llamafactory@0.9", True), ("trl@1.16", False), ("axolotl@0.19", False)):
+        recipe = preset(trainer)
+        if trainer.startswith("llamafactory"):
+            recipe = changed(recipe, "data.format", "messages")
+        found = pipeline.late_in(late, pipeline.detect(rows, recipe), recipe)
+        assert found is not None and found.stops is stops
+        assert path in found.problem.what and kind in found.problem.what and late.where in found.problem.what
+        shown = pipeline.inspect_early(late, pipeline.detect(rows, recipe), recipe)
+        assert (shown.problem == found.problem) is stops
+    plain = preset("hf-trainer")
+    assert pipeline.late_in(late, pipeline.detect(rows, plain), plain) is None
+
+
+@pytest.mark.parametrize(("first", "other"), SAME)
+def test_a_later_row_that_changes_no_type_is_not_told(first: list[Any], other: Any) -> None:
+    *rows, late = rows_of(*first, other)
+    for trainer in (OLD, *NEW):
+        recipe = preset(trainer)
+        assert pipeline.late_in(late, pipeline.detect(rows, recipe), recipe) is None, trainer
+
+
+def test_a_late_fraction_among_whole_numbers_is_told() -> None:
+    """4 comes as 4.0 in every row then, and is written so into the text (datasets 4.8 and 5.2)."""
+    *rows, late = rows_of(
+        {"messages": [{"role": "user", "content": 4}]}, {"messages": [{"role": "user", "content": 2.5}]}
+    )
+    for trainer, told in (("trl@1.16", True), (OLD, False), ("hf-trainer", False)):
+        recipe = preset(trainer)
+        found = pipeline.late_in(late, pipeline.detect(rows, recipe), recipe)
+        assert (found is not None and not found.stops and "1.0" in found.problem.why) is told
+
+
+def test_a_column_that_nobody_reads_stops_an_older_datasets_alone() -> None:
+    *rows, late = rows_of(chat("a", id=1), chat("b", id="1"))
+    told = {name: pipeline.late_in(late, pipeline.detect(rows, preset(name)), preset(name)) for name in (OLD, *NEW)}
+    assert [name for name, one in told.items() if one is not None] == [OLD]
+
+
+def told_late(folder: Path) -> list[str]:
+    """The files in which a row after the first 32 is told, by an old datasets or a new one."""
+    told = []
+    for path in sorted(folder.glob("*.json*")):
+        source = open_source(SourceSpec((str(path),)))
+        rows = [row for row in source.rows() if row.data is not None]
+        for name in (OLD, "trl@1.16"):
+            recipe = preset(name)
+            found = pipeline.detect(rows[:32], recipe)
+            if any(pipeline.late_in(row, found, recipe) is not None for row in rows):
+                told.append(f"{path.name} {name}")
+        source.close()
+    return told
+
+
+def test_no_later_row_of_a_right_file_is_told() -> None:
+    assert told_late(SAMPLES) == []
+
+
+@pytest.mark.shared
+def test_no_later_row_of_a_real_dataset_is_told(shared: Path) -> None:
+    assert told_late(shared / "testdata" / "datasets") == []
