@@ -17,6 +17,7 @@ column when it reaches the collator gets its labels from the collator, row by ro
 
 from __future__ import annotations
 
+import copy
 import inspect
 import sys
 import types
@@ -88,7 +89,8 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     }
     for record in done:
         feature = {name: record[name] for name in columns}
-        labels = feature["labels"] if "labels" in feature else collated_labels(trainer.data_collator, feature)
+        alone = one_by_one(trainer.data_collator) if numbered else trainer.data_collator
+        labels = feature["labels"] if "labels" in feature else collated_labels(alone, feature)
         made = row_record(
             record[ROW] if numbered else None,
             record["input_ids"],
@@ -158,6 +160,15 @@ def by_script(dataset: Any, tokenizer: Any, script: Mapping[str, Any]) -> tuple[
 
         return dataset, formatting
     return dataset.map(lambda examples: {"text": [render(value) for value in examples[column]]}, batched=True), None
+
+
+def one_by_one(collator: Any) -> Any:
+    """The collator without padding_free: that masks where a document begins in a joined batch, not in the row."""
+    if not getattr(collator, "padding_free", False):
+        return collator
+    alone = copy.copy(collator)
+    alone.padding_free = False
+    return alone
 
 
 def collated_labels(collator: Any, feature: Mapping[str, Any]) -> list[int]:
