@@ -18,6 +18,8 @@ OUTPUT_LIMIT = 64 * 1024 * 1024
 """Characters that one render may give."""
 SOURCE_LIMIT = 256 * 1024
 """Characters of a template's own source."""
+TAGS_LIMIT = 64 * 1024
+"""Characters of a source to which generation tags are added: it is compiled and rendered some hundreds of times."""
 STEPS = 1_000_000
 """Rounds of loops and calls that one render may make, were there no messages."""
 STEPS_PER_MESSAGE = 2_000

@@ -19,7 +19,7 @@ from sftui import bound
 from sftui.errors import SftuiError, TemplateError
 from sftui.model import Conversation, Kind
 from sftui.recipe import Render
-from sftui.templates import surgery_plan, surgery_write
+from sftui.templates import limits, surgery_plan, surgery_write
 from sftui.templates.behaviour import NEWEST, Rendering
 from sftui.templates.render import render
 from sftui.templates.surgery_target import Range, joined, probes, targets
@@ -74,6 +74,8 @@ def add_generation_tags(
     where the source itself cannot be parsed.
     """
     original = compile_template(source, name, rendering=rendering)
+    if len(source) > limits.TAGS_LIMIT:
+        return _refused(source, f"it is longer than {limits.TAGS_LIMIT >> 10} Ki characters")
     bench = _Bench(original, special_tokens, special_literals, options or Render())
     if iter(rows) is rows:
         rows = list(rows)

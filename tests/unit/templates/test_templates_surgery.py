@@ -153,6 +153,10 @@ def test_an_empty_think_block_of_the_template_is_not_trained() -> None:
             "goes over its limits, because it builds a value of more than 64 Mi characters",
         ),
         (
+            "{% for m in messages %}{{ m.content }}{% endfor %}{#" + "x" * (1 << 16) + "#}",
+            "longer than 64 Ki characters",
+        ),
+        (
             (
                 "{% macro turn(m) %}{{ m.content }}{{ m.content | length }}{% endmacro %}{% for m in messages %}<|{{"
                 " m.role }}|>{{ turn(m) }}{% endfor %}"
