@@ -7,7 +7,8 @@ import os
 import socket
 import ssl
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.client import HTTPMessage
@@ -80,6 +81,32 @@ def downloaded(repo: str, kind: str = "models") -> int:
             with suppress(OSError):
                 size += entry.stat().st_size
     return size
+
+
+@contextmanager
+def watched(repo: str, kind: str, tell: Callable[[float, int], None], every: float = 1.0) -> Iterator[None]:
+    """Call `tell`, from a thread, every so many seconds with the seconds passed and the bytes of a repository that came
+    meanwhile; not any more once this has ended."""
+    done, begun, first = threading.Event(), time.monotonic(), downloaded(repo, kind)
+
+    def tick() -> None:
+        while not done.wait(every):
+            with suppress(OSError, ValueError):  # nobody reads any more
+                tell(time.monotonic() - begun, max(0, downloaded(repo, kind) - first))
+
+    ticking = threading.Thread(target=tick, name="sftui-waiting", daemon=True)
+    ticking.start()
+    try:
+        yield
+    finally:
+        done.set()
+        ticking.join()
+
+
+def came_words(came: int) -> str:
+    """`, 5.2 MB downloaded`; empty where nothing came."""
+    size = f"{came / 1e6:,.1f} MB" if came >= 1e6 else f"{came / 1e3:,.0f} kB"
+    return f", {size} downloaded" if came else ""
 
 
 def _patience() -> float:

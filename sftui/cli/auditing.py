@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sftui.cli.loading import loaded_session
+from sftui.cli.loading import loaded_session, open_data
 from sftui.cli.reading import labels_of, repository_names
 from sftui.cli.telling import DataNotes
 from sftui.cli.writing import Progress
@@ -264,7 +264,7 @@ def _prompts(options: OpenOptions, evaluation: str, trained: Session) -> frozens
         dataclasses.replace(options, paths=(evaluation,), split=None, subset=None, data_revision=None, config=None),
         trained.recipe,
     )
-    held.open()
+    open_data(held)
     try:
         held.set_tokenizer(trained.tokenizer)
         assert held.source is not None and held.detected is not None and held.tools is not None

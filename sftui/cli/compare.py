@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sftui.cli.loading import tell_notes, tell_versions
+from sftui.cli.loading import load_tokenizer, open_data, tell_notes, tell_versions
 from sftui.cli.opening import open_options
 from sftui.cli.records import as_json
 from sftui.cli.sides import SideRecipe, other_side
@@ -48,7 +48,7 @@ def compare_recipes(
     comparing = Comparing(options, [side.recipe for side in sides])
     count = None
     try:
-        comparing.open()
+        comparing.open(open_data, load_tokenizer)
         tell_versions(comparing.sessions)
         tell_notes(side.recipe for side in sides)
         for sentence in tokenized_otherwise(comparing.sessions, [side.name for side in sides]):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sftui.cli.loading import tell_notes, tell_versions, waiting_told
+from sftui.cli.loading import load_tokenizer, open_data, tell_notes, tell_versions
 from sftui.cli.opening import open_options
 from sftui.cli.telling import DataNotes
 from sftui.cli.writing import STDOUT, Progress, may_write
@@ -38,14 +38,12 @@ def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool, li
     recipe = options.full_recipe()
     session = Session(options, recipe)
     try:
-        with waiting_told(options.paths):
-            session.open()
+        open_data(session)
         if session.refused is not None and to != "recipe":
             problem = session.refused
             raise ConversationError(problem.what, why=problem.why, fix=problem.fix)
         if recipe.tokenizer.name is not None and to != "recipe":
-            session.load_tokenizer("proven")
-            session.prove_rows()
+            load_tokenizer(session)
             if session.tools_problem is not None:
                 problem = session.tools_problem
                 raise SftuiError(problem.what, why=problem.why, fix=problem.fix)

@@ -62,19 +62,37 @@ def _is_pipe(path: str) -> bool:
         return False
 
 
+def open_data(session: Session) -> None:
+    """Open the data; a pipe that is waited for and what comes from the Hub are told."""
+    from sftui.cli.downloading import download_told
+    from sftui.sources.opening import hub_name
+
+    paths = session.options.paths
+    with waiting_told(paths), download_told(hub_name(paths), "datasets"):
+        session.open()
+
+
+def load_tokenizer(session: Session) -> None:
+    """Load the proven tokenizer and hold it against the first rows; what comes from the Hub is told."""
+    from sftui.cli.downloading import download_told, hub_tokenizer
+
+    name = session.recipe.tokenizer.name
+    with download_told(hub_tokenizer(name) if name is not None else None, "models"):
+        session.load_tokenizer("proven")
+    session.prove_rows()
+
+
 def loaded_session(options: OpenOptions, *, tell: bool = True) -> Session:
     """Open the data and load the proven tokenizer; SftuiError where either cannot be. `tell`: the trainer's notes, see
     `tell_notes`."""
     from sftui.workspace.session import Session
 
     session = Session(options, options.full_recipe())
-    with waiting_told(options.paths):
-        session.open()
+    open_data(session)
     if session.refused is not None:
         problem = session.refused
         raise ConversationError(problem.what, why=problem.why, fix=problem.fix)
-    session.load_tokenizer("proven")
-    session.prove_rows()
+    load_tokenizer(session)
     if session.tools_problem is not None:
         problem = session.tools_problem
         raise SftuiError(problem.what, why=problem.why, fix=problem.fix)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sftui.cli.check import words_of
-from sftui.cli.loading import loaded_session, waiting_told
+from sftui.cli.loading import loaded_session, open_data
 from sftui.cli.opening import open_options
 from sftui.cli.telling import DataNotes, refuse_half
 from sftui.cli.writing import STDOUT, Progress, Target, targets
@@ -142,8 +142,7 @@ def _session(options: Any, codes: bool) -> Session:
     if codes or recipe.tokenizer.name is not None:
         return loaded_session(options)
     session = Session(options, recipe)
-    with waiting_told(options.paths):
-        session.open()
+    open_data(session)
     if session.refused is not None:
         problem = session.refused
         raise ConversationError(problem.what, why=problem.why, fix=problem.fix)

@@ -131,7 +131,10 @@ def _cached(name: str) -> bool:
 @contextmanager
 def _quiet(datasets: Any, said: list[str]) -> Iterator[None]:
     """Keep progress bars and log lines off the terminal; what is logged goes to `said`."""
-    bars = datasets.are_progress_bars_disabled()
+    from huggingface_hub import constants, utils
+
+    bars, free = datasets.are_progress_bars_disabled(), constants.HF_HUB_DISABLE_PROGRESS_BARS is None
+    downloads = free and not utils.are_progress_bars_disabled()
     logger = logging.getLogger("datasets")
     handlers, propagate = logger.handlers[:], logger.propagate
     collector = logging.Handler()
@@ -139,6 +142,8 @@ def _quiet(datasets: Any, said: list[str]) -> Iterator[None]:
     hub = logging.getLogger("huggingface_hub")
     hub_level = hub.level
     datasets.disable_progress_bars()
+    if downloads:
+        utils.disable_progress_bars()
     logger.handlers, logger.propagate = [collector], False
     hub.setLevel(logging.CRITICAL)
     try:
@@ -148,6 +153,8 @@ def _quiet(datasets: Any, said: list[str]) -> Iterator[None]:
         hub.setLevel(hub_level)
         if not bars:
             datasets.enable_progress_bars()
+        if downloads:
+            utils.enable_progress_bars()
 
 
 @contextmanager

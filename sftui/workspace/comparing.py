@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,16 @@ if TYPE_CHECKING:
     from sftui.workspace.options import OpenOptions
 
 
+Way = Callable[[Session], object]
+"""How a session opens its data, or loads its tokenizer."""
+
+
+def load_proven(session: Session) -> None:
+    """Load the proven tokenizer and hold it against the first rows."""
+    session.load_tokenizer("proven")
+    session.prove_rows()
+
+
 class Comparing:
     """The rows of the first recipe's data under every recipe; tokenizers of one name are loaded once."""
 
@@ -27,10 +37,10 @@ class Comparing:
             for recipe in recipes
         ]
 
-    def open(self) -> None:
-        """Open the data and load every tokenizer; SftuiError where a recipe cannot be followed at all."""
+    def open(self, open_data: Way = Session.open, load_tokenizer: Way = load_proven) -> None:
+        """Open the data and load every tokenizer, in these ways; SftuiError where a recipe cannot be followed."""
         for number, session in enumerate(self.sessions):
-            session.open()
+            open_data(session)
             if session.refused is not None:
                 problem = session.refused
                 raise ConversationError(
@@ -44,8 +54,7 @@ class Comparing:
             if loaded is not None:
                 session.set_tokenizer(loaded)
             else:
-                session.load_tokenizer("proven")
-                session.prove_rows()
+                load_tokenizer(session)
             if session.tools_problem is not None:
                 problem = session.tools_problem
                 raise SftuiError(

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import threading
-import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -138,25 +137,14 @@ class Loader:
         return ev.TokenizerChanged(state, facts, message, None, templates, version_short(told))
 
 
-@contextmanager
-def _told_while(tell: Callable[[str], None], name: str) -> Iterator[None]:
+def _told_while(tell: Callable[[str], None], name: str) -> AbstractContextManager[None]:
     """Say every second how long a tokenizer has been loading, and how much of it came from the Hub."""
-    done = threading.Event()
+    from sftui.hub import came_words, watched
 
-    def tick() -> None:
-        from sftui.hub import downloaded
+    def say(seconds: float, came: int) -> None:
+        tell(f"loading tokenizer {name} … {seconds:,.0f} s{came_words(came)}")
 
-        begun, first = time.monotonic(), downloaded(name)
-        while not done.wait(1.0):
-            came = downloaded(name) - first
-            size = f", {came / 1e6:,.1f} MB downloaded" if came > 0 else ""
-            tell(f"loading tokenizer {name} … {time.monotonic() - begun:,.0f} s{size}")
-
-    threading.Thread(target=tick, name="sftui-waiting", daemon=True).start()
-    try:
-        yield
-    finally:
-        done.set()
+    return watched(name, "models", say)
 
 
 def _alike(shown: LoadedTokenizer, proven: LoadedTokenizer) -> bool:

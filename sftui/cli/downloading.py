@@ -1,0 +1,55 @@
+"""What comes from the Hub, told while it comes: a line that is redrawn on a terminal, one line in a pipe."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+
+import click
+
+from sftui.cli.terminal import redraw
+from sftui.text import clip, visible
+
+EVERY = 0.5
+"""Seconds between two looks at what has come."""
+WIDTH = 79
+NAMES = {"models": "tokenizer", "datasets": "dataset"}
+
+
+@contextlib.contextmanager
+def download_told(repo: str | None, kind: str) -> Iterator[None]:
+    """Tell on stderr how long a repository (kind `models` or `datasets`) of the Hub has been loading and how many bytes
+    came; in a pipe once that it is being downloaded, unless it was said that it is looked up. None: nothing to tell."""
+    if repo is None:
+        yield
+        return
+    from sftui.hub import came_words, watched
+
+    live, named, drawn = sys.stderr.isatty(), f"{NAMES[kind]} {visible(repo)}", [False]
+
+    def tell(seconds: float, came: int) -> None:
+        if live and seconds >= 1:
+            redraw(clip(f"loading {named} … {seconds:,.0f} s{came_words(came)}", WIDTH).ljust(WIDTH))
+            drawn[0] = True
+        elif not live and came and kind == "models" and not drawn[0]:
+            click.echo(f"sftui: downloading {named} from the Hub …", err=True)
+            drawn[0] = True
+
+    try:
+        with watched(repo, kind, tell, EVERY):
+            yield
+    finally:
+        if live and drawn[0]:
+            redraw(" " * WIDTH)
+            redraw("")
+
+
+def hub_tokenizer(name: str) -> str | None:
+    """The Hub repository that a tokenizer is loaded from; None for what is on disk, or cannot be."""
+    from sftui.errors import TokenizerError
+    from sftui.tokens.locate import locate
+
+    with contextlib.suppress(TokenizerError):
+        return name if locate(name).kind == "hub" else None
+    return None
