@@ -7,6 +7,7 @@ values that are right, odd and wrong), and some keys of the release's own record
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,18 @@ ANY: tuple[Any, ...] = (True, False, None, 0, 1, 3, 0.5, "1", "true", "x", [], [
 FLAG: tuple[Any, ...] = (True, False, "true", "no", 1, 0, None, "maybe", 2, [])
 COUNT: tuple[Any, ...] = (1, 64, 2048, "128", 16.0, None, 1.5, "many", True, [8], 0, -1)
 NAME: tuple[Any, ...] = ("m/one", "two", None, 3, ["a"])
+
+PLAIN: Mapping[str, Sequence[str]] = {
+    "'no'": ("no", "off", "No", "n"),
+    "'true'": ("yes", "on", "YES", "y"),
+    "true": ("yes", "true", "On"),
+    "false": ("no", "false", "OFF"),
+    "2048": ("2048", "2_048", "04000", "34:08", "2048.", "2.048e3", "2.048e+3", "2048e0", "0x800"),
+    "64": ("64", "0100", "0o100", "1:04", "64e0"),
+    "0.05": ("0.05", "5e-2", "5.0e-2", ".05"),
+    "20": ("20", "024", "0_20"),
+}
+"""What `_plain` writes in the place of a value."""
 
 Draw = random.Random
 Deciding = Mapping[str, Sequence[Any]]
@@ -296,4 +309,10 @@ def configs(trainer: str, seed: int, count: int) -> Iterator[tuple[str, str]]:
     names = sorted(known_keys(trainer, trainer, None).config)
     for number in range(count):
         draw = random.Random(f"{trainer} {seed} {number}")
-        yield f"made-{seed}-{number}.yaml", yaml.safe_dump(MAKERS[trainer](draw, names), sort_keys=False)
+        text = yaml.safe_dump(MAKERS[trainer](draw, names), sort_keys=False)
+        yield f"made-{seed}-{number}.yaml", text if number % 3 else _plain(draw, text)
+
+
+def _plain(draw: Draw, text: str) -> str:
+    """The text with values written as people write them, which YAML 1.1 and 1.2 do not read alike."""
+    return "".join(f"{draw.choice(PLAIN.get(part, (part,)))}" for part in re.split(r"(?<=: )(\S+)(?=\n)", text))
