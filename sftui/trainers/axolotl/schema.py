@@ -141,6 +141,8 @@ def stopped(key: str, value: Any, known: Known, *, dataset: bool = False) -> str
     """What Axolotl raises for a key's value: by the type of the release's field, or for a key that it took out."""
     if key in known.removed and value and not dataset:
         return f"DeprecationWarning: `{key}` is no longer supported"
+    if dataset and key == "type" and isinstance(value, str) and value.startswith("sharegpt"):
+        return "`type: sharegpt.*` is deprecated; it asks for `type: chat_template`"  # utils/schemas/validation.py
     types, choices = (known.dataset_types, known.dataset_choices) if dataset else (known.types, known.choices)
     kinds = next((kinds for kinds, keys in types.items() if key in keys), None)
     if kinds is None or any(_takes(kind, value, choices.get(key, frozenset())) for kind in kinds.split("|")):

@@ -8,7 +8,7 @@ relative to the working folder.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -82,8 +82,7 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     recipe = with_arguments(preset)
     for key, value in config.items():
         if key in PLAIN:
-            wanted = _multiple(value) if key == "pad_to_multiple_of" else value
-            recipe = changed(recipe, PLAIN[key], wanted)
+            recipe = changed(recipe, PLAIN[key], AS_TRL[key](value) if key in AS_TRL else value)
             notes.append(KeyNote(key, value, KeyUse.USED))
         elif key in READ_TOGETHER:
             notes.append(_note(key, value))
@@ -124,6 +123,10 @@ def _multiple(value: Any) -> Any:
     if value.lower() in ("auto", "none", "null"):
         return None
     return int(value) if value.strip().lstrip("+-").isdigit() else value
+
+
+AS_TRL: Mapping[str, Callable[[Any], Any]] = {"pad_to_multiple_of": _multiple, "padding_free": bool}
+"""What becomes of a value that is no text: argparse takes it unconverted, and TRL asks whether it is true."""
 
 
 def _entry_notes(entries: Any, known: Known) -> list[KeyNote]:

@@ -427,3 +427,9 @@ def test_the_first_of_the_names_decides() -> None:
     text = "base_model: Magistral\ntokenizer_config: null\ndatasets:\n  - {path: d.jsonl, type: alpaca}\n"
     uses = {one.path: one.use for one in read(text, version="0.19").keys}
     assert (uses["base_model"], uses["tokenizer_config"]) == (KeyUse.UNSUPPORTED, KeyUse.USED)
+
+
+@pytest.mark.parametrize("name", ["sharegpt", "sharegpt.load_role"])
+def test_a_type_that_axolotl_took_out_stops_it(name: str) -> None:
+    note = next(one for one in read(f"datasets: [{{path: d, type: {name}}}]", "0.19").keys if "type" in one.path)
+    assert note.use is KeyUse.STOPS and "deprecated" in note.note

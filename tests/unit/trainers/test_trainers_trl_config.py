@@ -44,6 +44,8 @@ def read(text: str) -> Any:
         ("packing: true\npacking_strategy: wrapped", "pack.strategy", "wrapped"),
         ("packing: true", "batch.flatten", True),
         ("padding_free: true", "batch.flatten", True),
+        ("padding_free: 1", "batch.flatten", True),  # no text: argparse leaves it, TRL asks whether it is true
+        ("padding_free: null", "batch.flatten", False),
         ("pad_to_multiple_of: 16", "batch.multiple", 16),
         ("eos_token: <|im_end|>", "tokenizer.eos_token", "<|im_end|>"),
         ("dataset_text_field: body", "mask.options", {"dataset_text_field": "body"}),
