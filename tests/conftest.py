@@ -19,6 +19,14 @@ settings.load_profile("shared machine")
 REPO = Path(__file__).resolve().parent.parent
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """What `-n auto` means: a process for each core and one more, since a test of the inspector mostly waits for the
+    screen to be still; at most five, since each holds up to 900 MB."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores + 1, 5)
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of real tokenizers, templates, datasets and goldens; skips where it is absent."""
