@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -31,7 +33,14 @@ class Driven:
         return self.text
 
     async def settle(self) -> None:
-        await self.pilot.pause()
+        """Until nothing is left to do. Textual takes a process for idle that has used no processor time of late; beside
+        others it may have been given none. So it must also have been woken in time."""
+        for _ in range(200):
+            await self.pilot.pause()
+            asked, used = time.monotonic(), time.process_time()
+            await asyncio.sleep(0.005)
+            if time.monotonic() - asked < 0.015 and time.process_time() - used < 0.002:
+                return
 
     @property
     def trained(self) -> int:
