@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 
 from sftui.findings.checks import Checks
@@ -47,7 +48,7 @@ def unknown(look: Look) -> Iterator[Finding]:
 
 
 def lossy(look: Look) -> Iterator[Finding]:
-    """TOK002: the bytes of the tokens are not the text; told where they part."""
+    """TOK002, TOK005: the bytes of the tokens are not the text; told where they part, and what has no token at all."""
     if look.stored or look.rendered.pieces is not None:
         return
     surfaces = [surface for surface, start in zip(look.tokens.surfaces, look.tokens.starts) if start != NOWHERE]
@@ -59,11 +60,38 @@ def lossy(look: Look) -> Iterator[Finding]:
         return
     at = next((i for i, (a, b) in enumerate(zip(joined, text)) if a != b), min(len(joined), len(text)))
     mine, theirs = (some[max(0, at - 6) : at + 10].decode("utf-8", "ignore") for some in (text, joined))
-    yield look.finding(
-        "TOK002",
-        "the tokens do not spell the text: a normalizer changed it",
-        evidence=f"{shown(mine, 30)} → {shown(theirs, 30)}",
-    )
+    evidence = f"{shown(mine, 30)} → {shown(theirs, 30)}"
+    dropped = _dropped(look, joined)
+    if dropped:
+        version = f" under transformers {look.facts.transformers}" if look.facts.transformers else ""
+        yield look.finding("TOK005", f"{dropped}{version}", evidence=evidence)
+        return
+    yield look.finding("TOK002", "the tokens do not spell the text: a normalizer changed it", evidence=evidence)
+
+
+def _dropped(look: Look, joined: bytes) -> str:
+    """What of the text has no token, in words; empty where a normalizer only rewrote it or left out white space, marks
+    and control characters.
+
+    Offsets do not tell: `tokenizers` counts on behind what it leaves out. Spaces count where all of them are lost and
+    decoding brings none back, as the decoders of WordPiece and of word ends do.
+    """
+    text, kept = _written(look.rendered.text), _written(joined.decode("utf-8", "ignore"))
+    lost = len(text) - len(kept)
+    rest = iter(text)
+    if not all(char in rest for char in kept):
+        return ""
+    some = [f"{lost:,} character{'s' if lost > 1 else ''}"] if lost else []
+    decoding, spaces = look.context.tools.tokenizer.engine.decoding, look.rendered.text.strip().count(" ")
+    if spaces and (decoding.byte_level or decoding.space) and b" " not in joined.strip():
+        some.append(f"all {spaces:,} spaces" if spaces > 1 else "its one space")
+    return f"of the text {' and '.join(some)} {'has' if lost + spaces == 1 else 'have'} no token" if some else ""
+
+
+def _written(text: str) -> str:
+    """The text without what normalizers change: case, compatibility forms, marks, white space, control characters."""
+    plain = unicodedata.normalize("NFKD", text).casefold()
+    return "".join([char for char in plain if unicodedata.category(char)[0] in "LNPS"])
 
 
 def outside_model(look: Look) -> Iterator[Finding]:

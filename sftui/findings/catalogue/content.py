@@ -464,4 +464,16 @@ ENTRIES = (
         llamafactory="overwrite_cache: true, and delete the folder of tokenized_path",
         data="tokenize again with this model's tokenizer",
     ),
+    entry(
+        "TOK005",
+        "dropped-characters",
+        "FATAL",
+        "row",
+        "the tokenizer leaves characters out",
+        "The tokenizer that was loaded does not fit its own vocabulary: a Llama class over byte-level files, say, as"
+        " some versions of transformers build it. Spaces or whole scripts vanish, and the model learns text without"
+        " them.",
+        data="train under a version of transformers that loads the tokenizer right; --transformers VERSION shows what"
+        " each makes of it",
+    ),
 )

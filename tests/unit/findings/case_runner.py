@@ -58,9 +58,9 @@ class Outcome:
 
 @cache
 def tokenizer_of(name: str) -> LoadedTokenizer:
-    """A bundled tokenizer, or the bundled ChatML one with a token for images (`media`), or one that adds EOS
-    (`adds-eos`)."""
-    if name not in ("media", "adds-eos"):
+    """A bundled tokenizer, or the bundled ChatML one with a token for images (`media`), one that adds EOS
+    (`adds-eos`), or one that was built as Llama's class (`as-llama`), which has no piece for a space."""
+    if name not in ("media", "adds-eos", "as-llama"):
         return load_tokenizer(f"builtin:{name}")
     with TemporaryDirectory() as made:
         place = Path(made)
@@ -83,6 +83,16 @@ def tokenizer_of(name: str) -> LoadedTokenizer:
                     eos["content"]: {"id": eos["content"], "ids": [eos["id"]], "tokens": [eos["content"]]}
                 },
             }
+            (place / "tokenizer.json").write_text(json.dumps(backend), encoding="utf-8")
+            return load_tokenizer(made, mode="provisional")
+        if name == "as-llama":
+            backend["pre_tokenizer"] = {
+                "type": "Metaspace",
+                "replacement": "▁",
+                "prepend_scheme": "never",
+                "split": False,
+            }
+            backend["decoder"] = {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}
             (place / "tokenizer.json").write_text(json.dumps(backend), encoding="utf-8")
             return load_tokenizer(made, mode="provisional")
         last = max(token["id"] for token in backend["added_tokens"])

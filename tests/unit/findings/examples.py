@@ -601,6 +601,10 @@ EXAMPLES |= {
         ),
         rows(GOOD),
     ),
+    "TOK005": (
+        rows(chat("hi you two", "Hello, 北京."), tokenizer="as-llama"),
+        rows(chat("hi you two", "Hello, 北京.")),
+    ),
     "CFG001": (rows({**GOOD, "input_ids": IDS}, changes={"mask.rule": "all"}), FINE),
 }
 
