@@ -37,7 +37,8 @@ LEAST_SECONDS = 0.5
 """What each overrun before halves that to, at the least: ten times and more what an honest row takes."""
 UNCOUNTED = 0.05
 """Processor seconds of a render outside of rows that do not count, were it empty; what takes longer adds up to
-`SECONDS` for each template. An honest one takes a tenth of that."""
+`SECONDS` for each template. An honest one takes a tenth of that. Of rows what takes longer than `LEAST_SECONDS` adds up
+to twice `SECONDS` for each recipe."""
 SECONDS_PER_MB = 20.0
 """More of them for each megabyte of the row, which is far more than any honest row takes."""
 MEMORY = 400 << 20
@@ -58,7 +59,7 @@ MOST_DEATHS = 2 * MOST_STARTS
 PAGE = 4096
 STAGES = ("conversation", "rendered", "tokens", "labels", "template", "row", "findings")
 """What may overrun: the stages of a row, a template by itself, reading the row, and looking for what is wrong."""
-_TEMPLATE = STAGES.index("template")
+_TEMPLATE, _FINDINGS = STAGES.index("template"), STAGES.index("findings")
 _SUBJECTS = (
     "reading its conversation",
     "the chat template",
@@ -182,14 +183,15 @@ class Guard:
         self.refuse(overran)
 
     def refuse(self, overran: tuple[Overrun, ...]) -> None:
-        """Do not try these pieces again, nor what is given up because of them."""
+        """Do not try these pieces again, nor what is given up because of them; all else begins anew."""
+        self._spent.clear()
         self._overran = {one.key: one for one in overran}
         self._given_up = given_up(overran)
-        self._spent.clear()
 
     def remember(self, overrun: Overrun) -> None:
         """Do not try this piece again either, which ran out of memory and left the process standing."""
-        self.refuse((*self._overran.values(), overrun))
+        overran = (*self._overran.values(), overrun)
+        self._overran, self._given_up = {one.key: one for one in overran}, given_up(overran)
 
     def unfinished(self, path: str) -> None:
         """Have whoever watches take this file or folder away if the process is ended before it can."""
@@ -231,23 +233,32 @@ class Guard:
         if before is None and self._given_up:
             found = next((one for one in self._given_up if one.holds(key)), None)
             before = replace(found.overrun, key=key, why=found.why) if found is not None else None
-        if before is None and stage == _TEMPLATE and self._spent.get(key[:8], 0.0) > allowed:
-            before = Overrun(key, "template", f"{subject('template')} {_too_long(allowed)} in all")
+        if before is None and self._spent:
+            before = self._used_up(key, stage, allowed)
         return before
+
+    def _used_up(self, key: bytes, stage: int, allowed: float) -> Overrun | None:
+        """The end of what slow pieces of the same template, or of the same recipe, may take together."""
+        spent = self._spent.get(key[:8], 0.0)
+        if stage == _TEMPLATE:
+            why = f"{subject('template')} {_too_long(allowed)} in all"
+            return Overrun(key, "template", why) if spent > allowed else None
+        why = f"rows before it needed {_seconds(2 * allowed)} of processor time, so no more is tried"
+        return Overrun(key, "findings" if stage == _FINDINGS else "rendered", why) if spent > 2 * allowed else None
 
     def stage(self, stage: int) -> None:
         """A row has come to its next stage."""
         self._page.stage(stage)
 
-    def end(self, template: bytes = b"", uncounted: float = 0.0) -> None:
-        """Nothing is bounded any more; what took more seconds than `uncounted` adds up for its `template`."""
+    def end(self, group: bytes, uncounted: float) -> None:
+        """Nothing is bounded any more; what took more seconds than `uncounted` adds up for its group."""
         taken = self._seconds - signal.setitimer(signal.ITIMER_PROF, 0.0)[0]
         if _LINUX:
             _limit_memory(None)
         self._page.clear()
         self._active = False
-        if template and taken > uncounted:
-            self._spent[template] = self._spent.get(template, 0.0) + taken
+        if taken > uncounted:
+            self._spent[group] = self._spent.get(group, 0.0) + taken
 
     def _allowed(self) -> float:
         return max(SECONDS / float(1 << min(len(self._overran), 8)), min(SECONDS, LEAST_SECONDS))
@@ -317,9 +328,14 @@ class Work:
         if self._guard is not None:
             self._before = self._guard.begin(self._key, self._stage, self._size)
             if self._before is not None and self._before.stage == STAGES[self._stage]:
-                self._guard.end()
+                self._end()
                 raise OverBound(self._before.why)
         return self
+
+    def _end(self) -> None:
+        if self._guard is not None:
+            least = UNCOUNTED if self._stage == _TEMPLATE else LEAST_SECONDS
+            self._guard.end(self._key[:8], least + SECONDS_PER_MB * self._size / 1e6)
 
     def at(self, stage: str) -> None:
         if self._guard is None:
@@ -332,8 +348,7 @@ class Work:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._guard is not None:
-            template = self._key[:8] if self._stage == _TEMPLATE else b""
-            self._guard.end(template, UNCOUNTED + SECONDS_PER_MB * self._size / 1e6)
+            self._end()
             if kind is not None and issubclass(kind, MemoryError) and self._stage == _TEMPLATE:
                 self._guard.remember(Overrun(self._key, "template", f"{subject('template')} {out_of_memory()}"))
 
@@ -402,8 +417,12 @@ def subject(stage: str) -> str:
     return _SUBJECTS[STAGES.index(stage)]
 
 
+def _seconds(count: float) -> str:
+    return f"{round(count, 2):,g} seconds"
+
+
 def _too_long(seconds: float) -> str:
-    return f"needs more than {round(seconds, 2):,g} seconds of processor time"
+    return f"needs more than {_seconds(seconds)} of processor time"
 
 
 def _megabytes(count: int) -> str:

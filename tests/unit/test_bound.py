@@ -91,7 +91,26 @@ def test_renders_outside_of_rows_add_up(monkeypatch: pytest.MonkeyPatch) -> None
 
     assert ended(renders("template", 0.1)) == (3, None)
     assert ended(renders("template", 0.001)) == (0, None)
-    assert ended(renders("conversation", 0.1)) == (0, None)  # each row is a piece of work by itself
+
+
+def test_slow_rows_of_a_recipe_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bound, "SECONDS", 0.4)
+    monkeypatch.setattr(bound, "LEAST_SECONDS", 0.05)
+
+    def rows(recipe: bytes, seconds: float, size: int = 0) -> Callable[[], None]:
+        def work() -> None:
+            for number in range(20):
+                with bound.Work((recipe if number else b"another-") + bytes([number]) * 8, size) as row:
+                    row.at("rendered")
+                    until = time.process_time() + seconds
+                    while time.process_time() < until:
+                        pass
+
+        return work
+
+    assert ended(rows(b"recipe--", 0.1)) == (3, None)
+    assert ended(rows(b"recipe--", 0.001)) == (0, None)
+    assert ended(rows(b"recipe--", 0.1, 10_000)) == (0, None)  # long enough to take so long
 
 
 def test_what_overran_is_refused_at_its_stage_and_all_else_is_done() -> None:
