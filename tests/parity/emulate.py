@@ -11,6 +11,7 @@ import json
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from sftui.errors import SftuiError
 from sftui.model import Example, Pack, Row
 from sftui.recipe import Recipe
 from sftui.sources import SourceSpec, open_source
-from sftui.tokens import load_tokenizer
+from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.tokens.environments import Environment, environment_at
 from sftui.trainers import Toolbox, trainer_named
 from sftui.trainers.verify.exchange import tokenizer_folder
@@ -50,7 +51,7 @@ def emulate(trainer: str, version: str, case: Case, *, mode: str = "proven") -> 
         opened = trainer_named(trainer).read_config(str(path), text, short(version))
         reference = opened.datasets[0]
         recipe = reference.recipe
-        tokenizer = load_tokenizer(str(folder_of(case)), mode=mode, environment=environment_of(trainer, version))
+        tokenizer = _loaded(folder_of(case), mode, trainer, version)
         source = open_source(SourceSpec(reference.paths, split=reference.split, subset=reference.subset))
         rows = list(source.rows())
         source.close()
@@ -59,6 +60,12 @@ def emulate(trainer: str, version: str, case: Case, *, mode: str = "proven") -> 
         return through(trainer, rows, detected, recipe, tools)
     except SftuiError as error:
         return Emulated(refused=error.sentence() if hasattr(error, "sentence") else str(error))
+
+
+@lru_cache(maxsize=8)  # of up to 300 MB each
+def _loaded(folder: Path, mode: str, trainer: str, version: str) -> LoadedTokenizer:
+    """A folder's name stands for what is in it, and a dozen cases share one."""
+    return load_tokenizer(str(folder), mode=mode, environment=environment_of(trainer, version))
 
 
 def environment_of(trainer: str, version: str) -> Environment | None:
