@@ -254,7 +254,9 @@ def make_batch(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox
         raise RecipeError("there is no row to put into a batch", why="none of the rows reaches the trainer")
     batch = trainer_named(recipe.preset).collate(examples, rows, recipe, tools)
     if left_out:
-        batch = replace(batch, notes=(*batch.notes, f"{left_out} of {len(inspections)} rows never reach the trainer"))
+        batch = replace(
+            batch, notes=(*batch.notes, f"{left_out} of {len(inspections)} rows are dropped before training")
+        )
     if apart:
         others = "train" if inspections[0].evaluates else "evaluate"
         told = f"{apart} of {len(inspections)} rows {others}, and stand in other batches"

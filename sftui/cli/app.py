@@ -22,7 +22,7 @@ sftui shows exactly what your trainer trains on, token for token.
 
 EPILOG = """\
 Commands: demo, show, encode, export, compare, verify, check, report, repair, template, explain, envs;
-`sftui COMMAND --help` tells each one's options. Data whose name is that of a command is opened
+`sftui COMMAND --help` lists its options. Data whose name is that of a command is opened
 with its path, as in `sftui ./show`.
 """
 
@@ -73,7 +73,7 @@ def demo(name: str | None, tokenizer: str | None, theme: str | None, no_mouse: b
 @click.command("sftui show", context_settings=CONTEXT)
 @opening_options_beside_format
 @click.option("--row", type=click.IntRange(min=0), default=0, metavar="N", help="the row to print, from 0")
-@click.option("--shift", is_flag=True, help="what is seen at each position against what must be predicted from it")
+@click.option("--shift", is_flag=True, help="the input token at each position, and the token to predict from it")
 @click.option(
     "--view", type=click.Choice(["text", "columns", "rows"]), default="rows", help="how the tokens are laid out"
 )
@@ -142,7 +142,7 @@ def export(to: str, folder: str, force: bool, max_rows: int | None, **given: Any
     ),
 )
 @click.option("--max-rows", type=click.IntRange(min=1), metavar="N", help="only the first N rows")
-@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="only N rows, at even distances")
+@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="only N rows, evenly spaced")
 @click.option(
     "--show", "shown", type=click.IntRange(min=0), default=3, metavar="N", help="differing rows to print; default: 3"
 )
@@ -173,7 +173,7 @@ def compare(
     "--python", required=True, metavar="PATH", help="the python of an environment that has the trainer installed"
 )
 @click.option(
-    "--rows", type=click.IntRange(min=1), default=50, metavar="N", help="how many rows, at even distances; default: 50"
+    "--rows", type=click.IntRange(min=1), default=50, metavar="N", help="number of rows, evenly spaced; default: 50"
 )
 def verify(python: str, rows: int, **given: Any) -> int:
     """Run the real, installed trainer on some rows and print where sftui's labels differ; exit 1 if any do."""
@@ -197,14 +197,12 @@ def verify(python: str, rows: int, **given: Any) -> int:
     default="error",
     help="exit 1 from this severity on; default: error",
 )
-@click.option(
-    "--select", multiple=True, metavar="CODES", help="only these codes, or beginnings of codes, e.g. TRU,LAB001"
-)
-@click.option("--ignore", multiple=True, metavar="CODES", help="all but these codes, or beginnings of codes")
+@click.option("--select", multiple=True, metavar="CODES", help="only these codes or code prefixes, e.g. TRU,LAB001")
+@click.option("--ignore", multiple=True, metavar="CODES", help="all but these codes or code prefixes")
 @click.option("--max-rows", type=click.IntRange(min=1), metavar="N", help="only the first N rows")
-@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="only N rows, at even distances")
-@click.option("--baseline", type=OUTPUT, metavar="FILE", help="findings that FILE knows do not count")
-@click.option("--write-baseline", is_flag=True, help="write what stands now into the file of --baseline")
+@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="only N rows, evenly spaced")
+@click.option("--baseline", type=OUTPUT, metavar="FILE", help="ignore the findings recorded in FILE")
+@click.option("--write-baseline", is_flag=True, help="write the current findings to the --baseline file")
 @click.option(
     "--eval", "evaluation", metavar="DATA", help="the evaluation set, to find its prompts in the training data"
 )
@@ -228,7 +226,7 @@ def check(
     jobs: int | None,
     **given: Any,
 ) -> int:
-    """Find what is wrong in the set-up and in every row, and the key that repairs it; exit 1 if there is something."""
+    """Find what is wrong in the set-up and in every row, and the key that repairs it; exit 1 if problems are found."""
     from sftui.cli.check import check_data
 
     return check_data(
@@ -239,12 +237,10 @@ def check(
 @click.command("sftui report", context_settings=CONTEXT)
 @opening_options
 @click.option("-o", "--out", required=True, type=OUTPUT, metavar="FILE", help="the page to write, e.g. report.html")
-@click.option(
-    "--select", multiple=True, metavar="CODES", help="only these codes, or beginnings of codes, e.g. TRU,LAB001"
-)
-@click.option("--ignore", multiple=True, metavar="CODES", help="all but these codes, or beginnings of codes")
+@click.option("--select", multiple=True, metavar="CODES", help="only these codes or code prefixes, e.g. TRU,LAB001")
+@click.option("--ignore", multiple=True, metavar="CODES", help="all but these codes or code prefixes")
 @click.option("--max-rows", type=click.IntRange(min=1), metavar="N", help="only the first N rows")
-@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="only N rows, at even distances")
+@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="only N rows, evenly spaced")
 @click.option(
     "--eval", "evaluation", metavar="DATA", help="the evaluation set, to find its prompts in the training data"
 )
@@ -290,7 +286,7 @@ def explain(code: str | None) -> int:
 @click.option("-o", "--out", type=OUTPUT, metavar="FILE", help="OUT.jsonl, a new file")
 @click.option("--log", type=OUTPUT, metavar="FILE", help="LOG.jsonl: every change, row by row; default: OUT.log.jsonl")
 @click.option("--dry-run", is_flag=True, help="count what would change, write no data")
-@click.option("--list", "listing", is_flag=True, help="tell what can be repaired")
+@click.option("--list", "listing", is_flag=True, help="list the repairs")
 @click.option("--force", is_flag=True, help="overwrite without asking")
 def repair(
     apply: tuple[str, ...],
@@ -340,7 +336,7 @@ def envs(context: click.Context) -> int:
 
 @envs.command("remove")
 @click.argument("versions", nargs=-1, metavar="VERSION…")
-@click.option("--all", "everything", is_flag=True, help="remove every one")
+@click.option("--all", "everything", is_flag=True, help="remove all")
 def remove_envs(versions: tuple[str, ...], everything: bool) -> int:
     """Remove the environments of VERSIONS."""
     from sftui.cli.envs import remove_environments

@@ -67,7 +67,7 @@ def check_data(
     other = known.other_ids(found.tokenizer) if baseline is not None and not write_baseline else ""
     if other:
         click.echo(
-            f"sftui: {visible(str(baseline))} {other}: findings of tokens may be new to it; write it anew with"
+            f"sftui: {visible(str(baseline))} {other}: findings of tokens may be new to it; rewrite it with"
             " --write-baseline",
             err=True,
         )

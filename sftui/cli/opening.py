@@ -53,7 +53,11 @@ OPENING: tuple[Callable[[Any], Any], ...] = (
         help="longest row that is read, in megabytes; default 16",
     ),
     click.option(
-        "--field", "fields", multiple=True, metavar="OUR=THEIRS", help="our name for one of the data's columns"
+        "--field",
+        "fields",
+        multiple=True,
+        metavar="FIELD=COLUMN",
+        help="map an sftui field to a column, e.g. prompt=question",
     ),
     click.option("--set", "knobs", multiple=True, metavar="PATH=VALUE", help="set one knob of the recipe"),
     click.option("--debug", is_flag=True, help="show a full trace when something fails"),
@@ -209,7 +213,7 @@ def _set_up(recipe: Recipe, given: Mapping[str, Any]) -> Recipe:
         recipe = changed(recipe, "data.format", _checked("data.format", given["data_format"]))
     if given["fields"]:
         fields = dict(recipe.data.fields)
-        fields.update(_pair(text, "--field", "OUR=THEIRS") for text in given["fields"])
+        fields.update(_pair(text, "--field", "FIELD=COLUMN") for text in given["fields"])
         recipe = changed(recipe, "data.fields", fields)
     return recipe
 

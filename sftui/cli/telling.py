@@ -68,5 +68,5 @@ def refuse_half(session: Session) -> None:
     session.source.read_through()
     for one in session.source.damage:
         raise SourceError(
-            "nothing is written of data that cannot be read whole", where=one.title, why=one.why, fix=one.fix
+            "nothing is written: the data cannot be read to its end", where=one.title, why=one.why, fix=one.fix
         )

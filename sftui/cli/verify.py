@@ -168,7 +168,7 @@ def _by_version(
     recipe = changed(session.recipe, "tokenizer.transformers", theirs)
     which = _which(found, _left(session, recipe, numbers, told[-1], str(python)))
     return which and (
-        f"{which} because transformers {theirs}, which runs there, loads this tokenizer otherwise than"
+        f"{which} because transformers {theirs}, which runs there, loads this tokenizer differently from"
         f" {shown or running_version()}: --env {python} shows its ids"
     )
 
@@ -187,7 +187,7 @@ def _trainer(given: Mapping[str, Any]) -> tuple[str, str | None]:
         named = starting_recipe(given["recipe_file"], None).preset
     if named is None:
         raise RecipeError(
-            "it is not said which trainer to verify against",
+            "which trainer to verify against is not given",
             fix="name it: --trainer trl, axolotl, llamafactory, unsloth or torchtune",
         )
     name, _, version = named.partition("@")

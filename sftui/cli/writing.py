@@ -94,9 +94,10 @@ def may_write(files: Sequence[Path], inputs: Inputs, force: bool, ours: str | No
     if force or not there:
         return
     names = ", ".join(there)
+    exist = "already exists" if len(there) == 1 else "already exist"
     if sys.stdin is None or not sys.stdin.isatty():
-        raise ExportError(f"{names} is there already", fix="overwrite it with --force, or name another")
-    click.confirm(f"{names} is there already; overwrite?", abort=True, err=True)
+        raise ExportError(f"{names} {exist}", fix="overwrite with --force, or name another")
+    click.confirm(f"{names} {exist}; overwrite?", abort=True, err=True)
 
 
 class Progress:

@@ -41,7 +41,7 @@ def _read(row: Row, detected: Detected, data: Data) -> Conversation:
         raise ConversationError(row.problem or "the row could not be read", where=where)
     if not isinstance(row.data, Mapping):
         raise ConversationError(
-            f"the row is {type_word(row.data)}, not a mapping of columns",
+            f"the row is {type_word(row.data)}, not a JSON object",
             where=where,
             fix="drop the row",
         )

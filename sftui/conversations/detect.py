@@ -118,7 +118,7 @@ def detect(rows: Sequence[Row], data: Data) -> Detected:
         refused = Problem(sentence(refused.what), sentence(refused.why), sentence(refused.fix))
         first = next((row.problem for row in rows if row.problem), "")
         if first and not any(isinstance(row.data, Mapping) for row in rows):
-            refused = Problem("no row could be read", sentence(first), "mend it, or check that this is the right file")
+            refused = Problem("no row could be read", sentence(first), "fix it, or check that this is the right file")
     notes = tuple(sentence(note) for note in found.notes)
     return replace(found, reason=sentence(found.reason), notes=notes, refused=refused)
 

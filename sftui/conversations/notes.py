@@ -27,12 +27,13 @@ def notes_on(
     """The notes of a set: rows that do not fit, columns passed over, roles, media."""
     notes: list[str] = []
     if 0 < fits < len(samples):
-        notes.append(f"{len(samples) - fits} of {len(samples)} sampled rows do not fit; each says why")
+        notes.append(
+            f"{len(samples) - fits} of {len(samples)} sampled rows do not match the format; open one to see why"
+        )
     also = [name for name, count in rivals if 2 * count >= len(samples)]
     if also:
         notes.append(
-            f"the rows would also fit {', '.join(also)}; trainers differ in which they take, so remove the unused"
-            " columns"
+            f"the rows also match {', '.join(also)}; trainers differ in which they use, so remove the unused columns"
         )
     beside = [f"`{name}`" for name in columns if name in _TRAINER_COLUMNS and name not in detected.fields.values()]
     if beside and not also and detected.format in {"messages", "sharegpt"}:

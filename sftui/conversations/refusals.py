@@ -75,12 +75,12 @@ def unreadable_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str])
     """Why nothing here looks like an SFT row; always gives a sentence."""
     if not samples:
         return Problem(
-            "no row could be read", "the first rows hold no mapping of columns", "check that this is the right file"
+            "no row could be read", "the first rows are not JSON objects", "check that this is the right file"
         )
     nested = [name for name in columns if name.lower() in _HOLDERS and _nested(_first(samples, name))]
     if nested:
         return Problem(
-            "this is no set of one example a row",
+            "expected one example per row",
             f"its examples are nested in {' and '.join(f'`{name}`' for name in nested)}",
             "write each entry as a row of its own, or for one JSON object say"
             f" {' or '.join(f'--rows-in {name}' for name in nested)}",

@@ -23,5 +23,5 @@ def turns_problem(messages: Sequence[Message]) -> str | None:
             wanted = "a user or tool message" if asking else "an assistant message"
             return f"{message.origin or f'message {i}'} is `{message.role}` where {wanted} should stand"
     if not turns:
-        return "there is no turn beside the system message"
+        return "there is only a system message"
     return "the last message is not the assistant's" if len(turns) % 2 else None

@@ -54,7 +54,7 @@ def read_baseline(path: Path) -> Baseline:
         codes, version = read["findings"], read["version"]
         if version not in range(1, VERSION + 1):
             raise RecipeError(
-                "the baseline is of another version", where=str(path), fix="write it anew with --write-baseline"
+                "the baseline is of another version", where=str(path), fix="rewrite it with --write-baseline"
             )
         outdated = (
             tuple(sorted(code for code, marks in codes.items() if _outdated(code, marks))) if version == 1 else ()
@@ -71,7 +71,7 @@ def read_baseline(path: Path) -> Baseline:
         ) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RecipeError(
-            "this is no baseline of sftui", where=str(path), fix="write it anew with --write-baseline"
+            "this is not a baseline of sftui", where=str(path), fix="rewrite it with --write-baseline"
         ) from error
 
 
@@ -91,7 +91,7 @@ def may_replace(path: Path) -> None:
         known = False
     if not known:
         raise ExportError(
-            f"{path} is no baseline of sftui",
+            f"{path} is not a baseline of sftui",
             why="a baseline is written over another baseline only",
             fix="name another file with --baseline",
         )

@@ -92,7 +92,7 @@ class ExportPlan:
         ExportError before the first one where any would be overwritten unasked.
         """
         if self.overwrites and not overwrite:
-            raise ExportError(f"{self.overwrites[0]} is there already", fix="say so if it may be overwritten")
+            raise ExportError(f"{self.overwrites[0]} already exists", fix="say so if it may be overwritten")
         changed = [f for f in self.files if f.diff or not f.exists]
         contents = [(file.path, encoded(file.path, file.content)) for file in changed]
         for path, content in contents:
@@ -162,7 +162,7 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Pr
     return ExportPlan(files, line, tuple(dict.fromkeys(told)), made.converted)
 
 
-ABSOLUTE = "files here are named by absolute paths, because a trainer looks for others from where it is started"
+ABSOLUTE = "paths are absolute, because trainers resolve others from the folder they are started in"
 HAND_WRITTEN = ("hf-trainer", "manual-shift")
 
 

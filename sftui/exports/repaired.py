@@ -21,7 +21,7 @@ def over_repaired(prepared: Prepared) -> tuple[Prepared, tuple[str, ...]]:
     if prepared.repaired is None:
         count = len(prepared.repairs)
         told = (
-            f"{count} repair{'s of the data are' if count > 1 else ' of the data is'} in no file yet, and what is"
+            f"{count} repair{'s of the data are' if count > 1 else ' of the data is'} not saved yet, and what is"
             " written here names the data without: export `data` first"
         )
         return prepared, (told,)

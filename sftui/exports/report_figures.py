@@ -40,7 +40,7 @@ def figure_sections(figures: Figures) -> Iterator[tuple[str, str, str]]:
     if figures.by_role:
         yield "budget", "Where the loss goes", _budget(figures)
     if figures.tokenized:
-        yield "limits", "What a limit takes", _limits(figures)
+        yield "limits", "Effect of a length limit", _limits(figures)
     yield (
         "repeats",
         "Duplicates and overlap",
@@ -79,7 +79,7 @@ def figure_sections(figures: Figures) -> Iterator[tuple[str, str, str]]:
             _groups(caption, groups)
             for caption, groups in (
                 ("Roles in order", figures.signatures),
-                ("Way through the template", figures.branches),
+                ("Template branches", figures.branches),
                 ("Findings together", figures.finding_sets),
             )
             if groups

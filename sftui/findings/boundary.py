@@ -144,7 +144,7 @@ def pieces(look: Look) -> Iterator[Finding]:
         show = look.context.tools.tokenizer.piece
         yield look.finding(
             "BND003",
-            f"encoded as a whole the text has {len(whole)} tokens, in parts {len(ids)}; they part at token"
+            f"encoded as a whole the text has {len(whole)} tokens, in parts {len(ids)}; they differ from token"
             f" {at + shift}",
             tokens=(max(0, at + shift - 2), at + shift + 3),
             evidence=f"{look.quote(at + shift, at + shift + 3)} ≠ "

@@ -146,7 +146,7 @@ COMMANDS: tuple[Command, ...] = (
         "tokens.explain",
         ("enter",),
         "explain this token",
-        "Opens everything known about the token under the cursor.",
+        "Shows everything known about the token under the cursor.",
         "Look",
         TOKENS,
     ),
@@ -192,7 +192,7 @@ COMMANDS: tuple[Command, ...] = (
         "recipe.edit",
         ("enter",),
         "edit the knob",
-        "Types a value, or takes the next choice where there are choices.",
+        "Types a value, or picks the next choice.",
         "Recipe",
         RECIPE,
     ),
@@ -200,7 +200,7 @@ COMMANDS: tuple[Command, ...] = (
         "recipe.reset",
         ("backspace", "d"),
         "reset the knob",
-        "Sets the knob back to what the recipe was opened with.",
+        "Resets the knob to its value when opened.",
         "Recipe",
         RECIPE,
     ),
@@ -208,18 +208,16 @@ COMMANDS: tuple[Command, ...] = (
         "recipe.find",
         ("/",),
         "find a knob",
-        "Goes to the next knob whose name, meaning or value holds a text.",
+        "Finds knobs by name, meaning or value.",
         "Recipe",
         RECIPE,
     ),
-    Command(
-        "recipe.find_next", ("n",), "next such knob", "Goes to the next knob that holds the text.", "Recipe", RECIPE
-    ),
+    Command("recipe.find_next", ("n",), "next match", "Goes to the next match.", "Recipe", RECIPE),
     Command(
         "recipe.find_previous",
         ("N",),
-        "previous such knob",
-        "Goes to the previous knob that holds the text.",
+        "previous match",
+        "Goes to the previous match.",
         "Recipe",
         RECIPE,
     ),
@@ -236,7 +234,7 @@ COMMANDS: tuple[Command, ...] = (
         "findings.explain",
         ("?",),
         "why it matters",
-        "Explains the finding, with what repairs it in every trainer (F1 is the help).",
+        "Explains the finding and its fix in every trainer (F1 opens the help).",
         "Findings",
         FINDINGS,
     ),
@@ -252,7 +250,7 @@ COMMANDS: tuple[Command, ...] = (
         "findings.apply",
         ("a",),
         "apply the fix",
-        "Puts the fix into the recipe, or the repair over the data; undo takes it back, export writes it.",
+        "Applies the fix to the recipe, or the repair to the data; u undoes it, x exports it.",
         "Findings",
         FINDINGS,
     ),
@@ -260,7 +258,7 @@ COMMANDS: tuple[Command, ...] = (
         "findings.waive",
         ("i",),
         "waive it",
-        "Accepts the finding with a reason, which the recipe keeps; undo takes it back.",
+        "Ignores the finding, with a reason that the recipe keeps; u undoes it.",
         "Findings",
         FINDINGS,
     ),
@@ -289,10 +287,12 @@ COMMANDS: tuple[Command, ...] = (
         "Findings",
         FIGURES,
     ),
-    Command("figures.explain", ("?",), "why it matters", "Explains the finding (F1 is the help).", "Findings", FIGURES),
+    Command(
+        "figures.explain", ("?",), "why it matters", "Explains the finding (F1 opens the help).", "Findings", FIGURES
+    ),
     *_moves(DIALOG, "line"),
-    Command("dialog.accept", ("enter",), "take it", "Takes what is marked.", "Move", DIALOG),
-    Command("dialog.yes", ("y",), "yes", "Does what the dialog offers.", "Move", DIALOG),
+    Command("dialog.accept", ("enter",), "accept", "Accepts the selected line.", "Move", DIALOG),
+    Command("dialog.yes", ("y",), "yes", "Confirms what the dialog offers.", "Move", DIALOG),
     Command(
         "dialog.export", ("x",), "export instead", "Goes to the export, where the dialog offers that.", "Move", DIALOG
     ),
@@ -315,15 +315,13 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "reopen",
         ("D", "f5"),
-        "read the data again",
-        "Opens the data as it is on disk now; recipe, repairs, marks and place stay.",
+        "reload the data",
+        "Reloads the data from disk; keeps recipe, repairs, marks and place.",
         "Rows",
     ),
-    Command("pane.next", ("tab",), "next pane", "Moves the keys to the next pane.", "Move"),
-    Command("pane.previous", ("shift+tab",), "previous pane", "Moves the keys to the previous pane.", "Move"),
-    Command(
-        "close", ("escape",), "close or cancel", "Cancels what is typed or searched, then closes the side pane.", "Move"
-    ),
+    Command("pane.next", ("tab",), "next pane", "Focuses the next pane.", "Move"),
+    Command("pane.previous", ("shift+tab",), "previous pane", "Focuses the previous pane.", "Move"),
+    Command("close", ("escape",), "close or cancel", "Cancels input or a search, else closes the side pane.", "Move"),
     # — search —
     Command(
         "search",
@@ -337,17 +335,21 @@ COMMANDS: tuple[Command, ...] = (
         "search.previous", ("N",), "previous hit", "Goes to the previous hit, across rows.", "Search", counted=True
     ),
     # — what is shown —
-    Command("zoom", ("z", "v"), "zoom", "Text, columns, rows: the same tokens from afar to close.", "Look"),
-    Command("zoom.back", ("Z", "V"), "zoom back", "The zooms the other way round.", "Look"),
+    Command("zoom", ("z", "v"), "zoom", "Zooms in: text, columns, rows.", "Look"),
+    Command("zoom.back", ("Z", "V"), "zoom back", "Zooms out.", "Look"),
     Command(
-        "shift", ("s",), "shift view", "What is seen at each position against what must be predicted from it.", "Look"
+        "shift",
+        ("s",),
+        "shift view",
+        "Shows the input token at each position, and the token to predict from it.",
+        "Look",
     ),
     Command("list.toggle", ("L",), "row list", "Hides or shows the list of rows.", "Look"),
     Command(
         "pane.cycle",
         ("o",),
         "other panes",
-        "Conversation, rendered text and raw row beside the tokens, in turn.",
+        "Cycles through conversation, rendered text and raw row.",
         "Look",
     ),
     Command(
@@ -356,13 +358,19 @@ COMMANDS: tuple[Command, ...] = (
     Command("pane.rendered", ("O t",), "rendered text", "Shows the text the chat template made.", "Look"),
     Command("pane.raw", ("O r",), "raw row", "Shows the row as it is stored.", "Look"),
     Command(
-        "boundary", ("b",), "prompt boundary", "The prompt tokenized alone against the whole, where they part.", "Look"
+        "boundary", ("b",), "prompt boundary", "Shows where the prompt tokenized alone differs from the whole.", "Look"
     ),
-    Command("batch", ("B",), "batch", "The next rows as the collator pads them; 8B for eight.", "Look", counted=True),
     Command(
-        "packs", ("P",), "packs", "The rows from here on as the trainer packs them: documents, borders, waste.", "Look"
+        "batch", ("B",), "batch", "Shows the next rows as the collator pads them; 8B for eight.", "Look", counted=True
     ),
-    Command("findings", ("f",), "findings", "What is wrong with this row and with the set-up.", "Look"),
+    Command(
+        "packs",
+        ("P",),
+        "packs",
+        "Shows the rows from here on as the trainer packs them: documents, boundaries, waste.",
+        "Look",
+    ),
+    Command("findings", ("f",), "findings", "Shows what is wrong with this row and with the set-up.", "Look"),
     Command(
         "figures",
         ("A",),
@@ -370,56 +378,50 @@ COMMANDS: tuple[Command, ...] = (
         "Audits the whole dataset in the background: figures and findings by code.",
         "Look",
     ),
-    Command("audit.stop", ("X",), "stop the audit", "Stops the audit; then goes on with it, or begins anew.", "Look"),
+    Command("audit.stop", ("X",), "stop the audit", "Stops the audit, or resumes it.", "Look"),
     Command(
         "order",
         ("F",),
         "filter or sort rows",
-        "Lists the rows of a finding or group, the longest, … (after the audit).",
+        "Filters or sorts the row list by finding, group, length, … (after the audit).",
         "Rows",
     ),
     Command(
         "compare",
         ("C",),
         "compare",
-        "The row under a second recipe, preset or template, and what differs over the dataset.",
+        "Compares the row under a second recipe, preset or template, and counts differences over the dataset.",
         "Look",
     ),
-    Command("compare.pick", ("=",), "compare with another", "Picks another second recipe.", "Look"),
-    Command("compare.toggle", ("a",), "A/B", "The tokens under the second recipe, and back.", "Look"),
+    Command("compare.pick", ("=",), "compare with another", "Picks another recipe to compare with.", "Look"),
+    Command("compare.toggle", ("a",), "A/B", "Switches between the tokens under A and under B.", "Look"),
     Command(
         "compare.differing",
         ("-",),
         "only what differs",
-        "Hides the bands of the comparison in which nothing differs.",
+        "Hides what is equal in the comparison.",
         "Look",
     ),
     Command(
         "compare.take",
         ("+",),
-        "take the second recipe",
-        "Puts the second recipe in force; undo takes it back.",
+        "use recipe B",
+        "Makes recipe B the current one; u undoes it.",
         "Recipe",
     ),
     # — review —
-    Command("marks.keep", ("r k",), "mark keep", "Marks the row as one to keep; again takes the mark away.", "Review"),
-    Command(
-        "marks.drop", ("r d",), "mark drop", "Marks the row as one to drop: exports of the data leave it out.", "Review"
-    ),
-    Command("marks.flag", ("r f",), "mark flag", "Marks the row as one to look at again.", "Review"),
-    Command(
-        "marks.note", ("r n",), "note on the row", "Writes a line about the row; an empty one takes it away.", "Review"
-    ),
+    Command("marks.keep", ("r k",), "mark keep", "Marks the row as keep; again removes the mark.", "Review"),
+    Command("marks.drop", ("r d",), "mark drop", "Marks the row as drop: exports of the data leave it out.", "Review"),
+    Command("marks.flag", ("r f",), "mark flag", "Flags the row for another look.", "Review"),
+    Command("marks.note", ("r n",), "note on the row", "Adds a note to the row; an empty one removes it.", "Review"),
     Command("marks.next", ("r ]",), "next marked row", "Goes to the next row with a mark or a note.", "Review"),
     Command(
         "marks.previous", ("r [",), "previous marked row", "Goes to the previous row with a mark or a note.", "Review"
     ),
     # — the recipe —
-    Command("recipe", ("c",), "recipe", "Every knob that decides labels, edited live.", "Recipe"),
-    Command(
-        "undo", ("u",), "undo", "Takes back the last change of the recipe or of the repairs.", "Recipe", counted=True
-    ),
-    Command("redo", ("U", "ctrl+r"), "redo", "Makes the change again.", "Recipe", counted=True),
+    Command("recipe", ("c",), "recipe", "Opens the recipe: every knob that decides labels, edited live.", "Recipe"),
+    Command("undo", ("u",), "undo", "Undoes the last change of the recipe or of the repairs.", "Recipe", counted=True),
+    Command("redo", ("U", "ctrl+r"), "redo", "Redoes the change.", "Recipe", counted=True),
     Command(
         "template", ("T",), "chat template", "Picks a chat template: the family's, a built-in, or a file.", "Recipe"
     ),
@@ -427,14 +429,14 @@ COMMANDS: tuple[Command, ...] = (
         "tokenizer",
         ("K",),
         "tokenizer",
-        "Types another tokenizer; Enter on the same one tries again to load it.",
+        "Loads another tokenizer; Enter on the same name retries.",
         "Recipe",
     ),
     Command(
         "repairs",
         ("R",),
         "repairs of the data",
-        "Picks repairs to lay over the rows; the file stays as it is, export writes a new one.",
+        "Picks repairs to apply to the rows; the file is not changed, export writes a new one.",
         "Recipe",
     ),
     Command(
@@ -468,9 +470,9 @@ COMMANDS: tuple[Command, ...] = (
     Command("palette", (":", "ctrl+p"), "palette", "Finds any command by name; a number goes to that row.", "Help"),
     Command("help", ("?", "f1"), "help", "Shows the keys, those of this pane first.", "Help"),
     Command("theme", ("t",), "theme", "Neutral dark, neutral light, ansi (your palette), mono.", "Help"),
-    Command("mouse", ("m",), "mouse", "Gives the mouse to sftui or back to the terminal.", "Help"),
+    Command("mouse", ("m",), "mouse", "Turns sftui's use of the mouse on or off.", "Help"),
     Command("suspend", ("ctrl+z",), "suspend", "Goes back to the shell; fg returns.", "Help"),
-    Command("quit", ("q",), "quit", "Quits; asks once where changes are in no file yet.", "Help"),
+    Command("quit", ("q",), "quit", "Quits; asks once if there are unsaved changes.", "Help"),
     Command("interrupt", ("ctrl+c",), "interrupt", "Cancels a running search or audit, else quits at once.", "Help"),
 )
 

@@ -245,7 +245,7 @@ class CompareCommands:
     def hide_equal(self) -> None:
         """Only the bands in which something differs, or all again."""
         if self.screen.look_commands.open_view != VIEW:
-            self.screen.say("no comparison is open: C opens one", Role.DIM)
+            self.screen.say("no comparison; press C to open one", Role.DIM)
             return
         self.differing = not self.differing
         self._paint()
@@ -257,7 +257,7 @@ class CompareCommands:
         """The tokens under the second recipe, and back; the cursor stays where it is."""
         screen = self.screen
         if self.other is None:
-            screen.say("nothing to compare with yet: C picks a second recipe", Role.DIM)
+            screen.say("nothing to compare with; press C to pick a second recipe", Role.DIM)
             return
         if not screen.tokens.display:
             screen.findings_commands.previewed()
@@ -278,7 +278,9 @@ class CompareCommands:
             return
         if answer.other is None:
             self.on_b = False
-            screen.say(answer.problem.sentence() if answer.problem is not None else "B is not here", Role.ERROR)
+            screen.say(
+                answer.problem.sentence() if answer.problem is not None else "B could not be prepared", Role.ERROR
+            )
             return
         if answer.other.row.index == screen.status.row:
             screen.tokens.show(answer.other, self.other)
@@ -301,16 +303,16 @@ class CompareCommands:
         """Put the second recipe in force; undo takes it back."""
         screen = self.screen
         if self.other is None:
-            screen.say("nothing is compared: C picks a second recipe", Role.DIM)
+            screen.say("no comparison; press C to pick a second recipe", Role.DIM)
             return
         repairs = screen.workspace.repairs if self.repairs is None else self.repairs
         if screen.workspace.choose(Chosen(self.other, repairs)):
             if self.repairs is None:
-                screen.say(f"{self.name} is in force now; u takes it back")
+                screen.say(f"{self.name} is the current recipe; u undoes it")
                 return
             if screen.look_commands.open_view == VIEW:
                 screen.look_commands.close_view()
             self.other = self.repairs = None  # there is nothing left to compare with
             screen.repair_commands.tell(self.name)
         else:
-            screen.say("that is the recipe in force already", Role.DIM)
+            screen.say("that is already the current recipe", Role.DIM)

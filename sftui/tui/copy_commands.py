@@ -45,7 +45,7 @@ class CopyCommands:
         )
         text: str | None = None
         if what != "template" and not here:
-            self.screen.say(f"row {row_shown:,} is not here yet: try again when its tokens are", Role.WARNING)
+            self.screen.say(f"row {row_shown:,} is still loading; try again in a moment", Role.WARNING)
             return None
         if inspection is not None:
             if what == "row":
@@ -152,10 +152,10 @@ class CopyCommands:
             ):
                 code = subprocess.run([*words, str(path)], check=False).returncode
         except SuspendNotSupported:
-            self.screen.say("this terminal cannot be lent to an editor: w writes a file instead", Role.WARNING)
+            self.screen.say("no editor can run in this terminal; press w to write a file", Role.WARNING)
         except (SftuiError, OSError) as error:
             self.screen.say(str(error), Role.ERROR)
         else:
-            said = "back from the editor: it had a read-only copy, nothing changed here"
+            said = "back from the editor (read-only copy, nothing changed here)"
             self.screen.say(said if code == 0 else f"the editor ended with code {code}", Role.DIM)
         self.screen.refresh(layout=False)

@@ -42,13 +42,13 @@ def copy_out(text: str, write: Callable[[str], None], environment: Mapping[str, 
                 stderr=subprocess.DEVNULL,
             )
             if done.returncode == 0:
-                return f"gave {size} to tmux (prefix ] pastes) and through it to the terminal's clipboard"
+                return f"copied {size} to tmux (prefix ] pastes) and the system clipboard"
         except (OSError, subprocess.SubprocessError):
             pass
     if len(data) > OSC52_LIMIT:
-        return f"{size} are too many for a terminal's clipboard: w writes them to a file"
+        return f"{size} are too many for the clipboard; press w to write a file"
     write(f"\x1b]52;c;{base64.b64encode(data).decode('ascii')}\x07")
-    return f"sent {size} to the terminal's clipboard (OSC 52): not every terminal takes it, w writes a file"
+    return f"sent {size} to the terminal's clipboard (OSC 52); if nothing arrives, press w to write a file"
 
 
 def write_out(text: str, named: str, inputs: Inputs) -> str:
@@ -59,7 +59,7 @@ def write_out(text: str, named: str, inputs: Inputs) -> str:
     target = Path(named.removesuffix("!")).expanduser()
     inputs.refuse(target)
     if target.exists() and not named.endswith("!"):
-        raise ExportError(f"{target} is there already", fix="end the name with ! to overwrite it")
+        raise ExportError(f"{target} already exists", fix="end the name with ! to overwrite it")
     write_atomically(target, text.encode("utf-8", "backslashreplace"))
     return f"wrote {target}"
 
@@ -70,7 +70,7 @@ def editor(environment: Mapping[str, str]) -> list[str]:
         try:
             words = shlex.split(environment.get(name, ""))
         except ValueError as error:
-            raise SftuiError(f"${name} cannot be read", why=str(error), fix="mend its quotes") from error
+            raise SftuiError(f"${name} cannot be read", why=str(error), fix="fix its quotes") from error
         if words:
             if shutil.which(words[0]) is None:
                 raise SftuiError(f"${name} names {words[0]}, which is not there", fix="set it to an editor that is")

@@ -35,7 +35,7 @@ class DataExport:
     def open(self) -> None:
         """Ask where to."""
         if self.ticket is not None:
-            self.screen.say("the data is being written already: Esc stops that", Role.DIM)
+            self.screen.say("already writing; Esc stops it", Role.DIM)
             return
         name = file_beside(self.screen.workspace.options.paths[0], "repaired")
         self.screen.prompt.ask(
@@ -83,7 +83,7 @@ class DataExport:
             (target, "the rows as repaired; untouched ones keep every byte"),
             (log, "what was changed or left out, row by row"),
         ):
-            state = "is there already and is overwritten" if Path(path).exists() else "new"
+            state = "already exists and is overwritten" if Path(path).exists() else "new"
             lines += wrap(
                 line(
                     (f"{visible(path)} ", Role.KEY),
@@ -114,7 +114,7 @@ class DataExport:
                 lines += wrap(
                     line(
                         (
-                            "! the data was changed after its rows were marked: see whether the marks still fit",
+                            "! the data was changed after its rows were marked: check whether the marks still fit",
                             Role.WARNING,
                         )
                     ),

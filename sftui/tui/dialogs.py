@@ -141,7 +141,7 @@ class Dialog(ModalScreen[int | None], inherit_bindings=False):
 
     def keys(self) -> str:
         return (
-            "j k move · Enter takes it · Esc closes"
+            "j k move · Enter selects · Esc closes"
             if self.lines.picking
             else f"j k scroll · {self.offer}Esc {self.leave}"
         )

@@ -113,7 +113,7 @@ class ExportDialog:
         if plan.converted is None:  # another trainer's files do not say all of it
             self.screen.own_commands.kept = self.screen.workspace.recipe
         names = ", ".join(str(path) for path in written)
-        self.screen.say(f"wrote {names}" if names else "nothing to write: the files are as they should be")
+        self.screen.say(f"wrote {names}" if names else "nothing to write: the files are up to date")
 
 
 def plan_lines(plan: ExportPlan, width: int) -> Sequence[Line]:

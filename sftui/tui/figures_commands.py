@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 VIEW = "figures"
 ALL = "all rows"
 ORDERS = (
-    (ALL, "every row, as it stands in the data"),
+    (ALL, "every row, in file order"),
     ("error", "rows with an error"),
     ("warning", "rows with a warning"),
     ("longest", "most tokens first"),
     ("shortest", "fewest tokens first"),
     ("most trained", "largest trained share first"),
     ("least trained", "smallest trained share first"),
-    ("never reach the trainer", "dropped, or stopped before"),
+    ("dropped", "rows dropped or stopped before training"),
 )
 MOST_GROUPS = 30
 """Groups of each kind to pick from, the largest."""
@@ -82,7 +82,7 @@ class FiguresCommands:
         self.ticket = self.screen.workspace.request_audit()
 
     def stop_or_start(self) -> None:
-        """Stops the audit; then goes on with it, or begins anew."""
+        """Stops the audit, or resumes it."""
         if self.cancel():
             return
         self._start()
@@ -95,7 +95,7 @@ class FiguresCommands:
             return False
         self.screen.workspace.cancel(self.ticket)
         self.ticket = None
-        self.screen.say("audit stopped: the figures are of the rows so far", Role.WARNING)
+        self.screen.say("audit stopped: the figures cover the rows so far", Role.WARNING)
         self._paint()
         return True
 
@@ -112,7 +112,7 @@ class FiguresCommands:
         """What the keys do now, which for X is another thing once the audit stands still."""
         answer = self.answer
         audit = (
-            "X stops · " if self.running else "X audits · " if answer is None else "" if answer.done else "X goes on · "
+            "X stops · " if self.running else "X audits · " if answer is None else "" if answer.done else "X resumes · "
         )
         return f"F rows · L wider · {audit}A closes"
 
@@ -130,7 +130,7 @@ class FiguresCommands:
                 self.screen.say(
                     event.problem.sentence()
                     if event.problem is not None
-                    else f"audit done: {_worst(event)} · A shows it, F goes through them"
+                    else f"audit done: {_worst(event)} · A shows it, F filters rows"
                 )
         self._paint()
 
@@ -162,7 +162,7 @@ class FiguresCommands:
     def _audited(self, width: int) -> Owned:
         answer = self.answer
         if answer is None:
-            told = "auditing …" if self.running else "no figures of this recipe: X audits"
+            told = "auditing …" if self.running else "not audited under this recipe; press X"
             return _unowned((line((told, Role.DIM)),))
         if answer.problem is not None:
             return _unowned(wrap(line((f"✗ {answer.problem.sentence()}", Role.ERROR)), width))
@@ -309,7 +309,7 @@ class FiguresCommands:
         if answer is None and not self.running:
             self._start()
         if answer is None and not own and screen.rows.order is None:
-            screen.say("auditing first: F offers its findings and lengths as they come", Role.DIM)
+            screen.say("auditing; press F again to filter by findings and lengths", Role.DIM)
             return
         entries = [ORDERS[0], *own]
         if answer is not None:
@@ -340,7 +340,7 @@ class FiguresCommands:
             self._listed = ""
             self.screen.rows.set_order(None)
             self.screen.set_status(order="")
-            self.screen.say("every row, as it stands in the data", Role.DIM)
+            self.screen.say("every row, in file order", Role.DIM)
             return
         if by in MARKS:
             self.screen.mark_commands.order(by)
@@ -371,7 +371,7 @@ class FiguresCommands:
         if event.problem is not None:
             screen.say(event.problem.sentence(), Role.ERROR)
         elif not event.total:
-            screen.say(f"no row: {by}", Role.DIM)
+            screen.say(f"no {dict(ORDERS).get(event.by, f'rows: {by}')}", Role.DIM)
         else:
             self.list_rows(event.by, event.rows, -1 if self._after is None else self._after)
             if self._after is not None:
@@ -382,7 +382,7 @@ class FiguresCommands:
             source = self.screen.repair_commands.counted if event.by in REPAIRED else self.answer
             so_far = "" if source is not None and source.done else " so far"
             rows = "row" if event.total == 1 else "rows"
-            screen.say(f"{by}: {event.total:,} {rows}{so_far}{more} · ] [ go through them, F all rows")
+            screen.say(f"{by}: {event.total:,} {rows}{so_far}{more} · ] [ next and previous, F all rows")
 
 
 def _unowned(lines: Sequence[Line]) -> Owned:

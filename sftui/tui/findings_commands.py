@@ -79,7 +79,7 @@ class FindingsCommands:
         if finding is None:
             checking = answer is None or (answer.problem is None and answer.setup is None)
             self.screen.say(
-                "still checking: try again when the findings are here" if checking else "there is no finding here",
+                "still checking; try again in a moment" if checking else "no finding here",
                 Role.DIM,
             )
         self.screen.findings.choose()
@@ -90,16 +90,16 @@ class FindingsCommands:
         answer = self.screen.findings.answer
         if answer is None or answer.tried or self.screen.findings.finding is None:
             return True
-        self.screen.say("still trying what helps against it on some rows: try again in a moment", Role.DIM)
+        self.screen.say("still testing fixes on some rows; try again in a moment", Role.DIM)
         return False
 
     def sentence(self) -> Line:
         """What `a` does with the marked finding; which keys there are is the footer's."""
         finding, answer = self.screen.findings.finding, self.screen.findings.answer
         if finding is None:
-            return line((" nothing found here; n goes to the next row with findings", Role.DIM))
+            return line((" no findings here; n goes to the next row with findings", Role.DIM))
         if answer is not None and not answer.tried:
-            return line((f" {finding.code}: trying what helps against it …", Role.DIM))
+            return line((f" {finding.code}: testing fixes …", Role.DIM))
         cures, own = self.screen.repair_commands.cures(finding), finding.fix
         told = [name for name, _ in cures]
         if own is not None and own.changes:
@@ -108,9 +108,9 @@ class FindingsCommands:
             told.insert(0, "generation tags in the chat template")
         if not told:
             return line(
-                (f" {finding.code}: no knob and no repair helps here", Role.DIM),
-                ("  ?", Role.KEY),
-                (" says what does", Role.DIM),
+                (f" {finding.code}: no automatic fix; press", Role.DIM),
+                (" ?", Role.KEY),
+                (" for advice", Role.DIM),
             )
         return line((" a", Role.KEY), (" applies ", Role.DIM), (" or ".join(told), Role.PLAIN))
 
@@ -160,7 +160,7 @@ class FindingsCommands:
             owners = inspection.tokens.messages
             start = owners.index(finding.message) if finding.message in owners else 0
         if finding.tokens is None and finding.message is None:
-            self.screen.say(f"{finding.code} is about the whole row, not about single tokens", Role.DIM)
+            self.screen.say(f"{finding.code} is about the whole row, not single tokens", Role.DIM)
             return
         tokens.mark(tuple(range(start, end)))
         tokens.act(Action.GOTO, start)
@@ -201,7 +201,7 @@ class FindingsCommands:
         fix = finding.fix
         if fix is None or not fix.changes:
             told = "" if fix is None else f": {fix.trainer_keys.get(self._trainer) or fix.title}"
-            self.screen.say(f"no knob of the recipe repairs {finding.code}{told}", Role.WARNING)
+            self.screen.say(f"no recipe knob fixes {finding.code}{told}", Role.WARNING)
             return None
         recipe = self.screen.workspace.recipe
         try:
@@ -267,9 +267,9 @@ class FindingsCommands:
             return
         if self.screen.workspace.set_recipe(recipe):
             told = ", ".join(f"{change.path} → {change.after}" for change in finding.fix.changes)
-            self.screen.say(f"applied: {told} · u takes it back, x exports")
+            self.screen.say(f"applied: {told} · u undoes it, x exports")
         else:
-            self.screen.say("the recipe says so already", Role.DIM)
+            self.screen.say("the recipe already says so", Role.DIM)
 
     def _tag(self, finding: Finding) -> None:
         """Ask for the template with its tags; nothing is written before it was shown."""
@@ -288,9 +288,7 @@ class FindingsCommands:
         if event.problem is not None:
             screen.say(event.problem.sentence(), Role.ERROR)
             return
-        told = (
-            f"the same text and the right mask in {event.proven:,} conversations; sftui template proves it on every row"
-        )
+        told = f"same text and correct mask in {event.proven:,} conversations; sftui template proves it on every row"
 
         def page(width: int) -> list[Line]:
             return [*wrap(line((told, Role.GOOD)), width), (), *diff_text_lines(event.diff.rstrip("\n"), width)]
@@ -329,7 +327,7 @@ class FindingsCommands:
         except (SftuiError, OSError) as error:
             return str(error)
         self.screen.workspace.set_recipe(recipe)
-        self.screen.say(f"{told}; the recipe uses it now · u takes that back, x exports")
+        self.screen.say(f"{told}; the recipe uses it now · u undoes that, x exports")
         return None
 
     def waive(self) -> None:
@@ -338,19 +336,20 @@ class FindingsCommands:
         if finding is not None:
             where = f" in row {finding.row:,}" if finding.row is not None else ""
             self.screen.prompt.ask(
-                f"why may {finding.code} stand{where}? Esc cancels", lambda text: self._waive(finding, text.strip())
+                f"reason for ignoring {finding.code}{where} (Esc cancels)",
+                lambda text: self._waive(finding, text.strip()),
             )
 
     def _waive(self, finding: Finding, reason: str) -> str | None:
         from sftui.recipe import changed
 
         if not reason:
-            self.screen.say(f"{finding.code} is not waived: that needs a reason", Role.DIM)
+            self.screen.say(f"{finding.code} is not ignored: a reason is needed", Role.DIM)
             return None
         workspace = self.screen.workspace
         waiver = {"code": finding.code, "reason": reason, **({"rows": finding.row} if finding.row is not None else {})}
         workspace.set_recipe(changed(workspace.recipe, "waivers", (*workspace.recipe.waivers, waiver)))
-        self.screen.say(f"{finding.code} is waived: {reason} · u takes it back, x exports the recipe")
+        self.screen.say(f"{finding.code} is ignored: {reason} · u undoes it, x exports the recipe")
         return None
 
     # — other rows —

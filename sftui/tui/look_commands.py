@@ -205,7 +205,7 @@ class LookCommands:
         screen.list_wanted = not screen.list_wanted
         screen.set_panes()
         if screen.list_wanted and not screen.rows.display:
-            screen.say("there is no room for the list of rows beside the recipe", Role.DIM)
+            screen.say("no room for the row list beside the recipe", Role.DIM)
 
     def next_pane(self, step: int) -> None:
         there = self.screen.contexts()

@@ -78,7 +78,7 @@ class MarkCommands:
         row = self.screen.status.row
         self._put(self.marks.toggled(row, kind), row)
         if self.marks.get(row).kind:
-            self.screen.say(f"row {row:,}: {kind} · r{kind[0]} again takes it away, F lists marked rows")
+            self.screen.say(f"row {row:,}: {kind} · r{kind[0]} again removes it, F lists marked rows")
         else:
             self.screen.say(f"row {row:,}: no longer {kind}", Role.DIM)
 
@@ -86,7 +86,7 @@ class MarkCommands:
         """One line about the row; an empty one takes the note away."""
         row = self.screen.status.row
         self.screen.prompt.ask(
-            f"note on row {row:,}; empty takes it away",
+            f"note on row {row:,}; empty removes it",
             lambda text: self._noted(row, text),
             value=self.marks.get(row).note,
         )
@@ -97,7 +97,7 @@ class MarkCommands:
         has = bool(self.marks.get(row).note)
         if had or has:
             self.screen.say(
-                f"row {row:,}: noted" if has else f"row {row:,}: the note is gone", Role.PLAIN if has else Role.DIM
+                f"row {row:,}: noted" if has else f"row {row:,}: note removed", Role.PLAIN if has else Role.DIM
             )
 
     def _put(self, marks: Marks, row: int) -> None:
@@ -109,7 +109,7 @@ class MarkCommands:
         self.screen.figures_commands.repaint()
         self.show()
         if self.file.path is None and marks and not before:
-            self.screen.say("marks of piped data end with this session: x exports them", Role.WARNING)
+            self.screen.say("marks on piped data are lost when you quit; x exports them", Role.WARNING)
 
     def go(self, forward: bool) -> None:
         """The next marked row, or the one before."""

@@ -70,7 +70,7 @@ class OwnCommands:
     def mouse(self) -> None:
         """Textual asks for the mouse at the start; giving it back makes the terminal's own selection work."""
         on = self.app.toggle_mouse()
-        self.screen.say("the mouse is sftui's" if on else "the mouse is the terminal's: select and copy as usual")
+        self.screen.say("mouse on: sftui uses it" if on else "mouse off: select and copy as usual")
 
     # — quitting —
 
@@ -110,9 +110,7 @@ class OwnCommands:
         """What is lost with the session, for the terminal it leaves behind; empty where the user knows or nothing
         is."""
         lost = self.lost()
-        return (
-            f"{lost.words('')}: {', '.join(told for _, told in lost_parts(lost))}" if lost and not self.let_go else ""
-        )
+        return f"{lost.words()}: {', '.join(told for _, told in lost_parts(lost))}" if lost and not self.let_go else ""
 
     def interrupt(self) -> None:
         screen = self.screen

@@ -59,7 +59,7 @@ class Palette(Dialog):
                 LineBuilder().add(f" {keys:<{KEYS_WIDTH}} ", Role.KEY).add(f"{entry.title:<{TITLE_WIDTH}} ", Role.TITLE)
             )
             lines.append(cells.add(clip(entry.help, max(0, width - cells.width)), Role.DIM).line())
-        return lines or [line((" nothing is called that", Role.DIM))]
+        return lines or [line((" no command matches", Role.DIM))]
 
     def keys(self) -> str:
         return "↑ ↓ move · Enter runs it · Esc closes"

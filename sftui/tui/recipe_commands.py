@@ -70,7 +70,7 @@ class RecipeCommands:
             return
         found = [number for number, info in enumerate(pane.infos) if asked in pane.told(info).casefold()]
         if not found:
-            self.screen.say(f"no knob holds {visible(self._looked_for)}", Role.WARNING)
+            self.screen.say(f"no knob matches {visible(self._looked_for)}", Role.WARNING)
             return
         later = [number for number in found if (number - pane.marked) * step > 0]
         number = (min if step > 0 else max)(later or found)
@@ -220,7 +220,7 @@ class RecipeCommands:
             except SftuiError as error:
                 return str(error)
             workspace.set_recipe(recipe)
-            self.screen.say(f"tokenizer {visible(name)} · u takes it back")
+            self.screen.say(f"tokenizer {visible(name)} · u undoes it")
             return None
 
         self.screen.prompt.ask("tokenizer: a Hub name, folder, tokenizer.json or builtin:NAME", answer, value=now)

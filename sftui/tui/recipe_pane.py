@@ -11,7 +11,7 @@ from sftui.views import Line, Role, crop, recipe_lines, value_text
 from sftui.views.cells import LineBuilder
 from sftui.workspace import Workspace
 
-PRESET = KnobInfo("preset", "str", "the trainer whose defaults fill every knob", (), None, "")
+PRESET = KnobInfo("preset", "str", "the trainer whose defaults apply", (), None, "")
 
 ROOM_FOR_NAMES = 88
 """Laid out for this width and cropped, names and values are whole; the meaning stands in the line below."""

@@ -55,7 +55,7 @@ class RepairCommands:
             code, chosen = finding.code, [name for name, _ in self.cures(finding, in_force=True)]
             if own is None and chosen:
                 self.screen.say(
-                    f"{' and '.join(chosen)} {'are' if len(chosen) > 1 else 'is'} in force and cannot take {code} away"
+                    f"{' and '.join(chosen)} {'are' if len(chosen) > 1 else 'is'} applied already and cannot fix {code}"
                     " here",
                     Role.WARNING,
                 )
@@ -91,7 +91,7 @@ class RepairCommands:
     def tell(self, name: str) -> None:
         """Say what was put in force, and its count as soon as that is known."""
         self._telling = name
-        self.screen.say(f"applied: {name} · counting … · u takes it back, x exports it")
+        self.screen.say(f"applied: {name} · counting … · u undoes it, x exports it")
 
     # — all of them —
 
@@ -123,7 +123,7 @@ class RepairCommands:
         if name not in now:
             self.apply(name)
         elif self.screen.workspace.set_repairs(tuple(one for one in now if one != name)):
-            self.screen.say(f"{name} is no longer applied · u takes that back")
+            self.screen.say(f"{name} is no longer applied · u undoes that")
 
     # — what is in force —
 
@@ -153,7 +153,7 @@ class RepairCommands:
                 self._without_effect(name, event.counted)
                 return
             self.screen.say(
-                f"{self.words(event)}; {self.where()} · u takes it back, x exports it",
+                f"{self.words(event)}; {self.where()} · u undoes it, x exports it",
                 Role.WARNING if event.counted.skipped else Role.PLAIN,
             )
 
@@ -162,7 +162,7 @@ class RepairCommands:
         from sftui.views.repairs import skipped_words
 
         self.screen.workspace.set_repairs(tuple(one for one in self.screen.workspace.repairs if one != name))
-        told = f"{name} changes none of {counted.rows:,} row{'s' if counted.rows != 1 else ''}, so it is not in force"
+        told = f"{name} changes none of {counted.rows:,} row{'s' if counted.rows != 1 else ''}, so it is not applied"
         why = f"; {visible(skipped_words(counted)[0])}" if counted.skipped else ""
         self.screen.say(told + why, Role.WARNING)
 
@@ -172,7 +172,7 @@ class RepairCommands:
         return (
             f"in {visible(written[1].target)}"
             if written is not None and written[0] == self.screen.workspace.repairs
-            else "in no file yet"
+            else "not saved yet"
         )
 
     def words(self, event: ev.RepairsCounted) -> str:

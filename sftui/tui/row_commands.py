@@ -78,7 +78,7 @@ class RowCommands:
             return
         if row != screen.status.row and screen.rows.line_of(row) is None:
             screen.say(
-                f"row {row:,} is none of those listed ({screen.status.order}) · ] goes back to them, F all rows",
+                f"row {row:,} is not in the list ({screen.status.order}) · ] returns to it, F all rows",
                 Role.DIM,
             )
         if row != screen.status.row:
@@ -107,7 +107,7 @@ class RowCommands:
                 self.go(0 if text == "g" else self.last)
             return None
         if _NUMBER.fullmatch(text) is None:
-            return f"{text[:20]} is no row number"
+            return f"{text[:20]} is not a row number"
         self.go(max(0, self.screen.status.row + int(text)) if text[0] in "+-" else int(text))
         return None
 
@@ -149,7 +149,7 @@ class RowCommands:
         self.screen.rows.set_order(None)
         self.screen.set_status(order="")
         self.screen.workspace.reopen()
-        self.screen.say("the data is read again", Role.DIM)
+        self.screen.say("reloading the data", Role.DIM)
 
     def _source(self, event: ev.SourceOpened) -> None:
         screen = self.screen
@@ -173,9 +173,9 @@ class RowCommands:
         if event.state == "failed" and event.problem is not None:
             screen.say(event.problem.sentence(), Role.ERROR)
         elif event.state == "provisional":
-            screen.say("tokens are provisional until they are proven to equal AutoTokenizer's", Role.WARNING)
+            screen.say("tokens are provisional until compared with AutoTokenizer's", Role.WARNING)
         elif event.state == "proven" and before == "provisional":
-            screen.say("proven: these are AutoTokenizer's tokens", Role.GOOD)
+            screen.say("proven: the tokens equal AutoTokenizer's", Role.GOOD)
         if event.whose and event.whose != self._version:
             screen.say(event.message, Role.WARNING)
         self._version = event.whose

@@ -202,7 +202,7 @@ class SearchCommands:
             words = f"{row} has it, outside its tokens{f' · hit {place}' if place else ''}"
         else:
             words = f"hit {place} · {row}" if place else f"{n:,} hit{'s' if n != 1 else ''} in {row}"
-        told = words + (", search began again at the other end" if self._wrapped else "") + " · n N"
+        told = words + (", search wrapped around" if self._wrapped else "") + " · n N"
         screen.say(told, Role.PLAIN)
         self._told = told
 

@@ -101,7 +101,7 @@ class TokenPane(LineView):
         width = max(self.size.width, 8)
         if self.table is None and self.inspection.stopped_at is None:
             return wrap(
-                line((self.told or "the tokens of this row are on their way: it is long", Role.WARNING)),
+                line((self.told or "tokenizing a long row …", Role.WARNING)),
                 width,
             )
         lines = (*(wrap(self.note, width)[:2] if self.note else ()), *notice_lines(self.inspection, width))

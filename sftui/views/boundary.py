@@ -29,7 +29,7 @@ def boundary_words(inspection: Inspection) -> str:
     common, length = boundary.common, boundary.prompt_length
     if boundary.clean:
         return f"both agree on all {length:,} prompt tokens: the completion begins at token {length:,}"
-    head = f"both agree on {common:,} of {length:,} prompt tokens; they part at token {common:,}"
+    head = f"both agree on {common:,} of {length:,} prompt tokens; they differ from token {common:,}"
     alone = visible_token(tokens.prompt_surfaces[common], tokens.prompt_pieces[common])
     if common >= len(tokens):
         return f"{head}, where the whole text ends and the prompt alone has {alone}"

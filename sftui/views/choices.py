@@ -54,7 +54,7 @@ MEANINGS: Mapping[str, Mapping[str, str]] = {
         "never": "no EOS is added",
         "if_missing_text": "where the text does not end with it",
         "if_missing_ids": "where the last id is not EOS",
-        "always": "also where one is there already",
+        "always": "also where one already exists",
     },
     "mask.rule": {
         "auto": "as the trainer decides from the data",

@@ -72,7 +72,7 @@ def count_lines(count: ComparisonCount, names: Sequence[str], width: int) -> tup
         )
         part = f" ({share(trained, received, 1)})" if received else ""
         told = f"{trained:,} of {received:,} tokens trained{part}"
-        for figure, words in ((count.dropped, "dropped"), (count.stopped, "that it cannot prepare")):
+        for figure, words in ((count.dropped, "dropped"), (count.stopped, "failed")):
             if figure and figure[number]:
                 told += f", {figure[number]:,} row{'s' if figure[number] != 1 else ''} {words}"
         lines.append(line((f"{_letter(number)} ", Role.LABEL), (fit(visible(name), longest), Role.KEY), f"  {told}"))
@@ -90,10 +90,7 @@ def count_words(count: ComparisonCount) -> str:
             " by id)"
         )
     if count.one_sided:
-        parts += (
-            f"; {count.one_sided:,} of these rows {'reaches' if count.one_sided == 1 else 'reach'} only some of the"
-            " sides"
-        )
+        parts += f"; {count.one_sided:,} of them can be prepared by only some of the sides"
     return parts
 
 

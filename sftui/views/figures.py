@@ -45,13 +45,14 @@ def _blocks(figures: Figures, width: int) -> Iterator[Line]:
     if figures.evaluation_rows:
         count, plural = figures.evaluation_rows, "s" * (figures.evaluation_rows != 1)
         yield from wrap(
-            line((f"{count:,} evaluation row{plural}, {figures.evaluation_tokens:,} tokens, apart", Role.DIM)), width
+            line((f"{count:,} evaluation row{plural}, {figures.evaluation_tokens:,} tokens, counted apart", Role.DIM)),
+            width,
         )
     if figures.tokenized:
         yield from _titled("Rows by length in tokens", column_lines(length_bars(figures.lengths), width))
         yield from wrap(line((_quantiles(figures.quantiles), Role.DIM)), width)
         yield from _titled("Rows by per cent of tokens trained", column_lines(share_bars(figures.shares), width))
-        yield from _titled("What a limit takes", _limits(figures, width))
+        yield from _titled("Effect of a length limit", _limits(figures, width))
     if figures.by_role:
         roles = {name or "no message": count for name, count in figures.by_role.items()}
         messages = {
@@ -71,7 +72,7 @@ def _blocks(figures: Figures, width: int) -> Iterator[Line]:
         ("Dropped by the trainer", figures.drops),
         ("Stopped at", figures.stops),
         ("Roles in order", figures.signatures),
-        ("Way through the template", figures.branches),
+        ("Template branches", figures.branches),
         ("Findings together", figures.finding_sets),
     ):
         if groups:
@@ -134,7 +135,7 @@ def _received(figures: Figures) -> str:
     """What of all that reaches the trainer; the numbers are not said again where it is everything."""
     got = (figures.received_rows, figures.received_tokens, figures.received_trained)
     if got == (figures.rows, figures.tokens, figures.trained):
-        return "all of it reaches the trainer"
+        return "every row reaches the trainer"
     rows = f"{got[0]:,} row{'s' if got[0] != 1 else ''}"
     return f"{rows}, {got[1]:,} tokens reach the trainer, {got[2]:,} with a label"
 
@@ -146,7 +147,7 @@ def _titled(title: str, lines: Iterator[Line] | tuple[Line, ...]) -> Iterator[Li
 
 
 def _quantiles(quantiles: Mapping[float, int]) -> str:
-    names = {0.0: "shortest", 0.5: "half", 1.0: "longest"}
+    names = {0.0: "shortest", 0.5: "median", 1.0: "longest"}
     return " · ".join(
         f"{names.get(part, f'{100 * part:.0f} %')} {'≤ ' if 0 < part < 1 else ''}{length:,}"
         for part, length in quantiles.items()

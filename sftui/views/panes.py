@@ -59,7 +59,7 @@ def rendered_lines(inspection: Inspection, width: int) -> tuple[Line, ...]:
     rendered = inspection.rendered
     if rendered is None:
         return tuple(lines) or wrap(line(("not rendered", Role.DIM)), width)
-    notes = rendered.notes if rendered.exact else (*rendered.notes, "message borders are a best effort here")
+    notes = rendered.notes if rendered.exact else (*rendered.notes, "message boundaries are approximate here")
     for note in notes:
         lines += wrap(line((visible(note), Role.WARNING)), width)
     builder = LineBuilder()

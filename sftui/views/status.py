@@ -60,9 +60,7 @@ def notice_lines(inspection: Inspection, width: int) -> tuple[Line, ...]:
     if inspection.row.skipped is not None and inspection.row.left_out is None:
         lines += wrap(line((f"! not repaired: {visible(inspection.row.skipped)}", Role.WARNING)), width)[:2]
     if inspection.provisional:
-        lines += wrap(
-            line(("provisional: this tokenizer is not yet proven equal to AutoTokenizer's", Role.WARNING)), width
-        )
+        lines += wrap(line(("provisional: not yet compared with AutoTokenizer", Role.WARNING)), width)
     stages = (inspection, inspection.rendered, inspection.tokens, inspection.labels)
     seen: set[str] = set()
     for stage in stages:

@@ -96,7 +96,7 @@ def explain(table: TokenTable, i: int, *, shift: bool = False) -> str:
     if table.dropped:
         return f"{'labelled' if glyph == TRAINED else 'masked'}{why}; but the trainer drops the whole row"
     if glyph == TRAINED:
-        end = "; nothing precedes it, so it is never predicted" if i == table.first else ""
+        end = "; the first token is never predicted, so no loss" if i == table.first else ""
         return f"trained{why}{end}"
     return f"masked{why}"
 
@@ -123,11 +123,11 @@ def shift_warning(shift: str) -> str | None:
 
 
 STAGES: dict[Stage, str] = {
-    Stage.ROW: "reading the row",
-    Stage.CONVERSATION: "making a conversation of it",
-    Stage.RENDERED: "rendering the chat template",
-    Stage.TOKENS: "tokenizing",
-    Stage.LABELS: "labelling",
+    Stage.ROW: "this row could not be read",
+    Stage.CONVERSATION: "this row could not be read as a conversation",
+    Stage.RENDERED: "the chat template failed on this row",
+    Stage.TOKENS: "this row could not be tokenized",
+    Stage.LABELS: "this row could not be labelled",
 }
 
 
@@ -138,8 +138,8 @@ def why_stopped(inspection: Inspection) -> str | None:
     if inspection.stopped_at is not None:
         where = STAGES[inspection.stopped_at]
         if inspection.problem is None:
-            return f"stopped at {where}"
-        return f"stopped at {where}: {inspection.problem.sentence()}"
+            return where
+        return f"{where}: {inspection.problem.sentence()}"
     if inspection.dropped is not None:
         return f"dropped by the trainer: {inspection.dropped}"
     return None

@@ -112,7 +112,7 @@ class Auditing:
             rows = sorted(known, key=tokens.__getitem__, reverse=asked.by == "longest")
         elif asked.by in ("most trained", "least trained"):
             rows = sorted(known, key=lambda row: trained[row] / max(1, tokens[row]), reverse=asked.by == "most trained")
-        elif asked.by == "never reach the trainer":
+        elif asked.by == "dropped":
             rows = [row for row, count in enumerate(tokens) if count == UNKNOWN]
         elif asked.by in ("error", "warning"):
             codes = [one for one in gathered.found.codes.values() if one.severity.value == asked.by]

@@ -62,12 +62,11 @@ class Unexported:
     def __bool__(self) -> bool:
         return bool(self.changes or self.repairs or self.waivers)
 
-    def words(self, yet: str = " yet") -> str:
-        """`2 recipe changes, 1 repair are in no file yet`; empty where there is nothing."""
+    def words(self) -> str:
+        """`2 unsaved recipe changes, 1 repair`; empty where there is nothing."""
         counted = ((len(self.changes), "recipe change"), (len(self.repairs), "repair"), (len(self.waivers), "waiver"))
         told = [f"{count:,} {word}{'s' if count > 1 else ''}" for count, word in counted if count]
-        verb = "is" if sum(count for count, _ in counted) == 1 else "are"
-        return f"{', '.join(told)} {verb} in no file{yet}" if told else ""
+        return ", ".join(told).replace(" ", " unsaved ", 1)
 
 
 def unexported(now: Chosen, kept: Chosen) -> Unexported:

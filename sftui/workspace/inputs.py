@@ -59,7 +59,7 @@ class Inputs:
         if target.exists() and not target.is_file():
             raise ExportError(
                 f"{target} cannot be written over",
-                why="it is a folder or a device, and no file",
+                why="it is a folder or a device, not a file",
                 fix="name another file",
             )
 

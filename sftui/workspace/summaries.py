@@ -72,7 +72,7 @@ def _checked(
             inspection = session.inspect(index)
             grades = Counter(finding.severity.value for finding in session.found(inspection))
         except Exception:
-            continue  # its line is there already; opened, the row says what is wrong
+            continue  # its line already exists; opened, the row says what is wrong
         ready.append(replace(summary(inspection), errors=grades["error"], warnings=grades["warning"]))
         if time.monotonic() - told > SEND_EVERY:
             yield SummariesReady(asked.ticket, version, tuple(ready))

@@ -73,7 +73,7 @@ def write_whole(session: Session, asked: WriteRequest) -> Iterator[RepairsWritte
         problem = replace(problem, what=f"nothing is written: {problem.what}")
     for one in session.source.damage:
         problem = problem or Problem(
-            f"nothing is written of data that cannot be read whole, {one.title}", one.why, one.fix
+            f"nothing is written: the data cannot be read to its end, {one.title}", one.why, one.fix
         )
     if problem is not None:
         yield RepairsWritten(asked.ticket, asked.target, asked.log, problem=problem)

@@ -380,7 +380,7 @@ class Workspace(Questions):
             self._link = None
             if overrun is not None and self._write_ended.is_set() and len(self._overran) < MOST_OVERRUN:
                 self._overran = (*self._overran, overrun)
-                self._events.put(ev.WorkLeft(Problem(overrun.why, fix="that row is left, the others go on")))
+                self._events.put(ev.WorkLeft(Problem(overrun.why, fix="that row is skipped, the others go on")))
                 self._connect(self.row)
                 for request in self._asked.values():
                     self._send(request)

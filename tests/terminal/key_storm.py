@@ -46,7 +46,7 @@ PHRASES = (
 )
 QUITS = ("q", "\x03", "TERM", "HUP", "INT")
 BUSY = re.compile(
-    r"searching …|loading tokenizer|auditing|tokenizer …|≈ provisional|on their way|not here yet|counting"
+    r"searching …|loading tokenizer|auditing|tokenizer …|≈ provisional|tokenizing a long row|not here yet|counting"
 )
 HEADER = re.compile(r"^ .*?row ([\d,]+) of (≥?[\d,]+)")
 FIGURES = re.compile(r"([\d,]+)/([\d,]+) trained")

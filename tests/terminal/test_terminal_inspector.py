@@ -113,7 +113,7 @@ def test_what_was_exported_nowhere_is_told_afterwards(tmp_path: Path, way: str) 
         terminal.settle()
         LEAVES[way](terminal)
         assert terminal.wait() == CODES[way] and terminal.restored() == []
-        assert b"is in no file: " in terminal.raw.rpartition(b"\x1b[?1049l")[2]
+        assert b"1 unsaved recipe change: " in terminal.raw.rpartition(b"\x1b[?1049l")[2]
 
 
 def test_it_ends_when_the_terminal_is_gone(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ async def test_the_audit_is_stopped_and_keeps_what_it_has() -> None:
         await driven.press("X")
         assert (
             "stopped at 20 of 41 rows" in driven.text
-            and "X goes on" in driven.text
+            and "X resumes" in driven.text
             and workspace.asked[-1][0] == "cancel"
         )
         workspace.send(late[0])
@@ -76,7 +76,7 @@ async def test_figures_of_another_recipe_are_not_shown() -> None:
         await driven.press("A")
         driven.workspace.change("mask.rule", "completion")
         await driven.settle()
-        assert "no figures of this recipe" in driven.text
+        assert "not audited under this recipe" in driven.text
 
 
 async def test_rows_of_a_code_are_gone_through() -> None:
@@ -99,7 +99,7 @@ async def test_rows_of_a_code_are_gone_through() -> None:
 async def test_a_row_that_is_not_listed_is_shown_and_said_to_be_none_of_them() -> None:
     async with running((80, 24)) as driven:
         await driven.press("A", "F", *"8j", "enter", "5", "G")
-        assert driven.main.status.row == 5 and driven.said.startswith("row 5 is none of those listed (CON008)")
+        assert driven.main.status.row == 5 and driven.said.startswith("row 5 is not in the list (CON008)")
         await driven.press("]")
         assert driven.main.status.row == 1 and not driven.said
 
@@ -123,7 +123,7 @@ async def test_what_was_found_is_counted_as_check_counts_it() -> None:
 async def test_what_the_keys_do_fits_beside_the_row_list() -> None:
     async with running((80, 24)) as driven:
         await driven.press("A")
-        figures = f"X goes on · {driven.main.figures_commands.hint()}"
+        figures = f"X resumes · {driven.main.figures_commands.hint()}"
         for title, hint in (
             ("figures", figures),
             ("compare", HINT),
@@ -148,7 +148,7 @@ async def test_without_an_audit_it_is_begun() -> None:
     async with running() as driven:
         driven.workspace.hold = True
         await driven.press("F")
-        assert driven.main.figures_commands.running and "auditing first" in driven.said
+        assert driven.main.figures_commands.running and "auditing; press F again" in driven.said
 
 
 async def test_after_another_recipe_all_rows_can_be_had_again() -> None:
@@ -166,7 +166,7 @@ async def test_after_another_recipe_all_rows_can_be_had_again() -> None:
 async def test_nothing_found_says_so_and_changes_nothing() -> None:
     async with running() as driven:
         await driven.press("A", "F", "j", "j", "enter")
-        assert driven.said == "no row: warning" and driven.main.rows.order is None
+        assert driven.said == "no rows with a warning" and driven.main.rows.order is None
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")

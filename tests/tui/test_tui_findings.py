@@ -50,7 +50,7 @@ async def test_the_fix_is_applied_and_taken_back() -> None:
     async with running((140, 45), all_trained()) as driven:
         before = driven.trained
         text = await driven.press("f", "a")
-        assert driven.workspace.recipe.mask.rule == "completion" and "u takes it back" in driven.said
+        assert driven.workspace.recipe.mask.rule == "completion" and "u undoes it" in driven.said
         assert "LAB002" not in text and driven.trained < before
         assert "LAB002" in await driven.press("u")
         assert driven.workspace.recipe == ALL and driven.main.status.trained == before
@@ -59,7 +59,7 @@ async def test_the_fix_is_applied_and_taken_back() -> None:
 async def test_a_finding_without_a_knob_says_so() -> None:
     async with running((80, 24)) as driven:
         await driven.press("f", "a")
-        assert driven.finding.code == "EOS008" and "no knob of the recipe repairs EOS008" in driven.said
+        assert driven.finding.code == "EOS008" and "no recipe knob fixes EOS008" in driven.said
         await driven.press("d")
         assert driven.main.look_commands.open_view == "findings"
 
@@ -133,7 +133,7 @@ async def test_the_second_recipe_is_taken_and_undone() -> None:
 async def test_bands_are_hidden_only_where_they_are_seen() -> None:
     async with running((80, 24)) as driven:
         await driven.press("-")
-        assert driven.said == "no comparison is open: C opens one" and not driven.main.compare_commands.differing
+        assert driven.said == "no comparison; press C to open one" and not driven.main.compare_commands.differing
 
 
 async def test_closing_the_comparison_stops_the_count() -> None:
@@ -169,19 +169,21 @@ async def test_a_template_gets_its_tags_is_shown_written_and_used(tmp_path: Path
         await driven.press("u")
         assert driven.workspace.recipe.render.template == "tokenizer"
         await driven.press("a", "y", "ctrl+u", "ctrl+k", *str(target), "enter")
-        assert "is there already" in driven.said
+        assert "already exists" in driven.said
 
 
 async def test_a_finding_is_waived_with_a_reason_and_taken_back() -> None:
     async with running((80, 24), all_trained()) as driven:
         await driven.press("]", "f", "i", *"on purpose", "enter")
-        assert "waived: on purpose" in driven.said and "CON008" not in driven.lines[2] and "1 waived" in driven.lines[1]
+        assert (
+            "ignored: on purpose" in driven.said and "CON008" not in driven.lines[2] and "1 waived" in driven.lines[1]
+        )
         assert dict(driven.workspace.recipe.waivers[0]) == {"code": "CON008", "reason": "on purpose", "rows": 1}
         text = await driven.press("u")
         assert "CON008" in text and "1 waived" not in text and not driven.workspace.recipe.waivers
         assert driven.said == "undo: waivers 1 → 0"
         await driven.press("i", "enter")
-        assert not driven.workspace.recipe.waivers and driven.said == "CON008 is not waived: that needs a reason"
+        assert not driven.workspace.recipe.waivers and driven.said == "CON008 is not ignored: a reason is needed"
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
@@ -220,7 +222,7 @@ async def test_only_keys_that_work_for_the_finding_are_offered(size: tuple[int, 
         text = await driven.press("end")
         detail, foot = text.splitlines()[-2:]
         assert (
-            detail == " EOS008: no knob and no repair helps here  ? says what does"
+            detail == " EOS008: no automatic fix; press ? for advice"
             and "d diff" not in foot
             and "a apply" not in foot
             and "? why" in foot
@@ -231,7 +233,7 @@ async def test_before_the_findings_are_here_keys_say_that_they_are_on_their_way(
     async with running((80, 24), all_trained()) as driven:
         driven.workspace.hold = True
         await driven.press("f", "d")
-        assert driven.said == "still checking: try again when the findings are here"
+        assert driven.said == "still checking; try again in a moment"
         driven.workspace.release()
         await driven.settle()
         await driven.press("j", "?", "escape")
@@ -250,7 +252,7 @@ async def test_no_cure_is_offered_before_it_was_tried() -> None:
     async with running((140, 45), Trying()) as driven:
         await driven.press("]", "f")
         await driven.press("a")
-        assert driven.workspace.repairs == () and driven.said.startswith("still trying what helps")
+        assert driven.workspace.repairs == () and driven.said.startswith("still testing fixes")
         ready = replace(FakeWorkspace.findings_event(driven.workspace), tried=True)
         found = tuple(
             replace(one, fix=None, repairs=(), declined=("trim does not help: it stays",)) for one in ready.findings
@@ -259,4 +261,4 @@ async def test_no_cure_is_offered_before_it_was_tried() -> None:
         await driven.settle()
         assert "trim does not help: it stays" in driven.text
         await driven.press("a")
-        assert driven.workspace.repairs == () and "no knob of the recipe repairs" in driven.said
+        assert driven.workspace.repairs == () and "no recipe knob fixes" in driven.said

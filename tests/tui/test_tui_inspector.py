@@ -111,12 +111,12 @@ async def test_rows_and_counts() -> None:
 async def test_the_prompt_refuses_what_is_no_row_and_keeps_what_was_typed() -> None:
     async with running() as driven:
         text = await driven.press("g", *"4x", "enter")
-        assert "4x is no row number" in text and driven.main.prompt.open
+        assert "4x is not a row number" in text and driven.main.prompt.open
         await driven.press("backspace", "enter")
         assert driven.main.status.row == 4 and not driven.main.prompt.open
         for typed in ("++5", "5-5", "9" * 30):
             text = await driven.press("g", *typed, "enter")
-            assert f"{typed[:20]} is no row number" in text
+            assert f"{typed[:20]} is not a row number" in text
             await driven.press("escape")
         await driven.press("g", "escape")
         assert not driven.main.prompt.open
@@ -439,7 +439,7 @@ async def test_keys_for_what_is_hidden_say_what_they_did() -> None:
         await driven.press("escape", "s")
         assert not driven.said, "the screen shows it"
         await driven.press("c", "L", "L")
-        assert str(driven.said) == "there is no room for the list of rows beside the recipe"
+        assert str(driven.said) == "no room for the row list beside the recipe"
 
 
 async def test_a_tokenizer_that_does_not_load_is_told_with_what_to_press() -> None:
@@ -464,7 +464,7 @@ async def test_a_tokenizer_that_does_not_load_is_told_with_what_to_press() -> No
         await driven.press("D")
         assert driven.workspace.reopened == 1
         await driven.press("K", "ctrl+u", *"builtin:bytes", "enter")
-        assert driven.workspace.recipe.tokenizer.name == "builtin:bytes" and "u takes it back" in driven.said
+        assert driven.workspace.recipe.tokenizer.name == "builtin:bytes" and "u undoes it" in driven.said
 
 
 class Held(FakeWorkspace):

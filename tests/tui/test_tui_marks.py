@@ -44,7 +44,7 @@ async def test_a_note_is_typed_shown_and_emptied() -> None:
         await driven.press("[", "r", "n")
         assert driven.main.prompt.text == "too short"
         await driven.press("ctrl+u", "ctrl+k", "enter")
-        assert not driven.main.mark_commands.marks and "note is gone" in driven.said
+        assert not driven.main.mark_commands.marks and "note removed" in driven.said
         await driven.press("r", "n", "x", "escape")
         assert not driven.main.mark_commands.marks, "Esc leaves it as it was"
 
@@ -116,7 +116,7 @@ async def test_marks_are_exported_as_lines(tmp_path: Path) -> None:
             {"row": 1, "mark": None, "note": "odd"},
         ]
         await driven.press("x", "enter", "ctrl+u", "ctrl+k", *str(target), "enter")
-        assert "is there already" in driven.said and driven.main.prompt.open
+        assert "already exists" in driven.said and driven.main.prompt.open
 
 
 async def test_a_hostile_note_is_only_shown() -> None:

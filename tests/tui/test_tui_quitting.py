@@ -41,7 +41,7 @@ async def test_what_is_in_no_file_is_named_before_it_goes(size: tuple[int, int])
         await change_all(driven)
         text = await driven.press("escape", "q")
         check_golden(f"{size[0]}x{size[1]}-quit", text)
-        assert not has_quit(driven) and "2 recipe changes, 1 repair, 1 waiver are in no file yet" in text
+        assert not has_quit(driven) and "2 unsaved recipe changes, 1 repair, 1 waiver" in text
         assert (
             "on purpose" in text
             and "map-roles" in text
@@ -73,7 +73,7 @@ async def test_what_was_taken_back_or_written_is_not_asked_about(tmp_path: Path)
         assert "wrote" in driven.said and not driven.main.own_commands.lost()
         driven.workspace.change("length.max", 300)
         await driven.settle()
-        assert driven.main.own_commands.lost().words() == "1 recipe change is in no file yet"
+        assert driven.main.own_commands.lost().words() == "1 unsaved recipe change"
         await driven.press("u", "q")
         assert has_quit(driven)
 
@@ -85,7 +85,7 @@ async def test_ctrl_c_ends_at_once_and_tells_afterwards(keys: tuple[str, ...]) -
         await driven.settle()
         await driven.press(*keys)
         assert has_quit(driven)
-        assert driven.app.farewell() == "1 recipe change is in no file: length.max null → 256"
+        assert driven.app.farewell() == "1 unsaved recipe change: length.max null → 256"
 
 
 async def test_after_a_yes_nothing_more_is_told() -> None:
@@ -99,7 +99,7 @@ def test_what_is_in_no_file() -> None:
     recipe = Recipe()
     kept = Chosen(recipe, ("trim",))
     assert not unexported(kept, kept) and not unexported(Chosen(recipe), kept)
-    assert unexported(Chosen(recipe, ("trim", "fold")), kept).words() == "1 repair is in no file yet"
+    assert unexported(Chosen(recipe, ("trim", "fold")), kept).words() == "1 unsaved repair"
     waived = changed(recipe, "waivers", ({"code": "CON001", "reason": "so"},))
-    assert unexported(Chosen(waived), kept).words() == "1 waiver is in no file yet"
+    assert unexported(Chosen(waived), kept).words() == "1 unsaved waiver"
     assert not unexported(Chosen(recipe), Chosen(waived)).waivers, "one that was taken away is not lost"

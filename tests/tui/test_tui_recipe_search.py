@@ -22,7 +22,7 @@ async def test_a_knob_is_found_by_name_meaning_or_choice_and_n_goes_round() -> N
         await driven.press("n")
         assert pane.knob.path == "pack.strategy"
         await driven.press("/", *"zebra", "enter")
-        assert driven.said == "no knob holds zebra" and pane.knob.path == "pack.strategy"
+        assert driven.said == "no knob matches zebra" and pane.knob.path == "pack.strategy"
         await driven.press("escape", "/")
         assert "search: text" in driven.said, "outside of the recipe / still searches the rows"
 

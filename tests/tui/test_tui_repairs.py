@@ -61,7 +61,7 @@ async def test_a_repair_is_previewed_applied_and_taken_back() -> None:
         assert (
             list(driven.workspace.repairs) == ["trim"]
             and "14 of 41 rows changed" in driven.said
-            and "in no file yet" in driven.said
+            and "not saved yet" in driven.said
         )
         assert driven.main.context == "findings" and driven.finding.code == "EOS008"
         assert "*repaired" in driven.lines[0] and "▸ *  1" in text
@@ -192,7 +192,7 @@ async def test_a_write_goes_on_beside_everything_and_can_be_stopped() -> None:
 async def test_a_config_written_before_the_data_says_so() -> None:
     async with running((140, 45)) as driven:
         await driven.press("R", "j", "enter", "x", "j", "enter", "enter")
-        assert "is in no file yet" in driven.text
+        assert "not saved yet" in driven.text
 
 
 async def test_what_changed_in_hostile_data_is_only_shown() -> None:
@@ -244,7 +244,7 @@ async def test_a_repair_that_cannot_help_says_so() -> None:
 
     async with running((80, 24), Stubborn()) as driven:
         await driven.press("f", "a", "a")
-        assert driven.said == "drop CON008 is in force and cannot take CON008 away here" and list(
+        assert driven.said == "drop CON008 is applied already and cannot fix CON008 here" and list(
             driven.workspace.repairs
         ) == [DROP]
 
@@ -271,4 +271,4 @@ async def test_a_repair_that_changes_no_row_is_not_in_force() -> None:
         )
         await driven.press("+")
         assert driven.workspace.repairs == () and "*" not in driven.lines[0]
-        assert driven.said.startswith("trim changes none of 41 rows, so it is not in force; row 4 (half.jsonl line 5)")
+        assert driven.said.startswith("trim changes none of 41 rows, so it is not applied; row 4 (half.jsonl line 5)")

@@ -31,7 +31,7 @@ async def test_each_hit_says_its_place_among_all() -> None:
         await driven.press("h")
         assert "hit" not in driven.lines[-2], "beside a hit there is no place"
         await driven.press("N", "N")
-        assert driven.said == "hit 18 of 18 · row 40, search began again at the other end · n N"
+        assert driven.said == "hit 18 of 18 · row 40, search wrapped around · n N"
         assert [name for name, _ in driven.workspace.asked].count("hits") == 1, "counted once"
 
 

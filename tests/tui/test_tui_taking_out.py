@@ -56,7 +56,7 @@ async def test_w_writes_and_asks_before_overwriting(tmp_path: Path, monkeypatch:
         await driven.press("enter")
         assert "wrote" in driven.said and json.loads((tmp_path / "row0-ids.json").read_text())
         text = await driven.press("w", "i", "enter")
-        assert "is there already" in text and driven.main.prompt.open
+        assert "already exists" in text and driven.main.prompt.open
         await driven.press("!", "enter")
         assert "wrote" in driven.said and not driven.main.prompt.open
 
@@ -71,7 +71,7 @@ async def test_p_prints_on_exit() -> None:
 async def test_a_terminal_that_cannot_be_lent_says_so() -> None:
     async with running() as driven:
         await driven.press("e", "e")
-        assert "cannot be lent" in driven.said
+        assert "no editor can run" in driven.said
 
 
 @pytest.mark.parametrize("template", ["builtin:gemma", "builtin:chatml"])
@@ -152,7 +152,7 @@ async def test_nothing_of_the_row_before_is_taken_for_the_row_that_is_on_its_way
         assert (
             driven.main.status.row == 1
             and not clipboard
-            and driven.said == "row 1 is not here yet: try again when its tokens are"
+            and driven.said == "row 1 is still loading; try again in a moment"
         )
         driven.workspace.release()
         await driven.settle()

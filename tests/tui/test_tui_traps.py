@@ -47,7 +47,7 @@ async def test_T1_markup_in_data_is_text_everywhere() -> None:
                 await driven.press(*keys)
             await driven.press("home", "]")
         await driven.press("g", *"[/INST]", "enter")
-        assert "[/INST] is no row number" in driven.text
+        assert "[/INST] is not a row number" in driven.text
         await driven.press("escape", "/", *"[/INST] [b", "enter")
         assert driven.app.is_running
         await driven.press("c", "T", "end", "enter", *"[/x]", "enter")

@@ -152,7 +152,7 @@ def test_marks_that_are_nested_brackets_do_not_keep_anyone_from_the_data(tmp_pat
     assert marks.path is not None
     marks.path.parent.mkdir()
     marks.path.write_text(NESTED)
-    with pytest.raises(ExportError, match="no review mark"):
+    with pytest.raises(ExportError, match="not a review mark"):
         marks.load()
 
 

@@ -96,7 +96,7 @@ def convert(row: Row, detected: Detected, new_system: str | None) -> Conversatio
     where, fields, kind = row.where or f"row {row.index}", detected.fields, detected.format
     data = row.data
     if not isinstance(data, Mapping):
-        raise ConversationError(row.problem or "the row is not a mapping of columns", where=where)
+        raise ConversationError(row.problem or "the row is not a JSON object", where=where)
     notes: list[str] = []
     if kind == "text":
         return Conversation(Kind.TEXT, kind, text=_text(data, fields["text"], where))

@@ -183,7 +183,7 @@ def test_a_baseline_says_whose_ids_it_knows(sftui: Sftui, tmp_path: Path) -> Non
     assert sftui(*given, "--write-baseline").code == 0
     made = json.loads(known.read_text())
     assert made["tokenizer"]["transformers"] == running_version() and len(made["tokenizer"]["backend"]) == 64
-    assert "write it anew" not in sftui(*given).err
+    assert "rewrite it with --write-baseline" not in sftui(*given).err
     for changes, told in (
         ({"tokenizer": None}, "does not say whose ids it knows"),
         ({"tokenizer": {**made["tokenizer"], "transformers": "5.6.0"}}, "the ids of transformers 5.6.0; these are of"),
@@ -192,5 +192,5 @@ def test_a_baseline_says_whose_ids_it_knows(sftui: Sftui, tmp_path: Path) -> Non
         changed = {key: value for key, value in {**made, **changes}.items() if value is not None}
         known.write_text(json.dumps(changed))
         done = sftui(*given)
-        assert told in done.err and "write it anew" in done.err
+        assert told in done.err and "rewrite it with --write-baseline" in done.err
         assert done.code == 0, "what is known stays known"

@@ -176,7 +176,7 @@ def test_a_baseline_keeps_known_findings_from_failing(sftui: Sftui, dirty: Path,
 
 
 def test_a_file_that_is_no_baseline_is_refused(sftui: Sftui, dirty: Path, clean: Path) -> None:
-    for name, words in ((clean, "no baseline"), (clean.with_name("none.json"), "cannot be read")):
+    for name, words in ((clean, "not a baseline"), (clean.with_name("none.json"), "cannot be read")):
         done = check(sftui, dirty, "--baseline", name)
         assert done.code == 2 and words in done.err
     assert check(sftui, dirty, "--write-baseline").code == 2

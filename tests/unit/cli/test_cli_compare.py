@@ -58,7 +58,7 @@ def test_json_names_sides_rows_and_columns(sftui: Callable[..., Any], chats: Pat
         ("axolotl", "B axolotl@0.19 "),
         ("unsloth length.max=64", "B unsloth@2026.10 length.max=64"),
         ("tokenizer=builtin:llama3", "by id)"),
-        ("template=llama3", "reach only some of the sides"),
+        ("template=llama3", "can be prepared by only some of the sides"),
         ("mask.options.train=1", "nothing differs"),
     ],
 )

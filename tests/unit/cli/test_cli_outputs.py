@@ -245,7 +245,9 @@ def test_a_baseline_is_written_over_a_baseline_only(sftui: Sftui, folder: Path) 
         (folder / "mine.json").write_text(text)
         for more in ((), ("--force",)):
             done = sftui(*words, "mine.json", *more)
-            assert done.code == 2 and "no baseline of sftui" in done.err and (folder / "mine.json").read_text() == text
+            assert (
+                done.code == 2 and "not a baseline of sftui" in done.err and (folder / "mine.json").read_text() == text
+            )
     (folder / "known.json").write_text(BASELINE)
     assert sftui(*words, "known.json").code == 0 and (folder / "known.json").read_text() != BASELINE
     done = sftui(
@@ -268,7 +270,7 @@ def test_a_trainers_config_and_what_it_names_are_inputs(sftui: Sftui, folder: Pa
 def test_folders_and_devices_are_not_written_over(sftui: Sftui, folder: Path) -> None:
     for target in ("tok", "/dev/null"):
         done = sftui("check", "rows.jsonl", "-t", "builtin:chatml", "-o", target, "--force")
-        assert done.code == 2 and "no file" in done.err
+        assert done.code == 2 and "not a file" in done.err
 
 
 STDOUT = [

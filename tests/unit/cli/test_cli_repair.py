@@ -207,7 +207,7 @@ def test_rows_marked_drop_in_the_inspector_are_left_out(sftui: Callable[..., Any
     assert [(one["row"], one["dropped"]) for one in map(json.loads, log.read_text().splitlines())] == [(0, "marked")]
     marks.write_text('{"row": 0, "mark": "dorp"}\n')
     done = sftui("repair", dirty, "--marks", marks, "--dry-run")
-    assert done.code == 2 and "no review mark" in done.err
+    assert done.code == 2 and "not a review mark" in done.err
 
 
 def test_the_new_file_does_not_become_part_of_a_folder_of_data(

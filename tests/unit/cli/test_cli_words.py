@@ -33,7 +33,7 @@ def test_every_command_has_help(sftui: Callable[..., Any], command: tuple[str, .
         (("--set", "length.max=many"), "whole number"),
         (("--set", "mask.rule=complettion"), "did you mean `completion`?"),
         (("--data-format", "mesages"), "did you mean `messages`?"),
-        (("--field", "messages"), "is not OUR=THEIRS"),
+        (("--field", "messages"), "is not FIELD=COLUMN"),
         (("--field", "messages=mesages"), "did you mean `messages`"),
         (("--template", "chatlm"), "did you mean `chatml`?"),
         (("--template", "none.jinja"), "none.jinja"),

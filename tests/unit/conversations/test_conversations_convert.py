@@ -268,7 +268,7 @@ def test_text_and_segments() -> None:
         ),
         ({**GOOD, "tools": "f(x)"}, "line 1: `tools` is text that is not JSON; store it as JSON, or drop it"),
         ({**GOOD, "tools": {"f": 1}}, "line 1: `tools` is a mapping, not a list; store a list of tools"),
-        ("text", "line 1: the row is text, not a mapping of columns; drop the row"),
+        ("text", "line 1: the row is text, not a JSON object; drop the row"),
     ],
 )
 def test_a_bad_row_says_where_what_and_what_to_do(record: Any, sentence: str) -> None:
@@ -309,7 +309,7 @@ def chat(*roles: str) -> list[Message]:
         (("user", "user"), "messages[1] is `user` where an assistant message should stand"),
         (("assistant", "user"), "messages[0] is `assistant` where a user or tool message should stand"),
         (("user", "assistant", "user"), "the last message is not the assistant's"),
-        (("system",), "there is no turn beside the system message"),
+        (("system",), "there is only a system message"),
     ],
 )
 def test_turns(roles: tuple[str, ...], problem: str | None) -> None:

@@ -74,7 +74,7 @@ def test_the_reason_names_the_column_and_the_keys() -> None:
 def test_the_reason_counts_the_rows_that_fit() -> None:
     detected = detect(rows(*[{"messages": CHAT}] * 3, {"messages": []}), Data())
     assert "3 of 4 sampled rows have" in detected.reason
-    assert "1 of 4 sampled rows do not fit; each says why" in detected.notes
+    assert "1 of 4 sampled rows do not match the format; open one to see why" in detected.notes
 
 
 def test_rows_that_could_not_be_read_do_not_count() -> None:
@@ -186,7 +186,7 @@ def test_messages_beside_preferences_load_with_a_note() -> None:
     ("record", "note"),
     [
         ({"messages": CHAT, "prompt": "p"}, "there is also `prompt`"),
-        ({"messages": CHAT, "prompt": "p", "completion": "c"}, "would also fit prompt_completion"),
+        ({"messages": CHAT, "prompt": "p", "completion": "c"}, "also match prompt_completion"),
         ({"messages": CHAT, "system": "s"}, "--field system=system puts it first"),
         ({"instruction": "i", "context": "c", "response": "r"}, "`context` is not part of the prompt"),
         ({"messages": CHAT, "images": ["a.png"]}, "`images`: sftui does not know"),

@@ -217,4 +217,4 @@ def test_files_are_named_by_absolute_paths(tmp_path: Path, monkeypatch: pytest.M
             assert str(tmp_path / "made" / "chat_template.jinja") in text
         if to == "llamafactory":
             assert f"dataset_dir: {tmp_path / 'made'}" in text
-        assert sum("absolute paths" in note for note in plan.notes) == 1
+        assert sum("paths are absolute" in note for note in plan.notes) == 1

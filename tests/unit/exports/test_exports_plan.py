@@ -41,10 +41,10 @@ def test_a_plan_shows_the_difference_and_asks_before_overwriting(tmp_path: Path)
     first = plan(5)
     assert first.overwrites == () and first.files[0].diff == "" and not first.files[0].exists
     first.write()
-    assert plan(5).write() == (), "what is there already is not written again"
+    assert plan(5).write() == (), "what already exists is not written again"
     second = plan(6)
     assert "-  max: 5" in second.files[0].diff and "+  max: 6" in second.files[0].diff
-    with pytest.raises(ExportError, match="is there already"):
+    with pytest.raises(ExportError, match="already exists"):
         second.write()
     assert "max: 5" in second.files[0].path.read_text()
     second.write(overwrite=True)

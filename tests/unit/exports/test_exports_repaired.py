@@ -73,7 +73,7 @@ def test_a_config_whose_data_cannot_be_written_says_so(tmp_path: Path) -> None:
 
 def test_repairs_that_are_in_no_file_are_told(tmp_path: Path) -> None:
     content, notes = written(tmp_path, "axolotl", AXOLOTL, repaired=None)
-    assert "mine.jsonl" in content and any("in no file yet" in note for note in notes)
+    assert "mine.jsonl" in content and any("not saved yet" in note for note in notes)
 
 
 def test_a_new_config_and_the_script_name_the_repaired_file(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ difference."""
 HEAD = """\
 # Every finding
 
-{count} codes: {errors} errors, {warnings} warnings, {infos} informations. `sftui explain CODE` tells more of each.
+{count} codes: {errors} errors, {warnings} warnings, {infos} notices. `sftui explain CODE` explains each.
 Written by `SFTUI_GOLDEN=write pytest tests/unit/findings/test_findings_codes.py` from the catalogue and from
 `tests/unit/findings/examples.py`, whose bad example raises the code in the tests and whose good one does not.
 Examples are named by a row that the other has not (or the first one), then the settings that are not the default

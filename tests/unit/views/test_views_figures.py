@@ -24,7 +24,7 @@ def figures() -> Figures:
     dice = random.Random(4)
     lengths = Counter(int(dice.lognormvariate(5.5, 1.1)) + 3 for _ in range(4000))
     shares = Counter(min(100, max(0, int(dice.gauss(31, 14)))) for _ in range(4000))
-    none = GroupFigure("asked in the evaluation set", 0, ())
+    none = GroupFigure("prompts of the evaluation set", 0, ())
     return Figures(
         4012,
         4000,
@@ -48,8 +48,8 @@ def figures() -> Figures:
         {"content": 465_000, "terminator": 7_970, "separator": 7_930},
         (GroupFigure("no assistant message to train on", 30, (4, 17, 1022, 3000)),),
         (GroupFigure("row", 12, (9,)),),
-        GroupFigure("the same as an earlier row", 17, (88, 90, 91, 400, 401)),
-        GroupFigure("an earlier prompt answered differently", 3, (5, 6, 7)),
+        GroupFigure("duplicates of an earlier row", 17, (88, 90, 91, 400, 401)),
+        GroupFigure("an earlier prompt, answered differently", 3, (5, 6, 7)),
         none,
         (
             SourceFigure("part-0.jsonl", 2000, 800_000, 240_000, 10),
@@ -133,5 +133,5 @@ def test_beside_the_row_list_nothing_that_counts_is_cut() -> None:
     assert "  limit     over     cut  no label  dropped   packs" in made and all(
         name in made for name in ("part-0.jsonl", "part-1.jsonl")
     )
-    table = made[made.index("What a limit takes") : made.index("Trained tokens by role")]
+    table = made[made.index("Effect of a length limit") : made.index("Trained tokens by role")]
     assert not any(text.endswith("…") for text in (*table, *made[made.index("Sources") :]))

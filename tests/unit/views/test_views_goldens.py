@@ -107,5 +107,5 @@ def test_one_row_and_several_are_said_in_english() -> None:
     from sftui.comparison import ComparisonCount
     from sftui.views.compare import count_words
 
-    assert "; 1 of these rows reaches only" in count_words(ComparisonCount(9, 2, one_sided=1))
-    assert "; 2 of these rows reach only" in count_words(ComparisonCount(9, 2, one_sided=2))
+    assert "; 1 of them can be prepared by only some" in count_words(ComparisonCount(9, 2, one_sided=1))
+    assert "; 2 of them can be prepared by only some" in count_words(ComparisonCount(9, 2, one_sided=2))

@@ -68,8 +68,10 @@ def test_row_lines_fit(width: int) -> None:
 
 
 def test_notices_name_the_stage_and_doubt() -> None:
-    assert "not yet proven" in plain(notice_lines(inspection(provisional=True), 100))
-    assert plain(notice_lines(stopped(Stage.TOKENS), 100)).startswith("✗ stopped at tokenizing: the row cannot be used")
+    assert "not yet compared" in plain(notice_lines(inspection(provisional=True), 100))
+    assert plain(notice_lines(stopped(Stage.TOKENS), 100)).startswith(
+        "✗ this row could not be tokenized: the row cannot be used"
+    )
     told = plain(notice_lines(replace(inspection(), evaluates=True), 100))
     assert told == "evaluation row: the trainer sets it aside and trains nothing of it\n"
     made = inspection()

@@ -108,7 +108,7 @@ def test_a_stopped_audit_goes_on_where_it_stopped(session: Session, stops: tuple
     *_, last = job.run(session, AuditRequest(9), 1)
     assert last is not None and whole is not None
     assert (last.rows, last.figures, last.codes) == (ROWS, whole.figures, whole.codes)
-    for by in ("longest", "most trained", "never reach the trainer", "error"):
+    for by in ("longest", "most trained", "dropped", "error"):
         assert list(job.order(session, OrderRequest(10, by), 1)) == list(plain.order(session, OrderRequest(10, by), 1))
 
 

@@ -158,12 +158,12 @@ def test_rows_in_the_order_of_the_audit(data: Path, open_workspace: Callable[...
     workspace.request_audit()
     audited = heard.wait(ev.AuditReady, lambda event: event.done)
     found = {}
-    for by in ("longest", "shortest", "most trained", "never reach the trainer", "error", "LAB012", "nothing"):
+    for by in ("longest", "shortest", "most trained", "dropped", "error", "LAB012", "nothing"):
         workspace.request_order(by)
         found[by] = heard.wait(ev.OrderReady, lambda event, by=by: event.by == by)
     assert audited.found == (1, 1), "as `sftui check` counts them"
     assert found["longest"].rows[0] == found["most trained"].rows[0] == found["shortest"].rows[-1] == 41
-    assert 40 in found["error"].rows and list(found["never reach the trainer"].rows) == [40]
+    assert 40 in found["error"].rows and list(found["dropped"].rows) == [40]
     assert found["nothing"].total == 0
     figures = audited.figures
     for kind, field in GROUPS.items():

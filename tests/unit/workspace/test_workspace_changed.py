@@ -149,6 +149,6 @@ def test_a_cut_file_says_so_and_has_a_count(open_workspace: Callable[..., Any], 
     workspace.request_write(str(tmp_path / "out.jsonl"), str(tmp_path / "out.log"))
     written = heard.wait(ev.RepairsWritten)
     assert (
-        "nothing is written of data that cannot be read whole, chat.jsonl" in written.problem.what
+        "nothing is written: the data cannot be read to its end, chat.jsonl" in written.problem.what
         and not (tmp_path / "out.jsonl").exists()
     )

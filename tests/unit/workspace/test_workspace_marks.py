@@ -115,7 +115,7 @@ def test_a_damaged_file_is_told_and_put_aside(options: OpenOptions, tmp_path: Pa
     file = MarksFile(options, folder=tmp_path)
     assert file.path is not None
     file.path.write_text("not ours")
-    with pytest.raises(ExportError, match="no review mark"):
+    with pytest.raises(ExportError, match="not a review mark"):
         file.load()
     file.save(1, Mark("keep"))
     assert (

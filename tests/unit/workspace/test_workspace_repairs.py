@@ -239,7 +239,7 @@ def test_the_repaired_data_and_its_log_are_written_beside(
     plan = workspace.plan_export("trl", str(tmp_path / "x"))
     assert str(out) in plan.files[0].content and not any("in no file" in note for note in plan.notes)
     workspace.set_repairs(("map-roles",))
-    assert any("in no file yet" in note for note in workspace.plan_export("recipe", str(tmp_path / "x")).notes)
+    assert any("not saved yet" in note for note in workspace.plan_export("recipe", str(tmp_path / "x")).notes)
 
 
 @pytest.mark.parametrize(
