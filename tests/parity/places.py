@@ -1,4 +1,4 @@
-"""Files in `SFTUI_PARITY_HOME`, which CI's two lanes and other runs share."""
+"""Files in `SFTUI_PARITY_HOME`, which CI's two runs at a time and others share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What two runs make at once in one place: CI's lanes begin together on a machine that has nothing yet."""
+"""What two runs make at once in one place: CI's runs begin together on a machine that has nothing yet."""
 
 import threading
 from collections.abc import Callable
