@@ -25,6 +25,7 @@ def open_inspector(given: Mapping[str, Any], row: int, theme: str | None, mouse:
     from sftui.cli.opening import open_options
 
     piped = "-" in given["data"]
+    refuse_slips([word for word in given["data"] if word != "-"])  # a slip is the same slip in a script
     if not sys.stdout.isatty():
         raise SftuiError(
             "the inspector needs a terminal", fix="use `sftui show` or `sftui encode` in pipes and scripts"

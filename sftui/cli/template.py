@@ -85,11 +85,11 @@ def write_template(given: Mapping[str, Any], tags: bool, out: str | None, force:
 
 def _told(proven: int, unproven: int, raised: int) -> str:
     parts = [
-        f"{proven:,} conversations, those of the data and sftui's own probes, render byte for byte the same, and their"
-        " mask is the answers and what ends them"
+        f"{proven:,} conversations (the data's, and sftui's own probes) render byte for byte the same, and the mask is"
+        " the answers and what ends them"
     ]
     if unproven:
-        parts.append(f"{unproven:,} render the same but where their answers stand is not known for sure")
+        parts.append(f"{unproven:,} render the same, but where their answers stand is not certain")
     if raised:
         parts.append(f"{raised:,} are refused by both templates")
     return "; ".join(parts)

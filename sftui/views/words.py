@@ -96,7 +96,7 @@ def explain(table: TokenTable, i: int, *, shift: bool = False) -> str:
     if table.dropped:
         return f"{'labelled' if glyph == TRAINED else 'masked'}{why}; but the trainer drops the whole row"
     if glyph == TRAINED:
-        end = "; the first token is never predicted, so no loss" if i == table.first else ""
+        end = "; first token: never predicted, so no loss" if i == table.first else ""
         return f"trained{why}{end}"
     return f"masked{why}"
 

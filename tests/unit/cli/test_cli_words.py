@@ -129,3 +129,15 @@ def test_a_slip_is_refused_before_the_screen(tmp_path: Path, monkeypatch: pytest
         assert told in str(refused.value) and words[0] in str(refused.value)
     refuse_slips(("data.jsonl",))
     refuse_slips(("someone/their-set",))
+
+
+def test_a_slip_is_named_in_a_script_too(
+    sftui: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a terminal it was said that the inspector needs one, which was not what went wrong."""
+    (tmp_path / "data.jsonl").write_text('{"text": "a"}\n')
+    monkeypatch.chdir(tmp_path)
+    for words, told in ((("shwo", "data.jsonl"), "did you mean `sftui show`?"), (("data.jsnl",), "mean `data.jsonl`?")):
+        done = sftui(*words)
+        assert done.code == 2 and told in done.err and "looking up" not in done.err, words
+    assert "needs a terminal" in sftui("data.jsonl").err

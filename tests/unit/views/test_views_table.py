@@ -131,7 +131,7 @@ def test_words_for_each_place() -> None:
     assert explain(built, 15) == "trained, because it belongs to the completion"
     assert explain(built, 20) == "cut, because the row is longer than the limit; the trainer never sees it"
     whole = table(inspection([("a", 0, C, 1), ("b", 0, C, 1)]))
-    assert explain(whole, 0).endswith("the first token is never predicted, so no loss")
+    assert explain(whole, 0).endswith("first token: never predicted, so no loss")
 
 
 def test_shift_convention_and_its_warning() -> None:
