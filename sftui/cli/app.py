@@ -78,9 +78,9 @@ def demo(name: str | None, tokenizer: str | None, theme: str | None, no_mouse: b
     "--view", type=click.Choice(["text", "columns", "rows"]), default="rows", help="how the tokens are laid out"
 )
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="for reading, or as a record"
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="text to read, or json for programs"
 )
-@click.option("--explain", is_flag=True, help="json: also tokens, reasons and spans")
+@click.option("--explain", is_flag=True, help="json: add tokens, reasons and spans")
 @click.option(
     "--width", type=click.IntRange(min=20), metavar="N", help="columns of the output; default: the terminal, or 80"
 )
@@ -101,11 +101,11 @@ def show(row: int, shift: bool, view: str, form: str, explain: bool, width: int 
     metavar="FILE",
     help="OUT.jsonl or OUT.parquet; - writes JSON lines to stdout",
 )
-@click.option("--explain", is_flag=True, help="also tokens, reasons and spans of every row")
-@click.option("--unpacked", is_flag=True, help="one record a row also where the recipe packs")
+@click.option("--explain", is_flag=True, help="add tokens, reasons and spans of every row")
+@click.option("--unpacked", is_flag=True, help="one record per row, even if the recipe packs")
 @click.option("--force", is_flag=True, help="overwrite without asking")
 def encode(out: str, explain: bool, unpacked: bool, force: bool, **given: Any) -> int:
-    """Write what the trainer would train on: one record a row, or a pack where the recipe packs."""
+    """Write what the trainer would train on: one record per row, or per pack if the recipe packs."""
     from sftui.cli.encode import encode_rows
 
     return encode_rows(given, out, explain, unpacked, force)
@@ -147,7 +147,7 @@ def export(to: str, folder: str, force: bool, max_rows: int | None, **given: Any
     "--show", "shown", type=click.IntRange(min=0), default=3, metavar="N", help="differing rows to print; default: 3"
 )
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="for reading, or as a record"
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="text to read, or json for programs"
 )
 @click.option(
     "--width", type=click.IntRange(min=20), metavar="N", help="columns of the output; default: the terminal, or 80"
@@ -161,7 +161,7 @@ def compare(
     width: int | None,
     **given: Any,
 ) -> int:
-    """Where two or more recipes, trainers, templates or tokenizers differ; exit 0 nowhere, 1 somewhere."""
+    """Show where two or more recipes, trainers, templates or tokenizers differ; exit 1 if any row differs."""
     from sftui.cli.compare import compare_recipes
 
     return compare_recipes(given, others, max_rows, sample, shown, form, width)
@@ -189,7 +189,7 @@ def verify(python: str, rows: int, **given: Any) -> int:
     "form",
     type=click.Choice(["text", "json", "sarif", "junit", "github"]),
     default="text",
-    help="for reading, or for a machine",
+    help="text to read, or a format for programs",
 )
 @click.option(
     "--fail-on",
@@ -226,7 +226,7 @@ def check(
     jobs: int | None,
     **given: Any,
 ) -> int:
-    """Find what is wrong in the set-up and in every row, and the key that repairs it; exit 1 if problems are found."""
+    """Find what is wrong in the set-up and in every row, and the key that fixes it; exit 1 if problems are found."""
     from sftui.cli.check import check_data
 
     return check_data(
@@ -259,7 +259,7 @@ def report(
     jobs: int | None,
     **given: Any,
 ) -> int:
-    """Write the figures, plots and findings of the whole dataset as one HTML page that needs nothing else."""
+    """Write the figures, plots and findings of the whole dataset as one self-contained HTML page."""
     from sftui.cli.report import write_report
 
     return write_report(given, out, select, ignore, max_rows, sample, evaluation, force, jobs)
