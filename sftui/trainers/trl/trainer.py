@@ -80,10 +80,35 @@ class Trl(Trainer):
     def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
         conversation = super().convert(row, detected, recipe)
         refuse_empty_tools(row, detected, conversation, self.title)
+        self._refuse_roleless(row, conversation, recipe)
         column = self._text_column(recipe)
         if conversation.kind is not Kind.STRINGS or not isinstance(row.data, Mapping) or column not in row.data:
             return conversation
         return replace(conversation, extra={**conversation.extra, TEXT_BESIDE: row.data[column]})
+
+    def _refuse_roleless(self, row: Row, conversation: Conversation, recipe: Recipe) -> None:
+        """A row of messages whose first one has no role is text to TRL (data_utils.py, is_conversational)."""
+        if conversation.kind is not Kind.CHAT or conversation.prompt_messages is not None or _has_role(conversation, 0):
+            return
+        column = text_field(recipe)
+        if column in (row.data or ()):
+            raise RecipeError(
+                "sftui does not model this row",
+                why=f"its first message has no `role`, so that TRL takes `{column}` in its place",
+                fix="give the message a role",
+            )
+        raise RecipeError(
+            "TRL stops at this row",
+            why=f"its first message has no `role`, so that TRL takes the row for text and finds no `{column}`",
+            fix="give the message a role",
+        )
+
+    def survey(self, first: Conversation | None, recipe: Recipe, tools: Toolbox) -> bool | None:
+        """Whether the first row is a conversation: then no row gets an EOS token, otherwise every row is asked for
+        one."""
+        if first is None or first.kind is Kind.TOKENS:
+            return None
+        return first.kind is Kind.CHAT and _has_role(first, 0)
 
     def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
         prompt = conversation.prompt_messages
@@ -116,6 +141,7 @@ class Trl(Trainer):
         if conversation.kind is Kind.TOKENS:
             return stored_tokens(conversation, rendered, tools)
         if conversation.kind is Kind.CHAT:
+            _refuse_messages(conversation, tools.survey)
             # apply_chat_template tokenizes without special tokens and nothing is appended
             return tokenize(
                 rendered, tools.tokenizer, replace(recipe.tokenize, add_special_tokens=False, append_eos="never")
@@ -128,6 +154,8 @@ class Trl(Trainer):
         """Whether the EOS goes to the text that is trained: a text column that lacks one gets it before a completion
         does."""
         eos, column = tools.tokenizer.facts.eos_token, self._text_column(recipe)
+        if tools.survey is True:
+            return False
         if conversation.kind is Kind.TEXT and column != text_field(recipe):
             return False
         if eos is None:
@@ -266,6 +294,30 @@ class Trl(Trainer):
         from sftui.trainers.trl.config import write
 
         return write(recipe, self.preset(recipe.preset.partition("@")[2] or None), opened, facts)
+
+
+def _has_role(conversation: Conversation, number: int) -> bool:
+    return number < len(conversation.messages) and "role" in conversation.messages[number].data
+
+
+def _refuse_messages(conversation: Conversation, first_is_chat: bool | None) -> None:
+    """A prompt and a completion of messages where TRL takes them, or all rows, for text."""
+    prompt = conversation.prompt_messages
+    if prompt is None:
+        return
+    if first_is_chat is False:
+        raise RecipeError(
+            "TRL stops at this row",
+            why="its first row is text, or messages without a role, so that an EOS token is put to every completion as"
+            " to a text, and this one holds messages",
+            fix="give every row the same shape, and every message a role",
+        )
+    if not all(_has_role(conversation, number) for number in {0, prompt} if number < len(conversation.messages)):
+        raise RecipeError(
+            "sftui does not model this row",
+            why="the first message of its prompt or completion has no `role`, so that TRL may take it for text",
+            fix="give the message a role",
+        )
 
 
 def text_field(recipe: Recipe) -> str:

@@ -29,6 +29,7 @@ def inspected(
     detected = pipeline.detect(source, recipe)
     assert detected.refused is None, detected.refused
     tools = pipeline.make_toolbox(recipe, tokenizer or load_tokenizer("builtin:chatml", mode="provisional"))
+    tools = pipeline.survey(source[0], detected, recipe, tools)
     return [pipeline.inspect(row, detected, recipe, tools) for row in source]
 
 
@@ -51,6 +52,45 @@ def test_a_text_column_beside_a_completion_takes_the_eos(
     options = {} if field == "text" else {"dataset_text_field": field}
     one = inspected([row], version, mask__options=options)[0]
     assert one.tokens is not None and one.tokens.pieces.count(EOS) == ends + (EOS in row["prompt"])
+
+
+SPOKEN = {"prompt": TURNS[:1], "completion": TURNS[1:]}
+ROLELESS = {"prompt": [{"content": "Hello"}], "completion": [{"content": "Hi."}]}
+
+
+def told(one: Inspection) -> str:
+    return one.problem.sentence() if one.problem is not None else ""
+
+
+def test_a_first_row_of_messages_keeps_the_eos_from_every_text() -> None:
+    """is_conversational is asked of the first row alone (trl 1.16.0, trainer/sft_trainer.py `_prepare_dataset`)."""
+    text, later = inspected([PAIR, PAIR])[0], inspected([SPOKEN, PAIR])[1]
+    assert text.tokens is not None and later.tokens is not None
+    assert (text.tokens.pieces.count(EOS), later.tokens.pieces.count(EOS)) == (1, 0)
+
+
+@pytest.mark.parametrize("first", [PAIR, ROLELESS])
+def test_after_a_first_row_of_text_a_completion_of_messages_stops_trl(first: dict[str, Any]) -> None:
+    """AttributeError: 'list' object has no attribute 'endswith'."""
+    later = inspected([first, SPOKEN])[1]
+    assert "stops at this row" in told(later) and "EOS token is put to every completion" in told(later)
+
+
+@pytest.mark.parametrize(
+    ("row", "stops"),
+    [
+        ([{"content": "Hello"}], True),  # KeyError: 'text'
+        ([{"role": "user", "content": "Hello"}, {"content": "Hi."}], False),  # the template judges later messages
+    ],
+)
+def test_a_first_message_without_a_role_stops_trl(row: Any, stops: bool) -> None:
+    found = told(inspected([{"messages": TURNS}, {"messages": row}])[1])
+    assert ("finds no `text`" in found) is stops
+
+
+def test_a_text_column_beside_messages_without_a_role_is_not_known() -> None:
+    rows = [{"messages": TURNS, "text": "x"}, {"messages": [{"content": "Hello"}], "text": "x"}]
+    assert "does not model" in told(inspected(rows)[1])
 
 
 PLAIN_ROLES = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}"
