@@ -114,8 +114,8 @@ def test_a_128k_tokenizer_is_light_and_quick(shared: Path, tmp_path: Path) -> No
     import sys
 
     code = (
-        "import sys, time, psutil\nfrom sftui.tokens import load_tokenizer\nbefore = time.perf_counter()\nloaded ="
-        " load_tokenizer(sys.argv[1], cache_dir=sys.argv[2])\nspent = time.perf_counter() -"
+        "import sys, time, psutil\nfrom sftui.tokens import load_tokenizer\nbefore = time.process_time()\nloaded ="
+        " load_tokenizer(sys.argv[1], cache_dir=sys.argv[2])\nspent = time.process_time() -"
         " before\nloaded.encode('Hello')\nprint(psutil.Process().memory_info().rss >> 20, spent, 'numpy' in"
         " sys.modules, 'transformers' in sys.modules)"
     )
@@ -132,4 +132,4 @@ def test_a_128k_tokenizer_is_light_and_quick(shared: Path, tmp_path: Path) -> No
     memory, spent, numpy, transformers = ended.stdout.split()
     assert (numpy, transformers) == ("False", "False")
     assert int(memory) < 165, f"{memory} MB"
-    assert float(spent) < 5, f"{spent} s"
+    assert float(spent) < 3, f"{spent} s of processor time"
