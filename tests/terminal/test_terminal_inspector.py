@@ -294,7 +294,7 @@ def test_the_mouse_can_be_given_back(tmp_path: Path) -> None:
     with opened(tmp_path) as terminal:
         assert b"\x1b[?1000h" in terminal.raw
         terminal.send("m")
-        terminal.until("the terminal's")
+        terminal.until("mouse off: select and copy")
         assert terminal.raw.rfind(b"\x1b[?1000l") > terminal.raw.rfind(b"\x1b[?1000h")
         terminal.send("q")
         terminal.wait()
