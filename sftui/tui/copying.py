@@ -42,7 +42,7 @@ def copy_out(text: str, write: Callable[[str], None], environment: Mapping[str, 
                 stderr=subprocess.DEVNULL,
             )
             if done.returncode == 0:
-                return f"copied {size} to tmux (prefix ] pastes) and the system clipboard"
+                return f"sent {size} to tmux (prefix ] pastes) and the system clipboard"
         except (OSError, subprocess.SubprocessError):
             pass
     if len(data) > OSC52_LIMIT:
