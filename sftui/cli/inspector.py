@@ -48,6 +48,8 @@ def refuse_slips(paths: Sequence[str]) -> None:
 
         command = nearest(path, COMMANDS, 0.7) if number == 0 else None
         told = missing(path)
+        if command == path:
+            raise SourceError("does not exist", where=path, fix=f"a command comes first: sftui {command} …")
         if command:
             raise SourceError("does not exist", where=path, fix=f"did you mean `sftui {command}`?")
         if told.fix:

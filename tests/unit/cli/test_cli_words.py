@@ -140,4 +140,6 @@ def test_a_slip_is_named_in_a_script_too(
     for words, told in ((("shwo", "data.jsonl"), "did you mean `sftui show`?"), (("data.jsnl",), "mean `data.jsonl`?")):
         done = sftui(*words)
         assert done.code == 2 and told in done.err and "looking up" not in done.err, words
+    done = sftui("--trainer", "trl", "check", "data.jsonl")
+    assert done.code == 2 and "a command comes first: sftui check …" in done.err
     assert "needs a terminal" in sftui("data.jsonl").err
