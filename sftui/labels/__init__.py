@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sftui.labels.batch import collate, padded_width
+from sftui.labels.batch import collate, padded_width, refuse_too_large
 from sftui.labels.length import keep, within
 from sftui.labels.masks import Drawn, Subject, char_index, completion, draw, generation_tag, whole
 from sftui.model import IGNORE_INDEX, Conversation, Example, Kind, Labels, Rendered, Tokens
@@ -22,6 +22,7 @@ __all__ = [
     "keep",
     "label",
     "padded_width",
+    "refuse_too_large",
     "whole",
     "within",
 ]

@@ -31,12 +31,7 @@ def collate(
     side = padding_side if options.pad_side == "tokenizer" else options.pad_side
     lengths = tuple(len(example.input_ids) for example in examples)
     width = padded_width(lengths, options, max_length)
-    if width * len(examples) > MOST_POSITIONS:
-        raise RecipeError(
-            "the batch is too large to show",
-            why=f"{len(examples)} rows of {width:,} positions are more than {MOST_POSITIONS:,}",
-            fix="lower batch.multiple, batch.size or length.max",
-        )
+    refuse_too_large(len(examples), width)
     if pad_id is None and any(length != width for length in lengths):
         raise RecipeError(
             "the batch cannot be padded",
@@ -60,6 +55,16 @@ def collate(
         pad_side=side,
         notes=notes,
     )
+
+
+def refuse_too_large(rows: int, width: int) -> None:
+    """RecipeError where so many rows of so many positions are more than can be shown."""
+    if rows * width > MOST_POSITIONS:
+        raise RecipeError(
+            "the batch is too large to show",
+            why=f"{rows} row{'s' if rows > 1 else ''} of {width:,} positions are more than {MOST_POSITIONS:,}",
+            fix="lower batch.multiple, batch.size or length.max",
+        )
 
 
 def padded_width(lengths: Sequence[int], options: BatchOptions, max_length: int | None) -> int:

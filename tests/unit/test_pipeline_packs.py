@@ -9,13 +9,17 @@ import pytest
 
 from sftui.errors import RecipeError
 from sftui.model import IGNORE_INDEX, Batch, Inspection, Pack, Row
-from sftui.pipeline import detect, feed_packs, inspect, make_packs, make_toolbox
+from sftui.pipeline import Toolbox, detect, feed_packs, inspect, make_batch, make_packs, make_toolbox
 from sftui.recipe import Recipe, changed
 from sftui.tokens import load_tokenizer
 from sftui.trainers import preset
 
 
 def packed(recipe: Recipe, rows: int = 4) -> tuple[tuple[Pack, ...], Batch]:
+    return make_packs(*inspected(recipe, rows))
+
+
+def inspected(recipe: Recipe, rows: int = 4) -> tuple[list[Inspection], Recipe, Toolbox]:
     recipe = changed(recipe, "tokenizer.name", "builtin:chatml")
     made = [
         Row(
@@ -27,8 +31,7 @@ def packed(recipe: Recipe, rows: int = 4) -> tuple[tuple[Pack, ...], Batch]:
         for i in range(rows)
     ]
     detected, tools = detect(made, recipe), make_toolbox(recipe, load_tokenizer("builtin:chatml"))
-    inspections: list[Inspection] = [inspect(row, detected, recipe, tools) for row in made]
-    return make_packs(inspections, recipe, tools)
+    return [inspect(row, detected, recipe, tools) for row in made], recipe, tools
 
 
 def test_documents_are_named_by_row_and_first_tokens_are_the_collators() -> None:
@@ -48,6 +51,28 @@ def test_padding_that_the_packer_adds_is_padding() -> None:
     packs, batch = packed(recipe)
     for length, pack, ids in zip(batch.lengths, packs, batch.input_ids):
         assert length == sum(end - start for _, start, end in pack.documents) < len(ids)
+
+
+@pytest.mark.parametrize(
+    ("name", "knobs"),
+    [
+        ("hf-trainer", {}),
+        ("trl@1.16", {}),
+        ("trl@1.16", {"pack.strategy": "bfd", "batch.flatten": True}),
+        ("axolotl@0.19", {}),
+        ("axolotl@0.19", {"pack.strategy": "multipack"}),
+        ("llamafactory@0.9", {}),
+        ("unsloth@2026.10", {}),
+        ("torchtune@0.7", {"render.template": "torchtune/qwen2_5"}),
+    ],
+)
+def test_a_multiple_that_no_machine_could_hold_is_refused(name: str, knobs: dict[str, object]) -> None:
+    recipe = changed(changed(preset(name), "batch.multiple", 10**15), "length.max", 64)
+    for path, value in knobs.items():
+        recipe = changed(recipe, path, value)
+    make = make_batch if recipe.pack.strategy == "none" else make_packs
+    with pytest.raises(RecipeError, match="too large to show"):
+        make(*inspected(recipe))
 
 
 def test_a_recipe_that_does_not_pack_says_so() -> None:

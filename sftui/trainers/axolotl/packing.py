@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from sftui.labels import refuse_too_large
 from sftui.model import Batch, Example, Pack
 from sftui.recipe import Recipe
 
@@ -125,6 +126,7 @@ def _pack(held: Sequence[tuple[int, Example]], attention: str) -> Pack:
 
 def rectangle(packs: Sequence[Pack], recipe: Recipe, width: int, pad_id: int, side: str) -> Batch:
     """Packs padded to one width: labels -100, the mask 0, position ids counting on from 0 in the padding."""
+    refuse_too_large(len(packs), width)
 
     def pad(values: Sequence[int], filler: Sequence[int]) -> tuple[int, ...]:
         return (*filler, *values) if side == "left" else (*values, *filler)

@@ -18,7 +18,7 @@ from typing import Any
 
 from sftui.conversations import Detected
 from sftui.errors import RecipeError
-from sftui.labels import within
+from sftui.labels import refuse_too_large, within
 from sftui.model import (
     IGNORE_INDEX,
     Batch,
@@ -244,6 +244,7 @@ class Torchtune(Trainer):
             )
         if multiple > 1:
             width += multiple - width % multiple
+        refuse_too_large(len(examples), width)
 
         def padded(values: Sequence[int], filler: int) -> tuple[int, ...]:
             return (*values, *[filler] * (width - len(values)))

@@ -351,6 +351,7 @@ def flat_batch(
     places = [place for one in positions for place in one]
     multiple = recipe.batch.multiple or 1
     gap = -len(ids) % multiple
+    label_rules.refuse_too_large(1, len(ids) + gap)
     ids += [pad_id or 0] * gap
     labels += [IGNORE_INDEX] * gap
     places += [0] * gap
