@@ -35,10 +35,10 @@ SECONDS = 2.0
 """Processor seconds for one piece of work, were it empty, as long as none went beyond that."""
 LEAST_SECONDS = 0.5
 """What each overrun before halves that to, at the least: ten times and more what an honest row takes."""
-UNCOUNTED = 0.05
-"""Processor seconds of a render outside of rows that do not count, were it empty; what takes longer adds up to
-`SECONDS` for each template. An honest one takes a tenth of that. Of rows what takes longer than `LEAST_SECONDS` adds up
-to twice `SECONDS` for each recipe."""
+UNCOUNTED = 0.01
+"""Processor seconds that renders outside of rows may take on average, ten times what honest ones take, and one more for
+each megabyte of theirs; what they take beyond that adds up to `SECONDS` for each template. Of rows what they take
+beyond `LEAST_SECONDS` adds up to twice `SECONDS` for each recipe."""
 SECONDS_PER_MB = 20.0
 """More of them for each megabyte of the row, which is far more than any honest row takes."""
 MEMORY = 400 << 20
@@ -250,15 +250,21 @@ class Guard:
         """A row has come to its next stage."""
         self._page.stage(stage)
 
-    def end(self, group: bytes, uncounted: float) -> None:
-        """Nothing is bounded any more; what took more seconds than `uncounted` adds up for its group."""
+    def end(self, group: bytes, uncounted: float | None) -> None:
+        """Nothing is bounded any more; the seconds beyond `uncounted` add up for its group, those below make up for
+        some. None: it does not add up."""
         taken = self._seconds - signal.setitimer(signal.ITIMER_PROF, 0.0)[0]
         if _LINUX:
             _limit_memory(None)
         self._page.clear()
         self._active = False
-        if taken > uncounted:
-            self._spent[group] = self._spent.get(group, 0.0) + taken
+        if uncounted is None:
+            return
+        spent = self._spent.get(group, 0.0) + taken - uncounted
+        if spent > 0.0:
+            self._spent[group] = spent
+        else:
+            self._spent.pop(group, None)
 
     def _allowed(self) -> float:
         return max(SECONDS / float(1 << min(len(self._overran), 8)), min(SECONDS, LEAST_SECONDS))
@@ -316,12 +322,12 @@ class Work:
     the one that overran.
     """
 
-    __slots__ = ("_before", "_guard", "_key", "_size", "_stage")
+    __slots__ = ("_adds_up", "_before", "_guard", "_key", "_size", "_stage")
 
-    def __init__(self, key: bytes, size: int = 0, stage: str = STAGES[0]) -> None:
+    def __init__(self, key: bytes, size: int = 0, stage: str = STAGES[0], adds_up: bool = True) -> None:
         found = _GUARD.get()
         self._guard = None if found is None or found.active else found
-        self._key, self._size, self._stage = key, size, STAGES.index(stage)
+        self._key, self._size, self._stage, self._adds_up = key, size, STAGES.index(stage), adds_up
         self._before: Overrun | None = None
 
     def __enter__(self) -> Work:
@@ -334,8 +340,8 @@ class Work:
 
     def _end(self) -> None:
         if self._guard is not None:
-            least = UNCOUNTED if self._stage == _TEMPLATE else LEAST_SECONDS
-            self._guard.end(self._key[:8], least + SECONDS_PER_MB * self._size / 1e6)
+            least, more = (UNCOUNTED, 1.0) if self._stage == _TEMPLATE else (LEAST_SECONDS, SECONDS_PER_MB)
+            self._guard.end(self._key[:8], least + more * self._size / 1e6 if self._adds_up else None)
 
     def at(self, stage: str) -> None:
         if self._guard is None:
@@ -367,14 +373,15 @@ def item_key(name: str, index: int) -> bytes:
     return _mark(name.encode("utf-8", "surrogatepass")) + index.to_bytes(8, "little")
 
 
-def template_work(template: str, work: object) -> Work:
-    """The work on a template, and on what is done with it outside of rows (its size: as it is written)."""
+def template_work(template: str, work: object, adds_up: bool = False) -> Work:
+    """The work on a template, and on what is done with it outside of rows (its size: as it is written). Renders add up;
+    it is compiled with every change of the recipe, so that does not."""
     found = _GUARD.get()
     if found is None or found.active:
         return Work(b"", stage="template")
     written = repr(work).encode("utf-8", "surrogatepass")
     key = _mark(repr(template).encode("utf-8", "surrogatepass")) + _mark(written)
-    return Work(key, len(written), "template")
+    return Work(key, len(written), "template", adds_up)
 
 
 def _mark(text: bytes) -> bytes:

@@ -157,7 +157,7 @@ class ChatTemplate:
             environment = self._environment
             environment.clock = (lambda: now) if now is not None else self.now
             try:
-                with bound.template_work(self.made_of, (self.source, values)):
+                with bound.template_work(self.made_of, (self.source, values), adds_up=True):
                     text, spans = sandbox.run(environment, self._template, values)
             except MemoryError as error:
                 # Its frames hold all that was built, for as long as somebody keeps the error.

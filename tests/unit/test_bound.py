@@ -79,11 +79,11 @@ def test_renders_outside_of_rows_add_up(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(bound, "SECONDS", 0.3)
     monkeypatch.setattr(bound, "UNCOUNTED", 0.05)
 
-    def renders(stage: str, seconds: float) -> Callable[[], None]:
+    def renders(stage: str, seconds: float, slow: float = 0.0, adds_up: bool = True) -> Callable[[], None]:
         def work() -> None:
             for number in range(20):
-                with bound.Work(b"template" + bytes([number]) * 8, 0, stage):
-                    until = time.process_time() + seconds
+                with bound.Work(b"template" + bytes([number]) * 8, 0, stage, adds_up):
+                    until = time.process_time() + (slow if slow and number % 12 == 0 else seconds)
                     while time.process_time() < until:
                         pass
 
@@ -91,6 +91,8 @@ def test_renders_outside_of_rows_add_up(monkeypatch: pytest.MonkeyPatch) -> None
 
     assert ended(renders("template", 0.1)) == (3, None)
     assert ended(renders("template", 0.001)) == (0, None)
+    assert ended(renders("template", 0.001, slow=0.25)) == (0, None)  # the others make up for one
+    assert ended(renders("template", 0.1, adds_up=False)) == (0, None)
 
 
 def test_slow_rows_of_a_recipe_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
