@@ -76,7 +76,7 @@ def test_each_overrun_halves_what_the_next_piece_may_take(monkeypatch: pytest.Mo
 
 
 def test_renders_outside_of_rows_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bound, "SECONDS", 0.3)
+    monkeypatch.setattr(bound, "SECONDS", 0.8)
     monkeypatch.setattr(bound, "UNCOUNTED", 0.05)
 
     def renders(stage: str, seconds: float, slow: float = 0.0, adds_up: bool = True) -> Callable[[], None]:
@@ -89,10 +89,10 @@ def test_renders_outside_of_rows_add_up(monkeypatch: pytest.MonkeyPatch) -> None
 
         return work
 
-    assert ended(renders("template", 0.1)) == (3, None)
+    assert ended(renders("template", 0.15)) == (3, None)
     assert ended(renders("template", 0.001)) == (0, None)
-    assert ended(renders("template", 0.001, slow=0.25)) == (0, None)  # the others make up for one
-    assert ended(renders("template", 0.1, adds_up=False)) == (0, None)
+    assert ended(renders("template", 0.001, slow=0.3)) == (0, None)  # the others make up for one
+    assert ended(renders("template", 0.15, adds_up=False)) == (0, None)
 
 
 def test_slow_rows_of_a_recipe_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
