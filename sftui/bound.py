@@ -185,13 +185,15 @@ class Guard:
     def refuse(self, overran: tuple[Overrun, ...]) -> None:
         """Do not try these pieces again, nor what is given up because of them; all else begins anew."""
         self._spent.clear()
-        self._overran = {one.key: one for one in overran}
-        self._given_up = given_up(overran)
+        self._leave(overran)
 
     def remember(self, overrun: Overrun) -> None:
         """Do not try this piece again either, which ran out of memory and left the process standing."""
-        overran = (*self._overran.values(), overrun)
-        self._overran, self._given_up = {one.key: one for one in overran}, given_up(overran)
+        self._leave((*self._overran.values(), overrun))
+
+    def _leave(self, overran: tuple[Overrun, ...]) -> None:
+        self._overran = {one.key: one for one in overran}
+        self._given_up = given_up(overran)
 
     def unfinished(self, path: str) -> None:
         """Have whoever watches take this file or folder away if the process is ended before it can."""
@@ -334,14 +336,13 @@ class Work:
         if self._guard is not None:
             self._before = self._guard.begin(self._key, self._stage, self._size)
             if self._before is not None and self._before.stage == STAGES[self._stage]:
-                self._end()
+                self._end(self._guard)
                 raise OverBound(self._before.why)
         return self
 
-    def _end(self) -> None:
-        if self._guard is not None:
-            least, more = (UNCOUNTED, 1.0) if self._stage == _TEMPLATE else (LEAST_SECONDS, SECONDS_PER_MB)
-            self._guard.end(self._key[:8], least + more * self._size / 1e6 if self._adds_up else None)
+    def _end(self, guard: Guard) -> None:
+        least, more = (UNCOUNTED, 1.0) if self._stage == _TEMPLATE else (LEAST_SECONDS, SECONDS_PER_MB)
+        guard.end(self._key[:8], least + more * self._size / 1e6 if self._adds_up else None)
 
     def at(self, stage: str) -> None:
         if self._guard is None:
@@ -354,7 +355,7 @@ class Work:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._guard is not None:
-            self._end()
+            self._end(self._guard)
             if kind is not None and issubclass(kind, MemoryError) and self._stage == _TEMPLATE:
                 self._guard.remember(Overrun(self._key, "template", f"{subject('template')} {out_of_memory()}"))
 
