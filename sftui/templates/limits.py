@@ -26,6 +26,7 @@ STEPS_PER_MESSAGE = 2_000
 """More of them for each message."""
 SPAN_WORK = 5_000_000
 """Steps, and characters by the hundred, that all renders for the spans of one row may take together."""
+TOO_LONG = "it runs for too long"
 DIGIT_BITS = 16_384
 """Bits of the longest integer a template may compute."""
 

@@ -176,7 +176,7 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
         """One step more; LimitExceeded where it is one too many. Read at the head of every loop body."""
         self.steps += 1
         if self.steps > self.allowed:
-            raise LimitExceeded("it runs for too long")
+            raise LimitExceeded(limits.TOO_LONG)
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> jinja2.nodes.Template:
         tree = super()._parse(source, name, filename)
@@ -189,7 +189,7 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
         # The double underscores are Jinja's own guard against keyword arguments named `self` or `context`.
         __self.steps += 1
         if __self.steps > __self.allowed:
-            raise LimitExceeded("it runs for too long")
+            raise LimitExceeded(limits.TOO_LONG)
         if isinstance(__obj, types.BuiltinMethodType):
             check = limits.METHODS.get(__obj.__name__)
             if check is not None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain, islice
@@ -212,10 +213,8 @@ class _Bench:
         return len(self._evidence(source, tree, learn)) == wanted
 
     def _evidence(self, source: str, tree: Tree, learn: Sequence[Conversation]) -> list[surgery_plan.Evidence]:
-        try:
+        with _within_its_limits():
             marked = self.original.remade(source)
-        except bound.OverBound as error:
-            raise _over_its_limits(error) from error
         out = []
         for chat in learn:
             known = self.look(chat)
@@ -233,17 +232,17 @@ class _Bench:
     def text(
         self, template: ChatTemplate, chat: Conversation, *, prompt: bool = False
     ) -> tuple[str, tuple[Range, ...]]:
+        return self._drawn(template, [one.data for one in chat.messages], chat, prompt)
+
+    def _drawn(
+        self, template: ChatTemplate, messages: Sequence[Mapping[str, Any]], chat: Conversation, prompt: bool
+    ) -> tuple[str, tuple[Range, ...]]:
+        """These messages with the tools and arguments of their conversation."""
         variables = {**self.special, **self.options.kwargs, **chat.template_kwargs}
-        try:
+        with _within_its_limits():
             return template.text(
-                [one.data for one in chat.messages],
-                tools=chat.tools,
-                add_generation_prompt=prompt,
-                variables=variables,
-                now=_NOON,
+                messages, tools=chat.tools, add_generation_prompt=prompt, variables=variables, now=_NOON
             )
-        except bound.OverBound as error:
-            raise _over_its_limits(error) from error
 
     def look(self, chat: Conversation) -> Known:
         """Text and answers of a conversation by the original, or its refusal in words."""
@@ -257,28 +256,22 @@ class _Bench:
     def _look(self, chat: Conversation) -> Known:
         messages = [one.data for one in chat.messages]
         try:
-            rendered = render(
-                chat,
-                self.original,
-                special_tokens=self.special,
-                options=Render(kwargs=self.options.kwargs),
-                prompt_messages=None,
-                special_literals=self.literals,
-                now=_NOON,
-            )
-        except bound.OverBound as error:
-            raise _over_its_limits(error) from error
+            with _within_its_limits():
+                rendered = render(
+                    chat,
+                    self.original,
+                    special_tokens=self.special,
+                    options=Render(kwargs=self.options.kwargs),
+                    prompt_messages=None,
+                    special_literals=self.literals,
+                    now=_NOON,
+                )
         except SftuiError as error:
             return str(error)
-        variables = {**self.special, **self.options.kwargs, **chat.template_kwargs}
 
         def draw(some: Sequence[Mapping[str, Any]], prompt: bool = False) -> str | None:
             try:
-                return self.original.text(
-                    some, tools=chat.tools, add_generation_prompt=prompt, variables=variables, now=_NOON
-                )[0]
-            except bound.OverBound as error:
-                raise _over_its_limits(error) from error
+                return self._drawn(self.original, some, chat, prompt)[0]
             except TemplateError:
                 return None
 
@@ -325,9 +318,14 @@ class _Bench:
         return said[0] == said[1]
 
 
-def _over_its_limits(error: bound.OverBound) -> surgery_plan.CannotTell:
-    """Nothing more is tried: every further render would take as long."""
-    return surgery_plan.CannotTell(f"{error.what}, because {error.why}" if error.why else error.what)
+@contextmanager
+def _within_its_limits() -> Iterator[None]:
+    """CannotTell where a template goes over its limits: nothing more is tried, every further render would take as
+    long."""
+    try:
+        yield
+    except bound.OverBound as error:
+        raise surgery_plan.CannotTell(f"{error.what}, because {error.why}" if error.why else error.what) from error
 
 
 def _apart(text: str, mine: Sequence[Range], wanted: Sequence[Range]) -> str:
