@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sftui import trainers
 from sftui.findings.catalogue import CODES, REPAIR_OF, fix_text
@@ -26,9 +26,13 @@ from sftui.model import (
     Rendered,
     Tokens,
 )
+from sftui.pipeline import late_in
 from sftui.recipe import changed, diff, get
 from sftui.text import visible, visible_token
 from sftui.trainers import trainer_named
+
+if TYPE_CHECKING:
+    from sftui.trainers.reading import Late
 
 SHOWN_TOKENS = 24
 SHOWN_TEXT = 80
@@ -112,6 +116,11 @@ class Look:
             start, end = found.get(span.message, (span.start, span.end))
             found[span.message] = (min(start, span.start), max(end, span.end))
         return found
+
+    @cached_property
+    def late(self) -> Late | None:
+        """What the row does to the reading of the whole file (see `late_in`)."""
+        return late_in(self.inspection.row, self.context.detected, self.recipe)
 
     @property
     def chat(self) -> bool:

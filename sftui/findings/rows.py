@@ -20,7 +20,6 @@ from sftui.findings.model import Finding, Severity
 from sftui.findings.roles import refused_names, refused_roles, roleless
 from sftui.findings.tools import several_calls
 from sftui.model import Stage
-from sftui.pipeline import late_in
 from sftui.recipe import Recipe, diff, knobs
 
 LONGEST_LOOKED_AT = 100_000
@@ -45,7 +44,7 @@ def no_conversation(look: Look) -> Iterator[Finding]:
         return
     if look.context.detected.refused is not None or any(True for _ in roleless(look)) or _mismatch(look):
         return
-    if any(True for _ in late_kind(look)):
+    if look.late is not None:
         return
     if any(True for _ in stale_content(look)):
         return
@@ -110,7 +109,7 @@ def not_strict(look: Look) -> Iterator[Finding]:
 
 def late_kind(look: Look) -> Iterator[Finding]:
     """ROW008: a value by which the trainer's datasets reads the whole file otherwise, or stops."""
-    late = late_in(look.inspection.row, look.context.detected, look.recipe)
+    late = look.late
     if late is not None:
         severity = None if late.stops else Severity.WARNING
         yield look.finding("ROW008", late.problem.sentence(), evidence="", severity=severity)
