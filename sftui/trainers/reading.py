@@ -146,8 +146,12 @@ def refused_file(rows: Sequence[Row], preset: str, title: str) -> Problem | None
     if found is None:
         return None
     path, before, kind, row = found
+    return _one_type(f"{visible(path)} holds {_A[before]}, and {_A[kind]} in {row.where}", version, title)
+
+
+def _one_type(held: str, version: str, title: str) -> Problem:
     return Problem(
-        f"{title} stops at this file: {visible(path)} holds {_A[before]}, and {_A[kind]} in {row.where}",
+        f"{title} stops at this file: {held}",
         f"datasets {version}, the newest it admits, gives a JSON file one type a column",
         "write one kind of value, or an empty one, into it",
     )
@@ -186,14 +190,7 @@ def late_kind(row: Row, places: Place, preset: str, title: str) -> Late | None:
         return Late(Problem(held, why, "write all of them as fractions, or as text"), stops=False)
     held = f"{visible(path)} holds {_A[kind]} in {row.where}, and {_A[before]} in the first rows"
     if not at_least(parse(version, "datasets"), KEEPS_MIXED):
-        return Late(
-            Problem(
-                f"{title} stops at this file: {held}",
-                f"datasets {version}, the newest it admits, gives a JSON file one type a column",
-                "write one kind of value, or an empty one, into it",
-            ),
-            stops=True,
-        )
+        return Late(_one_type(held, version, title), stops=True)
     if "string" not in (before, kind):
         return None
     return Late(
