@@ -17,7 +17,6 @@ class FiguresPane(DocumentPane):
 
     def __init__(self, ident: str) -> None:
         super().__init__(ident)
-        self.active = False
         self.marked: Callable[[], str] = lambda: ""
         self.mark: Callable[[str], None] = lambda code: None
         self._owners: tuple[str, ...] = ()
@@ -89,9 +88,3 @@ class FiguresPane(DocumentPane):
         self.keep_in_view(own[-1])
         self.keep_in_view(own[0])
         self.repaint()
-
-    def set_active(self, active: bool) -> None:
-        if active != self.active:
-            self.active = active
-            self.resized()
-            self.repaint()

@@ -64,7 +64,6 @@ class FindingsPane(LineView):
         self.marked = NONE
         self._wanted: list[Identity] = []
         self._at = 0
-        self.active = False
         self.lines: tuple[Line, ...] = ()
         self._owner: tuple[int, ...] = ()
 
@@ -167,12 +166,6 @@ class FindingsPane(LineView):
         if owner >= 0:
             self.move(owner - self.marked)
         return owner >= 0
-
-    def set_active(self, active: bool) -> None:
-        if active != self.active:
-            self.active = active
-            self.resized()
-            self.repaint()
 
     def line_count(self) -> int:
         return len(self.lines)

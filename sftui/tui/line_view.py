@@ -49,6 +49,7 @@ class LineView(Widget, can_focus=False, inherit_bindings=False):
         super().__init__(id=ident)
         self.look = Styles(DEFAULT)
         self.ground = "back"
+        self.active = False
         self.top = 0
         self.left = 0
         self.strips: LRUCache[Line, Strip] = LRUCache(STRIPS)
@@ -170,6 +171,13 @@ class LineView(Widget, can_focus=False, inherit_bindings=False):
     def resized(self) -> None:
         """The pane has another size: lay out again; the repaint follows."""
         self.top = max(0, min(self.top, self.line_count() - self.size.height))
+
+    def set_active(self, active: bool) -> None:
+        """Whether the pane has the keys, which its lines may show."""
+        if active != self.active:
+            self.active = active
+            self.resized()
+            self.repaint()
 
     def on_click(self, event: events.Click) -> None:
         self.post_message(self.Clicked(self, event.x + self.left, event.y + self.top))

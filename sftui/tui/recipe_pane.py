@@ -27,7 +27,6 @@ class RecipePane(LineView):
         super().__init__(ident)
         self.workspace = workspace
         self.marked = 0
-        self.active = False
 
     @cached_property
     def infos(self) -> tuple[KnobInfo, ...]:
