@@ -95,6 +95,14 @@ _DAY = (
 )
 
 
+_NOT_TEXT = re.compile(f"{_WORD}|{_SPECIAL}|{_WHOLE}|{_FRACTION}|{_SIXTIES}|{_POWER}|{_DAY}|~|null|Null|NULL|<<|=|")
+
+
+def is_text(plain: str) -> bool:
+    """Whether every dialect reads these characters, where they stand without quotes, as a text by their form."""
+    return _NOT_TEXT.fullmatch(plain) is None
+
+
 def _resolver(dialect: Dialect) -> Any:
     """ruamel's resolver with the plain words and numbers of another reader, whatever `%YAML` line the text has."""
     from ruamel.yaml.resolver import VersionedResolver

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sftui.errors import RecipeError
+from sftui.safe_yaml import is_text
 
 Path = tuple[str | int, ...]
 
@@ -102,8 +103,10 @@ def scalar(value: Any) -> str:
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, str) and (value.lower() in _WORDS or "\n" in value or not value):
+    if isinstance(value, str) and (not _unquoted(value) or "\n" in value):
         return _quoted(value)
+    if not all(map(_unquoted, _texts(value))):
+        return _flow(value)
     writer = YAML(typ="safe", pure=True)
     writer.default_flow_style = True
     writer.allow_unicode = True
@@ -113,7 +116,33 @@ def scalar(value: Any) -> str:
     return stream.getvalue().removesuffix("\n").removesuffix("...").rstrip("\n")
 
 
-_WORDS = {"yes", "no", "on", "off", "y", "n", "true", "false", "null", "~"}
+_WORDS = {"yes", "no", "on", "off", "y", "n", "true", "false", "null"}
+
+
+def _unquoted(text: str) -> bool:
+    """Whether a text may stand without quotes as far as its form goes; ruamel sees to the characters in it."""
+    return text.lower() not in _WORDS and is_text(text)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from _texts((*value, *value.values()))
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            yield from _texts(one)
+
+
+def _flow(value: Any) -> str:
+    """A value on one line of a mapping or a list, in which some text needs quotes for its form."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_flow(key)}: {_flow(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_flow, value))}]"
+    if isinstance(value, str):
+        return scalar([value])[1:-1] if _unquoted(value) else _quoted(value)
+    return scalar(value)
 
 
 def _quoted(value: str) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import difflib
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sftui.errors import RecipeError
+from sftui.safe_yaml import Dialect, load_yaml
 from sftui.trainers.yaml_edit import REMOVE, edit, scalar
 
 CONFIG = """\
@@ -111,6 +114,40 @@ def test_parents_are_made() -> None:
 )
 def test_scalars_read_back_as_they_were(value: Any) -> None:
     assert yaml.safe_load(f"k: {scalar(value)}") == {"k": value} or value == "1e-5"
+
+
+WORDS = (
+    "no",
+    "On",
+    "y",
+    "1:30",
+    "190:20:30.15",
+    "0b11",
+    "010",
+    "1_000",
+    "1e4",
+    "2024-01-01",
+    "=",
+    "<<",
+    "~",
+    "null",
+    "",
+)
+READ_OTHERWISE = st.one_of(
+    st.sampled_from(WORDS),
+    st.text("0123456789:._+-eExobTZ ", max_size=12),
+    st.text(st.characters(codec="utf-8"), max_size=8),
+)
+
+
+@given(READ_OTHERWISE, READ_OTHERWISE)
+def test_a_text_stays_a_text_for_every_reader(text: str, other: str) -> None:
+    """A sexagesimal `1:30`, and any word in a list, were written as YAML 1.2 alone leaves them texts."""
+    for value in (text, [text, other], {text: other}, {"key": [text, 1, None, True]}):
+        written = f"k: {scalar(value)}\n"
+        for dialect in get_args(Dialect):
+            assert load_yaml(written, dialect) == {"k": value}, written
+        assert yaml.safe_load(written) == {"k": value}, written
 
 
 @pytest.mark.parametrize("bad", ["a: [", "- a\n- b\n", "just text"])
