@@ -239,7 +239,8 @@ class FiguresCommands:
             return line((" no findings" + (" so far" if self.running else ""), Role.DIM)) if self.answer else ()
         if one.first is None:
             return line((f" {one.code} is about the set-up, not single rows:", Role.DIM), (" ?", Role.KEY), " explains")
-        return line((" Enter", Role.KEY), (f" goes to row {one.first:,} and lists all rows with {one.code}", Role.DIM))
+        which = "some rows" if one.examples else "all rows"
+        return line((" Enter", Role.KEY), (f" goes to row {one.first:,} and lists {which} with {one.code}", Role.DIM))
 
     def idle(self) -> frozenset[str]:
         """The commands that come to nothing with the marked finding."""

@@ -137,6 +137,7 @@ def _event(asked: AuditRequest, version: int, gathered: Audit, progress: AuditPr
             one.count if one.rows or one.count > 1 else one.kept[0].finding.count,
             one.rows[0] if one.rows else _first(one.kept[0].finding.rows),
             one.kept[0].finding.sentence,
+            not one.rows,
         )
         for one in gathered.found.ordered()
         if one.kept

@@ -222,13 +222,17 @@ class PacksReady(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CodeCount:
-    """One code of the audit: how often it was found, and the first row that has it (None: no single row)."""
+    """One code of the audit: how often it was found, and the first row that has it (None: no single row).
+
+    `examples`: it is found over all rows, or a sample of them, and names some of those that have it.
+    """
 
     code: str
     severity: str
     count: int
     first: int | None
     sentence: str
+    examples: bool = False
 
 
 class AuditReady(NamedTuple):

@@ -242,6 +242,19 @@ async def test_the_finding_that_was_chosen_stays_marked_while_the_audit_goes_on(
         assert "▸i EOS008" in driven.text and " ✗ ROW002" in driven.text
 
 
+async def test_a_finding_that_names_examples_does_not_promise_all_its_rows() -> None:
+    async with running((80, 24)) as driven:
+        assert "lists all rows with CON008" in await driven.press("A")
+        figures = driven.main.figures_commands
+        assert figures.answer is not None
+        codes = (CodeCount("DUP001", "error", 35, 6, "35 rows say the same as an earlier one", examples=True),)
+        figures.answer = figures.answer._replace(codes=codes)
+        figures.repaint()
+        driven.main.update_detail()
+        await driven.settle()
+        assert "goes to row 6 and lists some rows with DUP001" in driven.text
+
+
 async def test_why_a_finding_of_the_audit_matters_is_explained() -> None:
     async with running((80, 24)) as driven:
         text = await driven.press("A", "question_mark")
