@@ -103,7 +103,7 @@ def scalar(value: Any) -> str:
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, str) and (not _unquoted(value) or "\n" in value):
+    if isinstance(value, str) and not _unquoted(value):
         return _quoted(value)
     if not all(map(_unquoted, _texts(value))):
         return _flow(value)
@@ -120,8 +120,10 @@ _WORDS = {"yes", "no", "on", "off", "y", "n", "true", "false", "null"}
 
 
 def _unquoted(text: str) -> bool:
-    """Whether a text may stand without quotes as far as its form goes; ruamel sees to the characters in it."""
-    return text.lower() not in _WORDS and is_text(text)
+    """Whether a text is ruamel's to write: it quotes what YAML 1.2 needs quoted, but not `:0`, `?0` or `a:?` as an
+    entry, nor does it escape every line separator."""
+    odd = not text.isprintable() or text.startswith((":", "?")) or ":?" in text
+    return not odd and text.lower() not in _WORDS and is_text(text)
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -146,8 +148,19 @@ def _flow(value: Any) -> str:
 
 
 def _quoted(value: str) -> str:
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
-    return f'"{escaped}"'
+    return '"' + "".join(map(_escaped, value)) + '"'
+
+
+def _escaped(letter: str) -> str:
+    if letter in _ESCAPES:
+        return _ESCAPES[letter]
+    if letter.isprintable():
+        return letter
+    code = ord(letter)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
 
 
 def _edit_one(text: str, path: Path, value: Any, where: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sftui.errors import RecipeError
@@ -136,10 +136,13 @@ WORDS = (
 READ_OTHERWISE = st.one_of(
     st.sampled_from(WORDS),
     st.text("0123456789:._+-eExobTZ ", max_size=12),
+    st.text("ab0 :?-,[]{}#&*!|>'\"%@`\\\n\t\x85\u2028\ufeff\x7f😀", max_size=4),
     st.text(st.characters(codec="utf-8"), max_size=8),
 )
 
 
+@example(":0", "a:?")
+@example("?0", "\x85")
 @given(READ_OTHERWISE, READ_OTHERWISE)
 def test_a_text_stays_a_text_for_every_reader(text: str, other: str) -> None:
     """A sexagesimal `1:30`, and any word in a list, were written as YAML 1.2 alone leaves them texts."""
@@ -147,7 +150,8 @@ def test_a_text_stays_a_text_for_every_reader(text: str, other: str) -> None:
         written = f"k: {scalar(value)}\n"
         for dialect in get_args(Dialect):
             assert load_yaml(written, dialect) == {"k": value}, written
-        assert yaml.safe_load(written) == {"k": value}, written
+        for loader in (yaml.SafeLoader, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+            assert yaml.load(written, loader) == {"k": value}, written
 
 
 @pytest.mark.parametrize("bad", ["a: [", "- a\n- b\n", "just text"])
