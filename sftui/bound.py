@@ -37,8 +37,9 @@ LEAST_SECONDS = 0.5
 """What each overrun before halves that to, at the least: ten times and more what an honest row takes."""
 UNCOUNTED = 0.01
 """Processor seconds that renders outside of rows may take on average, ten times what honest ones take, and one more for
-each megabyte of theirs; what they take beyond that adds up to `SECONDS` for each template. Of rows what they take
-beyond `LEAST_SECONDS` adds up to twice `SECONDS` for each recipe."""
+each megabyte of theirs; what they take beyond that adds up to `SECONDS` for each template."""
+UNCOUNTED_ROW = 0.1
+"""The same of rows, with `SECONDS_PER_MB`; what they take beyond that adds up to `SECONDS` for each recipe."""
 SECONDS_PER_MB = 20.0
 """More of them for each megabyte of the row, which is far more than any honest row takes."""
 MEMORY = 400 << 20
@@ -245,8 +246,8 @@ class Guard:
         if stage == _TEMPLATE:
             why = f"{subject('template')} {_too_long(allowed)} in all"
             return Overrun(key, "template", why) if spent > allowed else None
-        why = f"rows before it needed {_seconds(2 * allowed)} of processor time, so no more is tried"
-        return Overrun(key, "findings" if stage == _FINDINGS else "rendered", why) if spent > 2 * allowed else None
+        why = f"rows before it needed {_seconds(allowed)} of processor time, so no more is tried"
+        return Overrun(key, "findings" if stage == _FINDINGS else "rendered", why) if spent > allowed else None
 
     def stage(self, stage: int) -> None:
         """A row has come to its next stage."""
@@ -341,8 +342,9 @@ class Work:
         return self
 
     def _end(self, guard: Guard) -> None:
-        least, more = (UNCOUNTED, 1.0) if self._stage == _TEMPLATE else (LEAST_SECONDS, SECONDS_PER_MB)
-        guard.end(self._key[:8], least + more * self._size / 1e6 if self._adds_up else None)
+        least, more = (UNCOUNTED, 1.0) if self._stage == _TEMPLATE else (UNCOUNTED_ROW, SECONDS_PER_MB)
+        counts = self._adds_up and self._before is None  # what is refused makes up for nothing
+        guard.end(self._key[:8], least + more * self._size / 1e6 if counts else None)
 
     def at(self, stage: str) -> None:
         if self._guard is None:

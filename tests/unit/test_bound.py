@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import mmap
 import os
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -33,6 +35,8 @@ def ended(work: Callable[[], object], overran: tuple[bound.Overrun, ...] = ()) -
             os._exit(3)
         except MemoryError:
             os._exit(4)
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(5)
     watch, until = bound.Watch(page, child), time.monotonic() + 60
@@ -97,7 +101,7 @@ def test_renders_outside_of_rows_add_up(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_slow_rows_of_a_recipe_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bound, "SECONDS", 0.4)
-    monkeypatch.setattr(bound, "LEAST_SECONDS", 0.05)
+    monkeypatch.setattr(bound, "UNCOUNTED_ROW", 0.05)
 
     def rows(recipe: bytes, seconds: float, size: int = 0) -> Callable[[], None]:
         def work() -> None:
@@ -113,6 +117,27 @@ def test_slow_rows_of_a_recipe_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ended(rows(b"recipe--", 0.1)) == (3, None)
     assert ended(rows(b"recipe--", 0.001)) == (0, None)
     assert ended(rows(b"recipe--", 0.1, 10_000)) == (0, None)  # long enough to take so long
+
+
+def test_a_refused_row_makes_up_for_none() -> None:
+    """Each gave half a second back, so that `sftui check` tried a slow template eight times over."""
+
+    def rows() -> None:
+        refused = []
+        for number in range(40):
+            with contextlib.suppress(bound.OverBound), bound.Work(b"recipe--" + number.to_bytes(8, "little")) as row:
+                refused.append(number)
+                row.at("rendered")
+                refused.pop()
+                until = time.process_time() + 0.4
+                while time.process_time() < until:
+                    pass
+        assert refused == list(range(refused[0], 40))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bound, "SECONDS", 0.8)
+        patch.setattr(bound, "UNCOUNTED_ROW", 0.2)
+        assert ended(rows) == (0, None)
 
 
 def test_what_overran_is_refused_at_its_stage_and_all_else_is_done() -> None:
