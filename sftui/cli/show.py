@@ -18,8 +18,11 @@ from sftui.errors import SourceError
 from sftui.model import Inspection
 from sftui.recipe import Recipe
 from sftui.text import share, visible
+from sftui.workspace.splitting import Split
 
 DEFAULT_WIDTH = 80
+PREPARED = 1 << 18
+"""Bytes of rows that are prepared to tell whether a row is one that evaluates, where the trainer's drops decide it."""
 LINES_AT_ONCE = 1_000
 """Lines held and written together: a row may have millions of tokens, and each write is a call of the system."""
 
@@ -35,9 +38,11 @@ def show_row(
         found = session.row(row)
         if session.past_end(row):
             raise SourceError(found.problem or f"there is no row {row}")
+        split = session.settle_split(PREPARED)
         inspection = session.inspect_row(found)
         recipe = session.recipe
         notes.tell()
+        _tell_split(split)
     finally:
         session.close()
     if form == "json":
@@ -51,6 +56,12 @@ def show_row(
     return 2 if inspection.problem is not None else 0
 
 
+def _tell_split(split: Split) -> None:
+    if split.note:
+        marks = "; `sftui encode` marks them" if split.later else ""
+        click.echo(f"sftui: {visible(split.note)}{marks}", err=True)
+
+
 def text_lines(
     inspection: Inspection, recipe: Recipe, view: str, shift: bool, explain: bool, width: int
 ) -> Iterator[str]:
@@ -60,6 +71,7 @@ def text_lines(
         Zoom,
         convention,
         draw_all,
+        evaluation_words,
         lay_out,
         make_table,
         plain,
@@ -73,9 +85,9 @@ def text_lines(
         yield from plain(wrap(line(visible(text)), width)).splitlines()
 
     yield from wrapped(_head(inspection, recipe))
-    stopped = why_stopped(inspection)
-    if stopped:
-        yield from wrapped(stopped)
+    for told in (why_stopped(inspection), evaluation_words(inspection)):
+        if told:
+            yield from wrapped(told)
     if shift:
         yield from wrapped(shift_warning(recipe.loss.shift) or convention(recipe.loss.shift))
     if explain:
@@ -99,9 +111,13 @@ def text_lines(
 
 
 def _head(inspection: Inspection, recipe: Recipe) -> str:
+    from sftui.views import EVALUATES
+
     parts = [f"row {inspection.row.index}", recipe.preset]
     if inspection.dropped is not None:
         parts.append(f"dropped: {inspection.dropped}")
+    elif inspection.evaluates:
+        parts.append(EVALUATES)
     elif inspection.example is not None:
         total = len(inspection.example.labels)
         part = f" ({share(inspection.trained, total)})" if total else ""

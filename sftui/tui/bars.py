@@ -10,6 +10,7 @@ from sftui.tui.commands import footer, show_key
 from sftui.tui.keys import Keymap
 from sftui.tui.line_view import LineView
 from sftui.views.cells import Line, LineBuilder, Role, crop, line, wrap
+from sftui.views.words import EVALUATES
 
 
 class Bar(LineView):
@@ -131,7 +132,7 @@ def _trained(status: Status) -> str:
     if status.total is None or status.trained is None:
         return "…"
     if status.evaluates:
-        return "evaluation row"
+        return EVALUATES
     return f"{status.trained:,}/{status.total:,} trained {share(status.trained, status.total)}"
 
 

@@ -36,7 +36,15 @@ from sftui.views.status import (
     token_lines,
 )
 from sftui.views.table import TokenTable, make_table
-from sftui.views.words import convention, explain, shift_warning, what_is_learnt, why_stopped
+from sftui.views.words import (
+    EVALUATES,
+    convention,
+    evaluation_words,
+    explain,
+    shift_warning,
+    what_is_learnt,
+    why_stopped,
+)
 
 if TYPE_CHECKING:
     from sftui.views.batch import batch_lines, pack_lines
@@ -70,6 +78,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "EVALUATES",
     "Action",
     "GridState",
     "KnobLine",
@@ -98,6 +107,7 @@ __all__ = [
     "draw",
     "draw_all",
     "draw_lines",
+    "evaluation_words",
     "explain",
     "find",
     "lay_out",

@@ -8,7 +8,7 @@ from sftui.model import Inspection
 from sftui.text import cell_width, clip, fit, share, visible
 from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, wrap
 from sftui.views.table import MASKED_LABEL, TRAINED, TokenTable
-from sftui.views.words import convention, explain, shift_warning, why_stopped
+from sftui.views.words import convention, evaluation_words, explain, shift_warning, why_stopped
 
 LEAST_TOKEN = 8
 """Cells that the text of the token under the cursor keeps where its reason is long."""
@@ -50,8 +50,9 @@ def notice_lines(inspection: Inspection, width: int) -> tuple[Line, ...]:
     why = why_stopped(inspection)
     if why:
         lines += wrap(line((f"✗ {visible(why)}", Role.ERROR)), width)
-    if inspection.evaluates:
-        lines += wrap(line(("evaluation row: the trainer sets it aside and trains nothing of it", Role.WARNING)), width)
+    aside = evaluation_words(inspection)
+    if aside:
+        lines += wrap(line((aside, Role.WARNING)), width)
     if inspection.row.repairs and inspection.row.left_out is None:
         lines += wrap(
             line((f"* repaired, the file is as it was: {visible('; '.join(inspection.row.repairs))}", Role.CHANGED)),

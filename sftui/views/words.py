@@ -131,6 +131,15 @@ STAGES: dict[Stage, str] = {
 }
 
 
+EVALUATES = "evaluation row"
+"""What a row is called that the trainer sets aside."""
+
+
+def evaluation_words(inspection: Inspection) -> str | None:
+    """What becomes of a row that the trainer sets aside for evaluation; None for any other."""
+    return f"{EVALUATES}: the trainer sets it aside and trains nothing of it" if inspection.evaluates else None
+
+
 def why_stopped(inspection: Inspection) -> str | None:
     """Why the row stopped before labels, or why the trainer drops it; None where neither."""
     if inspection.row.left_out is not None:

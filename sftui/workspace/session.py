@@ -315,12 +315,12 @@ class Session:
         aside = self.split is not None and found.row.index in self.split.evaluation
         return replace(found, evaluates=True) if aside else found
 
-    def settle_split(self) -> Split:
-        """Find out which rows evaluate, where it is not known yet; with some trainers every row is prepared for it."""
+    def settle_split(self, most: int | None = None) -> Split:
+        """Find out which rows evaluate, where it is not known yet; with some trainers every row is prepared for it,
+        which with `most` is done for no more than so many bytes of rows."""
         from sftui.workspace.splitting import split_now
 
-        if self.split is None:
-            self.split = split_now(self)
+        self.split = split_now(self, most)
         return self.split
 
     def past_end(self, index: int) -> bool:

@@ -17,7 +17,7 @@ class Split:
 
     `training` and `evaluating` are all rows in the trainer's own order, where that is another than the dataset's.
     `packs`: rows that evaluate are packed where the recipe packs. `unsure` is why it is not known which rows, where it
-    is not.
+    is not, and `later`: it could be known, by going through all of them.
     """
 
     key: str = ""
@@ -26,6 +26,7 @@ class Split:
     evaluating: array[int] | None = None
     packs: bool = True
     unsure: str = ""
+    later: bool = False
 
     @property
     def note(self) -> str:
@@ -33,10 +34,12 @@ class Split:
         return f"rows set aside for evaluation ({self.key}) are not marked: {self.unsure}" if self.unsure else ""
 
 
-def split_of(session: Session) -> Iterator[Split | None]:
+def split_of(session: Session, most: int | None = None) -> Iterator[Split | None]:
     """The split of an open session's rows last; before it None, so that others may work meanwhile.
 
-    Where it depends on which rows the trainer drops, every row is prepared for that alone.
+    Where it depends on which rows the trainer drops, every row is prepared for that alone; where on their number, and
+    that is not known, every row is read. With `most` only where their number is known and they are no more than so many
+    bytes; else it is not known.
     """
     from sftui.trainers import trainer_named
     from sftui.trainers.held_out import drawn_order, evaluation_rows
@@ -55,8 +58,14 @@ def split_of(session: Session) -> Iterator[Split | None]:
     if unsure:
         yield Split(held.key, unsure=unsure)
         return
+    counted = held.drawn and not repaired and total is not None
+    if most is not None and not counted and (total is None or not _no_more_than(most, session)):
+        how = "counted" if held.drawn else "prepared"
+        yield Split(held.key, unsure=f"every row has to be {how} to know which", later=True)
+        return
     numbers, kept = array("q"), bytearray()
-    if held.drawn and not repaired and total is not None:
+    if counted:
+        assert total is not None
         numbers, kept = array("q", range(total)), bytearray(b"\1") * total
     else:
         assert session.source is not None
@@ -83,10 +92,23 @@ def split_of(session: Session) -> Iterator[Split | None]:
     yield Split(held.key, aside, training, evaluating, held.packs)
 
 
-def split_now(session: Session) -> Split:
-    """`split_of` here and now."""
+def _no_more_than(most: int, session: Session) -> bool:
+    """Whether all rows are no more than so many bytes; reads hardly more than that."""
+    assert session.source is not None
+    size = 0
+    for row in session.source.rows():
+        size += row.size
+        if size > most:
+            return False
+    return True
+
+
+def split_now(session: Session, most: int | None = None) -> Split:
+    """`split_of` here and now; what is known already stands."""
+    if session.split is not None:
+        return session.split
     found = Split()
-    for step in split_of(session):
+    for step in split_of(session, most):
         found = step or found
     return found
 

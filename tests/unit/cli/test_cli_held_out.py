@@ -1,4 +1,4 @@
-"""`sftui encode` of a config that sets rows aside for evaluation."""
+"""Commands on a config that sets rows aside for evaluation."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from sftui.sources.jsonl import JsonlSource
 from sftui.trainers.held_out import HeldOut, evaluation_rows
 
 AXOLOTL = "base_model: builtin:chatml\nsequence_len: 99\ndatasets:\n  - {path: d.jsonl, type: chat_template}\n"
@@ -96,3 +97,58 @@ def test_figures_are_of_the_rows_that_train(
     tokens = sum(len(one["input_ids"]) for one in aside)
     assert f"<dt>Of them for evaluation</dt><dd>{len(aside)}, {tokens} tokens</dd>" in report
     assert f"{40 - len(aside)} rows, " in report and f" tokens, {trained:,} trained" in report
+
+
+SENTENCE = "evaluation row: the trainer sets it aside and trains nothing of it"
+
+
+def aside_of(sftui: Callable[..., Any], file: str, trainer: str) -> set[int]:
+    """The rows that `encode` marks."""
+    rows = sftui("encode", file, "--trainer", trainer, "--unpacked", "-o", "-").records()
+    return {one["row"] for one in rows if "split" in one}
+
+
+@pytest.mark.parametrize("config", ["axolotl", "llamafactory"], indirect=True)
+def test_show_says_which_rows_evaluate(sftui: Callable[..., Any], config: tuple[str, str]) -> None:
+    file, trainer = config
+    aside = aside_of(sftui, file, trainer)
+    rows = [min(aside), min(set(range(40)) - aside)]
+    for row, held in zip(rows, (True, False)):
+        head, second, *_ = sftui("show", file, "--trainer", trainer, "--row", row).out.splitlines()
+        assert (head.endswith("· evaluation row"), second == SENTENCE) == (held, held), head
+        assert (" trained (" in head) != held
+        [made] = sftui("show", file, "--trainer", trainer, "--row", row, "--format", "json", "--explain").records()
+        assert made.get("split") == ("evaluation" if held else None)
+
+
+@pytest.mark.parametrize(
+    ("config", "why"),
+    [
+        ("axolotl", "every row has to be prepared to know which; `sftui encode` marks them"),
+        ("llamafactory", "every row has to be counted to know which; `sftui encode` marks them"),
+    ],
+    indirect=["config"],
+)
+def test_show_does_not_go_through_large_data(
+    sftui: Callable[..., Any], config: tuple[str, str], why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if the 40 rows were large: too many to prepare, and their file too long to be looked through."""
+    monkeypatch.setattr("sftui.cli.show.PREPARED", 400)
+    monkeypatch.setattr("sftui.cli.telling.LOOK_BYTES", 1)
+    monkeypatch.setattr(JsonlSource, "index_more", lambda self, seconds: pytest.fail("the file is read through"))
+    file, trainer = config
+    key = "val_size" if trainer == "llamafactory" else "val_set_size"
+    done = sftui("show", file, "--trainer", trainer, "--row", 3)
+    assert done.code == 0 and "evaluation" not in done.out
+    assert f"sftui: rows set aside for evaluation ({key}) are not marked: {why}\n" in done.err
+
+
+def test_show_of_a_config_that_holds_nothing_out_reads_no_other_row(
+    sftui: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in CHATS))
+    (tmp_path / "c.yml").write_text(AXOLOTL)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sftui.workspace.splitting.array", lambda *parts: pytest.fail("rows are gone through"))
+    done = sftui("show", "c.yml", "--trainer", "axolotl", "--row", 3)
+    assert done.code == 0 and "evaluation" not in done.out + done.err
