@@ -17,9 +17,10 @@ from sftui.cli.telling import DataNotes
 from sftui.cli.writing import Progress
 from sftui.errors import RecipeError
 from sftui.text import visible
+from sftui.workspace.splitting import PREPARED
 
 if TYPE_CHECKING:
-    from sftui.comparison import ComparisonCount, RowComparison
+    from sftui.comparison import ComparisonCount, RowComparison, Side
 
 DEFAULT_WIDTH = 80
 
@@ -34,6 +35,7 @@ def compare_recipes(
     width: int | None,
 ) -> int:
     """Print the count and the first differing rows; 0 where nothing differs, 1 where something does."""
+    from sftui.views import unmarked_words
     from sftui.workspace.comparing import Comparing
     from sftui.workspace.versions import tokenized_otherwise
 
@@ -44,8 +46,9 @@ def compare_recipes(
         )
     options = open_options(given)
     base = options.full_recipe()
-    sides = (SideRecipe(base.preset, base), *(other_side(text, base) for text in others))
-    comparing = Comparing(options, [side.recipe for side in sides])
+    first = SideRecipe(base.preset, base, options.config)
+    sides = (first, *(other_side(text, first) for text in others))
+    comparing = Comparing(options, [side.recipe for side in sides], [side.config for side in sides])
     count = None
     try:
         comparing.open(open_data, load_tokenizer)
@@ -54,7 +57,15 @@ def compare_recipes(
         for sentence in tokenized_otherwise(comparing.sessions, [side.name for side in sides]):
             click.echo(f"sftui: {visible(sentence)}", err=True)
         notes = DataNotes(*comparing.sessions)
+        some = limit is not None or sample is not None
+        if sample is not None:
+            comparing.index()  # as choosing them does
+        if some:
+            notes.look()
         notes.tell()
+        splits = comparing.settle(PREPARED if some else None)
+        for told in unmarked_words([split.note for split in splits], [side.name for side in sides]):
+            click.echo(f"sftui: {visible(told)}", err=True)
         progress = Progress(comparing.total(limit, sample))
         for count in comparing.count(comparing.rows(limit, sample), keep=show):
             progress.at(count.rows)
@@ -95,6 +106,7 @@ def as_record(count: ComparisonCount, names: Sequence[str]) -> dict[str, Any]:
         "labels_differing": count.labels_differing,
         "ids_differing": count.ids_differing,
         "one_sided_rows": count.one_sided,
+        "evaluation_differing_rows": count.evaluation_differing,
         "sides": [
             {
                 "name": name,
@@ -102,6 +114,8 @@ def as_record(count: ComparisonCount, names: Sequence[str]) -> dict[str, Any]:
                 "tokens": count.received[k],
                 "dropped": count.dropped[k],
                 "stopped": count.stopped[k],
+                "evaluation_rows": count.evaluation_rows[k],
+                "evaluation_tokens": count.evaluation_tokens[k],
             }
             for k, name in enumerate(names)
         ],
@@ -112,7 +126,7 @@ def as_record(count: ComparisonCount, names: Sequence[str]) -> dict[str, Any]:
 def _row(comparison: RowComparison) -> dict[str, Any]:
     return {
         "row": comparison.row,
-        "sides": [{"trained": side.trained, "tokens": side.received, "gone": side.gone} for side in comparison.sides],
+        "sides": [_side(side) for side in comparison.sides],
         "columns": [
             [
                 {"at": a, "ids": list(side.ids[a:b]), "labels": list(side.labels[a:b])}
@@ -122,6 +136,11 @@ def _row(comparison: RowComparison) -> dict[str, Any]:
             if column.ids_differ or column.labels_differ
         ],
     }
+
+
+def _side(side: Side) -> dict[str, Any]:
+    made = {"trained": side.trained, "tokens": side.received, "gone": side.gone}
+    return {**made, "split": "evaluation"} if side.evaluates else made
 
 
 def _terminal_width() -> int:

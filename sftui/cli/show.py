@@ -18,11 +18,9 @@ from sftui.errors import SourceError
 from sftui.model import Inspection
 from sftui.recipe import Recipe
 from sftui.text import share, visible
-from sftui.workspace.splitting import Split
+from sftui.workspace.splitting import PREPARED, Split
 
 DEFAULT_WIDTH = 80
-PREPARED = 1 << 18
-"""Bytes of rows that are prepared to tell whether a row is one that evaluates, where the trainer's drops decide it."""
 LINES_AT_ONCE = 1_000
 """Lines held and written together: a row may have millions of tokens, and each write is a call of the system."""
 

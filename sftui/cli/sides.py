@@ -13,19 +13,22 @@ from sftui.errors import RecipeError
 
 if TYPE_CHECKING:
     from sftui.recipe import Recipe
+    from sftui.trainers.config import OpenedConfig
 
 SHORT = {"tokenizer": "tokenizer.name", "revision": "tokenizer.revision", "max_length": "length.max"}
 
 
 @dataclass(frozen=True, slots=True)
 class SideRecipe:
-    """One side of a comparison: the name it is shown by, and its recipe."""
+    """One side of a comparison: the name it is shown by, its recipe, and the trainer's config that this was read
+    from."""
 
     name: str
     recipe: Recipe
+    config: OpenedConfig | None = None
 
 
-def other_side(text: str, base: Recipe) -> SideRecipe:
+def other_side(text: str, base: SideRecipe) -> SideRecipe:
     """The recipe that one --with stands for; RecipeError where it names nothing.
 
     Words separated by spaces: at most one file (a recipe, a trainer's config) or preset, which
@@ -39,7 +42,7 @@ def other_side(text: str, base: Recipe) -> SideRecipe:
             words = shlex.split(text)
         except ValueError as error:
             raise RecipeError(f"--with {text} cannot be read", why=str(error).lower()) from error
-    recipe, name = base, ""
+    recipe, config, name = base.recipe, base.config, ""
     for number, word in enumerate(words):
         path, equals, value = word.partition("=")
         if equals and not os.path.exists(word):
@@ -50,27 +53,28 @@ def other_side(text: str, base: Recipe) -> SideRecipe:
             else:
                 recipe = set_knob(recipe, SHORT.get(path, path), value)
         elif number == 0:
-            recipe = _start(word, base)
+            recipe, config = _start(word, base.recipe)
             name = os.path.basename(word) if os.path.exists(word) else recipe.preset
         else:
             raise RecipeError(f"--with {text} names more than one start", fix="repeat --with for each side")
     changes = " ".join(word for word in words if "=" in word and not os.path.exists(word))
-    return SideRecipe(" ".join(part for part in (name, changes) if part) or text, recipe)
+    return SideRecipe(" ".join(part for part in (name, changes) if part) or text, recipe, config)
 
 
-def _start(word: str, base: Recipe) -> Recipe:
-    """A recipe file, a trainer's config, or a preset on the tokenizer and the data of `base`."""
+def _start(word: str, base: Recipe) -> tuple[Recipe, OpenedConfig | None]:
+    """A recipe file, a trainer's config (returned, too), or a preset on the tokenizer and the data of `base`."""
     if word.lower().endswith(SUFFIXES):
         from sftui.recipe_io import parse_yaml
         from sftui.trainers.recognise import recognise
 
         mapping = parse_yaml(config_text(word), word)
         if "preset" not in mapping and recognise(mapping).trainer is not None:
-            return _onto(open_config(word, None, None).reference.recipe, base, data=False)
-        return _onto(starting_recipe(word, None), base, data=False)
+            chosen = open_config(word, None, None)
+            return _onto(chosen.reference.recipe, base, data=False), chosen.opened
+        return _onto(starting_recipe(word, None), base, data=False), None
     from sftui.trainers import preset
 
-    return _onto(preset(word), base, data=True)
+    return _onto(preset(word), base, data=True), None
 
 
 def _onto(recipe: Recipe, base: Recipe, *, data: bool) -> Recipe:

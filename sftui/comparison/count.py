@@ -11,8 +11,9 @@ from sftui.comparison.rows import RowComparison
 class ComparisonCount:
     """What was counted so far; `trained`, `received`, `dropped` and `stopped` hold one figure a side.
 
-    `one_sided` are rows that only some sides keep: they differ, but add no differing tokens.
-    `first` are the first differing rows, at most `keep`.
+    `one_sided` are rows that only some sides keep, `evaluation_differing` those that some train and others set aside
+    for evaluation: they differ, but add no differing tokens. Rows that evaluate stand apart from what is trained, in
+    `evaluation_rows` and `evaluation_tokens`, a figure a side. `first` are the first differing rows, at most `keep`.
     """
 
     rows: int = 0
@@ -21,10 +22,13 @@ class ComparisonCount:
     ids_differing: int = 0
     labels_differing: int = 0
     one_sided: int = 0
+    evaluation_differing: int = 0
     trained: tuple[int, ...] = ()
     received: tuple[int, ...] = ()
     dropped: tuple[int, ...] = ()
     stopped: tuple[int, ...] = ()
+    evaluation_rows: tuple[int, ...] = ()
+    evaluation_tokens: tuple[int, ...] = ()
     first: tuple[RowComparison, ...] = ()
     keep: int = 10
 
@@ -39,10 +43,13 @@ class ComparisonCount:
                 ids_differing=row.ids_differing,
                 labels_differing=row.labels_differing,
                 one_sided=int(row.one_sided),
+                evaluation_differing=int(row.evaluation_differs),
                 trained=tuple(side.trained for side in sides),
-                received=tuple(side.received for side in sides),
+                received=tuple(0 if side.evaluates else side.received for side in sides),
                 dropped=tuple(int(side.gone is not None and not side.stopped) for side in sides),
                 stopped=tuple(int(side.stopped) for side in sides),
+                evaluation_rows=tuple(int(bool(side.evaluates)) for side in sides),
+                evaluation_tokens=tuple(side.received if side.evaluates else 0 for side in sides),
                 first=(row,) if row.differs else (),
                 keep=self.keep,
             )
@@ -57,10 +64,13 @@ class ComparisonCount:
             ids_differing=self.ids_differing + later.ids_differing,
             labels_differing=self.labels_differing + later.labels_differing,
             one_sided=self.one_sided + later.one_sided,
+            evaluation_differing=self.evaluation_differing + later.evaluation_differing,
             trained=_sum(self.trained, later.trained),
             received=_sum(self.received, later.received),
             dropped=_sum(self.dropped, later.dropped),
             stopped=_sum(self.stopped, later.stopped),
+            evaluation_rows=_sum(self.evaluation_rows, later.evaluation_rows),
+            evaluation_tokens=_sum(self.evaluation_tokens, later.evaluation_tokens),
             first=(*self.first, *later.first)[: self.keep],
             keep=self.keep,
         )

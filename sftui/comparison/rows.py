@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from sftui.comparison.alignment import Placed, Range, align
@@ -15,7 +15,8 @@ class Side:
 
     `ids` and `labels` are those that the trainer receives, un-shifted, one a token of `tokens`; a
     label is IGNORE_INDEX where masked and None where the token is cut and never reaches the trainer.
-    `gone` says why no token does: the row is dropped, or a stage stopped.
+    `gone` says why no token does: the row is dropped, or a stage stopped. `evaluates`: the trainer sets the row aside
+    for evaluation; None where it is not known which rows.
     """
 
     ids: tuple[int, ...]
@@ -24,10 +25,16 @@ class Side:
     pieces: int = 0
     gone: str | None = None
     stopped: bool = False
+    evaluates: bool | None = False
 
     @property
     def trained(self) -> int:
-        """How many tokens carry loss."""
+        """How many tokens are trained."""
+        return 0 if self.evaluates else self.with_loss
+
+    @property
+    def with_loss(self) -> int:
+        """How many tokens carry loss, that of training or of evaluation."""
         return 0 if self.gone is not None else sum(label is not None and label != IGNORE_INDEX for label in self.labels)
 
     @property
@@ -65,7 +72,17 @@ class RowComparison:
 
     @property
     def differs(self) -> bool:
-        return self.one_sided or self.split_differs or any(c.ids_differ or c.labels_differ for c in self.columns)
+        return (
+            self.one_sided
+            or self.evaluation_differs
+            or self.split_differs
+            or any(c.ids_differ or c.labels_differ for c in self.columns)
+        )
+
+    @property
+    def evaluation_differs(self) -> bool:
+        """Some side trains the row and another sets it aside for evaluation."""
+        return {side.evaluates for side in self.sides if side.gone is None} >= {True, False}
 
     @property
     def split_differs(self) -> bool:
@@ -87,14 +104,17 @@ class RowComparison:
         return sum(column.tokens for column in self.columns if column.ids_differ or column.labels_differ)
 
 
-def compare_row(inspections: Sequence[Inspection], *, align_equal: bool = True) -> RowComparison:
+def compare_row(
+    inspections: Sequence[Inspection], *, align_equal: bool = True, unsure: Collection[int] = ()
+) -> RowComparison:
     """Two or more inspections of one row, aligned by the characters that their tokens stand for.
 
     A row that a side drops, or stops at, differs as a whole where another side keeps it; its tokens
-    are then not counted. `align_equal=False` leaves the columns of equal rows out, which saves most
-    of the time over a dataset.
+    are then not counted. So does one that some sides train and others set aside for evaluation, but not by the sides
+    numbered in `unsure`, of which it is not known which rows evaluate. `align_equal=False` leaves the columns of equal
+    rows out, which saves most of the time over a dataset.
     """
-    sides = tuple(_side(one) for one in inspections)
+    sides = tuple(_side(one, None if k in unsure else one.evaluates) for k, one in enumerate(inspections))
     row = inspections[0].row.index
     if not align_equal and _equal(sides):
         return RowComparison(row, sides)
@@ -135,7 +155,7 @@ def _equal(sides: Sequence[Side]) -> bool:
     )
 
 
-def _side(inspection: Inspection) -> Side:
+def _side(inspection: Inspection, evaluates: bool | None) -> Side:
     tokens = inspection.tokens
     if inspection.row.left_out is not None:
         gone, stopped = f"left out of the repaired data, because {inspection.row.left_out}", False
@@ -148,9 +168,9 @@ def _side(inspection: Inspection) -> Side:
     if tokens is None or inspection.labels is None:
         count = len(tokens) if tokens is not None else 0
         ids = tokens.input_ids if tokens is not None else ()
-        return Side(ids, (None,) * count, tokens, 0, gone, stopped)
+        return Side(ids, (None,) * count, tokens, 0, gone, stopped, evaluates)
     ids, labels = _received(inspection, tokens)
-    return Side(ids, labels, tokens, 0 if gone is not None else 1 + len(inspection.more), gone, stopped)
+    return Side(ids, labels, tokens, 0 if gone is not None else 1 + len(inspection.more), gone, stopped, evaluates)
 
 
 def _received(inspection: Inspection, tokens: Tokens) -> tuple[tuple[int, ...], tuple[int | None, ...]]:

@@ -49,7 +49,7 @@ from sftui.views.words import (
 if TYPE_CHECKING:
     from sftui.views.batch import batch_lines, pack_lines
     from sftui.views.boundary import boundary_lines, boundary_words, straddler
-    from sftui.views.compare import compare_lines, count_lines, difference_words
+    from sftui.views.compare import compare_lines, count_lines, difference_words, unmarked_words
     from sftui.views.knobs import (
         KnobLine,
         diff_text_lines,
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 _LATER = {
     "batch": ("batch_lines", "pack_lines"),
     "boundary": ("boundary_lines", "boundary_words", "straddler"),
-    "compare": ("compare_lines", "count_lines", "difference_words"),
+    "compare": ("compare_lines", "count_lines", "difference_words", "unmarked_words"),
     "knobs": ("KnobLine", "diff_text_lines", "recipe_lines", "value_text"),
     "panes": ("conversation_lines", "raw_lines", "rendered_lines"),
     "search": ("check_query", "find"),
@@ -127,6 +127,7 @@ __all__ = [
     "straddler",
     "token_line",
     "token_lines",
+    "unmarked_words",
     "value_text",
     "what_is_learnt",
     "why_stopped",

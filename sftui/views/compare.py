@@ -13,6 +13,7 @@ from sftui.model import IGNORE_INDEX
 from sftui.text import cell_width, clip, fit, share, visible, visible_token
 from sftui.views.cells import Line, LineBuilder, Role, crop, line, wrap
 from sftui.views.table import CUT, MASKED, TRAINED
+from sftui.views.words import EVALUATES
 
 LABEL_DIFFERS = "≠"
 TOKEN_DIFFERS = "~"
@@ -45,9 +46,9 @@ def compare_lines(
 
 def difference_words(comparison: RowComparison) -> str:
     """What differs in a row, in words."""
+    parts = ["for evaluation on only some"] if comparison.evaluation_differs else []
     if comparison.one_sided:
-        return "only some get this row"
-    parts = []
+        return ", ".join(["only some get this row", *parts])
     if comparison.labels_differing:
         parts.append(_differ(comparison.labels_differing, "label"))
     if comparison.ids_differing:
@@ -72,7 +73,11 @@ def count_lines(count: ComparisonCount, names: Sequence[str], width: int) -> tup
         )
         part = f" ({share(trained, received, 1)})" if received else ""
         told = f"{trained:,} of {received:,} tokens trained{part}"
-        for figure, words in ((count.dropped, "dropped"), (count.stopped, "failed")):
+        for figure, words in (
+            (count.dropped, "dropped"),
+            (count.stopped, "failed"),
+            (count.evaluation_rows, "for evaluation"),
+        ):
             if figure and figure[number]:
                 told += f", {figure[number]:,} row{'s' if figure[number] != 1 else ''} {words}"
         lines.append(line((f"{_letter(number)} ", Role.LABEL), (fit(visible(name), longest), Role.KEY), f"  {told}"))
@@ -91,7 +96,29 @@ def count_words(count: ComparisonCount) -> str:
         )
     if count.one_sided:
         parts += f"; {count.one_sided:,} of them can be prepared by only some of the sides"
+    if count.evaluation_differing:
+        parts += f"; {count.evaluation_differing:,} of them for evaluation on only some of the sides"
     return parts
+
+
+def _same(side: Side, other: Side) -> bool:
+    return (side.gone, side.evaluates, side.ids, side.labels, side.pieces) == (
+        other.gone,
+        other.evaluates,
+        other.ids,
+        other.labels,
+        other.pieces,
+    )
+
+
+def unmarked_words(notes: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+    """Of which sides it is not known which rows evaluate, a sentence each; `notes` say of each side why (empty: it is
+    known)."""
+    return tuple(
+        f"{_letter(number)} {name}: {note}; its figures are of all rows"
+        for number, (note, name) in enumerate(zip(notes, names))
+        if note
+    )
 
 
 def _groups(sides: Sequence[Side]) -> list[list[int]]:
@@ -100,7 +127,7 @@ def _groups(sides: Sequence[Side]) -> list[list[int]]:
     for number, side in enumerate(sides):
         for group in groups:
             first = sides[group[0]]
-            if (side.gone, side.ids, side.labels, side.pieces) == (first.gone, first.ids, first.labels, first.pieces):
+            if _same(side, first):
                 group.append(number)
                 break
         else:
@@ -114,6 +141,8 @@ def _heads(comparison: RowComparison, names: Sequence[str], groups: Sequence[Seq
     for group, name in zip(groups, named):
         side = comparison.sides[group[0]]
         told = f"{side.trained:,} of {side.received:,} trained"
+        if side.evaluates:
+            told = f"{EVALUATES}, {side.with_loss:,} of {side.received:,} carry loss"
         if side.gone is not None:
             told = f"{'stops' if side.stopped else 'dropped'}: {visible(side.gone)}"
         yield line((fit(name, longest), Role.KEY), f"  {told}")

@@ -10,12 +10,15 @@ from sftui.comparison import ComparisonCount, RowComparison, compare_row, needs_
 from sftui.errors import ConversationError, SftuiError
 from sftui.recipe import Recipe
 from sftui.workspace.session import Session
+from sftui.workspace.splitting import held_out_by
 from sftui.workspace.versions import tokenizer_key
 
 if TYPE_CHECKING:
     from sftui.model import Row
     from sftui.sources import Source
+    from sftui.trainers.config import OpenedConfig
     from sftui.workspace.options import OpenOptions
+    from sftui.workspace.splitting import Split
 
 
 Way = Callable[[Session], object]
@@ -31,11 +34,17 @@ def load_proven(session: Session) -> None:
 class Comparing:
     """The rows of the first recipe's data under every recipe; tokenizers of one name are loaded once."""
 
-    def __init__(self, options: OpenOptions, recipes: Sequence[Recipe]) -> None:
+    def __init__(
+        self, options: OpenOptions, recipes: Sequence[Recipe], configs: Sequence[OpenedConfig | None] | None = None
+    ) -> None:
+        """`configs` are those that the recipes were read from, where one was; without them all are of `options`."""
         self.sessions = [
-            Session(replace(options, recipe=recipe, tokenizer=None, revision=None, template=None), recipe)
-            for recipe in recipes
+            Session(
+                replace(options, recipe=recipe, tokenizer=None, revision=None, template=None, config=config), recipe
+            )
+            for recipe, config in zip(recipes, configs or (options.config,) * len(recipes))
         ]
+        self.unsure: tuple[int, ...] = ()
 
     def open(self, open_data: Way = Session.open, load_tokenizer: Way = load_proven) -> None:
         """Open the data and load every tokenizer, in these ways; SftuiError where a recipe cannot be followed."""
@@ -61,6 +70,19 @@ class Comparing:
                     problem.what, where=session.recipe.preset if number else "", why=problem.why, fix=problem.fix
                 )
 
+    def index(self) -> None:
+        """Find every row of the first recipe's data."""
+        _index(self.sessions[0])
+
+    def settle(self, most: int | None) -> tuple[Split, ...]:
+        """Find out which rows each side sets aside for evaluation (`most`: see `split_of`)."""
+        for session in self.sessions[1:]:
+            if held_out_by(session.recipe) is not None and self.sessions[0].count_now() is not None:
+                _index(session)  # each has the data open for itself
+        splits = tuple(session.settle_split(most) for session in self.sessions)
+        self.unsure = unsure_of(splits)
+        return splits
+
     def rows(self, limit: int | None = None, sample: int | None = None) -> Iterator[Row]:
         """The rows to compare (see `chosen_rows`)."""
         source = self.sessions[0].source
@@ -78,7 +100,7 @@ class Comparing:
         made = [session.inspect_row(row, spans=align_equal) for session in self.sessions]
         if not align_equal and needs_spans(made):
             made = [session.inspect_row(row) for session in self.sessions]
-        return compare_row(made, align_equal=align_equal)
+        return compare_row(made, align_equal=align_equal, unsure=self.unsure)
 
     def count(self, rows: Iterable[Row], keep: int = 10) -> Iterator[ComparisonCount]:
         """The count after each row."""
@@ -90,6 +112,17 @@ class Comparing:
     def close(self) -> None:
         for session in self.sessions:
             session.close()
+
+
+def _index(session: Session) -> None:
+    assert session.source is not None
+    while not session.source.index_more(1.0):
+        pass
+
+
+def unsure_of(splits: Iterable[Split]) -> tuple[int, ...]:
+    """The sides of which it is not known which rows evaluate, by number."""
+    return tuple(number for number, split in enumerate(splits) if split.unsure)
 
 
 def chosen_rows(source: Source, limit: int | None, sample: int | None) -> Iterator[Row]:

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sftui.recipe import Recipe
+    from sftui.trainers.held_out import HeldOut
     from sftui.workspace.session import Session
+
+
+PREPARED = 1 << 18
+"""Bytes of rows that are prepared to tell which of them evaluate, where not all rows are wanted anyway."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +40,13 @@ class Split:
         return f"rows set aside for evaluation ({self.key}) are not marked: {self.unsure}" if self.unsure else ""
 
 
+def held_out_by(recipe: Recipe) -> HeldOut | None:
+    """What the recipe's trainer sets aside for evaluation; None where it is nothing."""
+    from sftui.trainers import trainer_named
+
+    return trainer_named(recipe.preset).held_out(recipe)
+
+
 def split_of(session: Session, most: int | None = None) -> Iterator[Split | None]:
     """The split of an open session's rows last; before it None, so that others may work meanwhile.
 
@@ -41,10 +54,9 @@ def split_of(session: Session, most: int | None = None) -> Iterator[Split | None
     that is not known, every row is read. With `most` only where their number is known and they are no more than so many
     bytes; else it is not known.
     """
-    from sftui.trainers import trainer_named
     from sftui.trainers.held_out import drawn_order, evaluation_rows
 
-    held = trainer_named(session.recipe.preset).held_out(session.recipe)
+    held = held_out_by(session.recipe)
     if held is None:
         yield Split()
         return

@@ -36,7 +36,7 @@ from sftui.workspace.memory import trim
 from sftui.workspace.search import count_hits, search
 from sftui.workspace.second import Second
 from sftui.workspace.session import Session
-from sftui.workspace.splitting import settling
+from sftui.workspace.splitting import held_out_by, settling
 from sftui.workspace.summaries import TOO_HEAVY, summaries, summary
 from sftui.workspace.watching import unless_lost, write_whole
 
@@ -376,13 +376,11 @@ class Worker:
 
     def _start_split(self) -> None:
         """Find out which rows evaluate, and mark them on screen."""
-        from sftui.trainers import trainer_named
-
         self._jobs.pop(rq.SplitWanted, None)
         session = self._session
         if not self._ready() or session is None or session.tools is None:
             return
-        if trainer_named(session.recipe.preset).held_out(session.recipe) is not None:
+        if held_out_by(session.recipe) is not None:
             self._jobs[rq.SplitWanted] = (rq.SplitWanted(), self._splitting(session))
 
     def _splitting(self, session: Session) -> Iterator[None]:

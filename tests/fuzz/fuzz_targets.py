@@ -368,10 +368,10 @@ def run_options(given: Any, folder: Path) -> None:
     options = open_options(parsed)
     options.full_recipe()
     if parsed.get("others"):
-        from sftui.cli.sides import other_side
+        from sftui.cli.sides import SideRecipe, other_side
 
         for other in parsed["others"]:
-            other_side(other, options.recipe)
+            other_side(other, SideRecipe(options.recipe.preset, options.recipe))
 
 
 def run_data(given: Any, folder: Path) -> None:

@@ -152,3 +152,84 @@ def test_show_of_a_config_that_holds_nothing_out_reads_no_other_row(
     monkeypatch.setattr("sftui.workspace.splitting.array", lambda *parts: pytest.fail("rows are gone through"))
     done = sftui("show", "c.yml", "--trainer", "axolotl", "--row", 3)
     assert done.code == 0 and "evaluation" not in done.out + done.err
+
+
+def compared(sftui: Callable[..., Any], *words: str) -> tuple[dict[str, Any], Any]:
+    [made] = sftui("compare", *words, "--format", "json", "--show", "99").records()
+    return made, sftui("compare", *words, "--width", "200")
+
+
+@pytest.mark.parametrize("config", ["axolotl", "llamafactory"], indirect=True)
+def test_compare_says_where_the_sides_hold_out_other_rows(sftui: Callable[..., Any], config: tuple[str, str]) -> None:
+    file, trainer = config
+    aside = aside_of(sftui, file, trainer)
+    options = {"axolotl": "{val_set_size: 0.1, seed: 43}", "llamafactory": "{val_size: 0.25, seed: 8}"}[trainer]
+    plain = sftui("encode", file, "--trainer", trainer, "--unpacked", "-o", "-").records()
+    tokens = {one["row"]: len(one["input_ids"]) for one in plain}
+    made, done = compared(sftui, file, "--trainer", trainer, "--with", f"'mask.options={options}'")
+    rows = {row["row"] for row in made["first"]}
+    ours, theirs = ({r["row"] for r in made["first"] if r["sides"][k].get("split") == "evaluation"} for k in (0, 1))
+    assert ours and theirs and ours <= aside and rows == ours ^ theirs and not ours & theirs
+    assert (made["differing_rows"], made["evaluation_differing_rows"], made["differing_tokens"]) == (len(rows),) * 2 + (
+        0,
+    )
+    first, second = made["sides"]
+    assert (first["evaluation_rows"], second["evaluation_rows"]) == (len(aside), len(aside))
+    assert first["evaluation_tokens"] == sum(tokens[row] for row in aside)
+    assert first["tokens"] == sum(count for row, count in tokens.items() if row not in aside)
+    assert done.code == 1
+    assert f"{len(rows)} of 40 rows differ; {len(rows)} of them for evaluation on only some of the sides" in done.out
+    assert (
+        f"tokens trained ({100 * first['trained'] / first['tokens']:.1f} %), {len(aside)} rows for evaluation"
+        in done.out
+    )
+
+
+@pytest.mark.parametrize("config", ["axolotl", "llamafactory"], indirect=True)
+def test_compare_of_sides_that_hold_out_the_same_rows_finds_no_difference(
+    sftui: Callable[..., Any], config: tuple[str, str]
+) -> None:
+    file, trainer = config
+    made, done = compared(sftui, file, "--trainer", trainer, "--with", "pack.strategy=none")
+    assert done.code == 0 and "nothing differs in 40 rows" in done.out
+    assert made["evaluation_differing_rows"] == 0 and made["sides"][0]["evaluation_rows"] in (4, 10)
+
+
+@pytest.mark.parametrize("config", ["axolotl", "llamafactory"], indirect=True)
+def test_compare_of_some_rows_does_not_prepare_the_others(
+    sftui: Callable[..., Any], config: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sftui.cli.compare.PREPARED", 400)
+    file, trainer = config
+    made, done = compared(sftui, file, "--trainer", trainer, "--with", "trl@1.16", "--max-rows", "12")
+    unsure = trainer == "axolotl"
+    told = (
+        "A axolotl@0.19: rows set aside for evaluation (val_set_size) are not marked: every row has to be prepared to"
+    )
+    assert (told in done.err) == unsure
+    aside = set() if unsure else aside_of(sftui, file, trainer) & set(range(12))
+    assert made["evaluation_differing_rows"] == len(aside) and made["sides"][0]["evaluation_rows"] == len(aside)
+    for words in (("--max-rows", "12"), ("--sample", "20")):
+        made, done = compared(sftui, file, "--trainer", trainer, "--with", "pack.strategy=none", *words)
+        assert done.code == 0 and ("B pack.strategy=none: rows set aside" in done.err) == unsure
+        assert len({side["evaluation_rows"] for side in made["sides"]}) == 1
+        assert bool(made["sides"][0]["evaluation_rows"]) != unsure
+
+
+def test_rows_of_a_side_whose_config_names_other_datasets_are_not_marked(
+    sftui: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other datasets of that config count, too: its draw is not that of these rows alone."""
+    (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in CHATS))
+    one = "  - {path: d.jsonl, type: chat_template}\n"
+    (tmp_path / "two.yml").write_text(AXOLOTL + one + "val_set_size: 0.1\n")
+    monkeypatch.chdir(tmp_path)
+    base = ("d.jsonl", "-t", "builtin:chatml", "--trainer", "axolotl")
+    made, done = compared(sftui, *base, "--set", "length.max=99", "--with", "two.yml")
+    assert (
+        "B two.yml: rows set aside for evaluation (val_set_size) are not marked: the rows of the config's" in done.err
+    )
+    assert made["evaluation_differing_rows"] == 0 and not any(side["evaluation_rows"] for side in made["sides"])
+    (tmp_path / "two.yml").write_text(AXOLOTL + "val_set_size: 0.1\n")
+    made, done = compared(sftui, *base, "--set", "length.max=99", "--with", "two.yml")
+    assert "not marked" not in done.err and [side["evaluation_rows"] for side in made["sides"]] == [0, 4]

@@ -177,6 +177,39 @@ def test_a_side_that_stops_is_told_apart_from_one_that_drops() -> None:
     assert not compare_row([stopped, stopped]).differs
 
 
+def aside(inspection: Inspection) -> Inspection:
+    return replace(inspection, evaluates=True)
+
+
+def test_a_row_that_trains_on_one_side_and_evaluates_on_the_other_differs() -> None:
+    same = row(list("abc"), [1, 2])
+    for align_equal in (True, False):
+        found = compare_row([same, aside(same)], align_equal=align_equal)
+        assert found.evaluation_differs and found.differs and not found.one_sided and found.differing_tokens == 0
+        assert [side.trained for side in found.sides] == [2, 0] and found.sides[1].with_loss == 2
+    assert not compare_row([aside(same), aside(same)]).differs
+    assert compare_row([same, aside(same), row(list("abc"), [1], dropped="too long")]).evaluation_differs
+    alone = compare_row([row(list("abc"), [1], dropped="too long"), aside(same)])
+    assert alone.one_sided and not alone.evaluation_differs, "nobody trains it"
+
+
+def test_where_it_is_not_known_which_rows_evaluate_none_differs_by_it() -> None:
+    same = row(list("abc"), [1, 2])
+    assert not compare_row([same, aside(same)], unsure=(0,)).differs
+    assert compare_row([same, aside(same), same], unsure=(0,)).evaluation_differs
+    assert [side.trained for side in compare_row([same, same], unsure=(0,)).sides] == [2, 2]
+
+
+def test_rows_that_evaluate_are_counted_apart_from_what_is_trained() -> None:
+    same = row(list("abc"), [1, 2])
+    count = ComparisonCount()
+    for made in ([same, same], [same, aside(same)], [aside(same), aside(same)]):
+        count = count.plus(compare_row(made, align_equal=False))
+    assert (count.rows, count.differing_rows, count.evaluation_differing) == (3, 1, 1)
+    assert (count.trained, count.received) == ((4, 2), (6, 3))
+    assert (count.evaluation_rows, count.evaluation_tokens) == ((1, 2), (3, 6))
+
+
 def test_equal_rows_need_no_columns() -> None:
     same = [row(list("abc"), [1]), row(list("abc"), [1])]
     assert compare_row(same, align_equal=False).columns == () and len(compare_row(same).columns) == 3
