@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
 from sftui.recipe import Recipe, changed
+from sftui.text import visible
 from sftui.tui.dialogs import Dialog, Options
 from sftui.tui.presets import preset_like
 from sftui.views import Line, Role, line, wrap
@@ -164,7 +165,7 @@ class CompareCommands:
 
     def lines(self, width: int) -> tuple[Line, ...]:
         """The row under both, then the count."""
-        from sftui.views import count_lines
+        from sftui.views import count_lines, unmarked_words
 
         names = self._names()
         answer = self.answer
@@ -174,6 +175,7 @@ class CompareCommands:
             return wrap(line((f"✗ {answer.problem.sentence()}", Role.ERROR)), width)
         return (
             *self._counted(width, names, count_lines),
+            *(row for told in unmarked_words(answer.unmarked, names) for row in _warned(told, width)),
             (),
             *self._repaired(answer, width),
             *self._row(answer, names, width),
@@ -316,3 +318,7 @@ class CompareCommands:
             screen.repair_commands.tell(self.name)
         else:
             screen.say("that is already the current recipe", Role.DIM)
+
+
+def _warned(told: str, width: int) -> tuple[Line, ...]:
+    return wrap(line((visible(told), Role.WARNING)), width)

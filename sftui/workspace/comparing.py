@@ -10,7 +10,7 @@ from sftui.comparison import ComparisonCount, RowComparison, compare_row, needs_
 from sftui.errors import ConversationError, SftuiError
 from sftui.recipe import Recipe
 from sftui.workspace.session import Session
-from sftui.workspace.splitting import held_out_by
+from sftui.workspace.splitting import held_out_by, unsure_of
 from sftui.workspace.versions import tokenizer_key
 
 if TYPE_CHECKING:
@@ -118,11 +118,6 @@ def _index(session: Session) -> None:
     assert session.source is not None
     while not session.source.index_more(1.0):
         pass
-
-
-def unsure_of(splits: Iterable[Split]) -> tuple[int, ...]:
-    """The sides of which it is not known which rows evaluate, by number."""
-    return tuple(number for number, split in enumerate(splits) if split.unsure)
 
 
 def chosen_rows(source: Source, limit: int | None, sample: int | None) -> Iterator[Row]:

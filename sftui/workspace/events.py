@@ -178,7 +178,8 @@ class ComparisonReady(NamedTuple):
 
     Where other `repairs` were asked for, `diff` is what they change in the row's data. Of a very long row `comparison`
     holds only columns from shortly before the first difference on; then `left_out` are the others, and `differing` the
-    tokens that differ in all of them.
+    tokens that differ in all of them. Where it is not known which rows a side sets aside for evaluation, `unmarked`
+    says why, a sentence a side (empty: it is known).
     """
 
     ticket: int
@@ -191,6 +192,7 @@ class ComparisonReady(NamedTuple):
     problem: Problem | None = None
     repairs: tuple[str, ...] | None = None
     diff: str = ""
+    unmarked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator
 from dataclasses import replace
 from difflib import unified_diff
 from itertools import islice
@@ -17,6 +17,7 @@ from sftui.recipe import Recipe
 from sftui.workspace.events import ComparisonReady, CountReady, RepairCount
 from sftui.workspace.requests import CompareRequest, CountRequest
 from sftui.workspace.session import Session
+from sftui.workspace.splitting import settling, unsure_of
 
 if TYPE_CHECKING:
     from sftui.comparison import RowComparison
@@ -53,8 +54,9 @@ class Second:
             return
         from sftui.comparison import compare_row
 
+        splits = [session.settle_split(most=0) for session in (first, other)]
         made = [first.inspect(asked.index), other.inspect(asked.index)]
-        found = compare_row(made)
+        found = compare_row(made, unsure=unsure_of(splits))
         shown = _shown(found)
         diff = "" if asked.repairs is None else row_diff(made[0].row, made[1].row)
         yield ComparisonReady(
@@ -67,10 +69,14 @@ class Second:
             found.differing_tokens,
             repairs=asked.repairs,
             diff=diff,
+            unmarked=tuple(split.note for split in splits) if unsure_of(splits) else (),
         )
 
-    def count(self, first: Session, asked: CountRequest, version: int) -> Iterator[CountReady | None]:
-        """The count over every row, told as it grows."""
+    def count(
+        self, first: Session, asked: CountRequest, version: int, settled: Callable[[], None] = lambda: None
+    ) -> Iterator[CountReady | None]:
+        """The count over every row, told as it grows; `settled` is called once it is known which rows evaluate, where
+        it was not."""
         try:
             first.checks()
             other = yield from self._beside(first, asked.recipe, asked.repairs)
@@ -79,10 +85,16 @@ class Second:
             return
         from sftui.comparison import ComparisonCount
 
+        known = None not in (first.split, other.split)
+        for session in (first, other):
+            yield from settling(session)
+        if not known:
+            settled()
+        unsure = unsure_of(session.settle_split(most=0) for session in (first, other))
         counted, told = ComparisonCount(keep=1), time.monotonic()
         assert first.stored is not None
         for row in first.stored.rows():
-            counted = counted.plus(_compared(first, other, row))
+            counted = counted.plus(_compared(first, other, row, unsure))
             if time.monotonic() - told > REPORT_EVERY:
                 told = time.monotonic()
                 yield CountReady(asked.ticket, version, counted, first.count_now(), repaired=_repaired(other))
@@ -114,17 +126,17 @@ def _shown(found: RowComparison) -> RowComparison:
     return replace(found, columns=found.columns[start : start + MOST_COLUMNS])
 
 
-def _compared(first: Session, other: Session, row: Row) -> RowComparison:
+def _compared(first: Session, other: Session, row: Row, unsure: Collection[int]) -> RowComparison:
     from sftui.comparison import compare_row, needs_spans
 
     rows = [first.over(row), other.over(row)]
     if rows[0] is rows[1] and first.recipe == other.recipe:  # no repair touches it
-        made = [first.inspect_row(row, spans=False)] * 2
-        return compare_row(made, align_equal=False)
+        found = first.inspect_row(row, spans=False)
+        return compare_row([found, other.placed(found)], align_equal=False, unsure=unsure)
     made = [first.inspect_row(rows[0], spans=False), other.inspect_row(rows[1], spans=False)]
     if needs_spans(made):
         made = [first.inspect_row(rows[0]), other.inspect_row(rows[1])]
-    return compare_row(made, align_equal=False)
+    return compare_row(made, align_equal=False, unsure=unsure)
 
 
 def _repaired(other: Session) -> RepairCount | None:

@@ -300,7 +300,7 @@ class Session:
         assert self.detected is not None
         if self.tools is not None:
             found = inspect(row, self.detected, self.recipe, self.tools, spans=spans)
-            return self._placed(found) if row.left_out is None else _left_out(found)
+            return self.placed(found) if row.left_out is None else _left_out(found)
         early = inspect_early(row, self.detected, self.recipe)
         if early.problem is not None:
             return early
@@ -310,18 +310,20 @@ class Session:
             return replace(early, stopped_at=Stage.TOKENS, problem=self.tokenizer_problem)
         return replace(early, provisional=True)
 
-    def _placed(self, found: Inspection) -> Inspection:
+    def placed(self, found: Inspection) -> Inspection:
         """The same, told apart where it evaluates."""
         aside = self.split is not None and found.row.index in self.split.evaluation
-        return replace(found, evaluates=True) if aside else found
+        return found if found.evaluates == aside else replace(found, evaluates=aside)
 
     def settle_split(self, most: int | None = None) -> Split:
         """Find out which rows evaluate, where it is not known yet; with some trainers every row is prepared for it,
         which with `most` is done for no more than so many bytes of rows."""
         from sftui.workspace.splitting import split_now
 
-        self.split = split_now(self, most)
-        return self.split
+        split = split_now(self, most)
+        if not split.later:
+            self.split = split
+        return split
 
     def past_end(self, index: int) -> bool:
         """Whether there is no such row."""
@@ -343,7 +345,7 @@ class Session:
         from sftui.pipeline import inspect_all
 
         assert self.source is not None and self.detected is not None and self.tools is not None
-        return map(self._placed, inspect_all(self.source.rows(), self.detected, self.recipe, self.tools, spans=spans))
+        return map(self.placed, inspect_all(self.source.rows(), self.detected, self.recipe, self.tools, spans=spans))
 
     def rows_that(self, evaluate: bool, spans: bool = False) -> Iterator[Inspection]:
         """The rows that evaluate, or those that train, in the trainer's order where it has another than the dataset's;
@@ -360,7 +362,7 @@ class Session:
             if order is None
             else map(self.row, order)
         )
-        return map(self._placed, inspect_all(rows, self.detected, self.recipe, self.tools, spans=spans))
+        return map(self.placed, inspect_all(rows, self.detected, self.recipe, self.tools, spans=spans))
 
     def batch(self, start: int, rows: int) -> Batch:
         """The padded batch of the next `rows` rows; SftuiError where there is none."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -136,3 +136,8 @@ def settling(session: Session) -> Iterator[None]:
         if step is not None:
             session.split = step
         yield None
+
+
+def unsure_of(splits: Iterable[Split]) -> tuple[int, ...]:
+    """The sides of which it is not known which rows evaluate, by number."""
+    return tuple(number for number, split in enumerate(splits) if split.unsure)

@@ -388,6 +388,7 @@ class Worker:
         if session.split is not None and session.split.evaluation:
             self._answer_row()
             self._start_list()
+            self._again(rq.CompareRequest)
 
     def _start_beside(self, item: Any) -> None:
         """What stands beside the row: answered in slices, and again under every new recipe or tokenizer."""
@@ -407,10 +408,13 @@ class Worker:
             auditing.forget()
             return instead(problem)
 
+        def settled() -> None:
+            self._again(rq.CompareRequest)
+
         jobs: dict[type, Callable[[], Iterator[Any]]] = {
             rq.FindingsRequest: lambda: findings(session, item, version),
             rq.CompareRequest: lambda: self._second.compare(session, item, version),
-            rq.CountRequest: lambda: unless_lost(session, self._second.count(session, item, version), instead),
+            rq.CountRequest: lambda: unless_lost(session, self._second.count(session, item, version, settled), instead),
             rq.PacksRequest: lambda: unless_lost(session, packs(session, item, version), instead),
             rq.AuditRequest: lambda: unless_lost(session, auditing.run(session, item, version), no_audit),
             rq.HitsRequest: lambda: unless_lost(session, count_hits(session, item, version), instead),
@@ -431,10 +435,14 @@ class Worker:
         """Which rows stood in an earlier one is known only now: what is on screen may be among them."""
         self._answer_row()
         self._start_list()
-        for kind in (rq.FindingsRequest, rq.CompareRequest):
-            item = self._beside.get(kind)
-            if item is not None and not self._inbox.cancelled(item.ticket):
-                self._start_beside(item)
+        self._again(rq.FindingsRequest)
+        self._again(rq.CompareRequest)
+
+    def _again(self, kind: type) -> None:
+        """Answer once more what was asked last and is still wanted."""
+        item = self._beside.get(kind)
+        if item is not None and not self._inbox.cancelled(item.ticket):
+            self._start_beside(item)
 
     def _step(self) -> None:
         """Run the most urgent job for a slice, or until something is asked."""

@@ -8,7 +8,9 @@ import pytest
 from fake_workspace import FakeWorkspace
 from tui_driver import SIZES, Driven, check_golden, running
 
+from sftui.comparison import compare_row
 from sftui.model import Inspection, Problem, Stage
+from sftui.recipe import Recipe
 from sftui.settings import Settings
 from sftui.trainers import preset
 from sftui.tui.app import SftuiApp
@@ -480,6 +482,27 @@ async def test_an_evaluation_row_says_so_in_the_header_and_above_its_tokens() ->
         text = await driven.press("]")
         assert "· evaluation row ·" in text.splitlines()[0]
         assert "evaluation row: the trainer sets it aside and trains nothing of it" in text
+
+
+class Unsettled(Held):
+    """Of the second recipe it is not known which rows evaluate."""
+
+    def request_comparison(self, index: int, recipe: Recipe, repairs: tuple[str, ...] | None = None) -> int:
+        self.asked.append(("comparison", index))
+        ticket, made = self.ticket(ev.ComparisonReady), [self.make(index), self.make(index)]
+        told = compare_row(made, unsure=(1,))
+        self.send(ev.ComparisonReady(ticket, self.version, recipe, told, made[1], unmarked=("", "held out (x): why")))
+        return ticket
+
+
+@pytest.mark.parametrize("kind", [Held, Unsettled])
+async def test_the_comparison_says_which_side_evaluates(kind: type[Held]) -> None:
+    async with running((120, 36), kind()) as driven:
+        await driven.press("]", "C", "enter")
+        text = " ".join(" ".join(row.rpartition("│")[2] for row in driven.text.splitlines()).split())
+        assert "A hf-trainer evaluation row, 4 of 17 carry loss B manual-shift 4 of 17 trained" in text
+        assert ("≠ label ~ token for evaluation on only some" in text) == (kind is Held)
+        assert ("B manual-shift: held out (x): why; its figures are of all rows" in text) == (kind is Unsettled)
 
 
 async def test_a_list_that_was_hidden_before_the_first_paint_fills_when_it_is_shown() -> None:

@@ -15,7 +15,8 @@ from sftui.trainers.held_out import HeldOut, evaluation_rows
 from sftui.workspace import events as ev
 from sftui.workspace.options import OpenOptions
 from sftui.workspace.packing import packs
-from sftui.workspace.requests import PacksRequest
+from sftui.workspace.requests import CompareRequest, CountRequest, PacksRequest
+from sftui.workspace.second import Second
 from sftui.workspace.session import Session
 
 
@@ -96,3 +97,68 @@ def test_the_list_and_the_row_say_which_evaluate(open_workspace: Callable[..., A
     listed: dict[int, bool] = {}
     while {index for index, on in listed.items() if on} != ASIDE:
         listed.update((one.index, one.evaluates) for one in heard.wait(ev.SummariesReady).rows)
+
+
+@pytest.mark.parametrize(
+    ("preset", "options", "other"),
+    [
+        ("axolotl@0.19", {"val_set_size": 0.2}, {"val_set_size": 0.2, "seed": 43}),
+        (
+            "llamafactory@0.9",
+            {"val_size": 8, "formatting": "openai"},
+            {"val_size": 8, "seed": 7, "formatting": "openai"},
+        ),
+        ("axolotl@0.19", {"val_set_size": 0.2}, {}),
+    ],
+)
+def test_the_comparison_says_which_rows_only_one_side_trains(
+    data: Path, open_workspace: Callable[..., Any], preset: str, options: dict[str, Any], other: dict[str, Any]
+) -> None:
+    sides = []
+    for asked in (recipe(preset, **options), recipe(preset, **other)):
+        made = Session(OpenOptions((str(data),), recipe=asked), asked)
+        made.open()
+        made.load_tokenizer("provisional")
+        sides.append(made.settle_split().evaluation)
+    differing = sides[0] ^ sides[1]
+    assert differing
+    workspace, heard = open_workspace(recipe=recipe(preset, **options))
+    second = recipe(preset, **other)
+    workspace.request_comparison(min(differing), second)
+    workspace.request_count(second)
+    done = heard.wait(ev.CountReady, lambda event: event.done)
+    assert (done.count.evaluation_differing, done.count.differing_rows) == (len(differing),) * 2
+    assert done.count.evaluation_rows == tuple(map(len, sides))
+    told: list[Any] = [event for event in (*heard.seen, *heard.rest()) if isinstance(event, ev.ComparisonReady)]
+    told = [event for event in told if event.comparison.columns]  # before that the tokenizer was on its way
+    assert all(event.comparison.evaluation_differs or event.unmarked for event in told), "nothing is guessed meanwhile"
+    assert told[-1].comparison.evaluation_differs and not told[-1].unmarked
+    assert [side.evaluates for side in told[-1].comparison.sides] == [min(differing) in side for side in sides]
+    assert told[-1].other.evaluates == (min(differing) in sides[1])
+
+
+def test_a_row_is_compared_without_going_through_all_of_them(session: Session) -> None:
+    second = recipe(val_set_size=0.2, seed=43)
+    told: Any
+    [told] = [event for event in Second().compare(session, CompareRequest(1, 3, second), 1) if event is not None]
+    assert session.split is None and not told.comparison.evaluation_differs
+    why = "are not marked: every row has to be prepared to know which"
+    assert told.unmarked == (f"rows set aside for evaluation (val_set_size) {why}",) * 2
+
+
+def test_repairs_move_what_is_held_out_and_nothing_else_does(data: Path) -> None:
+    """Where a repair leaves rows out, others are drawn; one that touches no row changes nothing."""
+    rows = data.read_text().splitlines(keepends=True)
+    data.write_text("".join(rows[:2]) + "".join(rows))  # the first two stand twice
+    asked = recipe("llamafactory@0.9", val_size=0.25, seed=7, formatting="openai")
+    made = Session(OpenOptions((str(data),), recipe=asked), asked)
+    made.open()
+    made.load_tokenizer("provisional")
+    told: Any
+    for repairs in (("deduplicate",), ("map-roles",)):
+        told = [one for one in Second().count(made, CountRequest(1, asked, repairs), 1) if one is not None][-1]
+        other = made.beside(asked, repairs)
+        ours, theirs = made.settle_split().evaluation, other.settle_split().evaluation
+        gone = {2, 3} if repairs == ("deduplicate",) else set()
+        assert told.count.evaluation_differing == len((ours ^ theirs) - gone)
+        assert (told.count.evaluation_differing > 0) == bool(gone) == (ours != theirs)
