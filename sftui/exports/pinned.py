@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sftui.exports.prepared import HAND_WRITTEN
 from sftui.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ def needed_version(recipe: Recipe, facts: TokenizerFacts | None) -> tuple[str, s
     Told from the files of the tokenizer and from what its proof measured. A version that the trainer does not admit is
     no version to install (that it is not admitted is told with the tokenizer).
     """
-    from sftui.exports.plan import HAND_WRITTEN
     from sftui.tokens import four
     from sftui.tokens.facts import PROVISIONAL
     from sftui.tokens.loading import recorded_versions

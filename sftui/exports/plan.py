@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sftui.errors import ExportError
 from sftui.exports.files import write_atomically
 from sftui.exports.pinned import version_notes
+from sftui.exports.prepared import HAND_WRITTEN, Prepared
 from sftui.exports.repaired import over_repaired, pointed_at
 from sftui.exports.secrets import without_secrets
 from sftui.exports.wording import correction_line
@@ -18,44 +19,12 @@ from sftui.recipe import Recipe, changed
 from sftui.side_files import read_side_bytes, reason
 
 if TYPE_CHECKING:
-    from sftui.conversations import Detected
-    from sftui.model import Row
-    from sftui.tokens import TokenizerFacts
     from sftui.trainers.config import OpenedConfig, WrittenConfig
 
 RECIPE_FILE = "recipe.yaml"
 SCRIPT_FILE = "preprocess.py"
 TEMPLATE_FILE = "chat_template.jinja"
 TARGETS = ("recipe", "preprocess")
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """What an export needs to know beside the recipe.
-
-    `detected` is how rows are read, `kind` the format of the source, `template_source` the chat
-    template in force as text where it is not the tokenizer's own. `config` is the trainer's own
-    config where one was opened, and `dataset` the number of its dataset; `plainly` is how rows are
-    read by no trainer's rules, which is what another trainer's config is written from. `repairs`
-    are chosen and lie over the rows; `repaired` is the file that has them; `sample` holds the first
-    rows. `ranges` are the rows that a part of a split takes of its files. Missing parts are None.
-    """
-
-    paths: tuple[str, ...]
-    split: str | None = None
-    ranges: tuple[tuple[int, int | None], ...] | None = ()
-    subset: str | None = None
-    data_revision: str | None = None
-    kind: str = ""
-    detected: Detected | None = None
-    tokenizer: TokenizerFacts | None = None
-    template_source: str | None = None
-    config: OpenedConfig | None = None
-    dataset: int = 0
-    plainly: Detected | None = None
-    repairs: tuple[str, ...] = ()
-    repaired: str | None = None
-    sample: tuple[Row, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +132,6 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Pr
 
 
 ABSOLUTE = "paths are absolute, because trainers resolve others from the folder they are started in"
-HAND_WRITTEN = ("hf-trainer", "manual-shift")
 
 
 def recipe_text(recipe: Recipe, base: Recipe) -> str:

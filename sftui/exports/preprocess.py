@@ -11,7 +11,7 @@ import os
 
 from sftui.errors import ExportError
 from sftui.exports.pinned import needed_version
-from sftui.exports.plan import HAND_WRITTEN, Prepared
+from sftui.exports.prepared import HAND_WRITTEN, Prepared
 from sftui.exports.script_labels import prepare_function
 from sftui.exports.script_rows import data_files, read_function, renamed_keys, renamed_roles, row_functions
 from sftui.exports.script_text import assign, literal

@@ -10,7 +10,7 @@ from sftui.recipe_io import parse_yaml
 from sftui.trainers.yaml_edit import REMOVE, edit
 
 if TYPE_CHECKING:
-    from sftui.exports.plan import Prepared
+    from sftui.exports.prepared import Prepared
     from sftui.trainers.config import OpenedConfig, WrittenConfig
 
 

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from sftui.errors import ExportError
-from sftui.exports.plan import Prepared
+from sftui.exports.prepared import Prepared
 from sftui.exports.script_rows import reads_around
 from sftui.exports.script_text import literal
 from sftui.recipe import Recipe

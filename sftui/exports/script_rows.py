@@ -6,7 +6,7 @@ import os
 
 from sftui.conversations import Detected
 from sftui.errors import ExportError
-from sftui.exports.plan import Prepared
+from sftui.exports.prepared import Prepared
 from sftui.exports.script_text import literal
 from sftui.recipe import Recipe
 

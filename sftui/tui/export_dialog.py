@@ -20,7 +20,7 @@ SCRIPT = ("preprocess", "preprocess.py: makes these ids and labels with transfor
 
 def targets(preset: str) -> tuple[tuple[str, str], ...]:
     """What may be written: the recipe, a script or the trainer's own config, and the configs of the others."""
-    from sftui.exports.plan import HAND_WRITTEN
+    from sftui.exports.prepared import HAND_WRITTEN
     from sftui.trainers import preset_names
 
     name = preset.partition("@")[0]

@@ -18,7 +18,7 @@ from sftui.workspace.versions import tokenizer_key
 
 if TYPE_CHECKING:
     from sftui.conversations import Detected
-    from sftui.exports.plan import Prepared
+    from sftui.exports.prepared import Prepared
     from sftui.findings import Context, Finding, Waiver
     from sftui.pipeline import Toolbox
     from sftui.sources import Source
@@ -389,7 +389,7 @@ class Session:
 
     def prepared(self) -> Prepared:
         """What exports need to know."""
-        from sftui.exports.plan import Prepared
+        from sftui.exports.prepared import Prepared
         from sftui.sources.slices import SlicedSource
 
         options = self.options

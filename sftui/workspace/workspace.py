@@ -262,7 +262,8 @@ class Workspace(Questions):
         Nothing is written before `ExportPlan.write`. ExportError where it cannot be done, also
         while the data or the tokenizer it needs is not loaded yet.
         """
-        from sftui.exports.plan import Prepared, plan_export
+        from sftui.exports.plan import plan_export
+        from sftui.exports.prepared import Prepared
 
         with self._lock:
             prepared: Prepared = pickle.loads(self._prepared) if self._prepared else Prepared(paths=self.options.paths)

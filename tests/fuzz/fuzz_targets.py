@@ -233,7 +233,8 @@ def _together(seen: list[Inspection], recipe: Recipe, tools: Any) -> None:
 
 
 def _export(rows: list[Row], detected: Any, recipe: Recipe) -> None:
-    from sftui.exports.plan import Prepared, plan_export
+    from sftui.exports.plan import plan_export
+    from sftui.exports.prepared import Prepared
 
     base = trainers.preset(recipe.preset)
     prepared = Prepared(("data.jsonl",), kind="jsonl", detected=detected, plainly=detected, sample=tuple(rows))

@@ -579,7 +579,8 @@ class FakeWorkspace:
         return diff(self.base_recipe, self.recipe)
 
     def plan_export(self, to: str, folder: str) -> Any:
-        from sftui.exports.plan import Prepared, plan_export
+        from sftui.exports.plan import plan_export
+        from sftui.exports.prepared import Prepared
 
         return plan_export(
             to, folder, self.recipe, self.base_recipe, Prepared(paths=self.options.paths, repairs=self.repairs)

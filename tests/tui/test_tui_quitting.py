@@ -8,7 +8,8 @@ import pytest
 from fake_workspace import FakeWorkspace
 from tui_driver import SIZES, Driven, check_golden, running
 
-from sftui.exports.plan import Prepared, plan_export
+from sftui.exports.plan import plan_export
+from sftui.exports.prepared import Prepared
 from sftui.recipe import Recipe, changed
 from sftui.workspace.history import Chosen, unexported
 

@@ -119,7 +119,7 @@ async def test_an_export_refuses_a_link_to_an_input_but_writes_the_recipe_back(f
         def plan_export(self, to: str, folder: str) -> object:
             return plan_export(to, folder, self.recipe, self.base_recipe, prepared)
 
-    from sftui.exports.plan import Prepared
+    from sftui.exports.prepared import Prepared
 
     prepared = Prepared(("train.jsonl",))
     workspace = Planning()

@@ -16,7 +16,8 @@ from sftui import pipeline
 from sftui.conversations import detect
 from sftui.errors import ExportError, SftuiError
 from sftui.exports.conversion import reread
-from sftui.exports.plan import ExportPlan, Prepared, plan_export
+from sftui.exports.plan import ExportPlan, plan_export
+from sftui.exports.prepared import Prepared
 from sftui.model import Row
 from sftui.recipe import Data, Recipe, changed
 from sftui.templates import compile_template

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from sftui.exports.pinned import needed_version, version_notes
-from sftui.exports.plan import Prepared, plan_export
+from sftui.exports.plan import plan_export
+from sftui.exports.prepared import Prepared
 from sftui.recipe import changed
 from sftui.tokens import TokenizerFacts, builtin, four
 from sftui.tokens.facts import PROVISIONAL

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from sftui.errors import ExportError
-from sftui.exports.plan import ExportPlan, Prepared, check_target, plan_export
+from sftui.exports.plan import ExportPlan, check_target, plan_export
+from sftui.exports.prepared import Prepared
 from sftui.recipe import changed
 from sftui.trainers import load_recipe, preset
 

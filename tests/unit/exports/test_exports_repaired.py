@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sftui.exports.plan import Prepared, plan_export
+from sftui.exports.plan import plan_export
+from sftui.exports.prepared import Prepared
 from sftui.trainers import preset, trainer_named
 
 AXOLOTL = """\

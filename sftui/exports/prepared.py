@@ -1,0 +1,44 @@
+"""What an export needs to know beside the recipe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sftui.conversations import Detected
+    from sftui.model import Row
+    from sftui.tokens import TokenizerFacts
+    from sftui.trainers.config import OpenedConfig
+
+HAND_WRITTEN = ("hf-trainer", "manual-shift")
+"""The presets whose preparation is written by hand: preprocess.py does it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What an export needs to know beside the recipe.
+
+    `detected` is how rows are read, `kind` the format of the source, `template_source` the chat
+    template in force as text where it is not the tokenizer's own. `config` is the trainer's own
+    config where one was opened, and `dataset` the number of its dataset; `plainly` is how rows are
+    read by no trainer's rules, which is what another trainer's config is written from. `repairs`
+    are chosen and lie over the rows; `repaired` is the file that has them; `sample` holds the first
+    rows. `ranges` are the rows that a part of a split takes of its files. Missing parts are None.
+    """
+
+    paths: tuple[str, ...]
+    split: str | None = None
+    ranges: tuple[tuple[int, int | None], ...] | None = ()
+    subset: str | None = None
+    data_revision: str | None = None
+    kind: str = ""
+    detected: Detected | None = None
+    tokenizer: TokenizerFacts | None = None
+    template_source: str | None = None
+    config: OpenedConfig | None = None
+    dataset: int = 0
+    plainly: Detected | None = None
+    repairs: tuple[str, ...] = ()
+    repaired: str | None = None
+    sample: tuple[Row, ...] = ()
