@@ -136,9 +136,9 @@ TORCHTUNE_DATASETS = (
     "no_such",
 )
 TORCHTUNE_DATASET: Deciding = {
-    "source": ("json", "org/set", "csv", None),
+    "source": ("json", "org/set", "csv", None, "", 3),
     "data_files": ("a.jsonl", ["a.jsonl"]),
-    "split": ("train", "train[:10%]"),
+    "split": ("train", "train[:10%]", None, 3),
     "name": ("sub", None),
     "conversation_column": ("messages", "conversations"),
     "conversation_style": ("openai", "sharegpt", "no_such"),

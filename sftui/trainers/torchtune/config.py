@@ -289,6 +289,10 @@ def _dataset(
         notes.append(wrong.get(key, KeyNote(f"{where}.{key}", value, use, note)))
     notes += (note for key, note in wrong.items() if key not in entry)
     entry = {key: value for key, value in entry.items() if key not in wrong}
+    for key in ("source", "split"):  # a null is no default: load_dataset(None) raises, and no split gives no rows
+        value = entry.get(key, "train")
+        if not isinstance(value, str) or not value:
+            raise wrong_value(f"{where}.{key}", value, "its name as text", path)
     if component == "chat_dataset":
         style = entry.get("conversation_style")
         if style not in ("openai", "sharegpt") or not entry.get("conversation_column"):

@@ -189,6 +189,17 @@ def test_what_cannot_be_is_refused(text: str) -> None:
         read(text)
 
 
+@pytest.mark.parametrize("value", ["null", "''", "3", "[train]"])
+@pytest.mark.parametrize("key", ["source", "split"])
+@pytest.mark.parametrize("dataset", [CHAT, "  _component_: torchtune.datasets.alpaca_dataset\n"])
+def test_what_load_dataset_stops_at_is_refused(dataset: str, key: str, value: str) -> None:
+    """A null takes the place of the builder's default: torchtune calls load_dataset(None), or with no split."""
+    kept = "".join(f"{line}\n" for line in dataset.splitlines() if not line.startswith(f"  {key}:"))
+    with pytest.raises(RecipeError, match=f"dataset.{key}` cannot be"):
+        read(small(dataset=f"{kept}  {key}: {value}\n"))
+    assert read(small(dataset=dataset + "  split: train[:10%]\n")).datasets[0].split == "train[:10%]"
+
+
 def test_several_datasets_are_several_refs() -> None:
     text = (
         "tokenizer: {_component_: torchtune.models.qwen2.qwen2_tokenizer}\ndataset:\n  - {_component_:"
