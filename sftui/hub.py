@@ -22,6 +22,8 @@ PATIENCE = 3.0
 """Seconds the Hub has to answer; HF_HUB_ETAG_TIMEOUT says otherwise, as it does to the Hub's own client."""
 PROBED = {"models": "tokenizer_config.json", "datasets": "README.md"}
 """A file whose headers tell what the Hub thinks of a repository, whether it is there or not."""
+NAMES = {"models": "tokenizer", "datasets": "dataset"}
+"""What a repository is loaded for."""
 LOGIN = "log in with `hf auth login` or set HF_TOKEN"
 
 
@@ -103,10 +105,10 @@ def watched(repo: str, kind: str, tell: Callable[[float, int], None], every: flo
         ticking.join()
 
 
-def came_words(came: int) -> str:
-    """`, 5.2 MB downloaded`; empty where nothing came."""
+def loading_words(repo: str, kind: str, seconds: float, came: int) -> str:
+    """`loading dataset org/set … 7 s, 5.2 MB downloaded`; the end is left out where nothing came."""
     size = f"{came / 1e6:,.1f} MB" if came >= 1e6 else f"{came / 1e3:,.0f} kB"
-    return f", {size} downloaded" if came else ""
+    return f"loading {NAMES[kind]} {repo} … {seconds:,.0f} s" + (f", {size} downloaded" if came else "")
 
 
 def _patience() -> float:

@@ -14,7 +14,6 @@ from sftui.text import clip, visible
 EVERY = 0.5
 """Seconds between two looks at what has come."""
 WIDTH = 79
-NAMES = {"models": "tokenizer", "datasets": "dataset"}
 
 
 @contextlib.contextmanager
@@ -24,16 +23,16 @@ def download_told(repo: str | None, kind: str) -> Iterator[None]:
     if repo is None:
         yield
         return
-    from sftui.hub import came_words, watched
+    from sftui.hub import NAMES, loading_words, watched
 
-    live, named, drawn = sys.stderr.isatty(), f"{NAMES[kind]} {visible(repo)}", [False]
+    live, name, drawn = sys.stderr.isatty(), visible(repo), [False]
 
     def tell(seconds: float, came: int) -> None:
         if live and seconds >= 1:
-            redraw(clip(f"loading {named} … {seconds:,.0f} s{came_words(came)}", WIDTH).ljust(WIDTH))
+            redraw(clip(loading_words(name, kind, seconds, came), WIDTH).ljust(WIDTH))
             drawn[0] = True
         elif not live and came and kind == "models" and not drawn[0]:
-            click.echo(f"sftui: downloading {named} from the Hub …", err=True)
+            click.echo(f"sftui: downloading {NAMES[kind]} {name} from the Hub …", err=True)
             drawn[0] = True
 
     try:

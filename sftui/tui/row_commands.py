@@ -135,6 +135,8 @@ class RowCommands:
             screen.rows.put(event.rows)
         elif isinstance(event, ev.SourceOpened):
             self._source(event)
+        elif isinstance(event, ev.DataLoading):
+            self._coming(visible(event.told))
         elif isinstance(event, ev.TokenizerChanged):
             self._tokenizer(event)
 
@@ -151,9 +153,17 @@ class RowCommands:
         self.screen.workspace.reopen()
         self.screen.say("reloading the data", Role.DIM)
 
+    def _coming(self, told: str) -> None:
+        """How much of the data came, where its rows will be; beside them where they are read anew."""
+        if self.screen.tokens.inspection is not None:
+            self.screen.say(told, Role.DIM)
+        else:
+            self.screen.tokens.tell_coming(told)
+
     def _source(self, event: ev.SourceOpened) -> None:
         screen = self.screen
         screen.set_status(source=event.title)
+        screen.tokens.tell_coming("")
         if event.refused is not None:
             screen.tokens.fail(event.refused)
             screen.say(event.refused.sentence(), Role.ERROR)

@@ -50,6 +50,7 @@ class TokenPane(LineView):
         self.waiting_for: int | None = None
         self.failure: Problem | None = None
         self.told = ""
+        self.coming = ""
         self.unloaded = False
 
     # — content —
@@ -157,7 +158,8 @@ class TokenPane(LineView):
     def visible_lines(self) -> list[Line]:
         if self.inspection is None:
             waiting = "opening …" if self.waiting_for is None else f"row {self.waiting_for:,} …"
-            return [line((waiting, Role.DIM))] if self.failure is None else self._failed()
+            told = wrap(line((self.coming or waiting, Role.DIM)), max(self.size.width, 8))
+            return list(told) if self.failure is None else self._failed()
         body = self._hints() if self.table is None else draw(self.table, self.bands, self.state)
         return [*self.heading, *body][: self.size.height]
 
@@ -174,6 +176,12 @@ class TokenPane(LineView):
         if told != self.told:
             self.told = told
             self.resized()
+            self.repaint()
+
+    def tell_coming(self, told: str) -> None:
+        """How much of the data came, while none of its rows can be shown; "" once it is open."""
+        if told != self.coming:
+            self.coming = told
             self.repaint()
 
     def fail(self, problem: Problem) -> None:

@@ -31,6 +31,12 @@ class SourceOpened(NamedTuple):
     refused: Problem | None = None
 
 
+class DataLoading(NamedTuple):
+    """Data that is not here yet is still on its way: a sentence on how long, and how much of it came."""
+
+    told: str
+
+
 class ExportPrepared(NamedTuple):
     """What an export would need to know, pickled: the modules it takes are loaded when there is one."""
 
@@ -332,6 +338,7 @@ class WorkLeft(NamedTuple):
 
 Event = (
     SourceOpened
+    | DataLoading
     | ExportPrepared
     | CountChanged
     | SourceChanged

@@ -139,12 +139,9 @@ class Loader:
 
 def _told_while(tell: Callable[[str], None], name: str) -> AbstractContextManager[None]:
     """Say every second how long a tokenizer has been loading, and how much of it came from the Hub."""
-    from sftui.hub import came_words, watched
+    from sftui.hub import loading_words, watched
 
-    def say(seconds: float, came: int) -> None:
-        tell(f"loading tokenizer {name} … {seconds:,.0f} s{came_words(came)}")
-
-    return watched(name, "models", say)
+    return watched(name, "models", lambda seconds, came: tell(loading_words(name, "models", seconds, came)))
 
 
 def _alike(shown: LoadedTokenizer, proven: LoadedTokenizer) -> bool:

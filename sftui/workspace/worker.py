@@ -183,7 +183,7 @@ class Worker:
         opened = threading.Event()
         self._loader.load(request.recipe, request.options, after=opened)
         try:
-            session.open()
+            self._read(session)
         except SftuiError as error:
             from sftui.pipeline import as_problem
 
@@ -201,6 +201,22 @@ class Worker:
             self._answer_row()
         opened.set()
         self._indexer.begin(session)
+
+    def _read(self, session: Session) -> None:
+        """Open the data; what comes from the Hub is told every second."""
+        from sftui.sources.opening import hub_name
+
+        repo = hub_name(session.options.paths)
+        if repo is None:
+            session.open()
+            return
+        from sftui.hub import loading_words, watched
+
+        def tell(seconds: float, came: int) -> None:
+            self.send(ev.DataLoading(loading_words(repo, "datasets", seconds, came)))
+
+        with watched(repo, "datasets", tell):
+            session.open()
 
     def _try_again(self, but: tuple[bound.Overrun, ...]) -> None:
         """Do every piece of work but these."""
@@ -264,7 +280,7 @@ class Worker:
         session = Session(old.options, old.recipe)
         session.repairs = old.repairs
         try:
-            session.open()
+            self._read(session)
         except SftuiError as error:
             self._indexer.refused(
                 Problem(f"the data cannot be opened again: {error}", fix="what was open before still is")

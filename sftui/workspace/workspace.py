@@ -360,6 +360,8 @@ class Workspace(Questions):
                 self._cache.put(event.inspection, event.version)
         if isinstance(event, ev.RowReady | ev.BatchReady):
             self._unwatch()
+        elif isinstance(event, ev.DataLoading) and self._watch is not None:
+            self._rewatch()
         return self._wanted(event)
 
     def _wanted(self, event: ev.Event) -> bool:

@@ -1,4 +1,5 @@
-"""A dataset that comes slowly from a Hub: the terminal says how much of it came, and shows no bar of the client."""
+"""A dataset that comes slowly from a Hub: commands and the inspector say how much of it came, and show no bar of the
+client."""
 
 from __future__ import annotations
 
@@ -69,17 +70,22 @@ def slow_hub() -> Iterator[tuple[str, threading.Event]]:
     server.server_close()
 
 
-def test_a_terminal_says_how_much_of_a_dataset_came(tmp_path: Path, slow_hub: tuple[str, threading.Event]) -> None:
+@pytest.mark.parametrize(
+    ("words", "shown"), [(("show", "org/set", "--row", "0"), "row 0 · hf-trainer"), (("org/set",), "· ✓ proven")]
+)
+def test_a_terminal_says_how_much_of_a_dataset_came(
+    tmp_path: Path, slow_hub: tuple[str, threading.Event], words: tuple[str, ...], shown: str
+) -> None:
     endpoint, go = slow_hub
     environment = {"HF_HUB_OFFLINE": "0", "HF_ENDPOINT": endpoint, "HF_HOME": str(tmp_path), "NO_PROXY": "127.0.0.1"}
-    arguments = ["-m", "sftui", "show", "org/set", "-t", "builtin:chatml", "--row", "0"]
+    arguments = ["-m", "sftui", *words, "-t", "builtin:chatml"]
     terminal = Terminal(arguments, lines=90, cwd=tmp_path, environment=environment)
     try:
         terminal.until("loading dataset org/set …", 60)
         terminal.until("10.5 MB downloaded", 60)
         go.set()
-        terminal.until("row 0 · hf-trainer", 60)
-        shown = terminal.raw.decode("utf-8", "replace")
-        assert "%|" not in shown and "␍" not in shown and "loading" not in terminal.text
+        terminal.until(shown, 60)
+        raw = terminal.raw.decode("utf-8", "replace")
+        assert "%|" not in raw and "␍" not in raw and "loading" not in terminal.text
     finally:
         terminal.close()

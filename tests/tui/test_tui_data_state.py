@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pytest
+from fake_workspace import FakeWorkspace
 from tui_driver import running
 
 from sftui.model import Problem
@@ -61,3 +65,44 @@ async def test_a_search_says_what_it_could_not_read() -> None:
             driven.main.search_commands.on_found(ev.SearchFound(77, None, searched=41, finished=True))
         await driven.settle()
         assert "no row has text nowhere in the rows that can be read" in driven.said
+
+
+class Downloading(FakeWorkspace):
+    """A dataset of the Hub that is on its way when the screen opens."""
+
+    def start(self) -> None:
+        self.hold = True
+
+    def listen(self, callback: Callable[[ev.Event], None]) -> None:
+        super().listen(callback)
+        super().start()
+
+    def come(self, event: ev.Event | None) -> None:
+        assert self.callback is not None and event is not None
+        self.callback(event)
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 36)])
+async def test_what_comes_from_the_hub_is_told_where_the_row_will_be(size: tuple[int, int]) -> None:
+    workspace = Downloading()
+    async with running(size, workspace) as driven:
+        assert "opening …" in driven.text
+        told = "loading dataset org/set … 7 s, 4.5 MB downloaded"
+        workspace.come(ev.DataLoading(told))
+        await driven.settle()
+        assert told in " ".join(driven.text.replace("│", " ").split()) and "opening …" not in driven.text
+        driven.app.main.tokens.wait(0)  # as after a key that asks for a row
+        workspace.come(ev.DataLoading(told.replace("7 s", "8 s\x1b[31m")))
+        await driven.settle()
+        assert "… 8 s␛[31m" in " ".join(driven.text.replace("│", " ").split())
+        workspace.come(workspace.source)
+        workspace.release()
+        await driven.settle()
+        assert "loading" not in driven.text and "pos" in driven.text
+
+
+async def test_a_dataset_that_is_read_anew_comes_beside_the_rows() -> None:
+    async with running((120, 36)) as driven:
+        driven.workspace.send(ev.DataLoading("loading dataset org/set … 7 s, 4.5 MB downloaded"))
+        await driven.settle()
+        assert driven.said.strip() == "loading dataset org/set … 7 s, 4.5 MB downloaded" and "pos" in driven.text

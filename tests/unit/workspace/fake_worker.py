@@ -49,6 +49,8 @@ def main() -> None:
                 send(row(request.ticket, request.index, version))
             elif behaviour == "list-crash":
                 send(row(request.ticket, request.index, version))
+            elif behaviour == "download":
+                send(ev.DataLoading("loading dataset org/set … 1 s"))
             elif behaviour == "busy":
                 while True:
                     time.sleep(60)

@@ -91,6 +91,17 @@ def test_no_answer_for_too_long_ends_the_worker(open_workspace: Callable[..., An
     assert "no answer for too long" in heard.wait(ev.WorkerFailed).problem.why
 
 
+def test_a_worker_that_still_downloads_the_data_is_not_given_up(open_workspace: Callable[..., Any]) -> None:
+    """Its patience begins anew with every sign that it is at it."""
+    workspace, heard = open_workspace("download")
+    heard.wait(ev.RowReady)
+    with workspace._lock:
+        workspace.request_row(1)
+        begun = workspace._watch
+    heard.wait(ev.DataLoading)
+    assert begun is not None and begun.finished.is_set() and workspace._watch not in (None, begun)
+
+
 def test_the_worker_has_its_own_session_and_ends_with_our_end_of_the_pipe() -> None:
     command = list(COMMAND)
     worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
