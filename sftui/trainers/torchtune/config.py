@@ -59,6 +59,7 @@ DATASET = {
 }
 LOADED = ("data_files", "data_dir", "name", "revision")
 """Keys that a builder hands to load_dataset and that sftui reads."""
+LENGTHLESS = "ValueError: PackedDataset requires a max_seq_len to be set on the tokenizer"
 UNREAD = "passed to load_dataset; sftui reads rows without it"
 BUILDERS: Mapping[str, tuple[str, str | None, Mapping[str, str]]] = {
     "chat_dataset": ("messages", None, {}),
@@ -286,7 +287,10 @@ def _dataset(
         modelled = key in DATASET or (key in LOADED and key not in takes.takes)
         note = "" if modelled else "sftui does not model it" if key in takes.takes else UNREAD
         use = KeyUse.USED if modelled else KeyUse.UNSUPPORTED
-        notes.append(wrong.get(key, KeyNote(f"{where}.{key}", value, use, note)))
+        if key == "packed" and value and key not in wrong and recipe.length.max is None:
+            notes.append(known.stops(f"{where}.{key}", value, LENGTHLESS))
+        else:
+            notes.append(wrong.get(key, KeyNote(f"{where}.{key}", value, use, note)))
     notes += (note for key, note in wrong.items() if key not in entry)
     entry = {key: value for key, value in entry.items() if key not in wrong}
     for key in ("source", "split"):  # a null is no default: load_dataset(None) raises, and no split gives no rows

@@ -200,6 +200,20 @@ def test_what_load_dataset_stops_at_is_refused(dataset: str, key: str, value: st
     assert read(small(dataset=dataset + "  split: train[:10%]\n")).datasets[0].split == "train[:10%]"
 
 
+@pytest.mark.parametrize("version", ["0.6.1", "0.7"])
+@pytest.mark.parametrize(
+    ("length", "told"), [("", True), ("  max_seq_len: null\n", True), ("  max_seq_len: 64\n", False)]
+)
+def test_packing_without_a_length_is_told_as_torchtune_raises_it(length: str, told: bool, version: str) -> None:
+    tokenizer = f"  path: a\n{length}"
+    opened = read(small(tokenizer, CHAT + "  packed: true\n"), version)
+    note = next(note for note in opened.keys if note.path == "dataset.packed")
+    assert (note.use is KeyUse.STOPS and "requires a max_seq_len" in note.note) is told
+    assert opened.recipe.pack.strategy == "sequential"
+    unpacked = read(small(tokenizer, CHAT + "  packed: false\n"), version)
+    assert not [note for note in unpacked.keys if note.use is KeyUse.STOPS]
+
+
 def test_several_datasets_are_several_refs() -> None:
     text = (
         "tokenizer: {_component_: torchtune.models.qwen2.qwen2_tokenizer}\ndataset:\n  - {_component_:"
