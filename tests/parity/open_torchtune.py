@@ -5,6 +5,7 @@ what a recipe asks of its config. See open_common.py for what goes in and out.
 
 import ast
 import inspect
+import json
 import os
 import sys
 from importlib.machinery import ModuleSpec
@@ -40,6 +41,7 @@ from omegaconf import ListConfig, OmegaConf
 from run_torchtune import tokenizer_files
 from torchtune._recipe_registry import get_all_recipes
 from torchtune.config._utils import _get_component_from_path
+from torchtune.models.llama3._tokenizer import LLAMA3_SPECIAL_TOKENS
 
 RUN, FILES, STAND_IN = None, {}, {}
 real = datasets.load_dataset
@@ -148,6 +150,9 @@ def files_of(component):
         folder.mkdir(parents=True, exist_ok=True)
         for name in ("tokenizer.json", "tokenizer_config.json"):
             (folder / name).write_bytes((Path(os.environ["STAND_IN_TOKENIZER"]) / name).read_bytes())
+        if kind == "llama3":  # its builder reads the added tokens alone, and stops where one of its own is missing
+            added = [{"content": name, "id": place} for name, place in LLAMA3_SPECIAL_TOKENS.items()]
+            (folder / "special.json").write_text(json.dumps({"added_tokens": added}), encoding="utf-8")
         FILES[kind] = {**tokenizer_files(kind if kind != "pieces" else "qwen2", folder), "folder": str(folder)}
     return FILES[kind]
 
@@ -163,7 +168,8 @@ def with_files(block):
         if key in block:
             names[key] = f"{files['folder']}/{key.removesuffix('_json_path').removesuffix('_path')}.json"
     if block.get("special_tokens_path"):
-        names["special_tokens_path"] = f"{files['folder']}/tokenizer.json"
+        own = Path(files["folder"]) / "special.json"
+        names["special_tokens_path"] = str(own if own.exists() else own.with_name("tokenizer.json"))
     return {**block, **names}
 
 
