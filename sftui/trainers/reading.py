@@ -163,18 +163,16 @@ def places_of(rows: Sequence[Row], preset: str, columns: Iterable[str]) -> Place
     version, held = _brought(preset), _of_json(rows)
     if version is None or not held:
         return None
-    if not at_least(parse(version, "datasets"), KEEPS_MIXED):
-        return place_of([_as_fractions(value) for value in held])
-    return Place("object", {name: place_of([value.get(name) for value in held]) for name in columns})
+    read = {name: place_of([value.get(name) for value in held]) for name in columns}
+    if at_least(parse(version, "datasets"), KEEPS_MIXED):
+        return Place("object", read)
+    return Place("object", {**_of_any_number(place_of(held)).inside, **read})
 
 
-def _as_fractions(value: Any) -> Any:
-    """A value with every number a fraction: those of a place are of one kind, whichever it is."""
-    if isinstance(value, Mapping):
-        return {key: _as_fractions(one) for key, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_as_fractions(one) for one in value]
-    return 0.5 if kind_of(value) == "number" else value
+def _of_any_number(place: Place) -> Place:
+    """A place that does not tell whole numbers from others."""
+    inside = {key: _of_any_number(one) for key, one in place.inside.items()}
+    return Place("number" if place.kind == "whole" else place.kind, inside)
 
 
 def late_kind(row: Row, places: Place, preset: str, title: str) -> Late | None:
@@ -183,13 +181,16 @@ def late_kind(row: Row, places: Place, preset: str, title: str) -> Late | None:
     found, version = other_kind(row.data, places), _brought(preset)
     if found is None or version is None:
         return None
+    keeps = at_least(parse(version, "datasets"), KEEPS_MIXED)
+    if found[1:] == ("whole", "number") and not keeps:  # what stops the trainer goes first
+        found = other_kind(row.data, _of_any_number(places)) or found
     path, before, kind = found
     if (before, kind) == ("whole", "number"):
         held = f"{visible(path)} holds a fraction in {row.where}, and whole numbers in the first rows"
         why = f"{title}'s datasets gives the place one type, so that every whole number in it comes as `1.0`"
         return Late(Problem(held, why, "write all of them as fractions, or as text"), stops=False)
     held = f"{visible(path)} holds {_A[kind]} in {row.where}, and {_A[before]} in the first rows"
-    if not at_least(parse(version, "datasets"), KEEPS_MIXED):
+    if not keeps:
         return Late(_one_type(held, version, title), stops=True)
     if "string" not in (before, kind):
         return None

@@ -263,14 +263,25 @@ def test_a_later_row_that_changes_no_type_is_not_told(first: list[Any], other: A
 
 
 def test_a_late_fraction_among_whole_numbers_is_told() -> None:
-    """4 comes as 4.0 in every row then, and is written so into the text (datasets 4.8 and 5.2)."""
+    """4 comes as 4.0 in every row then, and is written so into the text (datasets 4.0, 4.8 and 5.2)."""
     *rows, late = rows_of(
         {"messages": [{"role": "user", "content": 4}]}, {"messages": [{"role": "user", "content": 2.5}]}
     )
-    for trainer, told in (("trl@1.16", True), (OLD, False), ("hf-trainer", False)):
-        recipe = preset(trainer)
+    for trainer, told in (("trl@1.16", True), (OLD, True), ("hf-trainer", False)):
+        recipe = changed(preset(trainer), "data.format", "messages")
         found = pipeline.late_in(late, pipeline.detect(rows, recipe), recipe)
         assert (found is not None and not found.stops and "1.0" in found.problem.why) is told
+
+
+def test_a_late_fraction_hides_no_value_at_which_the_trainer_stops() -> None:
+    """In one row: the fraction comes first, and a column that nobody reads ends the load of an old datasets."""
+    recipe = changed(preset(OLD), "data.format", "messages")
+    *rows, late = rows_of(
+        {"messages": [{"role": "user", "content": 4}], "id": 1},
+        {"messages": [{"role": "user", "content": 2.5}], "id": "1"},
+    )
+    found = pipeline.late_in(late, pipeline.detect(rows, recipe), recipe)
+    assert found is not None and found.stops and "/id" in found.problem.what
 
 
 def test_a_column_that_nobody_reads_stops_an_older_datasets_alone() -> None:
