@@ -1,20 +1,22 @@
 """`preprocess.py`: a stand-alone script that prepares the data as the recipe does.
 
-It needs transformers and datasets, not sftui, and reads like the scripts of the tutorials: only
-the branches that this recipe and this data need are written. Whatever cannot be expressed is
-refused with a sentence; a script that is nearly right would be worse than none.
+It needs transformers and datasets, not sftui, and reads like the scripts of the tutorials: of the code in `plain` only
+the lines that this recipe and this data need. Whatever cannot be expressed is refused with a sentence.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
 
-from sftui.errors import ExportError
+from sftui.conversations import Detected
+from sftui.exports.copying import copied
+from sftui.exports.expressible import check_expressible
 from sftui.exports.pinned import needed_version
-from sftui.exports.prepared import HAND_WRITTEN, Prepared
-from sftui.exports.script_labels import prepare_function
-from sftui.exports.script_rows import data_files, read_function, renamed_keys, renamed_roles, row_functions
-from sftui.exports.script_text import assign, literal
+from sftui.exports.plain_config import Config
+from sftui.exports.prepared import Prepared
 from sftui.exports.wording import correction_line
 from sftui.recipe import Recipe, day_of
 
@@ -27,167 +29,149 @@ HEAD = '''\
 Needs: pip install {transformers} datasets
 OUT is a folder for datasets.load_from_disk, or a file ending in .jsonl or .parquet.
 """
-'''
 
-MAIN = """\
-def main():
-    parser = argparse.ArgumentParser(description="Prepare the data for training.")
-    parser.add_argument("--data", nargs="+", default=DATA)
-    parser.add_argument("--tokenizer", default=TOKENIZER)
-    parser.add_argument("--out", default="prepared")
-    arguments = parser.parse_args()
-
-    tokenizer = load_tokenizer(arguments.tokenizer)
-    records, dropped, failed = [], 0, []
-    for number, row in enumerate(read_rows(arguments.data)):
-        try:
-            prepared = prepare(row, tokenizer)
-        except Exception as error:  # a row that the chat template refuses, say: the others still count
-            failed.append(f"row {number}: {type(error).__name__}: {error}")
-            continue
-        if prepared is None:
-            dropped += 1
-            continue
-        input_ids, labels = prepared
-        records.append({
-            "row": number,
-            "input_ids": input_ids,
-            "labels": labels,
-            "attention_mask": [1] * len(input_ids),
-        })
-
-    if arguments.out.endswith(".jsonl"):
-        with open(arguments.out, "w", encoding="utf-8") as file:
-            for record in records:
-                file.write(json.dumps(record) + "\\n")
-    elif arguments.out.endswith(".parquet"):
-        datasets.Dataset.from_list(records).to_parquet(arguments.out)
-    else:
-        datasets.Dataset.from_list(records).save_to_disk(arguments.out)
-
-    print(f"{len(records)} rows prepared, {dropped} dropped, {len(failed)} failed", file=sys.stderr)
-    for message in failed[:20]:
-        print(ascii(message), file=sys.stderr)
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
-"""
-
-DAY = '''\
-class Day(datetime.datetime):
-    """The day that the chat template writes, whenever this runs."""
-
-    @classmethod
-    def now(cls, tz=None):
-        return cls.fromisoformat(DATE)
-
-
-chat_template_utils.datetime = Day
-'''
-
-LOAD = '''\
-def load_tokenizer(name):
-    """The tokenizer, without running code from its repository."""
-{lines}
 '''
 
 
 def script(recipe: Recipe, base: Recipe, prepared: Prepared) -> str:
     """The text of preprocess.py; ExportError where something cannot be expressed in it."""
     check_expressible(recipe, prepared)
-    rows = row_functions(recipe, prepared)
-    labels = prepare_function(recipe, prepared)
-    read = read_function(prepared)
-    day = [DAY] if day_of(recipe) is not None and "apply_chat_template" in labels else []
-    body = "\n\n".join([*day, read, load_function(recipe, prepared), *rows, labels, MAIN])
-    modules = ["argparse", "json", "sys"]
-    if "gzip." in body:
-        modules.append("gzip")
-    if "itertools." in body:
-        modules.append("itertools")
-    if "difflib." in body:
-        modules.append("difflib")
-    if day:
-        modules.append("datetime")
-    imports = "\n".join(f"import {name}" for name in sorted(modules))
     needed = needed_version(recipe, prepared.tokenizer)
-    transformers = "transformers" if needed is None else f"transformers=={needed[0]}"
-    head = HEAD.format(correction=correction_line(recipe, base), preset=recipe.preset, transformers=transformers)
-    loader = recipe.tokenizer.type or (
-        "PreTrainedTokenizerFast" if "PreTrainedTokenizerFast" in body else "AutoTokenizer"
+    head = HEAD.format(
+        correction=correction_line(recipe, base),
+        preset=recipe.preset,
+        transformers="transformers" if needed is None else f"transformers=={needed[0]}",
     )
-    return "\n".join(
-        [
-            head + imports,
-            "",
-            "import datasets",
-            f"from transformers import {loader}",
-            *(["from transformers.utils import chat_template_utils"] if day else []),
-            "",
-            *constants(recipe, prepared, body),
-            "",
-            "",
-            body,
-        ]
-    )
+    return head + copied(plain_source(), config_of(recipe, prepared), constants_of(recipe, prepared))
 
 
-def constants(recipe: Recipe, prepared: Prepared, body: str) -> list[str]:
-    """What a reader may want to change, at the top of the script; only what `body` uses."""
+def plain_source() -> str:
+    """The code that scripts are copied from; it is read, not imported: it loads what a script loads."""
+    return (files("sftui.exports") / "plain.py").read_text("utf-8")
+
+
+def config_of(recipe: Recipe, prepared: Prepared) -> Config:
+    """What chooses between the lines of `plain`, for a recipe and data that it can express."""
     assert prepared.detected is not None
-    name = recipe.tokenizer.name or ""
-    found = [assign("DATA", list(data_files(prepared))), assign("TOKENIZER", tokenizer_argument(name))]
-    if recipe.tokenizer.revision is not None:
-        found.append(assign("REVISION", recipe.tokenizer.revision))
-    found.append(assign("IGNORE", recipe.mask.ignore_index) + "  # the label of a masked token: no loss there")
-    if recipe.length.max is not None:
-        found.append(assign("MAX_LENGTH", recipe.length.max))
-    if "fromisoformat(DATE)" in body:
-        found.append(assign("DATE", recipe.render.date))
-    if prepared.ranges:
-        found.append(assign("PARTS", list(prepared.ranges)) + "  # first row, and one after the last")
-    if "KEYS" in body:
-        found.append(assign("KEYS", renamed_keys(prepared.detected)) + "  # key in the data: key in the template")
-    if "ROLES" in body:
-        found.append(assign("ROLES", renamed_roles(prepared.detected)))
-    if prepared.template_source is not None:
-        found.append(
-            "CHAT_TEMPLATE = (\n"
-            + "\n".join(f"    {literal(line)}" for line in prepared.template_source.splitlines(True) or [""])
-            + "\n)"
-        )
-    return found
-
-
-def check_expressible(recipe: Recipe, prepared: Prepared) -> None:
-    """ExportError for the first thing that the script could not do as the screen does."""
-    if recipe.preset not in HAND_WRITTEN:
-        raise ExportError(
-            f"preprocess.py is for {' and '.join(HAND_WRITTEN)}",
-            why=f"the recipe is for {recipe.preset}",
-            fix="export that trainer's config instead",
-        )
-    if recipe.tokenizer.name is None:
-        raise ExportError("the script needs a tokenizer", fix="name one with -t")
-    if prepared.detected is None:
-        raise ExportError("the data is not open yet", fix="try again when the first row shows")
-    if prepared.tokenizer is None and prepared.detected.format != "tokenized":
-        raise ExportError("the tokenizer is not loaded yet", fix="try again when tokens show")
-    if prepared.tokenizer is not None and prepared.tokenizer.state == "provisional":
-        raise ExportError("the tokenizer is not proven yet", fix="try again in a few seconds")
-    refusals = (
-        (recipe.pack.strategy != "none", "pack.strategy", recipe.pack.strategy),
-        (recipe.length.over in ("split", "proportional"), "length.over", recipe.length.over),
-        (recipe.loss.weights != "none", "loss.weights", recipe.loss.weights),
-        (bool(recipe.mask.options), "mask.options", "these"),
-        (prepared.detected.format == "segments", "data.format", "segments"),
-        (any(path.endswith(".zst") for path in prepared.paths), "data packed as", ".zst"),
+    detected, mask, length = prepared.detected, recipe.mask, recipe.length
+    form = _FORMS[detected.format]
+    chat = form not in ("text", "tokenized")
+    around = chat and reads_around(prepared)
+    names, keys = detected.fields, detected.message_keys
+    return Config(
+        kind=_kind(prepared),
+        packed=any(path.endswith(".gz") for path in data_files(prepared)),
+        saved_split=_saved_split(prepared),
+        tokenizer_file=_is_file(recipe),
+        bos_token=recipe.tokenizer.bos_token,
+        eos_token=recipe.tokenizer.eos_token,
+        pad_token=recipe.tokenizer.pad_token,
+        format=form,
+        **{name: names[name] for name in _COLUMNS if name in names},
+        given=names.get("input", "input"),
+        system=names.get("system", "system" if form == "alpaca" else ""),
+        tools=names.get("tools", "tools") if around else "",
+        variables=names.get("template_kwargs", "chat_template_kwargs") if around else "",
+        bare=not (around or recipe.render.kwargs or prepared.template_source is not None),
+        role_key=keys.get("role", "role"),
+        content_key=keys.get("content", "content"),
+        function_calls=maps_calls(detected, recipe),
+        alpaca_prompt=recipe.data.alpaca_prompt,
+        shifted=detected.given_labels == "shifted",
+        system_text=recipe.render.inject_system,
+        add_special_tokens=recipe.tokenize.add_special_tokens,
+        bos=recipe.tokenize.bos,
+        append_eos=recipe.tokenize.append_eos,
+        prompt_alone=chat and mask.rule == "completion" and recipe.tokenize.mode == "prompt_and_full",
+        rule=mask.rule,
+        boundary=mask.boundary,
+        last_turn=mask.turns == "last",
+        over=length.over,
+        min_tokens=length.min_tokens,
+        drop_unlabelled=length.drop_unlabelled,
+        preshifted=recipe.loss.shift == "preshifted",
     )
-    for cannot, path, value in refusals:
-        if cannot:
-            raise ExportError(f"preprocess.py cannot express {path} {value}", fix="export the recipe instead")
+
+
+def constants_of(recipe: Recipe, prepared: Prepared) -> Mapping[str, Any]:
+    """The values of what a reader may want to change: the names in capitals of `plain`."""
+    assert prepared.detected is not None
+    hub = {"name": prepared.subset, "split": prepared.split or "train", "revision": prepared.data_revision}
+    return {
+        "DATA": list(data_files(prepared)),
+        "PARTS": list(prepared.ranges or ()),
+        "DATASET": {name: value for name, value in hub.items() if value is not None},
+        "TOKENIZER": tokenizer_argument(recipe.tokenizer.name or ""),
+        "TOKENIZER_CLASS": recipe.tokenizer.type or "",
+        "REVISION": recipe.tokenizer.revision or "",
+        "DATE": recipe.render.date if _writes_dates(recipe, prepared) else "",
+        "IGNORE": recipe.mask.ignore_index,
+        "MAX_LENGTH": recipe.length.max,
+        "KEYS": renamed_keys(prepared.detected),
+        "ROLES": {role: name for role, name in prepared.detected.role_map.items() if role != name},
+        "TEMPLATE_VARIABLES": _plain(recipe.render.kwargs),
+        "CHAT_TEMPLATE": prepared.template_source,
+    }
+
+
+_COLUMNS = (
+    "messages",
+    "prompt",
+    "completion",
+    "instruction",
+    "output",
+    "history",
+    "text",
+    "input_ids",
+    "labels",
+    "attention_mask",
+)
+_FORMS = {
+    "messages": "messages",
+    "sharegpt": "messages",
+    "alpaca": "alpaca",
+    "prompt_completion": "pair",
+    "columns": "pair",
+    "text": "text",
+    "tokenized": "tokenized",
+}
+
+
+def maps_calls(detected: Detected, recipe: Recipe) -> bool:
+    """Whether a function_call turn becomes tool calls (`conversations.convert` has the same rule)."""
+    return recipe.data.function_calls == "tool_calls" and "function_call" in detected.role_map
+
+
+def reads_around(prepared: Prepared) -> bool:
+    """Whether rows may bring tools or template variables: JSON rows always may, a table says so."""
+    assert prepared.detected is not None
+    return prepared.kind in ("json", "jsonl") or bool({"tools", "template_kwargs"} & set(prepared.detected.fields))
+
+
+def renamed_keys(detected: Detected) -> dict[str, str]:
+    """The keys of a message that templates know by another name."""
+    keys = detected.message_keys
+    names = (("role", "role"), ("content", "content"), ("reasoning", "reasoning_content"))
+    return {keys[ours]: name for ours, name in names if keys.get(ours, name) != name}
+
+
+def data_files(prepared: Prepared) -> tuple[str, ...]:
+    """What DATA names: local files by their full paths, folders and globs as the files in them."""
+    from sftui.sources.files import find_folder, find_glob, is_glob
+
+    if prepared.kind in ("hub", "arrow"):
+        return tuple(os.path.abspath(p) if os.path.exists(p) else p for p in prepared.paths)
+    found: list[str] = []
+    for path in prepared.paths:
+        if os.path.isdir(path):
+            from pathlib import Path
+
+            found += find_folder(Path(path), prepared.split).files
+        elif is_glob(path):
+            found += find_glob(path).files
+        else:
+            found.append(path)
+    return tuple(os.path.abspath(path) for path in found)
 
 
 def tokenizer_argument(name: str) -> str:
@@ -199,29 +183,36 @@ def tokenizer_argument(name: str) -> str:
     return os.path.abspath(os.path.expanduser(name)) if os.path.exists(os.path.expanduser(name)) else name
 
 
-def load_function(recipe: Recipe, prepared: Prepared) -> str:
-    """How the script loads its tokenizer."""
+def _kind(prepared: Prepared) -> str:
+    """The source's kind; a CSV of tabs is one of its own."""
+    tabs = any(".tsv" in os.path.basename(path) for path in data_files(prepared))
+    return "tsv" if prepared.kind == "csv" and tabs else prepared.kind
+
+
+def _saved_split(prepared: Prepared) -> str:
+    if prepared.kind != "arrow":
+        return ""
+    from pathlib import Path
+
+    from sftui.sources.files import choose_split
+    from sftui.sources.saved import saved_splits
+
+    splits = saved_splits(Path(prepared.paths[0]))
+    return choose_split(splits, prepared.split, prepared.paths[0]) if splits else ""
+
+
+def _is_file(recipe: Recipe) -> bool:
     from sftui.tokens.locate import locate
 
-    options = recipe.tokenizer
-    place = locate(options.name or "", options.revision)
-    if place.kind == "file":
-        call = "PreTrainedTokenizerFast(tokenizer_file=name)"
-    elif place.kind == "gguf":
-        raise ExportError(
-            "preprocess.py cannot load a .gguf tokenizer", fix="name the Hub repository or folder it was made from"
-        )
-    else:
-        revision = ", revision=REVISION" if options.revision is not None else ""
-        call = f"{options.type or 'AutoTokenizer'}.from_pretrained(name, trust_remote_code=False{revision})"
-    after = []
-    for attribute, value in (
-        ("bos_token", options.bos_token),
-        ("eos_token", options.eos_token),
-        ("pad_token", options.pad_token),
-    ):
-        if value is not None:
-            after.append(f"    tokenizer.{attribute} = {literal(value)}")
-    if not after:
-        return LOAD.format(lines=f"    return {call}")
-    return LOAD.format(lines="\n".join([f"    tokenizer = {call}", *after, "    return tokenizer"]))
+    return locate(recipe.tokenizer.name or "", recipe.tokenizer.revision).kind == "file"
+
+
+def _writes_dates(recipe: Recipe, prepared: Prepared) -> bool:
+    assert prepared.detected is not None
+    return day_of(recipe) is not None and prepared.detected.format not in ("text", "tokenized")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict) or hasattr(value, "items"):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value

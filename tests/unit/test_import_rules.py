@@ -40,6 +40,7 @@ LIGHT = (
     "sftui.pipeline",
     "sftui.views",
     "sftui.exports.plan",
+    "sftui.exports.preprocess",
     "sftui.workspace",
     "sftui.workspace.worker",
     "sftui.cli",

@@ -1,0 +1,253 @@
+"""A module's source with values filled in: a stand-alone script of what they leave of it.
+
+The text is copied, comments and layout with it. A branch whose test is known from the values is taken or left out, a
+known operand of `and` and `or` too, `CONFIG.name` becomes its value, and annotations go. Of functions, constants (names
+in capitals) and imports those stay that what runs needs. Tests of constants, `CONFIG` and literals alone are known.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from sftui.exports.script_text import assign, literal
+
+CONFIG = "CONFIG"
+_IN_KNOWN = (ast.Constant, ast.Name, ast.Attribute, ast.Compare, ast.UnaryOp, ast.BoolOp, ast.List, ast.Tuple)
+_SYNTAX = (ast.expr_context, ast.cmpop, ast.boolop, ast.unaryop)
+
+
+def copied(source: str, config: object, constants: Mapping[str, Any]) -> str:
+    """The script that `source`, plain ASCII, is where its `CONFIG` is `config` and its constants are these.
+
+    Constants that are not named keep their values; imports of sftui are left out. KeyError for a constant that the
+    module does not have.
+    """
+    tree = ast.parse(source)
+    assigned = dict(_constants(tree))
+    values = {name: ast.literal_eval(node.value) for name, node in assigned.items() if node.value is not None}
+    for name, value in constants.items():
+        assigned[name], values[name] = assigned[name], value
+    filling = _Filling(source, {**values, CONFIG: config})
+    units = [_Unit(_name_of(node), filling.text_of(node)) for node in tree.body if _is_code(node)]
+    kept = _needed(units)
+    used = {name for unit in kept for name in unit.needs}
+    tops = [
+        _assignment(name, values[name], filling.rest_of_line(node)) for name, node in assigned.items() if name in used
+    ]
+    return "\n\n\n".join(["\n".join([*_imports(tree, used), *tops]), *(unit.text for unit in kept)]) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """A function or class of the module, or a statement that runs at once (name None); filled in, it may be nothing."""
+
+    name: str | None
+    text: str
+
+    @property
+    def needs(self) -> set[str]:
+        return {node.id for node in ast.walk(ast.parse(self.text)) if isinstance(node, ast.Name)}
+
+
+def _needed(units: Sequence[_Unit]) -> list[_Unit]:
+    """The statements that run at once, and every function and class that they come to, in the order of the module."""
+    named = {unit.name: unit for unit in units if unit.name is not None}
+    found = [unit for unit in units if unit.name is None and unit.text]
+    for unit in found:
+        found += [named[name] for name in unit.needs if name in named and named[name] not in found]
+    return [unit for unit in units if unit in found]
+
+
+def _is_code(node: ast.stmt) -> bool:
+    """Neither an import, nor an assignment, nor the module's own docstring."""
+    if isinstance(node, ast.Expr):
+        return not isinstance(node.value, ast.Constant)
+    return not isinstance(node, (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign))
+
+
+def _name_of(node: ast.stmt) -> str | None:
+    return node.name if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else None
+
+
+def _constants(tree: ast.Module) -> Iterator[tuple[str, ast.Assign | ast.AnnAssign]]:
+    """The names in capitals that the module gives plain values."""
+    for node in tree.body:
+        if isinstance(node, (ast.Assign, ast.AnnAssign)):
+            target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
+            if isinstance(target, ast.Name) and target.id.isupper() and target.id != CONFIG:
+                yield target.id, node
+
+
+def _assignment(name: str, value: Any, comment: str) -> str:
+    """A constant with its value, a long text line by line."""
+    if isinstance(value, str) and "\n" in value:
+        return "\n".join([f"{name} = (", *(f"    {literal(line)}" for line in value.splitlines(True)), ")"])
+    return assign(name, value) + comment
+
+
+def _imports(tree: ast.Module, used: set[str]) -> Iterator[str]:
+    """The imports that bind a name in use, the standard library's before the others."""
+    found: list[tuple[int, str]] = []
+    for node in tree.body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            module = (node.module or "") if isinstance(node, ast.ImportFrom) else node.names[0].name
+            home = module.partition(".")[0]
+            node.names = [one for one in node.names if one.name in used]
+            if node.names and home != "sftui":
+                found.append((home not in sys.stdlib_module_names, ast.unparse(node)))
+    for _, lines in groupby(found, key=lambda one: one[0]):
+        yield from (*(line for _, line in lines), "")
+
+
+class _Filling:
+    """The values, and the text that they are worked into."""
+
+    def __init__(self, source: str, values: Mapping[str, Any]) -> None:
+        assert source.isascii(), "places are counted in bytes"
+        self._source = source
+        self._values = values
+        self._lines = [0, *(found.end() for found in re.finditer("\n", source))]
+        self._cuts: list[tuple[int, int, str]] = []
+        self._left: dict[int, int] = {}
+
+    def text_of(self, node: ast.stmt) -> str:
+        """A statement of the module with the values worked in; empty where they leave nothing of it."""
+        self._cuts, self._left = [], {}
+        self._visit(node)
+        gone = [(start, end) for start, end, _ in self._cuts]
+        for line, width in self._left.items():
+            blank = self._source[line : line + width].isspace() and "\n" not in self._source[line : line + width]
+            if blank and not any(start <= line < end for start, end in gone):
+                self._cuts.append((line, line + width, ""))
+        text, at = "", self._line(node)
+        for start, end, new in sorted(self._cuts):
+            text += self._source[at:start] + new
+            at = end
+        text += self._source[at : self._after([node])]
+        return re.sub(r"\n{3,}", "\n\n", text).strip("\n")
+
+    def rest_of_line(self, node: ast.stmt) -> str:
+        """What stands behind a statement on its last line: its comment."""
+        return self._source[self._end(node) : self._after([node])].rstrip("\n")
+
+    def _visit(self, node: ast.AST) -> None:
+        if isinstance(node, ast.If):
+            self._branch(node)
+        elif isinstance(node, ast.IfExp) and (known := self._known(node.test)) is not None:
+            self._only(node, [node.body if known else node.orelse])
+        elif isinstance(node, ast.BoolOp) and any(self._known(value) is not None for value in node.values):
+            self._only(node, [value for value in node.values if self._known(value) is None])
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == CONFIG:
+            self._cut(self._start(node), self._end(node), literal(getattr(self._values[CONFIG], node.attr)))
+        elif isinstance(node, ast.FunctionDef):
+            self._signature(node)
+            self._each(node.body)
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            self._cut(self._end(node.target), self._end(node.annotation))
+            self._visit(node.value)
+        else:
+            self._each(ast.iter_child_nodes(node))
+
+    def _signature(self, node: ast.FunctionDef) -> None:
+        """The names and defaults of a function's arguments alone."""
+        arguments, defaults = node.args.args, node.args.defaults
+        for one, default in zip(arguments, [*[None] * (len(arguments) - len(defaults)), *defaults]):
+            name, end = self._start(one) + len(one.arg), self._end(one)
+            self._cut(name, end if default is None else self._start(default), "" if default is None else "=")
+        if node.returns is not None:
+            self._cut(self._source.rindex(")", 0, self._start(node.returns)) + 1, self._end(node.returns))
+
+    def _each(self, nodes: Iterator[ast.AST] | Sequence[ast.AST]) -> None:
+        for node in nodes:
+            self._visit(node)
+
+    def _branch(self, node: ast.If, first: bool = True) -> None:
+        """An `if` or `elif`; `first`: no branch of it stands before this one."""
+        known, start, end = self._known(node.test), self._line(node), self._after(node.body)
+        body = self._source.index("\n", self._source.index(":", self._end(node.test))) + 1
+        if known:
+            self._cut(start if first else self._start(node), body, "" if first else "else:\n")
+            self._cut(end, self._after([node]))
+            self._taken(node.body, body, first)
+        elif known is False:
+            other, is_elif = self._otherwise(node)
+            self._cut(start, other)
+            if is_elif:
+                self._branch(node.orelse[0], first)  # type: ignore[arg-type]
+            elif node.orelse:
+                body = self._source.index("\n", other) + 1
+                self._cut(other, body if first else other)
+                self._taken(node.orelse, body, first)
+        else:
+            if first and self._source.startswith("elif", self._start(node)):
+                self._cut(self._start(node), self._start(node) + len("elif"), "if")
+            self._each([node.test, *node.body])
+            if self._otherwise(node)[1]:
+                self._branch(node.orelse[0], first=False)  # type: ignore[arg-type]
+            else:
+                self._each(node.orelse)
+
+    def _taken(self, block: Sequence[ast.stmt], start: int, first: bool) -> None:
+        """A block that always runs; as it stands alone it moves to the left."""
+        if first:
+            for line in self._lines:
+                if start <= line < self._after(block):
+                    self._left[line] = self._left.get(line, 0) + 4
+        self._each(block)
+
+    def _otherwise(self, node: ast.If) -> tuple[int, bool]:
+        """Where the line of the `elif` or `else` begins, or what follows the statement; whether it is an `elif`."""
+        if not node.orelse:
+            return self._after([node]), False
+        if isinstance(node.orelse[0], ast.If) and self._source.startswith("elif", self._start(node.orelse[0])):
+            return self._line(node.orelse[0]), True
+        after = self._after(node.body)
+        return after + self._source[after:].index(" " * node.col_offset + "else:"), False
+
+    def _only(self, node: ast.expr, kept: Sequence[ast.expr]) -> None:
+        """Some operands of an expression; of the operators between them the one before each stays."""
+        operands = node.values if isinstance(node, ast.BoolOp) else []
+        at = self._start(node)
+        for number, one in enumerate(kept):
+            before = operands[operands.index(one) - 1] if number else one
+            self._cut(at, self._end(before) if number else self._start(one))
+            at = self._end(one)
+        self._cut(at, self._end(node))
+        self._each(kept)
+
+    def _known(self, node: ast.expr) -> bool | None:
+        """What a test is; None where that shows when the script runs."""
+        if isinstance(node, ast.BoolOp):
+            told = [self._known(value) for value in node.values]
+            settles = isinstance(node.op, ast.Or)
+            return settles if settles in told else None if None in told else not settles
+        inside = list(ast.walk(node))
+        if not all(isinstance(one, (*_IN_KNOWN, *_SYNTAX)) for one in inside):
+            return None
+        names = [one.id for one in inside if isinstance(one, ast.Name)]
+        if not names or not all(name in self._values for name in names):
+            return None  # a literal alone is the value of something, as in `x or []`
+        return bool(eval(compile(ast.Expression(node), "test", "eval"), {"__builtins__": {}}, dict(self._values)))
+
+    def _cut(self, start: int, end: int, new: str = "") -> None:
+        if start < end:
+            self._cuts.append((start, end, new))
+
+    def _start(self, node: ast.expr | ast.stmt | ast.arg) -> int:
+        return self._lines[node.lineno - 1] + node.col_offset
+
+    def _end(self, node: ast.expr | ast.stmt | ast.arg) -> int:
+        return self._lines[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
+
+    def _line(self, node: ast.stmt) -> int:
+        return self._lines[node.lineno - 1]
+
+    def _after(self, block: Sequence[ast.stmt]) -> int:
+        """Where the line after a block begins."""
+        return self._lines[block[-1].end_lineno or 0]

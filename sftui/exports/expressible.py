@@ -1,0 +1,142 @@
+"""What preprocess.py can do, and the sentence for each thing that it cannot: a script that is nearly right is none."""
+
+from __future__ import annotations
+
+import re
+
+from sftui.errors import ExportError
+from sftui.exports.prepared import HAND_WRITTEN, Prepared
+from sftui.recipe import Recipe
+
+INSTEAD = "export the recipe instead"
+
+
+def check_expressible(recipe: Recipe, prepared: Prepared) -> None:
+    """ExportError for the first thing that the script could not do as the screen does."""
+    _check_set_up(recipe, prepared)
+    _check_rows(recipe, prepared)
+    _check_labels(recipe, prepared)
+    _check_reading(recipe, prepared)
+
+
+def _check_set_up(recipe: Recipe, prepared: Prepared) -> None:
+    if recipe.preset not in HAND_WRITTEN:
+        raise ExportError(
+            f"preprocess.py is for {' and '.join(HAND_WRITTEN)}",
+            why=f"the recipe is for {recipe.preset}",
+            fix="export that trainer's config instead",
+        )
+    if recipe.tokenizer.name is None:
+        raise ExportError("the script needs a tokenizer", fix="name one with -t")
+    if prepared.detected is None:
+        raise ExportError("the data is not open yet", fix="try again when the first row shows")
+    if prepared.tokenizer is None and prepared.detected.format != "tokenized":
+        raise ExportError("the tokenizer is not loaded yet", fix="try again when tokens show")
+    if prepared.tokenizer is not None and prepared.tokenizer.state == "provisional":
+        raise ExportError("the tokenizer is not proven yet", fix="try again in a few seconds")
+    refusals = (
+        (recipe.pack.strategy != "none", "pack.strategy", recipe.pack.strategy),
+        (recipe.length.over in ("split", "proportional"), "length.over", recipe.length.over),
+        (recipe.loss.weights != "none", "loss.weights", recipe.loss.weights),
+        (bool(recipe.mask.options), "mask.options", "these"),
+        (prepared.detected.format == "segments", "data.format", "segments"),
+        (any(path.endswith(".zst") for path in prepared.paths), "data packed as", ".zst"),
+    )
+    for cannot, path, value in refusals:
+        if cannot:
+            raise _cannot(f"{path} {value}")
+
+
+def _check_rows(recipe: Recipe, prepared: Prepared) -> None:
+    assert prepared.detected is not None
+    form, data = prepared.detected.format, recipe.data
+    if form in ("text", "tokenized"):
+        return
+    if form not in ("messages", "sharegpt", "alpaca", "prompt_completion", "columns"):
+        raise _cannot(f"data.format {form}")
+    if form in ("prompt_completion", "columns") and data.strings != "chat":
+        raise _cannot("data.strings plain")
+    if data.strict_turns != "off":
+        raise _cannot(f"data.strict_turns {data.strict_turns}")
+
+
+def _check_labels(recipe: Recipe, prepared: Prepared) -> None:
+    assert prepared.detected is not None
+    mask, form = recipe.mask, prepared.detected.format
+    if form == "tokenized":
+        if prepared.detected.fields.get("labels") is None and mask.rule != "all":
+            raise ExportError("the rows have ids but no labels", fix="set mask.rule to all")
+        return
+    if form == "text":
+        if mask.rule not in ("all", "completion"):
+            raise ExportError(
+                f"mask.rule {mask.rule} needs messages", why="the rows are plain text", fix="set mask.rule to all"
+            )
+    elif mask.rule == "completion" and mask.prompt == "column":
+        raise _cannot("mask.prompt column", "set mask.prompt to last_assistant")
+    if mask.rule == "generation_tag":
+        _check_tags(recipe, prepared)
+        return
+    if mask.rule == "assistant":
+        _check_offsets(recipe, prepared)
+    if mask.terminator == "mask" or (mask.trailing == "mask" and mask.rule in ("completion", "assistant")):
+        raise _cannot("mask.terminator or mask.trailing as `mask`")
+    if mask.rule == "assistant" and list(mask.roles) != ["assistant"]:
+        raise _cannot(f"mask.roles {', '.join(mask.roles)}", "set mask.roles to assistant")
+    if mask.rule not in ("all", "completion", "assistant"):
+        raise _cannot(f"mask.rule {mask.rule}")
+
+
+def _check_tags(recipe: Recipe, prepared: Prepared) -> None:
+    options = recipe.tokenize
+    if (options.bos, options.append_eos, options.add_special_tokens) != ("keep", "never", False):
+        raise _cannot(
+            "mask.rule generation_tag with ids or text added or dropped",
+            "set tokenize to its defaults, or export the recipe instead",
+        )
+    _check_offsets(recipe, prepared)
+    assert prepared.tokenizer is not None
+    source = prepared.template_source or prepared.tokenizer.chat_templates.get("default", "")
+    if not re.search(r"\{%-?\s*generation\s*-?%\}", source):
+        raise ExportError(
+            "mask.rule generation_tag trains nothing",
+            why="the chat template has no {% generation %} tag",
+            fix="use a template with the tag, or mask.rule assistant",
+        )
+
+
+def _check_offsets(recipe: Recipe, prepared: Prepared) -> None:
+    """Rules drawn on character offsets need ids that are the text's own, and a tokenizer that has offsets."""
+    if recipe.tokenize.append_eos != "never" or recipe.tokenize.bos == "drop_second":
+        raise _cannot(
+            f"mask.rule {recipe.mask.rule} with ids added or dropped",
+            "set tokenize.append_eos to never and tokenize.bos to keep, or export the recipe",
+        )
+    assert prepared.tokenizer is not None
+    if not prepared.tokenizer.is_fast:
+        raise ExportError(
+            f"preprocess.py cannot express mask.rule {recipe.mask.rule} with this tokenizer",
+            why="it gives no offsets",
+            fix=INSTEAD,
+        )
+
+
+def _check_reading(recipe: Recipe, prepared: Prepared) -> None:
+    from sftui.tokens.locate import locate
+
+    if prepared.kind not in ("jsonl", "json", "csv", "parquet", "hub", "arrow"):
+        raise ExportError(f"preprocess.py cannot read {prepared.kind or 'this'} data", fix=INSTEAD)
+    if prepared.ranges is None:
+        raise ExportError(
+            f"preprocess.py cannot express the split {prepared.split}",
+            why="it is of several splits",
+            fix="name parts of one split, or export the recipe instead",
+        )
+    if locate(recipe.tokenizer.name or "", recipe.tokenizer.revision).kind == "gguf":
+        raise ExportError(
+            "preprocess.py cannot load a .gguf tokenizer", fix="name the Hub repository or folder it was made from"
+        )
+
+
+def _cannot(what: str, fix: str = INSTEAD) -> ExportError:
+    return ExportError(f"preprocess.py cannot express {what}", fix=fix)
