@@ -100,7 +100,9 @@ def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
 
     trainer = trainer_named(recipe.preset)
     reading = reading_of(rows, recipe.preset)
-    found = trainer.detect([_as_read(row, reading) for row in rows] if reading is not None else rows, recipe)
+    # where keys are evened out, the trainer's rules say of rows as they stand that they are uneven
+    seen = rows if reading is None or reading.typed else [_as_read(row, reading) for row in rows]
+    found = trainer.detect(seen, recipe)
     refused = refused_file(rows, recipe.preset, trainer.title) if found.refused is None else None
     notes = told(rows, reading, trainer.title) if reading is not None else ()
     notes = (*notes, *dates(rows, recipe.preset, trainer.title, found.fields.values()))

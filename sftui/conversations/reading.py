@@ -17,7 +17,7 @@ from typing import Any, Literal
 class Kept:
     """How the values of one place come back: of a place kept as JSON, of numbers that become floats, or inside.
 
-    `order` is that of an object's keys where the objects of the place do not agree on it.
+    `order` is that of an object's keys where the objects of the place do not agree on it, or on the keys.
     """
 
     what: Literal["json", "float", "list", "object"]
@@ -30,9 +30,13 @@ _JSON, _FLOAT = Kept("json"), Kept("float")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a file's rows come back from `datasets`; `columns` are those that come back otherwise than they stand."""
+    """How a file's rows come back from `datasets`; `columns` are those that come back otherwise than they stand.
+
+    `typed`: Arrow's types hold throughout, and no place is kept as JSON.
+    """
 
     columns: Mapping[str, Kept]
+    typed: bool = False
 
     def row(self, data: Mapping[str, Any]) -> dict[str, Any]:
         """A row as the trainer is given it."""
@@ -64,6 +68,25 @@ def kept(values: Sequence[Any]) -> Kept | None:
     if kinds == {"number"} and any(map(_is_double, held)) and not all(isinstance(value, float) for value in held):
         return _FLOAT
     return None
+
+
+def typed(values: Sequence[Any]) -> Kept | None:
+    """How the values of one place come back where no place is kept as JSON; None where as they stand.
+
+    Objects have the keys of all objects of the place, in the order in which they first come, null where one has none.
+    """
+    held = [value for value in values if value is not None]
+    kinds = {kind_of(value) for value in held}
+    if kinds == {"array"}:
+        items = typed([item for value in held for item in value])
+        return Kept("list", {"": items}) if items is not None else None
+    if kinds != {"object"}:
+        return kept(held) if kinds == {"number"} else None
+    keys = tuple(dict.fromkeys(key for value in held for key in value))
+    inside = {key: typed([value.get(key) for value in held]) for key in keys}
+    changed = {key: one for key, one in inside.items() if one is not None}
+    order = keys if any(tuple(value) != keys for value in held) else ()
+    return Kept("object", changed, order) if changed or order else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 Source: datasets 4.0.0 to 5.2.0, packaged_modules/json/json.py and utils/json.py, measured on the files of
 tests/parity/files_to_read.py. Arrow gives a file one schema. Until 4.6 a value of another kind than the ones before it
-ends the load ("Column(/a) changed from string to number"), in a list of rows too. Since 4.7 (on_mixed_types) such a
-place is kept as JSON: every value of it is stored as JSON text and parsed again when it is read, so that texts that are
-JSON themselves come back as what they say: `null` as nothing, `1` as a number, `[]` as a list. Whole numbers beside
-others in one place become floats in every version.
+ends the load ("Column(/a) changed from string to number"), in a list of rows too, and every object of a place has the
+keys of all. Since 4.7 (on_mixed_types) such a place is kept as JSON: every value of it is stored as JSON text and
+parsed again when it is read, so that texts that are JSON themselves come back as what they say: `null` as nothing, `1`
+as a number, `[]` as a list. Whole numbers beside others in one place become floats in every version.
 
 The types are those of the first 10 MB, read in blocks of which each is typed on its own; what comes after is cast to
 them. sftui takes them from the first rows, and tells every later row of another kind (late_kind). Not modelled: floats
@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sftui.conversations.reading import Kept, Place, Reading, kept, kind_of, other_kind, place_of
+from sftui.conversations.reading import Place, Reading, kept, kind_of, other_kind, place_of, typed
 from sftui.model import Problem, Row
 from sftui.text import visible
 from sftui.trainers.pins import pins_of
@@ -50,11 +50,10 @@ def reading_of(rows: Sequence[Row], preset: str) -> Reading | None:
     if version is None or not values:
         return None
     names = dict.fromkeys(name for value in values for name in value)
-    found = {name: kept([value.get(name) for value in values]) for name in names}
-    if not at_least(parse(version, "datasets"), KEEPS_MIXED):
-        found = {name: one for name, one in found.items() if one is not None and not _holds_json(one)}
+    keeps = at_least(parse(version, "datasets"), KEEPS_MIXED)
+    found = {name: (kept if keeps else typed)([value.get(name) for value in values]) for name in names}
     columns = {name: one for name, one in found.items() if one is not None}
-    return Reading(columns) if columns else None
+    return Reading(columns, typed=not keeps) if columns else None
 
 
 def told(rows: Sequence[Row], reading: Reading, title: str) -> tuple[str, ...]:
@@ -112,10 +111,6 @@ def _changes(before: Any, after: Any, path: str) -> Iterator[tuple[str, Any, Any
 def _shown(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, default=str)
     return visible(text if len(text) <= 40 else text[:40] + "…")
-
-
-def _holds_json(place: Kept) -> bool:
-    return place.what == "json" or any(map(_holds_json, place.inside.values()))
 
 
 def refused_file(rows: Sequence[Row], preset: str, title: str) -> Problem | None:

@@ -45,13 +45,13 @@ UNPACKED = "llamafactory_unpacked"
 
 UNEVEN_HISTORY = (
     "the history holds objects with different keys from row to row: LLaMA-Factory's datasets (4.0) gives all rows of a"
-    " JSON file the same keys in the same order, and LLaMA-Factory trains on their names; sftui shows each row's own"
-    " (write the history as pairs of texts)"
+    " JSON file the same keys in the same order, and LLaMA-Factory trains on their names; sftui takes those of the"
+    " first rows (write the history as pairs of texts)"
 )
 UNEVEN = (
     "tools or tool calls kept as objects have different keys from row to row: LLaMA-Factory's datasets (4.0) gives all"
-    " rows of a JSON file the same keys, null where a row has none, and writes them; sftui shows each row's own (keep"
-    " tools and arguments as JSON text)"
+    " rows of a JSON file the same keys, null where a row has none, and writes them; sftui takes those of the first"
+    " rows (keep tools and arguments as JSON text)"
 )
 """What is not known of `formatting: openai`: Arrow has one schema for the whole file."""
 

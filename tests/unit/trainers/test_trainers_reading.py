@@ -273,6 +273,49 @@ def test_a_late_fraction_among_whole_numbers_is_told() -> None:
         assert (found is not None and not found.stops and "1.0" in found.problem.why) is told
 
 
+@pytest.mark.parametrize(
+    ("histories", "pairs"),
+    [
+        ([[{"a": 1}, {"a": 2}], [{"a": 1, "b": 2}]], [("a", "b", "a", "b"), ("a", "b")]),
+        ([[{"b": 1, "a": 2}], [{"a": 1}], [None]], [("b", "a"), ("b", "a"), None]),
+        ([[{"a": 1}], [{"b": 1}], [{"c": 1}]], [None, None, None]),
+        ([[{"a": 1}], [{"a": 1}]], [None, None]),
+    ],
+)
+def test_an_old_datasets_gives_the_objects_of_a_place_the_keys_of_all(histories: list[Any], pairs: list[Any]) -> None:
+    """LLaMA-Factory trains on the names of the keys of a history's objects, where they are two (datasets 4.0)."""
+    rows = rows_of(*({"instruction": "a", "input": "", "output": "b", "history": one} for one in histories))
+    recipe = preset(OLD)
+    detected = pipeline.detect(rows, recipe)
+    for row, names in zip(rows, pairs, strict=True):
+        shown = pipeline.inspect_early(row, detected, recipe)
+        if names is None:
+            assert shown.problem is not None and "no pair" in shown.problem.what
+        else:
+            assert shown.conversation is not None
+            assert tuple(one.content for one in shown.conversation.messages[: len(names)]) == names
+
+
+def test_an_old_datasets_writes_null_into_tools_and_says_that_later_rows_may_add_to_it() -> None:
+    from sftui.trainers.llamafactory.formats import UNEVEN
+
+    tools = [[{"name": "f", "parameters": {"x": 1}}], [{"name": "g", "strict": True}]]
+    rows = rows_of(*(chat("a", tools=one) for one in tools))
+    recipe = changed(preset(OLD), "data.format", "messages")
+    recipe = changed(recipe, "data.fields", {"messages": "messages", "tools": "tools"})
+    recipe = changed(recipe, "data.message_keys", {"role": "role", "content": "content"})
+    recipe = changed(recipe, "data.role_map", {"user": "user", "assistant": "assistant"})
+    recipe = changed(recipe, "mask.options", {"formatting": "openai"})
+    detected = pipeline.detect(rows, recipe)
+    shown = [pipeline.inspect_early(row, detected, recipe).conversation for row in rows]
+    first = [{"name": "f", "parameters": {"x": 1}, "strict": None}]
+    assert [one and json.loads(one.tools) for one in shown] == [
+        first,
+        [{"name": "g", "parameters": None, "strict": True}],
+    ]
+    assert UNEVEN in detected.notes
+
+
 def test_a_late_fraction_hides_no_value_at_which_the_trainer_stops() -> None:
     """In one row: the fraction comes first, and a column that nobody reads ends the load of an old datasets."""
     recipe = changed(preset(OLD), "data.format", "messages")
