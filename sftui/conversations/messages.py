@@ -66,15 +66,19 @@ UNMODELLED = "sftui does not model what a template makes of that"
 
 
 def message_list(value: Any, column: str, where: str, *, verbatim: bool = False) -> tuple[Sequence[Any], str]:
-    """The list under `column` and a note; JSON text that holds a list is parsed (CON007)."""
+    """The list under `column` and a note; JSON text that holds a list is parsed (CON007).
+
+    `verbatim`: the trainer gives the template the value as it is, which goes through the characters of a text.
+    """
     if isinstance(value, str):
         parsed = parse_json(value)
         if isinstance(parsed, list):
             return parsed, f"`{column}` is stored as JSON text and was parsed; not every trainer does that"
+        held = "it is not a JSON list either" if parsed is _MISSING else f"it holds {type_word(parsed)}"
         raise ConversationError(
             f"`{column}` is text, not a list of messages",
             where=where,
-            why="it is not a JSON list either" if parsed is _MISSING else f"it holds {type_word(parsed)}",
+            why=f"{held}, and {UNMODELLED}" if verbatim else held,
             fix="store the messages as a list",
         )
     if isinstance(value, (list, tuple)):

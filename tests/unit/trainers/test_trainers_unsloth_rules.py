@@ -238,3 +238,11 @@ def test_which_columns_go_first(row: dict[str, Any], options: dict[str, Any], fo
 def test_tools_stored_as_text(columns: dict[str, Any], tools: Any, words: str | None) -> None:
     one = inspected([{**columns, "tools": tools}])[0]
     assert (one.problem is None) if words is None else (one.problem is not None and words in one.problem.what)
+
+
+@pytest.mark.parametrize("messages", ["", "ab", '{"role": "user"}', None, 3])
+def test_a_value_that_the_script_gives_to_the_template_as_it_is_is_not_known(messages: Any) -> None:
+    """`messages: ""` renders as nothing (fuzz_rows, seed 53): the template goes through the characters of a text."""
+    rows = [{"messages": TURNS}, {"messages": messages}]
+    one = inspected(rows, mask__options={"text_from": "messages"})[1]
+    assert one.problem is not None and "sftui does not model what a template makes of that" in one.problem.why
