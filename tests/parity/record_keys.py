@@ -267,6 +267,8 @@ def builder(*ends):
 
 components("torchtune.datasets", builder("_dataset"), 1)  # the recipes give the tokenizer
 components("torchtune.datasets.multimodal", builder("_dataset"), 1)
+if (Path(torchtune.__file__).parent / "dev" / "grpo" / "gsm8k.py").exists():
+    components("torchtune.dev.grpo.gsm8k", builder("_dataset", "_sft"), 1)
 for found in pkgutil.iter_modules(importlib.import_module("torchtune.models").__path__, "torchtune.models."):
     components(found.name, builder("_tokenizer", "_transform"))
 components("torchtune.modules.transforms.tokenizers", lambda name, one: name == "HuggingFaceModelTokenizer")

@@ -1,8 +1,5 @@
 """The checked-in outcomes of every example config, sftui's and the trainer's own: needs neither repositories nor
 environments.
-
-recipes/configs/dev/3B_sft_for_grpo.yaml of torchtune stopped at a column that the stand-in rows did not have when the
-table was recorded: torchtune takes it, and sftui does not model its dataset yet.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from sftui.trainers.config import (
     wrong_value,
 )
 from sftui.trainers.known import Known
-from sftui.trainers.torchtune import components, special
+from sftui.trainers.torchtune import components, gsm8k, special
 from sftui.trainers.torchtune.messages import COLUMNS
 from sftui.trainers.torchtune.models import JINJA, MODELS, TEMPLATES
 from sftui.trainers.yaml_edit import REMOVE, edit
@@ -56,6 +56,7 @@ DATASET = {
     "split_across_pack",
     "column",
     "add_eos",
+    "partition",
 }
 LOADED = ("data_files", "data_dir", "name", "revision")
 """Keys that a builder hands to load_dataset and that sftui reads."""
@@ -70,6 +71,7 @@ BUILDERS: Mapping[str, tuple[str, str | None, Mapping[str, str]]] = {
     "slimorca_dataset": ("sharegpt", "Open-Orca/SlimOrca-Dedup", {}),
     "samsum_dataset": ("columns", "Samsung/samsum", {"input": "dialogue", "output": "summary"}),
     "grammar_dataset": ("columns", "liweili/c4_200m", {}),
+    gsm8k.NAME: ("columns", gsm8k.SOURCE, gsm8k.FIELDS),
 }
 BUILDER_OF = {
     "messages": "chat_dataset",
@@ -279,12 +281,15 @@ def _dataset(
         raise RecipeError(
             f"sftui does not model torchtune's dataset {named}",
             where=path,
-            fix=f"it knows {', '.join(BUILDERS)} of torchtune.datasets",
+            fix=f"it knows {', '.join(BUILDERS)}",
         )
     kind, source, columns = BUILDERS[component]
     wrong = components.refused(entry, where, known)
+    error = gsm8k.wrong_partition(entry.get("partition")) if component == gsm8k.NAME else None
+    if error is not None:
+        wrong["partition"] = known.stops(f"{where}.partition", entry["partition"], error)
     for key, value in entry.items():
-        modelled = key in DATASET or (key in LOADED and key not in takes.takes)
+        modelled = key in DATASET or (key in LOADED and (key not in takes.takes or component == gsm8k.NAME))
         note = "" if modelled else "sftui does not model it" if key in takes.takes else UNREAD
         use = KeyUse.USED if modelled else KeyUse.UNSUPPORTED
         if key == "packed" and value and key not in wrong and recipe.length.max is None:
@@ -305,6 +310,10 @@ def _dataset(
             )
         kind = "messages" if style == "openai" else "sharegpt"
         columns = {"messages": str(entry["conversation_column"])}
+    elif component == gsm8k.NAME:
+        entry = {"name": gsm8k.SUBSET, **entry}
+        told = {"builder": gsm8k.NAME} | {key: value for key, value in entry.items() if key == "partition" and value}
+        recipe = changed(recipe, "mask.options", {**recipe.mask.options, **told})
     elif kind == "text":
         columns = {"text": str(entry.get("column") or "text")}
         if entry.get("add_eos") is False:
@@ -390,7 +399,8 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
         base["tokenizer", "path"] = f"{folder}/original/tokenizer.model"
     else:
         base["tokenizer", "path"], base["tokenizer", "merges_file"] = f"{folder}/vocab.json", f"{folder}/merges.txt"
-    base["dataset", "_component_"] = f"torchtune.datasets.{builder}"
+    reasons = gsm8k.chosen(recipe)
+    base["dataset", "_component_"] = gsm8k.COMPONENT if reasons else f"torchtune.datasets.{builder}"
     data = str(facts.get("data") or "DATASET")
     suffix = Path(data.removesuffix(".gz").removesuffix(".zst")).suffix.lstrip(".")
     base["dataset", "source"] = (
@@ -402,7 +412,8 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
         base["dataset", "conversation_column"] = COLUMNS.get(kind, COLUMNS["messages"])["messages"]
         base["dataset", "conversation_style"] = "sharegpt" if kind == "sharegpt" else "openai"
     base["dataset", "split"] = facts.get("split") or "train"
-    base.update(_columns(builder, {**(facts.get("fields") or {}), **recipe.data.fields}))
+    if not reasons:
+        base.update(_columns(builder, {**(facts.get("fields") or {}), **recipe.data.fields}))
     wanted.pop(("dataset", "column_map"), None)
     return WrittenConfig((WrittenFile("torchtune.yaml", edit("", {**base, **wanted})),), tuple(losses))
 
@@ -430,27 +441,31 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[tuple[str | int, ...],
     """The config's keys that differ from torchtune's defaults, and the knobs it has no key for."""
     keys: dict[tuple[str | int, ...], Any] = {("batch_size",): recipe.batch.size}  # the recipes have no default for it
     losses: list[str] = []
+    reasons = gsm8k.chosen(recipe)
     for change in diff(preset, recipe):
         path, value = change.path, change.after
         if path == "length.max":
             keys["tokenizer", "max_seq_len"] = value
         elif path == "length.over" and value == "cut_left" and newest(preset):
             keys["tokenizer", "truncation_type"] = "left"
-        elif path == "render.inject_system" and recipe.data.format != "alpaca":
+        elif path == "render.inject_system" and recipe.data.format != "alpaca" and not reasons:
             keys["dataset", "new_system_prompt"] = value
-        elif path == "pack.strategy" and value == "sequential":
+        elif path == "pack.strategy" and value == "sequential" and not reasons:
             keys["dataset", "packed"] = True
         elif path == "tokenize.append_eos" and value == "never" and recipe.data.format == "text":
             keys["dataset", "add_eos"] = False
         elif path == "data.fields":
-            builder = BUILDER_OF.get(recipe.data.format)
+            builder = BUILDER_OF.get(recipe.data.format) if not reasons else None
             keys.update(_columns(builder, value) if builder else {})
         elif path == "mask.options":
             losses.extend(
                 f"mask.options.{name} has no key in torchtune's config"
                 for name in value
                 if name not in ("prompt_template", "split_across_pack", special.OPTION)
+                and not (reasons and name in ("builder", "partition"))
             )
+            if reasons and "partition" in value:
+                keys["dataset", "partition"] = value["partition"]
             for name in ("prompt_template", special.OPTION):
                 if name in value:
                     keys["tokenizer", name] = value[name]
@@ -458,7 +473,7 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[tuple[str | int, ...],
             losses.append(
                 f"render.template = {value!r} has no key in torchtune's config: it renders messages in its own code"
             )
-        elif path == "mask.rule" and value not in ("auto", "all", "turn_full", "assistant"):
+        elif path == "mask.rule" and value not in ("auto", *(() if reasons else ("all",)), "turn_full", "assistant"):
             losses.append(f"mask.rule = {value!r} has no key in torchtune's config")
         elif path not in (
             "preset",
@@ -479,7 +494,7 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[tuple[str | int, ...],
     if recipe.pack.isolate and recipe.pack.strategy != "sequential":
         losses.append("pack.isolate = True does nothing without pack.strategy sequential, which always does it")
     if (
-        recipe.mask.rule in ("all", "turn_full", "assistant") and recipe.data.format != "text"
+        recipe.mask.rule in ("all", "turn_full", "assistant") and recipe.data.format != "text" and not reasons
     ):  # text has no such key: all is trained
         if recipe.mask.turns == "last" and recipe.mask.rule != "all":
             losses.append(

@@ -172,25 +172,25 @@ def chat_pieces(
     return _llama3(messages, tokenizer, template) if model == "llama3" else _qwen(model, messages, tokenizer, template)
 
 
-def text_pieces(model: str, text: str, tokenizer: LoadedTokenizer, *, add_eos: bool) -> tuple[Piece, ...]:
-    """Plain text as `encode(text, add_bos=True, add_eos=…)`; Llama 3 makes nothing at all of an empty text."""
+def text_pieces(
+    model: str, text: str, tokenizer: LoadedTokenizer, *, add_eos: bool, add_bos: bool = True, message: int = NOWHERE
+) -> tuple[Piece, ...]:
+    """Plain text as `encode(text, add_bos=…, add_eos=…)`; Llama 3 makes nothing at all of an empty text."""
     if model == JINJA:
         raise RecipeError(
-            "sftui does not model text_completion_dataset with HuggingFaceModelTokenizer",
+            "sftui does not model plain text with HuggingFaceModelTokenizer",
             fix="choose another with render.template",
         )
     if model != "llama3":
-        body = [Piece(unicodedata.normalize("NFC", text), NOWHERE, Part.CONTENT)]
+        body = [Piece(unicodedata.normalize("NFC", text), message, Part.CONTENT)]
     elif not text:
         return ()
     else:
-        body = [
-            _inserted("<|begin_of_text|>", NOWHERE, Part.BOS, tokenizer),
-            *_plain(text, NOWHERE, Part.CONTENT, tokenizer),
-        ]
+        bos = [_inserted("<|begin_of_text|>", message, Part.BOS, tokenizer)] if add_bos else []
+        body = [*bos, *_plain(text, message, Part.CONTENT, tokenizer)]
     if add_eos:
         body.append(
-            _inserted("<|end_of_text|>" if model == "llama3" else "<|im_end|>", NOWHERE, Part.TERMINATOR, tokenizer)
+            _inserted("<|end_of_text|>" if model == "llama3" else "<|im_end|>", message, Part.TERMINATOR, tokenizer)
         )
     return tuple(body)
 

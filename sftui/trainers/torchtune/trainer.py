@@ -7,7 +7,7 @@ dataset builder (see `messages`), render.template `torchtune/MODEL` the model to
 by its special tokens), length.max max_seq_len, length.over truncation_type, mask.rule `all` and
 `turn_full` with mask.turns the masking strategy (`auto`: the builder's own), render.inject_system
 new_system_prompt, tokenize.append_eos add_eos of text, mask.options `prompt_template`,
-`split_across_pack` and `special_tokens_path`.
+`split_across_pack` and `special_tokens_path`, and `builder` and `partition` of gsm8k_sft (see `gsm8k`).
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ from sftui.recipe import Pack as PackOptions
 from sftui.templates import ChatTemplate, choose_template, compile_template
 from sftui.tokens import LoadedTokenizer, tokenize
 from sftui.trainers import versions
-from sftui.trainers.base import Shaped, Toolbox, Trainer, pick_template
+from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels, pick_template
 from sftui.trainers.config import OpenedConfig, WrittenConfig
+from sftui.trainers.torchtune import gsm8k, special
 from sftui.trainers.torchtune import messages as message_rules
-from sftui.trainers.torchtune import special
 from sftui.trainers.torchtune.models import (
     JINJA,
     chat_pieces,
@@ -97,7 +97,9 @@ class Torchtune(Trainer):
                 "torchtune 0.7 stores each label one place earlier, with -100 at the end; labels are shown un-shifted"
                 " here, and shifted in a batch"
             )
-        if recipe.length.max is not None:
+        if gsm8k.chosen(recipe):
+            found.append(f"torchtune's {gsm8k.NAME} cuts no row, whatever max_seq_len is set to")
+        elif recipe.length.max is not None:
             found.append("with max_seq_len set torchtune masks the last token of every row, even where nothing is cut")
         if recipe.render.template == f"torchtune/{JINJA}":
             found.append(
@@ -107,9 +109,13 @@ class Torchtune(Trainer):
         return tuple(found)
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
-        return message_rules.detect_builder(rows, recipe.data)
+        return gsm8k.detect(rows) if gsm8k.chosen(recipe) else message_rules.detect_builder(rows, recipe.data)
 
     def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
+        if gsm8k.chosen(recipe):
+            if not shifts(recipe):
+                raise RecipeError(f"torchtune 0.6.1 has no {gsm8k.NAME}", why="it came with 0.7")
+            return gsm8k.convert(row, detected, recipe.mask.options.get("partition"))
         return message_rules.convert(row, detected, recipe.render.inject_system)
 
     def tokenizer_of(self, tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
@@ -130,8 +136,10 @@ class Torchtune(Trainer):
         )
 
     def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
+        if gsm8k.chosen(recipe) and recipe.mask.rule not in ("auto", "turn_full", "assistant"):
+            raise RecipeError(f"torchtune's {gsm8k.NAME} has no mask.rule {recipe.mask.rule}", fix="set it to auto")
         if conversation.kind is not Kind.CHAT:
-            return Shaped(conversation)
+            return Shaped(conversation, conversation.extra.get(gsm8k.DROPPED))
         wrong = message_rules.invalid(conversation.messages)
         if wrong is not None:
             raise RecipeError(f"torchtune stops the run at this row: {wrong}", fix="remove the row or mend its turns")
@@ -150,6 +158,12 @@ class Torchtune(Trainer):
         if conversation.kind is Kind.TEXT:
             pieces = text_pieces(
                 model, conversation.text or "", tools.tokenizer, add_eos=recipe.tokenize.append_eos != "never"
+            )
+        elif conversation.kind is Kind.STRINGS:
+            prompt, trained = conversation.prompt or "", conversation.completion or ""
+            pieces = (
+                *text_pieces(model, prompt, tools.tokenizer, add_eos=False, message=0),
+                *text_pieces(model, trained, tools.tokenizer, add_eos=True, add_bos=False, message=1),
             )
         elif model == JINJA:
             if not shifts(recipe):
@@ -172,7 +186,13 @@ class Torchtune(Trainer):
         self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
         conversation, n = shaped.conversation, len(tokens)
-        if conversation.kind is Kind.TEXT:
+        if shaped.dropped is not None:
+            return tokens, dropped_labels(tokens, shaped.dropped)
+        if conversation.kind is Kind.STRINGS:
+            flags = [owner == 1 for owner in tokens.messages]
+            reasons = [Reason.COMPLETION if trained else Reason.PROMPT for trained in flags]
+            kept = list(range(n))
+        elif conversation.kind is Kind.TEXT:
             flags, reasons = [True] * n, [Reason.WHOLE] * n
             # The text's own cut leaves room for one token that never comes, and puts no EOS there.
             limit = recipe.length.max
@@ -227,6 +247,8 @@ class Torchtune(Trainer):
         self, tokens: Tokens, labels: Labels, shaped: Shaped, recipe: Recipe, tools: Toolbox
     ) -> tuple[Example, ...]:
         """The row un-shifted: since 0.7 it is stored with as many ids, each label one place earlier (see `stored`)."""
+        if labels.dropped is not None:
+            return ()
         ids, kept = within(labels.kept, tokens.input_ids), within(labels.kept, labels.labels)
         return (Example(ids, kept, (1,) * len(ids)),)
 
@@ -262,6 +284,8 @@ class Torchtune(Trainer):
 
     def pack_in_order(self, examples: Iterable[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
         self.require(recipe, "pack.strategy")
+        if gsm8k.chosen(recipe):
+            raise RecipeError(f"torchtune's {gsm8k.NAME} does not pack", fix="set pack.strategy to none")
         if recipe.length.max is None:
             raise RecipeError("torchtune cannot pack without max_seq_len", fix="set length.max")
         return pack_sequential(examples, recipe.length.max, split=bool(recipe.mask.options.get("split_across_pack")))

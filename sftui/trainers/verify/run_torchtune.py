@@ -8,14 +8,14 @@ tokenizer files are made from the request's tokenizer.json: vocab.json and merge
 family, a tiktoken file for Llama 3. A `special_tokens_path` that names a tokenizer.json is that of
 the request's tokenizer; without one torchtune takes the special tokens that it has itself. Labels
 are given un-shifted: 0.7 stores them shifted by one, which `labels_shifted` in the head says.
-torchtune never drops a row: row i is item i.
+torchtune drops a row only by a builder's own filter, whose rows are named.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,7 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
         entry.update(source="json", data_files=str(data_file(request, work)), split="train")
     dataset = torchtune_config.instantiate(OmegaConf.create(entry), tokenizer)
     items = [dataset[i] for i in range(len(dataset))]
+    rows = positions(dataset)
     shifted = any(is_shifted(item) for item in items) and not any(is_aligned(item) for item in items)
     yield {"kind": "head", "kept": len(items), "labels_shifted": shifted, "pad_id": tokenizer.pad_id}
     for index, item in enumerate(items):
@@ -67,7 +68,7 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
             more = {"seq_lengths": integers(item["seq_lens"]), "position_ids": integers(item["input_pos"])}
             yield {**row_record(None, ids, labels, **more), "kind": "pack"}
         else:
-            yield row_record(index, ids, labels)
+            yield row_record(rows[index], ids, labels)
     batch = request.get("batch") or {}
     size = batch.get("size", 4)
     for start in range(0, min(len(items), size * batch.get("count", 0)), size):
@@ -78,7 +79,13 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
             multiple = {"pad_to_multiple_of": config["pad_to_multiple_of"]} if config.get("pad_to_multiple_of") else {}
             made = padded_collate_sft([dict(item) for item in chosen], padding_idx=tokenizer.pad_id, **multiple)
         made = {("input_ids" if name == "tokens" else name): value for name, value in made.items()}
-        yield batch_record([None if packed else start + i for i in range(len(chosen))], made)
+        yield batch_record([None if packed else rows[start + i] for i in range(len(chosen))], made)
+
+
+def positions(dataset: Any) -> Sequence[int]:
+    """The place of each item in the data: `Dataset.filter` keeps those of the rows that it leaves."""
+    left = getattr(getattr(dataset, "_data", None), "_indices", None)
+    return left.column(0).to_pylist() if left is not None else range(len(dataset))
 
 
 def is_aligned(item: Mapping[str, Any]) -> bool:
