@@ -7,6 +7,7 @@ templates that sftui writes itself and that were compared with the trainer's out
 
 from __future__ import annotations
 
+import os
 from importlib.resources import files
 from pathlib import Path
 
@@ -90,11 +91,7 @@ def _inline(recipe: Recipe, rendering: Rendering) -> ChatTemplate:
         raise TemplateError(
             "chat_template is jinja but there is no chat_template_jinja", fix="set mask.options.chat_template_jinja"
         )
-    try:
-        is_file = Path(str(source)).is_file()
-    except (OSError, ValueError):  # a template is longer than any file name
-        is_file = False
-    if is_file:
+    if os.path.isfile(str(source)):  # unlike Path's it takes a template, which is longer than any file name
         return load_template_file(str(source), rendering)
     return compile_template(str(source), "chat_template_jinja", rendering=rendering)
 

@@ -9,6 +9,7 @@ a tokenizer.json adds (`<think>`, say) is plain text to them.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -116,9 +117,9 @@ def special_tokens(model: str, tokenizer: LoadedTokenizer, path: Any, folder: Pa
     if not isinstance(path, str):
         raise RecipeError(f"{OPTION} cannot be {path!r}", fix="name a tokenizer.json, or leave it out")
     file = Path(path)
-    if not file.is_file() and folder is not None:
+    if not os.path.isfile(file) and folder is not None:
         file = folder / file.name
-    if not file.is_file() and file.name == "tokenizer.json":
+    if not os.path.isfile(file) and file.name == "tokenizer.json":
         found = {content: token for token, (content, _) in tokenizer.engine.added().items()}
     else:
         found = _read(file)

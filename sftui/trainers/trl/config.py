@@ -122,7 +122,10 @@ def _multiple(value: Any) -> Any:
         return value
     if value.lower() in ("auto", "none", "null"):
         return None
-    return int(value) if value.strip().lstrip("+-").isdigit() else value
+    try:
+        return int(value)
+    except ValueError:
+        return value
 
 
 AS_TRL: Mapping[str, Callable[[Any], Any]] = {"pad_to_multiple_of": _multiple, "padding_free": bool}

@@ -8,7 +8,7 @@ mask.options may set `completion_only_loss` beside the last, and `dataset_text_f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -394,6 +394,12 @@ def stored_masks(conversation: Conversation, count: int, recipe: Recipe) -> list
         mask = conversation.extra.get(name)
         if mask is None:
             continue
+        if not isinstance(mask, Collection):
+            raise RecipeError(
+                f"TRL stops at this row: its `{name}` is no list",
+                why=f"it is {type(mask).__name__}",
+                fix="mend the column",
+            )
         if len(mask) != count:
             raise RecipeError(
                 f"`{name}` has {len(mask)} entries for {count} ids",
