@@ -34,7 +34,8 @@ def copied(source: str, config: object, constants: Mapping[str, Any]) -> str:
     for name, value in constants.items():
         assigned[name], values[name] = assigned[name], value
     filling = _Filling(source, {**values, CONFIG: config})
-    units = [_Unit(_name_of(node), filling.text_of(node)) for node in tree.body if _is_code(node)]
+    texts = [(_name_of(node), filling.text_of(node)) for node in tree.body if _is_code(node)]
+    units = [_Unit(name, text, _names(text)) for name, text in texts]
     kept = _needed(units)
     used = {name for unit in kept for name in unit.needs}
     tops = [
@@ -49,10 +50,7 @@ class _Unit:
 
     name: str | None
     text: str
-
-    @property
-    def needs(self) -> set[str]:
-        return {node.id for node in ast.walk(ast.parse(self.text)) if isinstance(node, ast.Name)}
+    needs: frozenset[str]
 
 
 def _needed(units: Sequence[_Unit]) -> list[_Unit]:
@@ -62,6 +60,10 @@ def _needed(units: Sequence[_Unit]) -> list[_Unit]:
     for unit in found:
         found += [named[name] for name in unit.needs if name in named and named[name] not in found]
     return [unit for unit in units if unit in found]
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name))
 
 
 def _is_code(node: ast.stmt) -> bool:

@@ -273,6 +273,8 @@ def answer_spans(messages: list[Message], text: str, tokenizer: Any, options: di
     for i in turns[-1:] if CONFIG.last_turn else turns:
         if isinstance(messages[i].get("content"), str) and messages[i]["content"].isspace():
             raise ValueError("an answer of white space alone: its place in the text cannot be told")
+        if i == 0:
+            raise ValueError("the conversation begins with an answer: where its header ends cannot be told")
         before = render(messages[:i], tokenizer, options, prompt=True)
         after = render(messages[: i + 1], tokenizer, options)
         if not (text.startswith(after) and after.startswith(before)):
@@ -338,15 +340,15 @@ def prepare(row: Row | None, tokenizer: Any) -> Example | None:
                 messages = alpaca_messages(row)
             else:
                 messages = pair_messages(row)
-            if CONFIG.rule == "completion" and messages[-1]["role"] != "assistant":
-                return None
-            if CONFIG.rule == "assistant" and all(message["role"] != "assistant" for message in messages):
-                return None
             if CONFIG.system_text is not None and all(message["role"] != "system" for message in messages):
                 messages.insert(0, {"role": "system", "content": CONFIG.system_text})
             options = {} if CONFIG.bare else template_options(row)
             if CONFIG.rule != "generation_tag":
                 text = render(messages, tokenizer, options)
+            if CONFIG.rule == "completion" and messages[-1]["role"] != "assistant":
+                return None
+            if CONFIG.rule == "assistant" and all(message["role"] != "assistant" for message in messages):
+                return None
 
         if CONFIG.rule == "generation_tag":
             encoded = tokenizer.apply_chat_template(

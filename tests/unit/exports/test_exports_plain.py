@@ -1,0 +1,335 @@
+"""The plain preparation of a row, as it is exported, and the core make the same of any row under any recipe that can be
+exported: the same ids, labels and attention mask, or drop it both, or refuse it both."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import cache
+from types import FunctionType
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sftui import pipeline
+from sftui.errors import ExportError
+from sftui.exports import plain
+from sftui.exports.copying import copied
+from sftui.exports.expressible import check_expressible
+from sftui.exports.plain_config import Config
+from sftui.exports.prepared import Prepared
+from sftui.exports.preprocess import config_of, constants_of, plain_source
+from sftui.model import Row
+from sftui.recipe import Recipe, changed
+from sftui.tokens import LoadedTokenizer, builtin, load_tokenizer
+from sftui.trainers import preset
+
+MORE = int(os.environ.get("SFTUI_PLAIN", "0"))
+"""Sets of rows to try for each shape, other ones in each run; 0: a few, and always the same."""
+TAGGED = (
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m.role == 'assistant' %}{% generation %}{{ m.content }}"
+    "<|im_end|>{% endgeneration %}{% else %}{{ m.content }}<|im_end|>{% endif %}\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}{{ note }}"
+)
+GUESSED = (
+    "an answer of white space alone",
+    "the chat template renders earlier turns differently",
+    "begins with an answer",
+)
+"""Why the plain preparation leaves out a row where the core tells whose text each token is by marking messages."""
+
+TEXTS = st.text("ab \n\t<|>é你👍🏽{'\"", max_size=12) | st.sampled_from(
+    ["", " ", "a<|im_end|>", "<|im_start|>assistant\n", "a<|eot_id|>", "a<eos>", "2 + 2 = 4", "a<|end_of_text|>"]
+)
+CALL = '{"name": "f", "arguments": {"x": 1}}'
+JUNK = st.sampled_from([None, 3, True, "", " ", "x", [], {}, [1], ["ab"], {"a": 1}, "[]", "{}", "null", [["q", "a"]]])
+ROLES = ["user", "assistant", "system", "tool", "function_call", "human", "gpt", "critic"]
+
+
+def mostly(right: st.SearchStrategy[Any], wrong: st.SearchStrategy[Any] = JUNK) -> st.SearchStrategy[Any]:
+    return st.integers(0, 7).flatmap(lambda dice: right if dice else wrong | JUNK)
+
+
+def messages(role: str, content: str) -> st.SearchStrategy[Any]:
+    """Turns, most of them right: they end with an answer."""
+    names = {"user": "human", "assistant": "gpt"} if role == "from" else {}
+
+    def turn(*roles: str) -> st.SearchStrategy[Any]:
+        told = st.sampled_from([names.get(one, one) for one in roles])
+        bystanders = {"text": TEXTS} if role == "role" else {"text": TEXTS, "role": told, "content": TEXTS}
+        return st.fixed_dictionaries({role: told, content: TEXTS}, optional=bystanders)
+
+    pair = st.tuples(turn("user"), turn("assistant"))
+    head = st.lists(turn("system"), max_size=1)
+    call = st.just([{role: "function_call", content: CALL}]) | st.lists(turn(*ROLES), max_size=2)
+    right = st.tuples(head, call, st.lists(pair, min_size=1, max_size=2)).map(
+        lambda parts: [*parts[0], *parts[1], *(one for both in parts[2] for one in both)]
+    )
+    keys = st.sampled_from([role, content, "contnet", "role"])
+    broken = st.lists(turn(*ROLES) | st.dictionaries(keys, TEXTS | JUNK, max_size=3), max_size=3)
+    return mostly(right | right | right.map(json.dumps), broken)
+
+
+AROUND: dict[str, st.SearchStrategy[Any]] = {
+    "tools": mostly(st.sampled_from([[{"type": "function", "function": {"name": "f"}}], "[]", " "])),
+    "chat_template_kwargs": mostly(st.sampled_from([{"note": "!"}, '{"note": "?"}'])),
+}
+
+
+def ids() -> st.SearchStrategy[int]:
+    return st.sampled_from([*range(40), *range(40), -1, *edges()])
+
+
+def edges() -> list[int]:
+    """The last id that each tokenizer has, and the one after."""
+    sizes = [core_tokenizer(name).facts.vocab_size for name in EOS]
+    return [*sizes, *(size - 1 for size in sizes)]
+
+
+SHAPES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, st.SearchStrategy[Any]]]] = {
+    "messages": (
+        {"messages": [{"role": "user", "content": "Q"}, {"role": "assistant", "content": "A"}]},
+        {"messages": messages("role", "content"), **AROUND},
+    ),
+    "sharegpt": (
+        {
+            "conversations": [
+                {"from": "human", "value": "Q"},
+                {"from": "function_call", "value": CALL},
+                {"from": "gpt", "value": "A"},
+            ],
+            "system": "S",
+        },
+        {"conversations": messages("from", "value"), "system": mostly(TEXTS), **AROUND},
+    ),
+    "alpaca": (
+        {"instruction": "Do", "input": "x", "output": "y"},
+        {
+            "instruction": TEXTS,
+            "input": mostly(TEXTS),
+            "output": mostly(TEXTS),
+            "system": mostly(TEXTS),
+            "history": mostly(st.lists(st.lists(TEXTS, min_size=2, max_size=2), max_size=2), st.just(["ab"])),
+            **AROUND,
+        },
+    ),
+    "pair": (
+        {"prompt": "Q", "completion": " A"},
+        {"prompt": TEXTS | messages("role", "content"), "completion": messages("role", "content"), **AROUND},
+    ),
+    "columns": (
+        {"question": "Q", "answer": "A", "system": "S"},
+        {"question": TEXTS, "answer": mostly(TEXTS), "system": mostly(TEXTS)},
+    ),
+    "text": ({"text": "T"}, {"text": mostly(TEXTS)}),
+    "tokenized": (
+        {"input_ids": [1, 2, 3], "labels": [-100, 2, 3]},
+        {
+            "input_ids": mostly(st.deferred(lambda: st.lists(ids(), max_size=5))),
+            "labels": mostly(st.lists(st.sampled_from([-100, -1, 7]), max_size=5)),
+            "attention_mask": mostly(st.lists(st.integers(0, 1), max_size=5)),
+        },
+    ),
+}
+"""A right row of each shape, by which the data is recognised, and what its other rows may hold."""
+
+
+TURNS = [
+    {"role": "system", "content": "S"},
+    {"role": "user", "content": "Q"},
+    {"role": "assistant", "content": "A"},
+    {"role": "user", "content": "R"},
+    {"role": "assistant", "content": "B"},
+]
+CORNERS: Mapping[str, list[Mapping[str, Any]]] = {
+    "messages": [{"messages": TURNS}, {"messages": [*TURNS, {"role": "assistant"}]}],
+    "sharegpt": [
+        {"conversations": [{"from": turn["role"], "value": turn["content"]} for turn in TURNS], "system": "T"},
+        {"conversations": [{"from": "human", "value": "Q"}, {"from": "gpt", "value": "A", "content": "B"}]},
+    ],
+    "alpaca": [{"system": "S", "history": [["a", "b"]]}, {"history": ["ab"]}, {"history": [[1, 2]]}],
+    "pair": [{"prompt": TURNS[:2], "completion": TURNS[2:]}, {"prompt": TURNS, "completion": json.dumps(TURNS)}],
+    "columns": [{"system": ""}],
+    "text": [{"text": "a" * 9}],
+    "tokenized": [],
+}
+"""Rows of each shape that are in every set, whatever is drawn."""
+
+
+@st.composite
+def datasets(draw: st.DrawFn, shape: str) -> list[Row]:
+    """The right row, others that change some of its columns, and at times one that is no JSON object."""
+    right, columns = SHAPES[shape]
+    rows: list[Any] = [right]
+    for changed_columns in draw(st.lists(st.fixed_dictionaries({}, optional=dict(columns)), min_size=3, max_size=6)):
+        row = {**right, **changed_columns}
+        if shape == "tokenized" and draw(st.booleans()):  # of one length
+            size = max(1, len(row["input_ids"]) if isinstance(row["input_ids"], list) else 0)
+            row = {name: (value * 5)[:size] if isinstance(value, list) else value for name, value in row.items()}
+        if draw(st.integers(0, 9)) == 0:
+            row = {name: row[name] for name in list(row)[1:]}
+        rows.append(row)
+    rows += [{**right, **corner} for corner in CORNERS[shape]]
+    if shape == "tokenized":
+        rows += [{"input_ids": [1, 2, last], "labels": [-100, 2, last]} for last in edges()]
+    rows.append(draw(st.none() | st.just(right)))
+    return [Row(i, row, json.dumps(row), f"rows.jsonl line {i + 1}") for i, row in enumerate(rows)]
+
+
+def some(group: str, *ways: Mapping[str, Any]) -> st.SearchStrategy[Mapping[str, Any]]:
+    """Knobs of a group that are turned together; first none."""
+    return st.sampled_from([{f"{group}.{name}": value for name, value in way.items()} for way in ({}, *ways)])
+
+
+TURNED = (
+    some(
+        "data",
+        {"alpaca_prompt": "newline", "given_labels": "shifted"},
+        {"alpaca_prompt": "blank_line", "function_calls": "tool_calls"},
+        {"function_calls": "tool_calls", "given_labels": "unshifted", "fields": {"system": "system"}},
+        {"fields": {"system": "system"}},
+    ),
+    some("render", {"inject_system": "S <|im_end|>"}, {"kwargs": {"note": "-"}}),
+    some("tokenizer", {"eos_token": "EOS"}),
+    some(
+        "tokenize",
+        {"mode": "whole"},
+        {"add_special_tokens": True},
+        {"add_special_tokens": True, "bos": "drop_second"},
+        {"add_special_tokens": True, "bos": "drop_second", "append_eos": "always"},
+        {"bos": "strip_text"},
+        {"bos": "strip_text", "append_eos": "if_missing_text"},
+        {"append_eos": "if_missing_text"},
+        {"append_eos": "if_missing_ids"},
+        {"append_eos": "if_missing_ids", "add_special_tokens": True},
+    ),
+    some("mask", {"boundary": "common_prefix", "turns": "last"}, {"ignore_index": -1, "turns": "last"}),
+    st.builds(
+        lambda way, size: {name: size if value == "SIZE" else value for name, value in way.items()},
+        some(
+            "length",
+            {"max": "SIZE"},
+            {"max": "SIZE", "over": "cut_left"},
+            {"max": "SIZE", "over": "drop"},
+            {"max": "SIZE", "over": "error"},
+            {"min_tokens": "SIZE"},
+            {"max": "SIZE", "drop_unlabelled": True},
+        ),
+        st.sampled_from([3, 3, 10, 24]),
+    ),
+)
+EOS = {"builtin:chatml": "<|endoftext|>", "builtin:llama3": "<|end_of_text|>", "builtin:gemma": "<eos>"}
+
+
+@st.composite
+def recipes(draw: st.DrawFn) -> Recipe:
+    """A recipe that can be exported for some shape of rows: a preset with knobs of each group turned."""
+    recipe = preset(draw(st.sampled_from(["hf-trainer", "hf-trainer", "manual-shift"])))
+    name = draw(st.sampled_from(sorted(EOS)))
+    rule = draw(st.sampled_from(["completion", "completion", "all", "assistant", "generation_tag"]))
+    recipe = changed(changed(recipe, "tokenizer.name", name), "mask.rule", rule)
+    if rule == "generation_tag" or draw(st.integers(0, 2)) == 0:
+        recipe = changed(recipe, "render.template", "file:TAGGED")
+    for path, value in (pair for group in draw(st.tuples(*TURNED)) for pair in group.items()):
+        exact = path == "tokenize.append_eos" or value == "drop_second"
+        if (rule == "generation_tag" and path.startswith("tokenize.")) or (rule == "assistant" and exact):
+            continue  # is refused
+        recipe = changed(recipe, path, EOS[name] if value == "EOS" else value)
+    return changed(recipe, "tokenize.bos", "keep") if rule == "generation_tag" else recipe
+
+
+@cache
+def core_tokenizer(name: str) -> LoadedTokenizer:
+    return load_tokenizer(name)
+
+
+@cache
+def plain_tokenizer(name: str, eos: str | None) -> Any:
+    """As the script loads it."""
+    return running(Config(eos_token=eos), {})["load_tokenizer"](str(builtin.folder(name.removeprefix("builtin:"))))
+
+
+def running(config: Config, constants: Mapping[str, Any]) -> dict[str, Any]:
+    """The names of the plain module with its functions running under another CONFIG and other constants."""
+    names = {**vars(plain), "CONFIG": config, **constants}
+    for name, value in vars(plain).items():
+        if isinstance(value, FunctionType) and value.__module__ == plain.__name__:
+            names[name] = FunctionType(value.__code__, names, name, value.__defaults__)
+    return names
+
+
+def exported(config: Config, constants: Mapping[str, Any]) -> dict[str, Any]:
+    names: dict[str, Any] = {"__name__": "preprocess"}
+    exec(compile(copied(plain_source(), config, constants), "preprocess.py", "exec"), names)
+    return names
+
+
+def of_core(row: Row, detected: Any, recipe: Recipe, tools: Any) -> Any:
+    found = pipeline.inspect(row, detected, recipe, tools)
+    if found.problem is not None:
+        return f"refused: {found.problem.sentence()}"
+    one = found.example
+    return one and {
+        "input_ids": list(one.input_ids),
+        "labels": list(one.labels),
+        "attention_mask": list(one.attention_mask),
+    }
+
+
+def of_plain(prepare: Callable[..., Any], row: Row, tokenizer: Any) -> Any:
+    data = json.loads(row.raw)  # its own copy
+    try:
+        return prepare(data, tokenizer)
+    except Exception as error:
+        return f"refused: {error}"
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_plain_preparation_is_the_cores(shape: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    template = tmp_path_factory.mktemp("templates") / "tagged.jinja"
+    template.write_text(TAGGED)
+    compared: Counter[str] = Counter()
+
+    @settings(max_examples=MORE or 30, deadline=None, derandomize=not MORE)
+    @given(datasets(shape), recipes())
+    def compare(rows: list[Row], recipe: Recipe) -> None:
+        source = None
+        if recipe.render.template == "file:TAGGED":
+            recipe, source = changed(recipe, "render.template", f"file:{template}"), TAGGED
+        tools = pipeline.make_toolbox(recipe, core_tokenizer(recipe.tokenizer.name or ""))
+        detected = pipeline.detect(rows[:1], recipe)
+        prepared = Prepared(
+            ("rows.jsonl",),
+            kind="jsonl",
+            detected=detected,
+            tokenizer=core_tokenizer(recipe.tokenizer.name or "").facts,
+            template_source=source,
+        )
+        try:
+            check_expressible(recipe, prepared)
+        except ExportError as error:
+            compared[f"not exported: {error.what}"] += 1
+            return
+        config, constants = config_of(recipe, prepared), constants_of(recipe, prepared)
+        tokenizer = plain_tokenizer(recipe.tokenizer.name or "", config.eos_token)
+        ways = [running(config, constants)["prepare"], exported(config, constants)["prepare"]]
+        for row in rows:
+            wanted = of_core(row, detected, recipe, tools)
+            made = [of_plain(way, row, tokenizer) for way in ways]
+            assert made[0] == made[1], "copying changes what it does"
+            if isinstance(made[0], str) and any(why in made[0] for why in GUESSED):
+                compared["guessed"] += 1
+            elif isinstance(wanted, str) or isinstance(made[0], str):
+                assert isinstance(wanted, str) and isinstance(made[0], str), (wanted, made[0], row.raw)
+                compared["refused"] += 1
+            else:
+                assert made[0] == wanted, (made[0], wanted, row.raw)
+                compared["dropped" if wanted is None else "prepared"] += 1
+
+    compare()
+    print(shape, dict(compared))
+    assert compared["prepared"] > 2 * compared["guessed"], compared
