@@ -18,6 +18,7 @@ from typing import Any
 from sftui.exports.script_text import assign, literal
 
 CONFIG = "CONFIG"
+WIDTH = 120
 _IN_KNOWN = (ast.Constant, ast.Name, ast.Attribute, ast.Compare, ast.UnaryOp, ast.BoolOp, ast.List, ast.Tuple)
 _SYNTAX = (ast.expr_context, ast.cmpop, ast.boolop, ast.unaryop)
 
@@ -87,10 +88,16 @@ def _constants(tree: ast.Module) -> Iterator[tuple[str, ast.Assign | ast.AnnAssi
 
 
 def _assignment(name: str, value: Any, comment: str) -> str:
-    """A constant with its value, a long text line by line."""
+    """A constant with its value, a long one line by line."""
+    whole = assign(name, value)
     if isinstance(value, str) and "\n" in value:
-        return "\n".join([f"{name} = (", *(f"    {literal(line)}" for line in value.splitlines(True)), ")"])
-    return assign(name, value) + comment
+        return "\n".join([f"{name} = ({comment}", *(f"    {literal(line)}" for line in value.splitlines(True)), ")"])
+    if isinstance(value, dict) and len(whole + comment) > WIDTH:
+        items = [f"    {literal(key)}: {literal(item)}," for key, item in value.items()]
+        return "\n".join([f"{name} = {{{comment}", *items, "}"])
+    if isinstance(value, (list, tuple)) and len(whole + comment) > WIDTH:
+        return "\n".join([f"{name} = [{comment}", *(f"    {literal(item)}," for item in value), "]"])
+    return whole + comment
 
 
 def _imports(tree: ast.Module, used: set[str]) -> Iterator[str]:

@@ -74,6 +74,13 @@ def _check_labels(recipe: Recipe, prepared: Prepared) -> None:
             )
     elif mask.rule == "completion" and mask.prompt == "column":
         raise _cannot("mask.prompt column", "set mask.prompt to last_assistant")
+    assert prepared.tokenizer is not None
+    if recipe.tokenize.append_eos != "never" and not (recipe.tokenizer.eos_token or prepared.tokenizer.eos_token):
+        raise ExportError(
+            "preprocess.py cannot append an EOS token",
+            why="the tokenizer has none",
+            fix="set tokenizer.eos_token, or tokenize.append_eos to never",
+        )
     if mask.rule == "generation_tag":
         _check_tags(recipe, prepared)
         return

@@ -3,10 +3,13 @@ exported: the same ids, labels and attention mask, or drop it both, or refuse it
 
 from __future__ import annotations
 
+import ast
+import builtins
 import json
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from functools import cache
 from types import FunctionType
 from typing import Any
@@ -333,3 +336,75 @@ def test_the_plain_preparation_is_the_cores(shape: str, tmp_path_factory: pytest
     compare()
     print(shape, dict(compared))
     assert compared["prepared"] > 2 * compared["guessed"], compared
+
+
+ALTERNATIVES: Mapping[str, tuple[Any, ...]] = {
+    "kind": ("json", "csv", "tsv", "parquet", "hub", "arrow"),
+    "saved_split": ("train",),
+    "format": ("alpaca", "pair", "text", "tokenized"),
+    "alpaca_prompt": ("newline", "blank_line"),
+    "bos": ("strip_text", "drop_second"),
+    "append_eos": ("if_missing_text", "if_missing_ids", "always"),
+    "rule": ("all", "assistant", "generation_tag"),
+    "boundary": ("common_prefix",),
+    "over": ("cut_left", "drop", "error"),
+}
+"""Words that the plain preparation knows beside those of a `Config` that says nothing."""
+SET: Mapping[str, Any] = {
+    "PARTS": [(1, None)],
+    "REVISION": "abc",
+    "TOKENIZER_CLASS": "LlamaTokenizer",
+    "DATE": "2026-11-22",
+    "MAX_LENGTH": 9,
+    "KEYS": {"from": "role"},
+    "ROLES": {"gpt": "assistant"},
+    "TEMPLATE_VARIABLES": {"a": 1},
+    "CHAT_TEMPLATE": "a\nb",
+    "IGNORE": -1,
+}
+
+
+def ways() -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """What to copy for: each choice by itself, and each constant; (config, constants)."""
+    found: list[tuple[dict[str, Any], dict[str, Any]]] = [({}, {name: value}) for name, value in SET.items()]
+    found += [({field.name: not field.default}, {}) for field in fields(Config) if field.type == "bool"]
+    for name, values in ALTERNATIVES.items():
+        for value in values:
+            alone = name == "rule" or value in ("text", "tokenized")
+            found.append(({name: value, "prompt_alone": False} if alone else {name: value}, {}))
+    system: dict[str, Any] = {"system": "system", "tools": "tools", "variables": "kwargs", "bare": False}
+    return [*found, ({}, {}), (system, dict(SET)), ({"format": "alpaca", **system}, {}), ({"content_key": "value"}, {})]
+
+
+def test_a_script_has_all_that_it_names_and_nothing_more() -> None:
+    for config, constants in ways():
+        text = copied(plain_source(), Config(**config), constants)
+        assert names_missing(text) == set() and names_unused(text) == set(), (config, constants, text)
+
+
+def names_missing(text: str) -> set[str]:
+    tree = list(ast.walk(ast.parse(text)))
+    known = {one.id for one in tree if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)}
+    known |= {one.arg for one in tree if isinstance(one, ast.arg)} | made_by(tree)
+    known |= {one.name for one in tree if isinstance(one, ast.ExceptHandler) and one.name}
+    return {one.id for one in tree if isinstance(one, ast.Name)} - known - set(dir(builtins)) - {"__name__"}
+
+
+def names_unused(text: str) -> set[str]:
+    tree = list(ast.walk(ast.parse(text)))
+    top = {
+        one.targets[0].id
+        for one in ast.parse(text).body
+        if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name)
+    }
+    return (
+        (made_by(tree) | top)
+        - {"now"}
+        - {one.id for one in tree if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+    )
+
+
+def made_by(tree: list[ast.AST]) -> set[str]:
+    """The functions, classes and imports of a script."""
+    found = {one.name for one in tree if isinstance(one, (ast.FunctionDef, ast.ClassDef))}
+    return found | {one.name for node in tree if isinstance(node, (ast.Import, ast.ImportFrom)) for one in node.names}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -241,6 +242,20 @@ def test_what_cannot_be_expressed_is_refused(
     path = write(tmp_path / "data.jsonl", ROWS["messages"])
     with pytest.raises(ExportError, match=told):
         plan_for(path, chatml(**knobs))
+
+
+def test_an_eos_that_the_tokenizer_does_not_have_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "data.jsonl", ROWS["messages"])
+    recipe = chatml(tokenize__append_eos="always")
+    session = loaded_session(OpenOptions((str(path),), recipe=recipe))
+    prepared = session.prepared()
+    session.close()
+    assert prepared.tokenizer is not None
+    without = replace(prepared, tokenizer=replace(prepared.tokenizer, eos_token=None, eos_id=None))
+    with pytest.raises(ExportError, match="cannot append an EOS"):
+        plan_export("preprocess", str(tmp_path), recipe, recipe, without)
+    named = with_(recipe, tokenizer__eos_token="<|endoftext|>")
+    assert plan_export("preprocess", str(tmp_path), named, named, without).files
 
 
 def test_names_of_the_data_cannot_become_code(tmp_path: Path, plan_for: Callable[..., Any]) -> None:
