@@ -34,7 +34,7 @@ Draw = random.Random
 Deciding = Mapping[str, Sequence[Any]]
 
 AXOLOTL: Deciding = {
-    "sequence_len": COUNT,
+    "sequence_len": COUNT[:-2],  # Axolotl takes 0 and -1 and leaves no row; sftui refuses them
     "min_sample_len": COUNT,
     "micro_batch_size": (1, 4, "2", 2.0, 1.5, "x", None),
     "train_on_inputs": FLAG,

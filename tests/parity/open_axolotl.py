@@ -81,10 +81,10 @@ shared._check_if_hub_dataset = lambda config, token: not Path(config.path).suffi
 
 
 def rows_of(path, **asked):
-    """A stand-in for load_dataset: two rows with the columns that anything here reads, and a note of what was asked."""
+    """A stand-in for load_dataset: 64 rows with the columns that anything here reads, and a note of what was asked."""
     RUN.asks.append({"path": path, **{key: value for key, value in asked.items() if value is not None}})
-    columns = {name: ["one", "two"] for name in ("text", "instruction", "input", "output", "prompt", "completion")}
-    data = Dataset.from_dict({**columns, **{name: ["a", "b"] for name in COLUMNS}})
+    columns = {name: ["one", "two"] * 32 for name in ("text", "instruction", "input", "output", "prompt", "completion")}
+    data = Dataset.from_dict({**columns, **{name: ["a", "b"] * 32 for name in COLUMNS}})
     return data.to_iterable_dataset() if asked.get("streaming") else data
 
 

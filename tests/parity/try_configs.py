@@ -42,6 +42,8 @@ def verdict(trainer: str, path: str, text: str, answer: Answer) -> tuple[str, li
     if answer.outcome == "stops":
         if told:
             return "both refuse", []
+        if trainer == "axolotl" and answer.at == "tokenizer":  # see test_parity_tokenizer_type.py
+            return "sftui stops when it loads the tokenizer", []
         modelled = not any(note.use is KeyUse.UNSUPPORTED for note in opened.keys)
         return ("opened, the trainer stops" if modelled else "not modelled", [answer.at + ": " + answer.said])
     if told:

@@ -17,6 +17,7 @@ from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml, set_knob_to
 from sftui.trainers.axolotl import pretrain
+from sftui.trainers.axolotl.formats import modelled
 from sftui.trainers.axolotl.keys import OVERTAKEN, UNSUPPORTED, listed, note_in_dataset, note_of
 from sftui.trainers.axolotl.packing import varlen
 from sftui.trainers.axolotl.schema import MISTRAL_COMMON, by_mistral_common, checked, padded_for_packing, stopped
@@ -199,7 +200,8 @@ def _dataset(recipe: Recipe, config: Mapping[str, Any], entry: Mapping[str, Any]
     mapping = {str(key): str(value) for key, value in (entry.get("message_property_mappings") or {}).items()}
     for ours in ("role", "content"):
         legacy = entry.get(f"message_field_{ours}")
-        if legacy and ours in mapping and mapping[ours] != legacy:
+        # its validator asks whether the key is there, be it null (utils/schemas/utils.py)
+        if f"message_field_{ours}" in entry and ours in mapping and mapping[ours] != legacy:
             raise RecipeError(
                 f"message_field_{ours} and message_property_mappings.{ours} say different things",
                 where=where,
@@ -260,6 +262,8 @@ def _note(entry: Mapping[str, Any], path: str, key: str, value: Any, known: Know
         why = "Axolotl passes over it: a dataset needs `chat_template: jinja` beside it"
         return KeyNote(path, value, KeyUse.PASSED, why)
     error = stopped(key, value, known, dataset=True)
+    if error is None and key == "type" and isinstance(value, str) and not modelled(value):
+        return KeyNote(path, value, KeyUse.UNSUPPORTED, "sftui does not model this type")
     return known.stops(path, value, error) if error else note_in_dataset(path, key, value, known)
 
 

@@ -25,6 +25,11 @@ FROM_VALUE = {"role": "from", "content": "value"}
 NOT_GUESSED = "Axolotl never guesses: a config must say"
 
 
+def modelled(kind: str) -> bool:
+    """Whether sftui has the rules of a `type`; an empty one stands for prepared rows."""
+    return kind in ("", CHAT, "completion", TYPE, "input_output", TOKENIZED) or instruct_type(kind) is not None
+
+
 def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
     """How the rows are read; `format` is sftui's word for it, `reason` names Axolotl's type."""
     settings = settings_of(recipe)

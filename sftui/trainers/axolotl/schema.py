@@ -12,6 +12,7 @@ from typing import Any
 
 from sftui.errors import RecipeError
 from sftui.trainers.axolotl.settings import TRAIN_ON
+from sftui.trainers.axolotl.templates import FALLBACK
 from sftui.trainers.known import Known
 
 NUMBERS = (
@@ -39,6 +40,9 @@ SWITCHES = (
 )
 MISTRAL_COMMON = "tokenizer_use_mistral_common"
 LISTS = ("eot_tokens", "tokens", "roles_to_train")
+"""Lists of texts."""
+HANDED_OVER = ("capabilities", "env_capabilities")
+"""Fields of the schema that Axolotl fills itself, whatever a config says."""
 MAPPINGS = ("special_tokens", "chat_template_kwargs", "added_tokens_overrides", "roles", "message_property_mappings")
 CHOICES = {"excess_length_strategy": ("drop", "truncate", "raise"), "train_on_eos": TRAIN_ON, "train_on_eot": TRAIN_ON}
 SPECIAL_TOKENS = ("bos_token", "eos_token", "pad_token", "unk_token", "additional_special_tokens")
@@ -92,7 +96,11 @@ def padded_for_packing(config: Mapping[str, Any], written: Mapping[str, Any]) ->
 
 def _checked(key: str, value: Any, where: str) -> Any:
     if key in NUMBERS:
-        return _number(key, value, where)
+        number = _number(key, value, where)
+        if key == "sequence_len" and number < 1:
+            why = "Axolotl then drops every row, or cuts it to nothing"
+            raise RecipeError(f"`{key}` cannot be {number}", where=where, why=why, fix="give 1 or more")
+        return number
     if key in SHARES:
         return _share(key, value, where)
     if key in SWITCHES:
@@ -143,10 +151,21 @@ def stopped(key: str, value: Any, known: Known, *, dataset: bool = False) -> str
         return f"DeprecationWarning: `{key}` is no longer supported"
     if dataset and key == "type" and isinstance(value, str) and value.startswith("sharegpt"):
         return "`type: sharegpt.*` is deprecated; it asks for `type: chat_template`"  # utils/schemas/validation.py
+    if key in HANDED_OVER and not dataset:
+        return None
+    if isinstance(value, list) and key in LISTS and not all(isinstance(one, str) for one in value):
+        return "Input should be a valid list of valid strings"
+    if key == "chat_template" and not dataset and isinstance(value, str) and not value.startswith(FALLBACK):
+        # at the top a text is one of the names; that of a dataset may be any
+        return None if value in known.choices.get(key, (value,)) else _wanted("choice")
     types, choices = (known.dataset_types, known.dataset_choices) if dataset else (known.types, known.choices)
     kinds = next((kinds for kinds, keys in types.items() if key in keys), None)
     if kinds is None or any(_takes(kind, value, choices.get(key, frozenset())) for kind in kinds.split("|")):
         return None
+    return _wanted(kinds)
+
+
+def _wanted(kinds: str) -> str:
     return f"Input should be {' or '.join(WORDS.get(kind, kind) for kind in kinds.split('|') if kind != 'null')}"
 
 

@@ -187,8 +187,31 @@ def _check(config: Mapping[str, Any], path: str) -> None:
         raise RecipeError(
             f"the template {template.name} does not support `train_on_prompt`", where=path, fix="set it to false"
         )
+    wrong = _wrong_method(config)
+    if wrong is not None:
+        raise RecipeError(wrong, where=path, why="LLaMA-Factory stops there", fix="take one of the two keys out")
     if config.get("eval_dataset") and _number(config.get("val_size")) > 1e-6:
         raise RecipeError("Cannot specify `val_size` if `eval_dataset` is not None", where=path, fix="set one of them")
+
+
+def _wrong_method(config: Mapping[str, Any]) -> str | None:
+    """The model's keys that do not go together, as LLaMA-Factory says it (hparams/parser.py, _verify_model_args)."""
+    method, adapters = config.get("finetuning_type", "lora"), config.get("adapter_name_or_path")
+    if adapters is not None and method != "lora":
+        return "Adapter is only valid for the LoRA method."
+    if config.get("quantization_bit") is None:
+        return None
+    if method not in ("lora", "oft"):
+        return "Quantization is only compatible with the LoRA or OFT method."
+    if config.get("pissa_init"):
+        return "Please use scripts/pissa_init.py to initialize PiSSA for a quantized model."
+    if config.get("resize_vocab"):
+        return "Cannot resize embedding layers of a quantized model."
+    if adapters is not None and config.get("create_new_adapter"):
+        return "Cannot create new adapter upon a quantized model."
+    if isinstance(adapters, str) and len(adapters.split(",")) != 1:
+        return "Quantized model only accepts a single adapter. Merge them first."
+    return None
 
 
 def _number(value: Any) -> float:

@@ -122,6 +122,8 @@ def test_each_key_of_a_dataset_sets_its_knob(line: str, path: str, value: Any) -
         "eot_tokens: <|im_end|>",
         "sample_packing: auto",
         "sequence_len: long",
+        "sequence_len: 0",
+        "sequence_len: -1",
         "chat_template_kwargs: []",
     ],
 )
@@ -387,6 +389,10 @@ def test_a_prompt_and_a_completion_become_a_user_defined_type() -> None:
         ("optimizer: {a: b}", "", "optimizer", "Input should be"),
         ("flash_attn_rms_norm: true", "", "flash_attn_rms_norm", "is no longer supported"),
         ("model_type: [a]", "", "model_type", "Input should be a valid string"),
+        ("chat_template: no_such", "", "chat_template", "Input should be one of its choices"),
+        ("tokens: ['<a>', 1]", "", "tokens", "Input should be a valid list of valid strings"),
+        ("eot_tokens: [null]", "", "eot_tokens", "Input should be a valid list of valid strings"),
+        ("", ", roles_to_train: [1]", "datasets[0].roles_to_train", "Input should be a valid list of valid strings"),
         ("", ", name: [a, b]", "datasets[0].name", "Input should be a valid string"),
         ("", ", shards: x", "datasets[0].shards", "Input should be a valid integer"),
     ],
@@ -402,6 +408,7 @@ def test_a_value_that_the_schema_refuses_is_told_as_it_is_raised(more: str, entr
 
 def test_a_value_that_the_schema_converts_is_not_told() -> None:
     text = "base_model: m\noutput_dir: o\nwarmup_steps: '10'\nlearning_rate: 1e-4\ngroup_by_length: 'no'\nbf16: auto\n"
+    text += "chat_template: tokenizer_default_fallback_chatml\ntokens: []\neot_tokens: ['<a>']\ncapabilities: '1'\n"
     text += "save_steps: 0.5\nflash_attn_rms_norm: false\ngradient_checkpointing: offload\noptimizer: adamw_torch\n"
     text += "datasets:\n  - {path: d.jsonl, type: alpaca, shards: 2.0, split: null}\n"
     assert not [one for one in read(text, version="0.19").keys if one.use is KeyUse.STOPS]
@@ -427,6 +434,20 @@ def test_the_first_of_the_names_decides() -> None:
     text = "base_model: Magistral\ntokenizer_config: null\ndatasets:\n  - {path: d.jsonl, type: alpaca}\n"
     uses = {one.path: one.use for one in read(text, version="0.19").keys}
     assert (uses["base_model"], uses["tokenizer_config"]) == (KeyUse.UNSUPPORTED, KeyUse.USED)
+
+
+def test_the_plain_names_of_keys_conflict_with_the_mapping_where_they_are_null() -> None:
+    entry = "datasets: [{path: d, type: chat_template, message_property_mappings: {role: from}, %s}]"
+    with pytest.raises(RecipeError, match="say different things"):
+        read(entry % "message_field_role: null", "0.19")
+    assert read(entry % "message_field_role: from", "0.19").recipe.data.message_keys["role"] == "from"
+    assert read(entry % "message_field_content: null", "0.19").recipe.data.message_keys["role"] == "from"
+
+
+def test_a_type_that_sftui_does_not_model_is_told() -> None:
+    for name, use in (("no_such", KeyUse.UNSUPPORTED), ("alpaca", KeyUse.USED), ("completion", KeyUse.USED)):
+        note = next(one for one in read(f"datasets: [{{path: d, type: {name}}}]", "0.19").keys if "type" in one.path)
+        assert note.use is use
 
 
 @pytest.mark.parametrize("name", ["sharegpt", "sharegpt.load_role"])

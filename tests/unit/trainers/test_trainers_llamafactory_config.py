@@ -151,6 +151,11 @@ def test_media_and_samples_are_said_not_to_be_modelled(work: Path) -> None:
         ("dataset: plain\ndefault_system: 5\n", "default_system is `5`"),
         ("dataset: plain\nstage: pt\ntrain_on_prompt: true\n", "cannot be set as True except SFT"),
         ("dataset: plain\nstage: pt\nmask_history: true\n", "cannot be set as True except SFT"),
+        ("dataset: plain\nquantization_bit: 4\nresize_vocab: true\n", "Cannot resize embedding layers"),
+        ("dataset: plain\nquantization_bit: 4\nfinetuning_type: full\n", "only compatible with the LoRA or OFT"),
+        ("dataset: plain\nquantization_bit: 4\npissa_init: true\n", "initialize PiSSA"),
+        ("dataset: plain\nquantization_bit: 4\nadapter_name_or_path: a,b\n", "a single adapter"),
+        ("dataset: plain\nadapter_name_or_path: a\nfinetuning_type: full\n", "only valid for the LoRA"),
         ("dataset: plain\ntemplate: breeze\ntrain_on_prompt: true\n", "does not support `train_on_prompt`"),
     ],
 )
