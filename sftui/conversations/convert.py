@@ -225,6 +225,8 @@ def _around(row: Mapping[str, Any], where: str, detected: Detected) -> tuple[Any
         tools = _json_or_none(tools, column, where)
         if tools is not None:
             notes.append(f"`{column}` is stored as JSON text and was parsed")
+    if detected.verbatim and isinstance(tools, Mapping) and not tools:
+        tools = []  # transformers goes through whatever it is given
     if tools is not None and not isinstance(tools, (list, tuple)):
         raise ConversationError(
             f"`{column}` is {type_word(tools)}, not a list", where=where, fix="store a list of tools"

@@ -45,7 +45,7 @@ def detect(rows: Sequence[Row], options: Mapping[str, Any], *, assistant_only: b
     columns = dict.fromkeys(key for row in data for key in row)
     column = options.get("text_from")
     text_field = str(options.get("dataset_text_field") or "text")
-    if column is not None and not any(column_of_messages(row.get(str(column))) for row in data):
+    if column is not None and not any(isinstance(row.get(str(column)), list) for row in data):
         return _refuse(
             f"`text_from` names `{column}`, which holds no list of messages", "", "name the column of messages"
         )

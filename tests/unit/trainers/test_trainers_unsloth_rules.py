@@ -240,6 +240,24 @@ def test_tools_stored_as_text(columns: dict[str, Any], tools: Any, words: str | 
     assert (one.problem is None) if words is None else (one.problem is not None and words in one.problem.what)
 
 
+def test_a_first_row_that_begins_with_no_message_does_not_refuse_the_column() -> None:
+    """The script renders whatever the list holds: a template may print nothing of it (fuzz_rows, seed 54)."""
+    rows: list[dict[str, Any]] = [{"messages": [True, *TURNS]}, {"messages": TURNS}]
+    odd, right = inspected(rows, mask__options={"text_from": "messages"})
+    assert odd.problem is not None and "sftui does not model what a template makes of that" in odd.problem.why
+    assert right.problem is None
+    (alone,) = inspected(rows[:1], mask__options={"text_from": "messages"})
+    assert alone.problem is not None and alone.problem.why == odd.problem.why
+
+
+def test_an_empty_mapping_of_tools_is_no_tools() -> None:
+    """transformers goes through it and finds none; of one with keys it stops at the first."""
+    given: tuple[Any, ...] = ([], {}, {"a": 1})
+    empty, mapping, filled = inspected([{"messages": TURNS, "tools": tools} for tools in given])
+    assert empty.example is not None and mapping.example == empty.example
+    assert filled.problem is not None and "a mapping, not a list" in filled.problem.what
+
+
 @pytest.mark.parametrize("messages", ["", "ab", '{"role": "user"}', None, 3])
 def test_a_value_that_the_script_gives_to_the_template_as_it_is_is_not_known(messages: Any) -> None:
     """`messages: ""` renders as nothing (fuzz_rows, seed 53): the template goes through the characters of a text."""
