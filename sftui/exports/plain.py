@@ -345,10 +345,11 @@ def prepare(row: Row | None, tokenizer: Any) -> Example | None:
             options = {} if CONFIG.bare else template_options(row)
             if CONFIG.rule != "generation_tag":
                 text = render(messages, tokenizer, options)
-            if CONFIG.rule == "completion" and messages[-1]["role"] != "assistant":
-                return None
-            if CONFIG.rule == "assistant" and all(message["role"] != "assistant" for message in messages):
-                return None
+            if CONFIG.format != "alpaca":
+                if CONFIG.rule == "completion" and messages[-1]["role"] != "assistant":
+                    return None
+                if CONFIG.rule == "assistant" and all(message["role"] != "assistant" for message in messages):
+                    return None
 
         if CONFIG.rule == "generation_tag":
             encoded = tokenizer.apply_chat_template(

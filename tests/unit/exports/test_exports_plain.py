@@ -8,9 +8,10 @@ import builtins
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from functools import cache
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -149,7 +150,7 @@ TURNS = [
     {"role": "assistant", "content": "B"},
 ]
 CORNERS: Mapping[str, list[Mapping[str, Any]]] = {
-    "messages": [{"messages": TURNS}, {"messages": [*TURNS, {"role": "assistant"}]}],
+    "messages": [{"messages": TURNS}, {"messages": [*TURNS, {"role": "assistant"}]}, {"tools": "{}"}, {"tools": "[]"}],
     "sharegpt": [
         {"conversations": [{"from": turn["role"], "value": turn["content"]} for turn in TURNS], "system": "T"},
         {"conversations": [{"from": "human", "value": "Q"}, {"from": "gpt", "value": "A", "content": "B"}]},
@@ -157,7 +158,7 @@ CORNERS: Mapping[str, list[Mapping[str, Any]]] = {
     "alpaca": [{"system": "S", "history": [["a", "b"]]}, {"history": ["ab"]}, {"history": [[1, 2]]}],
     "pair": [{"prompt": TURNS[:2], "completion": TURNS[2:]}, {"prompt": TURNS, "completion": json.dumps(TURNS)}],
     "columns": [{"system": ""}],
-    "text": [{"text": "a" * 9}],
+    "text": [{"text": f"a{end}"} for end in ("<|endoftext|>", "<|im_end|>", "<|end_of_text|>", "<|eot_id|>")],
     "tokenized": [],
 }
 """Rows of each shape that are in every set, whatever is drawn."""
@@ -165,9 +166,9 @@ CORNERS: Mapping[str, list[Mapping[str, Any]]] = {
 
 @st.composite
 def datasets(draw: st.DrawFn, shape: str) -> list[Row]:
-    """The right row, others that change some of its columns, and at times one that is no JSON object."""
+    """The rows that are always there, and others that change some columns of the right one."""
     right, columns = SHAPES[shape]
-    rows: list[Any] = [right]
+    rows = always(shape)
     for changed_columns in draw(st.lists(st.fixed_dictionaries({}, optional=dict(columns)), min_size=3, max_size=6)):
         row = {**right, **changed_columns}
         if shape == "tokenized" and draw(st.booleans()):  # of one length
@@ -176,30 +177,32 @@ def datasets(draw: st.DrawFn, shape: str) -> list[Row]:
         if draw(st.integers(0, 9)) == 0:
             row = {name: row[name] for name in list(row)[1:]}
         rows.append(row)
-    rows += [{**right, **corner} for corner in CORNERS[shape]]
+    return as_rows(rows)
+
+
+def always(shape: str) -> list[Any]:
+    """The right row, those at the corners of the rules, and one that is no JSON object."""
+    right = SHAPES[shape][0]
+    rows = [right, *({**right, **corner} for corner in CORNERS[shape]), None]
     if shape == "tokenized":
         rows += [{"input_ids": [1, 2, last], "labels": [-100, 2, last]} for last in edges()]
-    rows.append(draw(st.none() | st.just(right)))
+    return rows
+
+
+def as_rows(rows: list[Any]) -> list[Row]:
     return [Row(i, row, json.dumps(row), f"rows.jsonl line {i + 1}") for i, row in enumerate(rows)]
 
 
-def some(group: str, *ways: Mapping[str, Any]) -> st.SearchStrategy[Mapping[str, Any]]:
-    """Knobs of a group that are turned together; first none."""
-    return st.sampled_from([{f"{group}.{name}": value for name, value in way.items()} for way in ({}, *ways)])
-
-
-TURNED = (
-    some(
-        "data",
+TURNED: Mapping[str, tuple[Mapping[str, Any], ...]] = {
+    "data": (
         {"alpaca_prompt": "newline", "given_labels": "shifted"},
         {"alpaca_prompt": "blank_line", "function_calls": "tool_calls"},
         {"function_calls": "tool_calls", "given_labels": "unshifted", "fields": {"system": "system"}},
         {"fields": {"system": "system"}},
     ),
-    some("render", {"inject_system": "S <|im_end|>"}, {"kwargs": {"note": "-"}}),
-    some("tokenizer", {"eos_token": "EOS"}),
-    some(
-        "tokenize",
+    "render": ({"inject_system": "S <|im_end|>"}, {"kwargs": {"note": "-"}}, {"template": "file:TAGGED"}),
+    "tokenizer": ({"eos_token": "EOS"},),
+    "tokenize": (
         {"mode": "whole"},
         {"add_special_tokens": True},
         {"add_special_tokens": True, "bos": "drop_second"},
@@ -210,39 +213,51 @@ TURNED = (
         {"append_eos": "if_missing_ids"},
         {"append_eos": "if_missing_ids", "add_special_tokens": True},
     ),
-    some("mask", {"boundary": "common_prefix", "turns": "last"}, {"ignore_index": -1, "turns": "last"}),
-    st.builds(
-        lambda way, size: {name: size if value == "SIZE" else value for name, value in way.items()},
-        some(
-            "length",
-            {"max": "SIZE"},
-            {"max": "SIZE", "over": "cut_left"},
-            {"max": "SIZE", "over": "drop"},
-            {"max": "SIZE", "over": "error"},
-            {"min_tokens": "SIZE"},
-            {"max": "SIZE", "drop_unlabelled": True},
-        ),
-        st.sampled_from([3, 3, 10, 24]),
+    "mask": ({"boundary": "common_prefix", "turns": "last"}, {"ignore_index": -1, "turns": "last"}),
+    "length": (
+        {"max": 10},
+        {"max": 3, "over": "cut_left"},
+        {"max": 10, "over": "drop"},
+        {"max": 3, "over": "error"},
+        {"min_tokens": 3},
+        {"max": 24, "drop_unlabelled": True},
     ),
-)
+}
+"""Knobs that are turned together, one set of a group at a time."""
+RULES = ("completion", "all", "assistant", "generation_tag")
 EOS = {"builtin:chatml": "<|endoftext|>", "builtin:llama3": "<|end_of_text|>", "builtin:gemma": "<eos>"}
 
 
-@st.composite
-def recipes(draw: st.DrawFn) -> Recipe:
-    """A recipe that can be exported for some shape of rows: a preset with knobs of each group turned."""
-    recipe = preset(draw(st.sampled_from(["hf-trainer", "hf-trainer", "manual-shift"])))
-    name = draw(st.sampled_from(sorted(EOS)))
-    rule = draw(st.sampled_from(["completion", "completion", "all", "assistant", "generation_tag"]))
-    recipe = changed(changed(recipe, "tokenizer.name", name), "mask.rule", rule)
-    if rule == "generation_tag" or draw(st.integers(0, 2)) == 0:
-        recipe = changed(recipe, "render.template", "file:TAGGED")
-    for path, value in (pair for group in draw(st.tuples(*TURNED)) for pair in group.items()):
-        exact = path == "tokenize.append_eos" or value == "drop_second"
-        if (rule == "generation_tag" and path.startswith("tokenize.")) or (rule == "assistant" and exact):
-            continue  # is refused
-        recipe = changed(recipe, path, EOS[name] if value == "EOS" else value)
-    return changed(recipe, "tokenize.bos", "keep") if rule == "generation_tag" else recipe
+def recipe_of(name: str, tokenizer: str, rule: str, ways: Mapping[str, Mapping[str, Any]]) -> Recipe:
+    """A preset with these knobs turned, but those that its rule could not be exported with."""
+    recipe = changed(changed(preset(name), "tokenizer.name", tokenizer), "mask.rule", rule)
+    if rule == "generation_tag":
+        recipe = changed(changed(recipe, "render.template", "file:TAGGED"), "tokenize.bos", "keep")
+    for group, way in ways.items():
+        for knob, value in way.items():
+            exact = knob == "append_eos" or value == "drop_second"
+            if not ((rule == "generation_tag" and group == "tokenize") or (rule == "assistant" and exact)):
+                recipe = changed(recipe, f"{group}.{knob}", EOS[tokenizer] if value == "EOS" else value)
+    return recipe
+
+
+def recipes() -> st.SearchStrategy[Recipe]:
+    """Recipes that can be exported for some shape of rows: a preset with knobs of each group turned."""
+    ways = {group: st.sampled_from([{}, *choices]) for group, choices in TURNED.items()}
+    names = st.sampled_from(["hf-trainer", "hf-trainer", "manual-shift"])
+    rules = st.sampled_from(["completion", *RULES])
+    return st.builds(recipe_of, names, st.sampled_from(sorted(EOS)), rules, st.fixed_dictionaries(ways))
+
+
+def each_knob() -> Iterator[Recipe]:
+    """Every rule by itself, and each set of knobs by itself with two of them."""
+    for rule in RULES:
+        yield recipe_of("manual-shift", "builtin:llama3", rule, {})
+    for group, choices in TURNED.items():
+        for way in choices:
+            yield recipe_of("hf-trainer", "builtin:llama3", "completion", {group: way})
+            if group in ("mask", "length"):
+                yield recipe_of("hf-trainer", "builtin:chatml", "assistant", {group: way})
 
 
 @cache
@@ -291,51 +306,67 @@ def of_plain(prepare: Callable[..., Any], row: Row, tokenizer: Any) -> Any:
         return f"refused: {error}"
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_the_plain_preparation_is_the_cores(shape: str, tmp_path_factory: pytest.TempPathFactory) -> None:
-    template = tmp_path_factory.mktemp("templates") / "tagged.jinja"
-    template.write_text(TAGGED)
-    compared: Counter[str] = Counter()
+class Comparison:
+    """What became of the rows that both ways prepared."""
 
-    @settings(max_examples=MORE or 30, deadline=None, derandomize=not MORE)
-    @given(datasets(shape), recipes())
-    def compare(rows: list[Row], recipe: Recipe) -> None:
-        source = None
-        if recipe.render.template == "file:TAGGED":
-            recipe, source = changed(recipe, "render.template", f"file:{template}"), TAGGED
+    def __init__(self, folder: Path) -> None:
+        self.template = folder / "tagged.jinja"
+        self.template.write_text(TAGGED)
+        self.counts: Counter[str] = Counter()
+
+    def compare(self, rows: list[Row], recipe: Recipe) -> None:
+        """AssertionError for the first row of which the two make something else."""
+        source = TAGGED if recipe.render.template == "file:TAGGED" else None
+        if source is not None:
+            recipe = changed(recipe, "render.template", f"file:{self.template}")
         tools = pipeline.make_toolbox(recipe, core_tokenizer(recipe.tokenizer.name or ""))
         detected = pipeline.detect(rows[:1], recipe)
-        prepared = Prepared(
-            ("rows.jsonl",),
-            kind="jsonl",
-            detected=detected,
-            tokenizer=core_tokenizer(recipe.tokenizer.name or "").facts,
-            template_source=source,
-        )
+        facts = core_tokenizer(recipe.tokenizer.name or "").facts
+        prepared = Prepared(("rows.jsonl",), kind="jsonl", detected=detected, tokenizer=facts, template_source=source)
         try:
             check_expressible(recipe, prepared)
         except ExportError as error:
-            compared[f"not exported: {error.what}"] += 1
+            self.counts[f"not exported: {error.what}"] += 1
             return
         config, constants = config_of(recipe, prepared), constants_of(recipe, prepared)
         tokenizer = plain_tokenizer(recipe.tokenizer.name or "", config.eos_token)
         ways = [running(config, constants)["prepare"], exported(config, constants)["prepare"]]
         for row in rows:
-            wanted = of_core(row, detected, recipe, tools)
-            made = [of_plain(way, row, tokenizer) for way in ways]
-            assert made[0] == made[1], "copying changes what it does"
-            if isinstance(made[0], str) and any(why in made[0] for why in GUESSED):
-                compared["guessed"] += 1
-            elif isinstance(wanted, str) or isinstance(made[0], str):
-                assert isinstance(wanted, str) and isinstance(made[0], str), (wanted, made[0], row.raw)
-                compared["refused"] += 1
-            else:
-                assert made[0] == wanted, (made[0], wanted, row.raw)
-                compared["dropped" if wanted is None else "prepared"] += 1
+            made, copy = (of_plain(way, row, tokenizer) for way in ways)
+            assert made == copy, "copying changes what it does"
+            self._count(of_core(row, detected, recipe, tools), made, row.raw)
+
+    def _count(self, wanted: Any, made: Any, row: str) -> None:
+        if isinstance(made, str) and any(why in made for why in GUESSED):
+            self.counts["guessed"] += 1
+        elif isinstance(wanted, str) or isinstance(made, str):
+            assert isinstance(wanted, str) and isinstance(made, str), (wanted, made, row)
+            self.counts["refused"] += 1
+        else:
+            assert made == wanted, (made, wanted, row)
+            self.counts["dropped" if wanted is None else "prepared"] += 1
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_each_knob_does_in_the_plain_preparation_what_it_does_in_the_core(shape: str, tmp_path: Path) -> None:
+    comparison = Comparison(tmp_path)
+    for recipe in each_knob():
+        comparison.compare(as_rows(always(shape)), recipe)
+    assert comparison.counts["prepared"] > 25, comparison.counts
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_plain_preparation_is_the_cores(shape: str, tmp_path: Path) -> None:
+    comparison = Comparison(tmp_path)
+
+    @settings(max_examples=MORE or 15, deadline=None, derandomize=not MORE)
+    @given(datasets(shape), recipes())
+    def compare(rows: list[Row], recipe: Recipe) -> None:
+        comparison.compare(rows, recipe)
 
     compare()
-    print(shape, dict(compared))
-    assert compared["prepared"] > 2 * compared["guessed"], compared
+    print(shape, dict(comparison.counts))
+    assert comparison.counts["prepared"] > 2 * comparison.counts["guessed"], comparison.counts
 
 
 ALTERNATIVES: Mapping[str, tuple[Any, ...]] = {
