@@ -26,10 +26,10 @@ import llamafactory.data.loader as loader
 import llamafactory.hparams.parser as parser
 import transformers
 from llamafactory.data.parser import get_dataset_list
-from llamafactory.data.template import get_template_and_fix_tokenizer
+from llamafactory.data.template import TEMPLATES, get_template_and_fix_tokenizer
 from omegaconf import OmegaConf
 
-RUN = None
+RUN, UNTOUCHED = None, copy.deepcopy(TEMPLATES)
 transformers.TrainingArguments._validate_args = lambda self: None
 parser._check_extra_dependencies = lambda *given: None
 parser.is_torch_bf16_gpu_available = lambda: True
@@ -106,7 +106,11 @@ def open_one(run):
     found = get_dataset_list(data.dataset, data.dataset_dir)
     run.at = "template"
     tokenizer = copy.deepcopy(TOKENIZER)
-    get_template_and_fix_tokenizer(tokenizer, data)
+    TEMPLATES.update(copy.deepcopy(UNTOUCHED))  # a config's default_system is written into the registry
+    template = get_template_and_fix_tokenizer(tokenizer, data)
+    if tuning.stage == "sft" and training.do_train:  # what is no text in a template stops at the first row
+        turns = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
+        template.encode_multiturn(tokenizer, turns)
     run.at = "load"
     for one in found:
         if (tuning.stage in ("sft", "pt") and one.ranking) or (
