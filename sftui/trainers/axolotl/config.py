@@ -20,7 +20,14 @@ from sftui.trainers.axolotl import pretrain
 from sftui.trainers.axolotl.formats import modelled
 from sftui.trainers.axolotl.keys import OVERTAKEN, UNSUPPORTED, listed, note_in_dataset, note_of
 from sftui.trainers.axolotl.packing import varlen
-from sftui.trainers.axolotl.schema import MISTRAL_COMMON, by_mistral_common, checked, padded_for_packing, stopped
+from sftui.trainers.axolotl.schema import (
+    MISTRAL_COMMON,
+    by_mistral_common,
+    checked,
+    null_at_work,
+    padded_for_packing,
+    stopped,
+)
 from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING
 from sftui.trainers.axolotl.templates import FALLBACK, JINJA, TOKENIZER
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, files_at, text_at
@@ -91,9 +98,10 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
         )
     plugins = listed(config.get("plugins"))
     mistral = by_mistral_common(config)
+    told = {**mistral, **null_at_work(config)}
     notes = [
         known.stops(str(key), value, error)
-        if (error := mistral.get(key) or stopped(OVERTAKEN.get(str(key), str(key)), value, known))
+        if (error := told.get(key) or stopped(OVERTAKEN.get(str(key), str(key)), value, known))
         else KeyNote(str(key), value, KeyUse.UNSUPPORTED, f"Magistral: {UNSUPPORTED[MISTRAL_COMMON]}")
         if key in mistral
         else note_of(str(key), value, plugins, known)

@@ -83,6 +83,20 @@ def by_mistral_common(config: Mapping[str, Any]) -> dict[str, str | None]:
     return {}
 
 
+def null_at_work(config: Mapping[str, Any]) -> dict[str, str | None]:
+    """The keys that the schema takes as null and at which Axolotl stops when it works with them.
+
+    Source: utils/config/__init__.py, normalize_config; utils/data/sft.py, _handle_train_dataset_split.
+    """
+    given = config.get("batch_size") and config.get("gradient_accumulation_steps")
+    found: dict[str, str | None] = {}
+    if config.get("micro_batch_size", 1) is None and not given and not config.get("use_ray"):
+        found["micro_batch_size"] = "TypeError: unsupported operand type(s): NoneType"
+    if config.get("val_set_size", 0) is None and config.get("datasets"):
+        found["val_set_size"] = "TypeError: '>' not supported between instances of 'NoneType' and 'int'"
+    return found
+
+
 def padded_for_packing(config: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
     """The checked keys, with pad_to_sequence_len on where Axolotl turns it on for `sample_packing: 'no'` as text.
 
@@ -155,6 +169,8 @@ def stopped(key: str, value: Any, known: Known, *, dataset: bool = False) -> str
         return None
     if isinstance(value, list) and key in LISTS and not all(isinstance(one, str) for one in value):
         return "Input should be a valid list of valid strings"
+    if key == "special_tokens" and isinstance(value, Mapping):
+        return _special(value)
     if key == "chat_template" and not dataset and isinstance(value, str) and not value.startswith(FALLBACK):
         # at the top a text is one of the names; that of a dataset may be any
         return None if value in known.choices.get(key, (value,)) else _wanted("choice")
@@ -163,6 +179,17 @@ def stopped(key: str, value: Any, known: Known, *, dataset: bool = False) -> str
     if kinds is None or any(_takes(kind, value, choices.get(key, frozenset())) for kind in kinds.split("|")):
         return None
     return _wanted(kinds)
+
+
+def _special(tokens: Mapping[str, Any]) -> str | None:
+    """The first of the named tokens that is no text; any other name is passed over."""
+    for name in SPECIAL_TOKENS:
+        kind, token = "str" if name != "additional_special_tokens" else "list", tokens.get(name)
+        if token is not None and not _takes(kind, token, frozenset()):
+            return f"{name}: {_wanted(kind)}"
+        if kind == "list" and token is not None and not all(isinstance(one, str) for one in token):
+            return f"{name}: Input should be a valid list of valid strings"
+    return None
 
 
 def _wanted(kinds: str) -> str:

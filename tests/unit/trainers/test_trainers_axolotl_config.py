@@ -392,6 +392,10 @@ def test_a_prompt_and_a_completion_become_a_user_defined_type() -> None:
         ("chat_template: no_such", "", "chat_template", "Input should be one of its choices"),
         ("tokens: ['<a>', 1]", "", "tokens", "Input should be a valid list of valid strings"),
         ("eot_tokens: [null]", "", "eot_tokens", "Input should be a valid list of valid strings"),
+        ("micro_batch_size: null", "", "micro_batch_size", "unsupported operand"),
+        ("val_set_size: null", "", "val_set_size", "'>' not supported"),
+        ("special_tokens: {bos_token: 3}", "", "special_tokens", "bos_token: Input should be a valid string"),
+        ("special_tokens: {additional_special_tokens: [3]}", "", "special_tokens", "a valid list of valid strings"),
         ("", ", roles_to_train: [1]", "datasets[0].roles_to_train", "Input should be a valid list of valid strings"),
         ("", ", name: [a, b]", "datasets[0].name", "Input should be a valid string"),
         ("", ", shards: x", "datasets[0].shards", "Input should be a valid integer"),
@@ -408,6 +412,8 @@ def test_a_value_that_the_schema_refuses_is_told_as_it_is_raised(more: str, entr
 
 def test_a_value_that_the_schema_converts_is_not_told() -> None:
     text = "base_model: m\noutput_dir: o\nwarmup_steps: '10'\nlearning_rate: 1e-4\ngroup_by_length: 'no'\nbf16: auto\n"
+    text += "special_tokens: {pad_token: null, additional_special_tokens: ['<a>'], strange: 3}\n"
+    text += "micro_batch_size: null\nbatch_size: 4\ngradient_accumulation_steps: 2\n"
     text += "chat_template: tokenizer_default_fallback_chatml\ntokens: []\neot_tokens: ['<a>']\ncapabilities: '1'\n"
     text += "save_steps: 0.5\nflash_attn_rms_norm: false\ngradient_checkpointing: offload\noptimizer: adamw_torch\n"
     text += "datasets:\n  - {path: d.jsonl, type: alpaca, shards: 2.0, split: null}\n"
