@@ -106,11 +106,9 @@ def detect(rows: Sequence[Row], options: Mapping[str, Any], *, assistant_only: b
     )
 
 
-def column_of_messages(value: Any, key: str | None = None) -> bool:
-    """Whether a value is a list of messages (with `key` in the first)."""
-    return (
-        isinstance(value, list) and bool(value) and isinstance(value[0], Mapping) and (key is None or key in value[0])
-    )
+def column_of_messages(value: Any, key: str) -> bool:
+    """Whether a value is a list of messages, with `key` in the first."""
+    return isinstance(value, list) and bool(value) and isinstance(value[0], Mapping) and key in value[0]
 
 
 def _rendered(column: str, data: Sequence[Mapping[str, Any]], options: Mapping[str, Any], newest: bool) -> Detected:
