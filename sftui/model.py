@@ -206,26 +206,36 @@ class Tokens:
     """Tokens as parallel arrays, all of one length but `prompt_ids`.
 
     `starts`/`ends` are character offsets into `Rendered.text` (NOWHERE where the token stands for
-    no text). `pieces` are the vocabulary strings, `surfaces` the bytes each token stands for
-    (empty where unknown). `special` marks added special tokens. `prompt_ids` are the ids of
-    `Rendered.prompt`, tokenized alone.
+    no text). `prompt_ids` are the ids of `Rendered.prompt`, tokenized alone. How they are written is a `TokenText`.
     """
 
     input_ids: tuple[int, ...]
     starts: tuple[int, ...]
     ends: tuple[int, ...]
-    pieces: tuple[str, ...]
-    surfaces: tuple[bytes, ...]
-    special: tuple[bool, ...]
     messages: tuple[int, ...]
     parts: tuple[Part, ...]
     prompt_ids: tuple[int, ...] | None = None
-    prompt_pieces: tuple[str, ...] = ()
-    prompt_surfaces: tuple[bytes, ...] = ()
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.input_ids)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenText:
+    """How ids are written, along them: made for what is looked at, not for every row of a dataset.
+
+    `pieces` are the vocabulary strings, `surfaces` the bytes each token stands for (empty where unknown). `special`
+    marks added special tokens.
+    """
+
+    pieces: tuple[str, ...] = ()
+    surfaces: tuple[bytes, ...] = ()
+    special: tuple[bool, ...] = ()
+
+
+NO_TEXT = TokenText()
+"""Nobody asked, or there is nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,6 +306,7 @@ class Inspection:
     A stage that failed leaves its field and all later ones None and sets `stopped_at` and
     `problem`; the earlier stages still show. `example` is None also where the row is dropped.
     `more` are further examples of the same row, for trainers that split long rows.
+    `token_text` and `prompt_text` are how `tokens` and their `prompt_ids` are written, where that was asked for.
     `provisional` is True while the tokenizer is not yet proven to equal AutoTokenizer's. `evaluates`: the trainer
     sets the row aside for evaluation, prepared in the same way; nothing of it is trained.
     """
@@ -308,6 +319,8 @@ class Inspection:
     example: Example | None = None
     more: tuple[Example, ...] = ()
     boundary: Boundary | None = None
+    token_text: TokenText = NO_TEXT
+    prompt_text: TokenText = NO_TEXT
     stopped_at: Stage | None = None
     problem: Problem | None = None
     notes: tuple[str, ...] = ()

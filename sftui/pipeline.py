@@ -49,6 +49,7 @@ __all__ = [
     "make_toolbox",
     "pack_rows",
     "survey",
+    "with_text",
 ]
 
 
@@ -151,23 +152,41 @@ def inspect_early(row: Row, detected: Detected, recipe: Recipe) -> Inspection:
         return replace(result, stopped_at=Stage.CONVERSATION, problem=as_problem(error))
 
 
-def inspect(row: Row, detected: Detected, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Inspection:
+def inspect(
+    row: Row, detected: Detected, recipe: Recipe, tools: Toolbox, *, spans: bool = True, text: bool = False
+) -> Inspection:
     """Everything about one row under one recipe.
 
-    `spans=False` leaves out who wrote which token where no rule needs it: bulk encoding does not.
+    `spans=False` leaves out who wrote which token where no rule needs it: bulk encoding does not. `text` says how the
+    tokens are written, too: for what is shown.
     """
     found = Inspection(row, provisional=tools.tokenizer.facts.state == "provisional")
     stages = _Stages(found)
     try:
         with bound.Work(bound.row_key(recipe, row.index), row.size) as work:
-            return stages.run(work, detected, recipe, tools, spans)
+            found = stages.run(work, detected, recipe, tools, spans)
+            return with_text(found, recipe, tools) if text else found
     except SftuiError as error:
         problem = as_problem(error)
     except MemoryError:
         problem = Problem(f"{bound.subject(stages.at.value)} {bound.out_of_memory(row.size)}", ours=True)
     except RecursionError:
         problem = Problem(f"{bound.subject(stages.at.value)} goes in circles, or too deep", ours=True)
-    return replace(stages.found, stopped_at=stages.at, problem=problem)
+    stopped = replace(stages.found, stopped_at=stages.at, problem=problem)
+    return with_text(stopped, recipe, tools) if text else stopped
+
+
+def with_text(found: Inspection, recipe: Recipe, tools: Toolbox) -> Inspection:
+    """The same with how its tokens are written."""
+    from sftui.tokens import prompt_text, token_text
+
+    if found.tokens is None or found.rendered is None:
+        return found
+    return replace(
+        found,
+        token_text=token_text(found.tokens, found.rendered, tools.tokenizer),
+        prompt_text=prompt_text(found.tokens, found.rendered, tools.tokenizer, recipe.tokenize),
+    )
 
 
 class _Stages:
@@ -221,11 +240,11 @@ class _Stages:
 
 
 def inspect_all(
-    rows: Iterable[Row], detected: Detected, recipe: Recipe, tools: Toolbox, *, spans: bool = False
+    rows: Iterable[Row], detected: Detected, recipe: Recipe, tools: Toolbox, *, spans: bool = False, text: bool = False
 ) -> Iterator[Inspection]:
     """Rows in order, each inspected."""
     for row in rows:
-        yield inspect(row, detected, recipe, tools, spans=spans)
+        yield inspect(row, detected, recipe, tools, spans=spans, text=text)
 
 
 def recipe_needs_spans(recipe: Recipe) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from itertools import compress
-from operator import and_
 
 from sftui.audit.branches import branch_of
 from sftui.audit.figures import LIMITS, QUANTILES, Figures, GroupFigure, LimitFigure, SourceFigure
@@ -66,7 +66,8 @@ class Audit:
         self.dropped_trained: Counter[int] = Counter()
         self.by_role: Counter[str] = Counter()
         self.by_message: Counter[int] = Counter()
-        self.by_special: Counter[str] = Counter()
+        self.by_special: Counter[int] = Counter()
+        self._special = context.tools.tokenizer.special_pieces
         self.by_part: Counter[str] = Counter()
         self.sources: dict[str, list[int]] = {}
         self.drops, self.stops = Tallies(), Tallies()
@@ -182,7 +183,8 @@ class Audit:
             self.by_part[part.value] += count
             role = visible(messages[message].role)[:LONGEST_NAME] if 0 <= message < len(messages) else ""
             self.by_role[role] += count
-        self.by_special.update(compress(tokens.pieces, map(and_, on, tokens.special)))
+        if not self._special.keys().isdisjoint(tokens.input_ids):
+            self.by_special.update(token for token in compress(tokens.input_ids, on) if token in self._special)
 
     def merge(self, other: Audit) -> None:
         """Take in an audit of other rows under the same recipe; `other` must not be used afterwards."""
@@ -215,6 +217,7 @@ class Audit:
     def lighten(self) -> None:
         """Leave out what whoever merges this has already: it then travels between processes faster."""
         self.checks.evaluation = frozenset()
+        self._special = {}
         self.found.wanted = Filter()
 
     def finish(self) -> None:
@@ -241,7 +244,7 @@ class Audit:
             tuple(self._limit(limit, packing) for limit in self.limits),
             _largest(self.by_role),
             dict(sorted(self.by_message.items())),
-            _largest(self.by_special),
+            _largest({self._special[token]: count for token, count in self.by_special.items()}),
             _largest(self.by_part),
             self.drops.figures(),
             self.stops.figures(),
@@ -275,5 +278,5 @@ def _group(name: str, tally: Tally) -> GroupFigure:
     return GroupFigure(name, tally.count, tuple(tally.rows))
 
 
-def _largest(counts: Counter[str]) -> dict[str, int]:
+def _largest(counts: Mapping[str, int]) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))

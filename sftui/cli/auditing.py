@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -192,13 +193,13 @@ class _Running:
             return run_audit(
                 audit,
                 rows,
-                session.inspect_row,
+                partial(session.inspect_row, text=False),
                 self.context,
                 head=session.source.rows(),
                 total=lambda: self.total,
                 budget=0.0,
             )
-        check_head(audit, session.source.rows(), session.inspect_row, self.context)
+        check_head(audit, session.source.rows(), partial(session.inspect_row, text=False), self.context)
         from sftui.audit.processes import Task, audit_in_processes
         from sftui.workspace.versions import loaded_by, wanted_version
 

@@ -89,6 +89,7 @@ def explained(inspection: Inspection) -> tuple[dict[str, Any], ...]:
     tokens, labels = inspection.tokens, inspection.labels
     assert tokens is not None and labels is not None and inspection.example is not None
     kept = [i for start, end in labels.kept for i in range(start, end)]
+    pieces = inspection.token_text.pieces
     found: list[dict[str, Any]] = []
     at = 0
     for example in (inspection.example, *inspection.more):
@@ -100,7 +101,7 @@ def explained(inspection: Inspection) -> tuple[dict[str, Any], ...]:
             continue
         found.append(
             {
-                "tokens": [tokens.pieces[i] for i in seen],
+                "tokens": [pieces[i] for i in seen],
                 "reasons": [labels.reasons[i].value for i in learnt],
                 "spans": [
                     None

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from sftui.comparison.alignment import Placed, Range, align
-from sftui.model import IGNORE_INDEX, Inspection, Part, Tokens
+from sftui.model import IGNORE_INDEX, NO_TEXT, Inspection, Part, Tokens, TokenText
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,14 +15,15 @@ class Side:
 
     `ids` and `labels` are those that the trainer receives, un-shifted, one a token of `tokens`; a
     label is IGNORE_INDEX where masked and None where the token is cut and never reaches the trainer.
-    `gone` says why no token does: the row is dropped, or a stage stopped. `evaluates`: the trainer sets the row aside
-    for evaluation; None where it is not known which rows.
+    `text` is how the tokens are written. `gone` says why no token does: the row is dropped, or a stage stopped.
+    `evaluates`: the trainer sets the row aside for evaluation; None where it is not known which rows.
     """
 
     ids: tuple[int, ...]
     labels: tuple[int | None, ...]
     tokens: Tokens | None
     pieces: int = 0
+    text: TokenText = NO_TEXT
     gone: str | None = None
     stopped: bool = False
     evaluates: bool | None = False
@@ -168,9 +169,10 @@ def _side(inspection: Inspection, evaluates: bool | None) -> Side:
     if tokens is None or inspection.labels is None:
         count = len(tokens) if tokens is not None else 0
         ids = tokens.input_ids if tokens is not None else ()
-        return Side(ids, (None,) * count, tokens, 0, gone, stopped, evaluates)
+        return Side(ids, (None,) * count, tokens, 0, inspection.token_text, gone, stopped, evaluates)
     ids, labels = _received(inspection, tokens)
-    return Side(ids, labels, tokens, 0 if gone is not None else 1 + len(inspection.more), gone, stopped, evaluates)
+    pieces = 0 if gone is not None else 1 + len(inspection.more)
+    return Side(ids, labels, tokens, pieces, inspection.token_text, gone, stopped, evaluates)
 
 
 def _received(inspection: Inspection, tokens: Tokens) -> tuple[tuple[int, ...], tuple[int | None, ...]]:

@@ -30,11 +30,11 @@ def token_box(inspection: Inspection, finding: Finding, ignore: int = IGNORE_IND
         "cut" if not on else "off" if labels.labels[i] in (IGNORE_INDEX, ignore) else "on"
         for i, on in enumerate(kept, start)
     ]
-    parts = ["… "] if start else []
+    parts, written = ["… "] if start else [], inspection.token_text
     for (inside, kind), group in groupby(range(start, stop), key=lambda i: (first <= i < last, kinds[i - start])):
         numbers = list(group)
         run = "".join(
-            f'<span class="t">{safe(visible_token(tokens.surfaces[i], tokens.pieces[i]))}</span>' for i in numbers
+            f'<span class="t">{safe(visible_token(written.surfaces[i], written.pieces[i]))}</span>' for i in numbers
         )
         text = f'<span class="sr">{WORDS[kind]}: </span><span class="{kind}">{run}</span> '
         if inside:

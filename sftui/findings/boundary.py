@@ -37,7 +37,7 @@ def merged(look: Look) -> Iterator[Finding]:
         return  # BND002 tells it once
     alone = "".join(
         f"[{visible_token(s, p)}]"
-        for s, p in zip(look.tokens.prompt_surfaces[at : at + 4], look.tokens.prompt_pieces[at : at + 4])
+        for s, p in zip(look.prompt_text.surfaces[at : at + 4], look.prompt_text.pieces[at : at + 4])
     )
     # A mask by common prefix loses no token; what a server gives the model as prompt still differs.
     change = ("mask.boundary", "common_prefix") if look.recipe.mask.boundary == "prompt_length" else None

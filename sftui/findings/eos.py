@@ -30,7 +30,7 @@ def no_stop(look: Look) -> Iterator[Finding]:
     if last < 0 or look.tokens.input_ids[last] in look.row_stops:
         return
     ends = (Part.INJECTED, Part.TERMINATOR) if look.conversation.kind is Kind.TEXT else (Part.INJECTED,)
-    if look.tokens.special[last] and look.tokens.parts[last] in ends:
+    if look.is_special(last) and look.tokens.parts[last] in ends:
         return  # the trainer's own EOS; whether generation stops on it is EOS003's
     if look.chat and look.roles and look.roles[-1] != "assistant":
         return  # LAB012: the row does not end with an answer
@@ -63,7 +63,7 @@ def unended(look: Look) -> Iterator[Finding]:
         """Whether a special token that begins no turn stands between this answer and the next message."""
         after = next((start for start in starts if start >= turn.content[1]), len(look.tokens))
         return any(
-            look.tokens.special[i] and look.tokens.input_ids[i] not in opening for i in range(turn.content[1], after)
+            look.is_special(i) and look.tokens.input_ids[i] not in opening for i in range(turn.content[1], after)
         )
 
     if not ends(answers[-1]):
@@ -123,7 +123,7 @@ def masked_stop(look: Look) -> Iterator[Finding]:
     some = f"in {len(found)} of {len(look.answers)} answers" if len(found) > 1 else f"in message {turn.message}"
     change: tuple[str, Any] | None = ("mask.terminator", "train") if look.recipe.mask.terminator == "mask" else None
     if change is None and look.context.trainer == "axolotl":
-        change = ("mask.options", {**look.recipe.mask.options, "eot_tokens": [look.tokens.pieces[stop]]})
+        change = ("mask.options", {**look.recipe.mask.options, "eot_tokens": [look.piece(stop)]})
     yield look.finding(
         code,
         f"the answer is trained but its {look.token(stop)} is not, {some}",

@@ -57,12 +57,8 @@ def typed(look: Look) -> Iterator[Finding]:
                 tokens=(max(0, i - 2), i + 3),
             )
             break
-    if True not in look.tokens.special:
-        return
-    where = [i for i, special in enumerate(look.tokens.special) if special and look.tokens.input_ids[i] not in media]
-    found = [
-        one for one in _in_data(look, where) if not any(word in look.tokens.pieces[one[0]].lower() for word in WANTED)
-    ]
+    where = [i for i in look.special if look.tokens.input_ids[i] not in media]
+    found = [one for one in _in_data(look, where) if not any(word in look.piece(one[0]).lower() for word in WANTED)]
     if not found:
         return
     i, place, message = found[0]
@@ -80,15 +76,16 @@ def typed(look: Look) -> Iterator[Finding]:
 def _in_completion(look: Look) -> Iterator[Finding]:
     """INJ001 without messages: a control token inside a completion that goes on behind it; a prompt with some was
     rendered beforehand."""
-    special, owners, text = look.tokens.special, look.tokens.messages, look.conversation.completion or ""
-    content = [i for i, part in enumerate(look.tokens.parts) if part is Part.CONTENT]
-    if any(special[i] and owners[i] == 0 for i in content):
+    owners, parts, text = look.tokens.messages, look.tokens.parts, look.conversation.completion or ""
+    special = [i for i in look.special if parts[i] is Part.CONTENT]
+    if any(owners[i] == 0 for i in special):
         return
-    mine = [i for i in content if owners[i] == 1]
-    last = max((i for i in mine if not special[i] and not look.blank(i)), default=-1)
+    mine = [i for i in special if owners[i] == 1]
+    others = (i for i in reversed(range(len(parts))) if parts[i] is Part.CONTENT and owners[i] == 1)
+    last = next((i for i in others if not look.is_special(i) and not look.blank(i)), -1) if mine else -1
     for i in mine:
-        piece = look.tokens.pieces[i]
-        if special[i] and i < last and piece in text and not any(word in piece.lower() for word in WANTED):
+        piece = look.piece(i)
+        if i < last and piece in text and not any(word in piece.lower() for word in WANTED):
             yield look.finding(
                 "INJ001",
                 f"{look.token(i)} is typed in the completion and becomes a control token",
@@ -100,12 +97,12 @@ def _in_completion(look: Look) -> Iterator[Finding]:
 
 def _in_data(look: Look, where: list[int]) -> Iterator[tuple[int, str, int | None]]:
     """Those of the tokens that the data brings: in a message, or in what its tools say of themselves."""
-    parts, owners, pieces = look.tokens.parts, look.tokens.messages, look.tokens.pieces
+    parts, owners = look.tokens.parts, look.tokens.messages
     tools = list(words(look.conversation.tools))
     typed: dict[tuple[int, str], bool] = {}
     described: dict[str, list[tuple[int, int]]] = {}
     for i in where:
-        piece = pieces[i]
+        piece = look.piece(i)
         if parts[i] is Part.CONTENT and owners[i] >= 0:
             key = owners[i], piece
             if key not in typed:

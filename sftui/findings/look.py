@@ -25,10 +25,12 @@ from sftui.model import (
     RecipeChange,
     Rendered,
     Tokens,
+    TokenText,
 )
 from sftui.pipeline import late_in
 from sftui.recipe import changed, diff, get
 from sftui.text import visible, visible_token
+from sftui.tokens import prompt_text, token_text
 from sftui.trainers import trainer_named
 
 if TYPE_CHECKING:
@@ -145,6 +147,34 @@ class Look:
         return found
 
     @cached_property
+    def text(self) -> TokenText:
+        """How the tokens are written; all of the row's, so ask for one by `piece` or `is_special`."""
+        return token_text(self.tokens, self.rendered, self.context.tools.tokenizer)
+
+    @cached_property
+    def prompt_text(self) -> TokenText:
+        """The same of the prompt tokenized alone."""
+        return prompt_text(self.tokens, self.rendered, self.context.tools.tokenizer, self.recipe.tokenize)
+
+    def piece(self, i: int) -> str:
+        """The vocabulary string of one token."""
+        return self.context.tools.tokenizer.piece(self.tokens.input_ids[i])
+
+    def is_special(self, i: int) -> bool:
+        """Whether one token is an added token marked special."""
+        return self.context.tools.tokenizer.is_special(self.tokens.input_ids[i])
+
+    @cached_property
+    def special(self) -> tuple[int, ...]:
+        """The places of all those, in order."""
+        ids = self.context.tools.tokenizer.special_ids
+        return (
+            ()
+            if ids.isdisjoint(self.tokens.input_ids)
+            else tuple([i for i, token in enumerate(self.tokens.input_ids) if token in ids])
+        )
+
+    @cached_property
     def labels(self) -> Labels:
         found = self.inspection.labels
         assert found is not None
@@ -254,8 +284,8 @@ class Look:
     def row_stops(self) -> frozenset[int]:
         """The stop set, with the special tokens that end the assistant's turns in this row; one that begins the next
         turn is none."""
-        ids, special = self.tokens.input_ids, self.tokens.special
-        own = {ids[i] for turn in self.answers for i in range(*turn.terminator) if special[i]}
+        ids = self.tokens.input_ids
+        own = {ids[i] for turn in self.answers for i in range(*turn.terminator) if self.is_special(i)}
         return self.context.stops | (own - self.context.opening)
 
     def text_of(self, message: Message) -> str:
@@ -265,8 +295,8 @@ class Look:
 
     def blank(self, i: int) -> bool:
         """Whether a token stands for white space only."""
-        surface = self.tokens.surfaces[i]
-        return bool(surface) and not self.tokens.special[i] and not surface.strip()
+        surface = self.text.surfaces[i]
+        return bool(surface) and not self.text.special[i] and not surface.strip()
 
     def last_solid(self, end: int, start: int = 0) -> int:
         """The last token before `end` that is not white space, or -1."""
@@ -277,7 +307,7 @@ class Look:
 
     def token(self, i: int) -> str:
         """One token as a cell shows it."""
-        return visible_token(self.tokens.surfaces[i], self.tokens.pieces[i])
+        return visible_token(self.text.surfaces[i], self.text.pieces[i])
 
     def quote(self, start: int, end: int) -> str:
         """A range of tokens, each in its own brackets, long ones cut in the middle."""

@@ -144,13 +144,13 @@ def new_tokens(context: Context, sample: Sequence[Inspection]) -> Iterator[Findi
     for one in sample:
         if one.tokens is None or one.labels is None:
             continue
-        for i, (special, label) in enumerate(zip(one.tokens.special, one.labels.labels)):
-            if special and label >= 0 and _RESERVED.search(one.tokens.pieces[i]):
+        for token, label in zip(one.tokens.input_ids, one.labels.labels):
+            if label >= 0 and tokenizer.is_special(token) and _RESERVED.search(tokenizer.piece(token)):
                 yield about(
                     context,
                     "EOS010",
-                    f"{shown(one.tokens.pieces[i], 40)} is trained, a reserved token that the model has never seen",
-                    shown(one.tokens.pieces[i], 40),
+                    f"{shown(tokenizer.piece(token), 40)} is trained, a reserved token that the model has never seen",
+                    shown(tokenizer.piece(token), 40),
                     rows=(one.row.index,),
                 )
                 return

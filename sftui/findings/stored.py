@@ -156,7 +156,7 @@ def other_tokenizer(look: Look) -> Iterator[Finding]:
     ids = look.conversation.input_ids
     if not look.stored or len(ids) < 24:
         return
-    surfaces = look.tokens.surfaces
+    surfaces = look.text.surfaces
     again = look.context.tools.tokenizer.encode(look.rendered.text)
     if again.ids == ids:
         return

@@ -33,7 +33,7 @@ def unknown(look: Look) -> Iterator[Finding]:
             return
     if len(ids) < _ENOUGH or look.rendered.text.isascii():
         return
-    many = [i for i, piece in enumerate(look.tokens.pieces) if piece[:3] == "<0x" and _BYTE.match(piece)]
+    many = [i for i, piece in enumerate(look.text.pieces) if piece[:3] == "<0x" and _BYTE.match(piece)]
     if not many:  # byte-level vocabularies: tokens that end inside a character
         starts, ends = look.tokens.starts, look.tokens.ends
         many = [
@@ -51,7 +51,7 @@ def lossy(look: Look) -> Iterator[Finding]:
     """TOK002, TOK005: the bytes of the tokens are not the text; told where they part, and what has no token at all."""
     if look.stored or look.rendered.pieces is not None:
         return
-    surfaces = [surface for surface, start in zip(look.tokens.surfaces, look.tokens.starts) if start != NOWHERE]
+    surfaces = [surface for surface, start in zip(look.text.surfaces, look.tokens.starts) if start != NOWHERE]
     if not surfaces or not all(surfaces):
         return
     text = look.rendered.text.encode("utf-8", "surrogatepass")

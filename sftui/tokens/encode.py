@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from sftui.errors import TokenizerError
-from sftui.model import NOWHERE, Part, Piece, Rendered, Span, Tokens
+from sftui.model import NO_TEXT, NOWHERE, Part, Piece, Rendered, Span, Tokens, TokenText
 from sftui.recipe import Tokenize
 from sftui.tokens.loaded import Encoded, LoadedTokenizer
 from sftui.tokens.surface import METASPACE
@@ -68,27 +68,42 @@ def tokenize(rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize, 
     if options.bos == "drop_second" and _doubled(columns.ids, tokenizer):
         columns.drop(0)
         notes.append("a doubled BOS at the start was dropped")
-    pieces, surfaces, special = tokenizer.describe(columns.ids)
     prompt = _prompt(rendered, tokenizer, options)
-    prompt_pieces, prompt_surfaces, _ = tokenizer.describe(prompt.ids if prompt is not None else ())
-    if tokenizer.engine.decoding.dummy_prefix:
-        surfaces = _without_dummies(surfaces, columns.starts, columns.ends, rendered.text)
-        if prompt is not None:
-            prompt_surfaces = _without_dummies(prompt_surfaces, prompt.starts, prompt.ends, rendered.prompt or "")
     return Tokens(
         input_ids=tuple(columns.ids),
         starts=tuple(columns.starts),
         ends=tuple(columns.ends),
-        pieces=pieces,
-        surfaces=surfaces,
-        special=special,
         messages=tuple(columns.messages),
         parts=tuple(columns.parts),
         prompt_ids=prompt.ids if prompt is not None else None,
-        prompt_pieces=prompt_pieces,
-        prompt_surfaces=prompt_surfaces,
         notes=tuple(notes),
     )
+
+
+def token_text(tokens: Tokens, rendered: Rendered, tokenizer: LoadedTokenizer) -> TokenText:
+    """How tokens are written, with the bytes that they stand for in this text; O(tokens)."""
+    return _written(tokens.input_ids, tokens.starts, tokens.ends, rendered.text, tokenizer)
+
+
+def prompt_text(tokens: Tokens, rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize) -> TokenText:
+    """The same of `prompt_ids`; empty where the prompt was not tokenized alone."""
+    ids, prompt = tokens.prompt_ids, rendered.prompt or ""
+    if ids is None:
+        return NO_TEXT
+    # Offsets of the prompt alone are kept nowhere: only a dummy prefix asks for them.
+    places = _prompt(rendered, tokenizer, options) if tokenizer.engine.decoding.dummy_prefix else None
+    if places is None or places.ids != ids:
+        return TokenText(*tokenizer.describe(ids))
+    return _written(ids, places.starts, places.ends, prompt, tokenizer)
+
+
+def _written(
+    ids: Sequence[int], starts: Sequence[int], ends: Sequence[int], text: str, tokenizer: LoadedTokenizer
+) -> TokenText:
+    pieces, surfaces, special = tokenizer.describe(ids)
+    if tokenizer.engine.decoding.dummy_prefix:
+        surfaces = _without_dummies(surfaces, starts, ends, text)
+    return TokenText(pieces, surfaces, special)
 
 
 def _place(columns: _Columns, encoded: Encoded, rendered: Rendered, tokenizer: LoadedTokenizer) -> None:

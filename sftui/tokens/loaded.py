@@ -115,6 +115,16 @@ class LoadedTokenizer:
         """Whether an id is an added token marked special."""
         return token in self._special
 
+    @property
+    def special_ids(self) -> frozenset[int]:
+        """The ids of all of those."""
+        return self._special
+
+    @property
+    def special_pieces(self) -> Mapping[int, str]:
+        """The same with their vocabulary strings."""
+        return {token: self.piece(token) for token in self._special}
+
     def describe(self, ids: Sequence[int]) -> tuple[tuple[str, ...], tuple[bytes, ...], tuple[bool, ...]]:
         """Pieces, bytes and special marks of many ids at once; what was asked before is remembered."""
         if len(self._described) > KEPT:

@@ -365,9 +365,6 @@ def stored_tokens(conversation: Conversation, rendered: Rendered, tools: Toolbox
         input_ids=conversation.input_ids,
         starts=starts,
         ends=ends,
-        pieces=tuple(tokenizer.piece(i) for i in conversation.input_ids),
-        surfaces=surfaces,
-        special=tuple(tokenizer.is_special(i) for i in conversation.input_ids),
         messages=(0,) * n,
         parts=(PartOf.CONTENT,) * n,
     )

@@ -30,10 +30,10 @@ def boundary_words(inspection: Inspection) -> str:
     if boundary.clean:
         return f"both agree on all {length:,} prompt tokens: the completion begins at token {length:,}"
     head = f"both agree on {common:,} of {length:,} prompt tokens; they differ from token {common:,}"
-    alone = visible_token(tokens.prompt_surfaces[common], tokens.prompt_pieces[common])
+    alone = visible_token(inspection.prompt_text.surfaces[common], inspection.prompt_text.pieces[common])
     if common >= len(tokens):
         return f"{head}, where the whole text ends and the prompt alone has {alone}"
-    whole = visible_token(tokens.surfaces[common], tokens.pieces[common])
+    whole = visible_token(inspection.token_text.surfaces[common], inspection.token_text.pieces[common])
     return f"{head}: {alone} in the prompt alone is {whole} in the whole"
 
 
@@ -79,7 +79,7 @@ def _more_words(inspection: Inspection) -> list[str]:
     if token is not None:
         inside = len(rendered.prompt) - tokens.starts[token]
         size = tokens.ends[token] - tokens.starts[token]
-        cell = visible_token(tokens.surfaces[token], tokens.pieces[token])
+        cell = visible_token(inspection.token_text.surfaces[token], inspection.token_text.pieces[token])
         found.append(
             f"token {token:,} {cell} straddles the end of the prompt: {inside} of its {size} characters are prompt"
         )
@@ -102,7 +102,8 @@ def _aligned(inspection: Inspection, table: TokenTable, width: int) -> tuple[Lin
     tokens, boundary = inspection.tokens, inspection.boundary
     if tokens is None or boundary is None or tokens.prompt_ids is None:
         return ()
-    alone = [visible_token(s, p) for s, p in zip(tokens.prompt_surfaces, tokens.prompt_pieces)]
+    written = inspection.prompt_text
+    alone = [visible_token(s, p) for s, p in zip(written.surfaces, written.pieces)]
     names = ("pos", "prompt", "id", "whole", "id", "same", "loss")
     builders = [LineBuilder().add(fit(name, NAME_WIDTH), Role.LABEL) for name in names]
     count = max(len(alone), len(table))

@@ -234,7 +234,6 @@ def _glyph(side: Side, token: int) -> str:
 
 
 def _token_text(side: Side, cell: tuple[int, int]) -> str:
-    tokens = side.tokens
-    if tokens is None:
+    if side.tokens is None:
         return ""
-    return clip("|".join(visible_token(tokens.surfaces[i], tokens.pieces[i]) for i in range(*cell)), WIDEST)
+    return clip("|".join(visible_token(side.text.surfaces[i], side.text.pieces[i]) for i in range(*cell)), WIDEST)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from sftui.errors import SftuiError
-from sftui.model import NOWHERE, Inspection, Tokens
+from sftui.model import NOWHERE, Inspection, Tokens, TokenText
 from sftui.text import visible, visible_token
 
 KINDS = ("text", "regex", "token", "id")
@@ -47,7 +47,7 @@ def find(inspection: Inspection, kind: str, query: str) -> tuple[int, ...]:
     if kind == "id":
         return _find_ids(tokens.input_ids, _ids(query))
     if kind == "token":
-        return _find_token(tokens, query)
+        return _find_token(inspection.token_text, query)
     if inspection.rendered is None:
         return ()
     return _tokens_at(tokens, find_text(inspection.rendered.text, kind, query))
@@ -92,11 +92,11 @@ def _find_ids(ids: tuple[int, ...], wanted: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sorted({i for start in starts for i in range(start, start + size)}))
 
 
-def _find_token(tokens: Tokens, query: str) -> tuple[int, ...]:
+def _find_token(text: TokenText, query: str) -> tuple[int, ...]:
     literal = query.encode("utf-8", "surrogatepass")
     answers: dict[tuple[bytes, str], bool] = {}
     found = []
-    for i, key in enumerate(zip(tokens.surfaces, tokens.pieces)):
+    for i, key in enumerate(zip(text.surfaces, text.pieces)):
         hit = answers.get(key)
         if hit is None:
             surface, piece = key

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from itertools import chain
 
-from sftui.model import IGNORE_INDEX, NOWHERE, Example, Inspection, Part, Reason, Tokens
+from sftui.model import IGNORE_INDEX, NOWHERE, Example, Inspection, Part, Reason, Tokens, TokenText
 from sftui.text import EMPTY, SPACE, visible, visible_token
 from sftui.views.cells import Role
 
@@ -103,17 +103,17 @@ def make_table(inspection: Inspection, *, ignore_index: int = IGNORE_INDEX) -> T
     count = len(tokens)
     ids, labels, kept, joined = _effective(inspection, count)
     loss = _loss(labels, kept, count, ignore_index)
-    cells = _cells(tokens)
+    cells = _cells(inspection.token_text)
     return TokenTable(
         ids=ids,
         cells=cells,
         flow=_flow(inspection, cells),
-        pieces=tokens.pieces,
+        pieces=inspection.token_text.pieces,
         labels=labels,
         reasons=inspection.labels.reasons if inspection.labels is not None else None,
         parts=_part_names(inspection),
         messages=tokens.messages,
-        roles=_roles(tokens, loss),
+        roles=_roles(tokens, inspection.token_text.special, loss),
         loss=loss,
         loss_shifted=_shifted(loss, kept, joined) if labels is not None else loss,
         kept=kept,
@@ -209,10 +209,10 @@ def _shifted(loss: str, kept: Ranges, joined: bool) -> str:
     return "".join((*out, loss[at:]))
 
 
-def _cells(tokens: Tokens) -> tuple[str, ...]:
+def _cells(text: TokenText) -> tuple[str, ...]:
     seen: dict[tuple[bytes, str], str] = {}
     cells = []
-    for key in zip(tokens.surfaces, tokens.pieces):
+    for key in zip(text.surfaces, text.pieces):
         cell = seen.get(key)
         if cell is None:
             cell = seen[key] = visible_token(*key)
@@ -236,10 +236,11 @@ def _flow(inspection: Inspection, cells: tuple[str, ...]) -> tuple[str, ...]:
         return cells
     text = rendered.text
     starts, ends = tokens.starts, tokens.ends
+    surfaces, pieces = inspection.token_text.surfaces, inspection.token_text.pieces
     flow = list(cells)
     same: dict[tuple[str, bytes], bool] = {}
     reached = 0
-    for i, (start, end, surface, after) in enumerate(zip(starts, ends, tokens.surfaces, (*starts[1:], NOWHERE))):
+    for i, (start, end, surface, after) in enumerate(zip(starts, ends, surfaces, (*starts[1:], NOWHERE))):
         if start == NOWHERE:
             continue
         stretch = text[start:end]
@@ -248,7 +249,7 @@ def _flow(inspection: Inspection, cells: tuple[str, ...]) -> tuple[str, ...]:
         if equal is None:
             equal = same[key] = stretch.encode("utf-8", "surrogatepass") == surface
         if not equal and start >= reached and not start <= after < end:
-            flow[i] = visible_token(stretch.encode("utf-8", "surrogatepass"), tokens.pieces[i])
+            flow[i] = visible_token(stretch.encode("utf-8", "surrogatepass"), pieces[i])
         if start > reached:
             gap = visible(text[reached:start]).replace(" ", SPACE)
             flow[i] = gap if start == after and flow[i] in _BLANKS else gap + flow[i]
@@ -273,10 +274,10 @@ def _part_names(inspection: Inspection) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _roles(tokens: Tokens, loss: str) -> tuple[Role, ...]:
+def _roles(tokens: Tokens, special: tuple[bool, ...], loss: str) -> tuple[Role, ...]:
     seen: dict[tuple[str, bool, Part], Role] = {}
     roles = []
-    for key in zip(loss, tokens.special, tokens.parts):
+    for key in zip(loss, special, tokens.parts):
         role = seen.get(key)
         if role is None:
             role = seen[key] = _role(*key)

@@ -66,7 +66,7 @@ class Auditing:
         def inspect(row: Row) -> Inspection:
             nonlocal last
             last = row.index
-            found = session.inspect_row(row)
+            found = session.inspect_row(row, text=False)
             if row.index >= len(self._tokens):  # the first rows come twice: for the set-up, and as rows
                 for known in (self._tokens, self._trained):  # rows that a repair leaves out do not come at all
                     known.extend([UNKNOWN] * (row.index - len(known)))

@@ -56,6 +56,6 @@ def _setup(session: Session, context: Context) -> Iterator[None]:
     sample = []
     for row in session.sample:
         if row.size <= HEAVY:
-            sample.append(session.inspect_row(row))
+            sample.append(session.inspect_row(row, text=False))
             yield None
     context.memo[SETUP] = session.sift(check_setup(context, sample))

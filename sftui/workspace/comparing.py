@@ -97,7 +97,7 @@ class Comparing:
 
     def compare(self, row: Row, *, align_equal: bool = True) -> RowComparison:
         """One row under every recipe, aligned."""
-        made = [session.inspect_row(row, spans=align_equal) for session in self.sessions]
+        made = [session.inspect_row(row, spans=align_equal, text=True) for session in self.sessions]
         if not align_equal and needs_spans(made):
             made = [session.inspect_row(row) for session in self.sessions]
         return compare_row(made, align_equal=align_equal, unsure=self.unsure)

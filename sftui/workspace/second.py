@@ -131,9 +131,9 @@ def _compared(first: Session, other: Session, row: Row, unsure: Collection[int])
 
     rows = [first.over(row), other.over(row)]
     if rows[0] is rows[1] and first.recipe == other.recipe:  # no repair touches it
-        found = first.inspect_row(row, spans=False)
+        found = first.inspect_row(row, spans=False, text=True)
         return compare_row([found, other.placed(found)], align_equal=False, unsure=unsure)
-    made = [first.inspect_row(rows[0], spans=False), other.inspect_row(rows[1], spans=False)]
+    made = [one.inspect_row(row, spans=False, text=True) for one, row in zip((first, other), rows)]
     if needs_spans(made):
         made = [first.inspect_row(rows[0]), other.inspect_row(rows[1])]
     return compare_row(made, align_equal=False, unsure=unsure)

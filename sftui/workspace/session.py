@@ -290,16 +290,18 @@ class Session:
         """Everything about a row that can be known now; never raises for what the row holds."""
         return self.inspect_row(self.row(index))
 
-    def inspect_row(self, row: Row, spans: bool = True) -> Inspection:
+    def inspect_row(self, row: Row, spans: bool = True, text: bool | None = None) -> Inspection:
         """The stages that the loaded parts allow; `provisional` while the tokenizer is on its way.
 
-        `spans=False` saves most of the time where nobody asks who wrote which token.
+        `spans=False` saves most of the time where nobody asks who wrote which token. `text`: whether anybody looks at
+        how they are written; None: as `spans` says.
         """
         from sftui.pipeline import inspect, inspect_early
 
         assert self.detected is not None
         if self.tools is not None:
-            found = inspect(row, self.detected, self.recipe, self.tools, spans=spans)
+            wanted = spans if text is None else text
+            found = inspect(row, self.detected, self.recipe, self.tools, spans=spans, text=wanted)
             return self.placed(found) if row.left_out is None else _left_out(found)
         early = inspect_early(row, self.detected, self.recipe)
         if early.problem is not None:
@@ -341,11 +343,14 @@ class Session:
         return count.rows if count.exact else None
 
     def all_rows(self, spans: bool = False) -> Iterator[Inspection]:
-        """Every row in order, inspected; `spans=False` leaves out what no rule needs."""
+        """Every row in order, inspected; `spans=False` leaves out what no rule needs, and how tokens are written."""
         from sftui.pipeline import inspect_all
 
         assert self.source is not None and self.detected is not None and self.tools is not None
-        return map(self.placed, inspect_all(self.source.rows(), self.detected, self.recipe, self.tools, spans=spans))
+        return map(
+            self.placed,
+            inspect_all(self.source.rows(), self.detected, self.recipe, self.tools, spans=spans, text=spans),
+        )
 
     def rows_that(self, evaluate: bool, spans: bool = False) -> Iterator[Inspection]:
         """The rows that evaluate, or those that train, in the trainer's order where it has another than the dataset's;
@@ -362,7 +367,7 @@ class Session:
             if order is None
             else map(self.row, order)
         )
-        return map(self.placed, inspect_all(rows, self.detected, self.recipe, self.tools, spans=spans))
+        return map(self.placed, inspect_all(rows, self.detected, self.recipe, self.tools, spans=spans, text=spans))
 
     def batch(self, start: int, rows: int) -> Batch:
         """The padded batch of the next `rows` rows; SftuiError where there is none."""

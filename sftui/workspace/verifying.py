@@ -16,6 +16,7 @@ from sftui.workspace.session import Session
 
 if TYPE_CHECKING:
     from sftui.pipeline import Toolbox
+    from sftui.tokens import LoadedTokenizer
 
 Ask = Callable[[Mapping[str, Any]], tuple[dict[str, Any], list[dict[str, Any]]]]
 """A request to a trainer's runner, answered by the head and the records of its result."""
@@ -80,7 +81,7 @@ def verify(session: Session, numbers: Sequence[int], ask: Ask) -> Verified:
         mine = {place: [piece(example) for example in made] for place, made in expected.examples.items()}
         found = row_differences(len(readable), records, mine, expected.problems)
         units, unit = len(readable), "row"
-    told = tuple(_told(one, inspections) for one in found)
+    told = tuple(_told(one, inspections, session.tools.tokenizer) for one in found)
     differ = made if unit == "pack" and made[0] != made[1] else None
     return Verified(units, unit, tuple(found), told, head.get("versions", {}), tuple(notes), made=differ)
 
@@ -165,7 +166,7 @@ def _stopped(
     )
 
 
-def _told(found: Difference, inspections: Sequence[Inspection]) -> str:
+def _told(found: Difference, inspections: Sequence[Inspection], tokenizer: LoadedTokenizer) -> str:
     """A difference with the row's own number, the token as text, and both labels in words."""
     if found.unit != "row":
         return found.sentence()
@@ -173,7 +174,7 @@ def _told(found: Difference, inspections: Sequence[Inspection]) -> str:
     where = f"row {one.row.index}"
     if found.what not in (What.IDS, What.LABELS) or found.position is None:
         return found.sentence().replace(f"row {found.row}", where, 1)
-    token = _token(one, found.position) if not found.piece else ""
+    token = _token(one, found.position, tokenizer) if not found.piece else ""
     at = (
         f"{where}, token"
         f" {found.position}{f' {token}' if token else ''}{f' of piece {found.piece}' if found.piece else ''}"
@@ -189,7 +190,7 @@ def _label(labels: Sequence[int]) -> str:
     return "masks it (-100)" if labels[0] == IGNORE_INDEX else f"trains it (label {labels[0]})"
 
 
-def _token(inspection: Inspection, position: int) -> str:
+def _token(inspection: Inspection, position: int, tokenizer: LoadedTokenizer) -> str:
     """What the token at a position of the example stands for."""
     from sftui.text import visible_token
 
@@ -199,4 +200,5 @@ def _token(inspection: Inspection, position: int) -> str:
     kept = [i for start, end in labels.kept for i in range(start, end)]
     if position >= len(kept):
         return ""
-    return f"`{visible_token(tokens.surfaces[kept[position]], tokens.pieces[kept[position]])}`"
+    token = tokens.input_ids[kept[position]]
+    return f"`{visible_token(tokenizer.surface(token), tokenizer.piece(token))}`"

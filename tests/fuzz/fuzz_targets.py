@@ -170,7 +170,7 @@ def _inspect(rows: list[Row], recipe: Recipe, tools: Any, more: float) -> None:
     context = audit_context(recipe, detected, tools)
     seen: list[Inspection] = []
     for row in rows:
-        inspection = pipeline.inspect(row, detected, recipe, tools)
+        inspection = pipeline.inspect(row, detected, recipe, tools, text=True)
         seen.append(inspection)
         for record in records(inspection, explain=True):
             json.loads(as_json(record))
@@ -198,7 +198,7 @@ def _inspect(rows: list[Row], recipe: Recipe, tools: Any, more: float) -> None:
         other = changed(_preset(0), "mask.rule", "all")
         over = pipeline.detect(rows, other)
         for inspection in seen:
-            against = pipeline.inspect(inspection.row, over, other, _tools(0))
+            against = pipeline.inspect(inspection.row, over, other, _tools(0), text=True)
             comparison = compare_row([inspection, against])
             _drawable(plain(compare_lines(comparison, ("one", "other"), 60)))
     elif more < 0.88:

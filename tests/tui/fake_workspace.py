@@ -31,6 +31,7 @@ from sftui.model import (
     Row,
     Span,
     Tokens,
+    TokenText,
 )
 from sftui.recipe import Recipe, changed, diff
 from sftui.views.grid import hit_starts
@@ -111,14 +112,14 @@ def inspection(
         tuple(ids),
         tuple(s for s, _ in cut),
         tuple(e for _, e in cut),
-        tuple(text[s:e] for s, e in cut),
-        tuple(text[s:e].encode("utf-8", "surrogatepass") for s, e in cut),
-        tuple(p in (Part.HEADER, Part.TERMINATOR) for p in parts),
         tuple(owners),
         tuple(parts),
         prompt_ids=tuple(ids[:n_prompt]),
-        prompt_pieces=tuple(text[s:e] for s, e in cut[:n_prompt]),
-        prompt_surfaces=tuple(text[s:e].encode("utf-8", "surrogatepass") for s, e in cut[:n_prompt]),
+    )
+    written = TokenText(
+        tuple(text[s:e] for s, e in cut),
+        tuple(text[s:e].encode("utf-8", "surrogatepass") for s, e in cut),
+        tuple(p in (Part.HEADER, Part.TERMINATOR) for p in parts),
     )
     spans = (
         Span(0, len("<start_of_turn>user\n"), 0, Part.HEADER),
@@ -139,6 +140,8 @@ def inspection(
         ),
         None if left_out is not None else Example(tuple(ids[:kept]), tuple(labels[:kept]), (1,) * kept),
         boundary=Boundary(n_prompt, n_prompt),
+        token_text=written,
+        prompt_text=TokenText(written.pieces[:n_prompt], written.surfaces[:n_prompt], written.special[:n_prompt]),
         provisional=provisional,
     )
 
@@ -273,10 +276,21 @@ class FakeWorkspace:
 
         facts = SimpleNamespace(name="builtin:gemma", eos_id=None, bos_id=None, special_tokens={})
         detected = SimpleNamespace(fields={})
-        context: Any = SimpleNamespace(trainer="hf-trainer", recipe=self.recipe, facts=facts, detected=detected)
+        made = [self.make(index) for index in range(rows)]
+        special = {
+            token: piece
+            for one in made
+            if one.tokens is not None
+            for token, piece, on in zip(one.tokens.input_ids, one.token_text.pieces, one.token_text.special)
+            if on
+        }
+        tools = SimpleNamespace(tokenizer=SimpleNamespace(special_pieces=special))
+        context: Any = SimpleNamespace(
+            trainer="hf-trainer", recipe=self.recipe, facts=facts, detected=detected, tools=tools
+        )
         audit = Audit(context)
-        for index in range(rows):
-            audit.add(self.make(index))
+        for one in made:
+            audit.add(one)
         return audit.figures()
 
     def request_order(self, by: str) -> int:

@@ -37,7 +37,7 @@ def look(
     data = {"messages": messages, **columns}
     row = Row(0, data, json.dumps(data), "row 0")
     tools = Toolbox(load_tokenizer(tokenizer), {"default": compile_template(template, "test")}, "test")
-    return pipeline.inspect(row, pipeline.detect([row], recipe), recipe, tools)
+    return pipeline.inspect(row, pipeline.detect([row], recipe), recipe, tools, text=True)
 
 
 def said(*turns: str) -> list[dict[str, Any]]:
@@ -73,7 +73,7 @@ def test_12_a_template_without_any_terminator_trains_none() -> None:
         "{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}\n{% endfor %}{% if add_generation_prompt"
         " %}assistant: {% endif %}",
     )
-    assert one.tokens is not None and not any(one.tokens.special)
+    assert one.tokens is not None and not any(one.token_text.special)
     assert Part.TERMINATOR not in one.tokens.parts
 
 
@@ -171,10 +171,10 @@ def test_22_special_token_text_in_content_becomes_a_special_token() -> None:
     assert one.tokens is not None
     typed = [
         i
-        for i, (special, part) in enumerate(zip(one.tokens.special, one.tokens.parts))
+        for i, (special, part) in enumerate(zip(one.token_text.special, one.tokens.parts))
         if special and part is Part.CONTENT
     ]
-    assert len(typed) == 1 and one.tokens.pieces[typed[0]] == "<|im_end|>"
+    assert len(typed) == 1 and one.token_text.pieces[typed[0]] == "<|im_end|>"
 
 
 @pytest.mark.shared
@@ -183,7 +183,7 @@ def test_24_a_newline_that_merges_into_the_answer_is_shown_where_it_parts(shared
     one = look([*said("user: hi"), {"role": "assistant", "content": "\n\nThe answer"}], CHATML, tokenizer)
     assert one.boundary is not None and one.tokens is not None and one.tokens.prompt_ids is not None
     assert one.boundary.common == one.boundary.prompt_length - 1
-    assert one.tokens.surfaces[one.boundary.common] == b"\n\n\n"
+    assert one.token_text.surfaces[one.boundary.common] == b"\n\n\n"
     assert one.labels is not None and one.labels.reasons[one.boundary.common].value == "boundary token"
 
 

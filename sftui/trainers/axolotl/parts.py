@@ -150,9 +150,6 @@ def _appended(tokenizer: LoadedTokenizer, token: int) -> Tokens:
         input_ids=(token,),
         starts=(NOWHERE,),
         ends=(NOWHERE,),
-        pieces=(tokenizer.piece(token),),
-        surfaces=(tokenizer.surface(token),),
-        special=(tokenizer.is_special(token),),
         messages=(NOWHERE,),
         parts=(Part.INJECTED,),
     )
@@ -179,4 +176,4 @@ def _joined(parts: Sequence[Tokens]) -> Tokens:
     return Tokens(**columns)
 
 
-_COLUMNS = ("input_ids", "starts", "ends", "pieces", "surfaces", "special", "messages", "parts")
+_COLUMNS = ("input_ids", "starts", "ends", "messages", "parts")

@@ -203,7 +203,7 @@ class Torchtune(Trainer):
             model = model_of(recipe.render.template, tools.tokenizer)
             if (recipe.length.max is not None or model == JINJA) and kept:
                 last, eos = kept[-1], eos_id(model, tools.tokenizer)
-                tokens = with_id(tokens, last, eos, tools.tokenizer)
+                tokens = with_id(tokens, last, eos)
                 flags[last], reasons[last] = False, Reason.FORCED
         inside = set(kept)
         for i in range(n):
@@ -369,7 +369,7 @@ def message_mask(tokens: Tokens, conversation: Conversation, chosen: str) -> tup
     return flags, reasons
 
 
-def with_id(tokens: Tokens, place: int, token: int, tokenizer: LoadedTokenizer) -> Tokens:
+def with_id(tokens: Tokens, place: int, token: int) -> Tokens:
     """The tokens with another id at one place: EOS takes the place of the last token of a cut row."""
     if tokens.input_ids[place] == token:
         return tokens
@@ -380,9 +380,6 @@ def with_id(tokens: Tokens, place: int, token: int, tokenizer: LoadedTokenizer) 
     return replace(
         tokens,
         input_ids=put(tokens.input_ids, token),
-        pieces=put(tokens.pieces, tokenizer.piece(token)),
-        surfaces=put(tokens.surfaces, tokenizer.surface(token)),
-        special=put(tokens.special, tokenizer.is_special(token)),
         parts=put(tokens.parts, Part.INJECTED),
     )
 

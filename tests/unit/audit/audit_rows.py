@@ -43,7 +43,7 @@ class Opened:
 
     def inspect(self, row: Row) -> Inspection:
         self.asked += 1
-        return pipeline.inspect(row, self.detected, self.recipe, self.tools)
+        return pipeline.inspect(row, self.detected, self.recipe, self.tools, text=True)
 
     def audit(self, rows: Sequence[Row] | None = None, wanted: Filter | None = None) -> Audit:
         context = self.context

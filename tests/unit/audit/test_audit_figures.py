@@ -65,8 +65,8 @@ def plain_loop(opened: Opened) -> dict[str, Any]:
                     parts[found.tokens.parts[i].value] += 1
                     said = found.conversation.messages if found.conversation is not None else ()
                     roles[said[message].role if message >= 0 and said else ""] += 1
-                    if found.tokens.special[i]:
-                        special[found.tokens.pieces[i]] += 1
+                    if found.token_text.special[i]:
+                        special[found.token_text.pieces[i]] += 1
     return {
         **sums,
         "lengths": Counter(lengths),

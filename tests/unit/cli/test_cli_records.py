@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sftui.cli.records import as_json, record, records, shift_record
-from sftui.model import Example, Inspection, Labels, Part, Problem, Reason, Row, Tokens
+from sftui.model import Example, Inspection, Labels, Part, Problem, Reason, Row, Tokens, TokenText
 
 
 def inspection(more: tuple[Example, ...] = ()) -> Inspection:
@@ -11,15 +11,17 @@ def inspection(more: tuple[Example, ...] = ()) -> Inspection:
         (7, 8),
         (0, -1),
         (1, -1),
-        ("a", "\x1b\ud800"),
-        (b"a", b""),
-        (False, True),
         (0, -1),
         (Part.CONTENT, Part.INJECTED),
     )
     labels = Labels((-100, 8), (Reason.PROMPT, Reason.APPENDED), ((0, 2),))
     return Inspection(
-        Row(3, {}, "", ""), tokens=tokens, labels=labels, example=Example((7, 8), (-100, 8), (1, 1)), more=more
+        Row(3, {}, "", ""),
+        tokens=tokens,
+        token_text=TokenText(("a", "\x1b\ud800"), (b"a", b""), (False, True)),
+        labels=labels,
+        example=Example((7, 8), (-100, 8), (1, 1)),
+        more=more,
     )
 
 

@@ -25,6 +25,7 @@ from sftui.model import (
     Span,
     Stage,
     Tokens,
+    TokenText,
 )
 
 
@@ -117,9 +118,6 @@ def row(
         side.ids,
         side.starts,
         side.ends,
-        tuple(pieces),
-        tuple(p.encode() for p in pieces),
-        (False,) * count,
         (0,) * count,
         (Part.CONTENT,) * count,
     )
@@ -127,6 +125,7 @@ def row(
     example = None if dropped else Example(side.ids[a:b], labels[a:b], (1,) * (b - a))
     return Inspection(
         Row(index, {}, "", ""),
+        token_text=TokenText(tuple(pieces), tuple(p.encode() for p in pieces), (False,) * count),
         rendered=Rendered(side.text, (Span(0, len(side.text), 0, Part.CONTENT),)),
         tokens=tokens,
         labels=Labels(labels, (Reason.COMPLETION,) * count, ranges, dropped),

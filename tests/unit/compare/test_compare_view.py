@@ -79,7 +79,7 @@ def test_the_five_masks_are_those_of_the_reference(five_masks: RowComparison) ->
     for name, side in zip(NAMES, five_masks.sides):
         assert side.tokens is not None
         trained[name] = "".join(
-            side.tokens.surfaces[i].decode() for i, label in enumerate(side.labels) if label not in (None, -100)
+            side.text.surfaces[i].decode() for i, label in enumerate(side.labels) if label not in (None, -100)
         )
     answer = "The answer is 4.<|im_end|>"
     assert trained["axolotl@0.19"] == trained["unsloth@2026.10"] == answer

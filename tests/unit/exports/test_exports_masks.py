@@ -107,13 +107,13 @@ def trained(recipe: Recipe, row: Row) -> str:
         tools = pipeline.survey(row, found, recipe, pipeline.make_toolbox(recipe, tokenizer()))
     except SftuiError as error:
         return f"stopped: {error}"
-    one = pipeline.inspect(row, found, recipe, tools)
+    one = pipeline.inspect(row, found, recipe, tools, text=True)
     if one.problem is not None or one.tokens is None or one.labels is None:
         return f"stopped: {one.problem.what if one.problem else ''}"
     if one.labels.dropped:
         return f"stopped: {one.labels.dropped}"
     text = b"".join(
-        surface if label != -100 else b"|" for surface, label in zip(one.tokens.surfaces, one.labels.labels)
+        surface if label != -100 else b"|" for surface, label in zip(one.token_text.surfaces, one.labels.labels)
     ).decode("utf-8", "replace")
     return (
         " ".join(word for word in WORDS if word in text)

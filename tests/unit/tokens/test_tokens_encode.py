@@ -9,9 +9,9 @@ import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 
 from sftui.errors import TokenizerError
-from sftui.model import NOWHERE, Part, Piece, Rendered, Span, Tokens
+from sftui.model import NOWHERE, Part, Piece, Rendered, Span, Tokens, TokenText
 from sftui.recipe import Tokenize
-from sftui.tokens import LoadedTokenizer, TokenizerFacts, tokenize
+from sftui.tokens import LoadedTokenizer, TokenizerFacts, prompt_text, token_text, tokenize
 from sftui.tokens.loaded import FastEngine
 
 HEADER, CONTENT, END = "<|im_start|>user\n", "Hello there ✂️ 日本", "<|im_end|>"
@@ -26,17 +26,14 @@ ROW = Rendered(TEXT, SPANS)
 WHOLE = Tokenize(mode="whole")
 
 
-def part_text(tokens: Tokens, part: Part) -> bytes:
-    return b"".join(s for s, p in zip(tokens.surfaces, tokens.parts) if p is part)
+def part_text(tokens: Tokens, written: TokenText, part: Part) -> bytes:
+    return b"".join(s for s, p in zip(written.surfaces, tokens.parts) if p is part)
 
 
 def aligned(tokens: Tokens) -> bool:
     columns = (
         tokens.starts,
         tokens.ends,
-        tokens.pieces,
-        tokens.surfaces,
-        tokens.special,
         tokens.messages,
         tokens.parts,
     )
@@ -45,27 +42,30 @@ def aligned(tokens: Tokens) -> bool:
 
 def test_tokens_keep_message_part_and_surface(chatml: LoadedTokenizer) -> None:
     tokens = tokenize(ROW, chatml, WHOLE)
-    assert aligned(tokens)
-    assert b"".join(tokens.surfaces).decode() == TEXT
-    assert part_text(tokens, Part.HEADER).decode() == HEADER
-    assert part_text(tokens, Part.CONTENT).decode() == CONTENT
-    assert part_text(tokens, Part.TERMINATOR).decode() == END
+    written = token_text(tokens, ROW, chatml)
+    assert aligned(tokens) and len(written.pieces) == len(written.surfaces) == len(written.special) == len(tokens)
+    assert b"".join(written.surfaces).decode() == TEXT
+    assert part_text(tokens, written, Part.HEADER).decode() == HEADER
+    assert part_text(tokens, written, Part.CONTENT).decode() == CONTENT
+    assert part_text(tokens, written, Part.TERMINATOR).decode() == END
     assert set(tokens.messages) == {0}
-    assert [p for p, s in zip(tokens.pieces, tokens.special) if s] == ["<|im_start|>", "<|im_end|>"]
+    assert [p for p, s in zip(written.pieces, written.special) if s] == ["<|im_start|>", "<|im_end|>"]
     assert tokens.prompt_ids is None
 
 
 def test_tokens_of_one_character_share_its_span(chatml: LoadedTokenizer) -> None:
-    tokens = tokenize(Rendered("✂", (Span(0, 1, 0, Part.CONTENT),)), chatml, WHOLE)
+    row = Rendered("✂", (Span(0, 1, 0, Part.CONTENT),))
+    tokens = tokenize(row, chatml, WHOLE)
     assert len(tokens) == 3
     assert set(zip(tokens.starts, tokens.ends)) == {(0, 1)}
-    assert b"".join(tokens.surfaces) == "✂".encode()
+    assert b"".join(token_text(tokens, row, chatml).surfaces) == "✂".encode()
 
 
 def test_a_straddling_token_belongs_to_where_it_begins(chatml: LoadedTokenizer) -> None:
     text = "a\n\nb"
-    tokens = tokenize(Rendered(text, (Span(0, 2, 0, Part.HEADER), Span(2, 4, 1, Part.CONTENT))), chatml, WHOLE)
-    assert tokens.pieces == ("a", "ĊĊ", "b")
+    row = Rendered(text, (Span(0, 2, 0, Part.HEADER), Span(2, 4, 1, Part.CONTENT)))
+    tokens = tokenize(row, chatml, WHOLE)
+    assert token_text(tokens, row, chatml).pieces == ("a", "ĊĊ", "b")
     assert tokens.messages == (0, 0, 1)
     assert tokens.parts == (Part.HEADER, Part.HEADER, Part.CONTENT)
 
@@ -86,7 +86,7 @@ def test_added_bos_stands_nowhere(llama3: LoadedTokenizer) -> None:
         NOWHERE,
         NOWHERE,
     )
-    assert tokens.special[0] and tokens.input_ids[0] == llama3.facts.bos_id
+    assert token_text(tokens, row, llama3).special[0] and tokens.input_ids[0] == llama3.facts.bos_id
     assert tokens.parts[1] is Part.CONTENT
 
 
@@ -110,8 +110,9 @@ def test_prompt_is_tokenized_alone(chatml: LoadedTokenizer) -> None:
     row = Rendered(TEXT, SPANS, prompt=HEADER)
     tokens = tokenize(row, chatml, Tokenize())
     assert tokens.prompt_ids == chatml.encode(HEADER).ids
-    assert b"".join(tokens.prompt_surfaces).decode() == HEADER
-    assert len(tokens.prompt_pieces) == len(tokens.prompt_ids)
+    written = prompt_text(tokens, row, chatml, Tokenize())
+    assert b"".join(written.surfaces).decode() == HEADER
+    assert len(written.pieces) == len(tokens.prompt_ids)
     assert tokenize(row, chatml, WHOLE).prompt_ids is None
 
 
@@ -158,12 +159,12 @@ def test_per_part_encodes_pieces_alone(chatml: LoadedTokenizer) -> None:
     )
     row = Rendered("a\n\nb<|im_end|>", pieces=pieces)
     tokens = tokenize(row, chatml, Tokenize(mode="per_part"))
-    assert tokens.pieces[:4] == ("a", "Ċ", "Ċ", "b"), "the two new lines do not merge"
+    assert token_text(tokens, row, chatml).pieces[:4] == ("a", "Ċ", "Ċ", "b"), "the two new lines do not merge"
     assert tokens.starts == (0, 1, 2, 3, 4, NOWHERE)
     assert tokens.ends == (1, 2, 3, 4, 14, NOWHERE)
     assert tokens.messages == (0, 0, 1, 1, 1, NOWHERE)
     assert tokens.parts[4] is Part.TERMINATOR
-    assert tokenize(row, chatml, WHOLE).pieces[:3] == ("a", "ĊĊ", "b")
+    assert token_text(tokenize(row, chatml, WHOLE), row, chatml).pieces[:3] == ("a", "ĊĊ", "b")
     eos = tokenize(row, chatml, Tokenize(mode="per_part", append_eos="if_missing_ids"))
     assert eos.input_ids == (*tokens.input_ids, chatml.facts.eos_id)
     assert tokenize(row, chatml, Tokenize(mode="per_part", append_eos="if_missing_text")).input_ids == tokens.input_ids
@@ -182,25 +183,27 @@ def test_per_part_without_parts_says_so(chatml: LoadedTokenizer) -> None:
 
 def test_byte_fallback_surfaces(gemma: LoadedTokenizer) -> None:
     text = " two  spaces\n✂"
-    tokens = tokenize(Rendered(text, (Span(0, len(text), 0, Part.CONTENT),)), gemma, WHOLE)
-    assert b"".join(tokens.surfaces).decode() == text
-    assert "<0xE2>" in tokens.pieces
+    row = Rendered(text, (Span(0, len(text), 0, Part.CONTENT),))
+    written = token_text(tokenize(row, gemma, WHOLE), row, gemma)
+    assert b"".join(written.surfaces).decode() == text
+    assert "<0xE2>" in written.pieces
 
 
-def spelled(backend: Any, text: str, prompt: str | None = None) -> Tokens:
-    return tokenize(
-        Rendered(text, prompt=prompt), LoadedTokenizer(TokenizerFacts("t"), FastEngine(backend)), Tokenize()
-    )
+def spelled(backend: Any, text: str, prompt: str | None = None) -> tuple[TokenText, TokenText]:
+    """How the tokens of a text are written, and those of the prompt alone."""
+    row, loaded = Rendered(text, prompt=prompt), LoadedTokenizer(TokenizerFacts("t"), FastEngine(backend))
+    tokens = tokenize(row, loaded, Tokenize())
+    return token_text(tokens, row, loaded), prompt_text(tokens, row, loaded, Tokenize())
 
 
 def test_dummy_prefix_of_metaspace_is_no_part_of_the_text() -> None:
     backend = Tokenizer(models.BPE({"▁": 0, "a": 1, "▁a": 2}, [("▁", "a")]))
     backend.pre_tokenizer = pre_tokenizers.Metaspace()
     backend.decoder = decoders.Metaspace()
-    tokens = spelled(backend, "a a", "a")
-    assert tokens.pieces == ("▁a", "▁a")
-    assert tokens.surfaces == (b"a", b" a")
-    assert tokens.prompt_surfaces == (b"a",)
+    whole, prompt = spelled(backend, "a a", "a")
+    assert whole.pieces == ("▁a", "▁a")
+    assert whole.surfaces == (b"a", b" a")
+    assert prompt.surfaces == (b"a",)
 
 
 @pytest.mark.parametrize("trim", [False, True])
@@ -209,8 +212,8 @@ def test_dummy_prefix_of_byte_level(trim: bool) -> None:
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
     backend.post_processor = processors.ByteLevel(trim_offsets=trim)
     backend.decoder = decoders.ByteLevel()
-    assert spelled(backend, "a a").surfaces == (b"a", b" a")
-    assert spelled(backend, " a").surfaces == (b" a",)
+    assert spelled(backend, "a a")[0].surfaces == (b"a", b" a")
+    assert spelled(backend, " a")[0].surfaces == (b" a",)
 
 
 def test_lone_surrogates_are_told(chatml: LoadedTokenizer) -> None:

@@ -90,10 +90,12 @@ def test_surfaces_spell_the_text(pair: tuple[Any, Any], texts: list[str]) -> Non
 
     from sftui.model import Rendered
     from sftui.recipe import Tokenize
-    from sftui.tokens import tokenize
+    from sftui.tokens import token_text, tokenize
 
     for text in texts[:400]:
-        whole = b"".join(tokenize(Rendered(text), loaded, Tokenize(mode="whole")).surfaces).decode()
+        row = Rendered(text)
+        written = token_text(tokenize(row, loaded, Tokenize(mode="whole")), row, loaded)
+        whole = b"".join(written.surfaces).decode()
         # Tokens that swallow white space beside them do not spell it; NFC is part of some tokenizers.
         if not any(token in text for token in ("<|", "</s>", "<s>")):
             assert whole in (text, unicodedata.normalize("NFC", text)), text[:100]

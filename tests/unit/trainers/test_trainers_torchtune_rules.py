@@ -63,13 +63,13 @@ def inspected(
     tools = pipeline.make_toolbox(recipe, load_tokenizer(tokenizer, mode="provisional"))
     rows = [Row(0, row, "", "row 0")]
     detected = pipeline.detect(rows, recipe)
-    return pipeline.inspect(rows[0], detected, recipe, tools)
+    return pipeline.inspect(rows[0], detected, recipe, tools, text=True)
 
 
 def test_llama_takes_special_tokens_in_texts_as_plain_text() -> None:
     one = inspected(CHAT)
     assert one.tokens is not None and one.problem is None, one.problem
-    assert one.tokens.pieces.count("<|eot_id|>") == 2  # the two that end the messages
+    assert one.token_text.pieces.count("<|eot_id|>") == 2  # the two that end the messages
     assert one.rendered is not None and "Say <|eot_id|> now" in one.rendered.text
 
 

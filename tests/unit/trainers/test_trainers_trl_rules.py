@@ -30,7 +30,7 @@ def inspected(
     assert detected.refused is None, detected.refused
     tools = pipeline.make_toolbox(recipe, tokenizer or load_tokenizer("builtin:chatml", mode="provisional"))
     tools = pipeline.survey(source[0], detected, recipe, tools)
-    return [pipeline.inspect(row, detected, recipe, tools) for row in source]
+    return [pipeline.inspect(row, detected, recipe, tools, text=True) for row in source]
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_text_column_beside_a_completion_takes_the_eos(
 ) -> None:
     options = {} if field == "text" else {"dataset_text_field": field}
     one = inspected([row], version, mask__options=options)[0]
-    assert one.tokens is not None and one.tokens.pieces.count(EOS) == ends + (EOS in row["prompt"])
+    assert one.tokens is not None and one.token_text.pieces.count(EOS) == ends + (EOS in row["prompt"])
 
 
 SPOKEN = {"prompt": TURNS[:1], "completion": TURNS[1:]}
@@ -66,7 +66,7 @@ def test_a_first_row_of_messages_keeps_the_eos_from_every_text() -> None:
     """is_conversational is asked of the first row alone (trl 1.16.0, trainer/sft_trainer.py `_prepare_dataset`)."""
     text, later = inspected([PAIR, PAIR])[0], inspected([SPOKEN, PAIR])[1]
     assert text.tokens is not None and later.tokens is not None
-    assert (text.tokens.pieces.count(EOS), later.tokens.pieces.count(EOS)) == (1, 0)
+    assert (text.token_text.pieces.count(EOS), later.token_text.pieces.count(EOS)) == (1, 0)
 
 
 @pytest.mark.parametrize("first", [PAIR, ROLELESS])

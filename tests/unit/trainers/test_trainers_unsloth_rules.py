@@ -71,7 +71,7 @@ def inspected(
     tools = pipeline.survey(
         source[0], detected, recipe, pipeline.make_toolbox(recipe, load_tokenizer(tokenizer, mode="provisional"))
     )
-    return [pipeline.inspect(row, detected, recipe, tools) for row in source]
+    return [pipeline.inspect(row, detected, recipe, tools, text=True) for row in source]
 
 
 def test_a_row_without_a_response_is_removed_and_says_so() -> None:
@@ -91,7 +91,7 @@ def test_the_first_row_decides_on_the_bos_of_all() -> None:
 
     def begins(rows: list[dict[str, Any]]) -> list[int]:
         found = inspected(rows, tokenizer="builtin:llama3")
-        return [one.tokens.pieces[:2].count(bos) for one in found if one.tokens is not None]
+        return [one.token_text.pieces[:2].count(bos) for one in found if one.tokens is not None]
 
     assert begins([marked, plain]) == [1, 0]  # none is added to any row
     assert begins([plain, marked]) == [1, 2]  # one is added to every row
@@ -152,7 +152,7 @@ def test_the_completion_mask_depends_on_trl(version: str, trl: str | None, rule:
 
 def test_the_prompts_own_eos_is_not_the_completions() -> None:
     one = inspected([{"prompt": "a<|im_end|>", "completion": ""}])[0]
-    assert one.tokens is not None and one.tokens.pieces[-2:] == ("<|im_end|>",) * 2
+    assert one.tokens is not None and one.token_text.pieces[-2:] == ("<|im_end|>",) * 2
 
 
 def test_responses_only_replaces_the_collator_and_its_multiple() -> None:

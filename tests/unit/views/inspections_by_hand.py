@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sftui.model import (
     IGNORE_INDEX,
@@ -23,6 +24,7 @@ from sftui.model import (
     Span,
     Stage,
     Tokens,
+    TokenText,
     common_prefix,
 )
 
@@ -69,9 +71,6 @@ def tokens_of(texts: Sequence[tuple[str, int, Part, int]]) -> tuple[Tokens, str]
         input_ids=tuple(ids[t] for t, *_ in texts),
         starts=tuple(starts),
         ends=tuple(ends),
-        pieces=tuple(t.replace(" ", "▁") for t, *_ in texts),
-        surfaces=tuple(t.encode("utf-8", "surrogatepass") for t, *_ in texts),
-        special=tuple(t.startswith("<") and t.endswith(">") for t, *_ in texts),
         messages=tuple(m for _, m, *_ in texts),
         parts=tuple(p for _, _, p, _ in texts),
     )
@@ -104,21 +103,19 @@ def inspection(
     if prompt is not None:
         known = dict(zip((t for t, *_ in texts), tokens.input_ids))
         prompt_ids = tuple(known.get(p, 9000 + k) for k, p in enumerate(prompt))
-        tokens = Tokens(
-            **{
-                name: getattr(tokens, name)
-                for name in ("input_ids", "starts", "ends", "pieces", "surfaces", "special", "messages", "parts")
-            },
-            prompt_ids=prompt_ids,
-            prompt_pieces=tuple(prompt),
-            prompt_surfaces=tuple(p.encode() for p in prompt),
-        )
+        tokens = replace(tokens, prompt_ids=prompt_ids)
         boundary = Boundary(len(prompt_ids), common_prefix(prompt_ids, tokens.input_ids))
     return Inspection(
         row=Row(17, {"messages": []}, '{"messages": []}', "train.jsonl:18", 16),
         conversation=chat(),
         rendered=Rendered(text, (Span(0, len(text), 0, Part.CONTENT),)),
         tokens=tokens,
+        token_text=TokenText(
+            tuple(t.replace(" ", "▁") for t, *_ in texts),
+            tuple(t.encode("utf-8", "surrogatepass") for t, *_ in texts),
+            tuple(t.startswith("<") and t.endswith(">") for t, *_ in texts),
+        ),
+        prompt_text=TokenText(tuple(prompt or ()), tuple(p.encode() for p in prompt or ())),
         labels=Labels(labels, reasons, kept, dropped),
         example=None if dropped else Example(ids, kept_labels, (1,) * len(ids), shifted),
         boundary=boundary,
@@ -142,7 +139,7 @@ def stopped(stage: Stage) -> Inspection:
     whole = inspection()
     order = list(Stage)
     reached = order.index(stage)
-    fields = {"conversation": 1, "rendered": 2, "tokens": 3, "labels": 4}
+    fields = {"conversation": 1, "rendered": 2, "tokens": 3, "labels": 4, "token_text": 3, "prompt_text": 3}
     row = whole.row if reached else Row(17, None, "{broken", "train.jsonl:18", 7, "not valid JSON")
     return Inspection(
         row=row,

@@ -51,7 +51,7 @@ def test_real_rows_fit_and_read_as_rendered(shared: Path, name: str) -> None:
         rows = list(islice(source.rows(), ROWS))
         detected = detect(rows, recipe)
         for row in rows:
-            made = inspect(row, detected, recipe, tools)
+            made = inspect(row, detected, recipe, tools, text=True)
             lines = [*conversation_lines(made, WIDTH), *boundary_lines(made, WIDTH)]
             table = make_table(made)
             for zoom in Zoom:

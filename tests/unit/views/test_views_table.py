@@ -97,9 +97,9 @@ def test_oddity_20_text_is_read_by_offsets_not_by_decode() -> None:
         made.tokens,
         starts=(0, 15, 16, 16, 18),
         ends=(15, 16, 17, 17, 19),
-        surfaces=(b"<|assistant|>", b"A", b"\xe2\x9c", b"\x93", b"Z"),
     )
-    built = table(replace(made, tokens=tokens, rendered=Rendered("<|assistant|>\n\nA✓ z")))
+    written = replace(made.token_text, surfaces=(b"<|assistant|>", b"A", b"\xe2\x9c", b"\x93", b"Z"))
+    built = table(replace(made, tokens=tokens, token_text=written, rendered=Rendered("<|assistant|>\n\nA✓ z")))
     assert built.cells == ("<|assistant|>", "A", "‹E2 9C›", "‹93›", "Z")
     assert built.flow == ("<|assistant|>⏎⏎", "A", "‹E2 9C›", "‹93›", "␣z")
 
