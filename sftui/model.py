@@ -206,7 +206,8 @@ class Tokens:
     """Tokens as parallel arrays, all of one length but `prompt_ids`.
 
     `starts`/`ends` are character offsets into `Rendered.text` (NOWHERE where the token stands for
-    no text). `prompt_ids` are the ids of `Rendered.prompt`, tokenized alone. How they are written is a `TokenText`.
+    no text). These, `messages` and `parts` are all empty where nobody asked for places (`placed`).
+    `prompt_ids` are the ids of `Rendered.prompt`, tokenized alone. How ids are written is a `TokenText`.
     """
 
     input_ids: tuple[int, ...]
@@ -219,6 +220,11 @@ class Tokens:
 
     def __len__(self) -> int:
         return len(self.input_ids)
+
+    @property
+    def placed(self) -> bool:
+        """Whether it is known where the tokens stand in the text."""
+        return len(self.starts) == len(self.input_ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +273,7 @@ class Example:
     @property
     def trained(self) -> int:
         """How many positions carry loss."""
-        return sum(1 for label in self.labels if label != self.ignore_index)
+        return len(self.labels) - self.labels.count(self.ignore_index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,6 +390,9 @@ class RecipeChange:
 
 def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
     """How many leading ids two sequences share."""
+    n = min(len(a), len(b))
+    if a[:n] == b[:n]:
+        return n
     n = 0
     for x, y in zip(a, b):
         if x != y:

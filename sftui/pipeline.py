@@ -7,7 +7,8 @@ for what a row contains.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -30,6 +31,7 @@ from sftui.model import (
 )
 from sftui.recipe import Recipe, day_of
 from sftui.trainers import Toolbox, trainer_named
+from sftui.trainers.base import Shaped
 from sftui.trainers.held import Held
 
 if TYPE_CHECKING:
@@ -49,7 +51,6 @@ __all__ = [
     "make_toolbox",
     "pack_rows",
     "survey",
-    "with_text",
 ]
 
 
@@ -153,72 +154,113 @@ def inspect_early(row: Row, detected: Detected, recipe: Recipe) -> Inspection:
 
 
 def inspect(
-    row: Row, detected: Detected, recipe: Recipe, tools: Toolbox, *, spans: bool = True, text: bool = False
+    row: Row,
+    detected: Detected,
+    recipe: Recipe,
+    tools: Toolbox,
+    *,
+    spans: bool = True,
+    places: bool = True,
+    text: bool = False,
 ) -> Inspection:
     """Everything about one row under one recipe.
 
-    `spans=False` leaves out who wrote which token where no rule needs it: bulk encoding does not. `text` says how the
-    tokens are written, too: for what is shown.
+    `spans=False` leaves out who wrote which token where no rule needs it, `places=False` where tokens stand in the
+    text: bulk encoding asks for neither. `text` says how tokens are written, too: for what is shown.
     """
-    found = Inspection(row, provisional=tools.tokenizer.facts.state == "provisional")
-    stages = _Stages(found)
-    try:
-        with bound.Work(bound.row_key(recipe, row.index), row.size) as work:
-            found = stages.run(work, detected, recipe, tools, spans)
-            return with_text(found, recipe, tools) if text else found
-    except SftuiError as error:
-        problem = as_problem(error)
-    except MemoryError:
-        problem = Problem(f"{bound.subject(stages.at.value)} {bound.out_of_memory(row.size)}", ours=True)
-    except RecursionError:
-        problem = Problem(f"{bound.subject(stages.at.value)} goes in circles, or too deep", ours=True)
-    stopped = replace(stages.found, stopped_at=stages.at, problem=problem)
-    return with_text(stopped, recipe, tools) if text else stopped
+    way = _Way(row, detected, recipe, tools, spans, spans or places)
+    way.go()
+    return way.written() if text else way.found
 
 
-def with_text(found: Inspection, recipe: Recipe, tools: Toolbox) -> Inspection:
-    """The same with how its tokens are written."""
-    from sftui.tokens import prompt_text, token_text
+class _Way:
+    """One row on its way through the stages: `found` is what is known of it so far."""
 
-    if found.tokens is None or found.rendered is None:
-        return found
-    return replace(
-        found,
-        token_text=token_text(found.tokens, found.rendered, tools.tokenizer),
-        prompt_text=prompt_text(found.tokens, found.rendered, tools.tokenizer, recipe.tokenize),
-    )
+    def __init__(self, row: Row, detected: Detected, recipe: Recipe, tools: Toolbox, spans: bool, places: bool) -> None:
+        self.found = Inspection(row, provisional=tools.tokenizer.facts.state == "provisional")
+        self._detected, self._recipe, self._tools = detected, recipe, tools
+        self._trainer = trainer_named(recipe.preset)
+        self._spans = spans or self._trainer.needs_spans(recipe)
+        self._places = places or self._trainer.needs_places(recipe)
+        self._shaped: Shaped | None = None
+        self._at = Stage.CONVERSATION
 
+    def go(self) -> None:
+        """All stages, as far as they go."""
+        self._bounded(self._render, self._label)
 
-class _Stages:
-    """One row on its way: what is known of it so far, and the stage it is at."""
+    def render(self) -> None:
+        """The stages up to the rendered text."""
+        self._bounded(self._render)
 
-    def __init__(self, found: Inspection) -> None:
-        self.found = found
-        self.at = Stage.CONVERSATION
+    def label(self) -> None:
+        """The stages behind that."""
+        if self._shaped is not None and self.found.problem is None:
+            self._bounded(self._label)
+
+    @property
+    def number(self) -> int:
+        """The row's number in the dataset."""
+        return self.found.row.index
+
+    def texts(self) -> list[tuple[str, bool]]:
+        """What will be encoded without places, each with or without special tokens; nothing that is not known yet."""
+        rendered, shaped = self.found.rendered, self._shaped
+        if self._places or rendered is None or shaped is None or self.found.problem is not None:
+            return []
+        try:
+            return list(self._trainer.texts(rendered, shaped, self._recipe, self._tools))
+        except SftuiError:
+            return []  # told where the row is tokenized
+
+    def written(self) -> Inspection:
+        """The row as it is now, with how its tokens are written."""
+        self._bounded(self._write)
+        return self.found
+
+    def _bounded(self, *stages: Callable[[bound.Work], None]) -> None:
+        """Go through stages, bounded; what they raise for what the row holds becomes its problem."""
+        row = self.found.row
+        try:
+            with bound.Work(bound.row_key(self._recipe, row.index), row.size) as work:
+                for stage in stages:
+                    stage(work)
+            return
+        except SftuiError as error:
+            problem = as_problem(error)
+        except MemoryError:
+            problem = Problem(f"{bound.subject(self._at.value)} {bound.out_of_memory(row.size)}", ours=True)
+        except RecursionError:
+            problem = Problem(f"{bound.subject(self._at.value)} goes in circles, or too deep", ours=True)
+        if self.found.problem is None:
+            self.found = replace(self.found, stopped_at=self._at, problem=problem)
 
     def _begin(self, work: bound.Work, stage: Stage) -> None:
-        self.at = stage
+        self._at = stage
         work.at(stage.value)
 
-    def run(self, work: bound.Work, detected: Detected, recipe: Recipe, tools: Toolbox, spans: bool) -> Inspection:
-        """The row after its last stage, or where it cannot be read at all; SftuiError where one cannot do its work."""
-        provisional = self.found.provisional
-        result = replace(inspect_early(self.found.row, detected, recipe), provisional=provisional)
-        if result.conversation is None:
-            return result
-        trainer = trainer_named(recipe.preset)
-        self.found = result
-        shaped = trainer.shape(result.conversation, recipe)
-        self.found = result = replace(result, conversation=shaped.conversation)
+    def _render(self, work: bound.Work) -> None:
+        recipe, trainer, provisional = self._recipe, self._trainer, self.found.provisional
+        self.found = replace(inspect_early(self.found.row, self._detected, recipe), provisional=provisional)
+        if self.found.conversation is None:
+            return
+        shaped = trainer.shape(self.found.conversation, recipe)
+        self.found = replace(self.found, conversation=shaped.conversation)
         self._begin(work, Stage.RENDERED)
-        rendered = trainer.render(shaped, recipe, tools, spans=spans or recipe_needs_spans(recipe))
-        self.found = result = replace(result, rendered=rendered)
+        self.found = replace(self.found, rendered=trainer.render(shaped, recipe, self._tools, spans=self._spans))
+        self._shaped = shaped
+
+    def _label(self, work: bound.Work) -> None:
+        recipe, tools, trainer, shaped = self._recipe, self._tools, self._trainer, self._shaped
+        result, rendered = self.found, self.found.rendered
+        if shaped is None or rendered is None:
+            return
         self._begin(work, Stage.TOKENS)
-        tokens = trainer.tokenize(rendered, shaped, recipe, tools)
+        tokens = trainer.tokenize(rendered, shaped, recipe, tools, places=self._places)
+        boundary = None
         if tokens.prompt_ids is not None:
-            shared = common_prefix(tokens.prompt_ids, tokens.input_ids)
-            result = replace(result, boundary=Boundary(len(tokens.prompt_ids), shared))
-        self.found = result = replace(result, tokens=tokens)
+            boundary = Boundary(len(tokens.prompt_ids), common_prefix(tokens.prompt_ids, tokens.input_ids))
+        self.found = replace(result, tokens=tokens, boundary=boundary)
         self._begin(work, Stage.LABELS)
         tokens, labels = trainer.label(tokens, rendered, shaped, recipe, tools)
         examples = trainer.examples(tokens, labels, shaped, recipe, tools)
@@ -229,8 +271,8 @@ class _Stages:
             *tokens.notes,
             *labels.notes,
         )
-        return replace(
-            result,
+        self.found = replace(
+            self.found,
             tokens=tokens,
             labels=labels,
             example=examples[0] if examples else None,
@@ -238,21 +280,59 @@ class _Stages:
             notes=notes,
         )
 
+    def _write(self, work: bound.Work) -> None:
+        from sftui.tokens import prompt_text, token_text
+
+        tokens, rendered, tokenizer = self.found.tokens, self.found.rendered, self._tools.tokenizer
+        if tokens is None or rendered is None:
+            return
+        whole = token_text(tokens, rendered, tokenizer)
+        prompt = prompt_text(tokens, rendered, tokenizer, self._recipe.tokenize)
+        self.found = replace(self.found, token_text=whole, prompt_text=prompt)
+
+
+CHUNK_ROWS, CHUNK_CHARACTERS = 64, 500_000
+"""Rows that are encoded in one call at most, and of how much rendered text."""
+
 
 def inspect_all(
-    rows: Iterable[Row], detected: Detected, recipe: Recipe, tools: Toolbox, *, spans: bool = False, text: bool = False
+    rows: Iterable[Row],
+    detected: Detected,
+    recipe: Recipe,
+    tools: Toolbox,
+    *,
+    spans: bool = False,
+    text: bool = False,
 ) -> Iterator[Inspection]:
-    """Rows in order, each inspected."""
+    """Rows in order, each inspected, without places where nobody needs them; many are encoded at once."""
+    ways: list[_Way] = []
+    texts: list[tuple[str, bool]] = []
+    characters = 0
     for row in rows:
-        yield inspect(row, detected, recipe, tools, spans=spans, text=text)
+        way = _Way(row, detected, recipe, tools, spans, spans)
+        way.render()
+        ways.append(way)
+        own = way.texts()
+        texts += own
+        characters += sum(len(one) for one, _ in own)
+        if len(ways) == CHUNK_ROWS or characters > CHUNK_CHARACTERS or not own:
+            yield from _encoded(ways, texts, tools, text)
+            ways, texts, characters = [], [], 0
+    yield from _encoded(ways, texts, tools, text)
 
 
-def recipe_needs_spans(recipe: Recipe) -> bool:
-    """True where a mask rule reads who wrote which token."""
-    mask = recipe.mask
-    return mask.rule in ("assistant", "turn_full") or (
-        mask.rule == "completion" and (mask.terminator == "mask" or mask.trailing == "mask")
-    )
+def _encoded(
+    ways: Sequence[_Way], texts: Sequence[tuple[str, bool]], tools: Toolbox, text: bool
+) -> Iterator[Inspection]:
+    """The rest of the way of rows whose texts are encoded at once; where that fails or is refused, one by one."""
+    if len(ways) > 1 and texts:
+        size = sum(len(one.encode("utf-8", "replace")) for one, _ in texts)
+        key = bound.item_key(f"{tools.tokenizer.facts.name} ahead", ways[0].number)
+        with suppress(SftuiError, MemoryError), bound.Work(key, size, "tokens"):
+            tools.tokenizer.ids_ahead(texts)
+    for way in ways:
+        way.label()
+        yield way.written() if text else way.found
 
 
 def make_batch(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox) -> Batch:

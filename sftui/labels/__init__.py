@@ -41,10 +41,10 @@ def label(
     values = tokens.input_ids
     if conversation.kind is Kind.TOKENS and conversation.labels is not None:
         values = conversation.labels
-    labels = tuple(value if on else IGNORE_INDEX for value, on in zip(values, mask))
+    labels = tuple([value if on else IGNORE_INDEX for value, on in zip(values, mask)])
     kept, too_long = keep(len(tokens), recipe.length)
     dropped = drop or too_long
-    if dropped is None and recipe.length.drop_unlabelled and all(v == IGNORE_INDEX for v in within(kept, labels)):
+    if dropped is None and recipe.length.drop_unlabelled and set(within(kept, labels)) <= {IGNORE_INDEX}:
         dropped = "no trained token is left"
     notes = () if rendered.exact else ("who wrote which token is a best effort here",)
     return Labels(labels=labels, reasons=tuple(reasons), kept=kept, dropped=dropped, notes=notes)
@@ -60,7 +60,9 @@ def example(tokens: Tokens, labels: Labels, recipe: Recipe, attention: tuple[int
         return None
     ignore = recipe.mask.ignore_index
     ids = within(labels.kept, tokens.input_ids)
-    values = tuple(ignore if v == IGNORE_INDEX else v for v in within(labels.kept, labels.labels))
+    values = within(labels.kept, labels.labels)
+    if ignore != IGNORE_INDEX:
+        values = tuple(ignore if v == IGNORE_INDEX else v for v in values)
     mask = within(labels.kept, attention) if attention is not None else (1,) * len(ids)
     whole = Example(ids, values, mask, ignore_index=ignore)
     if recipe.loss.shift == "internal":

@@ -39,6 +39,8 @@ def keep(count: int, options: Length) -> tuple[Kept, str | None]:
 
 def within(kept: Kept, values: Sequence[int]) -> tuple[int, ...]:
     """The values inside the kept ranges, in order."""
+    if kept == ((0, len(values)),) and isinstance(values, tuple):
+        return values
     if len(kept) == 1:
         return tuple(values[kept[0][0] : kept[0][1]])
     return tuple(value for start, end in kept for value in values[start:end])

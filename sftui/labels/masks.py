@@ -50,6 +50,8 @@ def draw(subject: Subject, options: Mask) -> Drawn:
 def whole(subject: Subject) -> Drawn:
     """Everything is trained."""
     n = len(subject.tokens)
+    if not subject.tokens.placed:
+        return [True] * n, [Reason.WHOLE] * n
     return [True] * n, [Reason.APPENDED if _appended(subject.tokens, i) else Reason.WHOLE for i in range(n)]
 
 
@@ -66,12 +68,11 @@ def completion(subject: Subject, options: Mask) -> Drawn:
     n = len(tokens)
     shared = common_prefix(tokens.prompt_ids, tokens.input_ids)
     cut = shared if options.boundary == "common_prefix" else min(len(tokens.prompt_ids), n)
-    mask, reasons = [], []
-    for i in range(n):
-        if i < cut:
-            mask.append(False)
-            reasons.append(Reason.PROMPT if i < shared else Reason.BOUNDARY)
-            continue
+    mask = [False] * cut
+    reasons = [Reason.PROMPT] * min(shared, cut) + [Reason.BOUNDARY] * (cut - min(shared, cut))
+    if not tokens.placed:
+        return mask + [True] * (n - cut), reasons + [Reason.COMPLETION] * (n - cut)
+    for i in range(cut, n):
         trained, reason = True, Reason.COMPLETION
         if _appended(tokens, i):
             reason = Reason.APPENDED

@@ -1,8 +1,17 @@
 """Rendered → Tokens, and the tokenizers that do it: loaded as AutoTokenizer would, and proven so."""
 
-from sftui.tokens.encode import prompt_text, token_text, tokenize
+from sftui.tokens.encode import prompt_text, texts_of, token_text, tokenize
 from sftui.tokens.facts import TokenizerFacts
 from sftui.tokens.load import load_tokenizer
 from sftui.tokens.loaded import Encoded, LoadedTokenizer
 
-__all__ = ["Encoded", "LoadedTokenizer", "TokenizerFacts", "load_tokenizer", "prompt_text", "token_text", "tokenize"]
+__all__ = [
+    "Encoded",
+    "LoadedTokenizer",
+    "TokenizerFacts",
+    "load_tokenizer",
+    "prompt_text",
+    "texts_of",
+    "token_text",
+    "tokenize",
+]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sftui.errors import TokenizerError
 from sftui.model import NO_TEXT, NOWHERE, Part, Piece, Rendered, Span, Tokens, TokenText
@@ -31,14 +31,16 @@ class _Columns:
 
     def drop(self, index: int) -> None:
         for column in (self.ids, self.starts, self.ends, self.messages, self.parts):
-            del column[index]
+            del column[index : index + 1]
 
 
-def tokenize(rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize, *, ending: str | None = None) -> Tokens:
+def tokenize(
+    rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize, *, ending: str | None = None, places: bool = True
+) -> Tokens:
     """Tokenize a rendered row; O(tokens + spans).
 
     `ending` is the part of the text in whose end an EOS is looked for before one is appended, e.g. the completion
-    alone; None: all of it.
+    alone; None: all of it. `places=False` gives ids alone where the text is encoded as a whole.
 
     A token belongs to the span in which its first character lies, also where it reaches into the
     next. Ids that stand for no text (added BOS/EOS, appended EOS) have offsets NOWHERE and the
@@ -55,12 +57,11 @@ def tokenize(rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize, 
     else:
         if options.mode == "per_part":
             notes.append("this row has no parts to encode one by one: it was tokenized whole")
-        text = rendered.text
-        if options.append_eos == "if_missing_text" and not (text if ending is None else ending).endswith(
-            tokenizer.facts.eos_token or ""
-        ):
-            text += tokenizer.facts.eos_token or ""
-        _place(columns, tokenizer.encode(text, options.add_special_tokens), rendered, tokenizer)
+        text = _ended(rendered.text, tokenizer, options, ending)
+        if places:
+            _place(columns, tokenizer.encode(text, options.add_special_tokens), rendered, tokenizer)
+        else:
+            columns.ids.extend(tokenizer.ids(text, options.add_special_tokens))
     if options.append_eos == "always" or (
         options.append_eos == "if_missing_ids" and (not columns.ids or columns.ids[-1] != eos_id)
     ):
@@ -69,15 +70,34 @@ def tokenize(rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize, 
         columns.drop(0)
         notes.append("a doubled BOS at the start was dropped")
     prompt = _prompt(rendered, tokenizer, options)
+    whole = len(columns.parts) == len(columns.ids)
     return Tokens(
         input_ids=tuple(columns.ids),
-        starts=tuple(columns.starts),
-        ends=tuple(columns.ends),
-        messages=tuple(columns.messages),
-        parts=tuple(columns.parts),
-        prompt_ids=prompt.ids if prompt is not None else None,
+        starts=tuple(columns.starts) if whole else (),
+        ends=tuple(columns.ends) if whole else (),
+        messages=tuple(columns.messages) if whole else (),
+        parts=tuple(columns.parts) if whole else (),
+        prompt_ids=prompt,
         notes=tuple(notes),
     )
+
+
+def texts_of(
+    rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize, *, ending: str | None = None
+) -> Iterator[tuple[str, bool]]:
+    """What `tokenize` without places will encode, each with or without special tokens."""
+    if options.mode == "per_part" and rendered.pieces is not None:
+        return
+    yield _ended(rendered.text, tokenizer, options, ending), options.add_special_tokens
+    if options.mode == "prompt_and_full" and rendered.prompt is not None:
+        yield rendered.prompt, options.add_special_tokens
+
+
+def _ended(text: str, tokenizer: LoadedTokenizer, options: Tokenize, ending: str | None) -> str:
+    """The text with the EOS text that it lacks, where one is to be appended."""
+    eos = tokenizer.facts.eos_token or ""
+    missing = options.append_eos == "if_missing_text" and not (text if ending is None else ending).endswith(eos)
+    return text + eos if missing else text
 
 
 def token_text(tokens: Tokens, rendered: Rendered, tokenizer: LoadedTokenizer) -> TokenText:
@@ -90,11 +110,12 @@ def prompt_text(tokens: Tokens, rendered: Rendered, tokenizer: LoadedTokenizer, 
     ids, prompt = tokens.prompt_ids, rendered.prompt or ""
     if ids is None:
         return NO_TEXT
-    # Offsets of the prompt alone are kept nowhere: only a dummy prefix asks for them.
-    places = _prompt(rendered, tokenizer, options) if tokenizer.engine.decoding.dummy_prefix else None
-    if places is None or places.ids != ids:
+    if not tokenizer.engine.decoding.dummy_prefix:
         return TokenText(*tokenizer.describe(ids))
-    return _written(ids, places.starts, places.ends, prompt, tokenizer)
+    # Offsets of the prompt alone are kept nowhere: only a dummy prefix asks for them.
+    whole = tokenizer.encode(prompt, options.add_special_tokens)
+    cut = len(whole) - len(ids)  # a second BOS was dropped
+    return _written(ids, whole.starts[cut:], whole.ends[cut:], prompt, tokenizer)
 
 
 def _written(
@@ -167,14 +188,12 @@ def _encode_pieces(columns: _Columns, pieces: Sequence[Piece], tokenizer: Loaded
         place = after
 
 
-def _prompt(rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize) -> Encoded | None:
+def _prompt(rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize) -> tuple[int, ...] | None:
     """The prompt tokenized alone, as the trainer does to find where the completion begins."""
     if options.mode != "prompt_and_full" or rendered.prompt is None:
         return None
-    found = tokenizer.encode(rendered.prompt, options.add_special_tokens)
-    if options.bos == "drop_second" and _doubled(found.ids, tokenizer):
-        return Encoded(found.ids[1:], found.starts[1:], found.ends[1:])
-    return found
+    found = tokenizer.ids(rendered.prompt, options.add_special_tokens)
+    return found[1:] if options.bos == "drop_second" and _doubled(found, tokenizer) else found
 
 
 def _without_dummies(

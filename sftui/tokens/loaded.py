@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from sftui.errors import TokenizerError
 from sftui.model import NOWHERE
 from sftui.tokens.facts import TokenizerFacts
 from sftui.tokens.surface import Decoding, read_decoding, surfacer
 
+T = TypeVar("T")
 KEPT = 20_000
 """How many ids' pieces and bytes are remembered at most; a full vocabulary would cost 25 MB."""
 
@@ -33,6 +34,7 @@ class Engine(Protocol):
     decoding: Decoding
 
     def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]: ...
+    def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[tuple[int, ...]]: ...
     def piece(self, token: int) -> str | None: ...
     def token_id(self, piece: str) -> int | None: ...
     def added(self) -> Mapping[int, tuple[str, bool]]: ...
@@ -56,6 +58,10 @@ class FastEngine:
     def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
         # A batch of one goes through encode_batch too: it releases the interpreter lock, encode does not.
         return [_encoded(e) for e in self.backend.encode_batch(list(texts), add_special_tokens=add_special_tokens)]
+
+    def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[tuple[int, ...]]:
+        found = self.backend.encode_batch_fast(list(texts), add_special_tokens=add_special_tokens)
+        return [tuple(encoding.ids) for encoding in found]
 
     def piece(self, token: int) -> str | None:
         try:
@@ -84,6 +90,7 @@ class LoadedTokenizer:
         self._added = engine.added()
         self._special = frozenset(i for i, (_, special) in self._added.items() if special)
         self._surface: Callable[[int], bytes] = surfacer(engine.decoding, engine.piece, self._literal)
+        self._ahead: dict[tuple[str, bool], tuple[int, ...]] = {}
         self._described: dict[int, tuple[str, bytes, bool]] = {}
 
     def encode(self, text: str, add_special_tokens: bool = False) -> Encoded:
@@ -92,8 +99,28 @@ class LoadedTokenizer:
 
     def encode_batch(self, texts: Sequence[str], add_special_tokens: bool = False) -> list[Encoded]:
         """Several texts at once, each as `encode` would; nothing is truncated or padded."""
+        return self._asked(self.engine.encode_batch, texts, add_special_tokens)
+
+    def ids(self, text: str, add_special_tokens: bool = False) -> tuple[int, ...]:
+        """The ids of one text without offsets, which take as long again; TokenizerError as `encode`."""
+        known = self._ahead.pop((text, add_special_tokens), None)
+        return self._asked(self.engine.ids_batch, [text], add_special_tokens)[0] if known is None else known
+
+    def ids_ahead(self, texts: Sequence[tuple[str, bool]]) -> None:
+        """Encode texts at once that `ids` will be asked for soon, each with or without special tokens; those of before
+        are forgotten. TokenizerError as `encode`, where nothing is kept."""
+        self._ahead = {}
+        found: dict[tuple[str, bool], tuple[int, ...]] = {}
+        for special in (False, True):
+            some = list(dict.fromkeys(text for text, added in texts if added is special))
+            if some:
+                made = self._asked(self.engine.ids_batch, some, special)
+                found.update(zip(((text, special) for text in some), made))
+        self._ahead = found
+
+    def _asked(self, encode: Callable[[Sequence[str], bool], list[T]], texts: Sequence[str], special: bool) -> list[T]:
         try:
-            return self.engine.encode_batch(texts, add_special_tokens)
+            return encode(texts, special)
         except Exception as error:  # tokenizers raises bare Exception, e.g. where the unknown token is missing
             raise _unencodable(texts, error) from error
         except BaseException as error:

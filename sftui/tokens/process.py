@@ -203,6 +203,11 @@ class PipedEngine:
         self._fetch({token for row in inner for token in row[0]})
         return [self._spelled(text, row[0], bare[0]) for text, row, bare in zip(texts, rows, inner)]
 
+    def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[tuple[int, ...]]:
+        for text in texts:
+            text.encode("utf-8")
+        return [tuple(row[0]) for row in self.process.encode(texts, add_special_tokens)] if texts else []
+
     def piece(self, token: int) -> str | None:
         if token not in self._pieces:
             self._fetch({token})

@@ -27,7 +27,7 @@ from sftui.model import (
     Tokens,
 )
 from sftui.model import Part as PartOf
-from sftui.recipe import KnobInfo, Recipe, changed, get, knobs
+from sftui.recipe import KnobInfo, Recipe, Tokenize, changed, get, knobs
 
 if TYPE_CHECKING:
     from sftui.conversations import Detected
@@ -186,13 +186,44 @@ class Trainer:
         bos = tools.tokenizer.facts.bos_token
         return without_bos(rendered, bos) if recipe.tokenize.bos == "strip_text" and bos else rendered
 
-    def tokenize(self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> Tokens:
-        """The tokens of the rendered text, and of the prompt alone where one was rendered."""
+    def needs_spans(self, recipe: Recipe) -> bool:
+        """Whether a mask rule reads who wrote which token."""
+        mask = recipe.mask
+        return mask.rule in ("assistant", "turn_full") or (
+            mask.rule in ("auto", "completion") and (mask.terminator == "mask" or mask.trailing == "mask")
+        )
+
+    def needs_places(self, recipe: Recipe) -> bool:
+        """Whether labels depend on where tokens stand in the text; a trainer with rules of its own for them overrides
+        this."""
+        return self.needs_spans(recipe) or recipe.mask.rule == "generation_tag"
+
+    def tokenize_as(self, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
+        """How the rendered text is encoded, and the part of it in whose end an EOS is looked for (None: all)."""
+        return recipe.tokenize, None
+
+    def texts(self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> Iterator[tuple[str, bool]]:
+        """What `tokenize` without places will encode, so that many rows can be encoded at once."""
+        if shaped.conversation.kind is Kind.TOKENS:
+            return iter(())
+        from sftui.tokens import texts_of
+
+        options, ending = self.tokenize_as(shaped, recipe, tools)
+        return texts_of(rendered, tools.tokenizer, options, ending=ending)
+
+    def tokenize(
+        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
+    ) -> Tokens:
+        """The tokens of the rendered text, and of the prompt alone where one was rendered.
+
+        `places=False`: nobody asks where they stand (see `needs_places`).
+        """
         if shaped.conversation.kind is Kind.TOKENS:
             return stored_tokens(shaped.conversation, rendered, tools)
         from sftui.tokens import tokenize
 
-        return tokenize(rendered, tools.tokenizer, recipe.tokenize)
+        options, ending = self.tokenize_as(shaped, recipe, tools)
+        return tokenize(rendered, tools.tokenizer, options, ending=ending, places=places)
 
     def label(
         self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox

@@ -190,7 +190,12 @@ class Axolotl(Trainer):
             spans=spans,
         )
 
-    def tokenize(self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> Tokens:
+    def needs_places(self, recipe: Recipe) -> bool:
+        return True
+
+    def tokenize(
+        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
+    ) -> Tokens:
         conversation, tokenizer = shaped.conversation, tools.tokenizer
         if conversation.kind is Kind.TOKENS:
             return stored_tokens(conversation, rendered, tools)

@@ -184,7 +184,12 @@ class LlamaFactory(Trainer):
             return replace(rendered, notes=("the tool format llama3 writes the date on which the data are prepared",))
         return rendered
 
-    def tokenize(self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> Tokens:
+    def needs_places(self, recipe: Recipe) -> bool:
+        return True
+
+    def tokenize(
+        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
+    ) -> Tokens:
         if rendered.pieces is None:
             return tokenize(rendered, tools.tokenizer, replace(recipe.tokenize, mode="whole"))
         append = "always" if self._template(recipe, tools).efficient_eos else recipe.tokenize.append_eos

@@ -179,7 +179,12 @@ class Torchtune(Trainer):
             )
         return Rendered("".join(piece.text for piece in pieces), spans_of(pieces), pieces=pieces)
 
-    def tokenize(self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> Tokens:
+    def needs_places(self, recipe: Recipe) -> bool:
+        return True
+
+    def tokenize(
+        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
+    ) -> Tokens:
         return tokenize(rendered, tools.tokenizer, Tokenize(mode="per_part"))
 
     def label(

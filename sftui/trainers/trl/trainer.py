@@ -18,9 +18,8 @@ from sftui.errors import RecipeError
 from sftui.model import IGNORE_INDEX, Batch, Conversation, Example, Kind, Labels, Pack, Reason, Rendered, Row, Tokens
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
-from sftui.tokens import tokenize
 from sftui.trainers import versions
-from sftui.trainers.base import Shaped, Toolbox, Trainer, pad_token_id, stored_tokens
+from sftui.trainers.base import Shaped, Toolbox, Trainer, pad_token_id
 from sftui.trainers.config import OpenedConfig, WrittenConfig
 from sftui.trainers.trl import formats
 from sftui.trainers.trl.arguments import refuse_arguments, refuse_empty_tools
@@ -136,19 +135,15 @@ class Trl(Trainer):
             tools = training_toolbox(tools)
         return super().render(shaped, recipe, tools, spans=spans)
 
-    def tokenize(self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> Tokens:
+    def tokenize_as(self, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
         conversation = shaped.conversation
-        if conversation.kind is Kind.TOKENS:
-            return stored_tokens(conversation, rendered, tools)
         if conversation.kind is Kind.CHAT:
             _refuse_messages(conversation, tools.survey)
             # apply_chat_template tokenizes without special tokens and nothing is appended
-            return tokenize(
-                rendered, tools.tokenizer, replace(recipe.tokenize, add_special_tokens=False, append_eos="never")
-            )
+            return replace(recipe.tokenize, add_special_tokens=False, append_eos="never"), None
         if recipe.tokenize.append_eos == "if_missing_text" and not self._appends_eos(conversation, recipe, tools):
-            return tokenize(rendered, tools.tokenizer, replace(recipe.tokenize, append_eos="never"))
-        return tokenize(rendered, tools.tokenizer, recipe.tokenize, ending=conversation.completion)
+            return replace(recipe.tokenize, append_eos="never"), None
+        return recipe.tokenize, conversation.completion
 
     def _appends_eos(self, conversation: Conversation, recipe: Recipe, tools: Toolbox) -> bool:
         """Whether the EOS goes to the text that is trained: a text column that lacks one gets it before a completion
@@ -208,7 +203,7 @@ class Trl(Trainer):
             labels = conversation.labels
         else:
             drawn = self._draw(subject, recipe)
-            labels = tuple(i if on else IGNORE_INDEX for i, on in zip(tokens.input_ids, drawn[0]))
+            labels = tuple([i if on else IGNORE_INDEX for i, on in zip(tokens.input_ids, drawn[0])])
         packing = recipe.pack.strategy != "none"
         length = recipe.length
         if packing:  # truncation_mode is not asked: bfd keeps the start, the others cut nothing

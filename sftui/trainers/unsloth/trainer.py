@@ -33,9 +33,8 @@ from sftui.model import (
 )
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
-from sftui.tokens import tokenize
 from sftui.trainers import versions
-from sftui.trainers.base import Shaped, Toolbox, Trainer, pad_token_id, stored_tokens
+from sftui.trainers.base import Shaped, Toolbox, Trainer, pad_token_id
 from sftui.trainers.config import OpenedConfig, WrittenConfig
 from sftui.trainers.trl.arguments import refuse_arguments, refuse_empty_tools, stored_tools
 from sftui.trainers.trl.packing import pack_bfd, pack_wrapped
@@ -229,10 +228,11 @@ class Unsloth(Trainer):
                 )
         return super().render(shaped, recipe, tools, spans=spans)
 
-    def tokenize(self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> Tokens:
+    def needs_places(self, recipe: Recipe) -> bool:
+        return True
+
+    def tokenize_as(self, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
         conversation = shaped.conversation
-        if conversation.kind is Kind.TOKENS:
-            return stored_tokens(conversation, rendered, tools)
         special = recipe.tokenize.add_special_tokens and self._survey(conversation, recipe, tools).add_special_tokens
         if conversation.kind is Kind.CHAT and not rendered_by_script(conversation, recipe):
             special = False
@@ -241,12 +241,7 @@ class Unsloth(Trainer):
             conversation.kind is not Kind.STRINGS or tools.tokenizer.facts.eos_token is None
         ):
             eos = "never"
-        return tokenize(
-            rendered,
-            tools.tokenizer,
-            replace(recipe.tokenize, add_special_tokens=special, append_eos=eos),
-            ending=conversation.completion,
-        )
+        return replace(recipe.tokenize, add_special_tokens=special, append_eos=eos), conversation.completion
 
     def _survey(self, conversation: Conversation, recipe: Recipe, tools: Toolbox) -> Survey:
         found = tools.survey

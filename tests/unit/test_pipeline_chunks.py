@@ -1,0 +1,64 @@
+"""Rows encoded many at a time: each as it is alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from sftui import pipeline
+from sftui.model import Inspection, Row
+from sftui.recipe import changed
+from sftui.tokens import load_tokenizer
+from sftui.trainers import preset
+
+RULES: list[tuple[str, dict[str, Any]]] = [
+    ("hf-trainer", {}),
+    ("hf-trainer", {"mask.rule": "all"}),
+    ("hf-trainer", {"mask.rule": "assistant"}),
+    ("hf-trainer", {"mask.rule": "completion", "mask.terminator": "mask"}),
+    ("hf-trainer", {"mask.boundary": "common_prefix", "length.max": 20}),
+    ("hf-trainer", {"tokenize.append_eos": "if_missing_text", "tokenize.add_special_tokens": True}),
+    ("hf-trainer", {"tokenize.append_eos": "always", "tokenize.bos": "drop_second"}),
+    ("manual-shift", {}),
+    ("trl", {}),
+    ("trl", {"mask.rule": "completion"}),
+    ("unsloth", {}),
+    ("axolotl", {}),
+]
+
+
+def row(number: int) -> dict[str, Any]:
+    asked = {"role": "user", "content": f"Question {number}?" + "\ud800" * (number == 7)}
+    if number == 9:
+        return {"messages": [asked]}
+    if number == 11:
+        return {"messages": "no list"}
+    return {"messages": [asked, {"role": "assistant", "content": f"\n\nAnswer {number}." * (1 + number % 5)}]}
+
+
+def alike(one: Inspection) -> Inspection:
+    """Without what nobody asked for: places, and why each token is trained."""
+    tokens = one.tokens and replace(one.tokens, starts=(), ends=(), messages=(), parts=())
+    labels = one.labels and replace(one.labels, reasons=())
+    rendered = one.rendered and replace(one.rendered, spans=(), exact=True, notes=())
+    return replace(one, tokens=tokens, labels=labels, rendered=rendered, notes=())
+
+
+@pytest.mark.parametrize("tokenizer", ["builtin:chatml", "builtin:llama3"])
+@pytest.mark.parametrize(("trainer", "knobs"), RULES)
+def test_a_chunk_gives_what_each_row_gives_alone(
+    trainer: str, knobs: dict[str, Any], tokenizer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = changed(preset(trainer), "tokenizer.name", tokenizer)
+    for path, value in knobs.items():
+        recipe = changed(recipe, path, value)
+    rows = [Row(number, row(number), "", f"row {number}") for number in range(40)]
+    detected = pipeline.detect(rows, recipe)
+    tools = pipeline.make_toolbox(recipe, load_tokenizer(tokenizer))
+    tools = pipeline.survey(rows[0], detected, recipe, tools)
+    monkeypatch.setattr(pipeline, "CHUNK_ROWS", 8)
+    found = list(pipeline.inspect_all(iter(rows), detected, recipe, tools))
+    assert list(map(alike, found)) == [alike(pipeline.inspect(one, detected, recipe, tools)) for one in rows]
+    assert sum(one.example is not None for one in found) > 20
