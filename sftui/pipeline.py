@@ -36,6 +36,7 @@ from sftui.trainers.held import Held
 
 if TYPE_CHECKING:
     from sftui.tokens import LoadedTokenizer
+    from sftui.tokens.bulk import Bulk
     from sftui.trainers import Trainer
     from sftui.trainers.reading import Late
 
@@ -293,6 +294,8 @@ class _Way:
 
 CHUNK_ROWS, CHUNK_CHARACTERS = 64, 500_000
 """Rows that are encoded in one call at most, and of how much rendered text."""
+BULK_AFTER = 512
+"""Rows after which a faster engine is worth loading."""
 
 
 def inspect_all(
@@ -303,11 +306,15 @@ def inspect_all(
     *,
     spans: bool = False,
     text: bool = False,
+    bulk: Bulk | None = None,
 ) -> Iterator[Inspection]:
-    """Rows in order, each inspected, without places where nobody needs them; many are encoded at once."""
+    """Rows in order, each inspected, without places where nobody needs them; many are encoded at once.
+
+    `bulk` is the faster engine that takes over where there are many rows.
+    """
     ways: list[_Way] = []
     texts: list[tuple[str, bool]] = []
-    characters = 0
+    characters = encoded = 0
     for row in rows:
         way = _Way(row, detected, recipe, tools, spans, spans)
         way.render()
@@ -317,8 +324,20 @@ def inspect_all(
         characters += sum(len(one) for one, _ in own)
         if len(ways) == CHUNK_ROWS or characters > CHUNK_CHARACTERS or not own:
             yield from _encoded(ways, texts, tools, text)
+            if bulk is not None and encoded < BULK_AFTER <= encoded + len(ways) and texts:
+                tools = _in_bulk(tools, texts, bulk)
+            encoded += len(ways)
             ways, texts, characters = [], [], 0
     yield from _encoded(ways, texts, tools, text)
+
+
+def _in_bulk(tools: Toolbox, texts: Sequence[tuple[str, bool]], bulk: Bulk) -> Toolbox:
+    """The toolbox with the faster engine, where it is proven on these texts; as it is where that goes over a bound."""
+    size = sum(len(one) for one, _ in texts) + 20 * tools.tokenizer.facts.vocab_size
+    key = bound.item_key(f"{tools.tokenizer.facts.name} in bulk", 0)
+    with suppress(SftuiError, MemoryError), bound.Work(key, size, "tokens"):
+        return replace(tools, tokenizer=bulk.tokenizer(tools.tokenizer, texts))
+    return tools
 
 
 def _encoded(

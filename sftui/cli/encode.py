@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -22,6 +22,9 @@ from sftui.recipe import Recipe
 from sftui.text import visible
 from sftui.workspace.inputs import inputs_of
 from sftui.workspace.session import Session
+
+if TYPE_CHECKING:
+    from sftui.tokens.bulk import Bulk
 
 Sink = Callable[[dict[str, Any]], None]
 KEPT_ROWS = 4
@@ -100,7 +103,7 @@ def encode_rows(given: Mapping[str, Any], out: str, explain: bool, unpacked: boo
         notes.tell()
     finally:
         session.close()
-    click.echo(_told(count, packed, out), err=True)
+    click.echo(_told(count, packed, out) + _engine(session.bulk), err=True)
     stop = _stop_of(count, session.recipe)
     if stop is not None:
         click.echo(f"sftui: {visible(stop)}", err=True)
@@ -174,6 +177,13 @@ def _how_packed(session: Session) -> str:
         f"sftui: packs as {trainer.title or trainer.name} makes them ({recipe.pack.strategy}),"
         f" {trainer.packing_order(recipe)}; --unpacked writes rows"
     )
+
+
+def _engine(bulk: Bulk | None) -> str:
+    """Which engine gave the ids, where it is not the usual one, or why it is again."""
+    if bulk is None:
+        return ""
+    return f"\nsftui: {visible(bulk.told)}" if bulk.told else f", ids by {bulk.engine}" * (bulk.engine == bulk.FAST)
 
 
 def _told(count: _Count, packed: bool, out: str) -> str:

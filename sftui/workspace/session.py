@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sftui.pipeline import Toolbox
     from sftui.sources import Source
     from sftui.tokens import LoadedTokenizer
+    from sftui.tokens.bulk import Bulk
     from sftui.workspace.overlay import Overlay
     from sftui.workspace.splitting import Split
 
@@ -49,6 +50,8 @@ class Session:
         self.tools: Toolbox | None = None
         self.tools_problem: Problem | None = None
         self.split: Split | None = None
+        self.bulk: Bulk | None = None
+        """Which engine encodes all rows, once some were asked for."""
         self._sample: tuple[Row, ...] = ()
         self._stored_sample: tuple[Row, ...] = ()
         self._plainly: Detected | None = None
@@ -347,10 +350,10 @@ class Session:
         from sftui.pipeline import inspect_all
 
         assert self.source is not None and self.detected is not None and self.tools is not None
-        return map(
-            self.placed,
-            inspect_all(self.source.rows(), self.detected, self.recipe, self.tools, spans=spans, text=spans),
+        made = inspect_all(
+            self.source.rows(), self.detected, self.recipe, self.tools, spans=spans, text=spans, bulk=self._bulk()
         )
+        return map(self.placed, made)
 
     def rows_that(self, evaluate: bool, spans: bool = False) -> Iterator[Inspection]:
         """The rows that evaluate, or those that train, in the trainer's order where it has another than the dataset's;
@@ -367,7 +370,15 @@ class Session:
             if order is None
             else map(self.row, order)
         )
-        return map(self.placed, inspect_all(rows, self.detected, self.recipe, self.tools, spans=spans, text=spans))
+        made = inspect_all(rows, self.detected, self.recipe, self.tools, spans=spans, text=spans, bulk=self._bulk())
+        return map(self.placed, made)
+
+    def _bulk(self) -> Bulk:
+        from sftui.tokens.bulk import Bulk
+
+        if self.bulk is None:
+            self.bulk = Bulk()
+        return self.bulk
 
     def batch(self, start: int, rows: int) -> Batch:
         """The padded batch of the next `rows` rows; SftuiError where there is none."""

@@ -11,6 +11,7 @@ from sftui import pipeline
 from sftui.model import Inspection, Row
 from sftui.recipe import changed
 from sftui.tokens import load_tokenizer
+from sftui.tokens.bulk import Bulk
 from sftui.trainers import preset
 
 RULES: list[tuple[str, dict[str, Any]]] = [
@@ -46,10 +47,11 @@ def alike(one: Inspection) -> Inspection:
     return replace(one, tokens=tokens, labels=labels, rendered=rendered, notes=())
 
 
+@pytest.mark.parametrize("many", [False, True])
 @pytest.mark.parametrize("tokenizer", ["builtin:chatml", "builtin:llama3"])
 @pytest.mark.parametrize(("trainer", "knobs"), RULES)
 def test_a_chunk_gives_what_each_row_gives_alone(
-    trainer: str, knobs: dict[str, Any], tokenizer: str, monkeypatch: pytest.MonkeyPatch
+    trainer: str, knobs: dict[str, Any], tokenizer: str, many: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recipe = changed(preset(trainer), "tokenizer.name", tokenizer)
     for path, value in knobs.items():
@@ -59,6 +61,8 @@ def test_a_chunk_gives_what_each_row_gives_alone(
     tools = pipeline.make_toolbox(recipe, load_tokenizer(tokenizer))
     tools = pipeline.survey(rows[0], detected, recipe, tools)
     monkeypatch.setattr(pipeline, "CHUNK_ROWS", 8)
-    found = list(pipeline.inspect_all(iter(rows), detected, recipe, tools))
+    monkeypatch.setattr(pipeline, "BULK_AFTER", 10)
+    bulk = Bulk() if many else None
+    found = list(pipeline.inspect_all(iter(rows), detected, recipe, tools, bulk=bulk))
     assert list(map(alike, found)) == [alike(pipeline.inspect(one, detected, recipe, tools)) for one in rows]
     assert sum(one.example is not None for one in found) > 20

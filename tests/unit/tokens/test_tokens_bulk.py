@@ -1,0 +1,115 @@
+"""The engine for whole datasets: the same ids as `tokenizers`, or not used."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sftui.tokens import LoadedTokenizer, load_tokenizer
+from sftui.tokens.bulk import Bulk
+
+fastokens = pytest.importorskip("fastokens", reason="fastokens is in the extra `fast`")
+
+BUILTIN = ("builtin:chatml", "builtin:llama3", "builtin:gemma")
+TEXTS = ("Hello there", "İstanbul'da  3 gün\n\n", "<|im_start|>user\n日本 ✂️<|im_end|>\n", " ", "", "a" * 5_000)
+
+
+@pytest.fixture(scope="module", params=BUILTIN)
+def plain(request: pytest.FixtureRequest) -> LoadedTokenizer:
+    return load_tokenizer(request.param)
+
+
+def in_bulk(plain: LoadedTokenizer) -> tuple[LoadedTokenizer, Bulk]:
+    bulk = Bulk()
+    return bulk.tokenizer(plain, [(text, False) for text in TEXTS]), bulk
+
+
+@pytest.mark.parametrize("special", [False, True])
+def test_ids_of_many_texts_are_those_of_each(plain: LoadedTokenizer, special: bool) -> None:
+    fast, bulk = in_bulk(plain)
+    assert bulk.engine == fast.facts.engine == "fastokens"
+    fast.ids_ahead([(text, special) for text in TEXTS])
+    assert [fast.ids(text, special) for text in TEXTS] == [plain.encode(text, special).ids for text in TEXTS]
+    assert bulk.told is None
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8"), max_size=40), min_size=2, max_size=8))
+def test_wild_texts_give_the_same_ids(texts: list[str]) -> None:
+    plain = load_tokenizer("builtin:chatml")
+    fast, bulk = in_bulk(plain)
+    fast.ids_ahead([(text, False) for text in texts])
+    assert [fast.ids(text) for text in texts] == [plain.encode(text).ids for text in texts] and bulk.told is None
+
+
+class Wrong:
+    """fastokens that adds a token to every text that holds a word."""
+
+    def __init__(self, fast: Any, word: str) -> None:
+        self._fast, self._word = fast, word
+
+    def no_truncation(self) -> None: ...
+    def no_padding(self) -> None: ...
+
+    def encode_batch_flat(self, texts: list[str], **options: bool) -> tuple[bytes, bytes]:
+        found: tuple[bytes, bytes] = self._fast.encode_batch_flat(
+            [text + "!" * (self._word in text) for text in texts], **options
+        )
+        return found
+
+
+@pytest.fixture
+def wrong(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The word of which fastokens makes another text."""
+    word: list[str] = []
+    real = fastokens.Tokenizer
+
+    class Module:
+        class Tokenizer:
+            @staticmethod
+            def from_json_str(text: str) -> Wrong:
+                return Wrong(real.from_json_str(text), word[0])
+
+    monkeypatch.setitem(sys.modules, "fastokens", Module)
+    yield word
+
+
+def test_an_engine_that_differs_on_the_rows_is_not_used(plain: LoadedTokenizer, wrong: list[str]) -> None:
+    wrong.append("Hello")
+    fast, bulk = in_bulk(plain)
+    assert fast is plain and bulk.engine == "tokenizers" and bulk.told is None
+
+
+def test_an_engine_that_differs_later_is_left_and_told(plain: LoadedTokenizer, wrong: list[str]) -> None:
+    wrong.append("rare")
+    fast, bulk = in_bulk(plain)
+    assert bulk.engine == "fastokens"
+    texts = [f"{number} a rare word" for number in range(8)]
+    fast.ids_ahead([(text, False) for text in texts])
+    assert [fast.ids(text) for text in texts] == [plain.encode(text).ids for text in texts]
+    assert bulk.told is not None and "a rare word" in bulk.told and bulk.engine == "tokenizers"
+
+
+def test_without_fastokens_all_is_as_before(plain: LoadedTokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fastokens", None)
+    assert in_bulk(plain)[0] is plain
+
+
+@pytest.mark.shared
+def test_what_fastokens_does_not_know_stays_with_tokenizers(shared: Path) -> None:
+    folder = shared / "testdata" / "tokenizers"
+    engines = {}
+    for name in ("qwen2.5", "llama-3-8b-instruct", "minimind", "phi-3-mini", "t5-small", "bert-base-cased"):
+        loaded = load_tokenizer(str(folder / name))
+        fast, bulk = in_bulk(loaded)
+        engines[name] = bulk.engine
+        fast.ids_ahead([(text, False) for text in TEXTS])
+        assert [fast.ids(text) for text in TEXTS] == [loaded.encode(text).ids for text in TEXTS], name
+    print(engines)
+    assert engines["qwen2.5"] == engines["llama-3-8b-instruct"] == "fastokens"
+    assert engines["t5-small"] == engines["bert-base-cased"] == "tokenizers"
