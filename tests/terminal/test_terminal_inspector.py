@@ -283,6 +283,8 @@ def test_suspending_gives_the_terminal_back(tmp_path: Path) -> None:
             and Path(f"/proc/{terminal.pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "T"
         ):
             terminal.read(0.05)
+        while time.monotonic() < end and terminal.raw.rfind(b"\x1b[?1049l") < terminal.raw.rfind(b"\x1b[?1049h"):
+            terminal.read(0.05)  # what it wrote before it stopped may still be on the way
         assert terminal.raw.rfind(b"\x1b[?1049l") > terminal.raw.rfind(b"\x1b[?1049h")
         terminal.kill(signal.SIGCONT)
         terminal.until("label", 5)
