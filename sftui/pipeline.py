@@ -161,15 +161,14 @@ def inspect(
     tools: Toolbox,
     *,
     spans: bool = True,
-    places: bool = True,
     text: bool = False,
 ) -> Inspection:
     """Everything about one row under one recipe.
 
-    `spans=False` leaves out who wrote which token where no rule needs it, `places=False` where tokens stand in the
-    text: bulk encoding asks for neither. `text` says how tokens are written, too: for what is shown.
+    `spans=False` leaves out who wrote which token where no rule needs it. `text` says how tokens are written, too: for
+    what is shown.
     """
-    way = _Way(row, detected, recipe, tools, spans, spans or places)
+    way = _Way(row, detected, recipe, tools, spans, places=True)
     way.go()
     return way.written() if text else way.found
 
@@ -177,7 +176,9 @@ def inspect(
 class _Way:
     """One row on its way through the stages: `found` is what is known of it so far."""
 
-    def __init__(self, row: Row, detected: Detected, recipe: Recipe, tools: Toolbox, spans: bool, places: bool) -> None:
+    def __init__(
+        self, row: Row, detected: Detected, recipe: Recipe, tools: Toolbox, spans: bool, *, places: bool
+    ) -> None:
         self.found = Inspection(row, provisional=tools.tokenizer.facts.state == "provisional")
         self._detected, self._recipe, self._tools = detected, recipe, tools
         self._trainer = trainer_named(recipe.preset)
@@ -196,7 +197,7 @@ class _Way:
 
     def label(self) -> None:
         """The stages behind that."""
-        if self._shaped is not None and self.found.problem is None:
+        if self._shaped is not None:
             self._bounded(self._label)
 
     @property
@@ -207,7 +208,7 @@ class _Way:
     def texts(self) -> list[tuple[str, bool]]:
         """What will be encoded without places, each with or without special tokens; nothing that is not known yet."""
         rendered, shaped = self.found.rendered, self._shaped
-        if self._places or rendered is None or shaped is None or self.found.problem is not None:
+        if self._places or rendered is None or shaped is None:
             return []
         try:
             return list(self._trainer.texts(rendered, shaped, self._recipe, self._tools))
@@ -253,7 +254,7 @@ class _Way:
 
     def _label(self, work: bound.Work) -> None:
         recipe, tools, trainer, shaped = self._recipe, self._tools, self._trainer, self._shaped
-        result, rendered = self.found, self.found.rendered
+        rendered = self.found.rendered
         if shaped is None or rendered is None:
             return
         self._begin(work, Stage.TOKENS)
@@ -261,7 +262,7 @@ class _Way:
         boundary = None
         if tokens.prompt_ids is not None:
             boundary = Boundary(len(tokens.prompt_ids), common_prefix(tokens.prompt_ids, tokens.input_ids))
-        self.found = replace(result, tokens=tokens, boundary=boundary)
+        self.found = replace(self.found, tokens=tokens, boundary=boundary)
         self._begin(work, Stage.LABELS)
         tokens, labels = trainer.label(tokens, rendered, shaped, recipe, tools)
         examples = trainer.examples(tokens, labels, shaped, recipe, tools)
@@ -316,7 +317,7 @@ def inspect_all(
     texts: list[tuple[str, bool]] = []
     characters = encoded = 0
     for row in rows:
-        way = _Way(row, detected, recipe, tools, spans, spans)
+        way = _Way(row, detected, recipe, tools, spans, places=spans)
         way.render()
         ways.append(way)
         own = way.texts()

@@ -181,9 +181,9 @@ def _how_packed(session: Session) -> str:
 
 def _engine(bulk: Bulk | None) -> str:
     """Which engine gave the ids, where it is not the usual one, or why it is again."""
-    if bulk is None:
-        return ""
-    return f"\nsftui: {visible(bulk.told)}" if bulk.told else f", ids by {bulk.engine}" * (bulk.engine == bulk.FAST)
+    if bulk is not None and bulk.told is not None:
+        return f"\nsftui: {visible(bulk.told)}"
+    return f", ids by {bulk.engine}" if bulk is not None and bulk.engine == bulk.FAST else ""
 
 
 def _told(count: _Count, packed: bool, out: str) -> str:

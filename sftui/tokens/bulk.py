@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from sftui.tokens.loaded import Encoded, FastEngine, LoadedTokenizer, is_panic
+from sftui.tokens.loaded import FastEngine, LoadedTokenizer, is_panic
 from sftui.tokens.probes import probe_strings
 
 PLAIN = "tokenizers"
@@ -34,10 +34,10 @@ class Bulk:
 
     def tokenizer(self, plain: LoadedTokenizer, texts: Sequence[tuple[str, bool]]) -> LoadedTokenizer:
         """The same tokenizer with fastokens, where that is installed, takes the tokenizer and equals it on `texts`."""
-        if type(plain.engine) is not FastEngine:
+        if type(plain.engine) is not FastEngine or self.told is not None:
             return plain
-        fast = _load(plain.engine)
-        if fast is None or not _equal(plain, fast, texts):
+        fast = _proven(plain.engine, probe_strings(plain.facts.special_tokens.values()), texts)
+        if fast is None:
             return plain
         self.engine = self.FAST
         return LoadedTokenizer(replace(plain.facts, engine=self.FAST), _FastEngine(plain.engine, fast, self))
@@ -51,68 +51,44 @@ class Bulk:
         )
 
 
-class _FastEngine:
+class _FastEngine(FastEngine):
     """`tokenizers` for all but the ids of many texts."""
 
     def __init__(self, plain: FastEngine, fast: Any, bulk: Bulk) -> None:
-        self.decoding = plain.decoding
-        self._plain, self._fast, self._bulk = plain, fast, bulk
+        super().__init__(plain.backend, split_special_tokens=plain.backend.encode_special_tokens)
+        self._fast, self._bulk = fast, bulk
         self._asked = 0
 
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[tuple[int, ...]]:
         if len(texts) < 2 or self._bulk.told is not None:
-            return self._plain.ids_batch(texts, add_special_tokens)
-        found = _flat(self._fast, texts, add_special_tokens, self._plain.backend.encode_special_tokens)
+            return super().ids_batch(texts, add_special_tokens)
+        found = _flat(self._fast, texts, add_special_tokens, self.backend.encode_special_tokens)
         self._asked += 1
         one = self._asked % len(texts)
-        if self._plain.ids_batch([texts[one]], add_special_tokens)[0] == found[one]:
+        if super().ids_batch([texts[one]], add_special_tokens)[0] == found[one]:
             return found
         self._bulk.differs(texts[one])
-        return self._plain.ids_batch(texts, add_special_tokens)
-
-    def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
-        return self._plain.encode_batch(texts, add_special_tokens)
-
-    def piece(self, token: int) -> str | None:
-        return self._plain.piece(token)
-
-    def token_id(self, piece: str) -> int | None:
-        return self._plain.token_id(piece)
-
-    def added(self) -> Mapping[int, tuple[str, bool]]:
-        return self._plain.added()
+        return super().ids_batch(texts, add_special_tokens)
 
 
-def _load(plain: FastEngine) -> Any:
-    """fastokens over the same tokenizer; None where it is not there or refuses it (Unigram, WordPiece, NFKD …)."""
+def _proven(plain: FastEngine, probes: Sequence[str], texts: Sequence[tuple[str, bool]]) -> Any:
+    """fastokens over the same tokenizer; None where it is not there, refuses it (Unigram, WordPiece, NFKD …), or gives
+    other ids for the probe strings or the texts, as they are or with special tokens."""
     try:
         import fastokens
 
         fast = fastokens.Tokenizer.from_json_str(plain.backend.to_str())
         fast.no_truncation()
         fast.no_padding()
+        for special in (False, True):
+            some = [*probes, *(text for text, added in texts if added is special)]
+            if _flat(fast, some, special, plain.backend.encode_special_tokens) != plain.ids_batch(some, special):
+                return None
     except BaseException as error:  # what it raises for what it does not know is its own
         if not isinstance(error, Exception) and not is_panic(error):
             raise
         return None
     return fast
-
-
-def _equal(plain: LoadedTokenizer, fast: Any, texts: Sequence[tuple[str, bool]]) -> bool:
-    """Whether both give the same ids for the probe strings and the texts, as they are and with special tokens."""
-    engine = plain.engine
-    assert isinstance(engine, FastEngine)
-    probes = probe_strings(plain.facts.special_tokens.values())
-    for special in (False, True):
-        some = [*probes, *(text for text, added in texts if added is special)]
-        try:
-            if _flat(fast, some, special, engine.backend.encode_special_tokens) != engine.ids_batch(some, special):
-                return False
-        except BaseException as error:
-            if not isinstance(error, Exception) and not is_panic(error):
-                raise
-            return False
-    return True
 
 
 def _flat(fast: Any, texts: Sequence[str], special: bool, split: bool) -> list[tuple[int, ...]]:
