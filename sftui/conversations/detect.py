@@ -72,7 +72,7 @@ _OWNERS = {
     "labels": "tokenized",
     "segments": "segments",
 }
-_FORCED = {
+SHAPE_OF = {
     "messages": "messages",
     "sharegpt": "messages",
     "alpaca": "alpaca",
@@ -126,9 +126,9 @@ def detect(rows: Sequence[Row], data: Data) -> Detected:
 def _detect(rows: Sequence[Row], data: Data) -> Detected:
     samples = [row.data for row in rows[:SAMPLED] if isinstance(row.data, Mapping)]
     columns = list(dict.fromkeys(str(name) for row in samples for name in row))
-    if data.format != "auto" and data.format not in _FORCED:
+    if data.format != "auto" and data.format not in SHAPE_OF:
         return Detected(
-            "auto", refused=Problem(f"no data format `{data.format}`", fix=did_you_mean(data.format, _FORCED))
+            "auto", refused=Problem(f"no data format `{data.format}`", fix=did_you_mean(data.format, SHAPE_OF))
         )
     shapes = _shapes(data)
     missing = _missing_column(shapes, data, columns) if samples else None
@@ -149,7 +149,7 @@ def _detect(rows: Sequence[Row], data: Data) -> Detected:
     if best is None:
         if data.format == "auto" or (samples and not _columns_there(data, columns)):
             return Detected("auto", refused=unreadable_set(samples, columns))
-        shape = _FORCED[data.format]
+        shape = SHAPE_OF[data.format]
         best = Candidate(
             shape, data.format, {name: data.fields.get(name, name) for name in _REQUIRED[shape]}, 0, "", {}
         )
@@ -191,7 +191,7 @@ def _finish(
 def _shapes(data: Data) -> frozenset[str]:
     """The shapes that the recipe leaves open; empty: all of them."""
     if data.format != "auto":
-        return frozenset({_FORCED[data.format]})
+        return frozenset({SHAPE_OF[data.format]})
     return frozenset(_OWNERS[name] for name in data.fields if name in _OWNERS)
 
 
@@ -209,7 +209,7 @@ def _missing_column(shapes: frozenset[str], data: Data, columns: Sequence[str]) 
 
 
 def _columns_there(data: Data, columns: Sequence[str]) -> bool:
-    return all(data.fields.get(name, name) in columns for name in _REQUIRED[_FORCED[data.format]])
+    return all(data.fields.get(name, name) in columns for name in _REQUIRED[SHAPE_OF[data.format]])
 
 
 def _how_many(fits: int, of: int) -> str:

@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from sftui.conversations import Detected
+from sftui.conversations.detect import SHAPE_OF
 from sftui.exports.copying import copied
 from sftui.exports.expressible import check_expressible
 from sftui.exports.pinned import needed_version
@@ -54,7 +55,7 @@ def config_of(recipe: Recipe, prepared: Prepared) -> Config:
     """What chooses between the lines of `plain`, for a recipe and data that it can express."""
     assert prepared.detected is not None
     detected, mask, length = prepared.detected, recipe.mask, recipe.length
-    form = _FORMS[detected.format]
+    form = SHAPE_OF[detected.format]
     chat = form not in ("text", "tokenized")
     around = chat and reads_around(prepared)
     names, keys = detected.fields, detected.message_keys
@@ -126,15 +127,6 @@ _COLUMNS = (
     "labels",
     "attention_mask",
 )
-_FORMS = {
-    "messages": "messages",
-    "sharegpt": "messages",
-    "alpaca": "alpaca",
-    "prompt_completion": "pair",
-    "columns": "pair",
-    "text": "text",
-    "tokenized": "tokenized",
-}
 
 
 def maps_calls(detected: Detected, recipe: Recipe) -> bool:
