@@ -167,12 +167,10 @@ class Look:
     @cached_property
     def special(self) -> tuple[int, ...]:
         """The places of all those, in order."""
-        ids = self.context.tools.tokenizer.special_ids
-        return (
-            ()
-            if ids.isdisjoint(self.tokens.input_ids)
-            else tuple([i for i, token in enumerate(self.tokens.input_ids) if token in ids])
-        )
+        ids, special = self.tokens.input_ids, self.context.tools.tokenizer.special_ids
+        if special.isdisjoint(ids):
+            return ()
+        return tuple([i for i, token in enumerate(ids) if token in special])
 
     @cached_property
     def labels(self) -> Labels:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
 from sftui.errors import TokenizerError
@@ -147,7 +148,7 @@ class LoadedTokenizer:
         """The ids of all of those."""
         return self._special
 
-    @property
+    @cached_property
     def special_pieces(self) -> Mapping[int, str]:
         """The same with their vocabulary strings."""
         return {token: self.piece(token) for token in self._special}

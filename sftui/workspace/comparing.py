@@ -72,13 +72,15 @@ class Comparing:
 
     def index(self) -> None:
         """Find every row of the first recipe's data."""
-        _index(self.sessions[0])
+        assert self.sessions[0].source is not None
+        _index(self.sessions[0].source)
 
     def settle(self, most: int | None) -> tuple[Split, ...]:
         """Find out which rows each side sets aside for evaluation (`most`: see `split_of`)."""
         for session in self.sessions[1:]:
             if held_out_by(session.recipe) is not None and self.sessions[0].count_now() is not None:
-                _index(session)  # each has the data open for itself
+                assert session.source is not None
+                _index(session.source)  # each has the data open for itself
         splits = tuple(session.settle_split(most) for session in self.sessions)
         self.unsure = unsure_of(splits)
         return splits
@@ -114,9 +116,8 @@ class Comparing:
             session.close()
 
 
-def _index(session: Session) -> None:
-    assert session.source is not None
-    while not session.source.index_more(1.0):
+def _index(source: Source) -> None:
+    while not source.index_more(1.0):
         pass
 
 
@@ -128,8 +129,7 @@ def chosen_rows(source: Source, limit: int | None, sample: int | None) -> Iterat
                 return
             yield row
         return
-    while not source.index_more(1.0):
-        pass
+    _index(source)
     count = source.count().rows if limit is None else min(limit, source.count().rows)
     for number in range(min(sample, count)):
         yield source.row(number * count // min(sample, count))

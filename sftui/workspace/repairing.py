@@ -86,7 +86,7 @@ def codes_of(session: Session, plan: Plan) -> Callable[[Row], Collection[str]] |
         return None
 
     def codes(row: Row) -> set[str]:
-        inspection = session.inspect_row(row)
+        inspection = session.inspect_row(row, text=False)
         found = {finding.code for finding in session.found(inspection)}
         problem = inspection.problem
         if problem is not None and not any(code.startswith(plan.codes) for code in found):

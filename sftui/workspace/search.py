@@ -152,7 +152,7 @@ def _candidate(session: Session, row: Row, asked: SearchRequest) -> Inspection |
         folded = row.raw if query.text.lower() != query.text else row.raw.lower()
         if query.text not in folded and not _in_template(session, query.text):
             return None
-    return session.inspect_row(row, spans=query.kind == "finding", text=query.kind == "token")
+    return session.inspect_row(row, spans=query.kind == "finding", text=False)
 
 
 def _finding_matcher(session: Session, needle: str) -> Matcher:
