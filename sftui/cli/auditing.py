@@ -20,15 +20,15 @@ from sftui.cli.reading import labels_of, repository_names
 from sftui.cli.telling import DataNotes
 from sftui.cli.writing import Progress
 from sftui.exports.report_model import Checked, Look, tried_as
+from sftui.session.inputs import data_files
 from sftui.text import visible
-from sftui.workspace.inputs import data_files
 
 if TYPE_CHECKING:
     from sftui.audit import Audit, AuditProgress, Filter
     from sftui.findings import Context, Finding
     from sftui.model import Row
-    from sftui.workspace.options import OpenOptions
-    from sftui.workspace.session import Session
+    from sftui.session.opened import Session
+    from sftui.session.options import OpenOptions
 
 SPOOLED = "sftui-stdin-"
 WORTH_IT = 1000
@@ -181,7 +181,7 @@ class _Running:
 
     def _steps(self) -> Iterator[AuditProgress]:
         from sftui.audit import check_head, run_audit
-        from sftui.workspace.comparing import chosen_rows
+        from sftui.session.comparing import chosen_rows
 
         session, audit = self.session, self.audit
         assert session.source is not None
@@ -201,7 +201,7 @@ class _Running:
             )
         check_head(audit, session.source.rows(), partial(session.inspect_row, text=False), self.context)
         from sftui.audit.processes import Task, audit_in_processes
-        from sftui.workspace.versions import loaded_by, wanted_version
+        from sftui.session.versions import loaded_by, wanted_version
 
         assert session.detected is not None
         task = Task(
@@ -259,7 +259,7 @@ def _prompts(options: OpenOptions, evaluation: str, trained: Session) -> frozens
     """The hashes of every prompt of the evaluation set, read by the same recipe."""
     from sftui.audit import audit_context
     from sftui.findings import DatasetChecks
-    from sftui.workspace.session import Session
+    from sftui.session.opened import Session
 
     held = Session(
         dataclasses.replace(options, paths=(evaluation,), split=None, subset=None, data_revision=None, config=None),
@@ -283,7 +283,7 @@ def _prompts(options: OpenOptions, evaluation: str, trained: Session) -> frozens
 
 def _failing(audit: Audit, session: Session) -> frozenset[tuple[object, ...]]:
     """The fixes of what was found that do not help where they are tried."""
-    from sftui.workspace.trial import fix_fails
+    from sftui.session.trial import fix_fails
 
     alike: dict[tuple[object, ...], list[Finding]] = {}
     for one in audit.found.ordered():

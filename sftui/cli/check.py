@@ -15,8 +15,8 @@ from sftui.cli.opening import open_options
 from sftui.cli.writing import STDOUT, targets
 from sftui.errors import RecipeError
 from sftui.nearest import did_you_mean
+from sftui.session.inputs import inputs_of
 from sftui.text import visible
-from sftui.workspace.inputs import inputs_of
 
 if TYPE_CHECKING:
     from sftui.exports.report_model import Checked

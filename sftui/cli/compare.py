@@ -16,8 +16,8 @@ from sftui.cli.sides import SideRecipe, other_side
 from sftui.cli.telling import DataNotes
 from sftui.cli.writing import Progress
 from sftui.errors import RecipeError
+from sftui.session.splitting import PREPARED
 from sftui.text import visible
-from sftui.workspace.splitting import PREPARED
 
 if TYPE_CHECKING:
     from sftui.comparison import ComparisonCount, RowComparison, Side
@@ -35,9 +35,9 @@ def compare_recipes(
     width: int | None,
 ) -> int:
     """Print the count and the first differing rows; 0 where nothing differs, 1 where something does."""
+    from sftui.session.comparing import Comparing
+    from sftui.session.versions import tokenized_otherwise
     from sftui.views import unmarked_words
-    from sftui.workspace.comparing import Comparing
-    from sftui.workspace.versions import tokenized_otherwise
 
     if not others:
         raise RecipeError(

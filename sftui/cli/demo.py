@@ -7,7 +7,7 @@ from pathlib import Path
 import sftui
 from sftui.errors import SourceError
 from sftui.nearest import did_you_mean
-from sftui.workspace.options import OpenOptions
+from sftui.session.options import OpenOptions
 
 DEFAULT_SAMPLE = "chat_messages"
 DEFAULT_TOKENIZER = "builtin:chatml"

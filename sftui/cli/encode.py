@@ -19,9 +19,9 @@ from sftui.errors import ExportError
 from sftui.exports.parquet import parquet_writer
 from sftui.model import Inspection
 from sftui.recipe import Recipe
+from sftui.session.inputs import inputs_of
+from sftui.session.opened import Session
 from sftui.text import visible
-from sftui.workspace.inputs import inputs_of
-from sftui.workspace.session import Session
 
 if TYPE_CHECKING:
     from sftui.tokens.bulk import Bulk

@@ -13,13 +13,13 @@ from sftui.cli.opening import open_options
 from sftui.cli.telling import DataNotes
 from sftui.cli.writing import STDOUT, Progress, may_write
 from sftui.errors import ConversationError, ExportError, SftuiError
+from sftui.session.inputs import inputs_of
 from sftui.text import visible
-from sftui.workspace.inputs import inputs_of
 
 if TYPE_CHECKING:
     from sftui.recipe import Recipe
-    from sftui.workspace.options import OpenOptions
-    from sftui.workspace.session import Session
+    from sftui.session.opened import Session
+    from sftui.session.options import OpenOptions
 
 
 def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool, limit: int | None = None) -> int:
@@ -29,7 +29,7 @@ def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool, li
     (`limit`: over its first rows) and told before anything is written.
     """
     from sftui.exports.plan import TARGETS, check_target, plan_export
-    from sftui.workspace.session import Session
+    from sftui.session.opened import Session
 
     check_target(to)
     if folder == STDOUT:
@@ -91,8 +91,8 @@ def refuse_untrainable(session: Session, recipe: Recipe) -> None:
 
 def tell_changes(options: OpenOptions, recipe: Recipe, converted: Recipe, limit: int | None) -> None:
     """Count on stderr what becomes of the labels under the other trainer."""
+    from sftui.session.comparing import Comparing
     from sftui.views import count_lines, plain
-    from sftui.workspace.comparing import Comparing
 
     comparing = Comparing(options, (recipe, converted))
     count = None

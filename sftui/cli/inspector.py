@@ -17,7 +17,7 @@ from sftui.nearest import nearest
 from sftui.text import visible
 
 if TYPE_CHECKING:
-    from sftui.workspace.options import OpenOptions
+    from sftui.session.options import OpenOptions
 
 
 def open_inspector(given: Mapping[str, Any], row: int, theme: str | None, mouse: bool) -> int:

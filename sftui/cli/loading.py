@@ -19,8 +19,8 @@ from sftui.text import visible
 
 if TYPE_CHECKING:
     from sftui.recipe import Recipe
-    from sftui.workspace.options import OpenOptions
-    from sftui.workspace.session import Session
+    from sftui.session.opened import Session
+    from sftui.session.options import OpenOptions
 
 PATIENCE = 1.0
 """Seconds after which it is said that a pipe is waited for."""
@@ -85,7 +85,7 @@ def load_tokenizer(session: Session) -> None:
 def loaded_session(options: OpenOptions, *, tell: bool = True) -> Session:
     """Open the data and load the proven tokenizer; SftuiError where either cannot be. `tell`: the trainer's notes, see
     `tell_notes`."""
-    from sftui.workspace.session import Session
+    from sftui.session.opened import Session
 
     session = Session(options, options.full_recipe())
     open_data(session)
@@ -104,8 +104,8 @@ def loaded_session(options: OpenOptions, *, tell: bool = True) -> Session:
 
 def tell_versions(sessions: Iterable[Session]) -> None:
     """Whose ids are shown where that is not plain, each once, on stderr, with the command that verifies."""
+    from sftui.session.versions import NOT_VERIFIED, version_notes
     from sftui.trainers.pins import reference_version
-    from sftui.workspace.versions import NOT_VERIFIED, version_notes
 
     for session in sessions:
         if session.tokenizer is None:

@@ -16,7 +16,7 @@ from sftui.text import visible
 
 if TYPE_CHECKING:
     from sftui.recipe import Recipe
-    from sftui.workspace.options import OpenOptions
+    from sftui.session.options import OpenOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -102,7 +102,7 @@ def _options(given: Mapping[str, Any], row: int) -> OpenOptions:
     What names the data, the tokenizer and the template sets the starting recipe up;
     `--max-length` and `--set` correct it, and exports tell so.
     """
-    from sftui.workspace.options import OpenOptions
+    from sftui.session.options import OpenOptions
 
     path = config_file(given)
     if path is not None:
@@ -129,7 +129,7 @@ def _options(given: Mapping[str, Any], row: int) -> OpenOptions:
 
 def _from_config(path: str, given: Mapping[str, Any], row: int) -> OpenOptions:
     """What a trainer's own config opens; the other options of the command line come on top."""
-    from sftui.workspace.options import OpenOptions
+    from sftui.session.options import OpenOptions
 
     if given["recipe_file"] is not None:
         raise RecipeError("--recipe and a trainer's config both name a starting recipe", fix="give one of them")

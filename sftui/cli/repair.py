@@ -15,13 +15,13 @@ from sftui.cli.opening import open_options
 from sftui.cli.telling import DataNotes, refuse_half
 from sftui.cli.writing import STDOUT, Progress, Target, targets
 from sftui.errors import ConversationError, ExportError, RecipeError
+from sftui.session.inputs import inputs_of
 from sftui.text import visible
-from sftui.workspace.inputs import inputs_of
 
 if TYPE_CHECKING:
     from sftui.repairs import Counts
-    from sftui.workspace.options import OpenOptions
-    from sftui.workspace.session import Session
+    from sftui.session.opened import Session
+    from sftui.session.options import OpenOptions
 
 
 def repair_data(
@@ -40,7 +40,7 @@ def repair_data(
     """
     from sftui.findings import CODES
     from sftui.repairs import DROP_REASONS, DROPPING, Counts, layout_of, own_names, plan_of
-    from sftui.workspace.repairing import Written, session_plan, write_repaired
+    from sftui.session.repairing import Written, session_plan, write_repaired
 
     listed = "`sftui repair --list` tells all"
     dropped = words_of(drop, "--drop", "reason and no code", listed)
@@ -118,7 +118,7 @@ def _targets(
     force: bool,
 ) -> tuple[Target | None, Target | None]:
     """Where the rows go (nowhere in a dry run) and the log: never the data itself; ExportError."""
-    from sftui.workspace.repairing import check_targets
+    from sftui.session.repairing import check_targets
 
     if not dry_run and out is None:
         raise ExportError(
@@ -136,7 +136,7 @@ def _path(target: Target | None) -> contextlib.AbstractContextManager[Path | Non
 
 def _session(options: Any, codes: bool) -> Session:
     """The data open, and the tokenizer where one is named or findings decide."""
-    from sftui.workspace.session import Session
+    from sftui.session.opened import Session
 
     recipe = options.full_recipe()
     if codes or recipe.tokenizer.name is not None:

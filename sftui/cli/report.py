@@ -9,7 +9,7 @@ from sftui.cli.auditing import audited
 from sftui.cli.check import codes_of
 from sftui.cli.opening import open_options
 from sftui.cli.writing import targets
-from sftui.workspace.inputs import inputs_of
+from sftui.session.inputs import inputs_of
 
 LOOKS = 3
 

@@ -17,8 +17,8 @@ from sftui.cli.telling import DataNotes
 from sftui.errors import SourceError
 from sftui.model import Inspection
 from sftui.recipe import Recipe
+from sftui.session.splitting import PREPARED, Split
 from sftui.text import share, visible
-from sftui.workspace.splitting import PREPARED, Split
 
 DEFAULT_WIDTH = 80
 LINES_AT_ONCE = 1_000

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from sftui.errors import SourceError
+from sftui.session.inputs import data_files
 from sftui.text import visible
-from sftui.workspace.inputs import data_files
 
 if TYPE_CHECKING:
-    from sftui.workspace.session import Session
+    from sftui.session.opened import Session
 
 LOOK_BYTES = 4 << 20
 """Size of the files that are read through to find out whether they are whole, where not all is read anyway: counted in

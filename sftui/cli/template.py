@@ -14,12 +14,12 @@ from sftui.cli.opening import open_options
 from sftui.cli.telling import DataNotes
 from sftui.cli.writing import targets
 from sftui.errors import TemplateError
+from sftui.session.inputs import inputs_of
 from sftui.text import visible
-from sftui.workspace.inputs import inputs_of
 
 if TYPE_CHECKING:
     from sftui.model import Conversation
-    from sftui.workspace.session import Session
+    from sftui.session.opened import Session
 
 
 class Conversations:

@@ -19,17 +19,17 @@ from sftui.text import visible
 
 if TYPE_CHECKING:
     from sftui.recipe import Recipe
-    from sftui.workspace.session import Session
-    from sftui.workspace.verifying import Verified
+    from sftui.session.opened import Session
+    from sftui.session.verifying import Verified
 
 SHOWN = 20
 
 
 def verify_rows(given: Mapping[str, Any], python: str, count: int) -> int:
     """Print where rows differ; 0 where nowhere, 1 where some row does."""
+    from sftui.session.comparing import chosen_rows
+    from sftui.session.verifying import verify
     from sftui.trainers.verify.installed import installed_version
-    from sftui.workspace.comparing import chosen_rows
-    from sftui.workspace.verifying import verify
 
     trainer, version = _trainer(given)
     installed = installed_version(Path(python), trainer)
@@ -120,8 +120,8 @@ def _left(
     env: str | None = None,
 ) -> int | None:
     """How many differences to what the trainer made are left under another recipe; None where it cannot be shown."""
-    from sftui.workspace.session import Session
-    from sftui.workspace.verifying import verify
+    from sftui.session.opened import Session
+    from sftui.session.verifying import verify
 
     options = replace(session.options, env=env or session.options.env, recipe=recipe)
     again = Session(options, recipe)

@@ -18,8 +18,8 @@ import click
 from sftui import bound
 from sftui.cli.terminal import redraw
 from sftui.errors import ExportError
+from sftui.session.inputs import Inputs
 from sftui.text import visible
-from sftui.workspace.inputs import Inputs
 
 STDOUT = "-"
 

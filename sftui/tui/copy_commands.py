@@ -12,8 +12,8 @@ from sftui.tui.copying import copy_out, editor, read_only_copy, write_out
 from sftui.views import Role
 
 if TYPE_CHECKING:
+    from sftui.session.inputs import Inputs
     from sftui.tui.main_screen import MainScreen
-    from sftui.workspace.inputs import Inputs
 
 WHAT = ("row", "ids", "labels", "text")
 ENDINGS = {"row": "json", "ids": "json", "labels": "json", "text": "txt", "template": "jinja"}
@@ -67,7 +67,7 @@ class CopyCommands:
 
         `recipes=False` leaves out the recipe and the config that were opened, which an export writes back.
         """
-        from sftui.workspace.inputs import inputs_of
+        from sftui.session.inputs import inputs_of
 
         workspace, compare = self.screen.workspace, self.screen.compare_commands
         used = [workspace.base_recipe, workspace.recipe, *([compare.other] if compare.other is not None else [])]

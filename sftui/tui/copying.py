@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from sftui.errors import ExportError, SftuiError
 
 if TYPE_CHECKING:
-    from sftui.workspace.inputs import Inputs
+    from sftui.session.inputs import Inputs
 
 OSC52_LIMIT = 74_994
 """Bytes of text beyond which xterm and others drop the sequence without a word."""

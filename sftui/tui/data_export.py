@@ -43,7 +43,7 @@ class DataExport:
         )
 
     def _named(self, text: str) -> str | None:
-        from sftui.workspace.repairing import check_targets
+        from sftui.session.repairing import check_targets
 
         if not text.strip():
             return None

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
 from sftui.model import Problem
+from sftui.session.opened import HEAVY, Session
+from sftui.session.splitting import settling
 from sftui.workspace.events import AuditReady, CodeCount, OrderReady
 from sftui.workspace.requests import GROUPS, REPAIRED, AuditRequest, OrderRequest
-from sftui.workspace.session import Session
-from sftui.workspace.splitting import settling
-from sftui.workspace.summaries import HEAVY
 
 if TYPE_CHECKING:
     from sftui.audit import Audit, AuditProgress, Figures, GroupFigure, SourceFigure

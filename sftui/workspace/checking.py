@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
 from sftui.model import Problem
+from sftui.session.opened import HEAVY, Session
+from sftui.session.trial import with_cures
 from sftui.workspace.events import FindingsReady
 from sftui.workspace.requests import FindingsRequest
-from sftui.workspace.session import Session
-from sftui.workspace.summaries import HEAVY
-from sftui.workspace.trial import with_cures
 
 if TYPE_CHECKING:
     from sftui.findings import Context, Finding

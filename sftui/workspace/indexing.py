@@ -15,8 +15,8 @@ from sftui.workspace.inbox import Inbox
 from sftui.workspace.watching import change_told, damage_told
 
 if TYPE_CHECKING:
+    from sftui.session.opened import Session
     from sftui.sources import Source
-    from sftui.workspace.session import Session
 
 INDEX_SLICE = 0.02
 REPORT_EVERY = 0.25

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from sftui.errors import SftuiError
 from sftui.model import Problem
 from sftui.recipe import Recipe
+from sftui.session.options import OpenOptions
 from sftui.workspace import events as ev
-from sftui.workspace.options import OpenOptions
 
 if TYPE_CHECKING:
     from sftui.tokens import LoadedTokenizer
@@ -87,7 +87,7 @@ class Loader:
     def _prove(
         self, number: int, recipe: Recipe, options: OpenOptions, tokenizer: LoadedTokenizer, texts: Sequence[str]
     ) -> None:
-        from sftui.workspace.versions import proven_on
+        from sftui.session.versions import proven_on
 
         try:
             proven = proven_on(recipe, options, tokenizer, texts)
@@ -102,8 +102,8 @@ class Loader:
         self._post(Loaded(number, ev.TokenizerChanged("failed", None, problem.sentence(), problem), None, True))
 
     def _load(self, number: int, recipe: Recipe, options: OpenOptions) -> None:
-        from sftui.workspace.session import no_tokenizer
-        from sftui.workspace.versions import load
+        from sftui.session.opened import no_tokenizer
+        from sftui.session.versions import load
 
         if recipe.tokenizer.name is None:
             raise no_tokenizer()
@@ -120,8 +120,8 @@ class Loader:
         self._post(Loaded(number, self._told(state, proven), proven, True))
 
     def _told(self, state: str, tokenizer: LoadedTokenizer) -> ev.TokenizerChanged:
+        from sftui.session.versions import version_short, version_told
         from sftui.templates import families_for
-        from sftui.workspace.versions import version_short, version_told
 
         facts = tokenizer.facts
         templates = () if facts.chat_templates else families_for(facts.name, facts, tokenizer.token_id)

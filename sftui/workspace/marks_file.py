@@ -19,9 +19,9 @@ from hashlib import sha256
 from pathlib import Path
 
 from sftui.errors import ExportError
+from sftui.session.options import OpenOptions
 from sftui.side_files import parse_json, read_side_file
 from sftui.workspace.marks import MOST_MARKS, Mark, Marks, read_marks
-from sftui.workspace.options import OpenOptions
 
 FORMAT = 1
 

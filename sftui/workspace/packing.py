@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from sftui.errors import SftuiError
 from sftui.model import Inspection, Problem
+from sftui.session.opened import Session
 from sftui.workspace.events import PacksReady
 from sftui.workspace.requests import PacksRequest
-from sftui.workspace.session import Session
 
 MOST_ROWS = 1000
 MOST_TOKENS = 65_536

@@ -6,9 +6,9 @@ import threading
 from abc import ABC, abstractmethod
 
 from sftui.recipe import Recipe
+from sftui.session.options import SearchQuery
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
-from sftui.workspace.options import SearchQuery
 
 
 class Questions(ABC):

@@ -1,102 +1,23 @@
-"""Data repairs at work: over the rows on screen, counted over the dataset, and written to a new file with a log."""
+"""Data repairs as jobs of the worker: counted over the dataset, and written to a new file."""
 
 from __future__ import annotations
 
-import contextlib
-import glob
-import json
-import os
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
-from sftui.errors import ExportError, SftuiError
-from sftui.exports.files import atomic_file
-from sftui.findings.words import WANTED
-from sftui.model import Problem, Row
-from sftui.repairs import Counts, Plan, Repair, Repaired, layout_of, plan_of, repaired, row_of, strip_tokens
-from sftui.repairs import mended as mend_row
-from sftui.repairs.lines import TOO_DEEP, as_it_was, line_of
-from sftui.repairs.texts import looks_like_control
-from sftui.repairs.values import as_json
+from sftui.errors import SftuiError
+from sftui.model import Problem
+from sftui.repairs import Counts
+from sftui.session.repairing import Written, check_targets, session_plan, write_repaired
 from sftui.workspace.events import RepairCount, RepairsCounted, RepairsWritten
-from sftui.workspace.overlay import Overlay
 from sftui.workspace.requests import RepairsRequest, WriteRequest
 
 if TYPE_CHECKING:
-    from sftui.conversations import Detected
-    from sftui.tokens import LoadedTokenizer
-    from sftui.workspace.session import Session
+    from sftui.session.opened import Session
 
 REPORT_EVERY = 0.25
-
-
-# — over the rows —
-
-
-def lay_over(
-    session: Session, chosen: Sequence[str], detected: Detected, sample: Sequence[Row]
-) -> tuple[Overlay, tuple[Row, ...]]:
-    """The session's rows with repairs over them, and its first rows repaired; `detected` is how the rows are read as
-    stored.
-
-    What finding a row has is not asked of the first rows: they decide how rows are read, which findings hang on.
-    """
-    plan = session_plan(session, chosen)
-    layout = layout_of(detected)
-    assert session.stored is not None
-    done = [mend_row(row, plan, layout) for row in sample]
-    kept = tuple(row_of(one) for one in done if one.dropped is None)
-    return Overlay(session.stored, plan, layout, codes_of(session, plan)), kept or tuple(sample)
-
-
-def session_plan(session: Session, chosen: Sequence[str], marked: Collection[int] = ()) -> Plan:
-    """The plan that a list of repairs means here: with a tokenizer, `strip-tokens` takes out its own control tokens
-    too."""
-    from sftui.findings import CODES
-
-    return plan_of(chosen, codes=tuple(CODES), instead=exact_repairs(session), marked=marked)
-
-
-def exact_repairs(session: Session) -> dict[str, Repair]:
-    """Repairs that know this tokenizer."""
-    return {} if session.tokenizer is None else {"strip-tokens": strip_tokens(_controls(session.tokenizer))}
-
-
-def _controls(tokenizer: LoadedTokenizer) -> Callable[[str], list[str]]:
-    def controls(text: str) -> list[str]:
-        pieces = [tokenizer.piece(one) for one in tokenizer.encode(text).ids if tokenizer.is_special(one)]
-        return [
-            *looks_like_control(text),
-            *(piece for piece in pieces if not any(word in piece.lower() for word in WANTED)),
-        ]
-
-    return controls
-
-
-def codes_of(session: Session, plan: Plan) -> Callable[[Row], Collection[str]] | None:
-    """What is found in a row, where the plan asks for it.
-
-    What it returns raises SftuiError where that cannot be told: without a tokenizer or a template, and for a row that
-    stopped before every check was made and has nothing that the plan asks for.
-    """
-    if not plan.codes:
-        return None
-
-    def codes(row: Row) -> set[str]:
-        inspection = session.inspect_row(row, text=False)
-        found = {finding.code for finding in session.found(inspection)}
-        problem = inspection.problem
-        if problem is not None and not any(code.startswith(plan.codes) for code in found):
-            raise SftuiError(problem.what, why=problem.why, fix=problem.fix)
-        return found
-
-    return codes
-
-
-# — counted —
 
 
 def told(counts: Counts) -> RepairCount:
@@ -128,88 +49,6 @@ def count_repairs(session: Session, asked: RepairsRequest, version: int) -> Iter
     yield RepairsCounted(
         asked.ticket, version, told(overlay.counts), overlay.counts.rows, True, doubles=overlay.plan.deduplicate
     )
-
-
-# — written —
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """How far a write is: what was counted, and rows that could neither be repaired nor carried over."""
-
-    counts: Counts
-    lost: int = 0
-
-
-def check_targets(paths: Sequence[str], out: str, log: str | None) -> tuple[Path, Path | None]:
-    """The files to write, of which none is the data itself or among it; ExportError."""
-    if not out.lower().endswith((".jsonl", ".ndjson")):
-        raise ExportError(f"{out} says no format that can be written", fix="name it OUT.jsonl")
-    targets = [Path(out), *([Path(log)] if log is not None else [])]
-    own = {os.path.realpath(one) for path in paths for one in (path, *glob.glob(path))}
-    for target in targets:
-        place = os.path.realpath(target)
-        if place in own or any(os.path.isdir(one) and place.startswith(one + os.sep) for one in own):
-            raise ExportError(
-                f"{target} is the data itself", why="repairs go to a new file, never in place", fix="name another file"
-            )
-    if len({os.path.realpath(target) for target in targets}) < len(targets):
-        raise ExportError(f"{out} cannot be the data and the log")
-    return targets[0], targets[1] if log is not None else None
-
-
-def write_repaired(session: Session, plan: Plan, target: Path | None, journal: Path | None) -> Iterator[Written]:
-    """Write the rows after a plan, and a log of every change; both take their names only at the end, whole.
-
-    Tells after every row how far it is; without files it only counts. Not being asked for more stops it, and
-    leaves nothing behind. ExportError, also where lines of JSON cannot hold a row.
-    """
-    assert session.detected is not None and session.stored is not None
-    counts, lost = Counts(), 0
-    stored_as = session.stored.lines()
-    with contextlib.ExitStack() as files:
-        rows = files.enter_context(atomic_file(target, folders=False)) if target is not None else None
-        told_in = (
-            files.enter_context(atomic_file(journal, folders=False)) if journal is not None else None
-        )  # takes its name first
-        for done in repaired(session.stored.rows(), plan, layout_of(_detected(session)), codes_of(session, plan)):
-            original = next(stored_as, None)
-            if original is None:
-                done = as_json(done)
-            line = line_of(done, original)
-            if line is None and done.dropped is None and original is not None:
-                done = as_it_was(done, TOO_DEEP)
-                line = line_of(done, original)
-            counts.add(done)
-            if line is None and done.dropped is None:
-                lost += 1
-            elif line is not None and rows is not None:
-                rows.write(line)
-            if told_in is not None and (done.changes or done.unchecked or done.skipped):
-                _tell(told_in, done)
-            yield Written(counts, lost)
-
-
-def _detected(session: Session) -> Detected:
-    """How the rows are read as they are stored."""
-    from sftui.pipeline import detect
-
-    return detect(session.stored_sample, session.recipe)
-
-
-def _tell(file: IO[bytes], done: Repaired) -> None:
-    changes = [change.to_json() for change in done.changes]
-    entry: dict[str, object] = {
-        "row": done.row.index,
-        "where": done.row.where,
-        "dropped": done.dropped,
-        "changes": changes,
-    }
-    if done.unchecked:
-        entry["unchecked"] = done.unchecked
-    if done.skipped:
-        entry["skipped"] = done.skipped
-    file.write(json.dumps(entry).encode() + b"\n")
 
 
 def write_job(session: Session, asked: WriteRequest) -> Iterator[RepairsWritten | None]:

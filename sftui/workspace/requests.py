@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from sftui.bound import Overrun
 from sftui.recipe import Recipe
-from sftui.workspace.options import OpenOptions, SearchQuery
+from sftui.session.options import OpenOptions, SearchQuery
 
 
 class Open(NamedTuple):

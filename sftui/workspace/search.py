@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
 from sftui.model import RAW_LIMIT, Inspection, Problem, Row
+from sftui.session.opened import Session
 from sftui.views.grid import hit_starts
 from sftui.workspace.events import HitsCounted, SearchFound
 from sftui.workspace.requests import HitsRequest, SearchRequest
-from sftui.workspace.session import Session
 
 if TYPE_CHECKING:
     from sftui.tokens import LoadedTokenizer

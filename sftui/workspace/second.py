@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from sftui.errors import SftuiError
 from sftui.model import Problem, Row
 from sftui.recipe import Recipe
+from sftui.session.opened import Session
+from sftui.session.splitting import settling, unsure_of
 from sftui.workspace.events import ComparisonReady, CountReady, RepairCount
 from sftui.workspace.requests import CompareRequest, CountRequest
-from sftui.workspace.session import Session
-from sftui.workspace.splitting import settling, unsure_of
 
 if TYPE_CHECKING:
     from sftui.comparison import RowComparison

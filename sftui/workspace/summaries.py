@@ -9,13 +9,11 @@ from dataclasses import replace
 
 from sftui.errors import SftuiError
 from sftui.model import Conversation, Inspection, Kind, Row
+from sftui.session.opened import HEAVY, Session
 from sftui.workspace.events import RowSummary, SummariesReady
 from sftui.workspace.requests import SummariesRequest
-from sftui.workspace.session import Session
 
 PREVIEW = 200
-HEAVY = 16 << 10
-"""Bytes above which a row waits until the others are listed: its some 4,000 tokens take about 20 ms."""
 TOO_HEAVY = 256 << 10
 """Bytes above which a row is tokenized only when it is opened: a row asked for meanwhile would wait too long."""
 SEND_EVERY = 0.05

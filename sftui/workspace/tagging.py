@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 from sftui.errors import SftuiError
 from sftui.model import Conversation, Problem
+from sftui.session.opened import HEAVY, Session
 from sftui.workspace.events import TagsReady
 from sftui.workspace.requests import TagsRequest
-from sftui.workspace.session import Session
-from sftui.workspace.summaries import HEAVY
 
 MOST_ROWS = 300
 MOST_BYTES = 500_000

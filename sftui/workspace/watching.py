@@ -12,8 +12,8 @@ from sftui.workspace.events import RepairsWritten, SourceChanged
 from sftui.workspace.requests import WriteRequest
 
 if TYPE_CHECKING:
+    from sftui.session.opened import Session
     from sftui.sources import Source
-    from sftui.workspace.session import Session
 
 AGAIN = "D reads it again"
 

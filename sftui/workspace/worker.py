@@ -25,6 +25,8 @@ from typing import IO, TYPE_CHECKING, Any
 from sftui import bound
 from sftui.errors import SftuiError
 from sftui.model import Inspection, Problem, Row, Stage
+from sftui.session.opened import Session
+from sftui.session.splitting import held_out_by, settling
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.inbox import URGENCY, Inbox
@@ -35,8 +37,6 @@ from sftui.workspace.loader import Loaded, Loader
 from sftui.workspace.memory import trim
 from sftui.workspace.search import count_hits, search
 from sftui.workspace.second import Second
-from sftui.workspace.session import Session
-from sftui.workspace.splitting import held_out_by, settling
 from sftui.workspace.summaries import TOO_HEAVY, summaries, summary
 from sftui.workspace.watching import unless_lost, write_whole
 

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 from sftui.bound import Overrun
 from sftui.model import Inspection, Problem, RecipeChange
 from sftui.recipe import Recipe, changed, diff
+from sftui.session.options import OpenOptions
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.cache import InspectionCache
 from sftui.workspace.history import Chosen, History
 from sftui.workspace.link import COMMAND, Link
-from sftui.workspace.options import OpenOptions
 from sftui.workspace.questions import Questions
 
 if TYPE_CHECKING:

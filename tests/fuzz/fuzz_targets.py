@@ -456,9 +456,9 @@ def run_text(given: Any, folder: Path) -> None:
 
 def run_folder(given: Any, folder: Path) -> None:
     """A folder of data as somebody hands it over: what is found in it, its rows, what is told of them."""
-    from sftui.workspace.inputs import data_files
-    from sftui.workspace.options import OpenOptions
-    from sftui.workspace.session import Session
+    from sftui.session.inputs import data_files
+    from sftui.session.opened import Session
+    from sftui.session.options import OpenOptions
 
     place = folder / "handed over"
     shutil.rmtree(place, ignore_errors=True)

@@ -26,11 +26,11 @@ from emulate import Emulated, emulate
 
 from sftui.errors import SftuiError
 from sftui.model import Batch
+from sftui.session.verifying import piece
 from sftui.trainers import trainer_named
 from sftui.trainers.llamafactory import LlamaFactory
 from sftui.trainers.verify.difference import pack_differences, row_differences
 from sftui.trainers.verify.session import read_result
-from sftui.workspace.verifying import piece
 
 ALL_BATCHES = 1000
 """A case that asks for more has every batch of the dataset recorded."""

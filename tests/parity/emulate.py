@@ -22,12 +22,12 @@ from sftui import pipeline
 from sftui.errors import SftuiError
 from sftui.model import Example, Pack, Row
 from sftui.recipe import Recipe
+from sftui.session import verifying
 from sftui.sources import SourceSpec, open_source
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.tokens.environments import Environment, environment_at
 from sftui.trainers import Toolbox, trainer_named
 from sftui.trainers.verify.exchange import tokenizer_folder
-from sftui.workspace import verifying
 
 
 @dataclass(frozen=True)

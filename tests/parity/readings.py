@@ -21,9 +21,9 @@ import files_to_read
 from case import home, python_of
 
 from sftui.errors import SftuiError
+from sftui.session.opened import SAMPLE_ROWS
 from sftui.sources import SourceSpec, open_source
 from sftui.trainers.reading import dates, late_kind, places_of, reading_of, refused_file, told
-from sftui.workspace.session import SAMPLE_ROWS
 
 TRAINERS = ("trl@1.16.0", "axolotl@0.19.0", "llamafactory@0.9.5", "unsloth@2026.10.7", "torchtune@0.6.1")
 Reading = dict[str, Any]

@@ -28,12 +28,12 @@ from sftui.cli.loading import loaded_session
 from sftui.findings import DatasetChecks, Finding, check_row, check_setup
 from sftui.model import Inspection
 from sftui.recipe import Recipe, changed, diff, get
+from sftui.session.opened import Session
+from sftui.session.options import OpenOptions
+from sftui.session.verifying import Verified, through, verify
 from sftui.trainers.verify.session import ask, read_result
-from sftui.workspace.options import OpenOptions
 from sftui.workspace.requests import TagsRequest
-from sftui.workspace.session import Session
 from sftui.workspace.tagging import tags
-from sftui.workspace.verifying import Verified, through, verify
 
 pytestmark = pytest.mark.parity
 TOKENIZER = "builtin:chatml"

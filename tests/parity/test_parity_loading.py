@@ -22,14 +22,14 @@ import record_versions
 import versions_matrix
 
 from sftui.recipe import changed
+from sftui.session.options import OpenOptions
+from sftui.session.versions import load
 from sftui.tokens import four, load_tokenizer
 from sftui.tokens.environments import environment_at
 from sftui.tokens.loading import loaded_otherwise, may_differ
 from sftui.tokens.locate import locate
 from sftui.trainers import preset
 from sftui.trainers.pins import running_version
-from sftui.workspace.options import OpenOptions
-from sftui.workspace.versions import load
 
 ALL = bool(os.environ.get("SFTUI_PARITY_ALL"))
 SAMPLE = (

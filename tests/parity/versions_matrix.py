@@ -31,14 +31,14 @@ from case import home
 
 from sftui.errors import TemplateError, TokenizerError
 from sftui.recipe import changed
+from sftui.session.options import OpenOptions
+from sftui.session.versions import load, version_notes
 from sftui.templates import choose_template, compile_template, rendering_of
 from sftui.tokens import LoadedTokenizer
 from sftui.tokens.process import LOADING, AskedProcess
 from sftui.tokens.reference import load_request
 from sftui.trainers import preset
 from sftui.trainers.pins import running_version
-from sftui.workspace.options import OpenOptions
-from sftui.workspace.versions import load, version_notes
 
 TABLE = Path(__file__).with_name("versions.tsv")
 ROUTES = ("--env", "--transformers", "neither")

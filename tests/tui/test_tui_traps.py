@@ -277,7 +277,7 @@ def test_the_package_is_lazy() -> None:
 
 def test_files_are_written_atomically_and_never_over_others_unasked(tmp_path: Path) -> None:
     from sftui.errors import ExportError
-    from sftui.workspace.inputs import Inputs
+    from sftui.session.inputs import Inputs
 
     target = tmp_path / "ids.json"
     assert "wrote" in write_out("[1]", str(target), Inputs(()))

@@ -42,6 +42,7 @@ LIGHT = (
     "sftui.exports.plan",
     "sftui.exports.preprocess",
     "sftui.workspace",
+    "sftui.session.opened",
     "sftui.workspace.worker",
     "sftui.cli",
     "sftui.cli.app",
@@ -104,6 +105,7 @@ def test_the_inspector_loads_what_the_first_screen_needs_and_no_more() -> None:
         "recipe",
         "recipe_io",
         "safe_yaml",
+        "session",
         "settings",
         "side_files",
         "text",
@@ -120,11 +122,11 @@ def test_the_inspector_loads_what_the_first_screen_needs_and_no_more() -> None:
         "link",
         "marks",
         "marks_file",
-        "options",
         "questions",
         "requests",
         "workspace",
     }
+    assert {name for name in loaded if ".session." in name} == {"sftui.session.options"}
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: str(p.relative_to(PACKAGE)))

@@ -11,6 +11,7 @@ import pytest
 
 from sftui.errors import ExportError, RecipeError, SftuiError, TemplateError
 from sftui.exports.baseline import read_baseline
+from sftui.session.options import OpenOptions
 from sftui.settings import load_settings
 from sftui.side_files import MOST_BYTES, parse_json, read_side_file
 from sftui.sources import SourceSpec, open_source
@@ -19,7 +20,6 @@ from sftui.tokens.locate import Location
 from sftui.tokens.raw import load_raw
 from sftui.trainers import trainer_named
 from sftui.workspace.marks_file import MarksFile
-from sftui.workspace.options import OpenOptions
 
 
 def read(path: Path) -> str:

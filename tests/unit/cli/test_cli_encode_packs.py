@@ -138,11 +138,11 @@ def test_the_pack_view_shows_the_packs_that_encode_writes(sftui: Callable[..., A
     """From the first row on, where a packing group fits into the view."""
     from sftui.recipe import changed
     from sftui.recipe_io import parse_yaml
+    from sftui.session.opened import Session
+    from sftui.session.options import OpenOptions
     from sftui.trainers import preset
-    from sftui.workspace.options import OpenOptions
     from sftui.workspace.packing import packs
     from sftui.workspace.requests import PacksRequest
-    from sftui.workspace.session import Session
 
     trainer, *knobs = PACKERS[name]
     recipe = changed(preset(trainer), "tokenizer.name", "builtin:chatml")

@@ -17,10 +17,10 @@ import pytest
 
 from sftui.cli.loading import loaded_session
 from sftui.recipe import changed
+from sftui.session.options import OpenOptions
+from sftui.session.verifying import through
 from sftui.trainers import preset
 from sftui.trainers.verify import installed, session
-from sftui.workspace.options import OpenOptions
-from sftui.workspace.verifying import through
 
 TURNS = [("user", "Hello?"), ("assistant", "Hi."), ("user", "And?"), ("assistant", "Well.")]
 GOOD = [{"messages": [{"role": role, "content": text} for role, text in TURNS[:n]]} for n in (2, 4, 2)]

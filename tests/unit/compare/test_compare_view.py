@@ -14,11 +14,11 @@ import pytest
 
 from sftui.comparison import ComparisonCount, RowComparison, compare_row
 from sftui.recipe import Recipe, changed
+from sftui.session.comparing import Comparing
+from sftui.session.options import OpenOptions
 from sftui.text import cell_width
 from sftui.trainers import preset
 from sftui.views import compare_lines, count_lines, plain, role_map
-from sftui.workspace.comparing import Comparing
-from sftui.workspace.options import OpenOptions
 
 FOLDER = Path(__file__).parents[2] / "golden" / "compare"
 CHAT = [

@@ -10,7 +10,7 @@ import pytest
 from sftui.cli.loading import loaded_session
 from sftui.exports.plan import ExportPlan, plan_export
 from sftui.recipe import Recipe
-from sftui.workspace.options import OpenOptions
+from sftui.session.options import OpenOptions
 
 
 @pytest.fixture

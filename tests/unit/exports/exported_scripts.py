@@ -14,7 +14,7 @@ from sftui.cli.loading import loaded_session
 from sftui.cli.records import record
 from sftui.exports.plan import ExportPlan
 from sftui.recipe import Recipe
-from sftui.workspace.options import OpenOptions
+from sftui.session.options import OpenOptions
 
 Prepared = dict[int, tuple[list[int], list[int]]]
 

@@ -18,8 +18,8 @@ from sftui.errors import ExportError
 from sftui.exports.plan import plan_export
 from sftui.exports.script_text import literal
 from sftui.recipe import Recipe, changed
+from sftui.session.options import OpenOptions
 from sftui.trainers import preset
-from sftui.workspace.options import OpenOptions
 
 
 def with_(recipe: Recipe, **knobs: Any) -> Recipe:

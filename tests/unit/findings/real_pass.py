@@ -16,9 +16,9 @@ from sftui.audit import Audit, audit_context, run_audit
 from sftui.audit.found import Found
 from sftui.findings import Severity
 from sftui.recipe import changed
+from sftui.session.opened import Session
+from sftui.session.options import OpenOptions
 from sftui.tokens import LoadedTokenizer, load_tokenizer
-from sftui.workspace.options import OpenOptions
-from sftui.workspace.session import Session
 
 TOKENIZERS = (
     "builtin:chatml",

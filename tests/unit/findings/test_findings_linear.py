@@ -14,10 +14,10 @@ import pytest
 
 from sftui.cli.loading import loaded_session
 from sftui.findings.words import Standing, thought_in, without_thoughts
+from sftui.session.opened import Session
+from sftui.session.options import OpenOptions
 from sftui.templates.marks import slots_of
 from sftui.trainers import preset
-from sftui.workspace.options import OpenOptions
-from sftui.workspace.session import Session
 
 SMALL, TIMES, SLACK = 60, 4, 1.35
 """Rows are made SMALL and TIMES as large; what is done only once makes the growth smaller, never larger."""

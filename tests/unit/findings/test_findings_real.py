@@ -78,7 +78,7 @@ def test_processes_find_the_same(shared: Path, tmp_path: Path) -> None:
     from sftui.audit import Filter
     from sftui.cli.auditing import audited
     from sftui.recipe import changed
-    from sftui.workspace.options import OpenOptions
+    from sftui.session.options import OpenOptions
 
     name, preset = "phi-3-mini", "axolotl@0.19"
     recipe = changed(trainers.preset(preset), "tokenizer.name", place(name, shared))

@@ -21,7 +21,7 @@ from fix_proof import changed_place, lost, moved, place_of, trained_elsewhere
 from sftui.findings import CODES, check_row
 from sftui.findings.catalogue import DROP, REPAIR_OF
 from sftui.repairs import REPAIRS, TITLES, Repaired, layout_of, line_of, make_plan, repaired
-from sftui.workspace.repairing import exact_repairs
+from sftui.session.repairing import exact_repairs
 
 CASES = [
     (code, number, name)

@@ -19,9 +19,9 @@ from test_findings_fixes import offered
 from sftui.errors import SftuiError
 from sftui.findings import Finding, check_setup
 from sftui.recipe import changed
+from sftui.session.opened import Session
+from sftui.session.trial import fix_fails
 from sftui.workspace import OpenOptions
-from sftui.workspace.session import Session
-from sftui.workspace.trial import fix_fails
 
 DECLINED: Mapping[tuple[str, str], str] = {
     ("LAB010", "axolotl"): "the flag leaves the only answer of the only row out, so nothing would be trained",

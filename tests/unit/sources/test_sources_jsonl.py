@@ -251,8 +251,8 @@ def test_rows_before_an_endless_line_are_read_without_it(
 ) -> None:
     """A file of 5 GB whose third line never ends: `show --row 1` read all of it, to guess how rows are read."""
     from sftui.recipe import Recipe
-    from sftui.workspace.options import OpenOptions
-    from sftui.workspace.session import Session
+    from sftui.session.opened import Session
+    from sftui.session.options import OpenOptions
 
     for number in range(shards):
         path = tmp_path / f"{number}.jsonl"

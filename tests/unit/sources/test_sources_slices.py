@@ -9,8 +9,8 @@ import pytest
 from datasets import load_dataset
 
 from sftui.errors import SourceError
+from sftui.session.inputs import data_files
 from sftui.sources import SourceSpec, open_source
-from sftui.workspace.inputs import data_files
 
 SPLITS = [
     "train[:5]",

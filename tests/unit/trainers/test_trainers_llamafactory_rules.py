@@ -450,7 +450,7 @@ def test_it_is_told_where_arrow_would_even_out_the_keys_of_calls(second: Any, to
 
 
 def test_rows_that_are_dropped_count_in_the_groups_that_are_packed() -> None:
-    from sftui.workspace.verifying import through
+    from sftui.session.verifying import through
 
     recipe = with_knobs(
         preset("llamafactory@0.9"),

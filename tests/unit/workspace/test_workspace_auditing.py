@@ -12,12 +12,12 @@ import pytest
 from sftui import trainers
 from sftui.audit import Figures, GroupFigure, SourceFigure
 from sftui.recipe import changed
+from sftui.session.opened import Session
+from sftui.session.options import OpenOptions
 from sftui.workspace import auditing
 from sftui.workspace.auditing import FIRST_ROWS, MOST_TOLD, OTHERS, Auditing, brief
 from sftui.workspace.events import AuditReady
-from sftui.workspace.options import OpenOptions
 from sftui.workspace.requests import AuditRequest, OrderRequest
-from sftui.workspace.session import Session
 
 ROLES = ("system", "user", "assistant", "tool")
 ROWS = 400

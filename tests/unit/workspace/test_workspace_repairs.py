@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from sftui.recipe import changed
+from sftui.session.opened import Session
+from sftui.session.overlay import Overlay
 from sftui.views import why_stopped
 from sftui.workspace import OpenOptions
 from sftui.workspace import events as ev
 from sftui.workspace.history import Chosen
-from sftui.workspace.overlay import Overlay
 from sftui.workspace.requests import AuditRequest
-from sftui.workspace.session import Session
 
 
 def chat(*messages: tuple[str, str]) -> str:

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from sftui.recipe import changed
+from sftui.session.opened import TEXT_CHARACTERS, TEXT_ROWS, Session
+from sftui.session.options import OpenOptions
 from sftui.tokens import builtin, cache, load_tokenizer
 from sftui.trainers import preset
 from sftui.workspace import events as ev
-from sftui.workspace.options import OpenOptions
-from sftui.workspace.session import TEXT_CHARACTERS, TEXT_ROWS, Session
 
 ODD = "zebrafish"
 Row = dict[str, Any]

@@ -11,13 +11,13 @@ import pytest
 from sftui import trainers
 from sftui.model import Row
 from sftui.recipe import Recipe, changed
+from sftui.session.opened import Session
+from sftui.session.options import OpenOptions
 from sftui.trainers.held_out import HeldOut, evaluation_rows
 from sftui.workspace import events as ev
-from sftui.workspace.options import OpenOptions
 from sftui.workspace.packing import packs
 from sftui.workspace.requests import CompareRequest, CountRequest, PacksRequest
 from sftui.workspace.second import Second
-from sftui.workspace.session import Session
 
 
 def recipe(preset: str = "axolotl@0.19", **options: Any) -> Recipe:

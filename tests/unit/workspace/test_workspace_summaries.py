@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from sftui.recipe import Recipe, changed
+from sftui.session.opened import HEAVY, Session
 from sftui.workspace import OpenOptions
 from sftui.workspace.requests import SummariesRequest
-from sftui.workspace.session import Session
-from sftui.workspace.summaries import HEAVY, PREVIEW, TOO_HEAVY, summaries
+from sftui.workspace.summaries import PREVIEW, TOO_HEAVY, summaries
 
 
 def chat(text: str, answer: str = "yes") -> dict[str, Any]:

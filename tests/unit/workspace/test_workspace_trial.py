@@ -11,11 +11,11 @@ import pytest
 
 from sftui.findings import Finding
 from sftui.recipe import Recipe, changed
+from sftui.session.opened import Session
+from sftui.session.trial import with_cures
 from sftui.trainers import preset
 from sftui.workspace import OpenOptions
 from sftui.workspace import events as ev
-from sftui.workspace.session import Session
-from sftui.workspace.trial import with_cures
 
 FOREIGN = [("human", "Call it."), ("gpt", "Calling."), ("function_call", "{}"), ("human", "So?"), ("gpt", "Done.")]
 UNTAGGABLE = "{{ bos_token }}{% for m in messages %}{{ m | tojson }}{% endfor %}"

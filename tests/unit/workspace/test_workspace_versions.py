@@ -12,11 +12,8 @@ import pytest
 
 from sftui.errors import SftuiError
 from sftui.recipe import changed
-from sftui.tokens import builtin
-from sftui.trainers import load_recipe, preset
-from sftui.trainers.pins import running_version
-from sftui.workspace.options import OpenOptions
-from sftui.workspace.versions import (
+from sftui.session.options import OpenOptions
+from sftui.session.versions import (
     load,
     loaded_by,
     tokenized_otherwise,
@@ -26,6 +23,9 @@ from sftui.workspace.versions import (
     version_told,
     wanted_version,
 )
+from sftui.tokens import builtin
+from sftui.trainers import load_recipe, preset
+from sftui.trainers.pins import running_version
 
 OTHER = "5.6.0"
 

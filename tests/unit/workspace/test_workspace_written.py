@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sftui.errors import ExportError, RecipeError
+from sftui.session.opened import Session
+from sftui.session.repairing import Written, session_plan, write_repaired
 from sftui.workspace import OpenOptions
-from sftui.workspace.repairing import Written, session_plan, write_repaired
-from sftui.workspace.session import Session
 
 FINE = (
     '{"id": 123456789012345678901234567890,  "x": 1.10, "k":1,"k":2, "messages": [{"role": "user", "content":'

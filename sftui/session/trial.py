@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from sftui.errors import SftuiError
 from sftui.model import Inspection, Row
 from sftui.recipe import Recipe, changed
-from sftui.workspace.session import Session
-from sftui.workspace.summaries import HEAVY
+from sftui.session.opened import HEAVY, Session
 
 if TYPE_CHECKING:
     from sftui.findings import Finding

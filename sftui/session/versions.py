@@ -25,10 +25,10 @@ from sftui.trainers.pins import (
 )
 
 if TYPE_CHECKING:
+    from sftui.session.opened import Session
+    from sftui.session.options import OpenOptions
     from sftui.tokens import Encoded, LoadedTokenizer, TokenizerFacts
     from sftui.tokens.environments import Environment
-    from sftui.workspace.options import OpenOptions
-    from sftui.workspace.session import Session
 
 ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sftui.recipe import Recipe
+    from sftui.session.opened import Session
     from sftui.trainers.held_out import HeldOut
-    from sftui.workspace.session import Session
 
 
 PREPARED = 1 << 18

@@ -13,22 +13,24 @@ from typing import TYPE_CHECKING, Any
 from sftui.errors import SftuiError
 from sftui.model import Batch, Inspection, Pack, Problem, Row, Stage
 from sftui.recipe import Data, Mask, Recipe
-from sftui.workspace.options import OpenOptions
-from sftui.workspace.versions import tokenizer_key
+from sftui.session.options import OpenOptions
+from sftui.session.versions import tokenizer_key
 
 if TYPE_CHECKING:
     from sftui.conversations import Detected
     from sftui.exports.prepared import Prepared
     from sftui.findings import Context, Finding, Waiver
     from sftui.pipeline import Toolbox
+    from sftui.session.overlay import Overlay
+    from sftui.session.splitting import Split
     from sftui.sources import Source
     from sftui.tokens import LoadedTokenizer
     from sftui.tokens.bulk import Bulk
-    from sftui.workspace.overlay import Overlay
-    from sftui.workspace.splitting import Split
 
 SAMPLE_ROWS = 32
 SAMPLE_BYTES = 4 << 20
+HEAVY = 16 << 10
+"""Bytes above which a row waits until others are done: its some 4,000 tokens take about 20 ms."""
 TEXT_ROWS = 8
 TEXT_BYTES = 64 << 10
 TEXT_CHARACTERS = 20_000
@@ -85,7 +87,7 @@ class Session:
         self.split = None
         self.source, self._sample = self.stored, self._stored_sample
         if self.repairs:
-            from sftui.workspace.repairing import lay_over
+            from sftui.session.repairing import lay_over
 
             self.source, self._sample = lay_over(
                 self, self.repairs, detect(self._stored_sample, self.recipe), self._stored_sample
@@ -102,7 +104,7 @@ class Session:
     @property
     def overlay(self) -> Overlay | None:
         """The repairs that lie over the rows; None where there are none."""
-        from sftui.workspace.overlay import Overlay
+        from sftui.session.overlay import Overlay
 
         return self.source if isinstance(self.source, Overlay) else None
 
@@ -113,7 +115,7 @@ class Session:
 
     def load_tokenizer(self, mode: str = "proven") -> None:
         """Load the recipe's tokenizer here and now; TokenizerError."""
-        from sftui.workspace.versions import load
+        from sftui.session.versions import load
 
         if self.recipe.tokenizer.name is None:
             raise no_tokenizer()
@@ -139,7 +141,7 @@ class Session:
     def prove_rows(self, texts: Sequence[str] | None = None) -> bool:
         """Compare the tokenizer with AutoTokenizer on texts of the user's rows (None: `row_texts`); True where another
         one had to take its place. SftuiError where `--env` names nothing that can be used."""
-        from sftui.workspace.versions import proven_on
+        from sftui.session.versions import proven_on
 
         if self.tokenizer is None or not self.tokenizer.facts.backend:
             return False
@@ -323,7 +325,7 @@ class Session:
     def settle_split(self, most: int | None = None) -> Split:
         """Find out which rows evaluate, where it is not known yet; with some trainers every row is prepared for it,
         which with `most` is done for no more than so many bytes of rows."""
-        from sftui.workspace.splitting import split_now
+        from sftui.session.splitting import split_now
 
         split = split_now(self, most)
         if not split.later:

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 from sftui.comparison import ComparisonCount, RowComparison, compare_row, needs_spans
 from sftui.errors import ConversationError, SftuiError
 from sftui.recipe import Recipe
-from sftui.workspace.session import Session
-from sftui.workspace.splitting import held_out_by, unsure_of
-from sftui.workspace.versions import tokenizer_key
+from sftui.session.opened import Session
+from sftui.session.splitting import held_out_by, unsure_of
+from sftui.session.versions import tokenizer_key
 
 if TYPE_CHECKING:
     from sftui.model import Row
+    from sftui.session.options import OpenOptions
+    from sftui.session.splitting import Split
     from sftui.sources import Source
     from sftui.trainers.config import OpenedConfig
-    from sftui.workspace.options import OpenOptions
-    from sftui.workspace.splitting import Split
 
 
 Way = Callable[[Session], object]

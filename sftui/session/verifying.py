@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from sftui.errors import SftuiError
 from sftui.model import IGNORE_INDEX, Example, Inspection, Pack
 from sftui.recipe import Recipe
+from sftui.session.opened import Session
 from sftui.trainers.verify.difference import Difference, Piece, What, pack_differences, row_differences
-from sftui.workspace.session import Session
 
 if TYPE_CHECKING:
     from sftui.pipeline import Toolbox

@@ -13,7 +13,7 @@ from sftui.errors import ExportError, SftuiError
 
 if TYPE_CHECKING:
     from sftui.recipe import Recipe
-    from sftui.workspace.options import OpenOptions
+    from sftui.session.options import OpenOptions
 
 TOKENIZER_FILES = (
     "tokenizer*",
