@@ -18,7 +18,7 @@ from sftui.errors import SftuiError
 from sftui.findings import Context
 from sftui.part_files import begin_part
 from sftui.recipe import TODAY
-from sftui.trainers import trainer_named
+from sftui.trainers import traits_of
 
 FORMAT = 3
 MOST_STATES = 20
@@ -57,7 +57,7 @@ def state_key(context: Context, files: Sequence[str], *more: object) -> str:
 def _day(context: Context) -> str | None:
     """The day that rows of today's audit write, where they may write one: yesterday's are other rows."""
     templates = context.tools.templates.values()
-    own_code = not trainer_named(context.recipe.preset).renders_templates  # LLaMA-Factory's tool format llama3
+    own_code = not traits_of(context.recipe.preset).renders_templates  # LLaMA-Factory's tool format llama3
     dated = own_code or any("strftime_now" in template.source for template in templates)
     return date.today().isoformat() if dated and context.recipe.render.date == TODAY else None
 

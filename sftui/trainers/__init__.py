@@ -13,32 +13,44 @@ from sftui.recipe import Recipe, changed
 
 if TYPE_CHECKING:
     from sftui.trainers.base import Shaped, Toolbox, Trainer
+    from sftui.trainers.traits import Traits
 
-# A trainer is loaded when it is named: opening the screen needs one preset, not seven emulators.
-_HOMES = {
-    "hf-trainer": ("sftui.trainers.classic", "HfTrainer"),
-    "manual-shift": ("sftui.trainers.classic", "ManualShift"),
-    "trl": ("sftui.trainers.trl", "Trl"),
-    "axolotl": ("sftui.trainers.axolotl", "Axolotl"),
-    "llamafactory": ("sftui.trainers.llamafactory", "LlamaFactory"),
-    "unsloth": ("sftui.trainers.unsloth", "Unsloth"),
-    "torchtune": ("sftui.trainers.torchtune", "Torchtune"),
-}
-TRAINER_NAMES = tuple(_HOMES)
+TRAINERS = ("hf-trainer", "manual-shift", "trl", "axolotl", "llamafactory", "unsloth", "torchtune")
+"""The trainers that sftui has, each in the package of its name (see `traits`); the first is the one of a recipe that
+names none."""
+
+
+def trainer_names() -> tuple[str, ...]:
+    """Every trainer's name."""
+    return TRAINERS
+
+
+def traits_of(name: str) -> Traits:
+    """What the trainer of a preset name such as `trl@1.16` declares; RecipeError with the nearest name.
+
+    The trainer's own code is not loaded for it.
+    """
+    wanted = name.partition("@")[0]
+    if wanted in TRAINERS:
+        return _declared(wanted)
+    hint = did_you_mean(wanted, trainer_names(), f"choose one of {', '.join(preset_names())}", least=0.5)
+    raise RecipeError(f"no trainer `{name}`", fix=hint)
 
 
 def trainer_named(name: str) -> Trainer:
     """The trainer of a preset name such as `trl@1.16`; RecipeError with the nearest name."""
-    wanted = name.partition("@")[0]
-    if wanted in _HOMES:
-        return _loaded(wanted)
-    hint = did_you_mean(wanted, TRAINER_NAMES, f"choose one of {', '.join(preset_names())}", least=0.5)
-    raise RecipeError(f"no trainer `{name}`", fix=hint)
+    return _loaded(traits_of(name).name)
+
+
+@cache
+def _declared(name: str) -> Traits:
+    traits: Traits = import_module(f"{__name__}.{name.replace('-', '_')}").TRAITS
+    return traits
 
 
 @cache
 def _loaded(name: str) -> Trainer:
-    module, kind = _HOMES[name]
+    module, _, kind = _declared(name).home.partition(":")  # opening the screen needs one trainer, not seven
     trainer: Trainer = getattr(import_module(module), kind)()
     return trainer
 
@@ -59,10 +71,10 @@ def preset(name: str) -> Recipe:
 def preset_names() -> tuple[str, ...]:
     """Every preset, newest version of a trainer first."""
     names: list[str] = []
-    for trainer in map(_loaded, TRAINER_NAMES):
-        names.extend(f"{trainer.name}@{version}" for version in trainer.versions)
-        if not trainer.versions:
-            names.append(trainer.name)
+    for traits in map(traits_of, trainer_names()):
+        names.extend(f"{traits.name}@{version}" for version in traits.versions)
+        if not traits.versions:
+            names.append(traits.name)
     return tuple(names)
 
 
@@ -86,7 +98,7 @@ def dump_recipe(recipe: Recipe, comment: str = "") -> str:
 
 
 __all__ = [
-    "TRAINER_NAMES",
+    "TRAINERS",
     "Shaped",
     "Toolbox",
     "Trainer",
@@ -95,4 +107,6 @@ __all__ = [
     "preset",
     "preset_names",
     "trainer_named",
+    "trainer_names",
+    "traits_of",
 ]

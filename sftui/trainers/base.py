@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sftui.errors import RecipeError, TemplateError
 from sftui.model import (
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from sftui.tokens import LoadedTokenizer
     from sftui.trainers.config import OpenedConfig, WrittenConfig
     from sftui.trainers.held_out import HeldOut
+    from sftui.trainers.traits import Traits
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +68,15 @@ class Shaped:
 class Trainer:
     """A trainer that does what the recipe says and nothing else."""
 
-    name = ""
-    title = ""
-    """The trainer as its makers write it."""
-    versions: tuple[str, ...] = ()
-    groups_hold_dropped = False
-    """Whether the rows that it drops count where it packs so many rows (`pack.group`) together."""
-    renders_templates = True
-    """Whether chats are rendered by transformers' `apply_chat_template`, not by the trainer's own code."""
+    traits: ClassVar[Traits]
+    """What it declares of itself; a subclass names its own."""
+    name: ClassVar[str]
+    title: ClassVar[str]
+    versions: ClassVar[tuple[str, ...]]
+
+    def __init_subclass__(cls) -> None:
+        if "traits" in cls.__dict__:
+            cls.name, cls.title, cls.versions = cls.traits.name, cls.traits.title, cls.traits.versions
 
     def preset(self, version: str | None = None) -> Recipe:
         """Every field filled as the trainer fills it; RecipeError for a version it never had."""
@@ -88,7 +90,7 @@ class Trainer:
         from sftui.templates.behaviour import not_read
         from sftui.trainers.pins import reference_version
 
-        said = not_read(reference_version(recipe)) if self.renders_templates else None
+        said = not_read(reference_version(recipe)) if self.traits.renders_templates else None
         return (said,) if said is not None else ()
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
@@ -292,21 +294,18 @@ class Trainer:
         """The trainer's own config file as recipes; RecipeError with the line of what is wrong."""
         raise RecipeError(f"{self.name} has no config file", where=path, fix="give the options on the command line")
 
-    empty_stop = "ValueError: num_samples should be a positive integer value, but got num_samples=0"
-    """What stops the trainer where no row is left: torch's RandomSampler, where it asks nothing itself; empty: not
-    known in words."""
-
     def stop_of(self, rows: int, kept: int, trained: int, rule: str) -> str | None:
         """Why a run over whole data trains nothing, in a sentence; None where it trains something.
 
         Of `rows` rows (none refused) the trainer keeps `kept`, with `trained` trained tokens together; `rule` is
         mask.rule.
         """
+        stop = self.traits.empty_stop
         if not rows or trained:
             return None
         if not kept:
             every = "the only row is" if rows == 1 else f"all {rows:,} rows are"
-            return f"{self.title} stops: {every} dropped" + f", and it raises {self.empty_stop}" * bool(self.empty_stop)
+            return f"{self.title} stops: {every} dropped" + f", and it raises {stop}" * bool(stop)
         left = "the row that is left" if kept == 1 else f"all {kept:,} rows that are left"
         return f"nothing is trained: every label of {left} is masked, and {self.title} does not stop over it"
 

@@ -14,14 +14,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sftui.trainers import versions
+from sftui.trainers import traits_of, versions
 from sftui.trainers.config import KeyNote, KeyUse
 
 FILE = "known_keys.json"
 HERE = Path(__file__).parent
-ADMITTED: Mapping[str, versions.Version] = {"trl": (99,), "unsloth": (99,), "llamafactory": (5, 6, 1)}
-"""The trainers whose arguments are TrainingArguments, and the transformers below which theirs is (llamafactory 0.9.5,
-extras/misc.py check_dependencies)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +122,11 @@ def _recorded(trainer: str) -> Mapping[str, Any]:
 @cache
 def _arguments(trainer: str) -> frozenset[str]:
     """TrainingArguments of every transformers that a trainer of that class admits: its own environment decides."""
-    if trainer not in ADMITTED:
+    below = traits_of(trainer).training_arguments
+    if below is None:
         return frozenset()
     recorded = json.loads((HERE / FILE).read_text(encoding="utf-8"))["TrainingArguments"]
-    admitted = (one for version, one in recorded.items() if versions.parse(version, trainer) < ADMITTED[trainer])
+    admitted = (one for version, one in recorded.items() if versions.parse(version, trainer) < below)
     return frozenset().union(*map(_names, admitted))
 
 

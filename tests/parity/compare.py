@@ -28,7 +28,7 @@ from sftui.errors import SftuiError
 from sftui.model import Batch
 from sftui.session.verifying import piece
 from sftui.trainers import trainer_named
-from sftui.trainers.llamafactory import LlamaFactory
+from sftui.trainers.llamafactory.trainer import LlamaFactory
 from sftui.trainers.verify.difference import pack_differences, row_differences
 from sftui.trainers.verify.session import read_result
 

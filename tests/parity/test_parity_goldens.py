@@ -15,8 +15,8 @@ from compare import judge
 from emulate import emulate
 from goldens import FOLDER
 
-from sftui.trainers import TRAINER_NAMES, trainer_named
-from sftui.trainers.llamafactory import LlamaFactory
+from sftui.trainers import TRAINERS, trainer_named
+from sftui.trainers.llamafactory.trainer import LlamaFactory
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Recorded(Case):
 
 def recorded() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """Every golden case of the trainers that sftui has."""
-    known = set(TRAINER_NAMES)
+    known = set(TRAINERS)
     for path in sorted(FOLDER.glob("*.jsonl")):
         trainer, _, version = path.stem.partition("-")
         if trainer in known:

@@ -87,7 +87,7 @@ def test_the_written_config_gives_what_is_shown(
 def test_a_broken_rule_is_found_by_row_and_token(
     chats: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sftui.trainers.trl import Trl
+    from sftui.trainers.trl.trainer import Trl
 
     right = Trl.label
 

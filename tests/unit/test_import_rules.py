@@ -114,7 +114,12 @@ def test_the_inspector_loads_what_the_first_screen_needs_and_no_more() -> None:
         "views",
         "workspace",
     }
-    assert {name for name in loaded if ".trainers." in name} == {"sftui.trainers.base", "sftui.trainers.classic"}
+    assert {name for name in loaded if ".trainers." in name} == {
+        "sftui.trainers.base",
+        "sftui.trainers.hf_trainer",
+        "sftui.trainers.hf_trainer.trainer",
+        "sftui.trainers.traits",
+    }
     assert {name.split(".")[2] for name in loaded if ".workspace." in name} == {
         "cache",
         "events",

@@ -10,12 +10,12 @@ from sftui.cli.app import COMMANDS
 from sftui.findings import CODES
 from sftui.nearest import did_you_mean, nearest
 from sftui.recipe import knobs
-from sftui.trainers import TRAINER_NAMES
+from sftui.trainers import TRAINERS
 
 WORLDS = {
     "commands": tuple(COMMANDS),
     "knobs": tuple(info.path for info in knobs()),
-    "trainers": TRAINER_NAMES,
+    "trainers": TRAINERS,
     "columns": ("messages", "conversations", "instruction", "output", "input", "system", "tools"),
 }
 

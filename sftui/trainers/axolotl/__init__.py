@@ -1,5 +1,19 @@
 """Axolotl: its dataset types, masks, multipack, templates and config."""
 
-from sftui.trainers.axolotl.trainer import Axolotl
+from sftui.trainers.traits import Finds, Traits
 
-__all__ = ["Axolotl"]
+TRAITS = Traits(
+    name="axolotl",
+    title="Axolotl",
+    home="sftui.trainers.axolotl.trainer:Axolotl",
+    versions=("0.19", "0.18"),
+    parses_json_text=True,
+    named_keys_only=True,
+    flag_by_key=True,
+    finds=Finds.DUMMY,
+    assistant_rule="turn_content",
+    packing="multipack",
+    separates=("multipack",),
+    separates_by_numbers=True,
+    empty_stop="",  # not the same with and without sample_packing (utils/data/sft.py, utils/trainer.py)
+)

@@ -37,7 +37,7 @@ from sftui.recipe import Pack as PackOptions
 from sftui.templates import ChatTemplate
 from sftui.tokens import LoadedTokenizer, tokenize
 from sftui.trainers import versions
-from sftui.trainers.axolotl import formats, mask, packing, parts, pretrain
+from sftui.trainers.axolotl import TRAITS, formats, mask, packing, parts, pretrain
 from sftui.trainers.axolotl.locate import Locator
 from sftui.trainers.axolotl.message_keys import message_keys
 from sftui.trainers.axolotl.settings import ineffective, settings_of
@@ -79,10 +79,7 @@ NOT_VARIABLES = (
 class Axolotl(Trainer):
     """The content of assistant turns and the EOS behind it; instruction types in two parts."""
 
-    name = "axolotl"
-    title = "Axolotl"
-    versions = ("0.19", "0.18")
-    empty_stop = ""  # not the same with and without sample_packing (utils/data/sft.py, utils/trainer.py)
+    traits = TRAITS
 
     def preset(self, version: str | None = None) -> Recipe:
         name = f"{self.name}@{version or self.versions[0]}"

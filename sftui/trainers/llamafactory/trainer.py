@@ -40,7 +40,7 @@ from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels, pad_token_id
 from sftui.trainers.config import OpenedConfig, WrittenConfig
 from sftui.trainers.held_out import HeldOut
-from sftui.trainers.llamafactory import encode, formats, length, pretrain
+from sftui.trainers.llamafactory import TRAITS, encode, formats, length, pretrain
 from sftui.trainers.llamafactory.jinja import source
 from sftui.trainers.llamafactory.registry import PLACEHOLDER, TEMPLATES, Slots, SlotTemplate, Special
 from sftui.trainers.llamafactory.special import fix_special_tokens, with_tokens
@@ -55,12 +55,7 @@ OWN = "llamafactory/"
 class LlamaFactory(Trainer):
     """Its own templates, every slot tokenized alone, answers and their ends trained."""
 
-    name = "llamafactory"
-    title = "LLaMA-Factory"
-    renders_templates = False
-    versions = ("0.9",)
-    empty_stop = "RuntimeError: Cannot find valid samples, check `data/README.md` for the data format."
-    groups_hold_dropped = True  # it drops and packs in one step, `preprocessing_batch_size` rows at a time
+    traits = TRAITS
 
     def __init__(self, today: Callable[[], date] = date.today) -> None:
         self.today = today  # the tool format llama3 writes the date of the preparation

@@ -1,5 +1,18 @@
 """torchtune: its dataset builders, message tokenizers, masks, packing and config."""
 
-from sftui.trainers.torchtune.trainer import Torchtune
+from sftui.trainers.traits import Finds, Traits
 
-__all__ = ["Torchtune"]
+TRAITS = Traits(
+    name="torchtune",
+    title="torchtune",
+    home="sftui.trainers.torchtune.trainer:Torchtune",
+    versions=("0.7", "0.6.1"),
+    repeats_content=True,  # torchtune 0.6.1, data/_messages.py OpenAIToMessages
+    renders_templates=False,
+    finds=Finds.MESSAGES,
+    assistant_rule="turn_full",
+    auto_trains_answers=True,
+    masks_end=True,
+    packing="sequential",
+    separates=("bfd", "sequential"),
+)

@@ -44,7 +44,7 @@ from sftui.tokens import LoadedTokenizer, tokenize
 from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels, pick_template
 from sftui.trainers.config import OpenedConfig, WrittenConfig
-from sftui.trainers.torchtune import gsm8k, special
+from sftui.trainers.torchtune import TRAITS, gsm8k, special
 from sftui.trainers.torchtune import messages as message_rules
 from sftui.trainers.torchtune.models import (
     JINJA,
@@ -65,10 +65,7 @@ WHOLE_DATASET = 1_000_000_000
 class Torchtune(Trainer):
     """Chat, instruct, Alpaca and text datasets with the Qwen and Llama 3 tokenizers."""
 
-    name = "torchtune"
-    title = "torchtune"
-    renders_templates = False
-    versions = ("0.7", "0.6.1")
+    traits = TRAITS
 
     def preset(self, version: str | None = None) -> Recipe:
         name = f"{self.name}@{version or self.versions[0]}"

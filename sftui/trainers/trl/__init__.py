@@ -1,5 +1,25 @@
 """TRL: its formats, masks, packing, training templates and config."""
 
-from sftui.trainers.trl.trainer import Trl
+from sftui.trainers.traits import Changes, Finds, Traits
 
-__all__ = ["Trl"]
+BEST_FIT: Changes = (("pack.strategy", "bfd"), ("pack.isolate", True), ("batch.flatten", True))
+"""packing_strategy: bfd, whose collator is told padding_free (trl 1.16.0, sft_trainer.py)."""
+
+TRAITS = Traits(
+    name="trl",
+    title="TRL",
+    home="sftui.trainers.trl.trainer:Trl",
+    versions=("1.16", "1.14", "1.8"),
+    reads_mask_columns=True,
+    ends_chats=False,
+    finds=Finds.TAGS,
+    assistant_rule="generation_tag",
+    completion_rule="completion",
+    crosses_masks=True,
+    packing="bfd",
+    separates=("bfd", "bfd_split"),
+    separates_by_positions=True,
+    separate=BEST_FIT,
+    whole=BEST_FIT,
+    training_arguments=(99,),
+)

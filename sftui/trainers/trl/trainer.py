@@ -21,7 +21,7 @@ from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
 from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox, Trainer, pad_token_id
 from sftui.trainers.config import OpenedConfig, WrittenConfig
-from sftui.trainers.trl import formats
+from sftui.trainers.trl import TRAITS, formats
 from sftui.trainers.trl.arguments import refuse_arguments, refuse_empty_tools
 from sftui.trainers.trl.packing import pack_bfd, pack_wrapped
 
@@ -38,9 +38,7 @@ TEXT_BESIDE = "text_beside"
 class Trl(Trainer):
     """Prompt and completion by common prefix, messages as a whole or by `{% generation %}` tags."""
 
-    name = "trl"
-    title = "TRL"
-    versions = ("1.16", "1.14", "1.8")
+    traits = TRAITS
 
     def preset(self, version: str | None = None) -> Recipe:
         name = f"{self.name}@{version or self.versions[0]}"

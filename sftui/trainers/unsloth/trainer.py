@@ -39,7 +39,7 @@ from sftui.trainers.config import OpenedConfig, WrittenConfig
 from sftui.trainers.trl.arguments import refuse_arguments, refuse_empty_tools, stored_tools
 from sftui.trainers.trl.packing import pack_bfd, pack_wrapped
 from sftui.trainers.trl.trainer import completion_only, first_masked, flat_batch, flat_packs
-from sftui.trainers.unsloth import formats, masks
+from sftui.trainers.unsloth import TRAITS, formats, masks
 from sftui.trainers.unsloth.markers import Markers, resolve
 
 
@@ -58,16 +58,14 @@ class Survey:
 class Unsloth(Trainer):
     """Text, messages, prompt and completion, ids; everything trained until responses only is asked for."""
 
-    name = "unsloth"
-    title = "Unsloth"
-    versions = ("2026.10", "2026.8")
+    traits = TRAITS
 
     def stop_of(self, rows: int, kept: int, trained: int, rule: str) -> str | None:
         """Its masking asks by itself whether a row is left, before training does (unsloth_zoo, dataset_utils.py)."""
         stop = super().stop_of(rows, kept, trained, rule)
         if stop is None or kept or rule != "markers":
             return stop
-        return stop.replace(self.empty_stop, "ValueError: train_on_responses_only masked every label to -100")
+        return stop.replace(self.traits.empty_stop, "ValueError: train_on_responses_only masked every label to -100")
 
     def preset(self, version: str | None = None) -> Recipe:
         name = f"{self.name}@{version or self.versions[0]}"

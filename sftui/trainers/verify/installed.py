@@ -6,10 +6,8 @@ import subprocess
 from pathlib import Path
 
 from sftui.errors import SftuiError
-from sftui.trainers.verify.session import TRAINERS, process_environment
-
-PACKAGES = {"unsloth": "unsloth_zoo"}
-"""What a trainer is installed as, where that is not its name; Unsloth's preparation is in unsloth_zoo."""
+from sftui.trainers import trainer_names, traits_of
+from sftui.trainers.verify.session import process_environment, runner_of
 
 # Without the current folder, where somebody's dataset may lie beside a json.py.
 _ASK = (
@@ -19,15 +17,20 @@ _ASK = (
 _MISSING = 3
 
 
+def verified() -> tuple[str, ...]:
+    """The trainers that can be run beside sftui: those with a runner."""
+    return tuple(name for name in trainer_names() if runner_of(name).exists())
+
+
 def installed_version(python: Path, trainer: str) -> str:
     """The version there; SftuiError where there is no such python, trainer, or nothing to run it by."""
-    if trainer not in TRAINERS:
+    if not runner_of(trainer).exists():
         raise SftuiError(
             f"{trainer} cannot be verified",
             why="no installed trainer prepares rows that way",
-            fix=f"name one of {', '.join(TRAINERS)} with --trainer",
+            fix=f"name one of {', '.join(verified())} with --trainer",
         )
-    package = PACKAGES.get(trainer, trainer)
+    package = traits_of(trainer).package or trainer
     try:
         done = subprocess.run(
             [str(python), "-c", _ASK, package], capture_output=True, text=True, timeout=60, env=process_environment()

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import IO, Any
 
 RUNNERS = Path(__file__).parent
-TRAINERS = ("trl", "axolotl", "llamafactory", "unsloth", "torchtune")
 DIED = "RunnerDied"
 """The `type` of an answer's error where the process ended instead of answering."""
 
@@ -72,6 +71,11 @@ _PASSED_ON_BEGINNINGS = ("LC_", "PYTORCH_", "UNSLOTH_")
 _SECRET = ("TOKEN", "KEY", "SECRET", "PASSW", "CREDENTIAL")
 
 
+def runner_of(trainer: str) -> Path:
+    """The script that runs a trainer; it need not exist."""
+    return RUNNERS / f"run_{trainer}.py"
+
+
 def process_environment() -> dict[str, str]:
     """The variables a trainer's process gets: of the caller's only those that are known to be needed, and no secret."""
     return {
@@ -107,7 +111,7 @@ def ask(python: Path, trainer: str, requests: Iterable[Mapping[str, Any]], error
 
 def _start(python: Path, trainer: str, errors: IO[str]) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [str(python), str(RUNNERS / f"run_{trainer}.py")],
+        [str(python), str(runner_of(trainer))],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=errors,

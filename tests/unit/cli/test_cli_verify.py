@@ -96,7 +96,7 @@ def test_a_fault_in_a_rule_is_found_and_named_by_row_and_token(
     """A deliberately broken rule: the last trained token of every row loses its label."""
     from dataclasses import replace
 
-    from sftui.trainers.axolotl import Axolotl
+    from sftui.trainers.axolotl.trainer import Axolotl
 
     right = Axolotl.label
 

@@ -1,19 +1,17 @@
-"""The two hand-written preparations of the tutorials: `hf-trainer` and `manual-shift`.
+"""The hand-written preparation of the tutorials for transformers' Trainer.
 
-`hf-trainer`: render the whole conversation and the prompt alone with the generation prompt,
-tokenize both without special tokens, mask the first len(prompt) labels, cut right at the longest
-length, pad with DataCollatorForSeq2Seq. `manual-shift`: the BOS text is stripped, the mask is the
-same, then the last input and the first label go, for a loop that does not shift inside the model.
+Render the whole conversation and the prompt alone with the generation prompt, tokenize both without special tokens,
+mask the first len(prompt) labels, cut right at the longest length, pad with DataCollatorForSeq2Seq.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from sftui.errors import RecipeError
-from sftui.recipe import Loss, Recipe, Tokenize, diff
+from sftui.recipe import Recipe, diff
 from sftui.trainers.base import Trainer
+from sftui.trainers.hf_trainer import TRAITS
 
 LIMITED: Mapping[str, tuple[str, ...] | None] = {
     "data.strict_turns": ("off", "error"),
@@ -35,8 +33,7 @@ LIMITED: Mapping[str, tuple[str, ...] | None] = {
 class HfTrainer(Trainer):
     """transformers' Trainer with labels made by hand."""
 
-    name = "hf-trainer"
-    title = "hf-trainer"
+    traits = TRAITS
 
     def preset(self, version: str | None = None) -> Recipe:
         if version is not None:
@@ -55,13 +52,3 @@ class HfTrainer(Trainer):
                     f"{change.path} = {change.after!r} is nothing that {self.title} does: it has {', '.join(known)}"
                 )
         return tuple(found)
-
-
-class ManualShift(HfTrainer):
-    """A hand-written loop that takes labels already shifted."""
-
-    name = "manual-shift"
-    title = "manual-shift"
-
-    def preset(self, version: str | None = None) -> Recipe:
-        return replace(super().preset(version), tokenize=Tokenize(bos="strip_text"), loss=Loss(shift="preshifted"))

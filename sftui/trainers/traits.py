@@ -1,0 +1,116 @@
+"""What a trainer declares of itself, so that nobody else has to know its name.
+
+Values that hold whatever the recipe says; what hangs on the recipe is a method of `Trainer`. They are read without
+loading the trainer's code: each trainer's package has them as `TRAITS`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+Changes = tuple[tuple[str, Any], ...]
+"""Knobs and the values they take, as a finding's fix offers them."""
+
+
+class Finds(str, Enum):
+    """How a trainer finds which tokens are an answer's."""
+
+    SPANS = "who wrote which character of the rendered text"
+    TAGS = "the {% generation %} tags of the chat template"
+    DUMMY = "a rendering with a dummy in the answer's place"
+    MARKERS = "the markers before questions and answers"
+    SLOTS = "the slots of its own templates"
+    MESSAGES = "the messages, each encoded by itself"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traits:
+    """A trainer's declaration; each default is what the plain steps of `Trainer` do."""
+
+    name: str
+    """As in presets: `trl` of `trl@1.16`."""
+    title: str
+    """As its makers write it."""
+    home: str
+    """Where its class is: `package.module:Class`."""
+    versions: tuple[str, ...] = ()
+    """The releases whose rules are known, the newest first; none for a loop written by hand."""
+    by_hand: bool = False
+    """A loop that the user writes: no config limits what it can be told, and preprocess.py does it."""
+    package: str = ""
+    """What is installed of it where that has another name; its version is the trainer's."""
+
+    # what it reads of a row
+    parses_json_text: bool = False
+    """Messages or tool arguments that are JSON text are parsed."""
+    named_keys_only: bool = False
+    """Of a message only the keys that are named to it are kept."""
+    flag_by_key: bool = False
+    """Which key of a message says whether it is trained can be named (data.message_keys, `train_flag`)."""
+    reads_mask_columns: bool = False
+    """Stored ids without labels may bring a mask of their own (completion_mask, assistant_masks)."""
+    repeats_content: bool = False
+    """OpenAI messages whose content is null have the content of the message before."""
+    reads_tool_calls: bool = True
+    """`tool_calls` of a message reach the trainer."""
+    own_roles: tuple[str, ...] = ()
+    """Roles that it alone has, beside those that chat templates know."""
+    call_roles: tuple[str, ...] = ()
+    """Roles whose messages are tool calls."""
+
+    # what it renders and encodes
+    renders_templates: bool = True
+    """Chats are rendered by transformers' `apply_chat_template`, not by the trainer's own code."""
+    renders_without_template: bool = False
+    """Chats are rendered though neither tokenizer nor recipe has a template."""
+    thinking_option: bool = False
+    """`enable_thinking` is an option of its own that keeps empty thoughts out, not a variable of the template."""
+    bos_by_first_row: bool = False
+    """Whether texts get a BOS is decided once, from the first row."""
+    ends_chats: bool = True
+    """`tokenize.append_eos` holds for rendered chats, too, not for texts alone."""
+
+    # which tokens it trains
+    finds: Finds = Finds.SPANS
+    """How answers are found where only they are trained."""
+    assistant_rule: str = "assistant"
+    """The mask.rule that trains every answer of a chat."""
+    completion_rule: str = ""
+    """The mask.rule for prompt and completion, where that is not `assistant_rule`."""
+    auto_trains_answers: bool = False
+    """mask.rule `auto` trains of a chat its answers; else everything."""
+    crosses_masks: bool = False
+    """Generation tags are looked at behind the prompt alone: a token is trained where both masks say so."""
+    masks_end: bool = False
+    """The last token of a chat is masked as soon as length.max is set, whether anything is cut or not."""
+
+    # how it packs
+    packing: str = "none"
+    """The pack.strategy that its key for packing means where nothing else is said."""
+    separates: tuple[str, ...] = ()
+    """The values of pack.strategy whose documents may be kept apart."""
+    separates_by_positions: bool = False
+    """Documents are kept apart by position ids, which only FlashAttention heeds."""
+    separates_by_numbers: bool = False
+    """Documents are kept apart by their numbers in the attention mask (batch.attention `doc_ids`)."""
+    separate: Changes = ()
+    """The packing that keeps documents apart, in all the knobs that reading the trainer's own key for it sets."""
+    whole: Changes = ()
+    """The packing that splits no row, where there is one beside others that do."""
+    groups_hold_dropped: bool = False
+    """The rows that it drops count where it packs so many rows (`pack.group`) together."""
+
+    # its config
+    own_keys: frozenset[str] = frozenset()
+    """Keys of its config that no other trainer reads, by which a config is recognised."""
+    training_arguments: tuple[int, ...] | None = None
+    """Its arguments are transformers' TrainingArguments, of the versions below this one; None: they are not."""
+    data_file: str = ""
+    """The file beside its config that says how rows are read."""
+    names_template: bool = True
+    """Its config names the chat template; else the user's script sets it."""
+    empty_stop: str = "ValueError: num_samples should be a positive integer value, but got num_samples=0"
+    """What stops it where no row is left: torch's RandomSampler, where it asks nothing itself; empty: not known in
+    words."""
