@@ -50,9 +50,9 @@ def records(inspection: Inspection, explain: bool = False) -> tuple[dict[str, An
 def _stored(row: int, example: Example) -> dict[str, Any]:
     return {
         "row": row,
-        "input_ids": list(example.input_ids),
-        "labels": list(example.labels),
-        "attention_mask": list(example.attention_mask),
+        "input_ids": example.input_ids,
+        "labels": example.labels,
+        "attention_mask": example.attention_mask,
     }
 
 
@@ -71,13 +71,13 @@ def pack_record(pack: Pack, number: int) -> dict[str, Any]:
             {"row": row, "part": part, "start": start, "end": end}
             for (row, start, end), part in zip(pack.documents, pack.parts)
         ],
-        "input_ids": list(pack.input_ids),
-        "labels": list(pack.labels),
+        "input_ids": pack.input_ids,
+        "labels": pack.labels,
     }
     if pack.attention_mask is not None:
-        made["attention_mask"] = list(pack.attention_mask)
+        made["attention_mask"] = pack.attention_mask
     if pack.position_ids is not None:
-        made["position_ids"] = list(pack.position_ids)
+        made["position_ids"] = pack.position_ids
     made["document_ids"] = numbers + [0] * (len(pack.input_ids) - len(numbers))
     made["seq_lens"] = list(pack.seq_lens or lengths)
     return made
@@ -166,5 +166,5 @@ def shift_record(made: dict[str, Any]) -> dict[str, Any]:
     return {key: _cut(value, ends[key]) if key in ends else value for key, value in made.items()}
 
 
-def _cut(values: Sequence[T], part: slice) -> list[T]:
-    return list(values[part])
+def _cut(values: Sequence[T], part: slice) -> Sequence[T]:
+    return values[part]

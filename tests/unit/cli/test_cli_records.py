@@ -34,8 +34,8 @@ def test_a_token_without_text_has_no_span() -> None:
 
 def test_a_row_that_the_trainer_splits_has_a_record_for_each_part() -> None:
     first, second = records(inspection((Example((9,), (9,), (1,)),)))
-    assert (first["row"], first["part"], first["input_ids"]) == (3, 0, [7, 8])
-    assert second == {"row": 3, "part": 1, "input_ids": [9], "labels": [9], "attention_mask": [1]}
+    assert (first["row"], first["part"], first["input_ids"]) == (3, 0, (7, 8))
+    assert second == {"row": 3, "part": 1, "input_ids": (9,), "labels": (9,), "attention_mask": (1,)}
     assert "part" not in records(inspection())[0]
 
 
