@@ -3,10 +3,10 @@
 from sftui.findings.catalogue import CODES, explain, fix_text
 from sftui.findings.context import Context
 from sftui.findings.dataset import DatasetChecks
-from sftui.findings.files import damaged_files
 from sftui.findings.model import Code, Finding, Fix, Severity
+from sftui.findings.rules.files import damaged_files
+from sftui.findings.rules.trained_roles import absent_role
 from sftui.findings.run import check_row, check_setup
-from sftui.findings.trained_roles import absent_role
 from sftui.findings.waivers import Waiver, apply_waivers, read_waivers
 
 __all__ = [

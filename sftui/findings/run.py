@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sftui import bound
-from sftui.findings import (
+from sftui.findings.checks import Checks
+from sftui.findings.context import Context
+from sftui.findings.look import Look
+from sftui.findings.model import Finding
+from sftui.findings.rules import (
     bos,
     boundary,
     characters,
@@ -28,10 +32,6 @@ from sftui.findings import (
     trained_roles,
     truncation,
 )
-from sftui.findings.checks import Checks
-from sftui.findings.context import Context
-from sftui.findings.look import Look
-from sftui.findings.model import Finding
 from sftui.model import Inspection
 
 SECTIONS: tuple[Checks, ...] = tuple(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sftui.conversations.messages import CALL_ROLE, FLAG_KEYS, KNOWN_ROLES, ROLE_ALIASES, WEIGHT_KEYS
-from sftui.findings.roles import nearest_role
+from sftui.findings.rules.roles import nearest_role
 from sftui.repairs.model import Change, Data, Item, Layout, each_item, quote, with_items
 
 _BETWEEN = "\n\n"

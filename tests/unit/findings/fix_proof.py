@@ -14,7 +14,7 @@ from case_runner import Case, Outcome, recipe_of, run
 from sftui.errors import SftuiError
 from sftui.findings import Context, Finding
 from sftui.findings.look import Look
-from sftui.findings.packing import packs_of
+from sftui.findings.rules.packing import packs_of
 from sftui.model import IGNORE_INDEX, NOWHERE, Inspection, Part
 from sftui.pipeline import make_batch
 from sftui.recipe import Recipe, changed, get

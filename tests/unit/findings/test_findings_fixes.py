@@ -195,7 +195,7 @@ def test_every_fix_in_the_source_is_proven() -> None:
         proven.setdefault(one.finding.code, set()).update(change.path for change in fix.changes)
     paths = {knob.path for knob in knobs()} | {"preset"}
     seen = set()
-    for module in sorted(Path(sftui.findings.__path__[0]).glob("*.py")):
+    for module in sorted(Path(sftui.findings.__path__[0]).rglob("*.py")):
         tree = ast.parse(module.read_text(encoding="utf-8"))
         texts = {
             node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)

@@ -10,7 +10,7 @@ from sftui.findings.checks import Checks
 from sftui.findings.context import Context
 from sftui.findings.look import shown
 from sftui.findings.model import BY_HAND, Finding
-from sftui.findings.template_setup import about, chats
+from sftui.findings.setup import about, chats
 from sftui.model import Conversation, Inspection
 from sftui.nearest import nearest
 from sftui.recipe import Recipe

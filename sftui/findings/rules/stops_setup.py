@@ -9,7 +9,7 @@ from sftui.findings.checks import Checks
 from sftui.findings.context import FIRST_ANSWER, Context
 from sftui.findings.look import Look, newer, shown
 from sftui.findings.model import BY_HAND, Finding, Severity
-from sftui.findings.template_setup import about, chats
+from sftui.findings.setup import about, chats
 from sftui.model import Inspection, Kind
 from sftui.trainers import versions
 

@@ -10,8 +10,8 @@ from sftui.conversations.messages import FLAG_KEYS, WEIGHT_KEYS
 from sftui.findings.checks import Checks
 from sftui.findings.look import Look, Turn, fix_of
 from sftui.findings.model import GENERATION_TAGS, Finding, Severity
-from sftui.findings.roles import raw_message
-from sftui.findings.truncation import answer_cut
+from sftui.findings.rules.roles import raw_message
+from sftui.findings.rules.truncation import answer_cut
 from sftui.model import Kind, Reason
 
 _OTHERS = ("user", "system", "tool", "developer")

@@ -8,7 +8,7 @@ from sftui.findings.checks import Checks
 from sftui.findings.context import Context
 from sftui.findings.look import Look
 from sftui.findings.model import Finding
-from sftui.findings.template_setup import about
+from sftui.findings.setup import about
 from sftui.model import IGNORE_INDEX, NOWHERE, Inspection, Part
 from sftui.trainers.base import pad_token_id
 

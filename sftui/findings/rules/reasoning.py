@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from sftui.findings.checks import Checks
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding
-from sftui.findings.roles import raw_message
+from sftui.findings.rules.roles import raw_message
 from sftui.findings.words import REASONING, Standing, spoken_of, thought_in, without_code
 
 _NAMES = ("think", "thinking", "thought", "reasoning", "seed:think")

@@ -10,8 +10,8 @@ from sftui.findings.checks import Checks
 from sftui.findings.context import Context
 from sftui.findings.look import Look
 from sftui.findings.model import GENERATION_TAGS, Finding
+from sftui.findings.setup import about
 from sftui.findings.spans import by_prefix, by_sentinels, by_tags, disagreement
-from sftui.findings.template_setup import about
 from sftui.model import NOWHERE, Inspection, Stage
 
 _EMPTY_THINK = re.compile(r"<think>\s*</think>")

@@ -13,12 +13,12 @@ from typing import Any
 from sftui import trainers
 from sftui.errors import RecipeError
 from sftui.findings.checks import Checks
-from sftui.findings.content import no_plain_text, stale_content
-from sftui.findings.generation import refused_untagged
 from sftui.findings.look import Look, fix_of, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.roles import refused_names, refused_roles, roleless
-from sftui.findings.tools import several_calls
+from sftui.findings.rules.content import no_plain_text, stale_content
+from sftui.findings.rules.generation import refused_untagged
+from sftui.findings.rules.roles import refused_names, refused_roles, roleless
+from sftui.findings.rules.tools import several_calls
 from sftui.model import Stage
 from sftui.recipe import Recipe, diff, knobs
 

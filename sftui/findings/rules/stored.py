@@ -9,7 +9,7 @@ from sftui.findings.checks import Checks
 from sftui.findings.context import Context
 from sftui.findings.look import Look
 from sftui.findings.model import Finding, Severity
-from sftui.findings.template_setup import about
+from sftui.findings.setup import about
 from sftui.model import IGNORE_INDEX, Inspection, Kind, Stage, common_prefix
 
 _LOW, _KEPT, _SURE = 0.5, 0.8, 0.95

@@ -9,8 +9,8 @@ from sftui.findings.checks import Checks
 from sftui.findings.context import Context
 from sftui.findings.look import Look, fix_of, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.roles import refused_roles
-from sftui.findings.tools import unread_calls
+from sftui.findings.rules.roles import refused_roles
+from sftui.findings.rules.tools import unread_calls
 from sftui.findings.words import part_texts
 from sftui.model import Inspection, Kind, Message, Stage
 from sftui.trainers.llamafactory.formats import UNPACKED

@@ -9,9 +9,10 @@ from typing import Any
 
 from sftui.findings.checks import Checks
 from sftui.findings.context import FIRST_ANSWER, FIRST_USER, NOON, Context
-from sftui.findings.look import fix_of, shown
+from sftui.findings.look import shown
 from sftui.findings.model import Finding, Severity
-from sftui.model import Inspection, Kind
+from sftui.findings.setup import about, chats
+from sftui.model import Inspection
 from sftui.recipe import TODAY, changed
 from sftui.templates import compile_template, families_for, features
 from sftui.trainers import trainer_named
@@ -21,37 +22,6 @@ _CONTROL = re.compile(
 )
 _DATE = re.compile(r"\b\d{1,2} [A-Z][a-z]{2} 20\d\d\b")
 _SYSTEM, _SECOND_USER, _SECOND_ANSWER, _REASON = "sftuiSystem7", "sftuiQuestion8", "sftuiAnswer8", "sftuiReason7"
-
-
-def about(
-    context: Context,
-    code: str,
-    sentence: str,
-    evidence: str = "",
-    severity: Severity | None = None,
-    changes: Sequence[tuple[str, Any]] = (),
-    title: str = "",
-    template: str | None = None,
-    rows: tuple[int, ...] = (),
-    count: int = 1,
-) -> Finding:
-    """A finding on the set-up."""
-    from sftui.findings.catalogue import CODES
-
-    return Finding(
-        code,
-        severity or CODES[code].severity,
-        sentence,
-        evidence=evidence,
-        fix=fix_of(context, code, changes, title, template),
-        rows=rows[:5],
-        count=count,
-    )
-
-
-def chats(sample: Sequence[Inspection]) -> list[Inspection]:
-    """The rows that are conversations of messages."""
-    return [one for one in sample if one.conversation is not None and one.conversation.kind is Kind.CHAT]
 
 
 def user(text: str = FIRST_USER) -> dict[str, Any]:

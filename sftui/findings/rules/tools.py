@@ -12,7 +12,7 @@ from sftui.conversations.detected import type_word
 from sftui.findings.checks import Checks
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.roles import raw_message
+from sftui.findings.rules.roles import raw_message
 from sftui.findings.words import Standing, walk
 from sftui.model import Message, Stage
 

@@ -9,7 +9,8 @@ from sftui.findings.checks import Checks
 from sftui.findings.context import Context
 from sftui.findings.look import Look, newer, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.template_setup import about, boundary_merges
+from sftui.findings.rules.template_setup import boundary_merges
+from sftui.findings.setup import about
 from sftui.model import Inspection, Kind, Part, common_prefix
 from sftui.text import visible_token
 

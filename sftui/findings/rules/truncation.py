@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sftui.findings.checks import Checks
-from sftui.findings.eos import is_prose
-from sftui.findings.injection import media_ids
 from sftui.findings.look import Look
 from sftui.findings.model import Finding, Severity
+from sftui.findings.rules.eos import is_prose
+from sftui.findings.rules.injection import media_ids
 from sftui.model import Reason
 
 

@@ -9,8 +9,8 @@ from sftui.errors import SftuiError
 from sftui.findings.checks import Checks
 from sftui.findings.context import Context
 from sftui.findings.model import Finding
-from sftui.findings.template_setup import about
-from sftui.findings.truncation import round_up
+from sftui.findings.rules.truncation import round_up
+from sftui.findings.setup import about
 from sftui.model import IGNORE_INDEX, Example, Inspection, Pack
 from sftui.text import visible_token
 from sftui.trainers import trainer_named

@@ -1,0 +1,1 @@
+"""Every finding of rows and of the set-up, by its subject."""

@@ -1,0 +1,41 @@
+"""The set-up as its checks see it, which are asked once, with some rows of the dataset inspected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sftui.findings.catalogue import CODES
+from sftui.findings.context import Context
+from sftui.findings.look import fix_of
+from sftui.findings.model import Finding, Severity
+from sftui.model import Inspection, Kind
+
+
+def about(
+    context: Context,
+    code: str,
+    sentence: str,
+    evidence: str = "",
+    severity: Severity | None = None,
+    changes: Sequence[tuple[str, Any]] = (),
+    title: str = "",
+    template: str | None = None,
+    rows: tuple[int, ...] = (),
+    count: int = 1,
+) -> Finding:
+    """A finding on the set-up."""
+    return Finding(
+        code,
+        severity or CODES[code].severity,
+        sentence,
+        evidence=evidence,
+        fix=fix_of(context, code, changes, title, template),
+        rows=rows[:5],
+        count=count,
+    )
+
+
+def chats(sample: Sequence[Inspection]) -> list[Inspection]:
+    """The rows that are conversations of messages."""
+    return [one for one in sample if one.conversation is not None and one.conversation.kind is Kind.CHAT]
