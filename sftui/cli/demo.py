@@ -37,5 +37,5 @@ def demo_options(name: str | None, tokenizer: str | None, debug: bool = False) -
     wanted = name if name is not None else DEFAULT_SAMPLE
     if wanted not in found:
         raise SourceError(f"there is no sample `{wanted}`", fix=did_you_mean(wanted, found))
-    recipe = changed(preset("hf-trainer"), "tokenizer.name", tokenizer or DEFAULT_TOKENIZER)
+    recipe = changed(preset(), "tokenizer.name", tokenizer or DEFAULT_TOKENIZER)
     return OpenOptions(paths=(str(found[wanted]),), recipe=recipe, debug=debug)

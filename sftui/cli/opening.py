@@ -196,7 +196,7 @@ def starting_recipe(file: str | None, trainer: str | None) -> Recipe:
         return load_recipe(read_side_file(file, "the recipe", RecipeError), file)
     from sftui.trainers import preset
 
-    return preset(trainer or "hf-trainer")
+    return preset(trainer) if trainer else preset()
 
 
 def _set_up(recipe: Recipe, given: Mapping[str, Any]) -> Recipe:

@@ -186,9 +186,12 @@ def _trainer(given: Mapping[str, Any]) -> tuple[str, str | None]:
     elif named is None and given["recipe_file"] is not None:
         named = starting_recipe(given["recipe_file"], None).preset
     if named is None:
+        from sftui.trainers.verify.installed import verified
+
+        names = verified()
         raise RecipeError(
             "which trainer to verify against is not given",
-            fix="name it: --trainer trl, axolotl, llamafactory, unsloth or torchtune",
+            fix=f"name it: --trainer {', '.join(names[:-1])} or {names[-1]}",
         )
     name, _, version = named.partition("@")
     return name, version or None

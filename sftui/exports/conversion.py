@@ -20,6 +20,7 @@ from sftui.recipe import Recipe, changed, diff, get
 if TYPE_CHECKING:
     from sftui.conversations import Detected
     from sftui.model import Conversation, Row
+    from sftui.trainers import Trainer
     from sftui.trainers.config import WrittenConfig
 
 ALWAYS = (
@@ -49,28 +50,9 @@ TRANSLATED = (
     "mask.response_marker",
     "preset",
 )
-ASSISTANT = {
-    "trl": "generation_tag",
-    "axolotl": "turn_content",
-    "llamafactory": "parts",
-    "unsloth": "markers",
-    "torchtune": "turn_full",
-}
-"""The rule by which each trainer trains every assistant turn."""
-
-TO_PAIRS = ("trl", "unsloth")
-"""Trainers that have a rule of its own for prompt and completion."""
-
 STANDARD = frozenset({"system", "user", "assistant", "tool", "developer", "observation", "function"})
 """Roles that templates and trainers know."""
 
-PACKING = {
-    "trl": "bfd",
-    "axolotl": "multipack",
-    "llamafactory": "knapsack",
-    "unsloth": "bfd",
-    "torchtune": "sequential",
-}
 EVERY_ASSISTANT = ("assistant", "generation_tag", "turn_content", "turn_full", "parts", "markers")
 
 
@@ -88,10 +70,10 @@ def convert(recipe: Recipe, to: str, data_format: str | None, detected: Detected
 
     A knob that the other trainer cannot be told stays as its preset has it, and is a loss.
     """
-    from sftui.trainers import preset
+    from sftui.trainers import preset, trainer_named
 
-    target, source = preset(to), preset(recipe.preset)
-    name, losses = target.preset.partition("@")[0], []
+    target, source, trainer = preset(to), preset(recipe.preset), trainer_named(to)
+    losses = []
     for path in ALWAYS:
         if path != "length.over" or recipe.length.max is not None:  # without a limit nothing is over it
             target = changed(target, path, get(recipe, path))
@@ -107,15 +89,15 @@ def convert(recipe: Recipe, to: str, data_format: str | None, detected: Detected
         target = changed(target, "render.template", template)
     elif template != "tokenizer":
         losses.append(f"render.template {template} is {recipe.preset}'s own: the tokenizer's template is used")
-    target, lost = _mask(recipe, target, name, data_format)
+    target, lost = _mask(recipe, target, trainer, data_format)
     losses += lost
     if recipe.pack.strategy != "none":
-        strategy = PACKING.get(name, "none")
+        strategy = trainer.traits.packing
         target = changed(target, "pack.strategy", strategy)
         if strategy != recipe.pack.strategy:
             losses.append(f"pack.strategy {recipe.pack.strategy} becomes {strategy}: rows are packed in other groups")
-    if name == "unsloth" and detected is not None:
-        target = _read_by_script(target, detected)
+    if detected is not None:
+        target = trainer.after_script(target, detected)
     target, lost = _sayable(target)
     return Converted(target, (*losses, *lost))
 
@@ -144,25 +126,6 @@ def _sayable(target: Recipe) -> tuple[Recipe, list[str]]:
         if told and all(loss.startswith(change.path) for loss in told):
             target, lost = without, [*lost, *told]
     return target, lost
-
-
-def _read_by_script(target: Recipe, detected: Detected) -> Recipe:
-    """What a script of Unsloth does before: it names the text column, renders messages, renames a pair's columns."""
-    options, fields, shape = dict(target.mask.options), dict(detected.fields), detected.format
-    column = fields.get("messages")
-    if shape == "text" and fields.get("text", "text") != "text":
-        options["dataset_text_field"] = fields["text"]
-    elif shape in ("messages", "sharegpt") and (column != "messages" or shape == "sharegpt"):
-        options["text_from"] = column
-        if shape == "sharegpt":
-            options["standardize"] = True
-    elif (
-        shape in ("columns", "prompt_completion")
-        and {"prompt", "completion"} <= fields.keys()
-        and fields["prompt"] != "prompt"
-    ):
-        target = changed(target, "data.fields", {name: fields[name] for name in ("prompt", "completion")})
-    return changed(target, "mask.options", options)
 
 
 def refuse_stopped(recipe: Recipe, rows: Sequence[Row], title: str) -> tuple[str, ...]:
@@ -230,20 +193,18 @@ def _roles(conversation: Conversation | None) -> set[str]:
     return {message.role for message in conversation.messages} if conversation is not None else set()
 
 
-def _mask(recipe: Recipe, target: Recipe, name: str, data_format: str | None) -> tuple[Recipe, list[str]]:
+def _mask(recipe: Recipe, target: Recipe, trainer: Trainer, data_format: str | None) -> tuple[Recipe, list[str]]:
     meant = _meant(recipe, data_format)
-    own = ASSISTANT.get(name, target.mask.rule)
+    own = trainer.traits.assistant_rule
     if meant == "kept":
         return target, []
     if meant == "all":
-        own_system = (
-            name == "torchtune" and target.loss.shift == "preshifted" and data_format in ("messages", "sharegpt")
-        )
+        masked = trainer.masks_system(target) and data_format in ("messages", "sharegpt")
         return changed(target, "mask.rule", "all"), (
-            [f"{target.preset} never trains a system message"] if own_system else []
+            [f"{target.preset} never trains a system message"] if masked else []
         )
     if meant == "completion":
-        return changed(target, "mask.rule", "completion" if name in TO_PAIRS else own), []
+        return changed(target, "mask.rule", trainer.traits.completion_rule or own), []
     target = changed(target, "mask.rule", own)
     if meant == "last":
         last = changed(target, "mask.turns", "last")
@@ -261,11 +222,13 @@ def _mask(recipe: Recipe, target: Recipe, name: str, data_format: str | None) ->
 def _meant(recipe: Recipe, data_format: str | None) -> str:
     """What a recipe trains: all, completion, assistant (every turn), last (assistant turn), other; kept: what every
     trainer does."""
+    from sftui.trainers import traits_of
+
     mask = recipe.mask
     pairs = data_format in ("prompt_completion", "alpaca", "columns")
     if data_format in ("text", "tokenized", "segments"):  # a text is trained as a whole, stored labels as they stand
         return "kept"
-    if mask.rule == "auto" and recipe.preset.startswith("torchtune@"):  # the default of its dataset builders
+    if mask.rule == "auto" and traits_of(recipe.preset).auto_trains_answers:
         return "all" if data_format == "alpaca" else "completion" if pairs else "assistant"
     if mask.rule == "all" or (mask.rule == "auto" and not pairs):
         return "all"

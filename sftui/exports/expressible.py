@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from sftui.errors import ExportError
-from sftui.exports.prepared import HAND_WRITTEN, Prepared
+from sftui.exports.prepared import Prepared
 from sftui.recipe import Recipe
+from sftui.trainers import hand_written
 
 INSTEAD = "export the recipe instead"
 
@@ -20,9 +21,9 @@ def check_expressible(recipe: Recipe, prepared: Prepared) -> None:
 
 
 def _check_set_up(recipe: Recipe, prepared: Prepared) -> None:
-    if recipe.preset not in HAND_WRITTEN:
+    if recipe.preset not in hand_written():
         raise ExportError(
-            f"preprocess.py is for {' and '.join(HAND_WRITTEN)}",
+            f"preprocess.py is for {' and '.join(hand_written())}",
             why=f"the recipe is for {recipe.preset}",
             fix="export that trainer's config instead",
         )

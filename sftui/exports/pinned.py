@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sftui.exports.prepared import HAND_WRITTEN
 from sftui.recipe import Recipe
+from sftui.trainers import traits_of
 
 if TYPE_CHECKING:
     from sftui.tokens import TokenizerFacts
@@ -25,7 +25,7 @@ def needed_version(recipe: Recipe, facts: TokenizerFacts | None) -> tuple[str, s
     from sftui.trainers.pins import loads_by_transformers, pins_of, reference_version, running_version
 
     pins = pins_of(recipe.preset)
-    if facts is None or recipe.tokenizer.name is None or (pins is None and recipe.preset not in HAND_WRITTEN):
+    if facts is None or recipe.tokenizer.name is None or (pins is None and not traits_of(recipe.preset).by_hand):
         return None
     if not loads_by_transformers(recipe.preset):
         return None

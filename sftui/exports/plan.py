@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 from sftui.errors import ExportError
 from sftui.exports.files import write_atomically
 from sftui.exports.pinned import version_notes
-from sftui.exports.prepared import HAND_WRITTEN, Prepared
+from sftui.exports.prepared import Prepared
 from sftui.exports.repaired import over_repaired, pointed_at
 from sftui.exports.secrets import without_secrets
 from sftui.exports.wording import correction_line
 from sftui.nearest import did_you_mean
 from sftui.recipe import Recipe, changed
 from sftui.side_files import read_side_bytes, reason
+from sftui.trainers import hand_written, trainer_names
 
 if TYPE_CHECKING:
     from sftui.trainers.config import OpenedConfig, WrittenConfig
@@ -83,9 +84,9 @@ def encoded(path: Path, content: str) -> bytes:
 
 def check_target(to: str) -> None:
     """ExportError, with the nearest that there is, for something that cannot be exported to."""
-    if to in TARGETS or to.partition("@")[0] in _trainers():
+    if to in TARGETS or to.partition("@")[0] in trainer_names():
         return
-    known = (*TARGETS, *_trainers())
+    known = (*TARGETS, *trainer_names())
     raise ExportError(f"there is no export `{to}`", fix=did_you_mean(to, known))
 
 
@@ -100,13 +101,14 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Pr
     prepared, unwritten = over_repaired(prepared)
     line = correction_line(recipe, base)
     contents = {RECIPE_FILE: recipe_text(recipe, base)}
-    if to == "preprocess" or to in HAND_WRITTEN:
-        if to in HAND_WRITTEN and to != recipe.preset:
+    scripted = to == "preprocess" or to in hand_written()
+    if scripted:
+        if to != "preprocess" and to != recipe.preset:
             raise ExportError(f"the recipe is for {recipe.preset}, not for {to}", fix=f"open it with --trainer {to}")
         from sftui.exports.preprocess import script
 
         contents = {SCRIPT_FILE: script(recipe, base, prepared), **contents}
-    if to == "recipe" or to in (*HAND_WRITTEN, "preprocess"):
+    if to == "recipe" or scripted:
         told = unwritten if to == "recipe" else (*unwritten, *version_notes(recipe, prepared.tokenizer))
         return ExportPlan(tuple(_planned(Path(folder) / name, text) for name, text in contents.items()), line, told)
     made = _config_of(to, recipe, prepared, Path(folder).absolute())
@@ -161,12 +163,6 @@ def _planned(path: Path, content: str, opened: str | None = None) -> PlannedFile
 def _diff(before: str, after: str, old: str, new: str) -> str:
     lines = difflib.unified_diff(before.splitlines(True), after.splitlines(True), old, new)
     return "".join(without_secrets(line if line.endswith("\n") else f"{line}\n") for line in lines)
-
-
-def _trainers() -> tuple[str, ...]:
-    from sftui.trainers import preset_names
-
-    return tuple(dict.fromkeys(name.partition("@")[0] for name in preset_names()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,6 @@ if TYPE_CHECKING:
     from sftui.tokens import TokenizerFacts
     from sftui.trainers.config import OpenedConfig
 
-HAND_WRITTEN = ("hf-trainer", "manual-shift")
-"""The presets whose preparation is written by hand: preprocess.py does it."""
-
 
 @dataclass(frozen=True, slots=True)
 class Prepared:

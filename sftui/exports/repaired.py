@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sftui.recipe_io import parse_yaml
-from sftui.trainers.yaml_edit import REMOVE, edit
+from sftui.trainers import trainer_named
+from sftui.trainers.yaml_edit import edit
 
 if TYPE_CHECKING:
     from sftui.exports.prepared import Prepared
@@ -31,40 +31,7 @@ def over_repaired(prepared: Prepared) -> tuple[Prepared, tuple[str, ...]]:
 def pointed_at(made: WrittenConfig, opened: OpenedConfig, data: str, number: int) -> WrittenConfig:
     """The user's own config with its dataset named `data`; a note where sftui cannot write that key."""
     first = made.files[0]
-    find = _CHANGES.get(opened.trainer.partition("@")[0])
-    changes = find(parse_yaml(first.content, first.name), data, number) if find is not None else {}
+    changes = trainer_named(opened.trainer).naming(parse_yaml(first.content, first.name), data, number)
     if not changes:
         return replace(made, notes=(*made.notes, f"name the repaired data in it by hand: {data}"))
     return replace(made, files=(replace(first, content=edit(first.content, changes, first.name)), *made.files[1:]))
-
-
-def _axolotl(config: Any, data: str, number: int) -> dict[tuple[str | int, ...], Any]:
-    entries = config.get("datasets")
-    if (
-        not isinstance(entries, list)
-        or len(entries) <= number
-        or any(isinstance(one.get("name"), list) for one in entries)
-    ):
-        return {}
-    place = ("datasets", number)
-    gone = [key for key in ("data_files", "name", "split", "revision") if key in entries[number]]
-    return {(*place, "path"): data, (*place, "ds_type"): "json", **{(*place, key): REMOVE for key in gone}}
-
-
-def _trl(config: Any, data: str, number: int) -> dict[tuple[str | int, ...], Any]:
-    entries = config.get("datasets")
-    if isinstance(entries, list) and len(entries) > number:
-        place = ("datasets", number)
-        gone = [key for key in ("data_dir", "name") if key in entries[number]]
-        return {
-            (*place, "path"): "json",
-            (*place, "data_files"): data,
-            (*place, "split"): "train",
-            **{(*place, key): REMOVE for key in gone},
-        }
-    gone = [key for key in ("dataset_config", "dataset_train_split") if key in config]
-    entry = {"path": "json", "data_files": data, "split": "train"}
-    return {("dataset_name",): REMOVE, ("datasets",): [entry], **{(key,): REMOVE for key in gone}}
-
-
-_CHANGES: Mapping[str, Callable[[Any, str, int], dict[tuple[str | int, ...], Any]]] = {"axolotl": _axolotl, "trl": _trl}

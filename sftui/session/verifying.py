@@ -113,7 +113,7 @@ def _request(session: Session, rows: Sequence[Mapping[str, Any]], work: Path) ->
     from sftui.exports.plan import facts_of
     from sftui.trainers import trainer_named
     from sftui.trainers.config import WrittenConfig
-    from sftui.trainers.verify.request import INFO, make_request
+    from sftui.trainers.verify.request import make_request
 
     recipe, prepared = session.recipe, session.prepared()
     trainer, opened = trainer_named(recipe.preset), session.options.config
@@ -121,13 +121,14 @@ def _request(session: Session, rows: Sequence[Mapping[str, Any]], work: Path) ->
         opened = None
     facts = facts_of(recipe, prepared, opened)
     written = trainer.write_config(recipe, opened, facts)
-    if opened is not None and trainer.name == "llamafactory":  # how rows are read stands beside its config
-        info = [file for file in trainer.write_config(recipe, None, facts).files if file.name == INFO]
+    beside = trainer.traits.data_file
+    if opened is not None and beside:
+        info = [file for file in trainer.write_config(recipe, None, facts).files if file.name == beside]
         written = WrittenConfig(
-            (*(file for file in written.files if file.name != INFO), *info), written.losses, written.notes
+            (*(file for file in written.files if file.name != beside), *info), written.losses, written.notes
         )
     own = recipe.render.template.startswith((f"{trainer.name}/", "tokenizer"))
-    source = prepared.template_source if trainer.name == "unsloth" else facts["template_source"]
+    source = facts["template_source"] if trainer.traits.names_template else prepared.template_source
     request = make_request(
         recipe, written, rows, work, template=None if own else source, dataset=session.options.dataset, here=Path.cwd()
     )

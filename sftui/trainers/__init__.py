@@ -25,6 +25,11 @@ def trainer_names() -> tuple[str, ...]:
     return TRAINERS
 
 
+def hand_written() -> tuple[str, ...]:
+    """The trainers whose preparation is written by hand: preprocess.py does it."""
+    return tuple(name for name in trainer_names() if traits_of(name).by_hand)
+
+
 def traits_of(name: str) -> Traits:
     """What the trainer of a preset name such as `trl@1.16` declares; RecipeError with the nearest name.
 
@@ -62,7 +67,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def preset(name: str) -> Recipe:
+def preset(name: str = TRAINERS[0]) -> Recipe:
     """The recipe of a preset, every field filled; `NAME` or `NAME@VERSION`."""
     _, _, version = name.partition("@")
     return trainer_named(name).preset(version or None)
@@ -103,6 +108,7 @@ __all__ = [
     "Toolbox",
     "Trainer",
     "dump_recipe",
+    "hand_written",
     "load_recipe",
     "preset",
     "preset_names",

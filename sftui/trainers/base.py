@@ -133,6 +133,15 @@ class Trainer:
 
         return convert(row, detected, recipe.data)
 
+    def after_script(self, recipe: Recipe, detected: Detected) -> Recipe:
+        """The recipe of another trainer with what a user's script does to rows read so, which this one alone would not
+        read."""
+        return recipe
+
+    def masks_system(self, recipe: Recipe) -> bool:
+        """Whether system messages are masked even where mask.rule is `all`."""
+        return False
+
     def tokenizer_of(self, tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
         """The tokenizer with the special tokens of the recipe; trainers that add tokens override this."""
         wanted = recipe.tokenizer
@@ -308,6 +317,11 @@ class Trainer:
             return f"{self.title} stops: {every} dropped" + f", and it raises {stop}" * bool(stop)
         left = "the row that is left" if kept == 1 else f"all {kept:,} rows that are left"
         return f"nothing is trained: every label of {left} is masked, and {self.title} does not stop over it"
+
+    def naming(self, config: Any, data: str, number: int) -> dict[tuple[str | int, ...], Any]:
+        """The changes (place → value) by which dataset `number` of an opened config is the JSON lines file `data`;
+        empty where sftui cannot write that key."""
+        return {}
 
     def losses(self, recipe: Recipe) -> tuple[str, ...]:
         """What the trainer's own config cannot say of a recipe, as `write_config` tells it; nothing for a loop written

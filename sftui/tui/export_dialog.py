@@ -20,16 +20,15 @@ SCRIPT = ("preprocess", "preprocess.py: makes these ids and labels with transfor
 
 def targets(preset: str) -> tuple[tuple[str, str], ...]:
     """What may be written: the recipe, a script or the trainer's own config, and the configs of the others."""
-    from sftui.exports.prepared import HAND_WRITTEN
-    from sftui.trainers import preset_names
+    from sftui.trainers import preset_names, traits_of
 
     name = preset.partition("@")[0]
-    own = () if name in HAND_WRITTEN else ((preset, f"the config of {name}, corrected"),)
+    own = () if traits_of(preset).by_hand else ((preset, f"the config of {name}, corrected"),)
     newest = {other.partition("@")[0]: other for other in reversed(preset_names())}
     others = (
         (newest[other], f"converted to {other}'s config; says what it cannot express")
         for other in dict.fromkeys(one.partition("@")[0] for one in preset_names())
-        if other not in (*HAND_WRITTEN, name)
+        if other != name and not traits_of(other).by_hand
     )
     script = SCRIPT if not own else (SCRIPT[0], f"preprocess.py: not for {name}, which prepares the rows itself")
     return (RECIPE, *own, *others, script) if own else (RECIPE, script, *others)

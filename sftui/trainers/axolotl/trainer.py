@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from sftui import labels as label_rules
 from sftui.conversations import Detected
@@ -355,6 +356,11 @@ class Axolotl(Trainer):
         from sftui.trainers.known import known_keys
 
         return read(path, text, self.preset(version), known_keys(self.name, self.title, version))
+
+    def naming(self, config: Any, data: str, number: int) -> dict[tuple[str | int, ...], Any]:
+        from sftui.trainers.axolotl.data_keys import naming
+
+        return naming(config, data, number)
 
     def losses(self, recipe: Recipe) -> tuple[str, ...]:
         from sftui.trainers.axolotl.config_write import keys_of

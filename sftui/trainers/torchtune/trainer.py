@@ -122,6 +122,9 @@ class Torchtune(Trainer):
         path = recipe.mask.options.get(special.OPTION)
         return reading_files(model, tokenizer, path, special.folder_of(recipe.tokenizer) if path is not None else None)
 
+    def masks_system(self, recipe: Recipe) -> bool:
+        return shifts(recipe)
+
     def own_template(self, name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> ChatTemplate:
         """The tokenizer's own for the jinja tokenizer; else a stand-in, as rows are rendered from pieces."""
         if model_of(f"torchtune/{name}", tokenizer) == JINJA:

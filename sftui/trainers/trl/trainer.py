@@ -278,6 +278,11 @@ class Trl(Trainer):
 
         return read(path, text, self.preset(version), known_keys(self.name, self.title, version))
 
+    def naming(self, config: Any, data: str, number: int) -> dict[tuple[str | int, ...], Any]:
+        from sftui.trainers.trl.data_keys import naming
+
+        return naming(config, data, number)
+
     def losses(self, recipe: Recipe) -> tuple[str, ...]:
         from sftui.trainers.trl.config import keys_of
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from sftui.conversations import Detected
 from sftui.model import Problem, Row
+from sftui.recipe import Recipe, changed
 from sftui.trainers.trl.formats import by_chance
 
 KEYS = {"role": "role", "content": "content"}
@@ -167,3 +168,23 @@ def standard_role(role: str, newest: bool) -> str | None:
 
 def _refuse(what: str, why: str, fix: str = "change the dataset") -> Detected:
     return Detected("auto", refused=Problem(what, why, fix))
+
+
+def by_script(recipe: Recipe, detected: Detected) -> Recipe:
+    """What the user's script does before Unsloth reads the rows: it names the text column, renders messages, renames a
+    pair's columns."""
+    options, fields, shape = dict(recipe.mask.options), dict(detected.fields), detected.format
+    column = fields.get("messages")
+    if shape == "text" and fields.get("text", "text") != "text":
+        options["dataset_text_field"] = fields["text"]
+    elif shape in ("messages", "sharegpt") and (column != "messages" or shape == "sharegpt"):
+        options["text_from"] = column
+        if shape == "sharegpt":
+            options["standardize"] = True
+    elif (
+        shape in ("columns", "prompt_completion")
+        and {"prompt", "completion"} <= fields.keys()
+        and fields["prompt"] != "prompt"
+    ):
+        recipe = changed(recipe, "data.fields", {name: fields[name] for name in ("prompt", "completion")})
+    return changed(recipe, "mask.options", options)

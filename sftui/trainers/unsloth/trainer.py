@@ -190,6 +190,9 @@ class Unsloth(Trainer):
             eager=eager,
         )
 
+    def after_script(self, recipe: Recipe, detected: Detected) -> Recipe:
+        return formats.by_script(recipe, detected)
+
     def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
         if masks.assistant_only(recipe) and (
             not newest(recipe) or conversation.kind is not Kind.CHAT or rendered_by_script(conversation, recipe)
