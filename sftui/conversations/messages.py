@@ -54,6 +54,8 @@ SHAREGPT_ROLES: Mapping[str, str] = {
 }
 # More names that are told and repaired, but that no format maps by itself: `ai` is LangChain's.
 ROLE_ALIASES: Mapping[str, str] = {**SHAREGPT_ROLES, "ai": "assistant"}
+UNPACKED = "unpacked"
+"""The key of `Conversation.extra` that says which pairs of a history are none, by place: `keys` or `characters`."""
 CALL_ROLE = "function_call"
 CALL_NOTE = (
     "data.function_calls is tool_calls: a `function_call` turn that holds JSON with name and arguments becomes "

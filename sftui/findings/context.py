@@ -11,7 +11,7 @@ from sftui.conversations import Detected
 from sftui.errors import SftuiError
 from sftui.recipe import Recipe
 from sftui.tokens.facts import TokenizerFacts
-from sftui.trainers import Toolbox
+from sftui.trainers import Toolbox, Traits, traits_of
 
 if TYPE_CHECKING:
     from sftui.templates import ChatTemplate
@@ -62,6 +62,11 @@ class Context:
         return self.recipe.preset.partition("@")[0]
 
     @property
+    def traits(self) -> Traits:
+        """What the trainer declares of itself."""
+        return traits_of(self.recipe.preset)
+
+    @property
     def variables(self) -> dict[str, Any]:
         """What a template is given beside the messages."""
         return {**self.tools.special_tokens, **self.recipe.render.kwargs}
@@ -77,9 +82,9 @@ class Context:
     ) -> str | None:
         """A synthetic conversation through the template; None without a template or where it refuses.
 
-        LLaMA-Factory and torchtune fill slots of their own and never run a chat template: they give None too.
+        Trainers that fill slots of their own and never run a chat template give None too.
         """
-        if self.template is None or self.trainer in ("llamafactory", "torchtune"):
+        if self.template is None or not self.traits.renders_templates:
             return None
         try:
             return self.template.text(

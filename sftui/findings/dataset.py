@@ -14,7 +14,7 @@ from sftui.conversations.refusals import MEDIA_COLUMNS
 from sftui.findings.catalogue import CODES, REPAIR_OF, fix_text
 from sftui.findings.context import Context
 from sftui.findings.look import shown
-from sftui.findings.model import BY_HAND, Finding, Fix, Severity
+from sftui.findings.model import Finding, Fix, Severity
 from sftui.model import IGNORE_INDEX, Inspection, Kind, Part, Reason, RecipeChange
 from sftui.text import share
 
@@ -310,7 +310,7 @@ class DatasetChecks:
         if self.some_turns.count:
             changes: tuple[RecipeChange, ...] = ()
             if (
-                self.rule == "completion" and self.trainer in BY_HAND
+                self.rule == "completion" and trainers.traits_of(self.preset).by_hand
             ):  # a completion is the last answer, whatever mask.turns says
                 changes = (RecipeChange("mask.rule", self.rule, "assistant"),)
             if self.turns == "last":

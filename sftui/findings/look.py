@@ -408,9 +408,10 @@ def _sayable(context: Context, changes: tuple[RecipeChange, ...]) -> bool:
     )
 
 
-def newer(context: Context, preset: str) -> list[tuple[str, Any]]:
-    """What moves a recipe to another version of its trainer: the preset, and each default of the old one that the new
-    one has not."""
+def newer(context: Context) -> list[tuple[str, Any]]:
+    """What moves a recipe to the newest version of its trainer: the preset, and each default of the old one that the
+    new one has not."""
+    preset = f"{context.trainer}@{context.traits.versions[0]}"
     old, new = trainers.preset(context.recipe.preset), trainers.preset(preset)
     moved = [
         (one.path, one.after)

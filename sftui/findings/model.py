@@ -11,9 +11,6 @@ from sftui.model import RecipeChange
 TRAINERS = ("trl", "axolotl", "llamafactory", "unsloth", "torchtune", "hf-trainer")
 """The trainers whose keys a code names; other presets are hand-written loops like hf-trainer."""
 
-BY_HAND = ("hf-trainer", "manual-shift")
-"""Presets of hand-written loops: no config limits what they can be told."""
-
 GENERATION_TAGS = "generation_tags"
 """`Fix.template`: the chat template needs `{% generation %}` tags around what the assistant says."""
 

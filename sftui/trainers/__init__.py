@@ -61,9 +61,11 @@ def _loaded(name: str) -> Trainer:
 
 
 def __getattr__(name: str) -> Any:
-    """`Shaped`, `Toolbox` and `Trainer` of `base`, loaded when asked for."""
+    """`Shaped`, `Toolbox` and `Trainer` of `base`, and `Traits`, loaded when asked for."""
     if name in ("Shaped", "Toolbox", "Trainer"):
         return getattr(import_module("sftui.trainers.base"), name)
+    if name == "Traits":
+        return import_module("sftui.trainers.traits").Traits
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -107,6 +109,7 @@ __all__ = [
     "Shaped",
     "Toolbox",
     "Trainer",
+    "Traits",
     "dump_recipe",
     "hand_written",
     "load_recipe",

@@ -142,6 +142,18 @@ class Trainer:
         """Whether system messages are masked even where mask.rule is `all`."""
         return False
 
+    def trained_roles(self, recipe: Recipe) -> tuple[str, ...]:
+        """The roles whose messages are trained, as the template sees them; none where the mask goes by no roles."""
+        return ()
+
+    def train_end(self, recipe: Recipe, piece: str) -> tuple[str, Any] | None:
+        """The knob, and its value, with which a special token behind an answer is trained; None: it has none."""
+        return None
+
+    def unended_column(self, recipe: Recipe) -> str | None:
+        """The column of texts that get no EOS, where the trainer looks for the column by a name of its own."""
+        return None
+
     def tokenizer_of(self, tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
         """The tokenizer with the special tokens of the recipe; trainers that add tokens override this."""
         wanted = recipe.tokenizer

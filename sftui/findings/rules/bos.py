@@ -19,11 +19,13 @@ def bos_count(look: Look) -> Iterator[Finding]:
     found = (ids[0] == bos) + (ids[0] == bos and len(ids) > 1 and ids[1] == bos)
     if found == 1:
         return
-    by_first_row = look.context.trainer == "unsloth" and not look.stored and look.conversation.kind is Kind.TEXT
+    by_first_row = look.context.traits.bos_by_first_row and not look.stored and look.conversation.kind is Kind.TEXT
     if found == 2:
         if by_first_row:
             yield look.finding(
-                "BOS003", "the row begins with two BOS tokens: Unsloth decided from the first row", tokens=(0, 2)
+                "BOS003",
+                f"the row begins with two BOS tokens: {look.context.traits.title} decided from the first row",
+                tokens=(0, 2),
             )
             return
         # Texts of one set may begin with BOS or not; a template prints it always, so there the tokenizer need not add

@@ -13,6 +13,7 @@ from sftui.findings.rules.template_setup import boundary_merges
 from sftui.findings.setup import about
 from sftui.model import Inspection, Kind, Part, common_prefix
 from sftui.text import visible_token
+from sftui.trainers.traits import Finds
 
 
 def merged(look: Look) -> Iterator[Finding]:
@@ -107,9 +108,10 @@ def markers(look: Look) -> Iterator[Finding]:
                     return
 
 
-def axolotl_edges(look: Look) -> Iterator[Finding]:
-    """BND009: Axolotl's locator took brackets of the answer for its dummy's."""
-    if look.context.trainer != "axolotl" or look.recipe.mask.rule != "turn_content":
+def dummy_edges(look: Look) -> Iterator[Finding]:
+    """BND009: the locator took brackets of the answer for its dummy's."""
+    traits = look.context.traits
+    if traits.finds is not Finds.DUMMY or look.recipe.mask.rule != "turn_content":
         return
     for turn in look.answers:
         content = look.text_of(look.messages[turn.message])
@@ -120,11 +122,11 @@ def axolotl_edges(look: Look) -> Iterator[Finding]:
         if lost and any(look.drawn[first : last + 1]):
             yield look.finding(
                 "BND009",
-                f"the {'first' if lost[0] == first else 'last'} token of message {turn.message} is masked: Axolotl"
-                " takes it for its own mark",
+                f"the {'first' if lost[0] == first else 'last'} token of message {turn.message} is masked:"
+                f" {traits.title} takes it for its own mark",
                 message=turn.message,
                 tokens=(max(lost[0] - 2, 0), lost[0] + 3),
-                changes=newer(look.context, "axolotl@0.19"),
+                changes=newer(look.context),
             )
             return
 
@@ -155,7 +157,7 @@ def pieces(look: Look) -> Iterator[Finding]:
 
 def legacy_splice(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     if (
-        context.trainer == "axolotl"
+        context.traits.finds is Finds.DUMMY
         and context.recipe.mask.rule == "turn_content"
         and not context.recipe.mask.roles
         and any(one.conversation is not None and one.conversation.kind is Kind.CHAT for one in sample)
@@ -163,10 +165,10 @@ def legacy_splice(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
         yield about(
             context,
             "BND010",
-            "roles_to_train is empty, so Axolotl splices prompt and answer by length",
+            f"roles_to_train is empty, so {context.traits.title} splices prompt and answer by length",
             "roles_to_train: []",
             changes=[("mask.roles", ("assistant",))],
         )
 
 
-CHECKS = Checks(labelled=(merged, markers, axolotl_edges), slow=(pieces,), setup=(legacy_splice,))
+CHECKS = Checks(labelled=(merged, markers, dummy_edges), slow=(pieces,), setup=(legacy_splice,))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from sftui.conversations.messages import UNPACKED
 from sftui.findings.checks import Checks
 from sftui.findings.context import Context
 from sftui.findings.look import Look, fix_of, shown
@@ -13,7 +14,6 @@ from sftui.findings.rules.roles import refused_roles
 from sftui.findings.rules.tools import unread_calls
 from sftui.findings.words import part_texts
 from sftui.model import Inspection, Kind, Message, Stage
-from sftui.trainers.llamafactory.formats import UNPACKED
 
 _FORMATS = {
     "messages": "messages",
@@ -78,14 +78,15 @@ def _no_text(look: Look, number: int, message: Message, content: Any) -> Iterato
 
 
 def stale_content(look: Look) -> Iterator[Finding]:
-    """CON010: torchtune's OpenAIToMessages meets null as content and goes on with that of the message before."""
-    if look.context.trainer != "torchtune" or look.context.detected.format != "messages":
+    """CON010: null as content goes on with that of the message before."""
+    traits = look.context.traits
+    if not traits.repeats_content or look.context.detected.format != "messages":
         return
     for number, item in enumerate(look.raw_messages or ()):
         if isinstance(item, Mapping) and item.get("content", "") is None:
             yield look.finding(
                 "CON010",
-                f"message {number} has no content: torchtune trains the text of the message before it",
+                f"message {number} has no content: {traits.title} trains the text of the message before it",
                 message=number,
                 evidence="",
             )
@@ -101,7 +102,7 @@ def _stopped_here(look: Look) -> bool:
     """Whether the rendering stopped, and neither the roles nor a missing template are to blame."""
     if look.inspection.stopped_at is not Stage.RENDERED or any(True for _ in refused_roles(look)):
         return False
-    return look.context.template is not None or look.context.trainer == "llamafactory"  # which renders in its own code
+    return look.context.template is not None or look.context.traits.renders_without_template
 
 
 def no_plain_text(look: Look) -> bool:
@@ -223,9 +224,9 @@ def _place(look: Look, number: int) -> tuple[int, int] | None:
 
 
 def json_text(look: Look) -> Iterator[Finding]:
-    """CON007: the column held JSON text; Axolotl parses it, the others do not."""
+    """CON007: the column held JSON text, which few trainers parse."""
     data, detected = look.inspection.row.data, look.context.detected
-    if data is None or not look.chat or look.context.trainer == "axolotl":
+    if data is None or not look.chat or look.context.traits.parses_json_text:
         return
     column = detected.fields.get("messages", "messages")
     if isinstance(data.get(column), str) and detected.format in ("messages", "sharegpt"):
@@ -306,7 +307,7 @@ def unread_keys(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
 
 
 def history_of_keys(look: Look) -> Iterator[Finding]:
-    """CON014: LLaMA-Factory unpacks each pair of the history, and a mapping gives the names of its keys."""
+    """CON014: the trainer unpacks each pair of the history, and a mapping gives the names of its keys."""
     unpacked: Mapping[int, str] = look.conversation.extra.get(UNPACKED, {})
     for number, what in unpacked.items():
         at = next((i for i, one in enumerate(look.messages) if one.origin.endswith(f"[{number}]")), None)
@@ -316,8 +317,8 @@ def history_of_keys(look: Look) -> Iterator[Finding]:
         more = f" ({len(unpacked)} in this row)" if len(unpacked) > 1 else ""
         yield look.finding(
             "CON014",
-            f"{look.messages[at].origin} is no pair of texts: LLaMA-Factory takes its {what} {pair} for the question"
-            f" and the answer, and trains on them{more}",
+            f"{look.messages[at].origin} is no pair of texts: {look.context.traits.title} takes its {what} {pair} for"
+            f" the question and the answer, and trains on them{more}",
             message=at,
             tokens=_place(look, at + 1),
             evidence=pair,

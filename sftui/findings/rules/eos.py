@@ -11,6 +11,7 @@ from sftui.findings.look import Look, Turn
 from sftui.findings.model import Finding, Severity
 from sftui.findings.words import spoken_of, texts, without_code
 from sftui.model import NOWHERE, Kind, Part, Reason
+from sftui.trainers import trainer_named
 
 # Stop tokens of published families, as they are seen typed into data of another one, and what begins their turns.
 _FOREIGN = re.compile(
@@ -39,7 +40,7 @@ def no_stop(look: Look) -> Iterator[Finding]:
     if look.chat and not look.known:
         return
     change = ("tokenize.append_eos", "if_missing_ids") if look.facts.eos_id is not None and not look.stored else None
-    if look.context.trainer in ("trl", "axolotl", "llamafactory", "torchtune", "unsloth"):
+    if not look.context.traits.by_hand:
         change = None
     yield look.finding(
         "EOS001",
@@ -111,7 +112,7 @@ def masked_stop(look: Look) -> Iterator[Finding]:
         return
     turn, stop = found[0]
     code = "GEN003" if look.recipe.mask.rule == "generation_tag" else "EOS004"
-    if look.labels.reasons[stop] is Reason.FORCED and look.context.trainer == "torchtune":
+    if look.labels.reasons[stop] is Reason.FORCED and look.context.traits.masks_end:
         yield look.finding(
             "EOS006",
             f"{look.token(stop)} at the end is masked because max_seq_len is set, though nothing is cut",
@@ -122,8 +123,8 @@ def masked_stop(look: Look) -> Iterator[Finding]:
         return
     some = f"in {len(found)} of {len(look.answers)} answers" if len(found) > 1 else f"in message {turn.message}"
     change: tuple[str, Any] | None = ("mask.terminator", "train") if look.recipe.mask.terminator == "mask" else None
-    if change is None and look.context.trainer == "axolotl":
-        change = ("mask.options", {**look.recipe.mask.options, "eot_tokens": [look.piece(stop)]})
+    if change is None:
+        change = trainer_named(look.recipe.preset).train_end(look.recipe, look.piece(stop))
     yield look.finding(
         code,
         f"the answer is trained but its {look.token(stop)} is not, {some}",

@@ -13,14 +13,15 @@ from sftui.findings.model import GENERATION_TAGS, Finding
 from sftui.findings.setup import about
 from sftui.findings.spans import by_prefix, by_sentinels, by_tags, disagreement
 from sftui.model import NOWHERE, Inspection, Stage
+from sftui.trainers.traits import Finds
 
 _EMPTY_THINK = re.compile(r"<think>\s*</think>")
 _MOST_MESSAGES = 24
 
 
 def no_tags(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
-    # Unsloth finds the answers by its markers where a template has no tags.
-    if context.recipe.mask.rule != "generation_tag" or context.trainer == "unsloth":
+    # by its markers a trainer finds answers where a template has no tags, too
+    if context.recipe.mask.rule != "generation_tag" or context.traits.finds is Finds.MARKERS:
         return
     without = [
         one
@@ -156,7 +157,7 @@ def empty_think(look: Look) -> Iterator[Finding]:
         ]
         if where and all(look.drawn[i] for i in where[1:-1] or where):
             change = None
-            if look.context.trainer == "llamafactory":
+            if look.context.traits.thinking_option:
                 change = ("render.kwargs", {**look.recipe.render.kwargs, "enable_thinking": False})
             yield look.finding(
                 "GEN011",

@@ -70,13 +70,7 @@ def others_trained(look: Look) -> Iterator[Finding]:
     if not touched:
         return
     roles = ", ".join(dict.fromkeys(turn.role for turn in touched))
-    rule = {
-        "axolotl": "turn_content",
-        "trl": "generation_tag",
-        "unsloth": "markers",
-        "torchtune": "turn_full",
-        "llamafactory": "parts",
-    }.get(look.context.trainer, "assistant")
+    rule = look.context.traits.assistant_rule
     changes = [("mask.rule", rule)] if look.recipe.mask.rule in ("auto", "all") else []
     surgery = GENERATION_TAGS if rule == "generation_tag" and changes and not look.rendered.has_generation_tag else None
     title = (
@@ -112,7 +106,7 @@ def flags_ignored(look: Look) -> Iterator[Finding]:
         ):
             continue
         keys = dict(look.recipe.data.message_keys)
-        change = ("data.message_keys", {**keys, "train_flag": key}) if look.context.trainer == "axolotl" else None
+        change = ("data.message_keys", {**keys, "train_flag": key}) if look.context.traits.flag_by_key else None
         outcome = "is trained all the same" if not trained else "is not trained"
         yield look.finding(
             "LAB010",
@@ -125,13 +119,13 @@ def flags_ignored(look: Look) -> Iterator[Finding]:
 
 
 def _flag(look: Look, number: int) -> tuple[bool | None, str, Any]:
-    """What a message says of its own training, under which key; Axolotl and LLaMA-Factory leave keys behind that are
-    not named to them."""
+    """What a message says of its own training, under which key; some trainers leave keys behind that are not
+    named to them."""
     message = look.messages[number]
     if message.trained is not None:
         key = next((key for key in _FLAGS if key in message.data), "a flag")
         return message.trained, key, message.data.get(key)
-    if look.context.trainer not in ("axolotl", "llamafactory") or "train_flag" in look.recipe.data.message_keys:
+    if not look.context.traits.named_keys_only or "train_flag" in look.recipe.data.message_keys:
         return None, "", None
     raw = raw_message(look, number)
     # A yes to an answer is what these trainers do in any case; what is left out is what they do not hear of.
@@ -156,7 +150,9 @@ def weights_ignored(look: Look) -> Iterator[Finding]:
 
 def both_masks(look: Look) -> Iterator[Finding]:
     """LAB014: answers of the prompt column that the other mask would train."""
-    if look.context.trainer != "trl" or look.recipe.mask.rule != "generation_tag" or look.tokens.prompt_ids is None:
+    if not look.context.traits.crosses_masks or look.recipe.mask.rule != "generation_tag":
+        return
+    if look.tokens.prompt_ids is None:
         return
     prompt = look.conversation.prompt_messages
     if look.conversation.kind is not Kind.CHAT or not prompt or "assistant" not in look.roles[:prompt]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from sftui.errors import SftuiError
 from sftui.findings.checks import Checks
@@ -14,20 +13,6 @@ from sftui.findings.setup import about
 from sftui.model import IGNORE_INDEX, Example, Inspection, Pack
 from sftui.text import visible_token
 from sftui.trainers import trainer_named
-
-_BFD = (("pack.strategy", "bfd"), ("pack.isolate", True), ("batch.flatten", True))
-_ISOLATED: Mapping[str, tuple[tuple[str, Any], ...]] = {
-    "trl": _BFD,
-    "unsloth": _BFD,
-    "llamafactory": (("pack.strategy", "neat"), ("pack.isolate", True)),
-}
-"""The packing that keeps documents apart, in all the knobs that reading the trainer's own key for it sets."""
-_APART = {
-    "trl": ("bfd", "bfd_split"),
-    "axolotl": ("multipack",),
-    "llamafactory": ("neat",),
-    "torchtune": ("bfd", "sequential"),
-}
 
 
 def packs_of(
@@ -51,17 +36,17 @@ def packs_of(
 
 def contamination(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """PAC001: the strategy keeps documents apart by no mask and no position ids."""
-    strategy = context.recipe.pack.strategy
+    strategy, traits = context.recipe.pack.strategy, context.traits
     if strategy == "none" or context.recipe.pack.isolate:
         return
-    apart = strategy in _APART.get(context.trainer, ())
+    apart = strategy in traits.separates
     attention = context.recipe.batch.attention
-    if context.trainer == "axolotl" and attention == "doc_ids":
+    if traits.separates_by_numbers and attention == "doc_ids":
         return
     if apart:
         # Position ids keep documents apart only under FlashAttention; TRL warns and goes on without it.
         kind = str(context.recipe.mask.options.get("attn_implementation") or (context.recipe.pack.strategy and ""))
-        if context.trainer != "trl" or "flash" in kind or context.recipe.batch.flatten:
+        if not traits.separates_by_positions or "flash" in kind or context.recipe.batch.flatten:
             return
     yield about(
         context,
@@ -69,10 +54,10 @@ def contamination(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
         f"documents packed with `{strategy}` attend to the ones before them"
         + (", unless FlashAttention is used" if apart else ""),
         f"packing_strategy: {strategy}",
-        changes=_ISOLATED.get(context.trainer, ()),
+        changes=traits.separate,
         title=(
             "set pack.strategy to bfd, and train with attn_implementation: flash_attention_2"
-            if context.trainer == "trl"
+            if traits.separates_by_positions
             else ""
         ),
     )
@@ -107,12 +92,11 @@ def documents(context: Context, sample: Sequence[Inspection]) -> Iterator[Findin
                 masked.append(row)
     strategy = context.recipe.pack.strategy
     if parts:
-        changes = (
-            list(_ISOLATED[context.trainer]) if context.trainer in ("trl", "unsloth") and strategy != "bfd" else []
-        )
+        unsplit = context.traits.whole
+        changes = list(unsplit) if ("pack.strategy", strategy) not in unsplit else []
         longest, limit = max(len(one.input_ids) for one in examples), context.recipe.length.max
-        if context.trainer in ("trl", "unsloth") and limit is not None and longest > limit:
-            changes.append(("length.max", round_up(longest)))  # bfd cuts what does not fit into a pack
+        if unsplit and limit is not None and longest > limit:
+            changes.append(("length.max", round_up(longest)))  # what does not fit into a pack is cut
         yield _told(
             context, "PAC003", f"{len(parts)} of {count} packed documents are only a part of their row", parts, changes
         )

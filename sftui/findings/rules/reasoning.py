@@ -31,8 +31,8 @@ def lost(look: Look) -> Iterator[Finding]:
     for number, message in enumerate(look.messages):
         if message.role != "assistant":
             continue
-        # LLaMA-Factory renders in its own code, and leaves the keys behind that it does not read.
-        by_template = look.context.trainer not in ("llamafactory", "torchtune")
+        # what renders in code of its own leaves the keys behind that it does not read
+        by_template = look.context.traits.renders_templates
         held = message.data if by_template else {**raw_message(look, number), **message.data}
         key = next((key for key in REASONING if isinstance(held.get(key), str) and held[key].strip()), None)
         if key is not None and held[key].strip() not in standing:

@@ -18,8 +18,6 @@ _ALIASES = {name: role for name, role in ROLE_ALIASES.items() if name not in KNO
 _TURNS = ("user", "assistant")
 _ORDERS = ("system", "developer")
 _PLACE = re.compile(r"\[(\d{1,9})\]\Z")
-_SLOTS = ("observation", "function", "function_call")
-"""LLaMA-Factory's own names, each with a slot in its templates."""
 
 
 def strange_roles(look: Look) -> Iterator[Finding]:
@@ -27,7 +25,7 @@ def strange_roles(look: Look) -> Iterator[Finding]:
     seen: set[str] = set()
     counts = Counter(look.roles)
     for number, role in enumerate(look.roles):
-        if role in KNOWN_ROLES or role in seen or (role in _SLOTS and look.context.trainer == "llamafactory"):
+        if role in KNOWN_ROLES or role in seen or role in look.context.traits.own_roles:
             continue
         seen.add(role)
         count = counts[role]

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from sftui.findings.checks import Checks
 from sftui.findings.context import FIRST_ANSWER, Context
 from sftui.findings.look import Look, newer, shown
-from sftui.findings.model import BY_HAND, Finding, Severity
+from sftui.findings.model import Finding, Severity
 from sftui.findings.setup import about, chats
 from sftui.model import Inspection, Kind
-from sftui.trainers import versions
+from sftui.trainers import trainer_named
 
 _CONTROL = re.compile(r"<\|[^|<>\s]{1,40}\|>|<(?:start_of_turn|end_of_turn)>")
 _RESERVED = re.compile(r"reserved|<unused\d|<extra_id_|placeholder_\d|<\|dummy")
@@ -83,7 +83,7 @@ def behind_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
     if found:
         look, at = found[0]
         # Only the hand-written preparations can leave it out: no trainer has a key for it.
-        by_hand = context.trainer in BY_HAND
+        by_hand = context.traits.by_hand
         tight = look.tight_tags("EOS008")
         yield about(
             context,
@@ -99,26 +99,18 @@ def behind_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
 
 
 def literal_text_column(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
-    """EOS009: TRL before 1.15 with another text column."""
-    if context.trainer != "trl":
-        return
-    column = str(
-        context.recipe.mask.options.get("dataset_text_field") or context.recipe.data.fields.get("text") or "text"
-    )
+    """EOS009: the EOS is looked for in a column of a fixed name, as by TRL before 1.15."""
+    column = trainer_named(context.recipe.preset).unended_column(context.recipe)
     texts = [one for one in sample if one.conversation is not None and one.conversation.kind is Kind.TEXT]
-    if (
-        column == "text"
-        or not texts
-        or versions.at_least(versions.of_preset(context.recipe.preset, ("1.16",), "trl"), (1, 15))
-    ):
+    if column is None or not texts:
         return
     yield about(
         context,
         "EOS009",
-        f"this TRL appends EOS to the column `text` only, and the text is in `{shown(column, 40)}`",
+        f"this {context.traits.title} appends EOS to the column `text` only, and the text is in `{shown(column, 40)}`",
         column,
-        changes=newer(context, "trl@1.16"),
-        title="use TRL 1.15 or later, or rename the column to text",
+        changes=newer(context),
+        title=f"use {context.traits.title} 1.15 or later, or rename the column to text",
         rows=tuple(one.row.index for one in texts),
         count=len(texts),
     )
@@ -165,7 +157,7 @@ def no_end(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
         and not plain.rpartition(FIRST_ANSWER)[2].strip()
         and not context.facts.adds_eos
     ):
-        if context.recipe.tokenize.append_eos != "never" and context.trainer != "trl":
+        if context.recipe.tokenize.append_eos != "never" and context.traits.ends_chats:
             return
         yield about(
             context,

@@ -135,7 +135,7 @@ def positions(look: Look) -> Iterator[Finding]:
 
 def mask_column(look: Look) -> Iterator[Finding]:
     """LAB011: a mask without labels, in a trainer that reads labels only."""
-    if not look.stored or look.conversation.labels is not None or look.context.trainer == "trl":
+    if not look.stored or look.conversation.labels is not None or look.context.traits.reads_mask_columns:
         return
     name = next(
         (name for name in ("completion_mask", "assistant_masks", "loss_mask") if name in look.conversation.extra), None

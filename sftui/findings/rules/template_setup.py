@@ -34,7 +34,7 @@ def answer(text: str = FIRST_ANSWER, **more: Any) -> dict[str, Any]:
 
 def no_template(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     found = chats(sample)
-    if context.trainer in ("llamafactory", "torchtune"):
+    if not context.traits.renders_templates:
         return  # formats of their own: LLaMA-Factory takes `empty` where the tokenizer has none
     if found and not context.tools.templates and context.template is None and not any(one.rendered for one in found):
         families = families_for(context.facts.name, context.facts, context.tools.tokenizer.token_id)

@@ -34,8 +34,8 @@ def calls_of(message: Message) -> list[tuple[str, Any, str | None]]:
 
 
 def unread_calls(look: Look, number: int) -> list[tuple[str, Any, str | None]]:
-    """The calls that the row holds of a message, where LLaMA-Factory leaves them behind."""
-    if look.context.trainer != "llamafactory" or look.messages[number].data.get("tool_calls"):
+    """The calls that the row holds of a message, where the trainer leaves them behind."""
+    if look.context.traits.reads_tool_calls or look.messages[number].data.get("tool_calls"):
         return []
     return calls_of(Message(raw_message(look, number)))
 
@@ -99,7 +99,7 @@ def dropped(look: Look) -> Iterator[Finding]:
                     evidence=shown(name),
                 )
                 return
-        if message.role in _RESULTS and (message.role != "function" or look.context.trainer != "llamafactory"):
+        if message.role in _RESULTS and message.role not in look.context.traits.call_roles:
             text = look.text_of(message).strip()
             if text and text not in standing and not _stands_bare(text):
                 yield look.finding(

@@ -9,11 +9,12 @@ from sftui.conversations.messages import KNOWN_ROLES, ROLE_ALIASES
 from sftui.findings.checks import Checks
 from sftui.findings.context import Context
 from sftui.findings.look import shown
-from sftui.findings.model import BY_HAND, Finding
+from sftui.findings.model import Finding
 from sftui.findings.setup import about, chats
 from sftui.model import Conversation, Inspection
 from sftui.nearest import nearest
 from sftui.recipe import Recipe
+from sftui.trainers import trainer_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +29,7 @@ class AbsentRole:
 
 def trained_roles(recipe: Recipe) -> tuple[str, ...]:
     """The roles whose messages the recipe trains, as the template sees them; none where its mask goes by no roles."""
-    trainer = recipe.preset.partition("@")[0]
-    if trainer in BY_HAND and recipe.mask.rule in ("assistant", "turn_full"):
-        return recipe.mask.roles
-    if trainer == "axolotl" and recipe.mask.rule == "turn_content":
-        return tuple(recipe.data.role_map.get(role, role) for role in recipe.mask.roles)
-    return ()
+    return trainer_named(recipe.preset).trained_roles(recipe)
 
 
 def absent_role(recipe: Recipe, conversations: Sequence[Conversation]) -> AbsentRole | None:

@@ -160,9 +160,8 @@ def over_model(look: Look) -> Iterator[Finding]:
 
 
 def _longer(look: Look) -> tuple[str, int | None]:
-    """The limit that takes nothing from this row; torchtune masks the last token wherever it has one (EOS006), so
-    none."""
-    unlimited = look.context.trainer == "torchtune" and look.recipe.pack.strategy == "none"
+    """The limit that takes nothing from this row; none where having one masks the last token (EOS006)."""
+    unlimited = look.context.traits.masks_end and look.recipe.pack.strategy == "none"
     return "length.max", None if unlimited else round_up(len(look.tokens))
 
 

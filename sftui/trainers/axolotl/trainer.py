@@ -137,6 +137,14 @@ class Axolotl(Trainer):
             packs=options.get("eval_sample_packing") is not False,
         )
 
+    def trained_roles(self, recipe: Recipe) -> tuple[str, ...]:
+        if recipe.mask.rule != "turn_content":
+            return ()
+        return tuple(recipe.data.role_map.get(role, role) for role in recipe.mask.roles)
+
+    def train_end(self, recipe: Recipe, piece: str) -> tuple[str, Any] | None:
+        return ("mask.options", {**recipe.mask.options, "eot_tokens": [piece]})
+
     def tokenizer_of(self, tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
         from sftui.trainers.axolotl.vocabulary import prepared
 

@@ -40,6 +40,9 @@ class HfTrainer(Trainer):
             raise RecipeError(f"{self.name} has no versions", fix=f"say `{self.name}` without @{version}")
         return Recipe(preset=self.name)
 
+    def trained_roles(self, recipe: Recipe) -> tuple[str, ...]:
+        return recipe.mask.roles if recipe.mask.rule in ("assistant", "turn_full") else ()
+
     def losses(self, recipe: Recipe) -> tuple[str, ...]:
         """The knobs that act under some trainer's preset only; the rest of what a loop does is yours to write."""
         found = []

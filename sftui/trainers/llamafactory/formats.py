@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any, TypeGuard
 
 from sftui.conversations import Detected
+from sftui.conversations.messages import UNPACKED
 from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message, Problem, Row
 from sftui.recipe import Data
@@ -39,9 +40,6 @@ CHAT_ROLES = {
 TURNS = (("user", "observation"), ("assistant", "function"))
 DROPPED = "llamafactory_dropped"
 """The key of `Conversation.extra` that says why the row is dropped."""
-
-UNPACKED = "llamafactory_unpacked"
-"""The key of `Conversation.extra` that says which pairs of the history are none, by place: `keys` or `characters`."""
 
 UNEVEN_HISTORY = (
     "the history holds objects with different keys from row to row: LLaMA-Factory's datasets (4.0) gives all rows of a"

@@ -100,6 +100,10 @@ class Trl(Trainer):
             fix="give the message a role",
         )
 
+    def unended_column(self, recipe: Recipe) -> str | None:
+        column = text_field(recipe)
+        return column if column != self._text_column(recipe) else None
+
     def survey(self, first: Conversation | None, recipe: Recipe, tools: Toolbox) -> bool | None:
         """Whether the first row is a conversation: then no row gets an EOS token, otherwise every row is asked for
         one."""
