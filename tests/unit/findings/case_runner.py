@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,34 +12,13 @@ from typing import Any
 
 from sftui import pipeline, trainers
 from sftui.findings import Context, DatasetChecks, Finding, check_row, check_setup, damaged_files
-from sftui.model import Inspection, Row
+from sftui.findings.rule import Case
+from sftui.model import IGNORE_INDEX, Inspection, Row
 from sftui.recipe import Recipe, changed
 from sftui.sources import Damage
 from sftui.templates import builtin_template, compile_template
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.tokens.builtin import folder
-
-
-@dataclass(frozen=True)
-class Case:
-    """`template` is a source, the name of a built-in one, or "" for none; `changes` are knobs by their dotted path.
-
-    `facts` replaces facts of the tokenizer, `edit` changes each inspection: for what no bundled tokenizer does.
-    `looked_at`: the rows are lines of a JSON file, of which so many tell how it is read.
-    """
-
-    rows: Sequence[Any]
-    tokenizer: str = "chatml"
-    preset: str = "hf-trainer"
-    template: str | None = None
-    changes: Mapping[str, Any] = field(default_factory=dict)
-    generation_config: Mapping[str, Any] | None = None
-    model_config: Mapping[str, Any] | None = None
-    evaluation: Sequence[Any] = ()
-    damage: Sequence[Damage] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    edit: Callable[[Inspection], Inspection] | None = None
-    looked_at: int | None = None
 
 
 @dataclass(frozen=True)
@@ -54,6 +33,59 @@ class Outcome:
 
     def of(self, code: str) -> list[Finding]:
         return [finding for finding in self.findings if finding.code == code]
+
+
+def offsets_lost(inspection: Inspection) -> Inspection:
+    assert inspection.tokens is not None
+    n = len(inspection.tokens)
+    return replace(inspection, tokens=replace(inspection.tokens, starts=(0,) * n, ends=(0,) * n))
+
+
+def without_spaces(inspection: Inspection) -> Inspection:
+    """Labels as transformers makes them by a tokenizer without tokens for spaces: a span that begins with one is lost,
+    with all later ones."""
+    assert inspection.rendered is not None
+    rendered = inspection.rendered
+    return masked(inspection) if any(rendered.text[start].isspace() for start, _ in rendered.generation) else inspection
+
+
+def to_the_end(inspection: Inspection) -> Inspection:
+    """Labels as transformers makes them where a span ends in a space that has no token: everything behind is
+    trained."""
+    assert inspection.rendered is not None and inspection.tokens is not None and inspection.labels is not None
+    text, tokens, labels = inspection.rendered.text, inspection.tokens, inspection.labels
+    begins = next((start for start, end in inspection.rendered.generation if text[end - 1].isspace()), None)
+    if begins is None:
+        return inspection
+    made = tuple(
+        one if start >= begins else label for one, start, label in zip(tokens.input_ids, tokens.starts, labels.labels)
+    )
+    return replace(inspection, labels=replace(labels, labels=made))
+
+
+def masked(inspection: Inspection) -> Inspection:
+    assert inspection.labels is not None and inspection.example is not None
+    n = len(inspection.labels.labels)
+    labels = (IGNORE_INDEX,) * n
+    return replace(
+        inspection,
+        labels=replace(inspection.labels, labels=labels),
+        example=replace(inspection.example, labels=labels[: len(inspection.example.labels)]),
+    )
+
+
+def backwards(inspection: Inspection) -> Inspection:
+    """Each second pair of tokens in the wrong order."""
+    assert inspection.tokens is not None
+    starts = list(inspection.tokens.starts)
+    starts[1::2], starts[2::2] = starts[2::2] + starts[1::2][len(starts[2::2]) :], starts[1::2][: len(starts[2::2])]
+    return replace(inspection, tokens=replace(inspection.tokens, starts=tuple(starts)))
+
+
+EDITS: Mapping[str, Callable[[Inspection], Inspection]] = {
+    one.__name__: one for one in (offsets_lost, without_spaces, to_the_end, masked, backwards)
+}
+"""What `Case.edit` names."""
 
 
 @cache
@@ -148,7 +180,7 @@ def open_case(case: Case, data: Sequence[Any], recipe: Recipe | None = None) -> 
         case.model_config,
     )
     found = tuple(pipeline.inspect(one, detected, recipe, tools) for one in rows)
-    return context, tuple(map(case.edit, found)) if case.edit is not None else found
+    return context, tuple(map(EDITS[case.edit], found)) if case.edit else found
 
 
 def run(case: Case, recipe: Recipe | None = None) -> Outcome:
@@ -168,5 +200,5 @@ def run(case: Case, recipe: Recipe | None = None) -> Outcome:
         checks.add(inspection)
     found.extend(check_setup(context, inspections))
     found.extend(checks.finish())
-    found.extend(damaged_files(case.damage))
+    found.extend(damaged_files(Damage(*one) for one in case.damage))
     return Outcome(tuple(found), inspections, context)

@@ -8,12 +8,14 @@ from itertools import groupby, takewhile
 from pathlib import Path
 from typing import Any
 
-from case_runner import Case
-from examples import EXAMPLES, GOOD, plain
+from examples import EXAMPLES
 
 from sftui.findings import CODES, Code
 from sftui.findings.catalogue import repair_commands
+from sftui.findings.examples import GOOD, chatml
 from sftui.findings.model import TRAINERS
+from sftui.findings.rule import Case
+from sftui.sources import Damage
 from sftui.text import clip, visible
 
 PATH = Path(__file__).resolve().parents[3] / "sftui" / "findings" / "CODES.md"
@@ -117,18 +119,18 @@ def _settings(case: Case, other: Case) -> list[str]:
         ("tokenizer", case.facts),
     ):
         made += [f"{name}.{key} {_json(value)}" for key, value in (values or {}).items()]
-    made += [one.sentence() for one in case.damage]
+    made += [Damage(*one).sentence() for one in case.damage]
     if case.evaluation:
         made.append(f"evaluation rows {' / '.join(map(_row, case.evaluation))}")
-    if case.edit is not None:
-        made.append(case.edit.__name__.replace("_", " "))
+    if case.edit:
+        made.append(case.edit.replace("_", " "))
     return made
 
 
 def _template(source: str, other: str | None) -> str:
-    if "{%" not in source or source == plain():
-        return ("plain ChatML" if source == plain() else source) or "none"
-    beside = other if other and other != source else plain()
+    if "{%" not in source or source == chatml():
+        return ("plain ChatML" if source == chatml() else source) or "none"
+    beside = other if other and other != source else chatml()
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(source, beside)))
     return f"…{source[same - LEAD :]}" if same > LEAD else source
 

@@ -9,11 +9,12 @@ from difflib import SequenceMatcher
 from itertools import takewhile
 from pathlib import Path
 
-from case_runner import Case, Outcome, recipe_of, run
+from case_runner import Outcome, recipe_of, run
 
 from sftui.errors import SftuiError
 from sftui.findings import Context, Finding
 from sftui.findings.look import Look
+from sftui.findings.rule import Case
 from sftui.findings.rules.packing import packs_of
 from sftui.model import IGNORE_INDEX, NOWHERE, Inspection, Part
 from sftui.pipeline import make_batch

@@ -6,34 +6,26 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from case_runner import Case, run, tokenizer_of
-from examples import CALLING, GOOD, IDS, STORED, chat, plain, rows
+from case_runner import run, tokenizer_of
 
+from sftui.findings.examples import CALLING, GOOD, IDS, STORED, case, chat, chatml
+from sftui.findings.rule import Case
 from sftui.findings.words import walk
-from sftui.model import Inspection
 
 PAD, EOS = tokenizer_of("chatml").facts.pad_id or 0, tokenizer_of("chatml").facts.eos_id or 0
 OPEN = [one for one in IDS if one != EOS]
-NO_ARGUMENTS = plain(
+NO_ARGUMENTS = chatml(
     "{% for c in m.tool_calls %}CALL {{ c.function.name }}{% endfor %}{{ m.content }}<|im_end|>",
     before="{% if tools %}{{ tools | tojson }}{% endif %}",
 )
-KEYS_ONLY = plain(
+KEYS_ONLY = chatml(
     "{% for c in m.tool_calls %}{{ c.function.name }}{{ c.function.arguments.keys() | list }}{% endfor %}{{ m.content"
     " }}<|im_end|>"
 )
-IN_XML = plain(
+IN_XML = chatml(
     "{% for c in m.tool_calls %}<{{ c.function.name }}>{% for k, v in c.function.arguments.items() %}<{{ k }}>{{ v"
     " }}</{{ k }}>{% endfor %}{% endfor %}{{ m.content }}<|im_end|>"
 )
-
-
-def backwards(inspection: Inspection) -> Inspection:
-    """Each second pair of tokens in the wrong order."""
-    assert inspection.tokens is not None
-    starts = list(inspection.tokens.starts)
-    starts[1::2], starts[2::2] = starts[2::2] + starts[1::2][len(starts[2::2]) :], starts[1::2][: len(starts[2::2])]
-    return replace(inspection, tokens=replace(inspection.tokens, starts=tuple(starts)))
 
 
 def call(arguments: Any, id: str | None = None) -> dict[str, Any]:  # noqa: A002 (the key's name)
@@ -58,30 +50,30 @@ def schema(**properties: Any) -> dict[str, Any]:
 
 def stored(ids: list[int], labels: list[int], attention: list[int] | None = None, **changes: Any) -> Case:
     row = {"input_ids": ids, "labels": labels} | ({"attention_mask": attention} if attention else {})
-    return rows(
+    return case(
         row, changes={"mask.rule": "given", **{name.replace("__", "."): value for name, value in changes.items()}}
     )
 
 
 def said(answer: Any, **more: Any) -> Case:
-    return rows(GOOD, chat("hi", {"role": "assistant", "content": answer, **more}))
+    return case(GOOD, chat("hi", {"role": "assistant", "content": answer, **more}))
 
 
 RAISED: dict[str, tuple[str, Case]] = {
     "a stop token in what a call is given": (
         "INJ001",
-        rows(chat("hi", call({"q": "x <|im_end|> y"}), result("a"), ("assistant", "Sunny.")), template=CALLING),
+        case(chat("hi", call({"q": "x <|im_end|> y"}), result("a"), ("assistant", "Sunny.")), template=CALLING),
     ),
     "a stop token in a thought": (
         "INJ001",
-        rows(
+        case(
             chat("hi", {"role": "assistant", "content": "Hello.", "reasoning_content": "so <|im_end|> ends"}),
-            template=plain("{{ m.reasoning_content }}{{ m.content }}<|im_end|>"),
+            template=chatml("{{ m.reasoning_content }}{{ m.content }}<|im_end|>"),
         ),
     ),
     "a stop token in a part of content": (
         "INJ001",
-        rows(
+        case(
             chat(("user", [{"type": "text", "text": "a <|im_end|> b"}]), ("assistant", "Hello.")),
             template=(
                 "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' }}{% if m.content is string %}{{ m.content"
@@ -91,14 +83,14 @@ RAISED: dict[str, tuple[str, Case]] = {
     ),
     "a stop token in the tools": (
         "INJ001",
-        rows(
+        case(
             chat("hi", "Hello.", tools=[schema(city={"type": "string", "description": 'ends with "<|im_end|>"'})]),
             template=CALLING,
         ),
     ),
     "an image in the tools": (
         "INJ002",
-        rows(
+        case(
             chat("hi", "Hello.", tools=[schema(city={"type": "string", "description": "{type<image>|bold}"})]),
             tokenizer="media",
             template=CALLING,
@@ -116,42 +108,42 @@ RAISED: dict[str, tuple[str, Case]] = {
     "padding that is trained, without a mask": ("LAB007", stored([*IDS, PAD, PAD, PAD], [*IDS, PAD, PAD, PAD])),
     "a short question before a long answer": (
         "LAB002",
-        rows(chat("What is the capital of France, in one word?", "Paris it is. " * 900), changes={"mask.rule": "all"}),
+        case(chat("What is the capital of France, in one word?", "Paris it is. " * 900), changes={"mask.rule": "all"}),
     ),
-    "a question of one token": ("LAB002", rows(chat("hi", "Paris it is. " * 900), changes={"mask.rule": "all"})),
+    "a question of one token": ("LAB002", case(chat("hi", "Paris it is. " * 900), changes={"mask.rule": "all"})),
     "an orphan behind a sentence": ("THK005", said("They greet me. </think> Hello.")),
     "an orphan without blanks": ("THK005", said("4+4 is 8</think>8")),
     "an orphan at the start": ("THK005", said("</think>\n\nHello.")),
     "rows that differ in white space": (
         "DUP001",
-        rows(GOOD, chat("What is the capital of France? ", "Paris is the capital of France.\n")),
+        case(GOOD, chat("What is the capital of France? ", "Paris is the capital of France.\n")),
     ),
     "a result of a call that was never made, behind one that was": (
         "TOO006",
-        rows(chat("hi", call({}, "a"), result("a"), result("zzz"), ("assistant", "Sunny.")), template=CALLING),
+        case(chat("hi", call({}, "a"), result("a"), result("zzz"), ("assistant", "Sunny.")), template=CALLING),
     ),
     "arguments that the template drops": (
         "TOO002",
-        rows(chat("hi", call({"city": "Paris"}), tools=[schema(city={"type": "string"})]), template=NO_ARGUMENTS),
+        case(chat("hi", call({"city": "Paris"}), tools=[schema(city={"type": "string"})]), template=NO_ARGUMENTS),
     ),
     "arguments in JSON text that the template drops": (
         "TOO002",
-        rows(chat("hi", call('{"city": "Paris"}'), tools=[schema(city={"type": "string"})]), template=NO_ARGUMENTS),
+        case(chat("hi", call('{"city": "Paris"}'), tools=[schema(city={"type": "string"})]), template=NO_ARGUMENTS),
     ),
     "values that the template drops": (
         "TOO002",
-        rows(chat("Weather in Paris?", call({"city": "Paris"})), template=KEYS_ONLY),
+        case(chat("Weather in Paris?", call({"city": "Paris"})), template=KEYS_ONLY),
     ),
     "null keys deep in arguments": (
         "CON009",
-        rows(
+        case(
             chat("hi", call({"where": {"city": "Ulm", "zip": None, "lat": None, "lon": None}}), result("a")),
             template=CALLING,
         ),
     ),
     "null keys in the tools": (
         "CON009",
-        rows(
+        case(
             chat("hi", "Hello.", tools=[schema(a={"type": "string", "enum": None, "items": None}, b=None)]),
             template=CALLING,
         ),
@@ -165,32 +157,32 @@ RAISED: dict[str, tuple[str, Case]] = {
     "-100 where the loss ignores -1": ("LAB005", stored(IDS, [-100] * 10 + IDS[10:], mask__ignore_index=-1)),
     "the length that Unsloth takes by itself": (
         "TRU005",
-        rows(chat("hi", "so it goes " * 1500), preset="unsloth@2026.10"),
+        case(chat("hi", "so it goes " * 1500), preset="unsloth@2026.10"),
     ),
     "a template that names a token the tokenizer lacks": (
         "TPL013",
-        rows(GOOD, template=plain(before="{{ bos_token + 'x' }}"), facts={"bos_token": None}),
+        case(GOOD, template=chatml(before="{{ bos_token + 'x' }}"), facts={"bos_token": None}),
     ),
-    "offsets that go backwards": ("GEN007", rows(GOOD, edit=backwards)),
+    "offsets that go backwards": ("GEN007", case(GOOD, edit="backwards")),
     "a stop of another family behind a start of it": ("EOS012", said("<s>Hello.</s>")),
     "history that differs is another prompt, the same one is not": (
         "DUP001",
-        rows(*[{"instruction": "Go on", "input": "", "output": "ok", "history": [["a", "b"]]}] * 2),
+        case(*[{"instruction": "Go on", "input": "", "output": "ok", "history": [["a", "b"]]}] * 2),
     ),
 }
 
 PASSED: dict[str, tuple[str, Case]] = {
     "a stop token of the template's own": (
         "INJ001",
-        rows(chat("hi", call({"q": "x"}), result("a"), ("assistant", "Sunny.")), template=CALLING),
+        case(chat("hi", call({"q": "x"}), result("a"), ("assistant", "Sunny.")), template=CALLING),
     ),
     "padding behind a stop": ("EOS001", stored([*IDS, PAD, PAD], [*IDS, -100, -100], [1] * len(IDS) + [0, 0])),
     "padding behind a stop, where everything is trained": (
         "EOS001",
-        rows({"input_ids": [*IDS, PAD, PAD], "attention_mask": [1] * len(IDS) + [0, 0]}, preset="trl@1.16"),
+        case({"input_ids": [*IDS, PAD, PAD], "attention_mask": [1] * len(IDS) + [0, 0]}, preset="trl@1.16"),
     ),
     "padding that is masked": ("LAB007", stored([*IDS, PAD, PAD], [*IDS, -100, -100], [1] * len(IDS) + [0, 0])),
-    "a row without padding": ("LAB007", rows(STORED, changes={"mask.rule": "given"})),
+    "a row without padding": ("LAB007", case(STORED, changes={"mask.rule": "given"})),
     "a tag that is talked about": (
         "THK005",
         said("You should use the </think> tag to end your thoughts, as documented."),
@@ -200,30 +192,30 @@ PASSED: dict[str, tuple[str, Case]] = {
     "a mention behind a thought": ("THK005", said("<think>They greet me.</think>\nClose with a </think> tag.")),
     "thoughts that differ": (
         "DUP001",
-        rows(*(chat("hi", {"role": "assistant", "content": "Hello.", "reasoning_content": why}) for why in ("a", "b"))),
+        case(*(chat("hi", {"role": "assistant", "content": "Hello.", "reasoning_content": why}) for why in ("a", "b"))),
     ),
     "history that differs": (
         "DUP001",
-        rows(*({"instruction": "Go on", "input": "", "output": "ok", "history": [[one, "b"]]} for one in "ab")),
+        case(*({"instruction": "Go on", "input": "", "output": "ok", "history": [[one, "b"]]} for one in "ab")),
     ),
     "images that differ": (
         "DUP001",
-        rows(*(chat("What is it?", "A cat.", images=[one]) for one in ("1.png", "2.png"))),
+        case(*(chat("What is it?", "A cat.", images=[one]) for one in ("1.png", "2.png"))),
     ),
     "images that differ, as an evaluation set": (
         "DUP002",
-        rows(
+        case(
             chat("What is it?", "A cat.", images=["1.png"]),
             evaluation=[chat("What is it?", "A dog.", images=["2.png"])],
         ),
     ),
     "tools that differ": (
         "DUP003",
-        rows(chat("hi", "Hello.", tools=[schema(a={})]), chat("hi", "Good day.", tools=[schema(b={})])),
+        case(chat("hi", "Hello.", tools=[schema(a={})]), chat("hi", "Good day.", tools=[schema(b={})])),
     ),
     "two results of two calls in one turn": (
         "TOO006",
-        rows(
+        case(
             chat(
                 "hi",
                 {
@@ -238,16 +230,16 @@ PASSED: dict[str, tuple[str, Case]] = {
             template=CALLING,
         ),
     ),
-    "arguments written as XML": ("TOO002", rows(chat("hi", call({"city": "Paris", "days": 2})), template=IN_XML)),
+    "arguments written as XML": ("TOO002", case(chat("hi", call({"city": "Paris", "days": 2})), template=IN_XML)),
     "arguments with letters that JSON escapes": (
         "TOO002",
-        rows(chat("hi", call({"city": 'Zürich "A"\n'})), template=CALLING),
+        case(chat("hi", call({"city": 'Zürich "A"\n'})), template=CALLING),
     ),
-    "a call that is given nothing": ("TOO002", rows(chat("hi", call({})), template=NO_ARGUMENTS)),
-    "one argument that is null": ("CON009", rows(chat("hi", call({"a": None, "b": 1}), result("a")), template=CALLING)),
+    "a call that is given nothing": ("TOO002", case(chat("hi", call({})), template=NO_ARGUMENTS)),
+    "one argument that is null": ("CON009", case(chat("hi", call({"a": None, "b": 1}), result("a")), template=CALLING)),
     "a default that is null": (
         "CON009",
-        rows(
+        case(
             chat(
                 "hi",
                 "Hello.",
@@ -262,7 +254,7 @@ PASSED: dict[str, tuple[str, Case]] = {
     "HTML that strikes a word through": ("EOS012", said("It costs <s>12</s> 10 euros, was <s>15</s>")),
     "rows that do not fail for their own sake": (
         "ROW003",
-        rows(GOOD, template=plain(before="{{ bos_token + 'x' }}"), facts={"bos_token": None}),
+        case(GOOD, template=chatml(before="{{ bos_token + 'x' }}"), facts={"bos_token": None}),
     ),
 }
 

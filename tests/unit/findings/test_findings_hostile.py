@@ -6,11 +6,12 @@ import random
 from typing import Any
 
 import pytest
-from case_runner import Case, open_case
-from examples import CALLING, GOOD, plain, tagged
+from case_runner import open_case
 
 from sftui.errors import SftuiError
 from sftui.findings import DatasetChecks, Finding, check_row, check_setup
+from sftui.findings.examples import CALLING, GOOD, chatml, tagged
+from sftui.findings.rule import Case
 from sftui.text import visible
 
 ATOMS: tuple[Any, ...] = (
@@ -107,7 +108,7 @@ def test_checks_never_raise(seed: int) -> None:
         tokenizer=pick.choice(["chatml", "gemma", "llama3", "media"]),
         preset=PRESETS[seed % len(PRESETS)],
         changes=changes,
-        template=pick.choice([None, tagged(), plain("<think>\n</think>{{ m.content }}"), CALLING]),
+        template=pick.choice([None, tagged(), chatml("<think>\n</think>{{ m.content }}"), CALLING]),
     )
     try:
         context, inspections = open_case(case, rows)

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from case_runner import Case, run
-from examples import chat
+from case_runner import run
+
+from sftui.findings.examples import chat
+from sftui.findings.rule import Case
 
 TALK = {"conversations": [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "Hello."}]}
 LONG = "Below is an instruction that describes a task. " * 12

@@ -9,13 +9,15 @@ from time import process_time
 from typing import Any
 
 import pytest
-from case_runner import Case, open_case, run
-from examples import EXAMPLES, FINE, GOOD, ROUNDS, chat, plain, tagged
+from case_runner import open_case, run
+from examples import EXAMPLES
 
 from sftui import bound
 from sftui.errors import RecipeError
 from sftui.findings import CODES, DatasetChecks, Finding, Waiver, apply_waivers, check_row, explain, read_waivers
 from sftui.findings.catalogue import REPAIR_OF
+from sftui.findings.examples import FINE, GOOD, ROUNDS, chat, chatml, tagged
+from sftui.findings.rule import Case
 from sftui.findings.spans import by_prefix, by_sentinels, by_tags, disagreement
 from sftui.recipe import changed
 from sftui.repairs import TITLES
@@ -189,7 +191,7 @@ def test_methods_disagree_where_the_tag_leaves_out_the_turn_end() -> None:
 
 
 def test_a_thought_that_the_prompt_opens_is_no_disagreement() -> None:
-    _, draw = draw_with(plain(prompt="<think>\n"))
+    _, draw = draw_with(chatml(prompt="<think>\n"))
     messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "<think>\nhm\n</think>\n\nHello."}]
     text = draw(messages, False)
     assert text is not None
@@ -199,7 +201,7 @@ def test_a_thought_that_the_prompt_opens_is_no_disagreement() -> None:
 
 
 def test_a_method_that_cannot_tell_says_nothing() -> None:
-    _, draw = draw_with(plain("{{ m.content | upper }}<|im_end|>", prompt="<think>"))
+    _, draw = draw_with(chatml("{{ m.content | upper }}<|im_end|>", prompt="<think>"))
     text = draw(MESSAGES, False)
     assert text is not None
     assert by_prefix(text, MESSAGES, [1, 3], draw).found == {}

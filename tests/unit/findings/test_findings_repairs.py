@@ -14,12 +14,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from case_runner import Case, Outcome, row, run, tokenizer_of
+from case_runner import Outcome, row, run, tokenizer_of
 from examples import EXAMPLES, MORE
 from fix_proof import changed_place, lost, moved, place_of, trained_elsewhere
 
 from sftui.findings import CODES, check_row
 from sftui.findings.catalogue import DROP, REPAIR_OF
+from sftui.findings.rule import Case
 from sftui.repairs import REPAIRS, TITLES, Repaired, layout_of, line_of, make_plan, repaired
 from sftui.session.repairing import exact_repairs
 

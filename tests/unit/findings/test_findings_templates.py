@@ -6,8 +6,10 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from case_runner import Case, run
-from examples import chat
+from case_runner import run
+
+from sftui.findings.examples import chat
+from sftui.findings.rule import Case
 
 THINK = chat("hi", "<think>They greet me.</think>Hello.", "Bye.", "<think>So do I.</think>Bye!")
 ROWS = [

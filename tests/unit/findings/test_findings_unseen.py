@@ -6,9 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from case_runner import Case, run, tokenizer_of
-from examples import CALLING, GOOD, IDS, TOOL, chat, plain, rows
+from case_runner import run, tokenizer_of
 
+from sftui.findings.examples import CALLING, GOOD, IDS, TOOL, case, chat, chatml
+from sftui.findings.rule import Case
 from sftui.repairs.texts import looks_like_control
 
 EOS = tokenizer_of("chatml").facts.eos_id or 0
@@ -27,11 +28,11 @@ CALL: dict[str, Any] = {
         {"id": "a", "type": "function", "function": {"name": "get_weather", "arguments": {"city": "Paris"}}}
     ],
 }
-ORDERS_DROPPED = plain().replace("for m in messages", "for m in messages if m.role in ('user', 'assistant')")
+ORDERS_DROPPED = chatml().replace("for m in messages", "for m in messages if m.role in ('user', 'assistant')")
 
 
 def answer(text: str, **more: Any) -> Case:
-    return rows(GOOD, chat("Tell me more of it.", {"role": "assistant", "content": text, **more}))
+    return case(GOOD, chat("Tell me more of it.", {"role": "assistant", "content": text, **more}))
 
 
 def given(**changed: Any) -> dict[str, Any]:
@@ -42,7 +43,7 @@ def given(**changed: Any) -> dict[str, Any]:
 
 
 def calls(*said: Any, **more: Any) -> Case:
-    return rows(GOOD, chat(("user", "Weather?"), *said, ("assistant", "Sunny."), **more), template=CALLING)
+    return case(GOOD, chat(("user", "Weather?"), *said, ("assistant", "Sunny."), **more), template=CALLING)
 
 
 def called(*ids: str, name: str = "get_weather", arguments: Any = None) -> dict[str, Any]:
@@ -54,7 +55,7 @@ def called(*ids: str, name: str = "get_weather", arguments: Any = None) -> dict[
 
 
 def strings(completion: str, prompt: str = "Where is it?") -> Case:
-    return rows({"prompt": "Q", "completion": "A"}, {"prompt": prompt, "completion": completion}, preset="trl@1.16")
+    return case({"prompt": "Q", "completion": "A"}, {"prompt": prompt, "completion": completion}, preset="trl@1.16")
 
 
 def result(of: str) -> dict[str, Any]:
@@ -66,7 +67,7 @@ OPEN_ENDED = (
     " %}<|im_end|>{% endif %}{{ '\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{%"
     " endif %}"
 )
-OTHER_PROMPT = plain().replace("'<|im_start|>assistant\n' }}{% endif", "'<|im_start|>model\n' }}{% endif")
+OTHER_PROMPT = chatml().replace("'<|im_start|>assistant\n' }}{% endif", "'<|im_start|>model\n' }}{% endif")
 MORE = chat("hi", "Hello.", "Bye.", "Bye!")
 
 RAISED: dict[str, tuple[str, int | None, Case]] = {
@@ -74,13 +75,13 @@ RAISED: dict[str, tuple[str, int | None, Case]] = {
     "a control character in what a call is given": (
         "CON008",
         1,
-        rows(chat("Weather?", given(city="Par\x00is"), ("tool", "sunny"), ("assistant", "Sunny.")), template=CALLING),
+        case(chat("Weather?", given(city="Par\x00is"), ("tool", "sunny"), ("assistant", "Sunny.")), template=CALLING),
     ),
     "mojibake in reasoning": ("CON008", 1, answer("Hello.", reasoning_content="CafÃ© dÃ©jÃ\xa0 vu")),
     "a part whose text is a value": (
         "CON008",
         0,
-        rows(chat(("user", [{"type": "text", "value": "a\x1bb"}]), ("assistant", "Hello."))),
+        case(chat(("user", [{"type": "text", "value": "a\x1bb"}]), ("assistant", "Hello."))),
     ),
     **{
         f"the stop of another family: {one}": ("EOS012", 1, answer(f"Hello.{one}"))
@@ -95,11 +96,11 @@ RAISED: dict[str, tuple[str, int | None, Case]] = {
             "<EOS>",
         )
     },
-    "a foreign turn begun in an answer": ("EOS012", 1, rows(chat("hi", "Hello.\n<start_of_turn>user\nhi again"))),
+    "a foreign turn begun in an answer": ("EOS012", 1, case(chat("hi", "Hello.\n<start_of_turn>user\nhi again"))),
     "a foreign stop in what a call is given": (
         "EOS012",
         1,
-        rows(
+        case(
             chat("Weather?", given(city="Paris<|eot_id|>"), ("tool", "sunny"), ("assistant", "Sunny.")),
             template=CALLING,
         ),
@@ -114,12 +115,12 @@ RAISED: dict[str, tuple[str, int | None, Case]] = {
     "a developer message that is dropped": (
         "TPL003",
         0,
-        rows(chat(("developer", "Be kind."), ("user", "hi"), ("assistant", "Hello.")), template=ORDERS_DROPPED),
+        case(chat(("developer", "Be kind."), ("user", "hi"), ("assistant", "Hello.")), template=ORDERS_DROPPED),
     ),
     "a later system message that is dropped": (
         "TPL003",
         2,
-        rows(
+        case(
             chat("hi", "Hello.", ("system", "Be rude."), ("user", "Bye."), ("assistant", "Bye!")),
             template=ORDERS_DROPPED,
         ),
@@ -127,9 +128,9 @@ RAISED: dict[str, tuple[str, int | None, Case]] = {
     "a remark beside a call": (
         "TPL015",
         1,
-        rows(
+        case(
             chat("Weather?", {**CALL, "content": "Let me look that up."}, ("tool", "sunny"), ("assistant", "Sunny.")),
-            template=plain(
+            template=chatml(
                 "{% if m.tool_calls %}{{ m.tool_calls[0].function | tojson }}{% else %}{{ m.content }}{% endif"
                 " %}<|im_end|>"
             ),
@@ -164,7 +165,7 @@ RAISED: dict[str, tuple[str, int | None, Case]] = {
     "a result under its old role": (
         "TOO002",
         2,
-        rows(
+        case(
             chat("Weather?", CALL, ("function", "sunny and warm"), ("assistant", "Sunny.")),
             template=CALLING.replace("in messages", "in messages if m.role != 'function'"),
         ),
@@ -172,41 +173,41 @@ RAISED: dict[str, tuple[str, int | None, Case]] = {
     "an earlier answer that nothing ends": (
         "EOS001",
         1,
-        rows(MORE, template=OPEN_ENDED, changes={"mask.rule": "assistant"}),
+        case(MORE, template=OPEN_ENDED, changes={"mask.rule": "assistant"}),
     ),
-    "a template that writes the time": ("TPL005", None, rows(GOOD, template="{{ strftime_now('%H:%M') }}" + plain())),
-    "a template that draws lots": ("TPL005", None, rows(GOOD, template="{{ range(100000) | random }}" + plain())),
-    "a config that stops elsewhere": ("EOS003", None, rows(GOOD, model_config={"eos_token_id": 7})),
+    "a template that writes the time": ("TPL005", None, case(GOOD, template="{{ strftime_now('%H:%M') }}" + chatml())),
+    "a template that draws lots": ("TPL005", None, case(GOOD, template="{{ range(100000) | random }}" + chatml())),
+    "a config that stops elsewhere": ("EOS003", None, case(GOOD, model_config={"eos_token_id": 7})),
     "a config within a config that stops elsewhere": (
         "EOS003",
         None,
-        rows(GOOD, model_config={"text_config": {"eos_token_id": [7, 8]}}),
+        case(GOOD, model_config={"text_config": {"eos_token_id": [7, 8]}}),
     ),
     "a config whose pad is beyond the embedding": (
         "PAD005",
         None,
-        rows(GOOD, model_config={"pad_token_id": 100000, "vocab_size": 100000}),
+        case(GOOD, model_config={"pad_token_id": 100000, "vocab_size": 100000}),
     ),
     "a completion that is empty": ("CON003", 1, strings("")),
     "a completion of white space": ("CON004", 1, strings(" \n")),
-    "a text that is empty": ("CON003", None, rows({"text": "Paris."}, {"text": ""}, preset="trl@1.16")),
+    "a text that is empty": ("CON003", None, case({"text": "Paris."}, {"text": ""}, preset="trl@1.16")),
     "a completion whose thought never ends": ("THK005", 1, strings("<think>\nThey ask.\n\nIt is Paris.")),
     "a turn begun in a completion": ("INJ001", 1, strings("Paris.<|im_end|>\n<|im_start|>user\nAnd Rome?")),
     "labels moved to the right": (
         "LAB008",
         None,
-        rows({"input_ids": IDS, "labels": [-100] * 5 + IDS[4:-1]}, changes={"mask.rule": "given"}),
+        case({"input_ids": IDS, "labels": [-100] * 5 + IDS[4:-1]}, changes={"mask.rule": "given"}),
     ),
     "a stored stop that is masked": (
         "EOS004",
         None,
-        rows({"input_ids": IDS, "labels": [-100] * 4 + IDS[4:-1] + [-100]}, changes={"mask.rule": "given"}),
+        case({"input_ids": IDS, "labels": [-100] * 4 + IDS[4:-1] + [-100]}, changes={"mask.rule": "given"}),
     ),
-    "a prompt for another role's turn": ("TPL007", None, rows(GOOD, template=OTHER_PROMPT, preset="axolotl@0.19")),
+    "a prompt for another role's turn": ("TPL007", None, case(GOOD, template=OTHER_PROMPT, preset="axolotl@0.19")),
     "a response marker of another template": (
         "BND004",
         None,
-        rows(
+        case(
             GOOD,
             preset="unsloth@2026.10",
             changes={
@@ -219,36 +220,36 @@ RAISED: dict[str, tuple[str, int | None, Case]] = {
     "an answer behind the cut, where prompts are trained too": (
         "TRU001",
         None,
-        rows(chat("Say it. " * 30, "It is said."), preset="trl@1.16", changes={"length.max": 40}),
+        case(chat("Say it. " * 30, "It is said."), preset="trl@1.16", changes={"length.max": 40}),
     ),
     "an answer that Axolotl is told not to train": (
         "LAB010",
         1,
-        rows(chat("hi", {"role": "assistant", "content": "Hello.", "weight": 0}), preset="axolotl@0.19"),
+        case(chat("hi", {"role": "assistant", "content": "Hello.", "weight": 0}), preset="axolotl@0.19"),
     ),
     "an answer that LLaMA-Factory is told not to train": (
         "LAB010",
         1,
-        rows(chat("hi", {"role": "assistant", "content": "Hello.", "train": False}), preset="llamafactory@0.9"),
+        case(chat("hi", {"role": "assistant", "content": "Hello.", "train": False}), preset="llamafactory@0.9"),
     ),
     "reasoning under a key whose name is only part of another": (
         "THK003",
         1,
-        rows(
+        case(
             chat("hi", {"role": "assistant", "content": "Hello.", "thinking": "They greet me."}),
-            template=plain("{% if enable_thinking %}<think>{% endif %}{{ m.content }}<|im_end|>"),
+            template=chatml("{% if enable_thinking %}<think>{% endif %}{{ m.content }}<|im_end|>"),
             preset="axolotl@0.19",
         ),
     ),
     "a call that LLaMA-Factory leaves behind": (
         "TOO002",
         1,
-        rows(chat("Weather?", CALL, "And now?", "Sunny."), preset="llamafactory@0.9"),
+        case(chat("Weather?", CALL, "And now?", "Sunny."), preset="llamafactory@0.9"),
     ),
     "reasoning that LLaMA-Factory leaves behind": (
         "THK003",
         1,
-        rows(
+        case(
             chat("hi", {"role": "assistant", "content": "Hello.", "reasoning_content": "They greet me."}),
             preset="llamafactory@0.9",
         ),
@@ -265,7 +266,7 @@ PASSED: dict[str, tuple[str, Case]] = {
     "commands of LaTeX": ("CON012", answer(r"The gradient $\nabla f$ and $\nu \neq \nabla \cdot n$, so $\neg p$.")),
     "JSON text of a call": (
         "CON012",
-        rows(
+        case(
             chat(
                 "Weather?",
                 {
@@ -291,7 +292,7 @@ PASSED: dict[str, tuple[str, Case]] = {
     ),
     "a system message that is folded": (
         "TPL003",
-        rows(
+        case(
             chat(("system", "Be kind."), ("user", "hi"), ("assistant", "Hello.")),
             template=(
                 "{% for m in messages %}{% if m.role == 'system' %}{{ m.content }}\n{% else %}{{ '<|im_start|>' +"
@@ -301,7 +302,7 @@ PASSED: dict[str, tuple[str, Case]] = {
     ),
     "a remark that is printed": (
         "TPL015",
-        rows(
+        case(
             chat(
                 "Weather?",
                 {**CALL, "content": "Let me look that up."},
@@ -314,27 +315,27 @@ PASSED: dict[str, tuple[str, Case]] = {
     ),
     "a thought that the template takes out": (
         "TPL015",
-        rows(
+        case(
             chat("hi", "<think>They greet.</think>", "Bye.", "Bye!"),
-            template=plain("{{ m.content.split('</think>')[-1] }}<|im_end|>"),
+            template=chatml("{{ m.content.split('</think>')[-1] }}<|im_end|>"),
         ),
     ),
     "a result by its order": ("TOO006", calls(called("a", "b"), ("tool", "sunny"), ("tool", "warm"))),
     "calls with ids that are used anew": ("TOO006", calls(called("a"), result("a"), called("a"), result("a"))),
     "a call that is given nothing": ("TOO006", calls(called("a", arguments="{}"), result("a"), tools=[TOOL])),
-    "a row that ends with its call": ("TOO006", rows(chat("Weather?", CALL, tools=[TOOL]), template=CALLING)),
-    "answers that all have an end": ("EOS001", rows(MORE, changes={"mask.rule": "assistant"})),
+    "a row that ends with its call": ("TOO006", case(chat("Weather?", CALL, tools=[TOOL]), template=CALLING)),
+    "answers that all have an end": ("EOS001", case(MORE, changes={"mask.rule": "assistant"})),
     "answers that the next role's mark ends": (
         "EOS001",
-        rows(MORE, tokenizer="gemma", changes={"mask.rule": "assistant"}),
+        case(MORE, tokenizer="gemma", changes={"mask.rule": "assistant"}),
     ),
-    "no mark of the next turn for an end": ("EOS007", rows(MORE, template=OPEN_ENDED, changes={"mask.rule": "all"})),
+    "no mark of the next turn for an end": ("EOS007", case(MORE, template=OPEN_ENDED, changes={"mask.rule": "all"})),
     "a config beside a generation config": (
         "EOS003",
-        rows(GOOD, model_config={"eos_token_id": 7}, generation_config={"eos_token_id": [EOS]}),
+        case(GOOD, model_config={"eos_token_id": 7}, generation_config={"eos_token_id": [EOS]}),
     ),
-    "a config that stops where answers end": ("EOS003", rows(GOOD, model_config={"eos_token_id": [7, EOS]})),
-    "a config with a pad of its own": ("PAD005", rows(GOOD, model_config={"pad_token_id": -1, "vocab_size": 100000})),
+    "a config that stops where answers end": ("EOS003", case(GOOD, model_config={"eos_token_id": [7, EOS]})),
+    "a config with a pad of its own": ("PAD005", case(GOOD, model_config={"pad_token_id": -1, "vocab_size": 100000})),
     "a completion that ends with its stop": ("INJ001", strings("Paris.<|im_end|>\n")),
     "a prompt that was rendered beforehand": (
         "INJ001",
@@ -343,24 +344,24 @@ PASSED: dict[str, tuple[str, Case]] = {
     "a completion that begins with a blank": ("CON004", strings(" Paris.")),
     "stored stops of which some are trained": (
         "EOS004",
-        rows({"input_ids": [*IDS, *IDS], "labels": [*IDS[:-1], -100, *IDS]}, changes={"mask.rule": "given"}),
+        case({"input_ids": [*IDS, *IDS], "labels": [*IDS[:-1], -100, *IDS]}, changes={"mask.rule": "given"}),
     ),
-    "a prompt for the same turn": ("TPL007", rows(GOOD, template=plain(), preset="axolotl@0.19")),
+    "a prompt for the same turn": ("TPL007", case(GOOD, template=chatml(), preset="axolotl@0.19")),
     "an answer whose call LLaMA-Factory leaves behind": (
         "CON003",
-        rows(chat("Weather?", CALL, "And now?", "Sunny."), preset="llamafactory@0.9"),
+        case(chat("Weather?", CALL, "And now?", "Sunny."), preset="llamafactory@0.9"),
     ),
     "a first answer before the cut": (
         "TRU001",
-        rows(chat("hi", "Hello.", "Say it. " * 30, "It is said."), preset="trl@1.16", changes={"length.max": 40}),
+        case(chat("hi", "Hello.", "Say it. " * 30, "It is said."), preset="trl@1.16", changes={"length.max": 40}),
     ),
     "a flag that says yes": (
         "LAB010",
-        rows(chat("hi", {"role": "assistant", "content": "Hello.", "weight": 1}), preset="axolotl@0.19"),
+        case(chat("hi", {"role": "assistant", "content": "Hello.", "weight": 1}), preset="axolotl@0.19"),
     ),
     "a flag on a question": (
         "LAB010",
-        rows(
+        case(
             chat({"role": "user", "content": "hi", "weight": 0}, {"role": "assistant", "content": "Hello."}),
             preset="axolotl@0.19",
         ),
@@ -400,13 +401,13 @@ def test_the_repair_takes_out_what_is_told_and_leaves_what_is_shown() -> None:
 
 
 def test_an_answer_behind_the_system_message_is_not_said_to_follow_an_answer() -> None:
-    found = run(rows(chat(("system", "Be kind."), ("assistant", "Hello."), ("user", "hi"), ("assistant", "Yes?"))))
+    found = run(case(chat(("system", "Be kind."), ("assistant", "Hello."), ("user", "hi"), ("assistant", "Yes?"))))
     assert "follows the system" in found.of("TPL006")[0].sentence
 
 
 @pytest.mark.parametrize("preset", ["trl@1.16", "unsloth@2026.10", "llamafactory@0.9"])
 def test_a_rule_that_the_trainer_does_not_have_is_no_rows_fault(preset: str) -> None:
-    found = run(rows(GOOD, preset=preset, changes={"mask.rule": "assistant"})).of("ROW004")
+    found = run(case(GOOD, preset=preset, changes={"mask.rule": "assistant"})).of("ROW004")
     assert found and all("has no mask.rule `assistant`" in one.sentence for one in found)
     for one in found:
         assert one.fix is not None and one.fix.repair is None
