@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sftui import recipe_io
@@ -45,6 +46,12 @@ def traits_of(name: str) -> Traits:
 def trainer_named(name: str) -> Trainer:
     """The trainer of a preset name such as `trl@1.16`; RecipeError with the nearest name."""
     return _loaded(traits_of(name).name)
+
+
+def folder_of(name: str) -> Path:
+    """The folder of a trainer's package, where its records lie beside its code."""
+    traits_of(name)
+    return Path(__file__).parent / name.replace("-", "_")
 
 
 @cache
@@ -111,6 +118,7 @@ __all__ = [
     "Trainer",
     "Traits",
     "dump_recipe",
+    "folder_of",
     "hand_written",
     "load_recipe",
     "preset",

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sftui.trainers import traits_of, versions
+from sftui.trainers import folder_of, traits_of, versions
 from sftui.trainers.config import KeyNote, KeyUse
 
 FILE = "known_keys.json"
@@ -116,7 +116,7 @@ def _component(names: frozenset[str]) -> Component:
 @cache
 def _recorded(trainer: str) -> Mapping[str, Any]:
     """Release → what was recorded of it, newest first."""
-    return dict(json.loads((HERE / trainer / FILE).read_text(encoding="utf-8")))
+    return dict(json.loads((folder_of(trainer) / FILE).read_text(encoding="utf-8")))
 
 
 @cache

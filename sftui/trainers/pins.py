@@ -1,7 +1,8 @@
 """What each preset's trainer asks of transformers, tokenizers, datasets, pandas and trl, and which version is meant.
 
-The record is pins.json, written by tests/parity/record_pins.py from the metadata of the trainer's packages; what a
-package does not ask itself is what those that it brings ask (LLaMA-Factory's pandas comes of gradio).
+The record is the pins.json in a trainer's folder, written by tests/parity/record_pins.py from the metadata of the
+trainer's packages; what a package does not ask itself is what those that it brings ask (LLaMA-Factory's pandas comes
+of gradio).
 """
 
 from __future__ import annotations
@@ -10,15 +11,15 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe
+from sftui.trainers import folder_of
 from sftui.trainers.versions import parse
 
 RUNNING = "running"
 """The value of `tokenizer.transformers` that means the version that sftui itself runs on."""
-_RECORD = Path(__file__).with_name("pins.json")
+_RECORD = "pins.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +49,12 @@ def pins_of(preset: str) -> Pins | None:
     A version between two recorded ones has those of the older, one without a version those of the newest.
     """
     trainer, _, text = preset.partition("@")
-    known = {parse(name.partition("@")[2], trainer): name for name in _record() if name.startswith(f"{trainer}@")}
+    known = {parse(version, trainer): pins for version, pins in _record(trainer).items()}
     if not known:
         return None
     wanted = parse(text, trainer) if text else max(known)
     older = [version for version in known if version[: len(wanted)] <= wanted[: len(version)]]
-    return _record()[known[max(older) if older else min(known)]]
+    return known[max(older) if older else min(known)]
 
 
 def loads_by_transformers(preset: str) -> bool:
@@ -137,10 +138,14 @@ def _running() -> Mapping[str, str]:
 
 
 @cache
-def _record() -> dict[str, Pins]:
-    record = json.loads(_RECORD.read_text(encoding="utf-8"))
+def _record(trainer: str) -> dict[str, Pins]:
+    """Release → its pins; empty for a trainer of which nothing is recorded."""
+    path = folder_of(trainer) / _RECORD
+    if not path.exists():
+        return {}
+    record = json.loads(path.read_text(encoding="utf-8"))
     day = record["recorded"]
     return {
-        name: Pins(one["package"], one["version"], day, one["newest"], one["asks"])
-        for name, one in record["trainers"].items()
+        version: Pins(one["package"], one["version"], day, one["newest"], one["asks"])
+        for version, one in record["releases"].items()
     }

@@ -6,6 +6,7 @@ loading the trainer's code: each trainer's package has them as `TRAITS`.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -23,6 +24,16 @@ class Finds(str, Enum):
     MARKERS = "the markers before questions and answers"
     SLOTS = "the slots of its own templates"
     MESSAGES = "the messages, each encoded by itself"
+
+
+def claims_nothing(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """No config is known by its keys."""
+    return ()
+
+
+def keys_among(own: frozenset[str], config: Mapping[str, Any]) -> tuple[str, ...]:
+    """The keys of a config that are among `own`, in its order."""
+    return tuple(key for key in config if key in own)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,8 +114,8 @@ class Traits:
     """The rows that it drops count where it packs so many rows (`pack.group`) together."""
 
     # its config
-    own_keys: frozenset[str] = frozenset()
-    """Keys of its config that no other trainer reads, by which a config is recognised."""
+    claims: Callable[[Mapping[str, Any]], tuple[str, ...]] = claims_nothing
+    """The keys of a parsed config that it reads and no other trainer does, by which a config is recognised."""
     training_arguments: tuple[int, ...] | None = None
     """Its arguments are transformers' TrainingArguments, of the versions below this one; None: they are not."""
     data_file: str = ""

@@ -1,9 +1,9 @@
 """Record what each preset's trainer asks of the libraries that decide ids, text and rows: `python record_pins.py`.
 
-Writes sftui/trainers/pins.json. pip is asked to resolve the trainer as if into an empty environment of Python 3.11 on
-this day (`pip install --dry-run --report`), which tells what the package and all that it brings ask, and the newest
-versions that they admit together. Only metadata is read; nothing is installed. A trainer that no registry has keeps no
-entry. The version of a trainer is the one that its environment in `environments.PACKAGES` has.
+Writes pins.json into each trainer's folder. pip is asked to resolve the trainer as if into an empty environment of
+Python 3.11 on this day (`pip install --dry-run --report`), which tells what the package and all that it brings ask, and
+the newest versions that they admit together. Only metadata is read; nothing is installed. A trainer that no registry
+has keeps no entry. The version of a trainer is the one that its environment in `environments.PACKAGES` has.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from typing import Any
 
 from environments import PACKAGES
 
-RECORD = Path(__file__).parents[2] / "sftui" / "trainers" / "pins.json"
+from sftui.trainers import folder_of, traits_of
+from sftui.trainers.verify.installed import verified
+
 LIBRARIES = ("transformers", "tokenizers", "datasets", "pandas", "trl")
-DISTRIBUTION = {"unsloth": "unsloth_zoo"}
-"""What prepares rows, where that is not the package of the trainer's name."""
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
@@ -83,17 +83,18 @@ def _plain(name: str) -> str:
 
 
 def main() -> int:
-    presets = {}
+    read: dict[str, dict[str, Any]] = {}
     for name in PACKAGES:
         trainer, _, version = name.partition("@")
-        if trainer not in ("trl", "axolotl", "llamafactory", "unsloth", "torchtune"):
+        if trainer not in verified():
             continue
-        found = pins_of(DISTRIBUTION.get(trainer, trainer), version)
+        found = pins_of(traits_of(trainer).package or trainer, version)
         if found is not None:
-            presets[name] = found
+            read.setdefault(trainer, {})[version] = found
             print(f"{name}: {found['newest']}", flush=True)
-    record = {"recorded": datetime.date.today().isoformat(), "trainers": dict(sorted(presets.items()))}
-    RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    for trainer, releases in read.items():
+        record = {"recorded": datetime.date.today().isoformat(), "releases": dict(sorted(releases.items()))}
+        (folder_of(trainer) / "pins.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     return 0
 
 

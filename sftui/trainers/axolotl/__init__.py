@@ -1,5 +1,6 @@
 """Axolotl: its dataset types, masks, multipack, templates and config."""
 
+from sftui.trainers.axolotl.own_keys import claimed
 from sftui.trainers.traits import Finds, Traits
 
 TRAITS = Traits(
@@ -16,4 +17,5 @@ TRAITS = Traits(
     separates=("multipack",),
     separates_by_numbers=True,
     empty_stop="",  # not the same with and without sample_packing (utils/data/sft.py, utils/trainer.py)
+    claims=claimed,
 )

@@ -1,5 +1,6 @@
 """LLaMA-Factory's supervised stage, 0.9.5 (the v0 engine)."""
 
+from sftui.trainers.llamafactory.own_keys import claimed
 from sftui.trainers.traits import Finds, Traits
 
 TRAITS = Traits(
@@ -23,4 +24,5 @@ TRAITS = Traits(
     training_arguments=(5, 6, 1),  # llamafactory 0.9.5, extras/misc.py check_dependencies
     data_file="dataset_info.json",
     empty_stop="RuntimeError: Cannot find valid samples, check `data/README.md` for the data format.",
+    claims=claimed,
 )

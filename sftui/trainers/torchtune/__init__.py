@@ -1,5 +1,6 @@
 """torchtune: its dataset builders, message tokenizers, masks, packing and config."""
 
+from sftui.trainers.torchtune.own_keys import claimed
 from sftui.trainers.traits import Finds, Traits
 
 TRAITS = Traits(
@@ -15,4 +16,5 @@ TRAITS = Traits(
     masks_end=True,
     packing="sequential",
     separates=("bfd", "sequential"),
+    claims=claimed,
 )

@@ -1,6 +1,7 @@
 """TRL: its formats, masks, packing, training templates and config."""
 
 from sftui.trainers.traits import Changes, Finds, Traits
+from sftui.trainers.trl.own_keys import claimed
 
 BEST_FIT: Changes = (("pack.strategy", "bfd"), ("pack.isolate", True), ("batch.flatten", True))
 """packing_strategy: bfd, whose collator is told padding_free (trl 1.16.0, sft_trainer.py)."""
@@ -22,4 +23,5 @@ TRAITS = Traits(
     separate=BEST_FIT,
     whole=BEST_FIT,
     training_arguments=(99,),
+    claims=claimed,
 )

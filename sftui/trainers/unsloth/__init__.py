@@ -2,6 +2,7 @@
 
 from sftui.trainers.traits import Finds, Traits
 from sftui.trainers.trl import BEST_FIT
+from sftui.trainers.unsloth.own_keys import claimed
 
 TRAITS = Traits(
     name="unsloth",
@@ -18,4 +19,5 @@ TRAITS = Traits(
     whole=BEST_FIT,
     training_arguments=(99,),
     names_template=False,
+    claims=claimed,
 )
