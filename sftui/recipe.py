@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import date
 from functools import cache
-from typing import Any, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
 from sftui.model import IGNORE_INDEX, RecipeChange
 
@@ -195,11 +195,29 @@ class Loss:
     weights: str = knob("none", "loss weight per token", choices=("none", "float"))
 
 
+class Preset(NamedTuple):
+    """The name of a preset in its parts: the trainer, and its version, empty where the name says none."""
+
+    trainer: str
+    version: str = ""
+
+    @classmethod
+    def of(cls, name: str) -> Preset:
+        """`trl@1.16` as its parts; the only place that knows how such a name is written."""
+        trainer, _, version = name.partition("@")
+        return cls(trainer, version)
+
+    def __str__(self) -> str:
+        return f"{self.trainer}@{self.version}" if self.version else self.trainer
+
+
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """The only state that decides labels; compare two with `diff`, change one with `changed`."""
 
-    preset: str = "hf-trainer"
+    trainer: str = "hf-trainer"
+    version: str = ""
+    """The release of the trainer whose rules hold, as `1.16`; empty for a loop written by hand, which has none."""
     data: Data = field(default_factory=Data)
     tokenizer: Tokenizer = field(default_factory=Tokenizer)
     render: Render = field(default_factory=Render)
@@ -211,6 +229,11 @@ class Recipe:
     loss: Loss = field(default_factory=Loss)
     waivers: tuple[Mapping[str, Any], ...] = ()
     """Findings that someone accepts, each with a code and a reason (see `findings.waivers`); they change no label."""
+
+    @property
+    def preset(self) -> str:
+        """Trainer and version as people write them: `trl@1.16`."""
+        return str(Preset(self.trainer, self.version))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sftui.errors import RecipeError, SourceError
+from sftui.recipe import Preset
 
 if TYPE_CHECKING:
     from sftui.trainers.config import DatasetRef, OpenedConfig
@@ -58,8 +59,8 @@ def open_config(path: str, trainer: str | None, dataset: str | None) -> ChosenCo
     if trainer is None:
         trainer, reason = _recognised(path, text)
         told.append(f"{path} is read as a config of {trainer}, because {reason}")
-    name, _, version = trainer.partition("@")
-    opened = trainer_named(name).read_config(path, text, version or None)
+    meant = Preset.of(trainer)
+    opened = trainer_named(meant.trainer).read_config(path, text, meant.version or None)
     number = _number(opened, dataset)
     if len(opened.datasets) > 1:
         told.append(f"it names {len(opened.datasets)} datasets; {number} is open, another with --dataset N or NAME:")
@@ -130,6 +131,6 @@ def _look_beside(chosen: ChosenConfig) -> None:
             raise SourceError(
                 f"{path} is not here",
                 where=chosen.opened.path,
-                why=f"{chosen.opened.trainer.partition('@')[0]} takes relative paths from the folder it is started in",
+                why=f"{chosen.opened.trainer} takes relative paths from the folder it is started in",
                 fix=f"start sftui in {beside}, where that file is",
             )

@@ -15,6 +15,7 @@ from sftui.cli.loading import loaded_session
 from sftui.cli.opening import open_options
 from sftui.cli.telling import DataNotes
 from sftui.errors import RecipeError, SftuiError
+from sftui.recipe import Preset
 from sftui.text import visible
 
 if TYPE_CHECKING:
@@ -193,18 +194,17 @@ def _trainer(given: Mapping[str, Any]) -> tuple[str, str | None]:
             "which trainer to verify against is not given",
             fix=f"name it: --trainer {', '.join(names[:-1])} or {names[-1]}",
         )
-    name, _, version = named.partition("@")
-    return name, version or None
+    meant = Preset.of(named)
+    return meant.trainer, meant.version or None
 
 
 def _tell(preset: str, installed: str) -> None:
     """Say so where the rules shown are those of another version than the one installed."""
-    _, _, version = preset.partition("@")
+    name, version = Preset.of(preset)
     named = visible(installed)
     if version and installed.split(".")[:2] != version.split(".")[:2]:
         click.echo(
-            f"sftui: {preset.partition('@')[0]} {named} is installed there, and the rules are those of {version}:"
-            " rows may differ for that",
+            f"sftui: {name} {named} is installed there, and the rules are those of {version}: rows may differ for that",
             err=True,
         )
 

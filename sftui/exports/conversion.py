@@ -185,7 +185,7 @@ def unread(
     foreign = sorted(_roles(there) - _roles(here) - STANDARD)
     if there is None or here is None or not foreign:
         return ()
-    mapping = f"`sftui repair --trainer {recipe.preset.partition('@')[0]} --apply map-roles` maps them"
+    mapping = f"`sftui repair --trainer {recipe.trainer} --apply map-roles` maps them"
     return (f"{title} leaves the roles {', '.join(foreign)} as they stand in the data: {mapping}",)
 
 
@@ -247,7 +247,6 @@ def reread(recipe: Recipe, written: WrittenConfig) -> Recipe:
     main = next((file for file in written.files if file.name.endswith((".yaml", ".yml"))), None)
     if main is None:
         return recipe
-    name, _, version = recipe.preset.partition("@")
     with tempfile.TemporaryDirectory(prefix="sftui-export-") as folder:
         for file in written.files:
             Path(folder, file.name).write_text(file.content, encoding="utf-8")
@@ -255,7 +254,9 @@ def reread(recipe: Recipe, written: WrittenConfig) -> Recipe:
         if any(file.name == "dataset_info.json" for file in written.files):
             text = edit(text, {("dataset_dir",): folder})
         try:
-            return _with_files(trainer_named(name).read_config(main.name, text, version or None).recipe, recipe)
+            return _with_files(
+                trainer_named(recipe.trainer).read_config(main.name, text, recipe.version or None).recipe, recipe
+            )
         except SftuiError:
             return recipe
 

@@ -15,7 +15,7 @@ from sftui.exports.repaired import over_repaired, pointed_at
 from sftui.exports.secrets import without_secrets
 from sftui.exports.wording import correction_line
 from sftui.nearest import did_you_mean
-from sftui.recipe import Recipe, changed
+from sftui.recipe import Preset, Recipe, changed
 from sftui.side_files import read_side_bytes, reason
 from sftui.trainers import hand_written, trainer_names
 
@@ -84,7 +84,7 @@ def encoded(path: Path, content: str) -> bytes:
 
 def check_target(to: str) -> None:
     """ExportError, with the nearest that there is, for something that cannot be exported to."""
-    if to in TARGETS or to.partition("@")[0] in trainer_names():
+    if to in TARGETS or Preset.of(to).trainer in trainer_names():
         return
     known = (*TARGETS, *trainer_names())
     raise ExportError(f"there is no export `{to}`", fix=did_you_mean(to, known))
@@ -112,8 +112,8 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Pr
         told = unwritten if to == "recipe" else (*unwritten, *version_notes(recipe, prepared.tokenizer))
         return ExportPlan(tuple(_planned(Path(folder) / name, text) for name, text in contents.items()), line, told)
     made = _config_of(to, recipe, prepared, Path(folder).absolute())
-    opened = prepared.config
-    before = {Path(opened.path).name: opened.text} if opened is not None and _same_trainer(opened.trainer, to) else {}
+    opened, wanted = prepared.config, Preset.of(to).trainer
+    before = {Path(opened.path).name: opened.text} if opened is not None and opened.trainer == wanted else {}
     if made.converted is not None:
         line = f"{line}; converted from {recipe.preset} to {made.recipe.preset}"
         contents = {RECIPE_FILE: recipe_text(made.converted, made.converted)}
@@ -181,9 +181,10 @@ def _config_of(to: str, recipe: Recipe, prepared: Prepared, folder: Path) -> _Ma
     from sftui.trainers import preset, trainer_named
 
     trainer = trainer_named(to)
-    if _same_trainer(recipe.preset, to):
-        opened = prepared.config if prepared.config is not None and _same_trainer(prepared.config.trainer, to) else None
-        other = recipe if "@" not in to else rebased(recipe, to)
+    wanted = Preset.of(to)
+    if recipe.trainer == wanted.trainer:
+        opened = prepared.config if prepared.config is not None and prepared.config.trainer == wanted.trainer else None
+        other = rebased(recipe, to) if wanted.version else recipe
         written = trainer.write_config(
             other if opened is not None else located(other), opened, facts_of(recipe, prepared, opened, folder)
         )
@@ -214,10 +215,6 @@ def _config_of(to: str, recipe: Recipe, prepared: Prepared, folder: Path) -> _Ma
             *unread(converted, prepared.sample, trainer.title, recipe, read),
         ),
     )
-
-
-def _same_trainer(one: str, other: str) -> bool:
-    return one.partition("@")[0] == other.partition("@")[0]
 
 
 def located(recipe: Recipe) -> Recipe:

@@ -47,7 +47,7 @@ class Checked:
 
     @property
     def trainer(self) -> str:
-        return self.recipe.preset.partition("@")[0]
+        return self.recipe.trainer
 
     def key(self, finding: Finding) -> str:
         """The key to set for the recipe's own trainer, in words that can be pasted; "" where there is none that helps.

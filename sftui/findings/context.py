@@ -59,7 +59,7 @@ class Context:
     @property
     def trainer(self) -> str:
         """The trainer's name without its version."""
-        return self.recipe.preset.partition("@")[0]
+        return self.recipe.trainer
 
     @property
     def traits(self) -> Traits:

@@ -117,7 +117,7 @@ def _request(session: Session, rows: Sequence[Mapping[str, Any]], work: Path) ->
 
     recipe, prepared = session.recipe, session.prepared()
     trainer, opened = trainer_named(recipe.preset), session.options.config
-    if opened is not None and opened.trainer.partition("@")[0] != trainer.name:
+    if opened is not None and opened.trainer != trainer.name:
         opened = None
     facts = facts_of(recipe, prepared, opened)
     written = trainer.write_config(recipe, opened, facts)

@@ -82,6 +82,10 @@ class Trainer:
         """Every field filled as the trainer fills it; RecipeError for a version it never had."""
         raise NotImplementedError
 
+    def usual(self, recipe: Recipe) -> Recipe:
+        """The preset that a recipe of this trainer begins with: that of its version."""
+        return self.preset(recipe.version or None)
+
     def notes(self, recipe: Recipe) -> tuple[str, ...]:
         """Sentences on the recipe as a whole: what the trainer does that no knob says, and what it cannot be told."""
         return (*self.remarks(recipe), *self._unread(recipe), *self.losses(recipe))
@@ -108,7 +112,7 @@ class Trainer:
         exported.
         """
         offered = (False, True) if info.type == "bool" else info.choices
-        usual = get(self.preset(recipe.preset.partition("@")[2] or None), info.path)
+        usual = get(self.usual(recipe), info.path)
         lost = set(self.losses(changed(recipe, info.path, usual)))
         return tuple(
             one for one in offered if one == usual or set(self.losses(changed(recipe, info.path, one))) <= lost
@@ -117,8 +121,9 @@ class Trainer:
     def require(self, recipe: Recipe, path: str) -> None:
         """RecipeError with what there is, where the recipe's choice for a knob is none of this trainer's."""
         value = get(recipe, path)
-        if value not in _own_choices(self, recipe.preset, path):
-            known = ", ".join(_own_choices(self, recipe.preset, path))
+        known_choices = _own_choices(self, recipe.version, path)
+        if value not in known_choices:
+            known = ", ".join(known_choices)
             raise RecipeError(f"{self.title} has no {path} `{value}`", fix=f"it has {known}")
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
@@ -350,10 +355,10 @@ class Trainer:
 
 
 @cache
-def _own_choices(trainer: Trainer, preset: str, path: str) -> tuple[Any, ...]:
+def _own_choices(trainer: Trainer, version: str, path: str) -> tuple[Any, ...]:
     """`Trainer.choices` with everything else as the preset has it."""
     info = next(one for one in knobs() if one.path == path)
-    return trainer.choices(trainer.preset(preset.partition("@")[2] or None), info)
+    return trainer.choices(trainer.preset(version or None), info)
 
 
 def prompt_of(conversation: Conversation, rule: str) -> tuple[int | None, str | None]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from sftui.errors import RecipeError
-from sftui.recipe import Recipe
+from sftui.recipe import Preset, Recipe
 from sftui.trainers import folder_of
 from sftui.trainers.versions import parse
 
@@ -48,7 +48,7 @@ def pins_of(preset: str) -> Pins | None:
 
     A version between two recorded ones has those of the older, one without a version those of the newest.
     """
-    trainer, _, text = preset.partition("@")
+    trainer, text = Preset.of(preset)
     known = {parse(version, trainer): pins for version, pins in _record(trainer).items()}
     if not known:
         return None
@@ -59,7 +59,7 @@ def pins_of(preset: str) -> Pins | None:
 
 def loads_by_transformers(preset: str) -> bool:
     """Whether a trainer's tokenizer is that of transformers; torchtune has tokenizers of its own."""
-    pins = pins_of(preset.partition("@")[0])
+    pins = pins_of(Preset.of(preset).trainer)
     return pins is None or "transformers" in pins.newest
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sftui.errors import RecipeError
+from sftui.recipe import Recipe
 
 Version = tuple[int, ...]
 MOST_DIGITS = 9
@@ -41,10 +42,9 @@ def newest(known: Sequence[str], trainer: str) -> Version:
     return max(parse(text, trainer) for text in known)
 
 
-def of_preset(name: str, known: Sequence[str], trainer: str) -> Version:
-    """The version that a preset name carries; the newest known where it carries none."""
-    _, _, text = name.partition("@")
-    return parse(text, trainer) if text else newest(known, trainer)
+def of(recipe: Recipe, known: Sequence[str]) -> Version:
+    """The version of its trainer that a recipe names; the newest known where it names none."""
+    return parse(recipe.version, recipe.trainer) if recipe.version else newest(known, recipe.trainer)
 
 
 def unknown_newer(version: Version, known: Sequence[str], trainer: str) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
+from sftui.recipe import Preset
 from sftui.text import visible
 from sftui.tui.dialogs import Dialog, Options
 from sftui.views import Line, Role, diff_text_lines, line, wrap
@@ -22,12 +23,12 @@ def targets(preset: str) -> tuple[tuple[str, str], ...]:
     """What may be written: the recipe, a script or the trainer's own config, and the configs of the others."""
     from sftui.trainers import preset_names, traits_of
 
-    name = preset.partition("@")[0]
+    name = Preset.of(preset).trainer
     own = () if traits_of(preset).by_hand else ((preset, f"the config of {name}, corrected"),)
-    newest = {other.partition("@")[0]: other for other in reversed(preset_names())}
+    newest = {Preset.of(other).trainer: other for other in reversed(preset_names())}
     others = (
         (newest[other], f"converted to {other}'s config; says what it cannot express")
-        for other in dict.fromkeys(one.partition("@")[0] for one in preset_names())
+        for other in dict.fromkeys(Preset.of(one).trainer for one in preset_names())
         if other != name and not traits_of(other).by_hand
     )
     script = SCRIPT if not own else (SCRIPT[0], f"preprocess.py: not for {name}, which prepares the rows itself")

@@ -68,7 +68,7 @@ class FindingsCommands:
 
     @property
     def _trainer(self) -> str:
-        return self.screen.workspace.recipe.preset.partition("@")[0]
+        return self.screen.workspace.recipe.trainer
 
     def move(self, steps: int) -> None:
         self.screen.findings.move(steps)

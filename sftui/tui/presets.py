@@ -17,6 +17,6 @@ def preset_like(now: Recipe, name: str) -> Recipe:
     filled = preset(name)
     template = now.render.template
     kind = template.partition(":")[0]
-    own = "/" in kind and kind.partition("/")[0] != name.partition("@")[0]
+    own = "/" in kind and kind.partition("/")[0] != filled.trainer
     render = filled.render if own else replace(filled.render, template=template)
     return replace(filled, data=now.data, tokenizer=now.tokenizer, render=render)

@@ -127,7 +127,7 @@ async def test_export_shows_the_difference_before_it_writes(tmp_path: Path) -> N
 async def test_export_offers_the_trainers_own_config() -> None:
     from dataclasses import replace
 
-    async with running(workspace=FakeWorkspace(recipe=replace(Recipe(), preset="trl@1.16"))) as driven:
+    async with running(workspace=FakeWorkspace(recipe=replace(Recipe(), trainer="trl", version="1.16"))) as driven:
         text = await driven.press("x")
         assert "recipe" in text and "trl@1.16" in text
         assert "not for trl, which prepares the rows itself" in text

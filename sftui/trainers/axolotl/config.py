@@ -128,7 +128,7 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
             notes += [_note(entry, f"datasets[{number}].{key}", str(key), value, known) for key, value in entry.items()]
         where = f"{path}, datasets[{number}]"
         refs += _refs(entry, _dataset(base, config, checked(entry, where), where), where)
-    return OpenedConfig(preset.preset, path, text, tuple(refs), tuple(notes))
+    return OpenedConfig(preset.trainer, path, text, tuple(refs), tuple(notes))
 
 
 def _supervised(config: Mapping[str, Any], path: str) -> None:

@@ -83,12 +83,13 @@ class Axolotl(Trainer):
     traits = TRAITS
 
     def preset(self, version: str | None = None) -> Recipe:
-        name = f"{self.name}@{version or self.versions[0]}"
-        number = versions.of_preset(name, self.versions, self.name)
+        version = version or self.versions[0]
+        number = versions.parse(version, self.name)
         if not versions.at_least(number, (0, 18)):
             raise RecipeError(f"sftui knows no rules of Axolotl {version}", fix="say axolotl@0.19 or axolotl@0.18")
         return Recipe(
-            preset=name,
+            trainer=self.name,
+            version=version,
             data=Data(given_labels="unshifted"),
             tokenize=Tokenize(mode="whole", add_special_tokens=False),
             mask=Mask(rule="turn_content", trailing="mask"),
@@ -98,9 +99,7 @@ class Axolotl(Trainer):
         )
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
-        newer = versions.unknown_newer(
-            versions.of_preset(recipe.preset, self.versions, self.name), self.versions, "Axolotl"
-        )
+        newer = versions.unknown_newer(versions.of(recipe, self.versions), self.versions, "Axolotl")
         found = [newer] if newer else []
         if recipe.pack.strategy == PACKS and not recipe.mask.options.get("curriculum_sampling"):
             found.append(packing.RANDOM)
@@ -248,7 +247,7 @@ class Axolotl(Trainer):
         else:
             template = _template(conversation, recipe, tools)
             turns = _turns(conversation, recipe, template)
-            number = versions.of_preset(recipe.preset, self.versions, self.name)
+            number = versions.of(recipe, self.versions)
             settings = settings_of(recipe)
             locator = Locator(
                 turns,
@@ -373,12 +372,12 @@ class Axolotl(Trainer):
     def losses(self, recipe: Recipe) -> tuple[str, ...]:
         from sftui.trainers.axolotl.config_write import keys_of
 
-        return tuple(keys_of(recipe, self.preset(recipe.preset.partition("@")[2] or None))[-1])
+        return tuple(keys_of(recipe, self.usual(recipe))[-1])
 
     def write_config(self, recipe: Recipe, opened: OpenedConfig | None, facts: Mapping[str, object]) -> WrittenConfig:
         from sftui.trainers.axolotl.config_write import write
 
-        return write(recipe, self.preset(recipe.preset.partition("@")[2] or None), opened, facts)
+        return write(recipe, self.usual(recipe), opened, facts)
 
 
 def _sequentially(recipe: Recipe) -> bool:

@@ -38,7 +38,7 @@ class HfTrainer(Trainer):
     def preset(self, version: str | None = None) -> Recipe:
         if version is not None:
             raise RecipeError(f"{self.name} has no versions", fix=f"say `{self.name}` without @{version}")
-        return Recipe(preset=self.name)
+        return Recipe(trainer=self.name)
 
     def trained_roles(self, recipe: Recipe) -> tuple[str, ...]:
         return recipe.mask.roles if recipe.mask.rule in ("assistant", "turn_full") else ()

@@ -61,11 +61,12 @@ class LlamaFactory(Trainer):
         self.today = today  # the tool format llama3 writes the date of the preparation
 
     def preset(self, version: str | None = None) -> Recipe:
-        name = f"{self.name}@{version or self.versions[0]}"
-        if not versions.at_least(versions.of_preset(name, self.versions, self.name), (0, 9)):
+        version = version or self.versions[0]
+        if not versions.at_least(versions.parse(version, self.name), (0, 9)):
             raise RecipeError(f"sftui knows no rules of LLaMA-Factory {version}", fix="say llamafactory@0.9")
         return Recipe(
-            preset=name,
+            trainer=self.name,
+            version=version,
             data=Data(role_map=formats.ROLES, strings="plain", alpaca_prompt="newline", strict_turns="drop"),
             render=Render(template="tokenizer"),
             tokenize=Tokenize(mode="per_part"),
@@ -75,9 +76,7 @@ class LlamaFactory(Trainer):
         )
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
-        newer = versions.unknown_newer(
-            versions.of_preset(recipe.preset, self.versions, self.name), self.versions, "LLaMA-Factory"
-        )
+        newer = versions.unknown_newer(versions.of(recipe, self.versions), self.versions, "LLaMA-Factory")
         found = [newer] if newer else []
         if _named(recipe) is None:
             found.append(
@@ -293,12 +292,12 @@ class LlamaFactory(Trainer):
     def losses(self, recipe: Recipe) -> tuple[str, ...]:
         from sftui.trainers.llamafactory.write import keys_of
 
-        return tuple(keys_of(recipe, self.preset(recipe.preset.partition("@")[2] or None))[-1])
+        return tuple(keys_of(recipe, self.usual(recipe))[-1])
 
     def write_config(self, recipe: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
         from sftui.trainers.llamafactory.write import write
 
-        return write(recipe, self.preset(recipe.preset.partition("@")[2] or None), opened, facts)
+        return write(recipe, self.usual(recipe), opened, facts)
 
     def _template(self, recipe: Recipe, tools: Toolbox) -> SlotTemplate:
         return tools.survey if isinstance(tools.survey, SlotTemplate) else template_of(recipe, tools)

@@ -159,11 +159,11 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
         _dataset(entry, recipe, notes, "dataset" if len(listed) == 1 else f"dataset.{i}", path, known)
         for i, entry in enumerate(listed)
     )
-    return OpenedConfig(preset.preset, path, text, references, tuple(notes))
+    return OpenedConfig(preset.trainer, path, text, references, tuple(notes))
 
 
 def newest(recipe: Recipe) -> bool:
-    return versions.at_least(versions.of_preset(recipe.preset, ("0.7", "0.6.1"), "torchtune"), (0, 7))
+    return versions.at_least(versions.of(recipe, ("0.7", "0.6.1")), (0, 7))
 
 
 def _supervised(config: Mapping[str, Any], path: str) -> None:

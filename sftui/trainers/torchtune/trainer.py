@@ -68,14 +68,15 @@ class Torchtune(Trainer):
     traits = TRAITS
 
     def preset(self, version: str | None = None) -> Recipe:
-        name = f"{self.name}@{version or self.versions[0]}"
-        number = versions.of_preset(name, self.versions, self.name)
+        version = version or self.versions[0]
+        number = versions.parse(version, self.name)
         if not versions.at_least(number, (0, 6)):
             raise RecipeError(
                 f"sftui knows no rules of torchtune {version}", fix="say torchtune@0.7 or torchtune@0.6.1"
             )
         return Recipe(
-            preset=name,
+            trainer=self.name,
+            version=version,
             data=Data(role_map={}, strict_turns="error"),
             tokenize=Tokenize(mode="per_part", append_eos="always"),
             mask=Mask(rule="auto"),
@@ -85,9 +86,7 @@ class Torchtune(Trainer):
         )
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
-        newer = versions.unknown_newer(
-            versions.of_preset(recipe.preset, self.versions, self.name), self.versions, "torchtune"
-        )
+        newer = versions.unknown_newer(versions.of(recipe, self.versions), self.versions, "torchtune")
         found = [newer] if newer else []
         if shifts(recipe):
             found.append(
@@ -320,12 +319,12 @@ class Torchtune(Trainer):
     def losses(self, recipe: Recipe) -> tuple[str, ...]:
         from sftui.trainers.torchtune.config import keys_of
 
-        return tuple(keys_of(recipe, self.preset(recipe.preset.partition("@")[2] or None))[-1])
+        return tuple(keys_of(recipe, self.usual(recipe))[-1])
 
     def write_config(self, recipe: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
         from sftui.trainers.torchtune.config import write
 
-        return write(recipe, self.preset(recipe.preset.partition("@")[2] or None), opened, facts)
+        return write(recipe, self.usual(recipe), opened, facts)
 
 
 def refuse_untokenized(message: Message) -> None:
@@ -337,7 +336,7 @@ def refuse_untokenized(message: Message) -> None:
 
 def shifts(recipe: Recipe) -> bool:
     """Whether the rules of 0.7 hold: labels stored shifted, system always masked, truncation_type."""
-    return versions.at_least(versions.of_preset(recipe.preset, Torchtune.versions, Torchtune.name), (0, 7))
+    return versions.at_least(versions.of(recipe, Torchtune.versions), (0, 7))
 
 
 def strategy(conversation: Conversation, recipe: Recipe) -> str:

@@ -113,7 +113,7 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
                 )
                 for n in notes
             ]
-    return OpenedConfig(preset.preset, path, text, _datasets(config, recipe, path), tuple(notes))
+    return OpenedConfig(preset.trainer, path, text, _datasets(config, recipe, path), tuple(notes))
 
 
 def _multiple(value: Any) -> Any:

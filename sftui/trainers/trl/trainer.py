@@ -41,12 +41,13 @@ class Trl(Trainer):
     traits = TRAITS
 
     def preset(self, version: str | None = None) -> Recipe:
-        name = f"{self.name}@{version or self.versions[0]}"
-        number = versions.of_preset(name, self.versions, self.name)
+        version = version or self.versions[0]
+        number = versions.parse(version, self.name)
         if not versions.at_least(number, (1, 0)):
             raise RecipeError(f"sftui knows no rules of TRL {version}", fix="say trl@1.16, trl@1.14 or trl@1.8")
         return Recipe(
-            preset=name,
+            trainer=self.name,
+            version=version,
             data=Data(role_map={}, strings="plain", given_labels="unshifted"),
             tokenize=Tokenize(add_special_tokens=True, append_eos="if_missing_text"),
             mask=Mask(
@@ -60,10 +61,8 @@ class Trl(Trainer):
         )
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
-        newer = versions.unknown_newer(
-            versions.of_preset(recipe.preset, self.versions, self.name), self.versions, "TRL"
-        )
-        number = versions.of_preset(recipe.preset, self.versions, self.name)
+        newer = versions.unknown_newer(versions.of(recipe, self.versions), self.versions, "TRL")
+        number = versions.of(recipe, self.versions)
         repeats = recipe.pack.strategy == "wrapped" and not versions.at_least(number, (1, 14))
         return (*((newer,) if newer else ()), *((REPEATS,) if repeats else ()))
 
@@ -183,7 +182,7 @@ class Trl(Trainer):
     def _text_column(self, recipe: Recipe) -> str:
         """The column that the EOS step looks for: TRL < 1.15 has the literal `text`, whatever dataset_text_field
         says."""
-        number = versions.of_preset(recipe.preset, self.versions, self.name)
+        number = versions.of(recipe, self.versions)
         return text_field(recipe) if versions.at_least(number, (1, 15)) else "text"
 
     def label(
@@ -290,12 +289,12 @@ class Trl(Trainer):
     def losses(self, recipe: Recipe) -> tuple[str, ...]:
         from sftui.trainers.trl.config import keys_of
 
-        return tuple(keys_of(recipe, self.preset(recipe.preset.partition("@")[2] or None))[-1])
+        return tuple(keys_of(recipe, self.usual(recipe))[-1])
 
     def write_config(self, recipe: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
         from sftui.trainers.trl.config import write
 
-        return write(recipe, self.preset(recipe.preset.partition("@")[2] or None), opened, facts)
+        return write(recipe, self.usual(recipe), opened, facts)
 
 
 def _has_role(conversation: Conversation, number: int) -> bool:

@@ -98,7 +98,7 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     reference = DatasetRef(
         ", ".join(paths), paths, recipe, str(split) if split else None, str(subset) if subset else None
     )
-    return OpenedConfig(preset.preset, path, text, (reference,), tuple(notes))
+    return OpenedConfig(preset.trainer, path, text, (reference,), tuple(notes))
 
 
 def _masked(recipe: Recipe, config: Mapping[str, Any], path: str) -> Recipe:

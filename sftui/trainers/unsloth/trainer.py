@@ -68,11 +68,12 @@ class Unsloth(Trainer):
         return stop.replace(self.traits.empty_stop, "ValueError: train_on_responses_only masked every label to -100")
 
     def preset(self, version: str | None = None) -> Recipe:
-        name = f"{self.name}@{version or self.versions[0]}"
-        if not versions.at_least(versions.of_preset(name, self.versions, self.name), (2026, 8)):
+        version = version or self.versions[0]
+        if not versions.at_least(versions.parse(version, self.name), (2026, 8)):
             raise RecipeError(f"sftui knows no rules of Unsloth {version}", fix="say unsloth@2026.10 or unsloth@2026.8")
         return Recipe(
-            preset=name,
+            trainer=self.name,
+            version=version,
             data=Data(role_map={}, strings="plain", given_labels="unshifted"),
             tokenize=Tokenize(add_special_tokens=True, append_eos="if_missing_text"),
             mask=Mask(rule="auto", prompt="column", boundary="prompt_length"),
@@ -81,9 +82,7 @@ class Unsloth(Trainer):
         )
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
-        newer = versions.unknown_newer(
-            versions.of_preset(recipe.preset, self.versions, self.name), self.versions, "Unsloth"
-        )
+        newer = versions.unknown_newer(versions.of(recipe, self.versions), self.versions, "Unsloth")
         length = "length.max is the model's max_seq_length (2048 unless FastLanguageModel was given another)"
         pad = (
             "unsloth gives a tokenizer without a pad token one of its own choice, which sftui does not know; labels do"
@@ -355,17 +354,17 @@ class Unsloth(Trainer):
     def losses(self, recipe: Recipe) -> tuple[str, ...]:
         from sftui.trainers.unsloth.options import keys_of
 
-        return tuple(keys_of(recipe, self.preset(recipe.preset.partition("@")[2] or None))[-1])
+        return tuple(keys_of(recipe, self.usual(recipe))[-1])
 
     def write_config(self, recipe: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
         from sftui.trainers.unsloth.options import write
 
-        return write(recipe, self.preset(recipe.preset.partition("@")[2] or None), opened, facts)
+        return write(recipe, self.usual(recipe), opened, facts)
 
 
 def newest(recipe: Recipe) -> bool:
     """Whether the rules since 2026.10 hold."""
-    return versions.at_least(versions.of_preset(recipe.preset, Unsloth.versions, Unsloth.name), (2026, 10))
+    return versions.at_least(versions.of(recipe, Unsloth.versions), (2026, 10))
 
 
 def rendered_by_script(conversation: Conversation, recipe: Recipe) -> bool:

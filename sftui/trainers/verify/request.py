@@ -38,7 +38,7 @@ def make_request(
     where the tokenizer's own is not used; `dataset` the entry of the config that the rows are of;
     `here` the folder where relative paths of the config begin. RecipeError for rows that are no JSON.
     """
-    name = recipe.preset.partition("@")[0]
+    name = recipe.trainer
     try:
         json.dumps(list(rows))
     except (TypeError, ValueError) as error:
