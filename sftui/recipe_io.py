@@ -18,8 +18,11 @@ PresetLookup = Callable[[str], Recipe]
 """Name of a preset → its recipe; raises RecipeError for an unknown name."""
 
 DEFAULT_PRESET = "hf-trainer"
-FORMAT = 2
-"""Written into every saved recipe as `format`. One without it was saved before `tokenizer.transformers` was known."""
+SCHEMA = 3
+"""Written into every saved recipe as `schema`; up to 2 the number stood under `format`.
+
+1 (no number): saved before `tokenizer.transformers` was known. 2: as 3, but for the name of the number.
+"""
 OPTION_KINDS: Mapping[str, Any] = {
     **dict.fromkeys(("special_tokens", "message_property_mappings", "added_tokens_overrides"), Mapping),
     **dict.fromkeys(("tokens", "eot_tokens", "mask_out_tokens"), (list, tuple)),
@@ -62,19 +65,16 @@ def parse_yaml(text: str, where: str, dialect: Dialect = "1.2") -> Mapping[str, 
 
 def from_mapping(value: Mapping[str, Any], where: str, preset: PresetLookup) -> Recipe:
     """The recipe that a parsed mapping stands for; every field not named comes from its preset."""
+    schema_of(value, where)
     name = value.get("preset", DEFAULT_PRESET)
     if not isinstance(name, str):
         raise RecipeError("`preset` must be a name", where=where, why=f"it is {shown(name)}")
     recipe = preset(name)
     problems: list[str] = []
-    section_names = [*(section for section, _ in sections(recipe)), "waivers", "format"]
+    section_names = [*(section for section, _ in sections(recipe)), "waivers", "schema"]
     by_path = {info.path: info for info in knobs()}
     for section, group in value.items():
-        if section == "preset":
-            continue
-        if section == "format":
-            if group not in range(1, FORMAT + 1) or isinstance(group, bool):
-                problems.append(f"`format` cannot be {group!r}, this sftui knows {FORMAT} and older")
+        if section in ("preset", "schema", "format"):
             continue
         if section == "waivers":
             if isinstance(group, list) and all(isinstance(item, Mapping) for item in group):
@@ -107,11 +107,33 @@ def from_mapping(value: Mapping[str, Any], where: str, preset: PresetLookup) -> 
     return recipe
 
 
+def schema_of(value: Mapping[str, Any], where: str) -> int:
+    """The schema that a parsed recipe says it has, 1 where it says none; RecipeError where this sftui does not read
+    it."""
+    key = "schema" if "schema" in value else "format"
+    number = value.get(key, 1)
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        raise RecipeError(
+            f"`{key}` cannot be {shown(number)}",
+            where=where,
+            why="it is the number of the schema that the recipe was saved in",
+            fix=f"write `schema: {SCHEMA}`, or leave it as sftui saved it",
+        )
+    if number > SCHEMA:
+        raise RecipeError(
+            f"the recipe has schema {number}, and this sftui reads schemas up to {SCHEMA}",
+            where=where,
+            why="a newer sftui saved it, and its knobs may mean something else there",
+            fix="open it with that sftui, or bring this one up to date",
+        )
+    return number
+
+
 def dump(recipe: Recipe, preset: PresetLookup, *, comment: str = "") -> str:
     """The recipe as YAML: the preset and what differs from it; `comment` becomes the first lines."""
     from ruamel.yaml import YAML
 
-    tree: dict[str, Any] = {"preset": recipe.preset, "format": FORMAT}
+    tree: dict[str, Any] = {"preset": recipe.preset, "schema": SCHEMA}
     for change in diff(preset(recipe.preset), recipe):
         if change.path == "preset":
             continue

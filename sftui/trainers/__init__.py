@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sftui import recipe_io
 from sftui.errors import RecipeError
 from sftui.nearest import did_you_mean
-from sftui.recipe import Recipe, changed
+from sftui.recipe import Preset, Recipe, changed
 
 if TYPE_CHECKING:
     from sftui.trainers.base import Shaped, Toolbox, Trainer
@@ -36,7 +36,7 @@ def traits_of(name: str) -> Traits:
 
     The trainer's own code is not loaded for it.
     """
-    wanted = name.partition("@")[0]
+    wanted = Preset.of(name).trainer
     if wanted in TRAINERS:
         return _declared(wanted)
     hint = did_you_mean(wanted, trainer_names(), f"choose one of {', '.join(preset_names())}", least=0.5)
@@ -78,8 +78,7 @@ def __getattr__(name: str) -> Any:
 
 def preset(name: str = TRAINERS[0]) -> Recipe:
     """The recipe of a preset, every field filled; `NAME` or `NAME@VERSION`."""
-    _, _, version = name.partition("@")
-    return trainer_named(name).preset(version or None)
+    return trainer_named(name).preset(Preset.of(name).version or None)
 
 
 def preset_names() -> tuple[str, ...]:
@@ -101,7 +100,11 @@ def load_recipe(text: str, where: str) -> Recipe:
 
     value = recipe_io.parse_yaml(text, where)
     recipe = recipe_io.from_mapping(value, where, preset)
-    if "format" not in value and recipe.tokenizer.transformers is None and pins_of(recipe.preset) is not None:
+    if (
+        recipe_io.schema_of(value, where) < 2
+        and recipe.tokenizer.transformers is None
+        and pins_of(recipe.preset) is not None
+    ):
         recipe = changed(recipe, "tokenizer.transformers", RUNNING)
     return recipe
 

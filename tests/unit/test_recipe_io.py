@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from sftui import recipe_io
 from sftui.errors import RecipeError
-from sftui.recipe import KnobInfo, Recipe, changed, diff, get, knobs
+from sftui.recipe import KnobInfo, Preset, Recipe, changed, diff, get, knobs
 from sftui.trainers import dump_recipe, load_recipe, preset, preset_names
 
 
 @pytest.mark.parametrize("name", preset_names())
 def test_a_preset_saves_as_its_name_alone(name: str) -> None:
-    assert dump_recipe(preset(name)).strip() == f"preset: {name}\nformat: 2"
-    assert load_recipe(f"preset: {name}\nformat: 2", "r.yaml") == preset(name)
+    assert dump_recipe(preset(name)).strip() == f"preset: {name}\nschema: 3"
+    assert load_recipe(f"preset: {name}\nschema: 3", "r.yaml") == preset(name)
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,9 @@ def test_a_preset_saves_as_its_name_alone(name: str) -> None:
         ("mask: all", "must be a mapping of knobs"),
         ("mask: {rule: x, boundary: y}", "1 more"),
         ("preset: [1]", "must be a name"),
-        ("format: 3", "`format` cannot be 3, this sftui knows 2 and older"),
-        ("format: yes", "`format` cannot be"),
+        ("schema: true", "`schema` cannot be True"),
+        ("schema: 0", "`schema` cannot be 0"),
+        ("format: x", "`format` cannot be 'x'"),
     ],
 )
 def test_bad_recipes_say_what_is_wrong(text: str, says: str) -> None:
@@ -72,7 +73,7 @@ def test_a_recipe_of_before_keeps_the_ids_it_had(name: str, kept: str | None) ->
 
 @pytest.mark.parametrize("day", ["2026-11-22", "'2026-11-22'", "0987-01-02"])
 def test_a_day_is_read_and_saved_as_itself(day: str) -> None:
-    recipe = load_recipe(f"preset: hf-trainer\nformat: 2\nrender: {{date: {day}}}", "r.yaml")
+    recipe = load_recipe(f"preset: hf-trainer\nschema: 3\nrender: {{date: {day}}}", "r.yaml")
     assert recipe.render.date == day.strip("'")
     assert load_recipe(dump_recipe(recipe), "r.yaml") == recipe
     assert load_recipe("preset: hf-trainer\nrender: {date: today}", "r.yaml").render.date == "today"
@@ -189,3 +190,27 @@ def test_every_knob_has_a_meaning_and_a_default_it_accepts() -> None:
     for info in knobs():
         assert info.doc and not info.doc.endswith(".")
         assert not isinstance(recipe_io.check(info, get(Recipe(), info.path)), recipe_io.Misfit), info.path
+
+
+def test_a_newer_schema_is_refused_before_its_knobs_are_read() -> None:
+    with pytest.raises(RecipeError) as told:
+        load_recipe("preset: trl@1.16\nschema: 99\nunheard: {of: 1}\n", "team.yaml")
+    error = told.value
+    assert (error.what, error.where) == ("the recipe has schema 99, and this sftui reads schemas up to 3", "team.yaml")
+    assert error.why and error.fix
+
+
+@pytest.mark.parametrize(
+    ("head", "meant"), [("", "running"), ("format: 1\n", "running"), ("format: 2\n", None), ("schema: 3\n", None)]
+)
+def test_older_schemas_keep_their_meaning(head: str, meant: str | None) -> None:
+    recipe = load_recipe(f"preset: trl@1.16\n{head}length: {{max: 9}}\n", "r.yaml")
+    assert (recipe.trainer, recipe.version, recipe.length.max) == ("trl", "1.16", 9)
+    assert recipe.tokenizer.transformers == meant
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"), [("trl@1.16", ("trl", "1.16")), ("trl", ("trl", "")), ("hf-trainer", ("hf-trainer", ""))]
+)
+def test_a_preset_is_a_trainer_and_its_version(name: str, parts: tuple[str, str]) -> None:
+    assert Preset.of(name) == parts and str(Preset.of(name)) == name
