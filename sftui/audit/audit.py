@@ -14,6 +14,7 @@ from sftui.audit.marks import dataset_marks
 from sftui.audit.tallies import Tallies
 from sftui.findings import Context, DatasetChecks, Finding, check_row
 from sftui.findings.dataset import Tally
+from sftui.findings.hashes import Hashes
 from sftui.model import IGNORE_INDEX, Inspection, Labels, Tokens
 from sftui.text import visible
 
@@ -44,12 +45,12 @@ class Audit:
         self,
         context: Context,
         wanted: Filter | None = None,
-        evaluation: frozenset[int] = frozenset(),
+        evaluation: Hashes | None = None,
         tallies: type[Tallies] = Tallies,
     ) -> None:
         self.found = Found(wanted)
         self._marking = self.found.wanted.remember or bool(self.found.wanted.known)
-        self.repeated: set[int] = set()
+        self.repeated = Hashes()
         self.checks = DatasetChecks(context, evaluation)
         own = context.recipe.length.max
         self.limits = tuple(sorted({*LIMITS, own} if own is not None else LIMITS))
@@ -75,7 +76,7 @@ class Audit:
         self.finished = self.setup_checked = False
 
     @property
-    def prompts(self) -> frozenset[int]:
+    def prompts(self) -> Hashes:
         """The hashes of the prompts seen, for the audit of another set."""
         return self.checks.prompts
 
@@ -189,7 +190,8 @@ class Audit:
     def merge(self, other: Audit) -> None:
         """Take in an audit of other rows under the same recipe; `other` must not be used afterwards."""
         if self._marking:
-            self.repeated |= other.repeated | (self.checks.seen.keys() & other.checks.seen.keys())
+            for whole in (*other.repeated, *(one for one in other.checks.seen if one in self.checks.seen)):
+                self.repeated.add(whole)
         for name in (*COUNTS, "rows"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name in (
@@ -216,7 +218,7 @@ class Audit:
 
     def lighten(self) -> None:
         """Leave out what whoever merges this has already: it then travels between processes faster."""
-        self.checks.evaluation = frozenset()
+        self.checks.evaluation = Hashes()
         self._special = {}
         self.found.wanted = Filter()
 

@@ -51,7 +51,7 @@ class FoundCode:
     code: str
     severity: Severity
     count: int = 0
-    rows: array[int] = field(default_factory=lambda: array("L"))
+    rows: array[int] = field(default_factory=lambda: array("I"))
     kept: list[FoundFinding] = field(default_factory=list)
 
 
@@ -140,7 +140,7 @@ class Found:
             mine.rows.extend(theirs.rows)
             mine.kept.extend(theirs.kept)
             if not in_order:
-                mine.rows = array("L", sorted(mine.rows))
+                mine.rows = array("I", sorted(mine.rows))
                 mine.kept.sort(key=_order)
             del mine.kept[self.kept_each :]
 

@@ -41,7 +41,7 @@ def setup_mark(finding: Finding) -> str:
     return mark(finding.code, "".join(parts))
 
 
-def dataset_marks(finding: Finding, checks: DatasetChecks, repeated: Iterable[int]) -> frozenset[str]:
+def dataset_marks(finding: Finding, checks: DatasetChecks, repeated: Iterable[bytes]) -> frozenset[str]:
     """What a finding of the whole dataset consists of, one mark for each part; it is known only when all of them are.
 
     Those are the conversations that are repeated, the prompts of the evaluation set, the answers to an earlier prompt,
@@ -50,11 +50,11 @@ def dataset_marks(finding: Finding, checks: DatasetChecks, repeated: Iterable[in
     code = finding.code
     parts: Iterable[object]
     if code == "DUP001":
-        parts = repeated
+        parts = map(_number, repeated)
     elif code == "DUP002":
-        parts = checks.prompts & checks.evaluation
+        parts = (_number(prompt) for prompt in checks.evaluation if prompt in checks.asked)
     elif code == "DUP003":
-        parts = checks.others
+        parts = map(_number, checks.others)
     elif code == "CON013":
         parts = [column for column, tally in checks.columns.items() if tally.count < RARE * checks.read]
     elif code == "TRU005":
@@ -62,3 +62,8 @@ def dataset_marks(finding: Finding, checks: DatasetChecks, repeated: Iterable[in
     else:
         parts = ()
     return frozenset(mark(code, part) for part in parts) or frozenset({setup_mark(finding)})
+
+
+def _number(given: bytes) -> int:
+    """A hash as it stands in the marks of baselines."""
+    return int.from_bytes(given, "big")

@@ -28,6 +28,7 @@ from sftui.audit.context import audit_context
 from sftui.audit.found import Filter
 from sftui.audit.run import AuditProgress
 from sftui.errors import SftuiError
+from sftui.findings.hashes import Hashes
 
 if TYPE_CHECKING:
     from sftui.conversations import Detected
@@ -57,7 +58,7 @@ class Task:
     first: Row | None
     cache_dir: str | None
     wanted: Filter
-    evaluation: frozenset[int]
+    evaluation: Hashes | None
     environment: Environment | None = None
     loader: str = ""
     aside: frozenset[int] = frozenset()

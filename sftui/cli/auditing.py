@@ -26,6 +26,7 @@ from sftui.text import visible
 if TYPE_CHECKING:
     from sftui.audit import Audit, AuditProgress, Filter
     from sftui.findings import Context, Finding
+    from sftui.findings.hashes import Hashes
     from sftui.model import Row
     from sftui.session.opened import Session
     from sftui.session.options import OpenOptions
@@ -59,7 +60,7 @@ def audited(
         assert tools is not None and detected is not None
         context = audit_context(session.recipe, detected, tools)
         wanted = dataclasses.replace(wanted, waivers=tuple(read_waivers(session.recipe.waivers)))
-        prompts = _prompts(options, evaluation, session) if evaluation is not None else frozenset()
+        prompts = _prompts(options, evaluation, session) if evaluation is not None else None
         running = _Running(
             session, context, wanted, prompts, max_rows, sample, jobs or max(1, (os.cpu_count() or 1) - 1)
         )
@@ -107,7 +108,7 @@ class _Running:
         session: Session,
         context: Context,
         wanted: Filter,
-        prompts: frozenset[int],
+        prompts: Hashes | None,
         max_rows: int | None,
         sample: int | None,
         jobs: int,
@@ -143,7 +144,7 @@ class _Running:
                 options.rows_in,
                 options.row_limit,
                 self.wanted,
-                self.prompts,
+                self.prompts.digest() if self.prompts is not None else "",
             )
             if whole
             else ""
@@ -255,7 +256,7 @@ def _speed(told: AuditProgress) -> str:
     return f", {told.rate:,.0f}/s{left} " if told.rate else ""
 
 
-def _prompts(options: OpenOptions, evaluation: str, trained: Session) -> frozenset[int]:
+def _prompts(options: OpenOptions, evaluation: str, trained: Session) -> Hashes:
     """The hashes of every prompt of the evaluation set, read by the same recipe."""
     from sftui.audit import audit_context
     from sftui.findings import DatasetChecks

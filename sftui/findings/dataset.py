@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from heapq import nsmallest
 
 from sftui import trainers
@@ -13,6 +12,7 @@ from sftui.conversations.identity import identity
 from sftui.conversations.refusals import MEDIA_COLUMNS
 from sftui.findings.catalogue import CODES, REPAIR_OF, fix_text
 from sftui.findings.context import Context
+from sftui.findings.hashes import HASH, Hashes, hash_of
 from sftui.findings.look import shown
 from sftui.findings.model import Finding, Fix, Severity
 from sftui.model import IGNORE_INDEX, Inspection, Kind, Part, Reason, RecipeChange
@@ -21,7 +21,9 @@ from sftui.text import share
 LIMITS = (512, 1024, 2048, 4096, 8192, 16384, 32768)
 """The lengths for which is told what cutting there would take."""
 REMEMBERED = 2_000_000
-"""Conversations whose hashes are kept; later ones are no longer compared (8 bytes a hash, about 200 MB at most)."""
+"""Conversations whose hashes are kept; later ones are no longer compared (see `Hashes`; 80 MB at most)."""
+ROW = 5
+"""Bytes of a row's number, the highest first: they then come in the order of the numbers."""
 EXAMPLES = 5
 EARLY, LONG = 3, 40
 MOST_COLUMNS, RARE, ENOUGH_ROWS = 500, 0.05, 20
@@ -51,9 +53,7 @@ class DatasetChecks:
     does not matter. `evaluation` are the `prompts` of a DatasetChecks that has seen the evaluation set.
     """
 
-    def __init__(
-        self, context: Context, evaluation: frozenset[int] = frozenset(), remembered: int = REMEMBERED
-    ) -> None:
+    def __init__(self, context: Context, evaluation: Hashes | None = None, remembered: int = REMEMBERED) -> None:
         self.trainer = context.trainer
         self.preset = context.recipe.preset
         self.max_length = context.recipe.length.max
@@ -61,7 +61,7 @@ class DatasetChecks:
         self.boundary = context.recipe.mask.boundary
         self.turns = context.recipe.mask.turns
         self.read_from = tuple(context.detected.fields.values())
-        self.evaluation = evaluation
+        self.evaluation = Hashes() if evaluation is None else evaluation
         self.remembered = remembered
         self.rows = self.read = self.tokens = self.trained = 0
         self.kept = self.left = self.refused = 0
@@ -69,10 +69,10 @@ class DatasetChecks:
         self.signatures: Counter[str] = Counter()
         self.over: Counter[int] = Counter()
         self.lost: Counter[int] = Counter()
-        self.seen: dict[int, int] = {}
+        self.seen = Hashes(ROW)
         # Of each prompt the first row that asks it, with the hash of its answer; of each other answer its first row.
-        self.asked: dict[int, tuple[int, int]] = {}
-        self.others: dict[int, int] = {}
+        self.asked = Hashes(ROW + HASH)
+        self.others = Hashes(ROW)
         self.same, self.leaked = Tally(), Tally()
         self.all_trained, self.few_trained, self.early, self.long_prompt = Tally(), Tally(), Tally(), Tally()
         self.some_turns, self.cut = Tally(), Tally()
@@ -80,15 +80,15 @@ class DatasetChecks:
         self.many_turns = self.unremembered = 0
 
     @property
-    def prompts(self) -> frozenset[int]:
+    def prompts(self) -> Hashes:
         """The hashes of every prompt seen; give them to the checks of the training set to find a leak."""
-        return frozenset(self.asked)
+        return self.asked.alone()
 
     @property
     def again(self) -> Tally:
         """The first row of each answer to a prompt that an earlier row answers differently; repeated rows are
         `same`."""
-        return Tally(len(self.others), nsmallest(EXAMPLES, self.others.values()))
+        return Tally(len(self.others), list(map(_number, nsmallest(EXAMPLES, self.others.values()))))
 
     def add(self, inspection: Inspection) -> None:
         """One more row; a row that stopped early counts with what it has, one that evaluates is only compared."""
@@ -120,10 +120,10 @@ class DatasetChecks:
         if inspection.tokens is not None and inspection.labels is not None:
             self._measure(inspection)
 
-    def whole(self, inspection: Inspection) -> int | None:
+    def whole(self, inspection: Inspection) -> bytes | None:
         """8 bytes of what a trainer reads of the row, equal for rows that are the same to it; None where there is
         nothing."""
-        return _hash(identity(inspection.row.data, self.read_from)) if inspection.row.data else None
+        return hash_of(identity(inspection.row.data, self.read_from)) if inspection.row.data else None
 
     def _compare(self, inspection: Inspection) -> None:
         row, whole = inspection.row.index, self.whole(inspection)
@@ -132,29 +132,40 @@ class DatasetChecks:
         asked = _asked(inspection)
         if asked is not None and asked[0] in self.evaluation:
             self.leaked.add(row)
-        if whole in self.seen:
+        number = row.to_bytes(ROW, "big")
+        if self._see(whole, number) is not None:
             self.same.add(row)
-            self.seen[whole] = min(self.seen[whole], row)
-        elif len(self.seen) < self.remembered:
-            self.seen[whole] = row
-        else:
-            self.unremembered += 1
         if asked is not None:
-            self._ask(asked[0], row, asked[1])
+            self._ask(asked[0], number + asked[1])
 
-    def _ask(self, prompt: int, row: int, answer: int) -> None:
-        """A prompt with its answer: the earliest row stays in `asked`, other answers go to `others`."""
-        before = self.asked.get(prompt)
+    def _see(self, whole: bytes, number: bytes) -> bytes | None:
+        """The first row that was the same so far, None where there is none or no more are remembered."""
+        room = len(self.seen) < self.remembered
+        before = self.seen.add(whole, number) if room else self.seen.get(whole)
         if before is None:
-            if len(self.asked) < self.remembered:
-                self.asked[prompt] = (row, answer)
+            self.unremembered += not room
+        elif number < before:
+            self.seen.change(whole, number)
+        return before
+
+    def _ask(self, prompt: bytes, given: bytes) -> None:
+        """A prompt with its row and answer: the earliest row stays in `asked`, other answers go to `others`."""
+        room = len(self.asked) < self.remembered
+        before = self.asked.add(prompt, given) if room else self.asked.get(prompt)
+        if before is None:
             return
-        first, other = sorted(((row, answer), before))
-        self.asked[prompt] = first
-        if first[1] != other[1]:
-            self.others.pop(first[1], None)
-            if other[1] in self.others or len(self.others) < self.remembered:
-                self.others[other[1]] = min(other[0], self.others.get(other[1], other[0]))
+        if given < before:
+            self.asked.change(prompt, given)
+        first, other = sorted((given, before))
+        answer, number = other[ROW:], other[:ROW]
+        if answer == first[ROW:]:
+            return
+        self.others.discard(first[ROW:])
+        known = self.others.get(answer)
+        if known is None and len(self.others) < self.remembered:
+            self.others.add(answer, number)
+        elif known is not None and number < known:
+            self.others.change(answer, number)
 
     def _measure(self, inspection: Inspection) -> None:
         assert inspection.tokens is not None and inspection.labels is not None
@@ -215,20 +226,18 @@ class DatasetChecks:
             getattr(self, name).merge(getattr(other, name))
         for column, tally in other.columns.items():
             self.columns.setdefault(column, Tally()).merge(tally)
-        repeated: list[int] = []
-        for key, row in other.seen.items():
-            if key in self.seen:
-                repeated.append(max(row, self.seen[key]))
-                self.seen[key] = min(row, self.seen[key])
-            elif len(self.seen) < self.remembered:
-                self.seen[key] = row
-            else:
-                self.unremembered += 1
-        self.same.merge(Tally(len(repeated), nsmallest(EXAMPLES, repeated)))
-        for key, row in other.others.items():
-            self.others[key] = min(row, self.others.get(key, row))
-        for key, (row, answer) in other.asked.items():
-            self._ask(key, row, answer)
+        repeated = Tally()
+        for whole, number in other.seen.items():
+            before = self._see(whole, number)
+            if before is not None:
+                repeated.merge(Tally(1, [_number(max(number, before))]))
+        self.same.merge(repeated)
+        for answer, number in other.others.items():
+            known = self.others.add(answer, number)
+            if known is not None and number < known:
+                self.others.change(answer, number)
+        for prompt, given in other.asked.items():
+            self._ask(prompt, given)
 
     def finish(self) -> tuple[Finding, ...]:
         """Every finding over what was gathered; may be asked at any time."""
@@ -351,7 +360,7 @@ class DatasetChecks:
         )
 
 
-def _asked(inspection: Inspection) -> tuple[int, int] | None:
+def _asked(inspection: Inspection) -> tuple[bytes, bytes] | None:
     """What a row asks, with its media and tools, and that with its answer; white space aside. None where it asks
     nothing."""
     conversation, data = inspection.conversation, inspection.row.data
@@ -371,11 +380,11 @@ def _asked(inspection: Inspection) -> tuple[int, int] | None:
         {"tools": conversation.tools} if conversation.tools else {}
     )
     turns[:first] = [b"".join(turns[:first]) + (identity(beside, ()) if beside else b"")]
-    return _hash(turns[0]), _hash(b"".join(turns))
+    return hash_of(turns[0]), hash_of(b"".join(turns))
 
 
-def _hash(data: bytes) -> int:
-    return int.from_bytes(blake2b(data, digest_size=8).digest(), "big")
+def _number(row: bytes) -> int:
+    return int.from_bytes(row, "big")
 
 
 def _rows(count: int) -> str:

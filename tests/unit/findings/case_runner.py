@@ -12,6 +12,7 @@ from typing import Any
 
 from sftui import pipeline, trainers
 from sftui.findings import Context, DatasetChecks, Finding, check_row, check_setup, damaged_files
+from sftui.findings.hashes import Hashes
 from sftui.findings.rule import Case
 from sftui.model import IGNORE_INDEX, Inspection, Row
 from sftui.recipe import Recipe, changed
@@ -186,7 +187,7 @@ def open_case(case: Case, data: Sequence[Any], recipe: Recipe | None = None) -> 
 def run(case: Case, recipe: Recipe | None = None) -> Outcome:
     """Every finding of the case: by row, of the set-up and of the dataset."""
     context, inspections = open_case(case, case.rows, recipe)
-    evaluation: frozenset[int] = frozenset()
+    evaluation: Hashes | None = None
     if case.evaluation:
         other, held_out = open_case(case, case.evaluation, recipe)
         seen = DatasetChecks(other)
