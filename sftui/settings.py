@@ -4,8 +4,10 @@
                                                mouse: false
                                                keymap: {row.next: "J", app.quit: "q,Q"}
                                                environment: ~/venvs/train
+                                               trainers_from: [acme-sftui]
 
 `environment` is the Python that you train in: its transformers is asked for ids where a recipe means that version.
+`trainers_from` are installed packages whose trainers are loaded beside sftui's own, which runs their code.
 YAML, because recipes are YAML already and TOML has no reader in Python 3.10. Problems are collected,
 not raised: a wrong line must not keep anyone from their data.
 """
@@ -39,7 +41,7 @@ class BoundCommand(Protocol):
 @dataclass(frozen=True, slots=True)
 class Settings:
     """`theme` None: chosen by the terminal. `keymap`: command id → its keys, replacing the default ones.
-    `environment`: the Python environment you train in."""
+    `environment`: the Python environment you train in. `trainers_from`: packages that bring trainers of their own."""
 
     theme: str | None = None
     mouse: bool = True
@@ -47,6 +49,7 @@ class Settings:
     problems: tuple[str, ...] = ()
     file: str = ""
     environment: str | None = None
+    trainers_from: tuple[str, ...] = ()
 
 
 def settings_file() -> Path:
@@ -209,7 +212,20 @@ def _environment(value: Any) -> str:
     return value
 
 
-_READERS = {"theme": _theme, "mouse": _mouse, "keymap": _keymap, "environment": _environment}
+def _trainers_from(value: Any) -> tuple[str, ...]:
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list) or not all(isinstance(name, str) and name.strip() for name in names):
+        raise ValueError(f"must be the names of installed packages, not {value!r}")
+    return tuple(name.strip() for name in names)
+
+
+_READERS = {
+    "theme": _theme,
+    "mouse": _mouse,
+    "keymap": _keymap,
+    "environment": _environment,
+    "trainers_from": _trainers_from,
+}
 
 
 def _close(word: str, known: Iterable[str]) -> str:

@@ -18,7 +18,7 @@ from sftui.errors import SftuiError
 from sftui.findings import Context
 from sftui.part_files import begin_part
 from sftui.recipe import TODAY
-from sftui.trainers import traits_of
+from sftui.trainers import release_of, traits_of
 
 FORMAT = 4
 MOST_STATES = 20
@@ -35,6 +35,7 @@ def state_key(context: Context, files: Sequence[str], *more: object) -> str:
     from sftui import __version__
     from sftui.tokens.cache import versions
 
+    outside = release_of(context.recipe.trainer)
     templates = {name: template.source for name, template in context.tools.templates.items()}
     decided = [
         FORMAT,
@@ -50,6 +51,7 @@ def state_key(context: Context, files: Sequence[str], *more: object) -> str:
         _day(context),
         [(file, _mark(file)) for file in files],
         more,
+        *([outside] if outside else []),
     ]
     return sha256(json.dumps(_plain(decided)).encode("ascii")).hexdigest()[:32]
 

@@ -20,12 +20,29 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+
+def _enable(context: click.Context, option: click.Parameter, packages: tuple[str, ...]) -> None:
+    if packages:
+        from sftui.trainers.outside import enable
+
+        enable(packages)
+
+
 OPENING: tuple[Callable[[Any], Any], ...] = (
     click.argument("data", nargs=-1, metavar="DATA|CONFIG…"),
     click.option("-t", "--tokenizer", metavar="NAME", help="Hub name, folder, tokenizer.json, .gguf or builtin:NAME"),
     click.option("--recipe", "recipe_file", metavar="FILE", help="a saved recipe"),
     click.option(
         "--trainer", metavar="NAME[@VERSION]", help="start from a trainer's preset, e.g. hf-trainer, manual-shift"
+    ),
+    click.option(
+        "--trainers-from",
+        multiple=True,
+        metavar="PACKAGE",
+        callback=_enable,
+        expose_value=False,
+        is_eager=True,
+        help="also the trainers of this installed package, whose code is run",
     ),
     click.option(
         "--config", metavar="FILE", help="a trainer's own config: data, tokenizer and every knob are taken from it"

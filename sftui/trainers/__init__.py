@@ -22,8 +22,10 @@ names none."""
 
 
 def trainer_names() -> tuple[str, ...]:
-    """Every trainer's name."""
-    return TRAINERS
+    """Every trainer's name: sftui's own, and those of packages that the user enabled (see `outside`)."""
+    from sftui.trainers.outside import outside_trainers
+
+    return (*TRAINERS, *outside_trainers())
 
 
 def hand_written() -> tuple[str, ...]:
@@ -39,7 +41,13 @@ def traits_of(name: str) -> Traits:
     wanted = Preset.of(name).trainer
     if wanted in TRAINERS:
         return _declared(wanted)
-    hint = did_you_mean(wanted, trainer_names(), f"choose one of {', '.join(preset_names())}", least=0.5)
+    from sftui.trainers.outside import not_enabled, outside_trainers
+
+    if wanted in outside_trainers():
+        return outside_trainers()[wanted].traits
+    hint = not_enabled(wanted)
+    if not hint:
+        hint = did_you_mean(wanted, trainer_names(), f"choose one of {', '.join(preset_names())}", least=0.5)
     raise RecipeError(f"no trainer `{name}`", fix=hint)
 
 
@@ -50,7 +58,10 @@ def trainer_named(name: str) -> Trainer:
 
 def folder_of(name: str) -> Path:
     """The folder of a trainer's package, where its records lie beside its code."""
-    traits_of(name)
+    if name not in TRAINERS:
+        from sftui.trainers.outside import outside_trainers
+
+        return outside_trainers()[traits_of(name).name].folder
     return Path(__file__).parent / name.replace("-", "_")
 
 
@@ -62,9 +73,24 @@ def _declared(name: str) -> Traits:
 
 @cache
 def _loaded(name: str) -> Trainer:
+    if name not in TRAINERS:
+        from sftui.trainers.outside import load_class
+
+        made: Trainer = load_class(traits_of(name))()
+        return made
     module, _, kind = _declared(name).home.partition(":")  # opening the screen needs one trainer, not seven
     trainer: Trainer = getattr(import_module(module), kind)()
     return trainer
+
+
+def release_of(name: str) -> str:
+    """The package and release that bring a trainer from outside; empty for one of sftui's own."""
+    if name in TRAINERS:
+        return ""
+    from sftui.trainers.outside import outside_trainers
+
+    one = outside_trainers()[traits_of(name).name]
+    return f"{one.package} {one.version}"
 
 
 def __getattr__(name: str) -> Any:
@@ -126,6 +152,7 @@ __all__ = [
     "load_recipe",
     "preset",
     "preset_names",
+    "release_of",
     "trainer_named",
     "trainer_names",
     "traits_of",

@@ -1,0 +1,33 @@
+"""Acme trains what the assistant says, and nothing of a row that a person ends."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sftui.model import Conversation
+from sftui.recipe import Mask, Recipe, changed
+from sftui.recipe_io import parse_yaml
+from sftui.trainers import Shaped, Trainer
+from sftui.trainers.config import DatasetRef, OpenedConfig
+
+from . import TRAITS
+
+
+class Acme(Trainer):
+    """Every answer, headers left out."""
+
+    traits = TRAITS
+
+    def preset(self, version: str | None = None) -> Recipe:
+        return Recipe(trainer=self.name, version=version or self.versions[0], mask=Mask(rule="assistant"))
+
+    def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
+        shaped = super().shape(conversation, recipe)
+        if conversation.messages and conversation.messages[-1].role == "user":
+            return replace(shaped, dropped="a person has the last word: Acme drops the row")
+        return shaped
+
+    def read_config(self, path: str, text: str, version: str | None = None) -> OpenedConfig:
+        config = parse_yaml(text, path)
+        recipe = changed(self.preset(version), "tokenizer.name", config["acme_tokenizer"])
+        return OpenedConfig(recipe.preset, path, text, (DatasetRef("data", (config["acme_data"],), recipe),))
