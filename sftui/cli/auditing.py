@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from sftui.findings import Context, Finding
     from sftui.findings.hashes import Hashes
     from sftui.model import Row
-    from sftui.session.opened import Session
     from sftui.session.options import OpenOptions
+    from sftui.session.ready import Ready
 
 SPOOLED = "sftui-stdin-"
 WORTH_IT = 1000
@@ -57,7 +57,6 @@ def audited(
     session = loaded_session(options)
     try:
         tools, detected = session.tools, session.detected
-        assert tools is not None and detected is not None
         context = audit_context(session.recipe, detected, tools)
         wanted = dataclasses.replace(wanted, waivers=tuple(read_waivers(session.recipe.waivers)))
         prompts = _prompts(options, evaluation, session) if evaluation is not None else None
@@ -65,7 +64,6 @@ def audited(
             session, context, wanted, prompts, max_rows, sample, jobs or max(1, (os.cpu_count() or 1) - 1)
         )
         source = session.source
-        assert source is not None
         note = session.settle_split().note
         if note:
             click.echo(f"sftui: {visible(note)}; figures are of all rows", err=True)
@@ -105,7 +103,7 @@ class _Running:
 
     def __init__(
         self,
-        session: Session,
+        session: Ready,
         context: Context,
         wanted: Filter,
         prompts: Hashes | None,
@@ -177,7 +175,6 @@ class _Running:
 
     def _first(self) -> Row | None:
         """The row from which a trainer decides for the whole set."""
-        assert self.session.source is not None
         return next(iter(self.session.source.rows()), None)
 
     def _steps(self) -> Iterator[AuditProgress]:
@@ -185,7 +182,6 @@ class _Running:
         from sftui.session.comparing import chosen_rows
 
         session, audit = self.session, self.audit
-        assert session.source is not None
         if self.max_rows is None and self.sample is None:
             rows = session.source.rows(audit.rows)
         else:
@@ -204,7 +200,6 @@ class _Running:
         from sftui.audit.processes import Task, audit_in_processes
         from sftui.session.versions import loaded_by, wanted_version
 
-        assert session.detected is not None
         task = Task(
             session.recipe,
             session.detected,
@@ -213,7 +208,7 @@ class _Running:
             self.wanted,
             self.prompts,
             wanted_version(session.recipe, session.options).environment,
-            loaded_by(session.recipe, session.tokenizer.facts) if session.tokenizer is not None else "",
+            loaded_by(session.recipe, session.tokenizer.facts),
             session.settle_split().evaluation,
         )
         return audit_in_processes(audit, rows, task, self.jobs, total=lambda: self.total)
@@ -256,33 +251,24 @@ def _speed(told: AuditProgress) -> str:
     return f", {told.rate:,.0f}/s{left} " if told.rate else ""
 
 
-def _prompts(options: OpenOptions, evaluation: str, trained: Session) -> Hashes:
+def _prompts(options: OpenOptions, evaluation: str, trained: Ready) -> Hashes:
     """The hashes of every prompt of the evaluation set, read by the same recipe."""
     from sftui.audit import audit_context
     from sftui.findings import DatasetChecks
-    from sftui.session.opened import Session
+    from sftui.session.ready import with_tokenizer
 
-    held = Session(
-        dataclasses.replace(options, paths=(evaluation,), split=None, subset=None, data_revision=None, config=None),
-        trained.recipe,
-    )
-    open_data(held)
-    try:
-        held.set_tokenizer(trained.tokenizer)
-        assert held.source is not None and held.detected is not None and held.tools is not None
+    other = dataclasses.replace(options, paths=(evaluation,), split=None, subset=None, data_revision=None, config=None)
+    with contextlib.closing(open_data(other, trained.recipe)) as opened:
+        held = with_tokenizer(opened, trained.tokenizer).ready()
         checks = DatasetChecks(audit_context(held.recipe, held.detected, held.tools))
-        from sftui.pipeline import inspect_early
-
         for row in held.source.rows():
-            checks.add(inspect_early(row, held.detected, held.recipe))
+            checks.add(held.early(row))
         for one in held.source.damage:
             click.echo(f"sftui: {visible(one.sentence())}", err=True)
         return checks.prompts
-    finally:
-        held.close()
 
 
-def _failing(audit: Audit, session: Session) -> frozenset[tuple[object, ...]]:
+def _failing(audit: Audit, session: Ready) -> frozenset[tuple[object, ...]]:
     """The fixes of what was found that do not help where they are tried."""
     from sftui.session.trial import fix_fails
 
@@ -293,8 +279,8 @@ def _failing(audit: Audit, session: Session) -> frozenset[tuple[object, ...]]:
     return frozenset(key for key, found in alike.items() if fix_fails(session, found))
 
 
-def _looks(audit: Audit, session: Session, each: int) -> Iterator[Look]:
+def _looks(audit: Audit, session: Ready, each: int) -> Iterator[Look]:
     for one in audit.found.ordered() if each else ():
-        for found in [kept for kept in one.kept if kept.finding.row is not None][:each]:
-            assert found.finding.row is not None
-            yield Look(found, session.inspect(found.finding.row))
+        named = [(kept, kept.finding.row) for kept in one.kept if kept.finding.row is not None]
+        for found, row in named[:each]:
+            yield Look(found, session.inspect(row))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -35,7 +36,7 @@ def compare_recipes(
     width: int | None,
 ) -> int:
     """Print the count and the first differing rows; 0 where nothing differs, 1 where something does."""
-    from sftui.session.comparing import Comparing
+    from sftui.session.comparing import open_sides
     from sftui.session.versions import tokenized_otherwise
     from sftui.views import unmarked_words
 
@@ -48,10 +49,9 @@ def compare_recipes(
     base = options.full_recipe()
     first = SideRecipe(base.preset, base, options.config)
     sides = (first, *(other_side(text, first) for text in others))
-    comparing = Comparing(options, [side.recipe for side in sides], [side.config for side in sides])
+    recipes, configs = [side.recipe for side in sides], [side.config for side in sides]
     count = None
-    try:
-        comparing.open(open_data, load_tokenizer)
+    with contextlib.closing(open_sides(options, recipes, configs, open_data, load_tokenizer)) as comparing:
         tell_versions(comparing.sessions)
         tell_notes(side.recipe for side in sides)
         for sentence in tokenized_otherwise(comparing.sessions, [side.name for side in sides]):
@@ -71,8 +71,6 @@ def compare_recipes(
             progress.at(count.rows)
         progress.end()
         notes.tell()
-    finally:
-        comparing.close()
     if count is None:
         click.echo("sftui: the data has no rows", err=True)
         return 0

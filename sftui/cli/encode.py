@@ -20,7 +20,7 @@ from sftui.exports.parquet import parquet_writer
 from sftui.model import Inspection
 from sftui.recipe import Recipe
 from sftui.session.inputs import inputs_of
-from sftui.session.opened import Session
+from sftui.session.ready import Ready
 from sftui.text import visible
 
 if TYPE_CHECKING:
@@ -136,13 +136,13 @@ def _write_rows(rows: Iterator[Inspection], put: Sink, explain: bool) -> None:
 
 
 def _write_packs(
-    session: Session, rows: Iterator[Inspection], put: Sink, count: _Count, explain: bool, evaluate: bool
+    session: Ready, rows: Iterator[Inspection], put: Sink, count: _Count, explain: bool, evaluate: bool
 ) -> None:
     """Packs as they are filled; a row that is in none of them is told where it is read.
 
     What explains a pack is worked out again from its rows, of which a group may hold very many.
     """
-    ignore, tokenizer = session.recipe.mask.ignore_index, session.tools.tokenizer if session.tools else None
+    ignore, tokenizer = session.recipe.mask.ignore_index, session.tools.tokenizer
     apart = {"split": "evaluation"} if evaluate else {}
 
     def passing() -> Iterator[Inspection]:
@@ -160,14 +160,13 @@ def _write_packs(
     for pack in session.feed_packs(passing()):
         made = {**pack_record(pack, count.packs), **apart}
         if explain:
-            assert tokenizer is not None
             made.update(pack_explained(pack, row, tokenizer.piece, ignore))
         put(made)
         count.packs += 1
         count.tokens -= sum(end - start for _, start, end in pack.documents)
 
 
-def _how_packed(session: Session) -> str:
+def _how_packed(session: Ready) -> str:
     """What the composition of the packs assumes, in one line."""
     from sftui.trainers import trainer_named
 
@@ -179,11 +178,11 @@ def _how_packed(session: Session) -> str:
     )
 
 
-def _engine(bulk: Bulk | None) -> str:
+def _engine(bulk: Bulk) -> str:
     """Which engine gave the ids, where it is not the usual one, or why it is again."""
-    if bulk is not None and bulk.told is not None:
+    if bulk.told is not None:
         return f"\nsftui: {visible(bulk.told)}"
-    return f", ids by {bulk.engine}" if bulk is not None and bulk.engine == bulk.FAST else ""
+    return f", ids by {bulk.engine}" if bulk.engine == bulk.FAST else ""
 
 
 def _told(count: _Count, packed: bool, out: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -12,13 +13,13 @@ from sftui.cli.loading import load_tokenizer, open_data, tell_notes, tell_versio
 from sftui.cli.opening import open_options
 from sftui.cli.telling import DataNotes
 from sftui.cli.writing import STDOUT, Progress, may_write
-from sftui.errors import ConversationError, ExportError, SftuiError
+from sftui.errors import ExportError, SftuiError
 from sftui.session.inputs import inputs_of
 from sftui.text import visible
 
 if TYPE_CHECKING:
     from sftui.recipe import Recipe
-    from sftui.session.opened import Session
+    from sftui.session.opened import Opened
     from sftui.session.options import OpenOptions
 
 
@@ -29,24 +30,18 @@ def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool, li
     (`limit`: over its first rows) and told before anything is written.
     """
     from sftui.exports.plan import TARGETS, check_target, plan_export
-    from sftui.session.opened import Session
 
     check_target(to)
     if folder == STDOUT:
         raise ExportError("an export is several files, which stdout cannot take", fix="name a folder with -o DIR")
     options = open_options(given)
     recipe = options.full_recipe()
-    session = Session(options, recipe)
+    session = open_data(options, recipe)
     try:
-        open_data(session)
-        if session.refused is not None and to != "recipe":
-            problem = session.refused
-            raise ConversationError(problem.what, why=problem.why, fix=problem.fix)
+        if to != "recipe":
+            session.accepted()
         if recipe.tokenizer.name is not None and to != "recipe":
-            load_tokenizer(session)
-            if session.tools_problem is not None:
-                problem = session.tools_problem
-                raise SftuiError(problem.what, why=problem.why, fix=problem.fix)
+            session = load_tokenizer(session).ready()
         DataNotes(session).look()
         plan = plan_export(to, folder, recipe, options.base or recipe, session.prepared())
         if to not in TARGETS:
@@ -70,19 +65,21 @@ def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool, li
     return 0
 
 
-def refuse_untrainable(session: Session, recipe: Recipe) -> None:
+def refuse_untrainable(session: Opened, recipe: Recipe) -> None:
     """ExportError where no sampled row can be made into labels under the exported recipe, tokenizer and template."""
     from sftui.exports.conversion import refused_export
+    from sftui.session import ready
+    from sftui.session.ready import under, waits
     from sftui.trainers import trainer_named
 
-    if session.tokenizer is None:
+    if waits(session):
         return
     title = trainer_named(recipe.preset).title or recipe.preset
-    other = session.beside(recipe)
-    if other.tokenizer is None:  # the other trainer brings another transformers
-        other.load_tokenizer("proven")
-    if other.tools_problem is not None:
-        raise refused_export(title, other.tools_problem)
+    other = under(session, recipe)
+    if waits(other):  # the other trainer brings another transformers
+        other = ready.tokenized(other)
+    if not isinstance(other, ready.Ready):
+        raise refused_export(title, other.missing())
     made = [other.inspect_row(row, spans=False) for row in other.sample if row.data is not None]
     problems = [one.problem for one in made if one.problem is not None]
     if problems and len(problems) == len(made):
@@ -91,22 +88,19 @@ def refuse_untrainable(session: Session, recipe: Recipe) -> None:
 
 def tell_changes(options: OpenOptions, recipe: Recipe, converted: Recipe, limit: int | None) -> None:
     """Count on stderr what becomes of the labels under the other trainer."""
-    from sftui.session.comparing import Comparing
+    from sftui.session.comparing import open_sides
     from sftui.views import count_lines, plain
 
-    comparing = Comparing(options, (recipe, converted))
     count = None
     try:
-        comparing.open()
-        progress = Progress(comparing.total(limit, None))
-        for count in comparing.count(comparing.rows(limit), keep=1):
-            progress.at(count.rows)
-        progress.end()
+        with contextlib.closing(open_sides(options, (recipe, converted))) as comparing:
+            progress = Progress(comparing.total(limit, None))
+            for count in comparing.count(comparing.rows(limit), keep=1):
+                progress.at(count.rows)
+            progress.end()
     except SftuiError as error:
         click.echo(f"what changes in the labels cannot be counted: {visible(str(error))}", err=True)
         return
-    finally:
-        comparing.close()
     if count is not None:
         click.echo(plain(count_lines(count, (recipe.preset, converted.preset), 200)), err=True, nl=False)
         if count.first:

@@ -1,4 +1,4 @@
-"""A Session ready to work, for the commands that need no screen."""
+"""Open data ready to work, for the commands that need no screen."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sftui.errors import ConversationError, SftuiError
 from sftui.text import visible
 
 if TYPE_CHECKING:
     from sftui.recipe import Recipe
-    from sftui.session.opened import Session
+    from sftui.session.opened import Opened
     from sftui.session.options import OpenOptions
+    from sftui.session.ready import Ready
 
 PATIENCE = 1.0
 """Seconds after which it is said that a pipe is waited for."""
@@ -62,53 +62,48 @@ def _is_pipe(path: str) -> bool:
         return False
 
 
-def open_data(session: Session) -> None:
-    """Open the data; a pipe that is waited for and what comes from the Hub are told."""
+def open_data(options: OpenOptions, recipe: Recipe | None = None) -> Opened:
+    """Open the data under a recipe (None: that of the options); a pipe that is waited for and what comes from the Hub
+    are told."""
     from sftui.cli.downloading import download_told
+    from sftui.session import ready
     from sftui.sources.opening import hub_name
 
-    paths = session.options.paths
-    with waiting_told(paths), download_told(hub_name(paths), "datasets"):
-        session.open()
+    with waiting_told(options.paths), download_told(hub_name(options.paths), "datasets"):
+        return ready.open_data(options, recipe)
 
 
-def load_tokenizer(session: Session) -> None:
+def load_tokenizer(opened: Opened) -> Opened:
     """Load the proven tokenizer and hold it against the first rows; what comes from the Hub is told."""
     from sftui.cli.downloading import download_told, hub_tokenizer
+    from sftui.session import ready
 
-    name = session.recipe.tokenizer.name
+    name = opened.recipe.tokenizer.name
     with download_told(hub_tokenizer(name) if name is not None else None, "models"):
-        session.load_tokenizer("proven")
-    session.prove_rows()
+        loaded = ready.tokenized(opened)
+    return ready.prove_rows(loaded)
 
 
-def loaded_session(options: OpenOptions, *, tell: bool = True) -> Session:
+def loaded_session(options: OpenOptions, *, tell: bool = True) -> Ready:
     """Open the data and load the proven tokenizer; SftuiError where either cannot be. `tell`: the trainer's notes, see
     `tell_notes`."""
-    from sftui.session.opened import Session
-
-    session = Session(options, options.full_recipe())
-    open_data(session)
-    if session.refused is not None:
-        problem = session.refused
-        raise ConversationError(problem.what, why=problem.why, fix=problem.fix)
-    load_tokenizer(session)
-    if session.tools_problem is not None:
-        problem = session.tools_problem
-        raise SftuiError(problem.what, why=problem.why, fix=problem.fix)
+    opened = open_data(options)
+    opened.accepted()
+    session = load_tokenizer(opened).ready()
     tell_versions([session])
     if tell:
-        tell_notes([session.recipe], (session.tools.notes or ()) if session.tools is not None else ())
+        tell_notes([session.recipe], session.tools.notes or ())
     return session
 
 
-def tell_versions(sessions: Iterable[Session]) -> None:
+def tell_versions(sessions: Iterable[Opened]) -> None:
     """Whose ids are shown where that is not plain, each once, on stderr, with the command that verifies."""
+    from sftui.session.ready import Tokenized
     from sftui.session.versions import NOT_VERIFIED, version_notes
     from sftui.trainers.pins import reference_version
 
     for session in sessions:
-        if session.tokenizer is None:
+        if not isinstance(session, Tokenized):
             continue
         for note in version_notes(session.tokenizer.facts):
             version = reference_version(session.recipe)

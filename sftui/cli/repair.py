@@ -14,13 +14,13 @@ from sftui.cli.loading import loaded_session, open_data
 from sftui.cli.opening import open_options
 from sftui.cli.telling import DataNotes, refuse_half
 from sftui.cli.writing import STDOUT, Progress, Target, targets
-from sftui.errors import ConversationError, ExportError, RecipeError
+from sftui.errors import ExportError, RecipeError
 from sftui.session.inputs import inputs_of
 from sftui.text import visible
 
 if TYPE_CHECKING:
     from sftui.repairs import Counts
-    from sftui.session.opened import Session
+    from sftui.session.opened import Opened
     from sftui.session.options import OpenOptions
 
 
@@ -76,7 +76,7 @@ def repair_data(
         notes.tell()
     finally:
         session.close()
-    own = own_names(layout_of(session.detected)) if "map-roles" in chosen and session.detected is not None else ()
+    own = own_names(layout_of(session.detected)) if "map-roles" in chosen else ()
     click.echo(visible(_summary(now.counts, now.lost, target, DROP_REASONS, own), newline="\n"), err=True)
     return 2 if now.lost else 1 if now.counts.skipped else 0
 
@@ -134,19 +134,13 @@ def _path(target: Target | None) -> contextlib.AbstractContextManager[Path | Non
     return contextlib.nullcontext() if target is None else target.as_path()
 
 
-def _session(options: Any, codes: bool) -> Session:
+def _session(options: Any, codes: bool) -> Opened:
     """The data open, and the tokenizer where one is named or findings decide."""
-    from sftui.session.opened import Session
-
-    recipe = options.full_recipe()
-    if codes or recipe.tokenizer.name is not None:
+    if codes or options.full_recipe().tokenizer.name is not None:
         return loaded_session(options)
-    session = Session(options, recipe)
-    open_data(session)
-    if session.refused is not None:
-        problem = session.refused
-        raise ConversationError(problem.what, why=problem.why, fix=problem.fix)
-    return session
+    opened = open_data(options)
+    opened.accepted()
+    return opened
 
 
 def _summary(

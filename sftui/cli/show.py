@@ -14,7 +14,6 @@ from sftui.cli.loading import loaded_session
 from sftui.cli.opening import open_options
 from sftui.cli.records import as_json, record, shift_record
 from sftui.cli.telling import DataNotes
-from sftui.errors import SourceError
 from sftui.model import Inspection
 from sftui.recipe import Recipe
 from sftui.session.splitting import PREPARED, Split
@@ -33,9 +32,7 @@ def show_row(
     notes = DataNotes(session)
     try:
         notes.look()
-        found = session.row(row)
-        if session.past_end(row):
-            raise SourceError(found.problem or f"there is no row {row}")
+        found = session.one_row(row)
         split = session.settle_split(PREPARED)
         inspection = session.inspect_row(found)
         recipe = session.recipe

@@ -12,7 +12,7 @@ from sftui.session.inputs import data_files
 from sftui.text import visible
 
 if TYPE_CHECKING:
-    from sftui.session.opened import Session
+    from sftui.session.opened import Opened
 
 LOOK_BYTES = 4 << 20
 """Size of the files that are read through to find out whether they are whole, where not all is read anyway: counted in
@@ -28,7 +28,7 @@ class DataNotes:
     that no row has.
     """
 
-    def __init__(self, session: Session, *others: Session, findings: bool = False) -> None:
+    def __init__(self, session: Opened, *others: Opened, findings: bool = False) -> None:
         self._session = session
         self._sessions = (session, *others)
         self._findings = findings
@@ -37,7 +37,6 @@ class DataNotes:
     def tell(self) -> None:
         """What is known by now; call it again at the end, when more was read."""
         source, detected = self._session.source, self._session.detected
-        assert source is not None and detected is not None
         lost = tuple(one.sentence() for one in source.damage) if not self._findings else ()
         asked = () if self._findings else tuple(note for one in self._sessions for note in one.notes)
         for note in (*source.notes, *detected.notes, *asked, *lost):
@@ -48,7 +47,6 @@ class DataNotes:
     def look(self) -> None:
         """The same after a look for damage in files that are not large."""
         options = self._session.options
-        assert self._session.source is not None
         files = data_files(options.paths, options.split) or self._session.source.cached
         if not self._findings and sum(map(_size, files)) <= LOOK_BYTES:
             self._session.source.index_more(LOOK)
@@ -62,9 +60,8 @@ def _size(file: str) -> int:
         return 0
 
 
-def refuse_half(session: Session) -> None:
+def refuse_half(session: Opened) -> None:
     """SourceError where what would be written is not all of the data: half a dataset looks like a smaller one."""
-    assert session.source is not None
     session.source.read_through()
     for one in session.source.damage:
         raise SourceError(

@@ -19,23 +19,19 @@ from sftui.text import visible
 
 if TYPE_CHECKING:
     from sftui.model import Conversation
-    from sftui.session.opened import Session
+    from sftui.session.opened import Opened
 
 
 class Conversations:
     """The conversations of a session's rows, as often as they are asked for; rows that hold none are left out."""
 
-    def __init__(self, session: Session, most: int | None) -> None:
+    def __init__(self, session: Opened, most: int | None) -> None:
         self._session = session
         self._most = most
 
     def __iter__(self) -> Iterator[Conversation]:
-        from sftui.pipeline import inspect_early
-
-        session = self._session
-        assert session.source is not None and session.detected is not None
-        for row in islice(session.source.rows(), self._most):
-            conversation = inspect_early(row, session.detected, session.recipe).conversation
+        for row in islice(self._session.source.rows(), self._most):
+            conversation = self._session.early(row).conversation
             if conversation is not None:
                 yield conversation
 
@@ -50,7 +46,6 @@ def write_template(given: Mapping[str, Any], tags: bool, out: str | None, force:
     notes = DataNotes(session)
     try:
         notes.look()
-        assert session.tools is not None
         template = session.tools.templates.get("default") or next(iter(session.tools.templates.values()), None)
         if template is None:
             raise TemplateError(

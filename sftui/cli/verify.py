@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +21,7 @@ from sftui.text import visible
 
 if TYPE_CHECKING:
     from sftui.recipe import Recipe
-    from sftui.session.opened import Session
+    from sftui.session.ready import Ready
     from sftui.session.verifying import Verified
 
 SHOWN = 20
@@ -41,7 +42,6 @@ def verify_rows(given: Mapping[str, Any], python: str, count: int) -> int:
         try:
             _tell(session.recipe.preset, installed)
             DataNotes(session).look()
-            assert session.source is not None
             numbers = [row.index for row in chosen_rows(session.source, None, count)]
             named = visible(installed)
             click.echo(
@@ -95,7 +95,7 @@ def _loads(python: str) -> bool:
 
 
 def _by_date(
-    session: Session,
+    session: Ready,
     numbers: Sequence[int],
     found: Verified,
     told: Sequence[tuple[dict[str, Any], list[dict[str, Any]]]],
@@ -114,26 +114,23 @@ def _by_date(
 
 
 def _left(
-    session: Session,
+    session: Ready,
     recipe: Recipe,
     numbers: Sequence[int],
     told: tuple[dict[str, Any], list[dict[str, Any]]],
     env: str | None = None,
 ) -> int | None:
     """How many differences to what the trainer made are left under another recipe; None where it cannot be shown."""
-    from sftui.session.opened import Session
+    from sftui.session.ready import open_data, tokenized
     from sftui.session.verifying import verify
 
     options = replace(session.options, env=env or session.options.env, recipe=recipe)
-    again = Session(options, recipe)
     try:
-        again.open()
-        again.load_tokenizer("proven")
-        return len(verify(again, numbers, lambda request: told).differences)
+        with contextlib.closing(open_data(options, recipe)) as again:
+            made = verify(tokenized(again).ready(), numbers, lambda request: told)
     except SftuiError:
         return None
-    finally:
-        again.close()
+    return len(made.differences)
 
 
 def _which(found: Verified, left: int | None) -> str:
@@ -145,7 +142,7 @@ def _which(found: Verified, left: int | None) -> str:
 
 
 def _by_version(
-    session: Session,
+    session: Ready,
     numbers: Sequence[int],
     found: Verified,
     told: Sequence[tuple[dict[str, Any], list[dict[str, Any]]]],
@@ -163,7 +160,7 @@ def _by_version(
         theirs = environment_at(python, "--python").transformers
     except SftuiError:
         return ""  # torchtune has no transformers
-    shown = session.tokenizer.facts.transformers if session.tokenizer is not None else ""
+    shown = session.tokenizer.facts.transformers
     if not told or not theirs or theirs == (shown or running_version()):
         return ""
     recipe = changed(session.recipe, "tokenizer.transformers", theirs)

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sftui.comparison import ComparisonCount, RowComparison, compare_row, needs_spans
-from sftui.errors import ConversationError, SftuiError
 from sftui.recipe import Recipe
-from sftui.session.opened import Session
+from sftui.session.opened import Opened
+from sftui.session.ready import Ready, open_data, prove_rows, tokenized, with_tokenizer
 from sftui.session.splitting import held_out_by, unsure_of
 from sftui.session.versions import tokenizer_key
 
@@ -21,65 +21,63 @@ if TYPE_CHECKING:
     from sftui.trainers.config import OpenedConfig
 
 
-Way = Callable[[Session], object]
-"""How a session opens its data, or loads its tokenizer."""
+Way = Callable[["OpenOptions", Recipe], Opened]
+"""How data is opened under a recipe."""
+Loading = Callable[[Opened], Opened]
+"""How its tokenizer is loaded."""
 
 
-def load_proven(session: Session) -> None:
+def load_proven(opened: Opened) -> Opened:
     """Load the proven tokenizer and hold it against the first rows."""
-    session.load_tokenizer("proven")
-    session.prove_rows()
+    return prove_rows(tokenized(opened))
+
+
+def open_sides(
+    options: OpenOptions,
+    recipes: Sequence[Recipe],
+    configs: Sequence[OpenedConfig | None] | None = None,
+    open_data: Way = open_data,
+    load: Loading = load_proven,
+) -> Comparing:
+    """Open the data and load every tokenizer, in these ways; tokenizers of one name are loaded once. SftuiError where a
+    recipe cannot be followed.
+
+    `configs` are those that the recipes were read from, where one was; without them all are of `options`.
+    """
+    sides: list[Ready] = []
+    held: list[Opened] = []
+    try:
+        for recipe, config in zip(recipes, configs or (options.config,) * len(recipes)):
+            own = replace(options, recipe=recipe, tokenizer=None, revision=None, template=None, config=config)
+            opened, whose = open_data(own, recipe), recipe.preset if sides else ""
+            held.append(opened)
+            opened.accepted(whose)
+            wanted = tokenizer_key(recipe)
+            alike = next((side for side in sides if tokenizer_key(side.recipe) == wanted), None)
+            opened = load(opened) if alike is None else with_tokenizer(opened, alike.tokenizer)
+            sides.append(opened.ready(whose))
+    except BaseException:
+        for opened in held:
+            opened.close()
+        raise
+    return Comparing(sides)
 
 
 class Comparing:
-    """The rows of the first recipe's data under every recipe; tokenizers of one name are loaded once."""
+    """The rows of the first recipe's data under every recipe."""
 
-    def __init__(
-        self, options: OpenOptions, recipes: Sequence[Recipe], configs: Sequence[OpenedConfig | None] | None = None
-    ) -> None:
-        """`configs` are those that the recipes were read from, where one was; without them all are of `options`."""
-        self.sessions = [
-            Session(
-                replace(options, recipe=recipe, tokenizer=None, revision=None, template=None, config=config), recipe
-            )
-            for recipe, config in zip(recipes, configs or (options.config,) * len(recipes))
-        ]
+    def __init__(self, sessions: Sequence[Ready]) -> None:
+        self.sessions = tuple(sessions)
         self.unsure: tuple[int, ...] = ()
-
-    def open(self, open_data: Way = Session.open, load_tokenizer: Way = load_proven) -> None:
-        """Open the data and load every tokenizer, in these ways; SftuiError where a recipe cannot be followed."""
-        for number, session in enumerate(self.sessions):
-            open_data(session)
-            if session.refused is not None:
-                problem = session.refused
-                raise ConversationError(
-                    problem.what, where=session.recipe.preset if number else "", why=problem.why, fix=problem.fix
-                )
-            wanted = tokenizer_key(session.recipe)
-            loaded = next(
-                (other.tokenizer for other in self.sessions[:number] if tokenizer_key(other.recipe) == wanted),
-                None,
-            )
-            if loaded is not None:
-                session.set_tokenizer(loaded)
-            else:
-                load_tokenizer(session)
-            if session.tools_problem is not None:
-                problem = session.tools_problem
-                raise SftuiError(
-                    problem.what, where=session.recipe.preset if number else "", why=problem.why, fix=problem.fix
-                )
 
     def index(self) -> None:
         """Find every row of the first recipe's data."""
-        assert self.sessions[0].source is not None
         _index(self.sessions[0].source)
 
     def settle(self, most: int | None) -> tuple[Split, ...]:
         """Find out which rows each side sets aside for evaluation (`most`: see `split_of`)."""
         for session in self.sessions[1:]:
             if held_out_by(session.recipe) is not None and self.sessions[0].count_now() is not None:
-                assert session.source is not None
                 _index(session.source)  # each has the data open for itself
         splits = tuple(session.settle_split(most) for session in self.sessions)
         self.unsure = unsure_of(splits)
@@ -87,9 +85,7 @@ class Comparing:
 
     def rows(self, limit: int | None = None, sample: int | None = None) -> Iterator[Row]:
         """The rows to compare (see `chosen_rows`)."""
-        source = self.sessions[0].source
-        assert source is not None
-        return chosen_rows(source, limit, sample)
+        return chosen_rows(self.sessions[0].source, limit, sample)
 
     def total(self, limit: int | None, sample: int | None) -> int | None:
         """How many rows that will be, where it is known."""

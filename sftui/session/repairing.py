@@ -15,49 +15,64 @@ from sftui.errors import ExportError, SftuiError
 from sftui.exports.files import atomic_file
 from sftui.findings.words import WANTED
 from sftui.model import Row
-from sftui.repairs import Counts, Plan, Repair, Repaired, layout_of, plan_of, repaired, row_of, strip_tokens
+from sftui.repairs import Counts, Layout, Plan, Repair, Repaired, layout_of, plan_of, repaired, row_of, strip_tokens
 from sftui.repairs import mended as mend_row
 from sftui.repairs.lines import TOO_DEEP, as_it_was, line_of
 from sftui.repairs.texts import looks_like_control
 from sftui.repairs.values import as_json
 from sftui.session.overlay import Overlay
+from sftui.session.ready import tokenizer_of
 
 if TYPE_CHECKING:
     from sftui.conversations import Detected
-    from sftui.session.opened import Session
+    from sftui.session.opened import Opened, Stored
     from sftui.tokens import LoadedTokenizer
 
 
 # — over the rows —
 
 
-def lay_over(
-    session: Session, chosen: Sequence[str], detected: Detected, sample: Sequence[Row]
-) -> tuple[Overlay, tuple[Row, ...]]:
-    """The session's rows with repairs over them, and its first rows repaired; `detected` is how the rows are read as
-    stored.
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """Repairs that are to lie over data: their plan, and `sample`, its first rows repaired."""
+
+    stored: Stored
+    plan: Plan
+    layout: Layout
+    sample: tuple[Row, ...]
+
+    def overlay(self, staged: Opened) -> Overlay:
+        """The rows repaired; `staged` is the data under the recipe and tokenizer by which findings are told."""
+        return Overlay(self.stored.source, self.plan, self.layout, codes_of(staged, self.plan))
+
+
+def lay_over(stored: Stored, chosen: Sequence[str], detected: Detected, tokenizer: LoadedTokenizer | None) -> Laid:
+    """Repairs of the data, and its first rows repaired; `detected` is how the rows are read as stored. RecipeError for
+    a repair that is none.
 
     What finding a row has is not asked of the first rows: they decide how rows are read, which findings hang on.
     """
-    plan = session_plan(session, chosen)
-    layout = layout_of(detected)
-    assert session.stored is not None
-    done = [mend_row(row, plan, layout) for row in sample]
+    plan, layout = _plan_of(chosen, tokenizer), layout_of(detected)
+    done = [mend_row(row, plan, layout) for row in stored.sample]
     kept = tuple(row_of(one) for one in done if one.dropped is None)
-    return Overlay(session.stored, plan, layout, codes_of(session, plan)), kept or tuple(sample)
+    return Laid(stored, plan, layout, kept or stored.sample)
 
 
-def session_plan(session: Session, chosen: Sequence[str], marked: Collection[int] = ()) -> Plan:
-    """The plan that a list of repairs means here: with a tokenizer, `strip-tokens` takes out its own control tokens
-    too."""
+def session_plan(session: Opened, chosen: Sequence[str], marked: Collection[int] = ()) -> Plan:
+    """The plan that a list of repairs means here."""
+    return _plan_of(chosen, tokenizer_of(session), marked)
+
+
+def _plan_of(chosen: Sequence[str], tokenizer: LoadedTokenizer | None, marked: Collection[int] = ()) -> Plan:
     from sftui.findings import CODES
 
-    return plan_of(chosen, codes=tuple(CODES), instead=exact_repairs(session), marked=marked)
+    exact = {} if tokenizer is None else exact_repairs(tokenizer)
+    return plan_of(chosen, codes=tuple(CODES), instead=exact, marked=marked)
 
 
-def exact_repairs(session: Session) -> dict[str, Repair]:
-    """Repairs that know this tokenizer."""
-    return {} if session.tokenizer is None else {"strip-tokens": strip_tokens(_controls(session.tokenizer))}
+def exact_repairs(tokenizer: LoadedTokenizer) -> dict[str, Repair]:
+    """Repairs that know this tokenizer: `strip-tokens` takes out its own control tokens too."""
+    return {"strip-tokens": strip_tokens(_controls(tokenizer))}
 
 
 def _controls(tokenizer: LoadedTokenizer) -> Callable[[str], list[str]]:
@@ -71,7 +86,7 @@ def _controls(tokenizer: LoadedTokenizer) -> Callable[[str], list[str]]:
     return controls
 
 
-def codes_of(session: Session, plan: Plan) -> Callable[[Row], Collection[str]] | None:
+def codes_of(session: Opened, plan: Plan) -> Callable[[Row], Collection[str]] | None:
     """What is found in a row, where the plan asks for it.
 
     What it returns raises SftuiError where that cannot be told: without a tokenizer or a template, and for a row that
@@ -82,7 +97,7 @@ def codes_of(session: Session, plan: Plan) -> Callable[[Row], Collection[str]] |
 
     def codes(row: Row) -> set[str]:
         inspection = session.inspect_row(row, text=False)
-        found = {finding.code for finding in session.found(inspection)}
+        found = {finding.code for finding in session.ready().found(inspection)}
         problem = inspection.problem
         if problem is not None and not any(code.startswith(plan.codes) for code in found):
             raise SftuiError(problem.what, why=problem.why, fix=problem.fix)
@@ -119,21 +134,25 @@ def check_targets(paths: Sequence[str], out: str, log: str | None) -> tuple[Path
     return targets[0], targets[1] if log is not None else None
 
 
-def write_repaired(session: Session, plan: Plan, target: Path | None, journal: Path | None) -> Iterator[Written]:
+def write_repaired(session: Opened, plan: Plan, target: Path | None, journal: Path | None) -> Iterator[Written]:
     """Write the rows after a plan, and a log of every change; both take their names only at the end, whole.
 
     Tells after every row how far it is; without files it only counts. Not being asked for more stops it, and
     leaves nothing behind. ExportError, also where lines of JSON cannot hold a row.
     """
-    assert session.detected is not None and session.stored is not None
+    from sftui.pipeline import detect
+
+    source = session.stored.source
     counts, lost = Counts(), 0
-    stored_as = session.stored.lines()
+    stored_as = source.lines()
     with contextlib.ExitStack() as files:
         rows = files.enter_context(atomic_file(target, folders=False)) if target is not None else None
         told_in = (
             files.enter_context(atomic_file(journal, folders=False)) if journal is not None else None
         )  # takes its name first
-        for done in repaired(session.stored.rows(), plan, layout_of(_detected(session)), codes_of(session, plan)):
+        for done in repaired(
+            source.rows(), plan, layout_of(detect(session.stored.sample, session.recipe)), codes_of(session, plan)
+        ):
             original = next(stored_as, None)
             if original is None:
                 done = as_json(done)
@@ -149,13 +168,6 @@ def write_repaired(session: Session, plan: Plan, target: Path | None, journal: P
             if told_in is not None and (done.changes or done.unchecked or done.skipped):
                 _tell(told_in, done)
             yield Written(counts, lost)
-
-
-def _detected(session: Session) -> Detected:
-    """How the rows are read as they are stored."""
-    from sftui.pipeline import detect
-
-    return detect(session.stored_sample, session.recipe)
 
 
 def _tell(file: IO[bytes], done: Repaired) -> None:

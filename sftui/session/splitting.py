@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sftui.recipe import Recipe
-    from sftui.session.opened import Session
+    from sftui.session.opened import Opened
     from sftui.trainers.held_out import HeldOut
 
 
@@ -40,6 +40,10 @@ class Split:
         return f"rows set aside for evaluation ({self.key}) are not marked: {self.unsure}" if self.unsure else ""
 
 
+UNSETTLED = Split(unsure="nobody asked yet", later=True)
+"""Before anybody asked."""
+
+
 def held_out_by(recipe: Recipe) -> HeldOut | None:
     """What the recipe's trainer sets aside for evaluation; None where it is nothing."""
     from sftui.trainers import trainer_named
@@ -47,13 +51,14 @@ def held_out_by(recipe: Recipe) -> HeldOut | None:
     return trainer_named(recipe.preset).held_out(recipe)
 
 
-def split_of(session: Session, most: int | None = None) -> Iterator[Split | None]:
+def split_of(session: Opened, most: int | None = None) -> Iterator[Split | None]:
     """The split of an open session's rows last; before it None, so that others may work meanwhile.
 
     Where it depends on which rows the trainer drops, every row is prepared for that alone; where on their number, and
     that is not known, every row is read. With `most` only where their number is known and they are no more than so many
     bytes; else it is not known.
     """
+    from sftui.session.ready import Ready
     from sftui.trainers.held_out import drawn_order, evaluation_rows
 
     held = held_out_by(session.recipe)
@@ -65,22 +70,20 @@ def split_of(session: Session, most: int | None = None) -> Iterator[Split | None
         unsure = "the rows of the config's other datasets count, too"
     repaired = session.overlay is not None  # then rows may be left out, and the others move up
     total = session.count_now()
-    if not unsure and not held.drawn and session.tools is None:
+    if not unsure and not held.drawn and not isinstance(session, Ready):
         unsure = "there is no tokenizer, and rows that are dropped decide it"
     if unsure:
         yield Split(held.key, unsure=unsure)
         return
-    counted = held.drawn and not repaired and total is not None
-    if most is not None and not counted and (total is None or not _no_more_than(most, session)):
+    known = total if held.drawn and not repaired else None
+    if most is not None and known is None and (total is None or not _no_more_than(most, session)):
         how = "counted" if held.drawn else "prepared"
         yield Split(held.key, unsure=f"every row has to be {how} to know which", later=True)
         return
     numbers, kept = array("q"), bytearray()
-    if counted:
-        assert total is not None
-        numbers, kept = array("q", range(total)), bytearray(b"\1") * total
+    if known is not None:
+        numbers, kept = array("q", range(known)), bytearray(b"\1") * known
     else:
-        assert session.source is not None
         for row in session.source.rows():
             if row.left_out is not None:
                 continue
@@ -104,9 +107,8 @@ def split_of(session: Session, most: int | None = None) -> Iterator[Split | None
     yield Split(held.key, aside, training, evaluating, held.packs)
 
 
-def _no_more_than(most: int, session: Session) -> bool:
+def _no_more_than(most: int, session: Opened) -> bool:
     """Whether all rows are no more than so many bytes; reads hardly more than that."""
-    assert session.source is not None
     size = 0
     for row in session.source.rows():
         size += row.size
@@ -115,9 +117,9 @@ def _no_more_than(most: int, session: Session) -> bool:
     return True
 
 
-def split_now(session: Session, most: int | None = None) -> Split:
+def split_now(session: Opened, most: int | None = None) -> Split:
     """`split_of` here and now; what is known already stands."""
-    if session.split is not None:
+    if not session.split.later:
         return session.split
     found = Split()
     for step in split_of(session, most):
@@ -125,16 +127,13 @@ def split_now(session: Session, most: int | None = None) -> Split:
     return found
 
 
-def settling(session: Session) -> Iterator[None]:
+def settling(session: Opened) -> Iterator[None]:
     """The same for a session that others use meanwhile, where it is not known yet."""
-    if session.split is not None:
+    if not session.split.later:
         return
-    recipe, tools = session.recipe, session.tools
     for step in split_of(session):
-        if session.recipe is not recipe or session.tools is not tools:
-            return
         if step is not None:
-            session.split = step
+            session.known.split = step
         yield None
 
 

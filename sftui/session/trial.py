@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 from sftui.errors import SftuiError
 from sftui.model import Inspection, Row
 from sftui.recipe import Recipe, changed
-from sftui.session.opened import HEAVY, Session
+from sftui.session.opened import HEAVY
+from sftui.session.ready import Ready, tokenized, under, waits
 
 if TYPE_CHECKING:
-    from sftui.findings import Finding
+    from sftui.findings import Finding, Fix
 
 CONCERNED = 3
 """Rows that a finding names on which its cures are tried."""
@@ -24,7 +25,7 @@ OTHERS = 8
 Made = tuple[Inspection, "tuple[Finding, ...]"]
 
 
-def with_cures(session: Session, finding: Finding) -> Generator[None, None, Finding]:
+def with_cures(session: Ready, finding: Finding) -> Generator[None, None, Finding]:
     """The finding with the cures alone that help; `declined` says why others do not.
 
     A cure helps where the finding goes away or shrinks in the rows that it concerns, and no row tried can be prepared
@@ -35,7 +36,7 @@ def with_cures(session: Session, finding: Finding) -> Generator[None, None, Find
     declined: list[str] = []
     fix = finding.fix
     if fix is not None and (fix.changes or fix.template):
-        why = yield from _tried(session, finding, None)
+        why = yield from _tried(session, finding, fix)
         if why:
             told = ", ".join(change.path for change in fix.changes) or "generation tags in the chat template"
             declined.append(f"changing {told} does not help: {why}")
@@ -50,14 +51,14 @@ def with_cures(session: Session, finding: Finding) -> Generator[None, None, Find
     return replace(finding, fix=fix, repairs=tuple(helpful), declined=tuple(declined))
 
 
-def fix_fails(session: Session, findings: Sequence[Finding]) -> str:
+def fix_fails(session: Ready, findings: Sequence[Finding]) -> str:
     """Why the fix that findings of one code share is not to be offered; "" where it helps against one of them at least,
     or changes no knob and no template."""
     told = ""
     for finding in findings[:CONCERNED]:
         if finding.fix is None or not (finding.fix.changes or finding.fix.template):
             return ""
-        steps = _tried(session, finding, None)
+        steps = _tried(session, finding, finding.fix)
         try:
             while True:
                 next(steps)
@@ -68,8 +69,8 @@ def fix_fails(session: Session, findings: Sequence[Finding]) -> str:
     return told
 
 
-def _tried(session: Session, finding: Finding, repair: str | None) -> Generator[None, None, str]:
-    """Why one cure (None: the finding's own fix) does not help; "" where it does."""
+def _tried(session: Ready, finding: Finding, cure: str | Fix) -> Generator[None, None, str]:
+    """Why one cure, a repair or a fix of the recipe, does not help; "" where it does."""
     context = session.checks()
     key: tuple[object, ...] = (
         "tried",
@@ -78,15 +79,16 @@ def _tried(session: Session, finding: Finding, repair: str | None) -> Generator[
         finding.message,
         finding.tokens,
         finding.sentence,
-        repair,
+        cure if isinstance(cure, str) else None,
     )
     if key not in context.memo:
         with ExitStack() as files:
             try:
-                recipe, repairs = _with(session, finding, repair, files)
-                other = session.beside(recipe, repairs)
-                if other.tokenizer is None and other.tokenizer_problem is None:
-                    other.load_tokenizer("provisional")  # the fix moves to a version with another transformers
+                recipe, repairs = _with(session, cure, files)
+                opened = under(session, recipe, repairs)
+                if waits(opened):
+                    opened = tokenized(opened, "provisional")  # the fix is a version with another transformers
+                other = opened.ready()
                 other.checks()
             except SftuiError as error:
                 context.memo[key] = str(error)
@@ -96,25 +98,22 @@ def _tried(session: Session, finding: Finding, repair: str | None) -> Generator[
     return str(context.memo[key])
 
 
-def _with(
-    session: Session, finding: Finding, repair: str | None, files: ExitStack
-) -> tuple[Recipe, tuple[str, ...] | None]:
+def _with(session: Ready, cure: str | Fix, files: ExitStack) -> tuple[Recipe, tuple[str, ...] | None]:
     """The recipe and the repairs that a cure puts in force; SftuiError where it cannot be had."""
-    if repair is not None:
-        return session.recipe, (*session.repairs, repair)
-    fix, recipe = finding.fix, session.recipe
-    assert fix is not None
-    if fix.template is not None:
+    if isinstance(cure, str):
+        return session.recipe, (*session.repairs, cure)
+    recipe = session.recipe
+    if cure.template is not None:
         folder = files.enter_context(tempfile.TemporaryDirectory(prefix="sftui-trial-"))
         file = Path(folder, "chat_template.jinja")
         file.write_text(_tagged(session), encoding="utf-8")
         recipe = changed(recipe, "render.template", f"file:{file}")
-    for change in fix.changes:
+    for change in cure.changes:
         recipe = changed(recipe, change.path, change.after)
     return recipe, None
 
 
-def _tagged(session: Session) -> str:
+def _tagged(session: Ready) -> str:
     """The template in force with generation tags; SftuiError where there are none to be had."""
     from sftui.templates.surgery import add_generation_tags
 
@@ -131,7 +130,7 @@ def _tagged(session: Session) -> str:
     return done.source
 
 
-def _judged(session: Session, other: Session, finding: Finding) -> Generator[None, None, str]:
+def _judged(session: Ready, other: Ready, finding: Finding) -> Generator[None, None, str]:
     rows = _rows(session, finding)
     before, after = _before(session, rows), []
     for row in rows:
@@ -194,20 +193,19 @@ def _mark(finding: Finding) -> tuple[object, ...]:
     return finding.code, finding.message, finding.sentence, finding.evidence
 
 
-def _rows(session: Session, finding: Finding) -> list[Row]:
+def _rows(session: Ready, finding: Finding) -> list[Row]:
     """The rows as stored on which a cure is tried, those that the finding names first."""
-    assert session.stored is not None
     named = [finding.row] if finding.row is not None else list(finding.rows[:CONCERNED])
-    rows = [session.stored.row(number) for number in named]
+    rows = [session.stored.source.row(number) for number in named]
     seen = set(named)
-    return [*rows, *(row for row in _light(session.stored_sample)[:OTHERS] if row.index not in seen)]
+    return [*rows, *(row for row in _light(session.stored.sample)[:OTHERS] if row.index not in seen)]
 
 
 def _light(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row.size <= HEAVY]
 
 
-def _before(session: Session, rows: Sequence[Row]) -> list[Made]:
+def _before(session: Ready, rows: Sequence[Row]) -> list[Made]:
     context = session.checks()
     made = []
     for row in rows:
@@ -218,7 +216,7 @@ def _before(session: Session, rows: Sequence[Row]) -> list[Made]:
     return made
 
 
-def _made(session: Session, stored: Row) -> Made:
+def _made(session: Ready, stored: Row) -> Made:
     inspection = session.inspect_row(session.over(stored) if stored.repairs == () else stored)
     return inspection, session.found(inspection)
 

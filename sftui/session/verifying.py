@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sftui.errors import SftuiError
 from sftui.model import IGNORE_INDEX, Example, Inspection, Pack
 from sftui.recipe import Recipe
-from sftui.session.opened import Session
+from sftui.session.ready import Ready
 from sftui.trainers.verify.difference import Difference, Piece, What, pack_differences, row_differences
 
 if TYPE_CHECKING:
@@ -53,12 +53,11 @@ class Verified:
     made: tuple[int, int] | None = None
 
 
-def verify(session: Session, numbers: Sequence[int], ask: Ask) -> Verified:
+def verify(session: Ready, numbers: Sequence[int], ask: Ask) -> Verified:
     """Rows of an open session through the real trainer; SftuiError where it could not do its work.
 
     `numbers` are dataset row numbers; rows that cannot be read are left out and told in the notes.
     """
-    assert session.tools is not None
     rows = [session.row(number) for number in numbers]
     readable = [row for row in rows if row.data is not None]
     notes = [f"{len(rows) - len(readable):,} rows cannot be read and are left out"] if len(readable) < len(rows) else []
@@ -109,7 +108,7 @@ def piece(made: Example | Pack) -> Piece:
     return list(made.input_ids), list(made.labels)
 
 
-def _request(session: Session, rows: Sequence[Mapping[str, Any]], work: Path) -> tuple[dict[str, Any], list[str]]:
+def _request(session: Ready, rows: Sequence[Mapping[str, Any]], work: Path) -> tuple[dict[str, Any], list[str]]:
     from sftui.exports.plan import facts_of
     from sftui.trainers import trainer_named
     from sftui.trainers.config import WrittenConfig

@@ -25,8 +25,8 @@ from sftui.trainers.pins import (
 )
 
 if TYPE_CHECKING:
-    from sftui.session.opened import Session
     from sftui.session.options import OpenOptions
+    from sftui.session.ready import Tokenized
     from sftui.tokens import Encoded, LoadedTokenizer, TokenizerFacts
     from sftui.tokens.environments import Environment
 
@@ -96,6 +96,15 @@ def tokenizer_key(recipe: Recipe) -> tuple[str | None, str | None, str | None, s
     return named.name, named.revision, named.type, reference_version(recipe)
 
 
+def named(recipe: Recipe) -> str:
+    """The name of the recipe's tokenizer; TokenizerError where it has none."""
+    if recipe.tokenizer.name is None:
+        raise TokenizerError(
+            "no tokenizer was named", fix="give one with -t NAME (a Hub name, a folder or builtin:chatml)"
+        )
+    return recipe.tokenizer.name
+
+
 def load(recipe: Recipe, options: OpenOptions, mode: str = "proven") -> LoadedTokenizer:
     """The recipe's tokenizer as the transformers that it means loads it, with a note where that is not known.
 
@@ -105,8 +114,7 @@ def load(recipe: Recipe, options: OpenOptions, mode: str = "proven") -> LoadedTo
     from sftui.tokens.autotokenizer import NO_CLASS
     from sftui.tokens.loaded import LoadedTokenizer
 
-    name, revision, loader = recipe.tokenizer.name, recipe.tokenizer.revision, recipe.tokenizer.type or ""
-    assert name is not None
+    name, revision, loader = named(recipe), recipe.tokenizer.revision, recipe.tokenizer.type or ""
     wanted, lost = wanted_version(recipe, options), ""
     kwargs: dict[str, Any] = {"revision": revision, "cache_dir": options.cache_dir, "mode": mode}
     try:
@@ -236,7 +244,7 @@ def version_notes(facts: TokenizerFacts) -> tuple[str, ...]:
     return tuple(note for note in facts.notes if note.startswith(begins))
 
 
-def tokenized_otherwise(sessions: Sequence[Session], names: Sequence[str]) -> tuple[str, ...]:
+def tokenized_otherwise(sessions: Sequence[Tokenized], names: Sequence[str]) -> tuple[str, ...]:
     """Which sides have other ids than the first because another transformers loads the same tokenizer: a sentence each.
 
     Told from the probe strings, so that a version that changes nothing here is not blamed.
@@ -247,7 +255,7 @@ def tokenized_otherwise(sessions: Sequence[Session], names: Sequence[str]) -> tu
     first = sessions[0].tokenizer
     for session, name in zip(sessions[1:], names[1:]):
         other = session.tokenizer
-        if first is None or other is None or first is other:
+        if first is other:
             continue
         same = tokenizer_key(session.recipe)[:3] == tokenizer_key(sessions[0].recipe)[:3]
         a, b = (one.facts.transformers or running_version() for one in (first, other))

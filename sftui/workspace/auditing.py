@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
 from sftui.model import Problem
-from sftui.session.opened import HEAVY, Session
+from sftui.session.opened import HEAVY, Opened
 from sftui.session.splitting import settling
 from sftui.workspace.events import AuditReady, CodeCount, OrderReady
 from sftui.workspace.requests import GROUPS, REPAIRED, AuditRequest, OrderRequest
@@ -41,11 +41,12 @@ class Auditing:
         """Another recipe or tokenizer is in force."""
         self._gathered = None
 
-    def run(self, session: Session, asked: AuditRequest, version: int) -> Iterator[AuditReady | None]:
+    def run(self, session: Opened, asked: AuditRequest, version: int) -> Iterator[AuditReady | None]:
         """Every row, checked and counted; stopped by not being asked for more, and asked again it goes on where it
         stopped."""
         try:
-            context = session.checks()
+            ready = session.ready()
+            context = ready.checks()
         except SftuiError as error:
             self._gathered = None
             yield AuditReady(asked.ticket, version, 0, problem=Problem(error.what, error.why, error.fix))
@@ -54,11 +55,10 @@ class Auditing:
         from sftui.audit.tallies import ListedTallies
         from sftui.findings import damaged_files
 
-        assert session.source is not None
         yield from settling(session)
         gathered = self._gathered
         if gathered is None or gathered.finished:
-            gathered = self._gathered = Audit(context, Filter(waivers=session.waivers), tallies=ListedTallies)
+            gathered = self._gathered = Audit(context, Filter(waivers=ready.waivers), tallies=ListedTallies)
             self._tokens, self._trained, self._next = array("I"), array("I"), 0
         told, before, taken, last = 0.0, gathered.rows, gathered.rows, 0
 
@@ -88,7 +88,7 @@ class Auditing:
             else:
                 yield None
 
-    def order(self, session: Session, asked: OrderRequest, version: int) -> Iterator[OrderReady]:
+    def order(self, session: Opened, asked: OrderRequest, version: int) -> Iterator[OrderReady]:
         """Rows by what is asked, as far as the audit came, or the count of the repairs."""
         if asked.by in REPAIRED:
             rows = getattr(session.overlay, REPAIRED[asked.by], array("L"))

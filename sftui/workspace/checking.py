@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
 from sftui.model import Problem
-from sftui.session.opened import HEAVY, Session
+from sftui.session.opened import HEAVY, Opened
+from sftui.session.ready import Ready
 from sftui.session.trial import with_cures
 from sftui.workspace.events import FindingsReady
 from sftui.workspace.requests import FindingsRequest
@@ -19,36 +20,37 @@ if TYPE_CHECKING:
 SETUP = "the set-up's findings"
 
 
-def findings(session: Session, asked: FindingsRequest, version: int) -> Iterator[FindingsReady | None]:
+def findings(session: Opened, asked: FindingsRequest, version: int) -> Iterator[FindingsReady | None]:
     """The row's findings at once, then with those of the set-up, which are worked out once a recipe, then with the
     cures of each that were tried and help."""
     try:
-        context = session.checks()
+        whole = session.ready()
+        context = whole.checks()
     except SftuiError as error:
         yield FindingsReady(asked.ticket, version, asked.index, problem=Problem(error.what, error.why, error.fix))
         return
-    found, waived = session.sifted(session.inspect(asked.index))
+    found, waived = whole.sifted(whole.inspect(asked.index))
     ready = FindingsReady(asked.ticket, version, asked.index, found, waived=waived, tried=False)
     known: tuple[tuple[Finding, ...], int] | None = context.memo.get(SETUP)
     if known is None:
         yield ready
-        yield from (None for _ in _setup(session, context))
+        yield from (None for _ in _setup(whole, context))
         known = context.memo[SETUP]
     ready = replace(ready, setup=known[0], setup_waived=known[1])
     yield ready
-    row = yield from _with_cures(session, found)
-    setup = yield from _with_cures(session, known[0])
+    row = yield from _with_cures(whole, found)
+    setup = yield from _with_cures(whole, known[0])
     yield replace(ready, findings=row, setup=setup, tried=True)
 
 
-def _with_cures(session: Session, found: tuple[Finding, ...]) -> Generator[None, None, tuple[Finding, ...]]:
+def _with_cures(session: Ready, found: tuple[Finding, ...]) -> Generator[None, None, tuple[Finding, ...]]:
     made = []
     for finding in found:
         made.append((yield from with_cures(session, finding)))
     return tuple(made)
 
 
-def _setup(session: Session, context: Context) -> Iterator[None]:
+def _setup(session: Ready, context: Context) -> Iterator[None]:
     """Check the set-up with the first rows, a row at a time, and keep what was found in the context."""
     from sftui.findings import check_setup
 

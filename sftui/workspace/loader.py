@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
 from sftui.model import Problem
@@ -21,13 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What the loader has to say; `fresh`: rows must be inspected again, with `tokenizer`; `by_rows`: it was compared
-    on texts of the user's rows."""
+    """What the loader has to say; `fresh`: the tokenizer with which rows must be inspected again, or why there is none;
+    `by_rows`: it was compared on texts of the user's rows."""
 
     number: int
     event: ev.TokenizerChanged
-    tokenizer: Any = None
-    fresh: bool = False
+    fresh: LoadedTokenizer | Problem | None = None
     by_rows: bool = False
 
 
@@ -96,28 +95,25 @@ class Loader:
             return
         if proven is not tokenizer:
             state = "proven" if proven.engine is tokenizer.engine else "corrected"
-            self._post(Loaded(number, self._told(state, proven), proven, True, True))
+            self._post(Loaded(number, self._told(state, proven), proven, by_rows=True))
 
     def _fail(self, number: int, problem: Problem) -> None:
-        self._post(Loaded(number, ev.TokenizerChanged("failed", None, problem.sentence(), problem), None, True))
+        self._post(Loaded(number, ev.TokenizerChanged("failed", None, problem.sentence(), problem), problem))
 
     def _load(self, number: int, recipe: Recipe, options: OpenOptions) -> None:
-        from sftui.session.opened import no_tokenizer
-        from sftui.session.versions import load
+        from sftui.session.versions import load, named
 
-        if recipe.tokenizer.name is None:
-            raise no_tokenizer()
-        name = recipe.tokenizer.name
+        name = named(recipe)
         self._post(Loaded(number, ev.TokenizerChanged("loading", None, f"loading tokenizer {name} …")))
         with _told_while(lambda told: self._post(Loaded(number, ev.TokenizerChanged("loading", None, told))), name):
             tokenizer = load(recipe, options, "provisional")
-        self._post(Loaded(number, self._told(tokenizer.facts.state, tokenizer), tokenizer, True))
+        self._post(Loaded(number, self._told(tokenizer.facts.state, tokenizer), tokenizer))
         self.settled.set()
         if tokenizer.facts.state != "provisional":
             return
         proven = load(recipe, options)
         state = "proven" if _alike(tokenizer, proven) else "corrected"
-        self._post(Loaded(number, self._told(state, proven), proven, True))
+        self._post(Loaded(number, self._told(state, proven), proven))
 
     def _told(self, state: str, tokenizer: LoadedTokenizer) -> ev.TokenizerChanged:
         from sftui.session.versions import version_short, version_told

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sftui.errors import SftuiError
 from sftui.model import Inspection, Problem
-from sftui.session.opened import Session
+from sftui.session.opened import Opened
 from sftui.workspace.events import PacksReady
 from sftui.workspace.requests import PacksRequest
 
@@ -15,21 +15,22 @@ MOST_TOKENS = 65_536
 """A packing group of no more rows and tokens is packed whole, as `sftui encode` packs it."""
 
 
-def packs(session: Session, asked: PacksRequest, version: int) -> Iterator[PacksReady | None]:
+def packs(session: Opened, asked: PacksRequest, version: int) -> Iterator[PacksReady | None]:
     """Rows are prepared one at a time until they are a packing group, or many, and then packed as one."""
     try:
-        session.checks()
+        ready = session.ready()
+        ready.checks()
     except SftuiError as error:
         yield PacksReady(asked.ticket, version, problem=Problem(error.what, error.why, error.fix))
         return
-    recipe = session.recipe
+    recipe = ready.recipe
     made: list[Inspection] = []
     tokens, passed = 0, 0
     while tokens < MOST_TOKENS and len(made) < min(MOST_ROWS, recipe.pack.group or MOST_ROWS):
         index = asked.start + len(made) + passed
-        if session.past_end(index):
+        if ready.past_end(index):
             break
-        inspection = session.inspect_row(session.row(index), spans=False)
+        inspection = ready.inspect_row(ready.row(index), spans=False)
         if made and inspection.evaluates != made[0].evaluates:  # rows that train and rows that evaluate never meet
             passed += 1
             yield None
@@ -39,7 +40,7 @@ def packs(session: Session, asked: PacksRequest, version: int) -> Iterator[Packs
             tokens += sum(len(one.input_ids) for one in (inspection.example, *inspection.more))
         yield None
     try:
-        found, batch = session.packs(made)
+        found, batch = ready.packs(made)
     except SftuiError as error:
         yield PacksReady(asked.ticket, version, rows=len(made), problem=Problem(error.what, error.why, error.fix))
         return

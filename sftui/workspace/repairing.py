@@ -15,7 +15,7 @@ from sftui.workspace.events import RepairCount, RepairsCounted, RepairsWritten
 from sftui.workspace.requests import RepairsRequest, WriteRequest
 
 if TYPE_CHECKING:
-    from sftui.session.opened import Session
+    from sftui.session.opened import Opened
 
 REPORT_EVERY = 0.25
 
@@ -32,7 +32,7 @@ def told(counts: Counts) -> RepairCount:
     )
 
 
-def count_repairs(session: Session, asked: RepairsRequest, version: int) -> Iterator[RepairsCounted | None]:
+def count_repairs(session: Opened, asked: RepairsRequest, version: int) -> Iterator[RepairsCounted | None]:
     """How many rows the repairs in force change, told as it grows."""
     overlay = session.overlay
     if overlay is None:
@@ -51,17 +51,16 @@ def count_repairs(session: Session, asked: RepairsRequest, version: int) -> Iter
     )
 
 
-def write_job(session: Session, asked: WriteRequest) -> Iterator[RepairsWritten | None]:
+def write_job(session: Opened, asked: WriteRequest) -> Iterator[RepairsWritten | None]:
     """Write what the repairs in force make of the data, as they are now, whatever is changed meanwhile."""
     target, journal = Path(asked.target), Path(asked.log)
     try:
         check_targets(session.options.paths, asked.target, asked.log)
-        held = session.beside(session.recipe)
-        plan = session_plan(held, session.repairs, asked.marked)
+        plan = session_plan(session, session.repairs, asked.marked)
         if plan.codes or any(one.name == "strip-tokens" for one in plan.repairs):
-            held.checks()  # the tokenizer decides on these
+            session.ready().checks()  # the tokenizer decides on these
         now, at = Written(Counts()), time.monotonic()
-        for now in write_repaired(held, plan, target, journal):
+        for now in write_repaired(session, plan, target, journal):
             if time.monotonic() - at > REPORT_EVERY:
                 at = time.monotonic()
                 yield RepairsWritten(

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
 from sftui.model import RAW_LIMIT, Inspection, Problem, Row
-from sftui.session.opened import Session
+from sftui.session.opened import Opened
+from sftui.session.ready import Ready, tokenizer_of
 from sftui.views.grid import hit_starts
 from sftui.workspace.events import HitsCounted, SearchFound
 from sftui.workspace.requests import HitsRequest, SearchRequest
@@ -23,17 +24,18 @@ REGEX_LIMIT = 1_000_000
 """Characters of a row that a pattern is tried on; some patterns take quadratic time."""
 
 Positions = tuple[int, ...]
+Now = Callable[[], Opened]
 Matcher = Callable[[Inspection], Positions | None]
 
 
-def search(session: Session, asked: SearchRequest) -> Iterator[SearchFound | None]:
-    """The first row with a hit from `start` on, in one direction, without wrapping round.
+def search(now: Now, asked: SearchRequest) -> Iterator[SearchFound | None]:
+    """The first row with a hit from `start` on, in one direction, without wrapping round; each row as it is `now`.
 
     Text and patterns are looked for in the rendered text (in the raw row where there is none);
     the positions are those of the tokens that a hit touches.
     """
     try:
-        match = matcher(session, asked)
+        match = matcher(now, asked)
     except (ValueError, re.error) as error:
         yield SearchFound(
             asked.ticket,
@@ -43,7 +45,8 @@ def search(session: Session, asked: SearchRequest) -> Iterator[SearchFound | Non
         )
         return
     searched, unread, told = 0, 0, time.monotonic()
-    for index in _indices(session, asked):
+    for index in _indices(now, asked):
+        session = now()
         row = session.row(index)
         unread += row.problem is not None and not row.raw and not session.past_end(index)
         inspection = _candidate(session, row, asked)
@@ -61,18 +64,18 @@ def search(session: Session, asked: SearchRequest) -> Iterator[SearchFound | Non
     yield SearchFound(asked.ticket, None, (), searched, True, unread=unread)
 
 
-def count_hits(session: Session, asked: HitsRequest, version: int) -> Iterator[HitsCounted | None]:
+def count_hits(session: Opened, asked: HitsRequest, version: int) -> Iterator[HitsCounted | None]:
     """The hits of every row from the first on, a row at a time; neighbouring tokens are one hit, and so is a row that
     is found by its findings or outside its tokens."""
     whole = SearchRequest(asked.ticket, asked.query, 0)
     try:
-        match = matcher(session, whole)
+        match = matcher(lambda: session, whole)
     except (ValueError, re.error) as error:
         yield HitsCounted(asked.ticket, version, done=True, problem=Problem("the hits cannot be counted", str(error)))
         return
     first, searched, told = 0, 0, time.monotonic()
     rows, hits = array("L"), array("L")
-    for index in _indices(session, whole):
+    for index in _indices(lambda: session, whole):
         row = session.row(index)
         if row.problem is not None and not row.raw and session.past_end(index):
             break
@@ -91,7 +94,7 @@ def count_hits(session: Session, asked: HitsRequest, version: int) -> Iterator[H
     yield HitsCounted(asked.ticket, version, first, searched, rows, hits, True)
 
 
-def matcher(session: Session, asked: SearchRequest) -> Matcher:
+def matcher(now: Now, asked: SearchRequest) -> Matcher:
     """What decides on a row; ValueError or re.error for a needle that makes no sense."""
     kind, needle = asked.query.kind, asked.query.text
     if not needle:
@@ -105,11 +108,12 @@ def matcher(session: Session, asked: SearchRequest) -> Matcher:
     if kind == "id":
         wanted = int(needle)
     elif kind == "token":
-        if session.tokenizer is None:
+        tokenizer = tokenizer_of(now())
+        if tokenizer is None:
             raise ValueError("the tokenizer is not loaded yet")
-        wanted = _token_id(session.tokenizer, needle)
+        wanted = _token_id(tokenizer, needle)
     elif kind == "finding":
-        return _finding_matcher(session, needle)
+        return _finding_matcher(now, needle)
     else:
         raise ValueError(f"{kind} is no kind of search")
     return lambda inspection: _id_hits(inspection, wanted)
@@ -130,21 +134,20 @@ def _token_id(tokenizer: LoadedTokenizer, needle: str) -> int:
 _SHOWN = str.maketrans({"␣": " ", "⏎": "\n", "⇥": "\t"})
 
 
-def _indices(session: Session, asked: SearchRequest) -> Iterator[int]:
-    assert session.source is not None
+def _indices(now: Now, asked: SearchRequest) -> Iterator[int]:
     if not asked.forward:
         yield from range(asked.start, -1, -1)
         return
     index = max(0, asked.start)
     while True:
-        count = session.source.count()
+        count = now().source.count()
         if index >= count.rows and count.exact:
             return
         yield index
         index += 1
 
 
-def _candidate(session: Session, row: Row, asked: SearchRequest) -> Inspection | None:
+def _candidate(session: Opened, row: Row, asked: SearchRequest) -> Inspection | None:
     """The row, inspected; a plain-text needle that the raw row cannot hold saves the work."""
     query = asked.query
     if query.kind == "text" and query.text.isascii() and query.text.isalnum() and 0 < row.size <= RAW_LIMIT:
@@ -155,7 +158,7 @@ def _candidate(session: Session, row: Row, asked: SearchRequest) -> Inspection |
     return session.inspect_row(row, spans=query.kind == "finding", text=False)
 
 
-def _finding_matcher(session: Session, needle: str) -> Matcher:
+def _finding_matcher(now: Now, needle: str) -> Matcher:
     """Rows with a finding: of a severity, of a code or the beginning of one, or `any` but informations."""
     from sftui.findings import CODES
 
@@ -163,14 +166,14 @@ def _finding_matcher(session: Session, needle: str) -> Matcher:
     if wanted not in ("any", "error", "warning", "info") and not any(code.startswith(wanted.upper()) for code in CODES):
         raise ValueError("say any, error, warning, info, or a code such as TRU002")
     try:
-        session.checks()
+        now().ready().checks()
     except SftuiError as error:
         raise ValueError(error.what) from error
 
     def match(inspection: Inspection) -> Positions | None:
         found = [
             one
-            for one in session.found(inspection)
+            for one in now().ready().found(inspection)
             if (wanted == "any" and one.severity.value != "info")
             or one.severity.value == wanted
             or one.code.startswith(wanted.upper())
@@ -182,10 +185,10 @@ def _finding_matcher(session: Session, needle: str) -> Matcher:
     return match
 
 
-def _in_template(session: Session, needle: str) -> bool:
-    if session.tools is None:
-        return False
-    return any(needle.lower() in template.source.lower() for template in session.tools.templates.values())
+def _in_template(session: Opened, needle: str) -> bool:
+    return isinstance(session, Ready) and any(
+        needle.lower() in template.source.lower() for template in session.tools.templates.values()
+    )
 
 
 def _text_hits(inspection: Inspection, pattern: re.Pattern[str]) -> Positions | None:

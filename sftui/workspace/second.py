@@ -8,13 +8,15 @@ import time
 from collections.abc import Callable, Collection, Generator, Iterator
 from dataclasses import replace
 from difflib import unified_diff
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
 from sftui.model import Problem, Row
 from sftui.recipe import Recipe
-from sftui.session.opened import Session
+from sftui.session.opened import Opened
+from sftui.session.ready import prove_rows, row_texts, tokenized, tokenizer_of, under, waits
 from sftui.session.splitting import settling, unsure_of
 from sftui.workspace.events import ComparisonReady, CountReady, RepairCount
 from sftui.workspace.requests import CompareRequest, CountRequest
@@ -36,10 +38,10 @@ class Second:
     """Keeps the session of the second recipe while the first one's data and tokenizer stay the same."""
 
     def __init__(self) -> None:
-        self._session: Session | None = None
+        self._session: Opened | None = None
         self._made_for: tuple[object, ...] = ()
 
-    def compare(self, first: Session, asked: CompareRequest, version: int) -> Iterator[ComparisonReady | None]:
+    def compare(self, first: Opened, asked: CompareRequest, version: int) -> Iterator[ComparisonReady | None]:
         """One row, aligned, with the second recipe's inspection."""
         try:
             other = yield from self._beside(first, asked.recipe, asked.repairs)
@@ -73,27 +75,26 @@ class Second:
         )
 
     def count(
-        self, first: Session, asked: CountRequest, version: int, settled: Callable[[], None] = lambda: None
+        self, first: Opened, asked: CountRequest, version: int, settled: Callable[[], None] = lambda: None
     ) -> Iterator[CountReady | None]:
         """The count over every row, told as it grows; `settled` is called once it is known which rows evaluate, where
         it was not."""
         try:
-            first.checks()
+            first.ready().checks()
             other = yield from self._beside(first, asked.recipe, asked.repairs)
         except SftuiError as error:
             yield CountReady(asked.ticket, version, problem=Problem(error.what, error.why, error.fix))
             return
         from sftui.comparison import ComparisonCount
 
-        known = None not in (first.split, other.split)
+        known = not (first.split.later or other.split.later)
         for session in (first, other):
             yield from settling(session)
         if not known:
             settled()
         unsure = unsure_of(session.settle_split(most=0) for session in (first, other))
         counted, told = ComparisonCount(keep=1), time.monotonic()
-        assert first.stored is not None
-        for row in first.stored.rows():
+        for row in first.stored.source.rows():
             counted = counted.plus(_compared(first, other, row, unsure))
             if time.monotonic() - told > REPORT_EVERY:
                 told = time.monotonic()
@@ -102,17 +103,14 @@ class Second:
                 yield None
         yield CountReady(asked.ticket, version, counted, counted.rows, True, repaired=_repaired(other))
 
-    def _beside(
-        self, first: Session, recipe: Recipe, repairs: tuple[str, ...] | None
-    ) -> Generator[None, None, Session]:
+    def _beside(self, first: Opened, recipe: Recipe, repairs: tuple[str, ...] | None) -> Generator[None, None, Opened]:
         """The second session; its tokenizer is loaded on a thread where it is another one."""
-        key = (recipe, repairs, first.source, first.tokenizer, first.recipe.tokenizer)
+        key = (recipe, repairs, first.source, tokenizer_of(first), first.recipe.tokenizer)
         if self._session is None or self._made_for != key:
-            session = first.beside(recipe, repairs)
-            if recipe.tokenizer.name is not None and session.tokenizer is None and session.tokenizer_problem is None:
-                yield from _loaded(session)
-                texts = session.row_texts()
-                yield from _beside(lambda: session.prove_rows(texts))
+            session = under(first, recipe, repairs)
+            if recipe.tokenizer.name is not None and waits(session):
+                session = yield from _beside(partial(tokenized, session))
+                session = yield from _beside(partial(prove_rows, session, row_texts(session)))
             self._session, self._made_for = session, key
         return self._session
 
@@ -126,7 +124,7 @@ def _shown(found: RowComparison) -> RowComparison:
     return replace(found, columns=found.columns[start : start + MOST_COLUMNS])
 
 
-def _compared(first: Session, other: Session, row: Row, unsure: Collection[int]) -> RowComparison:
+def _compared(first: Opened, other: Opened, row: Row, unsure: Collection[int]) -> RowComparison:
     from sftui.comparison import compare_row, needs_spans
 
     rows = [first.over(row), other.over(row)]
@@ -139,7 +137,7 @@ def _compared(first: Session, other: Session, row: Row, unsure: Collection[int])
     return compare_row(made, align_equal=False, unsure=unsure)
 
 
-def _repaired(other: Session) -> RepairCount | None:
+def _repaired(other: Opened) -> RepairCount | None:
     if other.overlay is None:
         return None
     from sftui.workspace.repairing import told
@@ -157,24 +155,22 @@ def row_diff(before: Row, after: Row) -> str:
     return "\n".join(islice(unified_diff(old, new, n=2, lineterm=""), 2, MOST_LINES))
 
 
-def _loaded(session: Session) -> Iterator[None]:
-    return _beside(lambda: session.load_tokenizer("proven"))
-
-
-def _beside(work: Callable[[], object]) -> Iterator[None]:
+def _beside(work: Callable[[], Opened]) -> Generator[None, None, Opened]:
     """Do what may wait for another process in a thread."""
-    failed: list[SftuiError] = []
+    made: list[Opened] = []
+    failed = [SftuiError("the second tokenizer could not be loaded")]
 
     def load() -> None:
         try:
-            work()
+            made.append(work())
         except SftuiError as error:
-            failed.append(error)
+            failed[0] = error
 
     thread = threading.Thread(target=load, name="sftui-second-tokenizer", daemon=True)
     thread.start()
     while thread.is_alive():
         thread.join(WAIT)
         yield None
-    if failed:
+    if not made:
         raise failed[0]
+    return made[0]

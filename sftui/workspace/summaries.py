@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from sftui.errors import SftuiError
 from sftui.model import Conversation, Inspection, Kind, Row
-from sftui.session.opened import HEAVY, Session
+from sftui.session.opened import HEAVY, Opened
 from sftui.workspace.events import RowSummary, SummariesReady
 from sftui.workspace.requests import SummariesRequest
 
@@ -19,7 +19,7 @@ TOO_HEAVY = 256 << 10
 SEND_EVERY = 0.05
 
 
-def summaries(session: Session, asked: SummariesRequest, version: int) -> Iterator[SummariesReady | None]:
+def summaries(session: Opened, asked: SummariesRequest, version: int) -> Iterator[SummariesReady | None]:
     """Lines in parts, light rows first, then light rows again with their findings; None where nothing is to be told
     yet."""
     ready: list[RowSummary] = []
@@ -28,13 +28,7 @@ def summaries(session: Session, asked: SummariesRequest, version: int) -> Iterat
     told = time.monotonic()
     for index in asked.rows or range(max(0, asked.start), asked.stop):
         row = session.row(index)
-        if (
-            row.data is None
-            and row.size == 0
-            and not row.raw
-            and session.source is not None
-            and index >= session.source.count().rows
-        ):
+        if row.data is None and row.size == 0 and not row.raw and index >= session.source.count().rows:
             break
         if row.size > HEAVY:
             heavy.append(index)
@@ -56,19 +50,20 @@ def summaries(session: Session, asked: SummariesRequest, version: int) -> Iterat
 
 
 def _checked(
-    session: Session, asked: SummariesRequest, version: int, indices: list[int]
+    session: Opened, asked: SummariesRequest, version: int, indices: list[int]
 ) -> Iterator[SummariesReady | None]:
     """The same lines again with their findings counted, once all are there."""
     try:
-        session.checks()
+        whole = session.ready()
+        whole.checks()
     except SftuiError:
         return
     ready: list[RowSummary] = []
     told = time.monotonic()
     for index in indices:
         try:
-            inspection = session.inspect(index)
-            grades = Counter(finding.severity.value for finding in session.found(inspection))
+            inspection = whole.inspect(index)
+            grades = Counter(finding.severity.value for finding in whole.found(inspection))
         except Exception:
             continue  # its line already exists; opened, the row says what is wrong
         ready.append(replace(summary(inspection), errors=grades["error"], warnings=grades["warning"]))
@@ -80,7 +75,7 @@ def _checked(
     yield SummariesReady(asked.ticket, version, tuple(ready))
 
 
-def _summary(session: Session, row: Row) -> RowSummary:
+def _summary(session: Opened, row: Row) -> RowSummary:
     """One line, whatever happens: the list does not wait for a row on which sftui itself fails."""
     try:
         return summary(session.inspect_row(row, spans=False))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sftui.errors import SftuiError
 from sftui.model import Conversation, Problem
-from sftui.session.opened import HEAVY, Session
+from sftui.session.opened import HEAVY, Opened
 from sftui.workspace.events import TagsReady
 from sftui.workspace.requests import TagsRequest
 
@@ -15,27 +15,25 @@ MOST_BYTES = 500_000
 """How much of the rows is gathered; the proof takes about half a second then, and a row asked for meanwhile waits."""
 
 
-def tags(session: Session, asked: TagsRequest, version: int) -> Iterator[TagsReady | None]:
+def tags(session: Opened, asked: TagsRequest, version: int) -> Iterator[TagsReady | None]:
     """The tagged template with its diff, or why there is none."""
     try:
-        tools = session.checks().tools
+        tools = session.ready().checks().tools
         template = tools.templates.get("default") or next(iter(tools.templates.values()), None)
         if template is None:
             raise SftuiError("there is no chat template to put tags into", fix="pick one with T")
     except SftuiError as error:
         yield TagsReady(asked.ticket, version, problem=Problem(error.what, error.why, error.fix))
         return
-    from sftui.pipeline import inspect_early
     from sftui.templates.surgery import add_generation_tags
 
-    assert session.source is not None and session.detected is not None
     chats: list[Conversation] = []
     size = 0
     for number, row in enumerate(session.source.rows()):
         if number >= MOST_ROWS or size > MOST_BYTES:
             break
         size += row.size
-        found = inspect_early(row, session.detected, session.recipe).conversation if row.size <= HEAVY else None
+        found = session.early(row).conversation if row.size <= HEAVY else None
         if found is not None:
             chats.append(found)
         yield None

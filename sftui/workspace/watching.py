@@ -12,7 +12,7 @@ from sftui.workspace.events import RepairsWritten, SourceChanged
 from sftui.workspace.requests import WriteRequest
 
 if TYPE_CHECKING:
-    from sftui.session.opened import Session
+    from sftui.session.opened import Opened
     from sftui.sources import Source
 
 AGAIN = "D reads it again"
@@ -39,14 +39,13 @@ def damage_told(source: Source) -> str:
     return damage[0].sentence() + more
 
 
-def lost(session: Session) -> Problem | None:
+def lost(session: Opened) -> Problem | None:
     """Why no row can be read any more, or None."""
-    assert session.source is not None
     told = change_told(session.source)
     return told.problem if told.lost else None
 
 
-def unless_lost(session: Session, events: Iterator[Any], instead: Callable[[Problem], Any]) -> Iterator[Any]:
+def unless_lost(session: Opened, events: Iterator[Any], instead: Callable[[Problem], Any]) -> Iterator[Any]:
     """The events of a job over many rows; `instead` of what it makes of rows that cannot be read any more, the
     reason."""
     gone = lost(session)
@@ -60,12 +59,11 @@ def unless_lost(session: Session, events: Iterator[Any], instead: Callable[[Prob
         yield instead(gone)
 
 
-def write_whole(session: Session, asked: WriteRequest) -> Iterator[RepairsWritten | None]:
+def write_whole(session: Opened, asked: WriteRequest) -> Iterator[RepairsWritten | None]:
     """The repaired data, where all of the data is there and still what was opened; half a dataset looks like a smaller
     one."""
     from sftui.workspace.repairing import write_job
 
-    assert session.source is not None
     for _ in session.source.look_through():
         yield None
     problem = change_told(session.source).problem

@@ -25,8 +25,12 @@ from typing import IO, TYPE_CHECKING, Any
 from sftui import bound
 from sftui.errors import SftuiError
 from sftui.model import Inspection, Problem, Row, Stage
-from sftui.session.opened import Session
+from sftui.recipe import Recipe
+from sftui.session.opened import Opened
+from sftui.session.options import OpenOptions
+from sftui.session.ready import Ready, Tokenized, Untokenized, open_data, row_texts, under, with_tokenizer
 from sftui.session.splitting import held_out_by, settling
+from sftui.session.versions import tokenizer_key
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.inbox import URGENCY, Inbox
@@ -66,7 +70,7 @@ class Worker:
         self._inbox = inbox
         self._out = out
         self._sending = threading.Lock()
-        self._session: Session | None = None
+        self._session: Opened | None = None
         self._loader = Loader(inbox.post)
         self._indexer = Indexer(inbox, self.send, self._loader.settled)
         self._version = 0
@@ -147,43 +151,40 @@ class Worker:
         elif isinstance(item, rq.SummariesRequest):
             self._list = item
             self._start_list()
-        elif not self._ready():
+        elif self._session is None:
             if isinstance(item, BESIDE):
                 self._beside[type(item)] = item
             self._refuse(item)
-        elif isinstance(item, rq.SearchRequest):
-            assert self._session is not None
-            self._jobs[rq.SearchRequest] = (
-                item,
-                unless_lost(self._session, search(self._session, item), partial(refusal, item, self._version)),
-            )
+        else:
+            self._begin(item, self._session)
+
+    def _begin(self, item: Any, session: Opened) -> None:
+        """Begin to answer what takes its time."""
+        if isinstance(item, rq.SearchRequest):
+            found = search(lambda: self._session or session, item)
+            self._jobs[rq.SearchRequest] = (item, unless_lost(session, found, partial(refusal, item, self._version)))
         elif isinstance(item, BESIDE):
             self._beside[type(item)] = item
-            self._start_beside(item)
+            self._start_beside(item, session)
         elif isinstance(item, rq.TagsRequest):
             from sftui.workspace.tagging import tags
 
-            assert self._session is not None
-            self._jobs[rq.TagsRequest] = (item, tags(self._session, item, self._version))
+            self._jobs[rq.TagsRequest] = (item, tags(session, item, self._version))
         elif isinstance(item, rq.OrderRequest):
-            assert self._session is not None
-            self._jobs[rq.OrderRequest] = (item, self._audits().order(self._session, item, self._version))
+            self._jobs[rq.OrderRequest] = (item, self._audits().order(session, item, self._version))
         elif isinstance(item, rq.WriteRequest):
-            assert self._session is not None
-            self._jobs[rq.WriteRequest] = (item, write_whole(self._session, item))
+            self._jobs[rq.WriteRequest] = (item, write_whole(session, item))
 
     # --- opening ----------------------------------------------------------------------------
 
     def _open(self, request: rq.Open) -> None:
         self._opening, self._refused = request, None
         self._try_again(request.overran)
-        session = Session(request.options, request.recipe)
-        session.repairs = request.repairs
         self._version = request.version
         opened = threading.Event()
         self._loader.load(request.recipe, request.options, after=opened)
         try:
-            self._read(session)
+            session = self._read(request.options, request.recipe, request.repairs)
         except SftuiError as error:
             from sftui.pipeline import as_problem
 
@@ -195,28 +196,27 @@ class Worker:
             opened.set()
             return
         self._session = session
-        self._tell_source()
+        self._tell_source(session)
         if request.row is not None:
             self._row = rq.RowRequest(request.ticket, request.row)
             self._answer_row()
         opened.set()
-        self._indexer.begin(session)
+        self._indexer.begin(session.stored.source)
 
-    def _read(self, session: Session) -> None:
+    def _read(self, options: OpenOptions, recipe: Recipe, repairs: tuple[str, ...]) -> Opened:
         """Open the data; what comes from the Hub is told every second."""
         from sftui.sources.opening import hub_name
 
-        repo = hub_name(session.options.paths)
+        repo = hub_name(options.paths)
         if repo is None:
-            session.open()
-            return
+            return open_data(options, recipe, repairs)
         from sftui.hub import loading_words, watched
 
         def tell(seconds: float, came: int) -> None:
             self.send(ev.DataLoading(loading_words(repo, "datasets", seconds, came)))
 
         with watched(repo, "datasets", tell):
-            session.open()
+            return open_data(options, recipe, repairs)
 
     def _try_again(self, but: tuple[bound.Overrun, ...]) -> None:
         """Do every piece of work but these."""
@@ -224,9 +224,7 @@ class Worker:
         if found is not None:
             found.refuse(but)
 
-    def _tell_source(self) -> None:
-        session = self._session
-        assert session is not None and session.source is not None and session.detected is not None
+    def _tell_source(self, session: Opened) -> None:
         source, found = session.source, session.detected
         self.send(
             ev.SourceOpened(
@@ -239,11 +237,10 @@ class Worker:
                 found.refused,
             )
         )
-        self._prepare_export()
+        self._prepare_export(session)
 
-    def _prepare_export(self) -> None:
-        assert self._session is not None
-        self.send(ev.ExportPrepared(pickle.dumps(self._session.prepared(), pickle.HIGHEST_PROTOCOL)))
+    def _prepare_export(self, session: Opened) -> None:
+        self.send(ev.ExportPrepared(pickle.dumps(session.prepared(), pickle.HIGHEST_PROTOCOL)))
 
     # --- recipe and tokenizer ---------------------------------------------------------------
 
@@ -254,18 +251,16 @@ class Worker:
             self._try_again(())  # what overran may be another row now, or another template
             if self._reopen(request):
                 return
-        session = self._session
-        if session is None:
+        before = self._session
+        if before is None:
             self._answer_row()
             return
-        data, repairs = session.recipe.data, session.repairs
-        if session.set_recipe(request.recipe):
+        session = self._session = under(before, request.recipe, request.repairs)
+        if tokenizer_key(session.recipe) != tokenizer_key(before.recipe):
             self._loader.load(request.recipe, session.options)
-        if request.repairs != repairs:
-            session.set_repairs(request.repairs)
-        if request.recipe.data != data or request.repairs != repairs:
-            self._tell_source()
-        self._answer_again()
+        if session.recipe.data != before.recipe.data or session.repairs != before.repairs:
+            self._tell_source(session)
+        self._answer_again(session)
 
     def _reopen(self, request: rq.SetRecipe) -> bool:
         """Open the data again; where it cannot be, what was open stays open. False where the recipe is still to be put
@@ -277,29 +272,27 @@ class Worker:
         if old is None:
             self._open(again._replace(ticket=self._row.ticket if self._row is not None else again.ticket))
             return True
-        session = Session(old.options, old.recipe)
-        session.repairs = old.repairs
         try:
-            self._read(session)
+            session = self._read(old.options, old.recipe, old.repairs)
         except SftuiError as error:
             self._indexer.refused(
                 Problem(f"the data cannot be opened again: {error}", fix="what was open before still is")
             )
             return False
         asked = self._end_jobs()
-        if old.tokenizer is None and old.tokenizer_problem is not None:
+        if isinstance(old, Untokenized):
             self._loader.load(request.recipe, session.options)  # the network may be back
-        else:
-            session.set_tokenizer(old.tokenizer, old.tokenizer_problem)
+        elif isinstance(old, Tokenized):
+            session = with_tokenizer(session, old.tokenizer)
         self._session, self._second, self._auditing = session, Second(), None
-        self._tell_source()
-        self._indexer.begin(session)
+        self._tell_source(session)
+        self._indexer.begin(session.stored.source)
         old.close()
         self._indexer.tell_change(ev.SourceChanged(None))
         for item in asked:
             if not self._inbox.cancelled(item.ticket):
                 self._serve(item)
-        self._prove_rows()
+        self._prove_rows(session)
         return False
 
     def _end_jobs(self) -> list[Any]:
@@ -318,31 +311,27 @@ class Worker:
         """A tokenizer has come, was proven or corrected, or could not be loaded."""
         if not self._loader.wanted(loaded):
             return
-        if self._session is None:
+        if self._session is None or loaded.fresh is None:
             self.send(loaded.event)
             return
-        if loaded.fresh:
-            self._session.set_tokenizer(loaded.tokenizer, loaded.event.problem)
+        session = self._session = with_tokenizer(self._session, loaded.fresh)
         self.send(loaded.event)
-        if loaded.fresh:
-            self._answer_again()
-            if not loaded.by_rows:
-                self._prove_rows()
-            trim()
+        self._answer_again(session)
+        if not loaded.by_rows:
+            self._prove_rows(session)
+        trim()
 
-    def _prove_rows(self) -> None:
+    def _prove_rows(self, session: Opened) -> None:
         """Have the tokenizer compared on what the first rows give it, after they are on screen."""
-        session = self._session
-        if session is None or session.tokenizer is None or not session.tokenizer.facts.backend:
+        if not isinstance(session, Tokenized) or not session.tokenizer.facts.backend:
             return
-        texts = session.row_texts()
+        texts = row_texts(session)
         if texts:
             self._loader.prove(session.recipe, session.options, session.tokenizer, texts)
 
-    def _answer_again(self) -> None:
+    def _answer_again(self, session: Opened) -> None:
         """What is on screen, under the recipe and tokenizer now in force."""
-        assert self._session is not None
-        self._prepare_export()
+        self._prepare_export(session)
         self._jobs.pop(rq.SummariesRequest, None)
         if self._row is not None:
             self._answer_row()
@@ -352,66 +341,55 @@ class Worker:
             self._start_list()
         if self._auditing is not None:
             self._auditing.forget()
-        self._start_split()
+        self._start_split(session)
         for item in self._beside.values():
             if not self._inbox.cancelled(item.ticket):
-                self._start_beside(item)
+                self._start_beside(item, session)
 
     # --- answers ----------------------------------------------------------------------------
-
-    def _ready(self) -> bool:
-        return self._session is not None and self._session.source is not None
 
     def _answer_row(self) -> None:
         if self._refused is not None and self._row is not None:
             missing = Inspection(Row(self._row.index, None, "", ""), stopped_at=Stage.ROW, problem=self._refused)
             self.send(ev.RowReady(self._row.ticket, self._version, missing))
-        if self._ready() and self._row is not None:
-            assert self._session is not None
+        if self._session is not None and self._row is not None:
             inspection = self._session.inspect(self._row.index)
             self.send(ev.RowReady(self._row.ticket, self._version, inspection))
             if self._list is not None and inspection.row.size > TOO_HEAVY:
                 self.send(ev.SummariesReady(self._list.ticket, self._version, (summary(inspection),)))
 
     def _answer_batch(self) -> None:
-        asked = self._batch
-        if not self._ready() or asked is None:
+        asked, session = self._batch, self._session
+        if session is None or asked is None:
             return
-        assert self._session is not None
         try:
-            batch = self._session.batch(asked.start, asked.rows)
+            batch = session.ready().batch(asked.start, asked.rows)
         except SftuiError as error:
             self.send(ev.BatchReady(asked.ticket, self._version, None, Problem(error.what, error.why, error.fix)))
         else:
             self.send(ev.BatchReady(asked.ticket, self._version, batch))
 
     def _start_list(self) -> None:
-        if self._ready() and self._list is not None:
-            assert self._session is not None
+        if self._session is not None and self._list is not None:
             self._jobs[rq.SummariesRequest] = (self._list, summaries(self._session, self._list, self._version))
 
-    def _start_split(self) -> None:
+    def _start_split(self, session: Opened) -> None:
         """Find out which rows evaluate, and mark them on screen."""
         self._jobs.pop(rq.SplitWanted, None)
-        session = self._session
-        if not self._ready() or session is None or session.tools is None:
-            return
-        if held_out_by(session.recipe) is not None:
+        if isinstance(session, Ready) and held_out_by(session.recipe) is not None:
             self._jobs[rq.SplitWanted] = (rq.SplitWanted(), self._splitting(session))
 
-    def _splitting(self, session: Session) -> Iterator[None]:
+    def _splitting(self, session: Opened) -> Iterator[None]:
         yield from unless_lost(session, settling(session), lambda problem: None)
-        if session.split is not None and session.split.evaluation:
+        if session.split.evaluation:
             self._answer_row()
             self._start_list()
             self._again(rq.CompareRequest)
 
-    def _start_beside(self, item: Any) -> None:
+    def _start_beside(self, item: Any, session: Opened) -> None:
         """What stands beside the row: answered in slices, and again under every new recipe or tokenizer."""
         self._jobs.pop(type(item), None)
-        session, version = self._session, self._version
-        if not self._ready() or session is None:
-            return
+        version = self._version
         from sftui.workspace.checking import findings
         from sftui.workspace.packing import packs
         from sftui.workspace.repairing import count_repairs
@@ -457,8 +435,8 @@ class Worker:
     def _again(self, kind: type) -> None:
         """Answer once more what was asked last and is still wanted."""
         item = self._beside.get(kind)
-        if item is not None and not self._inbox.cancelled(item.ticket):
-            self._start_beside(item)
+        if item is not None and self._session is not None and not self._inbox.cancelled(item.ticket):
+            self._start_beside(item, self._session)
 
     def _step(self) -> None:
         """Run the most urgent job for a slice, or until something is asked."""

@@ -457,8 +457,8 @@ def run_text(given: Any, folder: Path) -> None:
 def run_folder(given: Any, folder: Path) -> None:
     """A folder of data as somebody hands it over: what is found in it, its rows, what is told of them."""
     from sftui.session.inputs import data_files
-    from sftui.session.opened import Session
     from sftui.session.options import OpenOptions
+    from sftui.session.ready import open_data
 
     place = folder / "handed over"
     shutil.rmtree(place, ignore_errors=True)
@@ -469,10 +469,8 @@ def run_folder(given: Any, folder: Path) -> None:
         (place / name).symlink_to(aim)
     path = os.path.join(place, given["asked"])
     options = OpenOptions(paths=(path,), split=given["split"])
-    session = Session(options, _preset(0))
+    session = open_data(options, _preset(0))
     try:
-        session.open()
-        assert session.source is not None
         data_files(options.paths, options.split)
         rows = list(islice(session.source.rows(), 20))
         session.source.read_through()

@@ -28,8 +28,8 @@ from sftui.cli.loading import loaded_session
 from sftui.findings import DatasetChecks, Finding, check_row, check_setup
 from sftui.model import Inspection
 from sftui.recipe import Recipe, changed, diff, get
-from sftui.session.opened import Session
 from sftui.session.options import OpenOptions
+from sftui.session.ready import Ready, under
 from sftui.session.verifying import Verified, through, verify
 from sftui.trainers.verify.session import ask, read_result
 from sftui.workspace.requests import TagsRequest
@@ -80,7 +80,7 @@ def runners() -> Iterator[Runners]:
     made.close()
 
 
-def opened(broken: Broken, data: Path, folder: Path) -> Session:
+def opened(broken: Broken, data: Path, folder: Path) -> Ready:
     """Rows under the trainer's preset with the case's knobs."""
     recipe = trainers.preset(broken.preset)
     for path, value in broken.changes.items():
@@ -91,9 +91,8 @@ def opened(broken: Broken, data: Path, folder: Path) -> Session:
     return loaded_session(OpenOptions((str(data),), tokenizer=TOKENIZER, recipe=recipe))
 
 
-def everything(session: Session) -> tuple[list[Inspection], list[Finding]]:
+def everything(session: Ready) -> tuple[list[Inspection], list[Finding]]:
     """All rows, and all that is found: by row, of the set-up and of the dataset."""
-    assert session.source is not None
     inspections = [session.inspect_row(row) for row in session.source.rows()]
     context = session.checks()
     found: list[Finding] = []
@@ -104,7 +103,7 @@ def everything(session: Session) -> tuple[list[Inspection], list[Finding]]:
     return inspections, [*found, *check_setup(context, inspections), *dataset.finish()]
 
 
-def fixed_recipe(session: Session, finding: Finding, folder: Path) -> Recipe:
+def fixed_recipe(session: Ready, finding: Finding, folder: Path) -> Recipe:
     """The recipe with the finding's changes, and with the template that the inspector would write for it."""
     fix, recipe = finding.fix, session.recipe
     assert fix is not None
@@ -131,7 +130,7 @@ def repaired_file(broken: Broken, data: Path) -> Path:
     return out
 
 
-def verified(session: Session, runners: Runners, count: int) -> Verified:
+def verified(session: Ready, runners: Runners, count: int) -> Verified:
     """sftui and the real trainer on all rows; they must agree."""
     done = verify(session, range(count), lambda request: runners.ask(session.recipe.preset, request))
     assert not done.differences, done.sentences
@@ -164,7 +163,7 @@ def test_a_fix_is_what_the_trainer_does(
         was, context, recipe = verified(session, runners, len(before)), session.checks(), session.recipe
         packs = through(before, recipe, context.tools).packs
         if broken.repair is None:
-            session.set_recipe(fixed_recipe(session, finding, tmp_path))
+            session = under(session, fixed_recipe(session, finding, tmp_path)).ready()
         else:
             session.close()
             session = opened(broken, repaired_file(broken, data), tmp_path)

@@ -138,8 +138,8 @@ def test_the_pack_view_shows_the_packs_that_encode_writes(sftui: Callable[..., A
     """From the first row on, where a packing group fits into the view."""
     from sftui.recipe import changed
     from sftui.recipe_io import parse_yaml
-    from sftui.session.opened import Session
     from sftui.session.options import OpenOptions
+    from sftui.session.ready import open_data, tokenized
     from sftui.trainers import preset
     from sftui.workspace.packing import packs
     from sftui.workspace.requests import PacksRequest
@@ -151,9 +151,7 @@ def test_the_pack_view_shows_the_packs_that_encode_writes(sftui: Callable[..., A
         recipe = changed(recipe, path, parse_yaml(f"v: {value}", "")["v"])
     few, most = rows.with_name("few.jsonl"), min(recipe.pack.group, 40)
     few.write_text("".join(rows.read_text().splitlines(keepends=True)[:most]))
-    session = Session(OpenOptions(paths=(str(few),)), recipe)
-    session.open()
-    session.load_tokenizer()
+    session = tokenized(open_data(OpenOptions(paths=(str(few),)), recipe))
     (shown,) = (event for event in packs(session, PacksRequest(0, 0), 0) if event is not None)
     written = sftui("encode", few, *TOK, *words(name), "-o", "-").records()
     assert [(list(p.input_ids), list(p.labels), [d[0] for d in p.documents]) for p in shown.packs] == [

@@ -14,7 +14,7 @@ import pytest
 
 from sftui.comparison import ComparisonCount, RowComparison, compare_row
 from sftui.recipe import Recipe, changed
-from sftui.session.comparing import Comparing
+from sftui.session.comparing import open_sides
 from sftui.session.options import OpenOptions
 from sftui.text import cell_width
 from sftui.trainers import preset
@@ -51,8 +51,7 @@ def five_masks(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> RowCom
         recipe: Recipe = changed(preset(name), "tokenizer.name", str(shared / "testdata" / "tokenizers" / "qwen2.5"))
         for knob, value in knobs.items():
             recipe = changed(recipe, knob, value)
-        comparing = Comparing(OpenOptions((str(path),)), [recipe])
-        comparing.open()
+        comparing = open_sides(OpenOptions((str(path),)), [recipe])
         inspections.append(comparing.sessions[0].inspect(0))
         comparing.close()
     return compare_row(inspections)

@@ -16,8 +16,8 @@ from sftui.audit import Audit, audit_context, run_audit
 from sftui.audit.found import Found
 from sftui.findings import Severity
 from sftui.recipe import changed
-from sftui.session.opened import Session
 from sftui.session.options import OpenOptions
+from sftui.session.ready import Ready, open_data, with_tokenizer
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 
 TOKENIZERS = (
@@ -62,15 +62,13 @@ def errors(name: str, preset: str, files: Iterable[Path], shared: Path) -> Cells
     found: Cells = {}
     recipe = changed(trainers.preset(preset), "tokenizer.name", place(name, shared))
     for file in files:
-        session = Session(OpenOptions((str(file),), recipe=recipe), recipe)
-        session.open()
+        session = open_data(OpenOptions((str(file),), recipe=recipe))
         if session.refused is None:
-            session.set_tokenizer(loaded(name, shared))
-        if session.tools is None:
+            session = with_tokenizer(session, loaded(name, shared))
+        if not isinstance(session, Ready):
             found.setdefault((REFUSED, preset), {})[file.name] = REFUSED
             session.close()
             continue
-        assert session.source is not None and session.detected is not None
         context = audit_context(recipe, session.detected, session.tools)
         audit = Audit(context)
         audit.found = Found(kept=1 << 40)

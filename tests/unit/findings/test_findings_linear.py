@@ -14,8 +14,8 @@ import pytest
 
 from sftui.cli.loading import loaded_session
 from sftui.findings.words import Standing, thought_in, without_thoughts
-from sftui.session.opened import Session
 from sftui.session.options import OpenOptions
+from sftui.session.ready import Ready
 from sftui.templates.marks import slots_of
 from sftui.trainers import preset
 
@@ -87,7 +87,7 @@ SHAPES: dict[str, Callable[[int], dict[str, Any]]] = {
 }
 
 
-def session_of(folder: Path, row: dict[str, Any], trainer: str) -> Session:
+def session_of(folder: Path, row: dict[str, Any], trainer: str) -> Ready:
     path = folder / "row.jsonl"
     path.write_text(json.dumps(row) + "\n")
     return loaded_session(OpenOptions((str(path),), tokenizer="builtin:chatml", recipe=preset(trainer)))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -62,9 +61,9 @@ def example(code: str, number: int) -> Case:
 
 def mended(case: Case, code: str, name: str, before: Outcome) -> list[Repaired]:
     """What `sftui repair --apply NAME` or `--drop CODE` makes of the rows."""
-    session: Any = SimpleNamespace(tokenizer=tokenizer_of(case.tokenizer))  # all that is asked of one here
+    exact = exact_repairs(tokenizer_of(case.tokenizer))
     names, drop = ((), (code,)) if name == DROP else ((name,), ())
-    plan = make_plan(names, drop, codes=tuple(CODES), instead=exact_repairs(session))
+    plan = make_plan(names, drop, codes=tuple(CODES), instead=exact)
     found = {one.row.index: {finding.code for finding in check_row(one, before.context)} for one in before.inspections}
     return list(
         repaired(

@@ -19,7 +19,7 @@ from test_findings_fixes import offered
 from sftui.errors import SftuiError
 from sftui.findings import Finding, check_setup
 from sftui.recipe import changed
-from sftui.session.opened import Session
+from sftui.session.ready import Ready, open_data, tokenized, under, waits
 from sftui.session.trial import fix_fails
 from sftui.workspace import OpenOptions
 
@@ -36,7 +36,7 @@ def in_a_file(one: Fixed) -> bool:
     return not any(odd) and case.tokenizer not in ("media", "adds-eos", "as-llama") and case.template != ""
 
 
-def opened(one: Fixed, folder: Path) -> Session:
+def opened(one: Fixed, folder: Path) -> Ready:
     path = folder / "rows.jsonl"
     path.write_text("".join(f"{json.dumps(row)}\n" for row in one.case.rows))
     recipe = recipe_of(one.case)
@@ -47,13 +47,10 @@ def opened(one: Fixed, folder: Path) -> Session:
             source = f"file:{folder / 'own.jinja'}"
         recipe = changed(recipe, "render.template", source)
     options = OpenOptions((str(path),), tokenizer=f"builtin:{one.case.tokenizer}", recipe=recipe)
-    session = Session(options, options.full_recipe())
-    session.open()
-    session.load_tokenizer("provisional")
-    return session
+    return tokenized(open_data(options), "provisional").ready()
 
 
-def found(session: Session, rows: int) -> list[Finding]:
+def found(session: Ready, rows: int) -> list[Finding]:
     made = [session.inspect(number) for number in range(rows)]
     return [*(one for some in made for one in session.found(some)), *check_setup(session.checks(), made)]
 
@@ -89,9 +86,8 @@ def test_what_is_offered_helps_and_brings_no_error(tmp_path: Path, capsys: pytes
             recipe = changed(recipe, "render.template", fixed_recipe(one, folder).render.template)
         for change in fix.changes:
             recipe = changed(recipe, change.path, change.after)
-        other = session.beside(recipe)
-        if other.tokenizer is None:
-            other.load_tokenizer("provisional")
+        beside = under(session, recipe)
+        other = (tokenized(beside, "provisional") if waits(beside) else beside).ready()
         after = found(other, len(one.case.rows))
         left, had = (
             sum(f.count for f in some if f.code == mine[0].code and f.severity.rank <= mine[0].severity.rank)

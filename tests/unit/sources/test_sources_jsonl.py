@@ -251,8 +251,8 @@ def test_rows_before_an_endless_line_are_read_without_it(
 ) -> None:
     """A file of 5 GB whose third line never ends: `show --row 1` read all of it, to guess how rows are read."""
     from sftui.recipe import Recipe
-    from sftui.session.opened import Session
     from sftui.session.options import OpenOptions
+    from sftui.session.ready import open_data
 
     for number in range(shards):
         path = tmp_path / f"{number}.jsonl"
@@ -266,10 +266,9 @@ def test_rows_before_an_endless_line_are_read_without_it(
         return whole(self, at, size)
 
     monkeypatch.setattr(ByteFile, "pread", counted)
-    session = Session(OpenOptions(paths=(str(tmp_path),)), Recipe())
-    session.open()
+    session = open_data(OpenOptions(paths=(str(tmp_path),)), Recipe())
     assert session.row(2 * shards - 1).data == {"text": "b"}
-    assert session.source is not None and session.source.near(0) and not session.source.near(2 * shards)
+    assert session.source.near(0) and not session.source.near(2 * shards)
     assert sum(read) < 60_000_000
     session.close()
 

@@ -12,8 +12,8 @@ import pytest
 from sftui import trainers
 from sftui.audit import Figures, GroupFigure, SourceFigure
 from sftui.recipe import changed
-from sftui.session.opened import Session
 from sftui.session.options import OpenOptions
+from sftui.session.ready import Ready, open_data, tokenized
 from sftui.workspace import auditing
 from sftui.workspace.auditing import FIRST_ROWS, MOST_TOLD, OTHERS, Auditing, brief
 from sftui.workspace.events import AuditReady
@@ -25,7 +25,7 @@ MOST_BYTES = 64 * 1024
 
 
 @pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
+def session(tmp_path_factory: pytest.TempPathFactory) -> Ready:
     """As many signatures as rows."""
     path = tmp_path_factory.mktemp("audit") / "rows.jsonl"
     turns = itertools.islice(itertools.product(ROLES, repeat=5), ROWS)
@@ -36,13 +36,10 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
         )
     )
     recipe = changed(trainers.preset("hf-trainer"), "tokenizer.name", "builtin:chatml")
-    made = Session(OpenOptions((str(path),), recipe=recipe), recipe)
-    made.open()
-    made.load_tokenizer("provisional")
-    return made
+    return tokenized(open_data(OpenOptions((str(path),), recipe=recipe)), "provisional").ready()
 
 
-def test_one_row_at_most_between_two_looks_at_the_keys(session: Session) -> None:
+def test_one_row_at_most_between_two_looks_at_the_keys(session: Ready) -> None:
     """The worker asks after each step whether something more urgent waits."""
     job, before = Auditing(), 0
     for _ in job.run(session, AuditRequest(1), 1):
@@ -52,7 +49,7 @@ def test_one_row_at_most_between_two_looks_at_the_keys(session: Session) -> None
     assert before == ROWS
 
 
-def test_events_come_by_the_clock_not_by_the_row(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_events_come_by_the_clock_not_by_the_row(session: Ready, monkeypatch: pytest.MonkeyPatch) -> None:
     told = [event for event in Auditing().run(session, AuditRequest(1), 1) if event is not None]
     seconds = told[-2].rows / told[-2].rate if len(told) > 1 else 0.0
     assert told[-1].done and len(told) <= 2 + seconds / auditing.REPORT_EVERY
@@ -60,7 +57,7 @@ def test_events_come_by_the_clock_not_by_the_row(session: Session, monkeypatch: 
     assert len([event for event in Auditing().run(session, AuditRequest(1), 1) if event is not None]) == 1
 
 
-def test_an_event_stays_small_however_many_groups_there_are(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_event_stays_small_however_many_groups_there_are(session: Ready, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(auditing, "REPORT_EVERY", 0.0)
     told = [event for event in Auditing().run(session, AuditRequest(1), 1) if event is not None]
     assert len(told) == ROWS + 1 and all(len(pickle.dumps(event)) <= MOST_BYTES for event in told[:-1])
@@ -70,7 +67,7 @@ def test_an_event_stays_small_however_many_groups_there_are(session: Session, mo
     assert sum(one.count for one in last.signatures) == sum(one.count for one in done.signatures) == ROWS
 
 
-def test_what_is_left_out_is_counted(session: Session) -> None:
+def test_what_is_left_out_is_counted(session: Ready) -> None:
     *_, done = Auditing().run(session, AuditRequest(1), 1)
     assert isinstance(done, AuditReady) and done.figures is not None
     many = tuple(GroupFigure(f"g{i}", 1000 - i, tuple(range(50))) for i in range(1000))
@@ -93,7 +90,7 @@ def test_what_is_left_out_is_counted(session: Session) -> None:
 
 
 @pytest.mark.parametrize("stops", [(0,), (3,), (1, 200), (399,)])
-def test_a_stopped_audit_goes_on_where_it_stopped(session: Session, stops: tuple[int, ...]) -> None:
+def test_a_stopped_audit_goes_on_where_it_stopped(session: Ready, stops: tuple[int, ...]) -> None:
     """Stopped after so many rows, in the midst of the set-up too (0), it ends with what one that was not stopped
     finds."""
     plain, job = Auditing(), Auditing()
@@ -112,7 +109,7 @@ def test_a_stopped_audit_goes_on_where_it_stopped(session: Session, stops: tuple
         assert list(job.order(session, OrderRequest(10, by), 1)) == list(plain.order(session, OrderRequest(10, by), 1))
 
 
-def test_a_finished_or_forgotten_audit_begins_anew(session: Session) -> None:
+def test_a_finished_or_forgotten_audit_begins_anew(session: Ready) -> None:
     job = Auditing()
     list(job.run(session, AuditRequest(1), 1))
     first = job._gathered

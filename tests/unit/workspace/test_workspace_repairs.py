@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from sftui.recipe import changed
-from sftui.session.opened import Session
+from sftui.session.opened import Opened
 from sftui.session.overlay import Overlay
+from sftui.session.ready import Ready, open_data, tokenized, under
 from sftui.views import why_stopped
 from sftui.workspace import OpenOptions
 from sftui.workspace import events as ev
@@ -43,30 +44,31 @@ def dirty(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def session(dirty: Path) -> Session:
+def session(dirty: Path) -> Ready:
     options = OpenOptions((str(dirty),), tokenizer="builtin:chatml")
-    made = Session(options, options.full_recipe())
-    made.open()
-    made.load_tokenizer("provisional")
-    return made
+    return tokenized(open_data(options), "provisional").ready()
 
 
-def kept(session: Session) -> Overlay:
+def mended(session: Opened, *repairs: str) -> Ready:
+    return under(session, session.recipe, repairs).ready()
+
+
+def kept(session: Opened) -> Overlay:
     """The rows as the repairs leave them."""
     assert isinstance(session.source, Overlay)
     return session.source
 
 
-def roles(session: Session, row: int) -> list[str]:
+def roles(session: Opened, row: int) -> list[str]:
     data = session.row(row).data
     assert data is not None
     return [message["role"] for message in data["messages"]]
 
 
-def test_every_reader_gets_the_repaired_rows_and_the_file_stays(session: Session, dirty: Path) -> None:
+def test_every_reader_gets_the_repaired_rows_and_the_file_stays(session: Ready, dirty: Path) -> None:
     before = dirty.read_bytes()
     plain = session.inspect(0)
-    session.set_repairs(("merge-neighbours", "map-roles", "trim"))
+    session = mended(session, "merge-neighbours", "map-roles", "trim")
     assert roles(session, 1) == ["user", "assistant"] and roles(session, 4) == ["user", "assistant"]
     row = session.row(1)
     assert row.repairs == (
@@ -74,20 +76,17 @@ def test_every_reader_gets_the_repaired_rows_and_the_file_stays(session: Session
         "messages[1].content: cut ' ' at the start and ' ' at the end",
     )
     assert (
-        json.loads(row.raw) == row.data
-        and row.size == len(row.raw)
-        and session.stored is not None
-        and row.where == session.stored.row(1).where
+        json.loads(row.raw) == row.data and row.size == len(row.raw) and row.where == session.stored.source.row(1).where
     )
     assert session.inspect(0) == plain and session.inspect(0).row is not None and not session.row(0).repairs
     assert session.inspect(1).trained > 0
     assert dirty.read_bytes() == before
-    session.set_repairs(())
+    session = mended(session)
     assert roles(session, 1) == ["user", "Assistant"] and session.overlay is None
 
 
-def test_rows_that_are_left_out_still_show_but_train_nothing_and_have_no_findings(session: Session) -> None:
-    session.set_repairs(("drop no-answer", "drop unreadable"))
+def test_rows_that_are_left_out_still_show_but_train_nothing_and_have_no_findings(session: Ready) -> None:
+    session = mended(session, "drop no-answer", "drop unreadable")
     left = session.inspect(5)
     assert left.row.left_out and left.dropped and left.example is None and left.tokens is not None
     assert session.found(left) == ()
@@ -95,8 +94,8 @@ def test_rows_that_are_left_out_still_show_but_train_nothing_and_have_no_finding
     assert kept(session).counts.dropped == 3 and list(kept(session).dropped) == [1, 3, 5]
 
 
-def test_duplicates_are_known_once_the_rows_before_were_seen(session: Session) -> None:
-    session.set_repairs(("deduplicate",))
+def test_duplicates_are_known_once_the_rows_before_were_seen(session: Ready) -> None:
+    session = mended(session, "deduplicate")
     assert session.row(2).left_out is None
     assert [row.index for row in kept(session).rows(2)] == [3, 4, 5]
     assert session.row(2).left_out == "the same conversation as row 0"
@@ -108,49 +107,45 @@ def test_duplicates_are_known_once_the_rows_before_were_seen(session: Session) -
 
 def test_rows_with_a_finding_are_left_out_once_the_tokenizer_tells(dirty: Path) -> None:
     options = OpenOptions((str(dirty),), tokenizer="builtin:chatml")
-    session = Session(options, options.full_recipe())
-    session.repairs = ("drop LAB001", "drop ROL002")
-    session.open()
-    assert session.row(1).left_out is None
-    session.load_tokenizer("provisional")
+    opened = open_data(options, repairs=("drop LAB001", "drop ROL002"))
+    assert opened.row(1).left_out is None
+    session = tokenized(opened, "provisional").ready()
     assert session.row(1).left_out == "it has the finding ROL002"
-    session.set_repairs(("drop ROL002", "map-roles"))
+    session = mended(session, "drop ROL002", "map-roles")
     assert session.row(1).left_out is None, "the findings are those of the row as it will be written"
 
 
-def test_the_audit_counts_what_is_left(session: Session) -> None:
+def test_the_audit_counts_what_is_left(session: Ready) -> None:
     from sftui.workspace.auditing import Auditing
 
-    session.set_repairs(("merge-neighbours", "map-roles", "drop no-answer", "drop unreadable", "deduplicate"))
+    session = mended(session, "merge-neighbours", "map-roles", "drop no-answer", "drop unreadable", "deduplicate")
     auditing = Auditing()
     *_, last = (event for event in auditing.run(session, AuditRequest(1), 1) if event is not None)
     assert last.rows == 3 and not any(one.code in ("ROL002", "ROW001", "DUP001") for one in last.codes)
 
 
-def test_a_batch_is_made_of_the_rows_that_stay(session: Session) -> None:
-    session.set_repairs(("drop no-answer", "drop unreadable"))
+def test_a_batch_is_made_of_the_rows_that_stay(session: Ready) -> None:
+    session = mended(session, "drop no-answer", "drop unreadable")
     assert session.batch(0, 6).rows == (0, 2, 4)
-    session.set_repairs(("drop ROW", "drop LAB", "drop EOS", "drop CON", "drop TPL", "drop ROL", "drop no-answer"))
-    assert session.refused is None and session.detected is not None and session.detected.format == "messages", (
-        "rows are read as before where none stays"
-    )
+    session = mended(session, "drop ROW", "drop LAB", "drop EOS", "drop CON", "drop TPL", "drop ROL", "drop no-answer")
+    assert session.refused is None and session.detected.format == "messages", "rows are read as before where none stays"
 
 
-def test_another_recipe_is_compared_over_the_same_repairs(session: Session) -> None:
-    session.set_repairs(("map-roles",))
-    other = session.beside(changed(session.recipe, "mask.rule", "all"))
+def test_another_recipe_is_compared_over_the_same_repairs(session: Ready) -> None:
+    session = mended(session, "map-roles")
+    other = under(session, changed(session.recipe, "mask.rule", "all"))
     assert (
         other.repairs == ("map-roles",)
         and other.row(1).repairs
-        and not session.beside(session.recipe, ()).row(1).repairs
+        and not under(session, session.recipe, ()).row(1).repairs
     )
 
 
-def test_a_row_left_out_counts_as_such_and_no_longer_as_one_that_cannot_be_prepared(session: Session) -> None:
+def test_a_row_left_out_counts_as_such_and_no_longer_as_one_that_cannot_be_prepared(session: Ready) -> None:
     from sftui.comparison import compare_row
 
     before = session.inspect(3)
-    session.set_repairs(("drop unreadable",))
+    session = mended(session, "drop unreadable")
     compared = compare_row([before, session.inspect(3)])
     assert (
         [side.stopped for side in compared.sides] == [True, False]
@@ -166,11 +161,8 @@ def test_a_row_that_cannot_be_repaired_stays_and_the_others_are_repaired(tmp_pat
     typed = chat(("user", "Hi"), ("assistant", "Now<|im_end|>"))
     path.write_text("".join(line + "\n" for line in (half, typed, half, typed)))
     options = OpenOptions((str(path),), tokenizer="builtin:chatml")
-    session = Session(options, options.full_recipe())
-    session.open()
-    session.load_tokenizer("provisional")
-    session.set_repairs(("trim", "strip-tokens"))
-    assert session.source is not None and session.overlay is not None
+    session = mended(tokenized(open_data(options), "provisional"), "trim", "strip-tokens")
+    assert session.overlay is not None
     kept = session.row(0)
     assert "U+D83D" in (kept.skipped or "") and not kept.repairs and kept.raw == half
     assert session.row(1).repairs and session.row(1).skipped is None

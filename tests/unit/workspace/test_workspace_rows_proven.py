@@ -11,8 +11,16 @@ from typing import Any
 import pytest
 
 from sftui.recipe import changed
-from sftui.session.opened import TEXT_CHARACTERS, TEXT_ROWS, Session
 from sftui.session.options import OpenOptions
+from sftui.session.ready import (
+    TEXT_CHARACTERS,
+    TEXT_ROWS,
+    Ready,
+    open_data,
+    prove_rows,
+    row_texts,
+    tokenized,
+)
 from sftui.tokens import builtin, cache, load_tokenizer
 from sftui.trainers import preset
 from sftui.workspace import events as ev
@@ -39,21 +47,18 @@ def talk(answer: str) -> Row:
     return {"messages": [{"role": "user", "content": "Which?"}, {"role": "assistant", "content": answer}]}
 
 
-def session(path: Path, rows: list[Row], tokenizer: str, mode: str = "proven", name: str = "trl@1.16") -> Session:
+def session(path: Path, rows: list[Row], tokenizer: str, mode: str = "proven", name: str = "trl@1.16") -> Ready:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     recipe = changed(preset(name), "tokenizer.name", tokenizer)
-    made = Session(OpenOptions((str(path),), recipe=recipe), recipe)
-    made.open()
-    made.load_tokenizer(mode)
-    return made
+    return tokenized(open_data(OpenOptions((str(path),), recipe=recipe)), mode).ready()
 
 
 def test_what_is_compared_is_little_and_what_cannot_be_prepared_is_left_out(tmp_path: Path) -> None:
     rows = [talk("one"), talk("x" * (TEXT_CHARACTERS + 1)), {"messages": "none"}, talk("two")]
-    texts = session(tmp_path / "d.jsonl", rows, "builtin:chatml").row_texts()
+    texts = row_texts(session(tmp_path / "d.jsonl", rows, "builtin:chatml"))
     assert [any(word in text for word in ("one", "two")) for text in texts] == [True, True]
     many = session(tmp_path / "m.jsonl", [talk(f"{i} " + "word " * 700) for i in range(40)], "builtin:chatml")
-    assert 0 < sum(map(len, many.row_texts())) <= TEXT_CHARACTERS and len(many.row_texts()) <= TEXT_ROWS
+    assert 0 < sum(map(len, row_texts(many))) <= TEXT_CHARACTERS and len(row_texts(many)) <= TEXT_ROWS
 
 
 @pytest.mark.parametrize("name", ["trl@1.16", "axolotl@0.19", "llamafactory@0.9"])
@@ -63,12 +68,13 @@ def test_a_row_that_differs_is_found_before_a_command_answers(
     differing(folder, ODD)
     made = session(tmp_path / "d.jsonl", [talk("plain"), talk(f"A {ODD}.")], str(folder), name=name)
     wrong = made.inspect(1).tokens
-    assert made.prove_rows() and made.tokenizer is not None
+    proven = prove_rows(made).ready()
+    assert proven is not made
     right = session(tmp_path / "r.jsonl", [talk("plain"), talk(f"A {ODD}.")], "builtin:chatml", name=name)
-    tokens, known = made.inspect(1).tokens, right.inspect(1).tokens
+    tokens, known = proven.inspect(1).tokens, right.inspect(1).tokens
     assert wrong is not None and tokens is not None and known is not None
     assert wrong.input_ids != tokens.input_ids == known.input_ids
-    assert made.tokenizer.facts.engine == "transformers" and not made.prove_rows()
+    assert proven.tokenizer.facts.engine == "transformers" and prove_rows(proven) is proven
 
 
 def test_a_trainer_with_tokenizers_of_its_own_is_not_held_against_autotokenizer(
@@ -77,16 +83,15 @@ def test_a_trainer_with_tokenizers_of_its_own_is_not_held_against_autotokenizer(
     differing(folder, ODD)
     for name in ("torchtune@0.6", "torchtune@0.7"):
         made = session(tmp_path / "d.jsonl", [talk(f"A {ODD}.")], str(folder), name=name)
-        assert made.row_texts() and not made.prove_rows()
+        assert row_texts(made) and prove_rows(made) is made
 
 
 def test_right_set_ups_keep_their_engine(tmp_path: Path, folder: Path) -> None:
     rows = [talk("plain"), talk("naïve\n\n  <|im_end|> 三百 \u200b"), talk(" "), talk(f"{ODD} " * 40)]
     for name in ("trl@1.16", "hf-trainer"):
         made = session(tmp_path / "d.jsonl", rows, str(folder), name=name)
-        before = made.tokenizer
-        assert not made.prove_rows() and made.tokenizer is before and made.row_texts()
-        assert before is not None and not any("rows" in note for note in before.facts.notes)
+        assert prove_rows(made) is made and row_texts(made)
+        assert not any("rows" in note for note in made.tokenizer.facts.notes)
 
 
 def test_the_commands_show_the_right_ids(

@@ -11,8 +11,9 @@ import pytest
 from sftui import trainers
 from sftui.model import Row
 from sftui.recipe import Recipe, changed
-from sftui.session.opened import Session
 from sftui.session.options import OpenOptions
+from sftui.session.ready import Ready, open_data, tokenized, under
+from sftui.session.splitting import UNSETTLED
 from sftui.trainers.held_out import HeldOut, evaluation_rows
 from sftui.workspace import events as ev
 from sftui.workspace.packing import packs
@@ -28,16 +29,17 @@ def recipe(preset: str = "axolotl@0.19", **options: Any) -> Recipe:
 ASIDE = evaluation_rows(HeldOut("val_set_size", 0.2, 42, drawn=False), [True] * 40)
 
 
+def opened(data: Path, asked: Recipe, repairs: tuple[str, ...] = ()) -> Ready:
+    return tokenized(open_data(OpenOptions((str(data),)), asked, repairs), "provisional").ready()
+
+
 @pytest.fixture
-def session(data: Path) -> Session:
+def session(data: Path) -> Ready:
     asked = changed(recipe(val_set_size=0.2), "pack.strategy", "multipack")
-    made = Session(OpenOptions((str(data),), recipe=asked), asked)
-    made.open()
-    made.load_tokenizer("provisional")
-    return made
+    return opened(data, asked)
 
 
-def test_a_batch_and_a_pack_hold_rows_of_one_kind(session: Session) -> None:
+def test_a_batch_and_a_pack_hold_rows_of_one_kind(session: Ready) -> None:
     assert session.settle_split().evaluation == ASIDE and len(ASIDE) == 8
     first = min(ASIDE)
     for start in (first, min(set(range(40)) - ASIDE)):
@@ -51,11 +53,10 @@ def test_a_batch_and_a_pack_hold_rows_of_one_kind(session: Session) -> None:
 
 @pytest.mark.parametrize("size", [0, 0.2])
 def test_the_rows_are_gone_through_once_for_both_kinds(
-    session: Session, monkeypatch: pytest.MonkeyPatch, size: float
+    session: Ready, monkeypatch: pytest.MonkeyPatch, size: float
 ) -> None:
-    session.set_recipe(recipe(val_set_size=size))
+    session = under(session, recipe(val_set_size=size)).ready()
     aside = session.settle_split().evaluation
-    assert session.source is not None
     passes: list[int] = []
     whole = session.source.rows
 
@@ -71,20 +72,18 @@ def test_the_rows_are_gone_through_once_for_both_kinds(
     assert passes == [0]
 
 
-def test_another_recipe_asks_anew(session: Session) -> None:
+def test_another_recipe_asks_anew(session: Ready) -> None:
     session.settle_split()
-    session.set_recipe(recipe())
-    assert session.split is None and not session.settle_split().evaluation
-    assert not any(one.evaluates for one in session.all_rows())
+    other = under(session, recipe()).ready()
+    assert other.split is UNSETTLED and not other.settle_split().evaluation
+    assert not any(one.evaluates for one in other.all_rows())
+    assert session.split.evaluation == ASIDE
 
 
 def test_rows_that_a_repair_leaves_out_are_not_drawn(data: Path) -> None:
     data.write_text(data.read_text() + data.read_text())  # every row twice
     asked = recipe("llamafactory@0.9", val_size=0.25, seed=7, formatting="openai")
-    made = Session(OpenOptions((str(data),), recipe=asked), asked)
-    made.repairs = ("deduplicate",)
-    made.open()
-    made.load_tokenizer("provisional")
+    made = opened(data, asked, ("deduplicate",))
     assert made.settle_split().evaluation == evaluation_rows(HeldOut("val_size", 0.25, 7, drawn=True), [True] * 40)
 
 
@@ -116,10 +115,7 @@ def test_the_comparison_says_which_rows_only_one_side_trains(
 ) -> None:
     sides = []
     for asked in (recipe(preset, **options), recipe(preset, **other)):
-        made = Session(OpenOptions((str(data),), recipe=asked), asked)
-        made.open()
-        made.load_tokenizer("provisional")
-        sides.append(made.settle_split().evaluation)
+        sides.append(opened(data, asked).settle_split().evaluation)
     differing = sides[0] ^ sides[1]
     assert differing
     workspace, heard = open_workspace(recipe=recipe(preset, **options))
@@ -137,11 +133,11 @@ def test_the_comparison_says_which_rows_only_one_side_trains(
     assert told[-1].other.evaluates == (min(differing) in sides[1])
 
 
-def test_a_row_is_compared_without_going_through_all_of_them(session: Session) -> None:
+def test_a_row_is_compared_without_going_through_all_of_them(session: Ready) -> None:
     second = recipe(val_set_size=0.2, seed=43)
     told: Any
     [told] = [event for event in Second().compare(session, CompareRequest(1, 3, second), 1) if event is not None]
-    assert session.split is None and not told.comparison.evaluation_differs
+    assert session.split is UNSETTLED and not told.comparison.evaluation_differs
     why = "are not marked: every row has to be prepared to know which"
     assert told.unmarked == (f"rows set aside for evaluation (val_set_size) {why}",) * 2
 
@@ -151,13 +147,11 @@ def test_repairs_move_what_is_held_out_and_nothing_else_does(data: Path) -> None
     rows = data.read_text().splitlines(keepends=True)
     data.write_text("".join(rows[:2]) + "".join(rows))  # the first two stand twice
     asked = recipe("llamafactory@0.9", val_size=0.25, seed=7, formatting="openai")
-    made = Session(OpenOptions((str(data),), recipe=asked), asked)
-    made.open()
-    made.load_tokenizer("provisional")
+    made = opened(data, asked)
     told: Any
     for repairs in (("deduplicate",), ("map-roles",)):
         told = [one for one in Second().count(made, CountRequest(1, asked, repairs), 1) if one is not None][-1]
-        other = made.beside(asked, repairs)
+        other = under(made, asked, repairs)
         ours, theirs = made.settle_split().evaluation, other.settle_split().evaluation
         gone = {2, 3} if repairs == ("deduplicate",) else set()
         assert told.count.evaluation_differing == len((ours ^ theirs) - gone)

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from sftui.recipe import Recipe, changed
-from sftui.session.opened import HEAVY, Session
+from sftui.session.opened import HEAVY
+from sftui.session.ready import open_data, tokenized
 from sftui.workspace import OpenOptions
 from sftui.workspace.requests import SummariesRequest
 from sftui.workspace.summaries import PREVIEW, TOO_HEAVY, summaries
@@ -22,9 +23,7 @@ def lines_of(path: Path, rows: list[Any], **knobs: Any) -> list[Any]:
     recipe = changed(Recipe(), "tokenizer.name", "builtin:chatml")
     for name, value in knobs.items():
         recipe = changed(recipe, name.replace("__", "."), value)
-    session = Session(OpenOptions((str(path),)), recipe)
-    session.open()
-    session.load_tokenizer()
+    session = tokenized(open_data(OpenOptions((str(path),)), recipe))
     return [
         row
         for part in summaries(session, SummariesRequest(1, 0, 100), 1)

@@ -11,7 +11,7 @@ import pytest
 
 from sftui.findings import Finding
 from sftui.recipe import Recipe, changed
-from sftui.session.opened import Session
+from sftui.session.ready import Ready, open_data, tokenized
 from sftui.session.trial import with_cures
 from sftui.trainers import preset
 from sftui.workspace import OpenOptions
@@ -22,17 +22,14 @@ UNTAGGABLE = "{{ bos_token }}{% for m in messages %}{{ m | tojson }}{% endfor %}
 """A template of which no part can be told to be an answer."""
 
 
-def opened(tmp_path: Path, rows: Sequence[Any], **given: Any) -> Session:
+def opened(tmp_path: Path, rows: Sequence[Any], **given: Any) -> Ready:
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     options = OpenOptions((str(path),), **{"tokenizer": "builtin:chatml", **given})
-    session = Session(options, options.full_recipe())
-    session.open()
-    session.load_tokenizer("provisional")
-    return session
+    return tokenized(open_data(options), "provisional").ready()
 
 
-def tried(session: Session, code: str, row: int = 0) -> list[Finding]:
+def tried(session: Ready, code: str, row: int = 0) -> list[Finding]:
     made = []
     for finding in session.found(session.inspect(row)):
         if finding.code == code:

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sftui.errors import ExportError, RecipeError
-from sftui.session.opened import Session
+from sftui.session.ready import open_data, tokenized
 from sftui.session.repairing import Written, session_plan, write_repaired
 from sftui.workspace import OpenOptions
 
@@ -32,10 +32,9 @@ def written(
     paths: list[Path], out: Path, chosen: tuple[str, ...] = ("trim",), log: Path | None = None, **more: Any
 ) -> Written:
     options = OpenOptions(tuple(map(str, paths)), **more)
-    session = Session(options, options.full_recipe())
-    session.open()
+    session = open_data(options)
     if options.tokenizer:
-        session.load_tokenizer("provisional")
+        session = tokenized(session, "provisional")
     try:
         *_, last = write_repaired(session, session_plan(session, chosen), out, log)
     finally:

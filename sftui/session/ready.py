@@ -1,0 +1,311 @@
+"""From open data to rows with tokens and labels: how a recipe's reading of the data, its tokenizer and its templates
+come together, in commands, the worker and tests alike.
+
+    Opened → Untokenized (it cannot be loaded), or Tokenized: Untemplated (its template fails), or Ready
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from sftui.errors import SftuiError
+from sftui.model import Batch, Inspection, Pack, Problem, Row, Stage
+from sftui.recipe import Recipe
+from sftui.session.opened import Opened, Stored, open_stored
+from sftui.session.options import OpenOptions
+from sftui.session.versions import tokenizer_key
+
+if TYPE_CHECKING:
+    from sftui.exports.prepared import Prepared
+    from sftui.findings import Context, Finding, Waiver
+    from sftui.pipeline import Toolbox
+    from sftui.tokens import LoadedTokenizer
+    from sftui.tokens.bulk import Bulk
+
+TEXT_ROWS = 8
+TEXT_BYTES = 64 << 10
+TEXT_CHARACTERS = 20_000
+"""Of how many rows, how large each, and how much text in all a tokenizer is proven on beside its probe strings."""
+
+
+# — the stages —
+
+
+@dataclass(frozen=True, eq=False)
+class Untokenized(Opened):
+    """Data whose tokenizer cannot be loaded, and why."""
+
+    problem: Problem
+
+    def missing(self) -> Problem:
+        return self.problem
+
+    def _ended(self, early: Inspection) -> Inspection:
+        return replace(early, stopped_at=Stage.TOKENS, problem=self.problem)
+
+
+@dataclass(frozen=True, eq=False)
+class Tokenized(Opened):
+    """Data with the tokenizer of its recipe."""
+
+    tokenizer: LoadedTokenizer
+
+    def prepared(self) -> Prepared:
+        return replace(super().prepared(), tokenizer=self.tokenizer.facts)
+
+
+@dataclass(frozen=True, eq=False)
+class Untemplated(Tokenized):
+    """Data whose template or special tokens do not fit, and why."""
+
+    problem: Problem
+
+    def missing(self) -> Problem:
+        return self.problem
+
+    def _ended(self, early: Inspection) -> Inspection:
+        return replace(early, stopped_at=Stage.RENDERED, problem=self.problem)
+
+
+@dataclass(frozen=True, eq=False)
+class Ready(Tokenized):
+    """Data of which rows, batches and packs can be made: `tools` hold the recipe's templates and special tokens, and
+    what its trainer decided once for the whole set."""
+
+    tools: Toolbox
+
+    def ready(self, where: str = "") -> Ready:
+        return self
+
+    # --- rows, batches, packs ---------------------------------------------------------------
+
+    def inspect_row(self, row: Row, spans: bool = True, text: bool | None = None) -> Inspection:
+        from sftui.pipeline import inspect
+
+        wanted = spans if text is None else text
+        found = inspect(row, self.detected, self.recipe, self.tools, spans=spans, text=wanted)
+        return self.placed(found) if row.left_out is None else _left_out(found)
+
+    def all_rows(self, spans: bool = False) -> Iterator[Inspection]:
+        """Every row in order, inspected; `spans=False` leaves out what no rule needs, and how tokens are written."""
+        return self._made(self.source.rows(), spans)
+
+    def rows_that(self, evaluate: bool, spans: bool = False) -> Iterator[Inspection]:
+        """The rows that evaluate, or those that train, in the trainer's order where it has another than the dataset's;
+        the split must be settled."""
+        split = self.settle_split()
+        order: Iterable[int] | None = split.evaluating if evaluate else split.training
+        if order is None and evaluate:
+            order = sorted(split.evaluation)
+        rows = (
+            (row for row in self.source.rows() if row.index not in split.evaluation)
+            if order is None
+            else map(self.row, order)
+        )
+        return self._made(rows, spans)
+
+    def _made(self, rows: Iterable[Row], spans: bool) -> Iterator[Inspection]:
+        from sftui.pipeline import inspect_all
+
+        made = inspect_all(rows, self.detected, self.recipe, self.tools, spans=spans, text=spans, bulk=self.bulk)
+        return map(self.placed, made)
+
+    @cached_property
+    def bulk(self) -> Bulk:
+        """Which engine encodes all rows."""
+        from sftui.tokens.bulk import Bulk
+
+        return Bulk()
+
+    def batch(self, start: int, rows: int) -> Batch:
+        """The padded batch of the next `rows` rows; SftuiError where there is none."""
+        from sftui.pipeline import make_batch
+
+        count = self.source.count()
+        stop = min(start + rows, count.rows) if count.exact else start + rows
+        made = [self.inspect_row(self.row(index), spans=False) for index in range(start, stop)]
+        return make_batch(made, self.recipe, self.tools)
+
+    def packs(self, inspections: Sequence[Inspection]) -> tuple[tuple[Pack, ...], Batch]:
+        """Inspected rows packed and collated; SftuiError where they cannot be."""
+        from sftui.pipeline import make_packs
+
+        return make_packs(inspections, self.recipe, self.tools)
+
+    def feed_packs(self, inspections: Iterable[Inspection]) -> Iterator[Pack]:
+        """Inspected rows in order as the packs that reach the model; SftuiError where they cannot be packed."""
+        from sftui.pipeline import feed_packs
+
+        return feed_packs(inspections, self.recipe, self.tools)
+
+    def prepared(self) -> Prepared:
+        made, source = super().prepared(), None
+        if self.recipe.render.template != "tokenizer":
+            template = self.tools.templates.get("default")
+            source = template.source if template is not None else None
+        return replace(made, template_source=source)
+
+    # --- findings ---------------------------------------------------------------------------
+
+    @cached_property
+    def _checking(self) -> tuple[Context, tuple[Waiver, ...]]:
+        from sftui.audit import audit_context
+        from sftui.findings import read_waivers
+
+        return audit_context(self.recipe, self.detected, self.tools), read_waivers(self.recipe.waivers)
+
+    def checks(self) -> Context:
+        """What the checks of rows and of the set-up need; RecipeError for a waiver that makes no sense."""
+        return self._checking[0]
+
+    @property
+    def waivers(self) -> tuple[Waiver, ...]:
+        """The waivers of the recipe; RecipeError as `checks`."""
+        return self._checking[1]
+
+    def found(self, inspection: Inspection) -> tuple[Finding, ...]:
+        """What is wrong with an inspected row, but for what the recipe waives; RecipeError as `checks`."""
+        return self.sifted(inspection)[0]
+
+    def sifted(self, inspection: Inspection) -> tuple[tuple[Finding, ...], int]:
+        """What is wrong with an inspected row, and how much more of it the recipe waives; RecipeError as `checks`."""
+        from sftui.findings import check_row
+
+        context = self.checks()
+        return self.sift(check_row(inspection, context)) if inspection.row.left_out is None else ((), 0)
+
+    def sift(self, findings: Iterable[Finding]) -> tuple[tuple[Finding, ...], int]:
+        """The findings that no waiver of the recipe covers, and how many others there are."""
+        from sftui.findings import apply_waivers
+
+        stand, waived = apply_waivers(findings, self.waivers)
+        return stand, len(waived)
+
+
+# — from one to the next —
+
+
+def open_data(options: OpenOptions, recipe: Recipe | None = None, repairs: tuple[str, ...] = ()) -> Opened:
+    """Open the source and find out how its rows are read under a recipe (None: that of the options); SourceError,
+    RecipeError for a repair that is none."""
+    return _staged(open_stored(options), options.full_recipe() if recipe is None else recipe, repairs, None)
+
+
+def with_tokenizer(opened: Opened, tokenizer: LoadedTokenizer | Problem) -> Opened:
+    """The same data with a tokenizer, or with why there is none."""
+    return _staged(opened.stored, opened.recipe, opened.repairs, tokenizer, opened)
+
+
+def under(opened: Opened, recipe: Recipe, repairs: tuple[str, ...] | None = None) -> Opened:
+    """The same data under another recipe, and other repairs where they are given; the tokenizer too, where it is the
+    same one."""
+    tokenizer: LoadedTokenizer | Problem | None = None
+    if tokenizer_key(recipe) == tokenizer_key(opened.recipe):
+        if isinstance(opened, Tokenized):
+            tokenizer = opened.tokenizer
+        elif isinstance(opened, Untokenized):
+            tokenizer = opened.problem
+    return _staged(opened.stored, recipe, opened.repairs if repairs is None else repairs, tokenizer, opened)
+
+
+def tokenizer_of(opened: Opened) -> LoadedTokenizer | None:
+    """The tokenizer of open data; None where there is none, or none yet."""
+    return opened.tokenizer if isinstance(opened, Tokenized) else None
+
+
+def waits(opened: Opened) -> bool:
+    """Whether nobody knows yet whether its tokenizer can be loaded."""
+    return not isinstance(opened, Tokenized | Untokenized)
+
+
+def tokenized(opened: Opened, mode: str = "proven") -> Opened:
+    """Load the recipe's tokenizer here and now; TokenizerError."""
+    from sftui.session.versions import load
+
+    return with_tokenizer(opened, load(opened.recipe, opened.options, mode))
+
+
+def prove_rows(opened: Opened, texts: Sequence[str] | None = None) -> Opened:
+    """The tokenizer compared with AutoTokenizer on texts of the user's rows (None: `row_texts`); the very same where
+    it stands. SftuiError where `--env` names nothing that can be used."""
+    from sftui.session.versions import proven_on
+
+    if not isinstance(opened, Tokenized) or not opened.tokenizer.facts.backend:
+        return opened
+    told = row_texts(opened) if texts is None else texts
+    proven = proven_on(opened.recipe, opened.options, opened.tokenizer, told)
+    return opened if proven is opened.tokenizer else with_tokenizer(opened, proven)
+
+
+def row_texts(opened: Opened) -> tuple[str, ...]:
+    """What the first rows give the tokenizer to encode: few texts, and none where they cannot be prepared."""
+    found: list[str] = []
+    left = TEXT_CHARACTERS
+    for row in opened.sample[:TEXT_ROWS] if isinstance(opened, Ready) else ():
+        if row.data is None or row.size > TEXT_BYTES:
+            continue
+        made = opened.inspect_row(row, spans=False)
+        if made.rendered is None or made.tokens is None:
+            continue
+        pieces = made.rendered.pieces
+        texts = [made.rendered.text] if pieces is None else [piece.text for piece in pieces if piece.ids is None]
+        if sum(map(len, texts)) <= left:
+            left -= sum(map(len, texts))
+            found += texts
+    return tuple(text for text in dict.fromkeys(found) if text)
+
+
+def _staged(
+    stored: Stored,
+    recipe: Recipe,
+    repairs: tuple[str, ...],
+    tokenizer: LoadedTokenizer | Problem | None,
+    like: Opened | None = None,
+) -> Opened:
+    """All stages of some data under a recipe, as far as they go. `like` is the same data, whose reading stands where it
+    is the same."""
+    from sftui.pipeline import detect
+
+    if not repairs:
+        detected = like.detected if like is not None and _read_alike(like, recipe) else detect(stored.sample, recipe)
+        return _tokenized(Opened(stored, recipe, repairs, stored.source, stored.sample, detected), tokenizer)
+    from sftui.session.repairing import lay_over
+
+    plain = None if tokenizer is None or isinstance(tokenizer, Problem) else tokenizer
+    laid = lay_over(stored, repairs, detect(stored.sample, recipe), plain)
+    mended = Opened(stored, recipe, repairs, stored.source, laid.sample, detect(laid.sample, recipe))
+    staged = _tokenized(mended, tokenizer)
+    return replace(staged, source=laid.overlay(staged))
+
+
+def _read_alike(like: Opened, recipe: Recipe) -> bool:
+    return not like.repairs and (like.recipe.data, like.recipe.preset) == (recipe.data, recipe.preset)
+
+
+def _tokenized(opened: Opened, tokenizer: LoadedTokenizer | Problem | None) -> Opened:
+    """The template and special tokens of the recipe around the tokenizer, and what the trainer decides once for the
+    whole set, from its first row; failures are kept as data."""
+    if tokenizer is None:
+        return opened
+    same: dict[str, Any] = {one.name: getattr(opened, one.name) for one in fields(Opened)}
+    if isinstance(tokenizer, Problem):
+        return Untokenized(**same, problem=tokenizer)
+    from sftui.pipeline import as_problem, make_toolbox, survey
+
+    first = opened.sample[0] if opened.sample else None
+    try:
+        tools = survey(first, opened.detected, opened.recipe, make_toolbox(opened.recipe, tokenizer))
+    except SftuiError as error:
+        return Untemplated(**same, tokenizer=tokenizer, problem=as_problem(error))
+    return Ready(**same, tokenizer=tokenizer, tools=tools)
+
+
+def _left_out(found: Inspection) -> Inspection:
+    """A row that a repair leaves out: its tokens still show, but nothing of it would be written or trained."""
+    if found.labels is None:
+        return found
+    labels = replace(found.labels, dropped=f"a repair leaves the row out, because {found.row.left_out}")
+    return replace(found, labels=labels, example=None, more=())
