@@ -215,7 +215,7 @@ class Preset(NamedTuple):
 class Recipe:
     """The only state that decides labels; compare two with `diff`, change one with `changed`."""
 
-    trainer: str = "hf-trainer"
+    trainer: str
     version: str = ""
     """The release of the trainer whose rules hold, as `1.16`; empty for a loop written by hand, which has none."""
     data: Data = field(default_factory=Data)
@@ -260,7 +260,7 @@ def sections(recipe: Recipe) -> Iterator[tuple[str, Any]]:
 def knobs() -> tuple[KnobInfo, ...]:
     """Every knob of a recipe in the order of the schema."""
     found: list[KnobInfo] = []
-    for section, group in sections(Recipe()):
+    for section, group in sections(Recipe("")):
         hints = get_type_hints(type(group))
         for f in fields(group):
             found.append(

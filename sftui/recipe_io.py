@@ -14,10 +14,9 @@ from sftui.nearest import did_you_mean
 from sftui.recipe import TODAY, KnobInfo, Recipe, changed, diff, get, knobs, sections
 from sftui.safe_yaml import Dialect, YamlProblem, load_yaml
 
-PresetLookup = Callable[[str], Recipe]
-"""Name of a preset → its recipe; raises RecipeError for an unknown name."""
+PresetLookup = Callable[..., Recipe]
+"""Name of a preset, or nothing for the usual one → its recipe; raises RecipeError for an unknown name."""
 
-DEFAULT_PRESET = "hf-trainer"
 SCHEMA = 3
 """Written into every saved recipe as `schema`; up to 2 the number stood under `format`.
 
@@ -66,10 +65,10 @@ def parse_yaml(text: str, where: str, dialect: Dialect = "1.2") -> Mapping[str, 
 def from_mapping(value: Mapping[str, Any], where: str, preset: PresetLookup) -> Recipe:
     """The recipe that a parsed mapping stands for; every field not named comes from its preset."""
     schema_of(value, where)
-    name = value.get("preset", DEFAULT_PRESET)
-    if not isinstance(name, str):
+    name = value.get("preset")
+    if "preset" in value and not isinstance(name, str):
         raise RecipeError("`preset` must be a name", where=where, why=f"it is {shown(name)}")
-    recipe = preset(name)
+    recipe = preset(name) if name is not None else preset()
     problems: list[str] = []
     section_names = [*(section for section, _ in sections(recipe)), "waivers", "schema"]
     by_path = {info.path: info for info in knobs()}
@@ -341,7 +340,6 @@ def _did_you_mean(word: str, options: Any) -> str:
 
 
 __all__ = [
-    "DEFAULT_PRESET",
     "Misfit",
     "check",
     "cross_check",

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sftui.recipe import Recipe, changed
+from sftui.trainers import preset
 
 if TYPE_CHECKING:
     from sftui.trainers.config import OpenedConfig
@@ -29,7 +30,7 @@ class OpenOptions:
     tokenizer: str | None = None
     revision: str | None = None
     template: str | None = None
-    recipe: Recipe = field(default_factory=Recipe)
+    recipe: Recipe = field(default_factory=preset)
     base: Recipe | None = None
     split: str | None = None
     subset: str | None = None

@@ -20,7 +20,7 @@ import pytest
 
 from sftui import pipeline
 from sftui.model import Inspection
-from sftui.recipe import Recipe, changed
+from sftui.recipe import changed
 from sftui.sources import SourceSpec, open_source
 from sftui.templates import builtin_template
 from sftui.tokens import load_tokenizer
@@ -142,7 +142,7 @@ def test_tutorials_token_for_token(name: str, shared: Path) -> None:
     folder = shared / "testdata" / "tokenizers" / name
     limit = int(os.environ.get("SFTUI_TUTORIAL_ROWS", "0")) or None
     reference = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-    base = Recipe()
+    base = preset()
     given = TOKENIZERS[name]
     if given:
         reference.chat_template = builtin_template(given).source

@@ -34,6 +34,7 @@ from sftui.model import (
     TokenText,
 )
 from sftui.recipe import Recipe, changed, diff
+from sftui.trainers import preset
 from sftui.views.grid import hit_starts
 from sftui.workspace import OpenOptions, SearchQuery
 from sftui.workspace import events as ev
@@ -151,7 +152,7 @@ class FakeWorkspace:
 
     def __init__(self, rows: int = 41, recipe: Recipe | None = None, data: list[tuple[str, str]] = DATA) -> None:
         self.reopened = 0
-        self.options = OpenOptions(("train.jsonl",), recipe=recipe or Recipe())
+        self.options = OpenOptions(("train.jsonl",), recipe=recipe or preset())
         self.recipe = self.base_recipe = self.options.full_recipe()
         self.repairs: tuple[str, ...] = ()
         self.written: tuple[tuple[str, ...], ev.RepairsWritten] | None = None

@@ -9,7 +9,8 @@ from fake_workspace import FakeWorkspace
 from tui_driver import SIZES, check_golden, running
 
 from sftui.audit.figures import GroupFigure
-from sftui.recipe import Recipe, changed
+from sftui.recipe import changed
+from sftui.trainers import preset
 from sftui.tui.batch_commands import BATCH_HINT, PACKS_HINT
 from sftui.tui.compare_commands import HINT, REPAIR_HINT
 from sftui.tui.figures_commands import worst_first
@@ -72,7 +73,7 @@ async def test_ctrl_c_stops_the_audit_before_it_quits() -> None:
 
 
 async def test_figures_of_another_recipe_are_not_shown() -> None:
-    async with running((140, 45), FakeWorkspace(recipe=changed(Recipe(), "mask.rule", "all"))) as driven:
+    async with running((140, 45), FakeWorkspace(recipe=changed(preset(), "mask.rule", "all"))) as driven:
         await driven.press("A")
         driven.workspace.change("mask.rule", "completion")
         await driven.settle()

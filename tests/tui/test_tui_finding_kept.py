@@ -7,7 +7,8 @@ from fake_workspace import FakeWorkspace
 from tui_driver import SIZES, Driven, running
 
 from sftui.findings import Finding, Severity
-from sftui.recipe import Recipe, changed
+from sftui.recipe import changed
+from sftui.trainers import preset
 from sftui.workspace import events as ev
 
 
@@ -120,7 +121,7 @@ async def test_the_mark_goes_with_tokens_that_moved() -> None:
                 for i in range(3)
             )
 
-    async with running((80, 24), Moving(recipe=changed(Recipe(), "mask.rule", "all"))) as driven:
+    async with running((80, 24), Moving(recipe=changed(preset(), "mask.rule", "all"))) as driven:
         await driven.press("f", "j")
         driven.workspace.change("mask.rule", "completion")
         await driven.settle()

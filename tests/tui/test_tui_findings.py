@@ -8,9 +8,10 @@ import pytest
 from fake_workspace import FakeWorkspace
 from tui_driver import SIZES, check_golden, running
 
-from sftui.recipe import Recipe, changed
+from sftui.recipe import changed
+from sftui.trainers import preset
 
-ALL = changed(Recipe(), "mask.rule", "all")
+ALL = changed(preset(), "mask.rule", "all")
 
 
 def all_trained() -> FakeWorkspace:
@@ -154,7 +155,7 @@ async def test_closing_a_fixs_preview_goes_back_to_its_finding() -> None:
 
 
 async def test_a_template_gets_its_tags_is_shown_written_and_used(tmp_path: Path) -> None:
-    async with running((80, 24), FakeWorkspace(recipe=changed(Recipe(), "mask.rule", "generation_tag"))) as driven:
+    async with running((80, 24), FakeWorkspace(recipe=changed(preset(), "mask.rule", "generation_tag"))) as driven:
         text = await driven.press("f", "a")
         assert "41 conversations" in text and "+{% generation %}x" in text and "y writes it" in text
         await driven.press("escape")

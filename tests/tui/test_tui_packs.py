@@ -6,9 +6,10 @@ import pytest
 from fake_workspace import FakeWorkspace
 from tui_driver import SIZES, check_golden, running
 
-from sftui.recipe import Recipe, changed
+from sftui.recipe import changed
+from sftui.trainers import preset
 
-PACKING = changed(changed(Recipe(), "pack.strategy", "bfd"), "length.max", 64)
+PACKING = changed(changed(preset(), "pack.strategy", "bfd"), "length.max", 64)
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")

@@ -10,7 +10,8 @@ from tui_driver import SIZES, Driven, check_golden, running
 
 from sftui.exports.plan import plan_export
 from sftui.exports.prepared import Prepared
-from sftui.recipe import Recipe, changed
+from sftui.recipe import changed
+from sftui.trainers import preset
 from sftui.workspace.history import Chosen, unexported
 
 
@@ -97,7 +98,7 @@ async def test_after_a_yes_nothing_more_is_told() -> None:
 
 
 def test_what_is_in_no_file() -> None:
-    recipe = Recipe()
+    recipe = preset()
     kept = Chosen(recipe, ("trim",))
     assert not unexported(kept, kept) and not unexported(Chosen(recipe), kept)
     assert unexported(Chosen(recipe, ("trim", "fold")), kept).words() == "1 unsaved repair"

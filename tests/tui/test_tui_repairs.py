@@ -10,6 +10,7 @@ from tui_driver import SIZES, Driven, check_golden, running
 
 from sftui.findings import Finding, Severity
 from sftui.recipe import Recipe, changed
+from sftui.trainers import preset
 from sftui.tui.data_export import file_beside
 from sftui.workspace import OpenOptions
 from sftui.workspace import events as ev
@@ -90,7 +91,7 @@ async def test_a_recipe_fix_and_a_repair_are_both_offered() -> None:
                 if one.code == "LAB002"
             )
 
-    async with running((80, 24), Both(recipe=changed(Recipe(), "mask.rule", "all"))) as driven:
+    async with running((80, 24), Both(recipe=changed(preset(), "mask.rule", "all"))) as driven:
         text = await driven.press("f", "a")
         assert "recipe" in text and DROP in text and not driven.workspace.repairs
         await driven.press("enter")

@@ -10,7 +10,8 @@ from fake_workspace import FakeWorkspace
 from tui_driver import Driven, running
 
 from sftui.exports.plan import ExportPlan, PlannedFile
-from sftui.recipe import Recipe, changed
+from sftui.recipe import changed
+from sftui.trainers import preset
 
 
 @pytest.fixture
@@ -76,7 +77,7 @@ async def test_a_terminal_that_cannot_be_lent_says_so() -> None:
 
 @pytest.mark.parametrize("template", ["builtin:gemma", "builtin:chatml"])
 async def test_the_template_in_force_can_be_taken_out(template: str) -> None:
-    recipe = changed(Recipe(), "render.template", template)
+    recipe = changed(preset(), "render.template", template)
     async with running(workspace=FakeWorkspace(recipe=recipe)) as driven:
         text = driven.main.copy_commands.text_of("template")
         assert text is not None and "{%" in text
@@ -127,7 +128,7 @@ async def test_export_shows_the_difference_before_it_writes(tmp_path: Path) -> N
 async def test_export_offers_the_trainers_own_config() -> None:
     from dataclasses import replace
 
-    async with running(workspace=FakeWorkspace(recipe=replace(Recipe(), trainer="trl", version="1.16"))) as driven:
+    async with running(workspace=FakeWorkspace(recipe=replace(preset(), trainer="trl", version="1.16"))) as driven:
         text = await driven.press("x")
         assert "recipe" in text and "trl@1.16" in text
         assert "not for trl, which prepares the rows itself" in text

@@ -12,8 +12,9 @@ from fake_workspace import FakeWorkspace
 from tui_driver import Driven, running
 
 from sftui.exports.plan import plan_export
-from sftui.recipe import Recipe, changed
+from sftui.recipe import changed
 from sftui.tokens import builtin
+from sftui.trainers import preset
 from sftui.workspace import OpenOptions
 
 WRITING = (("w", "w"), ("w", "i"), ("w", "l"), ("w", "t"), ("x", "enter"))
@@ -34,7 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def opened(paths: tuple[str, ...] = ("train.jsonl",)) -> FakeWorkspace:
-    recipe = changed(changed(Recipe(), "tokenizer.name", "tok"), "render.template", "file:t.jinja")
+    recipe = changed(changed(preset(), "tokenizer.name", "tok"), "render.template", "file:t.jinja")
     made = FakeWorkspace(recipe=recipe)
     made.options = OpenOptions(paths, recipe=recipe, recipe_file="r.yaml")
     return made
@@ -104,7 +105,7 @@ async def test_a_file_does_not_become_data_nor_a_folder_a_file(folder: Path) -> 
 
 
 async def test_a_tagged_template_is_not_written_over_its_own(folder: Path) -> None:
-    workspace = FakeWorkspace(recipe=changed(Recipe(), "mask.rule", "generation_tag"))
+    workspace = FakeWorkspace(recipe=changed(preset(), "mask.rule", "generation_tag"))
     workspace.options = OpenOptions(("train.jsonl",), recipe=workspace.recipe, template="file:t.jinja")
     async with running((80, 24), workspace) as driven:
         await driven.press("f", "a", "y")

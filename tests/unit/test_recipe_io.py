@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sftui import recipe_io
 from sftui.errors import RecipeError
-from sftui.recipe import KnobInfo, Preset, Recipe, changed, diff, get, knobs
+from sftui.recipe import KnobInfo, Preset, changed, diff, get, knobs
 from sftui.trainers import dump_recipe, load_recipe, preset, preset_names
 
 
@@ -124,8 +124,8 @@ def test_what_is_saved_loads_as_it_was(name: str, picked: list[KnobInfo], data: 
 
 
 def test_diff_names_every_knob_that_differs() -> None:
-    after = changed(changed(Recipe(), "length.max", 5), "mask.rule", "all")
-    assert [(c.path, c.before, c.after) for c in diff(Recipe(), after)] == [
+    after = changed(changed(preset(), "length.max", 5), "mask.rule", "all")
+    assert [(c.path, c.before, c.after) for c in diff(preset(), after)] == [
         ("mask.rule", "completion", "all"),
         ("length.max", None, 5),
     ]
@@ -189,7 +189,7 @@ def test_a_mapping_that_is_none_is_refused(typed: str) -> None:
 def test_every_knob_has_a_meaning_and_a_default_it_accepts() -> None:
     for info in knobs():
         assert info.doc and not info.doc.endswith(".")
-        assert not isinstance(recipe_io.check(info, get(Recipe(), info.path)), recipe_io.Misfit), info.path
+        assert not isinstance(recipe_io.check(info, get(preset(), info.path)), recipe_io.Misfit), info.path
 
 
 def test_a_newer_schema_is_refused_before_its_knobs_are_read() -> None:

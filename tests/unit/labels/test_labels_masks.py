@@ -8,6 +8,7 @@ from sftui import labels as rules
 from sftui.errors import RecipeError
 from sftui.model import NOWHERE, Conversation, Kind, Labels, Message, Part, Reason, Rendered, Tokens
 from sftui.recipe import Length, Loss, Mask, Recipe
+from sftui.trainers import preset
 
 #  0      1        2       3       4      5     6      7       8        9      10    11
 #  <s>    user:    hi      <e>     \n     asst: yo     <e>     \n       asst:  bye   <e>
@@ -117,7 +118,7 @@ def test_reasons_tell_prompt_from_boundary() -> None:
 
 def test_stored_labels_are_taken_as_they_are() -> None:
     stored = Conversation(Kind.TOKENS, "tokenized", input_ids=IDS, labels=(-100,) * 11 + (111,))
-    made = rules.label(tokens(), RENDERED, stored, Recipe())
+    made = rules.label(tokens(), RENDERED, stored, preset())
     assert made.labels == (-100,) * 11 + (111,)
     assert made.reasons[0] is Reason.GIVEN_MASKED and made.reasons[-1] is Reason.GIVEN
 
@@ -125,8 +126,8 @@ def test_stored_labels_are_taken_as_they_are() -> None:
 def test_ids_without_labels_need_the_rule_all() -> None:
     bare = Conversation(Kind.TOKENS, "tokenized", input_ids=IDS)
     with pytest.raises(RecipeError, match="no labels"):
-        rules.label(tokens(), RENDERED, bare, Recipe())
-    assert rules.label(tokens(), RENDERED, bare, Recipe(mask=Mask(rule="all"))).labels == IDS
+        rules.label(tokens(), RENDERED, bare, preset())
+    assert rules.label(tokens(), RENDERED, bare, Recipe("hf-trainer", mask=Mask(rule="all"))).labels == IDS
 
 
 @pytest.mark.parametrize(
@@ -148,14 +149,14 @@ def test_length(length: Length, kept: object, dropped: bool) -> None:
 def test_unlabelled_rows_are_dropped_only_when_asked() -> None:
     cut = Length(max=5, drop_unlabelled=True)
     row = tokens(IDS[:10])
-    assert rules.label(row, RENDERED, chat(), Recipe(length=cut)).dropped == "no trained token is left"
-    assert rules.label(row, RENDERED, chat(), Recipe(length=Length(max=5))).dropped is None
+    assert rules.label(row, RENDERED, chat(), Recipe("hf-trainer", length=cut)).dropped == "no trained token is left"
+    assert rules.label(row, RENDERED, chat(), Recipe("hf-trainer", length=Length(max=5))).dropped is None
 
 
 def test_shift_drops_last_input_and_first_label() -> None:
     labels = Labels((-100,) * 10 + (110, 111), (Reason.PROMPT,) * 12, ((0, 12),))
-    plain = rules.example(tokens(), labels, Recipe())
-    shifted = rules.example(tokens(), labels, Recipe(loss=Loss(shift="preshifted")))
+    plain = rules.example(tokens(), labels, preset())
+    shifted = rules.example(tokens(), labels, Recipe("hf-trainer", loss=Loss(shift="preshifted")))
     assert plain and shifted
     assert shifted.input_ids == plain.input_ids[:-1] and shifted.labels == plain.labels[1:]
     assert len(shifted.attention_mask) == 11 and shifted.shifted
@@ -163,5 +164,5 @@ def test_shift_drops_last_input_and_first_label() -> None:
 
 def test_ignore_index_reaches_the_example_only() -> None:
     labels = Labels((-100,) * 11 + (111,), (Reason.PROMPT,) * 12, ((0, 12),))
-    made = rules.example(tokens(), labels, Recipe(mask=Mask(ignore_index=-1)))
+    made = rules.example(tokens(), labels, Recipe("hf-trainer", mask=Mask(ignore_index=-1)))
     assert made and made.labels == (-1,) * 11 + (111,) and made.trained == 1

@@ -250,9 +250,9 @@ def test_rows_before_an_endless_line_are_read_without_it(
     shards: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file of 5 GB whose third line never ends: `show --row 1` read all of it, to guess how rows are read."""
-    from sftui.recipe import Recipe
     from sftui.session.options import OpenOptions
     from sftui.session.ready import open_data
+    from sftui.trainers import preset
 
     for number in range(shards):
         path = tmp_path / f"{number}.jsonl"
@@ -266,7 +266,7 @@ def test_rows_before_an_endless_line_are_read_without_it(
         return whole(self, at, size)
 
     monkeypatch.setattr(ByteFile, "pread", counted)
-    session = open_data(OpenOptions(paths=(str(tmp_path),)), Recipe())
+    session = open_data(OpenOptions(paths=(str(tmp_path),)), preset())
     assert session.row(2 * shards - 1).data == {"text": "b"}
     assert session.source.near(0) and not session.source.near(2 * shards)
     assert sum(read) < 60_000_000

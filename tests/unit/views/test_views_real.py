@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from sftui.pipeline import detect, inspect, make_toolbox
-from sftui.recipe import Recipe, changed
+from sftui.recipe import changed
 from sftui.sources import SourceSpec, open_source
 from sftui.text import cell_width, visible
 from sftui.tokens import load_tokenizer
+from sftui.trainers import preset
 from sftui.views import (
     GridState,
     Zoom,
@@ -41,7 +42,7 @@ TOKENIZERS = ["llama-3-8b-instruct", "phi-3-mini", "qwen2.5", "minimind", "bert-
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_real_rows_fit_and_read_as_rendered(shared: Path, name: str) -> None:
     tokenizer = load_tokenizer(str(shared / "testdata/tokenizers" / name))
-    recipe = Recipe()
+    recipe = preset()
     if not tokenizer.facts.chat_templates:
         recipe = changed(recipe, "render.template", "builtin:chatml")
     tools = make_toolbox(recipe, tokenizer)

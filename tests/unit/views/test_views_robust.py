@@ -12,7 +12,7 @@ from inspections_by_hand import CHAT, C, H, T, hostile_chat, inspection, long_ro
 from rich.cells import cell_len
 
 from sftui.model import Batch, Conversation, Inspection, Kind, Pack, Row, Stage
-from sftui.recipe import Recipe
+from sftui.trainers import preset
 from sftui.views import (
     Action,
     GridState,
@@ -113,7 +113,7 @@ def test_odd_rows_in_narrow_panes(width: int) -> None:
 
 
 def test_everything_else_fits_too() -> None:
-    recipe = Recipe()
+    recipe = preset()
     for width in (20, 60, 80, 200):
         batches = [batch_lines(padded(side), width) for side in ("left", "right")]
         batches.append(batch_lines(Batch((), (), (), (), ()), width))

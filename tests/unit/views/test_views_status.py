@@ -8,8 +8,9 @@ import pytest
 from inspections_by_hand import inspection, stopped
 
 from sftui.model import Stage
-from sftui.recipe import Recipe, changed, knobs
+from sftui.recipe import changed, knobs
 from sftui.text import cell_width, share, visible_blanks
+from sftui.trainers import preset
 from sftui.views import (
     Role,
     diff_text_lines,
@@ -81,7 +82,7 @@ def test_notices_name_the_stage_and_doubt() -> None:
 
 
 def test_recipe_pane_marks_what_changed() -> None:
-    base = Recipe()
+    base = preset()
     recipe = changed(base, "mask.terminator", "mask")
     lines = recipe_lines(recipe, base, 80, cursor="mask.rule")
     assert [k.path for k in lines if k.path] == ["preset", *(info.path for info in knobs())]

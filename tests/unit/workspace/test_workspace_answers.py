@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from sftui.recipe import Recipe, changed
+from sftui.recipe import changed
+from sftui.trainers import preset
 from sftui.workspace import OpenOptions, SearchQuery
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
@@ -177,7 +178,7 @@ def test_a_tokenizer_that_cannot_be_loaded_leaves_the_conversation(
 
 
 def test_data_that_cannot_be_opened_is_told(open_workspace: Callable[..., Any], tmp_path: Path) -> None:
-    recipe = changed(Recipe(), "data.fields", {"messages": "nowhere"})
+    recipe = changed(preset(), "data.fields", {"messages": "nowhere"})
     _, heard = open_workspace(recipe=recipe)
     assert heard.wait(ev.SourceOpened).refused is not None
 

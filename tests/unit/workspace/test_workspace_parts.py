@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import date
 
 from sftui.model import Inspection, Row
-from sftui.recipe import Recipe, changed
+from sftui.recipe import changed
+from sftui.trainers import preset
 from sftui.workspace import OpenOptions, Workspace
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
@@ -19,8 +20,8 @@ def inspection(index: int, size: int = 10) -> Inspection:
 
 
 def test_history_forgets_the_future_after_a_new_change() -> None:
-    first = Chosen(Recipe())
-    later = [*(Chosen(changed(Recipe(), "length.max", n)) for n in range(1, 3)), Chosen(Recipe(), ("trim",))]
+    first = Chosen(preset())
+    later = [*(Chosen(changed(preset(), "length.max", n)) for n in range(1, 3)), Chosen(preset(), ("trim",))]
     history = History(first)
     assert not history.put(first)
     assert all(history.put(chosen) for chosen in later)
@@ -31,9 +32,9 @@ def test_history_forgets_the_future_after_a_new_change() -> None:
 
 
 def test_history_is_bounded() -> None:
-    history = History(Chosen(Recipe()))
+    history = History(Chosen(preset()))
     for n in range(LIMIT + 50):
-        history.put(Chosen(changed(Recipe(), "length.max", n + 1)))
+        history.put(Chosen(changed(preset(), "length.max", n + 1)))
     assert len(history.past) == LIMIT
 
 
@@ -68,7 +69,7 @@ def test_inbox_gives_the_most_urgent_and_only_the_newest_of_a_kind() -> None:
     inbox.post(rq.RowRequest(3, 7))
     inbox.post(rq.RowRequest(4, 8))
     inbox.post("a note")
-    inbox.post(rq.SetRecipe(Recipe(), 2))
+    inbox.post(rq.SetRecipe(preset(), 2))
     taken = []
     while (item := inbox.take(block=False)) is not None:
         taken.append(item if isinstance(item, str) else getattr(item, "ticket", "recipe"))

@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from sftui.recipe import Recipe, changed
+from sftui.recipe import changed
 from sftui.session.opened import HEAVY
 from sftui.session.ready import open_data, tokenized
+from sftui.trainers import preset
 from sftui.workspace import OpenOptions
 from sftui.workspace.requests import SummariesRequest
 from sftui.workspace.summaries import PREVIEW, TOO_HEAVY, summaries
@@ -20,7 +21,7 @@ def chat(text: str, answer: str = "yes") -> dict[str, Any]:
 
 def lines_of(path: Path, rows: list[Any], **knobs: Any) -> list[Any]:
     path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
-    recipe = changed(Recipe(), "tokenizer.name", "builtin:chatml")
+    recipe = changed(preset(), "tokenizer.name", "builtin:chatml")
     for name, value in knobs.items():
         recipe = changed(recipe, name.replace("__", "."), value)
     session = tokenized(open_data(OpenOptions((str(path),)), recipe))

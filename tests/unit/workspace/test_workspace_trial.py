@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sftui.findings import Finding
-from sftui.recipe import Recipe, changed
+from sftui.recipe import changed
 from sftui.session.ready import Ready, open_data, tokenized
 from sftui.session.trial import with_cures
 from sftui.trainers import preset
@@ -74,7 +74,7 @@ def test_a_fix_of_the_mask_is_offered_where_the_template_can_be_tagged_alone(tmp
 
 
 def test_a_knob_without_effect_is_not_offered(tmp_path: Path) -> None:
-    session = opened(tmp_path, [chat("Hello?", "Hi.")], recipe=changed(Recipe(), "mask.rule", "all"))
+    session = opened(tmp_path, [chat("Hello?", "Hi.")], recipe=changed(preset(), "mask.rule", "all"))
     from sftui.workspace.checking import _setup
 
     context = session.checks()
@@ -99,7 +99,7 @@ def test_leaving_out_every_row_is_no_cure(tmp_path: Path) -> None:
 
 
 def test_the_worker_tells_findings_first_and_then_what_helps(open_workspace: Callable[..., Any]) -> None:
-    workspace, heard = open_workspace(recipe=changed(Recipe(), "mask.rule", "all"))
+    workspace, heard = open_workspace(recipe=changed(preset(), "mask.rule", "all"))
     heard.wait(ev.TokenizerChanged, lambda event: event.state in ("proven", "provisional"))
     workspace.request_findings(0)
     first = heard.wait(ev.FindingsReady)
