@@ -7,6 +7,7 @@ where they differ, the chunk and all that follows is encoded by `tokenizers`, an
 
 from __future__ import annotations
 
+import json
 import sys
 from array import array
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from typing import Any
 
 from sftui.tokens.loaded import FastEngine, LoadedTokenizer, is_panic
 from sftui.tokens.probes import probe_strings
+from sftui.tokens.release import give_back
 
 PLAIN = "tokenizers"
 
@@ -77,7 +79,11 @@ def _proven(plain: FastEngine, probes: Sequence[str], texts: Sequence[tuple[str,
     try:
         import fastokens
 
-        fast = fastokens.Tokenizer.from_json_str(plain.backend.to_str())
+        written = compact(plain.backend.to_str())
+        give_back()
+        fast = fastokens.Tokenizer.from_json_str(written)
+        del written
+        give_back()
         fast.no_truncation()
         fast.no_padding()
         for special in (False, True):
@@ -89,6 +95,17 @@ def _proven(plain: FastEngine, probes: Sequence[str], texts: Sequence[tuple[str,
             raise
         return None
     return fast
+
+
+def compact(written: str) -> str:
+    """A serialised tokenizer with its merges as `a b`, where no token of them holds a space: fastokens then takes 85 MB
+    less while it reads a vocabulary of 128k."""
+    tokenizer = json.loads(written)
+    merges = tokenizer["model"].get("merges") or ()
+    if not merges or any(isinstance(pair, str) or " " in pair[0] or " " in pair[1] for pair in merges):
+        return written
+    tokenizer["model"]["merges"] = [f"{left} {right}" for left, right in merges]
+    return json.dumps(tokenizer, ensure_ascii=False, separators=(",", ":"))
 
 
 def _flat(fast: Any, texts: Sequence[str], special: bool, split: bool) -> list[tuple[int, ...]]:

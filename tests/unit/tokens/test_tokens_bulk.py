@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sftui.tokens import LoadedTokenizer, load_tokenizer
-from sftui.tokens.bulk import Bulk
+from sftui.tokens.bulk import Bulk, compact
 
 fastokens = pytest.importorskip("fastokens", reason="fastokens is in the extra `fast`")
 
@@ -45,6 +46,23 @@ def test_wild_texts_give_the_same_ids(texts: list[str]) -> None:
     fast, bulk = in_bulk(plain)
     fast.ids_ahead([(text, False) for text in texts])
     assert [fast.ids(text) for text in texts] == [plain.encode(text).ids for text in texts] and bulk.told is None
+
+
+def test_fastokens_reads_merges_in_their_short_form(plain: LoadedTokenizer) -> None:
+    """A pair as two strings takes it twice the memory while it reads; both say the same."""
+    from tokenizers import Tokenizer
+
+    written = plain.engine.backend.to_str()  # type: ignore[attr-defined]
+    short = compact(written)
+    assert all(type(merge) is str for merge in json.loads(short)["model"]["merges"]) and len(short) < len(written)
+    assert Tokenizer.from_str(short).to_str() == written
+
+
+@pytest.mark.parametrize(
+    "model", [{"type": "BPE", "merges": [["a", "b"], ["a ", "b"]]}, {"type": "BPE", "merges": ["a b"]}, {"vocab": []}]
+)
+def test_merges_that_have_no_other_short_form_stay(model: dict[str, Any]) -> None:
+    assert json.loads(compact(json.dumps({"model": model}))) == {"model": model}
 
 
 class Wrong:
