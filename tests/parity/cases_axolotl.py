@@ -7,6 +7,7 @@ top-level keys. sequence_len is 2048 where a case is not about length, so that r
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from case import Case
@@ -431,3 +432,15 @@ CASES = (
         for number, name in enumerate(INSTRUCT)
     ),
 )
+
+
+def config_of(case: Case, tokenizer: str, work: Path) -> dict[str, Any]:
+    """A case as Axolotl's config."""
+    entry = {"type": "chat_template", **case.dataset, "path": str(case.data_path()), "ds_type": "json"}
+    return {
+        "base_model": tokenizer,
+        "sequence_len": 512,
+        "micro_batch_size": case.batch.get("size", 1),  # as the runner gives it
+        "datasets": [entry],
+        **case.config,
+    }

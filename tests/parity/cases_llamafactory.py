@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+from pathlib import Path
 from typing import Any
 
 from case import Case
@@ -387,3 +390,19 @@ CASES = (
         limit=60,
     ),
 )
+
+
+def config_of(case: Case, tokenizer: str, work: Path) -> dict[str, Any]:
+    """A case as LLaMA-Factory's config; dataset_info.json and the data are put beside it, into `work`."""
+    data = case.data_path()
+    shutil.copy(data, work / data.name)
+    info = {"rows": {"file_name": data.name, **case.dataset}}
+    (work / "dataset_info.json").write_text(json.dumps(info), encoding="utf-8")
+    return {
+        "model_name_or_path": tokenizer,
+        "stage": "sft",
+        "do_train": True,
+        "dataset": "rows",
+        "dataset_dir": str(work),
+        **case.config,
+    }

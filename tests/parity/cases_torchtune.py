@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from case import Case
@@ -139,3 +140,15 @@ CASES = (
     Case("broken_turns", "turkish.broken", QWEN, qwen(), dataset=CHAT, limit=40),
     Case("tools", "glaive.openai", QWEN, qwen(), dataset=CHAT, limit=20),
 )
+
+
+def config_of(case: Case, tokenizer: str, work: Path) -> dict[str, Any]:
+    """A case as the config of a torchtune recipe."""
+    tune = dict(case.config)
+    files = {"path": f"{tokenizer}/vocab.json", "merges_file": f"{tokenizer}/merges.txt"}
+    block = {"_component_": "torchtune.models.qwen2_5.qwen2_5_tokenizer", **files, **tune.pop("tokenizer", {})}
+    return {
+        "tokenizer": block,
+        "dataset": {**case.dataset, "source": "json", "data_files": str(case.data_path()), "split": "train"},
+        **tune,
+    }

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 from case import Case
 
 QWEN, LLAMA, PHI, MINI, BERT, T5 = (
@@ -114,3 +117,9 @@ CASES = (
     Case("ids_assistant_masks", "turkish.ids_assistant", QWEN, limit=100),
     Case("ids_labels", "turkish.ids_labels", QWEN, {"max_length": 24}, limit=100),
 )
+
+
+def config_of(case: Case, tokenizer: str, work: Path) -> dict[str, Any]:
+    """A case as the config of TRL's script."""
+    data = {"path": "json", "data_files": str(case.data_path())}
+    return {"model_name_or_path": tokenizer, "datasets": [data], **case.config}

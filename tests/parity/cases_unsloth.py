@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from case import Case
@@ -140,3 +141,8 @@ CASES = (
     Case("ids_completion_mask", "turkish.ids_completion", QWEN, LONG, limit=60),
     Case("ids_labels", "turkish.ids_labels", QWEN, LONG, limit=60),
 )
+
+
+def config_of(case: Case, tokenizer: str, work: Path) -> dict[str, Any]:
+    """A case as the options that sftui takes for Unsloth's arguments."""
+    return {"tokenizer": tokenizer, "data": str(case.data_path()), **case.config, **case.dataset}

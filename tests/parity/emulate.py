@@ -7,8 +7,8 @@ nothing, with the case's data and tokenizer in it. So a comparison also tests th
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -105,46 +105,10 @@ def folder_of(case: Case) -> Path:
 
 
 def config_text(trainer: str, case: Case, work: Path) -> tuple[str, Path]:
-    """The trainer's config file for a case, and where it stands."""
+    """The trainer's config file for a case, and where it stands; cases_<trainer> says how one looks."""
     import yaml
 
-    data, tokenizer = str(case.data_path()), str(folder_of(case))
-    config: dict[str, Any]
-    if trainer == "trl":
-        config = {"model_name_or_path": tokenizer, "datasets": [{"path": "json", "data_files": data}], **case.config}
-    elif trainer == "axolotl":
-        entry = {"type": "chat_template", **case.dataset, "path": data, "ds_type": "json"}
-        size = case.batch.get("size", 1)  # as the runner gives it
-        config = {
-            "base_model": tokenizer,
-            "sequence_len": 512,
-            "micro_batch_size": size,
-            "datasets": [entry],
-            **case.config,
-        }
-    elif trainer == "llamafactory":
-        info = {"rows": {"file_name": Path(data).name, **case.dataset}}
-        shutil.copy(data, work / Path(data).name)
-        (work / "dataset_info.json").write_text(json.dumps(info), encoding="utf-8")
-        config = {
-            "model_name_or_path": tokenizer,
-            "stage": "sft",
-            "do_train": True,
-            "dataset": "rows",
-            "dataset_dir": str(work),
-            **case.config,
-        }
-    elif trainer == "torchtune":
-        tune = dict(case.config)
-        files = {"path": f"{tokenizer}/vocab.json", "merges_file": f"{tokenizer}/merges.txt"}
-        block = {"_component_": "torchtune.models.qwen2_5.qwen2_5_tokenizer", **files, **tune.pop("tokenizer", {})}
-        config = {
-            "tokenizer": block,
-            "dataset": {**case.dataset, "source": "json", "data_files": data, "split": "train"},
-            **tune,
-        }
-    else:
-        config = {"tokenizer": tokenizer, "data": data, **case.config, **case.dataset}
+    config = importlib.import_module(f"cases_{trainer}").config_of(case, str(folder_of(case)), work)
     path = work / "config.yml"
     text = str(yaml.safe_dump(config, allow_unicode=True, sort_keys=False))
     path.write_text(text, encoding="utf-8")

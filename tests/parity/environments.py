@@ -11,6 +11,7 @@ needed here. torch is installed first and pinned, so that no trainer pulls a CUD
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import subprocess
 import sys
@@ -20,43 +21,15 @@ from pathlib import Path
 
 TORCH = "torch==2.13.0"
 
+TRAINERS = Path(__file__).parents[2] / "sftui" / "trainers"
 PACKAGES: dict[str, tuple[str, ...]] = {
-    "trl@1.16.0": ("trl==1.16.0", "transformers==5.23.0", "datasets==5.2.0"),
-    "trl@1.14.0": ("trl==1.14.0", "transformers==5.23.0", "datasets==5.2.0"),
-    "trl@1.8.0": ("trl==1.8.0", "transformers==5.23.0", "datasets==5.2.0"),
-    "axolotl@0.19.0": ("axolotl==0.19.0",),
-    "axolotl@0.18.0": (
-        "axolotl==0.19.0",
-        "--no-deps",
-        "axolotl==0.18.0",
-        "transformers==5.14.1",
-        "trl==1.8.0",
-        "tokenizers==0.22.2",
-    ),
-    "llamafactory@0.9.5": ("llamafactory==0.9.5",),
-    "unsloth@2026.10.7": ("unsloth_zoo==2026.10.7",),
-    "unsloth@2026.8.13": (
-        "trl==0.24.0",
-        "transformers==5.5.0",
-        "datasets==4.3.0",
-        "peft>=0.18",
-        "torchao>=0.13",
-        "tyro",
-        "cut_cross_entropy",
-        "sentencepiece",
-        "protobuf",
-        "hf_transfer",
-        "pillow",
-        "regex",
-        "msgspec",
-        "wheel",
-        "--no-deps",
-        "unsloth_zoo==2026.8.13",
-    ),
-    "torchtune@0.6.1": ("torchtune==0.6.1", "torchao==0.10.0"),
+    f"{file.parent.name}@{version}": tuple(packages)
+    for file in sorted(TRAINERS.glob("*/environments.json"))
+    for version, packages in json.loads(file.read_text(encoding="utf-8")).items()
 }
-"""Every environment; the first of a trainer is its default version. What follows --no-deps is installed
-afterwards without what it asks for: an older release on the newer one's dependencies and on our torch."""
+"""Every environment, by the environments.json of its trainer's folder; the first of a trainer is its default version.
+What follows --no-deps is installed afterwards without what it asks for: an older release on the newer one's
+dependencies and on our torch."""
 
 TRANSFORMERS = ("4.57.6", "5.6.0", "5.16.1", "5.17.0", "5.20.1", "5.23.0")
 """The versions of transformers that trainers bring, and the newest; one small environment each, without torch."""
