@@ -12,7 +12,7 @@ from sftui.audit.found import Filter, Found
 from sftui.audit.lengths import best_fit, quantiles
 from sftui.audit.marks import dataset_marks
 from sftui.audit.tallies import Tallies
-from sftui.findings import Context, DatasetChecks, Finding, check_row
+from sftui.findings import Context, DatasetChecks, Finding, check_dataset, check_row
 from sftui.findings.dataset import Tally
 from sftui.findings.hashes import Hashes
 from sftui.model import IGNORE_INDEX, Inspection, Labels, Tokens
@@ -227,7 +227,7 @@ class Audit:
         if not self.finished:
             self.finished = True
             self.found.add(
-                self.checks.finish(), parts=lambda finding: dataset_marks(finding, self.checks, self.repeated)
+                check_dataset(self.checks), parts=lambda finding: dataset_marks(finding, self.checks, self.repeated)
             )
 
     def figures(self, packing: bool = True) -> Figures:

@@ -3,23 +3,26 @@
 from sftui.findings.catalogue import CODES, explain, fix_text
 from sftui.findings.context import Context
 from sftui.findings.dataset import DatasetChecks
-from sftui.findings.model import Code, Finding, Fix, Severity
+from sftui.findings.model import Finding, Fix, Severity
+from sftui.findings.rule import Case, Rule
 from sftui.findings.rules.files import damaged_files
 from sftui.findings.rules.trained_roles import absent_role
-from sftui.findings.run import check_row, check_setup
+from sftui.findings.run import check_dataset, check_row, check_setup
 from sftui.findings.waivers import Waiver, apply_waivers, read_waivers
 
 __all__ = [
     "CODES",
-    "Code",
+    "Case",
     "Context",
     "DatasetChecks",
     "Finding",
     "Fix",
+    "Rule",
     "Severity",
     "Waiver",
     "absent_role",
     "apply_waivers",
+    "check_dataset",
     "check_row",
     "check_setup",
     "damaged_files",

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from heapq import nsmallest
 
-from sftui import trainers
 from sftui.conversations.identity import identity
 from sftui.conversations.refusals import MEDIA_COLUMNS
-from sftui.findings.catalogue import CODES, REPAIR_OF, fix_text
 from sftui.findings.context import Context
 from sftui.findings.hashes import HASH, Hashes, hash_of
 from sftui.findings.look import shown
-from sftui.findings.model import Finding, Fix, Severity
+from sftui.findings.model import Finding, Fix
+from sftui.findings.rule import Rule
 from sftui.model import IGNORE_INDEX, Inspection, Kind, Part, Reason, RecipeChange
-from sftui.text import share
 
 LIMITS = (512, 1024, 2048, 4096, 8192, 16384, 32768)
 """The lengths for which is told what cutting there would take."""
@@ -239,122 +236,17 @@ class DatasetChecks:
         for prompt, given in other.asked.items():
             self._ask(prompt, given)
 
-    def finish(self) -> tuple[Finding, ...]:
-        """Every finding over what was gathered; may be asked at any time."""
-        found = [*self._outcome(), *self._repeats(), *self._columns(), *self._lengths(), *self._masks()]
-        found.sort(key=lambda one: one.severity.rank)
-        return tuple(found)
-
-    def _outcome(self) -> Iterator[Finding]:
-        """RUN001. Rows that stop the trainer are told themselves, where they stand."""
-        stop = (
-            None
-            if self.refused
-            else trainers.trainer_named(self.preset).stop_of(self.rows, self.kept, self.left, self.rule)
-        )
-        if stop is not None:
-            yield self._finding("RUN001", stop, Tally(self.rows, list(range(min(self.rows, EXAMPLES)))))
-
-    def _repeats(self) -> Iterator[Finding]:
-        if self.same.count:
-            rest = f"; {self.unremembered:,} rows were not compared" if self.unremembered else ""
-            yield self._finding("DUP001", f"{_rows(self.same.count)} the same as an earlier one{rest}", self.same)
-        if self.leaked.count:
-            yield self._finding(
-                "DUP002", f"{self.leaked.count:,} of {self.rows:,} rows ask what the evaluation set asks", self.leaked
-            )
-        if self.again.count:
-            yield self._finding(
-                "DUP003", f"{self.again.count:,} of {self.rows:,} rows answer an earlier prompt differently", self.again
-            )
-
-    def _columns(self) -> Iterator[Finding]:
-        rare = {column: tally for column, tally in self.columns.items() if tally.count < RARE * self.read}
-        if self.read >= ENOUGH_ROWS and rare:
-            together = Tally()
-            for tally in rare.values():
-                together.merge(tally)
-            names = ", ".join(f"`{shown(str(column), 30)}`" for column in list(rare)[:6])
-            yield self._finding(
-                "CON013",
-                f"{names} {'is' if len(rare) == 1 else 'are'} in at most"
-                f" {max(tally.count for tally in rare.values()):,} of {self.read:,} rows",
-                together,
-            )
-
-    def _lengths(self) -> Iterator[Finding]:
-        default = trainers.preset(self.preset).length.max
-        if not self.cut.count or self.max_length is None or self.max_length != default or self.trained == 0:
-            return
-        table = " · ".join(
-            f"{limit}: {self.over[limit]:,} rows, {share(self.lost[limit], self.trained, 1)}"
-            for limit in LIMITS
-            if self.over[limit]
-        )
-        better = next(
-            (limit for limit in LIMITS if limit > self.max_length and self.over[limit] * 100 < self.rows), None
-        )
-        yield self._finding(
-            "TRU005",
-            f"{self.cut.count:,} of {self.rows:,} rows are longer than {self.max_length:,}, which is what"
-            f" {self.trainer} takes where nothing is said",
-            self.cut,
-            evidence=f"rows over a length, and the share of trained tokens behind it: {table}",
-            changes=(RecipeChange("length.max", self.max_length, better),) if better else (),
-        )
-
-    def _masks(self) -> Iterator[Finding]:
-        by_length = (
-            self.rule == "given"
-            or (self.rule in ("auto", "completion") and self.boundary == "prompt_length")
-            or self.rule == "all"
-        )
-        if by_length and self.long_prompt.count >= 20 and self.early.count >= 0.95 * self.long_prompt.count:
-            yield self._finding(
-                "BND007",
-                f"in {self.early.count:,} of {self.long_prompt.count:,} longer rows the mask begins after at most"
-                f" {EARLY} tokens",
-                self.early,
-            )
-        if self.some_turns.count:
-            changes: tuple[RecipeChange, ...] = ()
-            if (
-                self.rule == "completion" and trainers.traits_of(self.preset).by_hand
-            ):  # a completion is the last answer, whatever mask.turns says
-                changes = (RecipeChange("mask.rule", self.rule, "assistant"),)
-            if self.turns == "last":
-                changes += (RecipeChange("mask.turns", "last", "all"),)
-            yield self._finding(
-                "LAB009",
-                f"in {self.some_turns.count:,} of {self.many_turns:,} rows with several answers not every answer is"
-                " trained",
-                self.some_turns,
-                changes=changes,
-            )
-        if self.few_trained.count or 0 < self.all_trained.count < self.read:
-            parts = (
-                [f"{self.few_trained.count:,} rows train less than 1 % of their tokens"]
-                if self.few_trained.count
-                else []
-            )
-            if 0 < self.all_trained.count < self.read:
-                parts.append(f"{self.all_trained.count:,} of {self.read:,} rows train every token")
-            yield self._finding(
-                "LAB013", " and ".join(parts), self.few_trained if self.few_trained.count else self.all_trained
-            )
-
-    def _finding(
-        self, code: str, sentence: str, tally: Tally, evidence: str = "", changes: tuple[RecipeChange, ...] = ()
+    def finding(
+        self, rule: Rule, sentence: str, tally: Tally, evidence: str = "", changes: tuple[RecipeChange, ...] = ()
     ) -> Finding:
-        keys = CODES[code].fixes
-        title = ", ".join(f"set {one.path} to {one.after}" for one in changes) or fix_text(code, self.trainer)
-        severity: Severity = CODES[code].severity
+        """A finding of the whole dataset; `tally` are the rows that show it."""
+        title = ", ".join(f"set {one.path} to {one.after}" for one in changes) or rule.fix_text(self.trainer)
         return Finding(
-            code,
-            severity,
+            rule.code,
+            rule.severity,
             sentence,
             evidence=evidence or "rows " + ", ".join(map(str, tally.rows)),
-            fix=Fix(title, changes, None, next(iter(REPAIR_OF.get(code, ())), None), keys) if title else None,
+            fix=Fix(title, changes, None, next(iter(rule.repair), None), rule.fixes) if title else None,
             rows=tuple(tally.rows),
             count=tally.count,
         )
@@ -385,7 +277,3 @@ def _asked(inspection: Inspection) -> tuple[bytes, bytes] | None:
 
 def _number(row: bytes) -> int:
     return int.from_bytes(row, "big")
-
-
-def _rows(count: int) -> str:
-    return "1 row says" if count == 1 else f"{count:,} rows say"

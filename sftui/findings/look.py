@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sftui import trainers
-from sftui.findings.catalogue import CODES, REPAIR_OF, fix_text
 from sftui.findings.context import Context
 from sftui.findings.model import GENERATION_TAGS, Finding, Fix, Severity
+from sftui.findings.rule import Rule
 from sftui.findings.waivers import clipped, signature_of
 from sftui.model import (
     IGNORE_INDEX,
@@ -317,7 +317,7 @@ class Look:
 
     def finding(
         self,
-        code: str,
+        rule: Rule,
         sentence: str,
         *,
         message: int | None = None,
@@ -342,10 +342,10 @@ class Look:
                 else ""
             )
         if fix is None:
-            fix = fix_of(self.context, code, changes if change is None else [change], title)
+            fix = fix_of(self.context, rule, changes if change is None else [change], title)
         return Finding(
-            code,
-            severity or CODES[code].severity,
+            rule.code,
+            severity or rule.severity,
             visible(sentence),
             self.inspection.row.index,
             message,
@@ -356,13 +356,13 @@ class Look:
             signature=self.whole_signature,
         )
 
-    def tight_tags(self, code: str) -> Fix | None:
+    def tight_tags(self, rule: Rule) -> Fix | None:
         """Generation tags put anew, where the mask is drawn from those of the template and they are the fault."""
         if self.recipe.mask.rule != "generation_tag" or not self.rendered.has_generation_tag:
             return None
         return fix_of(
             self.context,
-            code,
+            rule,
             (),
             "put the generation tags anew, tight around the answers and what ends them",
             GENERATION_TAGS,
@@ -375,9 +375,9 @@ class Look:
 
 
 def fix_of(
-    context: Context, code: str, changes: Iterable[tuple[str, Any]], title: str = "", template: str | None = None
+    context: Context, rule: Rule, changes: Iterable[tuple[str, Any]], title: str = "", template: str | None = None
 ) -> Fix | None:
-    """The fix of a code: recipe changes from (knob, value) pairs, and the keys of each trainer.
+    """The fix of a finding: recipe changes from (knob, value) pairs, and the keys of each trainer.
 
     Knobs are offered where the trainer's own config can say them all, and where they change something.
     """
@@ -388,14 +388,9 @@ def fix_of(
     made = wanted if context.once(("sayable", str(wanted)), lambda: _sayable(context, wanted)) else ()
     if pairs and not made:
         title, template = "", None
-    keys = CODES[code].fixes
     if not title:
-        title = ", ".join(map(_told, made)) or fix_text(code, context.trainer)
-    return (
-        Fix(visible(title), made, template, next(iter(REPAIR_OF.get(code, ())), None), keys)
-        if title or template
-        else None
-    )
+        title = ", ".join(map(_told, made)) or rule.fix_text(context.trainer)
+    return Fix(visible(title), made, template, next(iter(rule.repair), None), rule.fixes) if title or template else None
 
 
 def _sayable(context: Context, changes: tuple[RecipeChange, ...]) -> bool:

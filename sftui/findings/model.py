@@ -51,7 +51,7 @@ class Fix:
     """What repairs a finding.
 
     `changes` are applied to the recipe. `template` names a template surgery (`generation_tags`), or is None;
-    `repair` the gentlest repair of the data (by its name in `catalogue.REPAIR_OF`), or is None.
+    `repair` the gentlest repair of the data (by its name in `Rule.repair`), or is None.
     `trainer_keys` gives, for each trainer, the key to set in words that can be pasted.
     """
 
@@ -86,20 +86,3 @@ class Finding:
     signature: str = ""
     repairs: tuple[str, ...] | None = None
     declined: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """One entry of the catalogue; `fixes` maps a trainer to the exact key or step there."""
-
-    code: str
-    name: str
-    grade: Grade
-    scope: str
-    title: str
-    explanation: str
-    fixes: Mapping[str, str]
-
-    @property
-    def severity(self) -> Severity:
-        return self.grade.severity

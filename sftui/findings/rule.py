@@ -9,6 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sftui.findings.model import GRADES, TRAINERS, Grade, Severity
+
+DROP = "drop"
+"""In `Rule.repair`: leave the rows out that have the finding, `--drop CODE`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -32,3 +37,83 @@ class Case:
     facts: Mapping[str, Any] = field(default_factory=dict)
     edit: str = ""
     looked_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """All that is said of one code.
+
+    `scope` is `row`, `setup` or `dataset`. `fixes` maps a trainer to the exact key or step there; one that is not in it
+    has nothing to be told. `repair` are what `sftui repair` can do to the data against it, by the names that it takes,
+    the gentlest first; a gentler one may have nothing to do in a row, e.g. no text can be put in place of an answer
+    that is null. `tags`: some of its findings are repaired by generation tags in the chat template. `moves` names where
+    a fix of the recipe or the template may move labels, as the tests' `fix_proof.place_of` draws it. `aliases` are
+    codes of the project's reference that are told under this one. `bad` raises it and `good` does not; `more` raise it
+    where another fix is offered, or where a repair has something to do.
+    """
+
+    code: str
+    name: str
+    grade: Grade
+    scope: str
+    title: str
+    explanation: str
+    fixes: Mapping[str, str]
+    repair: tuple[str, ...]
+    tags: bool
+    moves: tuple[str, ...]
+    aliases: tuple[str, ...]
+    bad: Case
+    good: Case
+    more: tuple[Case, ...]
+
+    @property
+    def severity(self) -> Severity:
+        return self.grade.severity
+
+    def fix_text(self, trainer: str) -> str:
+        """What to do against it under a trainer; a hand-written loop does as `hf-trainer` does. "" where there is
+        nothing that this trainer could be told: what another one reads would lead nowhere."""
+        return self.fixes.get(trainer if trainer in TRAINERS else "hf-trainer", "")
+
+
+def rule(
+    code: str,
+    name: str,
+    grade: str,
+    scope: str,
+    title: str,
+    explanation: str,
+    *,
+    trl: str = "",
+    axolotl: str = "",
+    llamafactory: str = "",
+    unsloth: str = "",
+    torchtune: str = "",
+    hf: str = "",
+    data: str = "",
+    spared: tuple[str, ...] = (),
+    repair: tuple[str, ...] = (),
+    tags: bool = False,
+    moves: tuple[str, ...] = (),
+    aliases: tuple[str, ...] = (),
+    bad: Case,
+    good: Case,
+    more: tuple[Case, ...] = (),
+) -> Rule:
+    """A rule; `data` is what to do to the data, which holds for every trainer that has no key of its own.
+
+    `grade` is one of `GRADES`. `spared` are trainers that it does not concern, so that there is nothing to do.
+    """
+    fixes = {
+        "trl": trl,
+        "axolotl": axolotl,
+        "llamafactory": llamafactory,
+        "unsloth": unsloth,
+        "torchtune": torchtune,
+        "hf-trainer": hf,
+    }
+    told = {key: text or data for key, text in fixes.items() if (text or data) and key not in spared}
+    return Rule(
+        code, name, GRADES[grade], scope, title, explanation, told, repair, tags, moves, aliases, bad, good, more
+    )

@@ -1,71 +1,20 @@
-"""Run the checks of every section on a row, or once on the set-up."""
+"""Run the checks on a row, and once on the set-up and on the whole dataset."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sftui import bound
-from sftui.findings.checks import Checks
+from sftui.findings.catalogue import DATASET_CHECKS, ROW_CHECKS, SETUP_CHECKS
+from sftui.findings.checks import When
 from sftui.findings.context import Context
+from sftui.findings.dataset import DatasetChecks
 from sftui.findings.look import Look
 from sftui.findings.model import Finding
-from sftui.findings.rules import (
-    bos,
-    boundary,
-    characters,
-    content,
-    eos,
-    generation,
-    injection,
-    labels,
-    packing,
-    padding,
-    reasoning,
-    roles,
-    rows,
-    stops_setup,
-    stored,
-    template,
-    template_setup,
-    tokenizer,
-    tools,
-    trained_roles,
-    truncation,
-)
+from sftui.findings.rules.rows import ROW007
 from sftui.model import Inspection
 
-SECTIONS: tuple[Checks, ...] = tuple(
-    module.CHECKS
-    for module in (
-        rows,
-        roles,
-        trained_roles,
-        content,
-        characters,
-        template,
-        template_setup,
-        bos,
-        boundary,
-        generation,
-        eos,
-        stops_setup,
-        labels,
-        stored,
-        truncation,
-        padding,
-        packing,
-        tools,
-        reasoning,
-        injection,
-        tokenizer,
-    )
-)
-_DATA = tuple(check for section in SECTIONS for check in section.data)
-_CONVERSATION = tuple(check for section in SECTIONS for check in section.conversation)
-_STOPPED = tuple(check for section in SECTIONS for check in section.stopped)
-_LABELLED = tuple(check for section in SECTIONS for check in section.labelled)
-_SLOW = tuple(check for section in SECTIONS for check in section.slow)
-_SETUP = tuple(check for section in SECTIONS for check in section.setup)
+_BY_MOMENT = {when: tuple(one.found for one in ROW_CHECKS if one.when is when) for when in When}
 
 
 def check_row(inspection: Inspection, context: Context, *, slow: bool = True) -> tuple[Finding, ...]:
@@ -85,33 +34,41 @@ def check_row(inspection: Inspection, context: Context, *, slow: bool = True) ->
         why = f"{bound.subject('findings')} {bound.out_of_memory(row.size)}"
     except RecursionError:
         why = f"{bound.subject('findings')} goes in circles, or too deep"
-    return (look.finding("ROW007", why, evidence=""),)
+    return (look.finding(ROW007, why, evidence=""),)
 
 
 def _found(look: Look, slow: bool) -> tuple[Finding, ...]:
-    inspection = look.inspection
     found: list[Finding] = []
-    for check in _DATA:
-        found.extend(check(look))
-    if inspection.conversation is not None:
-        for check in _CONVERSATION:
+    for when in moments(look.inspection, slow):
+        for check in _BY_MOMENT[when]:
             found.extend(check(look))
-    if inspection.stopped_at is not None:
-        for check in _STOPPED:
-            found.extend(check(look))
-    if inspection.labels is not None and inspection.tokens is not None and inspection.rendered is not None:
-        for check in _LABELLED:
-            found.extend(check(look))
-        if slow:
-            for check in _SLOW:
-                found.extend(check(look))
     if len(found) > 1:
         found.sort(key=lambda one: one.severity.rank)
     return tuple(found)
 
 
+def moments(inspection: Inspection, slow: bool = True) -> Iterator[When]:
+    """Which checks are asked of a row, in their order."""
+    yield When.DATA
+    if inspection.conversation is not None:
+        yield When.CONVERSATION
+    if inspection.stopped_at is not None:
+        yield When.STOPPED
+    if inspection.labels is not None and inspection.tokens is not None and inspection.rendered is not None:
+        yield When.LABELLED
+        if slow:
+            yield When.SLOW
+
+
 def check_setup(context: Context, sample: Sequence[Inspection]) -> tuple[Finding, ...]:
     """What is wrong with the recipe, the template and the tokenizer together; `sample` are some rows, inspected."""
-    found = [finding for check in _SETUP for finding in check(context, sample)]
+    found = [finding for check in SETUP_CHECKS for finding in check.found(context, sample)]
+    found.sort(key=lambda one: one.severity.rank)
+    return tuple(found)
+
+
+def check_dataset(checks: DatasetChecks) -> tuple[Finding, ...]:
+    """Every finding over what was gathered; may be asked at any time."""
+    found = [finding for check in DATASET_CHECKS for finding in check.found(checks)]
     found.sort(key=lambda one: one.severity.rank)
     return tuple(found)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sftui.findings.catalogue import CODES
 from sftui.findings.context import Context
 from sftui.findings.look import fix_of
 from sftui.findings.model import Finding, Severity
+from sftui.findings.rule import Rule
 from sftui.model import Inspection, Kind
 
 
 def about(
     context: Context,
-    code: str,
+    rule: Rule,
     sentence: str,
     evidence: str = "",
     severity: Severity | None = None,
@@ -26,11 +26,11 @@ def about(
 ) -> Finding:
     """A finding on the set-up."""
     return Finding(
-        code,
-        severity or CODES[code].severity,
+        rule.code,
+        severity or rule.severity,
         sentence,
         evidence=evidence,
-        fix=fix_of(context, code, changes, title, template),
+        fix=fix_of(context, rule, changes, title, template),
         rows=rows[:5],
         count=count,
     )

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sftui.findings.catalogue import DROP, REPAIR_OF
+from sftui.findings.catalogue import CODES, REPAIR_OF
+from sftui.findings.rule import DROP
 from sftui.repairs.model import Repair
 from sftui.repairs.texts import fill_content, looks_like_control, parse_json, strip_tokens, trim
 from sftui.repairs.turns import fold_system, map_roles, merge_neighbours
 
 DEDUPLICATE = "deduplicate"
-__all__ = ["DEDUPLICATE", "DROP", "REPAIRS", "TAGGED", "TITLES", "Fixes", "fixes_for"]
-TAGGED = ("GEN000", "GEN001", "GEN002", "GEN003", "GEN005", "GEN006", "GEN011", "EOS008", "LAB002")
-"""Codes of which some findings are repaired by generation tags in the chat template."""
-
+__all__ = ["DEDUPLICATE", "DROP", "REPAIRS", "TITLES", "Fixes", "fixes_for"]
 REPAIRS: Mapping[str, Repair] = {
     one.name: one
     for one in (
@@ -52,4 +50,4 @@ class Fixes:
 
 def fixes_for(code: str) -> Fixes:
     """The fixes for a finding's code; empty (and false) where there is none."""
-    return Fixes(code in TAGGED, REPAIR_OF.get(code, ()))
+    return Fixes(code in CODES and CODES[code].tags, REPAIR_OF.get(code, ()))

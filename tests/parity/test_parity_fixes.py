@@ -25,7 +25,7 @@ from fix_proof import changed_place, lost, moved, places_of
 from sftui import trainers
 from sftui.cli import main
 from sftui.cli.loading import loaded_session
-from sftui.findings import DatasetChecks, Finding, check_row, check_setup
+from sftui.findings import DatasetChecks, Finding, check_dataset, check_row, check_setup
 from sftui.model import Inspection
 from sftui.recipe import Recipe, changed, diff, get
 from sftui.session.options import OpenOptions
@@ -100,7 +100,7 @@ def everything(session: Ready) -> tuple[list[Inspection], list[Finding]]:
     for one in inspections:
         found += check_row(one, context)
         dataset.add(one)
-    return inspections, [*found, *check_setup(context, inspections), *dataset.finish()]
+    return inspections, [*found, *check_setup(context, inspections), *check_dataset(dataset)]
 
 
 def fixed_recipe(session: Ready, finding: Finding, folder: Path) -> Recipe:

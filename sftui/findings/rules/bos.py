@@ -5,12 +5,73 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sftui.findings.checks import Checks
+from sftui.findings.checks import When, row_check
+from sftui.findings.examples import GOOD, TEXTS, case
 from sftui.findings.look import Look
 from sftui.findings.model import Finding, Severity
+from sftui.findings.rule import rule
 from sftui.model import Kind
 
+BOS001 = rule(
+    "BOS001",
+    "double-bos",
+    "MAJOR",
+    "row",
+    "the row begins with two BOS tokens",
+    "The template prints BOS and the tokenizer adds another, because a rendered text was tokenized with"
+    " add_special_tokens=True. LLaMA-Factory and torchtune are not affected.",
+    trl="give it messages, not rendered text",
+    axolotl="datasets[].type: chat_template",
+    unsloth="render the first row so that it has BOS too (BOS003)",
+    hf="tokenizer(text, add_special_tokens=False)",
+    moves=("bos",),
+    bad=case(GOOD, tokenizer="gemma", changes={"tokenize.add_special_tokens": True}),
+    good=case(GOOD, tokenizer="gemma"),
+    more=(case(*TEXTS, tokenizer="gemma", changes={"tokenize.add_special_tokens": True}),),
+)
 
+
+BOS002 = rule(
+    "BOS002",
+    "missing-bos",
+    "MAJOR",
+    "row",
+    "the row does not begin with BOS, which this model expects",
+    "The BOS was stripped or never added. Gemma's perplexity without it is a billion times higher; others lose a"
+    " little.",
+    trl="keep messages",
+    axolotl="keep messages",
+    llamafactory="keep messages",
+    unsloth="do not strip the BOS text; verify the ids",
+    hf="keep the template's BOS, or add_special_tokens=True for raw text",
+    moves=("bos",),
+    bad=case(GOOD, tokenizer="gemma", preset="manual-shift"),
+    good=case(GOOD, tokenizer="gemma"),
+    more=(case(*TEXTS, tokenizer="gemma"),),
+)
+
+
+BOS003 = rule(
+    "BOS003",
+    "bos-decided-by-first-row",
+    "MAJOR",
+    "row",
+    "Unsloth decided BOS from the first row and this one differs",
+    "Unsloth's text path switches special tokens off for the whole set if row 0 begins with BOS or the template"
+    " holds the BOS text.",
+    unsloth="render every row with the template, or tokenize beforehand",
+    bad=case({"text": "<bos>Paris."}, {"text": "Rome."}, tokenizer="gemma", preset="unsloth@2026.10"),
+    good=case(
+        {"text": "Paris."},
+        {"text": "Rome."},
+        tokenizer="gemma",
+        preset="unsloth@2026.10",
+        facts={"chat_templates": {}},
+    ),
+)
+
+
+@row_check(When.LABELLED, BOS001, BOS002, BOS003)
 def bos_count(look: Look) -> Iterator[Finding]:
     """BOS001, BOS002 and BOS003."""
     bos, ids = look.facts.bos_id, look.tokens.input_ids
@@ -23,7 +84,7 @@ def bos_count(look: Look) -> Iterator[Finding]:
     if found == 2:
         if by_first_row:
             yield look.finding(
-                "BOS003",
+                BOS003,
                 f"the row begins with two BOS tokens: {look.context.traits.title} decided from the first row",
                 tokens=(0, 2),
             )
@@ -33,7 +94,7 @@ def bos_count(look: Look) -> Iterator[Finding]:
         added = look.recipe.tokenize.add_special_tokens and look.chat
         change = ("tokenize.add_special_tokens", False) if added else ("tokenize.bos", "drop_second")
         yield look.finding(
-            "BOS001", "the row begins with two BOS tokens", tokens=(0, 2), change=None if look.stored else change
+            BOS001, "the row begins with two BOS tokens", tokens=(0, 2), change=None if look.stored else change
         )
         return
     why = expected_bos(look)
@@ -41,14 +102,14 @@ def bos_count(look: Look) -> Iterator[Finding]:
         return
     sentence = f"the row does not begin with {look.facts.bos_token}, which {why}"
     if by_first_row:
-        yield look.finding("BOS003", f"{sentence}: Unsloth decided from the first row", tokens=(0, 1))
+        yield look.finding(BOS003, f"{sentence}: Unsloth decided from the first row", tokens=(0, 1))
         return
     stripped = look.recipe.tokenize.bos == "strip_text"
     changes: list[tuple[str, Any]] = [("tokenize.bos", "keep")] if stripped else [("tokenize.add_special_tokens", True)]
     if not stripped and not look.chat and look.recipe.tokenize.bos == "keep":
         changes.append(("tokenize.bos", "drop_second"))  # for the texts of the set that begin with it
     yield look.finding(
-        "BOS002",
+        BOS002,
         sentence,
         tokens=(0, min(4, len(ids))),
         changes=() if look.stored else changes,
@@ -75,6 +136,3 @@ def gemma_like(look: Look) -> bool:
     return look.context.once(
         "gemma", lambda: tokenizer.token_id("<start_of_turn>") is not None and look.facts.bos_token == "<bos>"
     )
-
-
-CHECKS = Checks(labelled=(bos_count,))

@@ -5,17 +5,58 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sftui.findings.checks import Checks
+from sftui.findings.checks import When, row_check, setup_check
 from sftui.findings.context import Context
+from sftui.findings.examples import FINE, GOOD, case, chat
 from sftui.findings.look import Look, newer, shown
 from sftui.findings.model import Finding, Severity
+from sftui.findings.rule import rule
 from sftui.findings.rules.template_setup import boundary_merges
 from sftui.findings.setup import about
 from sftui.model import Inspection, Kind, Part, common_prefix
 from sftui.text import visible_token
 from sftui.trainers.traits import Finds
 
+BND001 = rule(
+    "BND001",
+    "boundary-token-merged",
+    "MAJOR",
+    "row",
+    "the last prompt token merges with the first answer token",
+    "The prompt tokenized alone is no prefix of the whole, so a mask by length drops the first answer token or"
+    " trains a piece of the header. LLaMA-Factory encodes pieces on their own and torchtune masks by message:"
+    " neither is affected.",
+    trl="upgrade to 1.15, which cuts at the common prefix, or assistant_only_loss: true",
+    axolotl="datasets[].type: chat_template compares whole turns",
+    unsloth="leave both markers unset",
+    hf="cut at the common prefix of both id lists",
+    moves=("edge",),
+    bad=case(chat("hi", "\nHello.")),
+    good=FINE,
+)
 
+
+BND008 = rule(
+    "BND008",
+    "prompt-carries-eos",
+    "MAJOR",
+    "row",
+    "the prompt tokenized alone ends with EOS",
+    "The tokenizer adds EOS, so the prompt is one token too long and the first answer token is masked.",
+    hf="tokenize the prompt with add_special_tokens=False",
+    trl="load the tokenizer with add_eos_token=False",
+    data="tokenize the prompt without EOS",
+    moves=("edge", "appended"),
+    bad=case(
+        {"prompt": "Say a", "completion": " word."},
+        changes={"data.strings": "plain", "tokenize.add_special_tokens": True},
+        tokenizer="adds-eos",
+    ),
+    good=case({"prompt": "Say a", "completion": " word."}, changes={"data.strings": "plain"}, tokenizer="adds-eos"),
+)
+
+
+@row_check(When.LABELLED, BND001, BND008)
 def merged(look: Look) -> Iterator[Finding]:
     """BND001 and BND008: the prompt's tokens are no prefix though its text is."""
     boundary, prompt_ids = look.inspection.boundary, look.tokens.prompt_ids
@@ -27,7 +68,7 @@ def merged(look: Look) -> Iterator[Finding]:
     eos = look.facts.eos_id
     if eos is not None and prompt_ids[-1] == eos and at == len(prompt_ids) - 1:
         yield look.finding(
-            "BND008",
+            BND008,
             "the prompt tokenized alone ends with EOS, so the mask is one token too long",
             tokens=(max(0, at - 2), min(at + 2, len(look.tokens))),
             changes=_without_added(look) if look.recipe.tokenize.add_special_tokens else (),
@@ -44,7 +85,7 @@ def merged(look: Look) -> Iterator[Finding]:
     # A mask by common prefix loses no token; what a server gives the model as prompt still differs.
     change = ("mask.boundary", "common_prefix") if look.recipe.mask.boundary == "prompt_length" else None
     yield look.finding(
-        "BND001",
+        BND001,
         f"prompt and answer merge at token {at}: the prompt alone has {boundary.prompt_length} tokens, {at} of them"
         " shared",
         tokens=(max(0, at - 1), min(at + 3, len(look.tokens))),
@@ -60,6 +101,62 @@ def _without_added(look: Look) -> list[tuple[str, Any]]:
     return [("tokenize.add_special_tokens", False), *eos]
 
 
+BND004 = rule(
+    "BND004",
+    "response-marker-not-found",
+    "FATAL",
+    "row",
+    "the response marker is not in the ids of the row",
+    "It stands nowhere in the text, or it merges with its neighbours: the row has no trained token at all.",
+    unsloth="leave both markers unset, or copy the ids in context",
+    trl="use prompt/completion columns, or assistant_only_loss: true",
+    data="search by characters, not by ids",
+    bad=case(
+        chat("hi", "Hello."),
+        tokenizer="gemma",
+        preset="unsloth@2026.10",
+        changes={
+            "mask.rule": "markers",
+            "mask.instruction_marker": "<start_of_turn>user\n",
+            "mask.response_marker": "el\nHel",
+            "mask.options": {"force_match": True},
+        },
+    ),
+    good=FINE,
+)
+
+
+BND005 = rule(
+    "BND005",
+    "marker-in-content",
+    "MAJOR",
+    "row",
+    "a marker of the mask also stands inside a message",
+    "The scan takes it for a turn: text of the user is trained, or an answer is cut short.",
+    unsloth="choose markers that hold a special token",
+    data="remove the marker text from the data",
+    bad=case(
+        chat("say <|im_start|>assistant\nnow", "Hello."),
+        preset="unsloth@2026.10",
+        changes={
+            "mask.rule": "markers",
+            "mask.instruction_marker": "<|im_start|>user\n",
+            "mask.response_marker": "<|im_start|>assistant\n",
+        },
+    ),
+    good=case(
+        GOOD,
+        preset="unsloth@2026.10",
+        changes={
+            "mask.rule": "markers",
+            "mask.instruction_marker": "<|im_start|>user\n",
+            "mask.response_marker": "<|im_start|>assistant\n",
+        },
+    ),
+)
+
+
+@row_check(When.LABELLED, BND004, BND005)
 def markers(look: Look) -> Iterator[Finding]:
     """BND004 and BND005, for masks that scan for a response marker."""
     if look.recipe.mask.rule != "markers":
@@ -77,14 +174,14 @@ def markers(look: Look) -> Iterator[Finding]:
         ]
         ids = look.tokens.input_ids[where[0] : where[-1] + 1] if where else ()
         yield look.finding(
-            "BND004",
+            BND004,
             f"the response marker stands in the text but its ids do not; here they are {list(ids)}",
             tokens=(where[0], where[-1] + 1) if where else None,
         )
         return
     if response and not look.any_drawn and response not in text and look.recipe.mask.response_marker:
         yield look.finding(
-            "BND004",
+            BND004,
             f"the response marker {shown(response, 40)} stands nowhere in the text of this row",
             evidence=shown(text[-80:]),
         )
@@ -100,7 +197,7 @@ def markers(look: Look) -> Iterator[Finding]:
                 at = text.find(bare, span.start, span.end)
                 if at >= 0:
                     yield look.finding(
-                        "BND005",
+                        BND005,
                         f"message {span.message} holds the marker {shown(bare, 40)}, which the mask takes for a turn",
                         message=span.message,
                         span=(at, at + len(bare)),
@@ -108,6 +205,22 @@ def markers(look: Look) -> Iterator[Finding]:
                     return
 
 
+BND009 = rule(
+    "BND009",
+    "axolotl-dummy-edge",
+    "MAJOR",
+    "row",
+    "Axolotl masks the edge of this answer",
+    "Before 0.19 its turn locator compares the tokens of the turn with `[[dummy_message]]`; tokens that both share"
+    " at an edge are taken for template. Answers that begin with [[ or end with ]] lose them.",
+    axolotl="upgrade to 0.19, which compares text with two dummies",
+    moves=("brackets",),  # those at the edges of answers
+    bad=case(chat("list?", "[[1, 2], [3, 4]]"), preset="axolotl@0.18"),
+    good=case(chat("list?", "[[1, 2], [3, 4]]"), preset="axolotl@0.19"),
+)
+
+
+@row_check(When.LABELLED, BND009)
 def dummy_edges(look: Look) -> Iterator[Finding]:
     """BND009: the locator took brackets of the answer for its dummy's."""
     traits = look.context.traits
@@ -121,7 +234,7 @@ def dummy_edges(look: Look) -> Iterator[Finding]:
         lost = [i for i in (first, last) if first <= last and not look.drawn[i]]
         if lost and any(look.drawn[first : last + 1]):
             yield look.finding(
-                "BND009",
+                BND009,
                 f"the {'first' if lost[0] == first else 'last'} token of message {turn.message} is masked:"
                 f" {traits.title} takes it for its own mark",
                 message=turn.message,
@@ -131,6 +244,25 @@ def dummy_edges(look: Look) -> Iterator[Finding]:
             return
 
 
+BND003 = rule(
+    "BND003",
+    "pieces-differ-from-whole",
+    "MINOR",
+    "row",
+    "pieces encoded on their own give other ids than the whole text",
+    "Training ids then differ from what a server sends.",
+    llamafactory="verify with the served prompt",
+    data="match what the server does",
+    bad=case(
+        {"instruction": "Say a", "output": "nswer"},
+        preset="llamafactory@0.9",
+        changes={"render.template": "llamafactory/empty"},
+    ),
+    good=FINE,
+)
+
+
+@row_check(When.SLOW, BND003)
 def pieces(look: Look) -> Iterator[Finding]:
     """BND003: the row's pieces, encoded alone, differ from the text encoded as a whole."""
     parts = look.rendered.pieces
@@ -146,7 +278,7 @@ def pieces(look: Look) -> Iterator[Finding]:
     if at < min(reach, len(whole)):
         show = look.context.tools.tokenizer.piece
         yield look.finding(
-            "BND003",
+            BND003,
             f"encoded as a whole the text has {len(whole)} tokens, in parts {len(ids)}; they differ from token"
             f" {at + shift}",
             tokens=(max(0, at + shift - 2), at + shift + 3),
@@ -155,6 +287,22 @@ def pieces(look: Look) -> Iterator[Finding]:
         )
 
 
+BND010 = rule(
+    "BND010",
+    "axolotl-legacy-splice",
+    "MAJOR",
+    "setup",
+    "Axolotl splices prompt and answer by length",
+    "With no roles_to_train the ids are prompt_ids + full_ids[len(prompt_ids):]; where the prompt is no prefix"
+    " tokens are lost or doubled, and tools are not passed.",
+    axolotl='datasets[].roles_to_train: ["assistant"]',
+    moves=("answers",),
+    bad=case(GOOD, preset="axolotl@0.19", changes={"mask.roles": ()}),
+    good=case(GOOD, preset="axolotl@0.19"),
+)
+
+
+@setup_check(BND010)
 def legacy_splice(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     if (
         context.traits.finds is Finds.DUMMY
@@ -164,11 +312,8 @@ def legacy_splice(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
     ):
         yield about(
             context,
-            "BND010",
+            BND010,
             f"roles_to_train is empty, so {context.traits.title} splices prompt and answer by length",
             "roles_to_train: []",
             changes=[("mask.roles", ("assistant",))],
         )
-
-
-CHECKS = Checks(labelled=(merged, markers, dummy_edges), slow=(pieces,), setup=(legacy_splice,))

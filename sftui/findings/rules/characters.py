@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from sftui.findings.checks import Checks
+from sftui.findings.checks import When, row_check
+from sftui.findings.examples import case, chat
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
+from sftui.findings.rule import DROP, rule
 from sftui.findings.words import texts
 
 # Control characters but tab, line feed and carriage return; NUL; U+FFFD; lone surrogates; BOM; characters that are
@@ -37,6 +39,35 @@ _LATEX = re.compile(
 _ESCAPED = "\\n"
 
 
+CON008 = rule(
+    "CON008",
+    "broken-characters",
+    "MINOR",
+    "row",
+    "broken or invisible characters in the text",
+    "U+FFFD, lone surrogates, NUL, control characters, bidi overrides, zero-width characters or mojibake: usually"
+    " an accident of an earlier conversion, and the model learns it.",
+    data="repair the encoding, or strip the characters",
+    repair=(DROP,),
+    bad=case(chat("hi", "Hel\u202elo\x1b[31m")),
+    good=case(chat("hi", "Grüße, şu çay çok güzel – “ja”.")),
+)
+
+
+CON012 = rule(
+    "CON012",
+    "escaped-line-breaks",
+    "MINOR",
+    "row",
+    "the text has the two characters \\n where a line break was meant",
+    "An escape that was escaped twice: the model learns to print a backslash and an n.",
+    data="replace the two characters with a line break",
+    bad=case(chat("hi", "one\\ntwo\\nthree")),
+    good=case(chat("hi", "one\ntwo\nthree")),
+)
+
+
+@row_check(When.CONVERSATION, CON008, CON012)
 def broken_characters(look: Look) -> Iterator[Finding]:
     """CON008 and CON012, one finding each a row."""
     broken = escaped = False
@@ -48,7 +79,7 @@ def broken_characters(look: Look) -> Iterator[Finding]:
                 serious = match.re is not _INVISIBLE
                 around = text[max(0, match.start() - 20) : match.end() + 20]
                 yield look.finding(
-                    "CON008",
+                    CON008,
                     f"{_name(look, number)} holds {_what(match)} at character {match.start()}",
                     message=number,
                     evidence=shown(around),
@@ -69,7 +100,7 @@ def broken_characters(look: Look) -> Iterator[Finding]:
                 escaped = True
                 at = bare.index(_ESCAPED)
                 yield look.finding(
-                    "CON012",
+                    CON012,
                     f"{_name(look, number)} holds the characters \\n {bare.count(_ESCAPED)} times and no line break",
                     message=number,
                     evidence=shown(bare[max(0, at - 20) : at + 30]),
@@ -122,6 +153,3 @@ def _name(look: Look, number: int | None) -> str:
     if number is None:
         return "the text"
     return f"message {number}" if look.messages else ("the prompt", "the completion")[number]
-
-
-CHECKS = Checks(conversation=(broken_characters,))

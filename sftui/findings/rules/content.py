@@ -6,12 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sftui.conversations.messages import UNPACKED
-from sftui.findings.checks import Checks
+from sftui.findings.checks import When, row_check, setup_check
 from sftui.findings.context import Context
-from sftui.findings.look import Look, fix_of, shown
+from sftui.findings.examples import ALPACA, FINE, GOOD, NULL, ROUNDS_OF, SLOTS, case, chat
+from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
+from sftui.findings.rule import DROP, rule
 from sftui.findings.rules.roles import refused_roles
 from sftui.findings.rules.tools import unread_calls
+from sftui.findings.setup import about
 from sftui.findings.words import part_texts
 from sftui.model import Inspection, Kind, Message, Stage
 
@@ -25,6 +28,87 @@ _FORMATS = {
 }
 
 
+CON001 = rule(
+    "CON001",
+    "content-none",
+    "MAJOR",
+    "row",
+    "a message has no content",
+    "transformers 5 removes keys that are None; templates then raise or print nothing, and older versions printed"
+    " the word None. Content may be missing only beside tool calls.",
+    torchtune="fill the content (see CON010)",
+    data='fill the content with text, or ""',
+    repair=("fill-content", DROP),
+    bad=case(chat("hi", ("assistant", None))),
+    good=FINE,
+    more=(case(GOOD, NULL),),
+)
+
+
+CON002 = rule(
+    "CON002",
+    "content-is-a-list",
+    "FATAL",
+    "row",
+    "content parts are printed as Python text, or not at all",
+    "The content is a list of parts but the template prints it as it stands, so the training text holds [{'type':"
+    " 'text', …}]; templates that print only strings leave it out.",
+    data="join the text parts of the message into one string",
+    repair=(DROP,),
+    bad=case(GOOD, chat("hi", ("assistant", [{"type": "text", "text": "Hello."}])), tokenizer="llama3"),
+    good=case(GOOD, tokenizer="llama3"),
+)
+
+
+CON003 = rule(
+    "CON003",
+    "answer-empty",
+    "MAJOR",
+    "row",
+    "an answer or a text says nothing",
+    "There is no text, no tool call and no reasoning: the model is taught to end its turn at once.",
+    data="drop the message or the row",
+    repair=(DROP,),
+    bad=case(chat("hi", "")),
+    good=FINE,
+)
+
+
+CON004 = rule(
+    "CON004",
+    "edge-white-space",
+    "MAJOR",
+    "row",
+    "an answer begins or ends with white space, or is nothing else",
+    "White space at the edge merges with the header's tokens (BND001), is stripped by some templates (TPL009) and"
+    " breaks masks by generation tags in transformers 5.23 (GEN004, GEN005).",
+    data="strip the content",
+    repair=("trim", DROP),
+    bad=case(chat("hi", "  Hello.\n\n")),
+    good=FINE,
+    more=(
+        case(chat("hi", " \n", "and?", "Rome")),
+        case(chat("hi", " Well.\n", "and?", "Rome"), preset="trl@1.16"),
+    ),
+)
+
+
+CON005 = rule(
+    "CON005",
+    "content-not-text",
+    "MAJOR",
+    "row",
+    "content is a number or another value that is no text",
+    "Lenient templates print it, others raise.",
+    data="store the content as text",
+    repair=("fill-content", DROP),
+    bad=case(chat("hi", ("assistant", 42)), tokenizer="llama3"),
+    good=FINE,
+    more=(case(chat(*ROUNDS_OF, "and?", ("assistant", 42), *ROUNDS_OF), tokenizer="llama3"),),
+)
+
+
+@row_check(When.CONVERSATION, CON001, CON002, CON003, CON004, CON005)
 def nothing_said(look: Look) -> Iterator[Finding]:
     """CON001, CON002, CON003, CON004 and CON005, message by message."""
     for number, message in enumerate(look.messages):
@@ -36,6 +120,7 @@ def nothing_said(look: Look) -> Iterator[Finding]:
             yield from _no_text(look, number, message, content)
 
 
+@row_check(When.CONVERSATION, CON003, CON004)
 def nothing_written(look: Look) -> Iterator[Finding]:
     """CON003 and CON004 for rows without messages: a completion, or a text, that says nothing at all."""
     conversation = look.conversation
@@ -45,9 +130,9 @@ def nothing_written(look: Look) -> Iterator[Finding]:
         return
     what, number = ("the completion", 1) if strings else ("the text", None)
     if text:
-        yield look.finding("CON004", f"{what} is white space only", message=number, evidence=shown(text))
+        yield look.finding(CON004, f"{what} is white space only", message=number, evidence=shown(text))
     else:
-        yield look.finding("CON003", f"{what} is empty", message=number, evidence="")
+        yield look.finding(CON003, f"{what} is empty", message=number, evidence="")
 
 
 def _no_text(look: Look, number: int, message: Message, content: Any) -> Iterator[Finding]:
@@ -57,7 +142,7 @@ def _no_text(look: Look, number: int, message: Message, content: Any) -> Iterato
             return
         what = "has no key `content`" if "content" not in message.data else "has null as content"
         yield look.finding(
-            "CON001",
+            CON001,
             f"message {number} ({role}) {what}",
             message=number,
             tokens=_place(look, number),
@@ -68,7 +153,7 @@ def _no_text(look: Look, number: int, message: Message, content: Any) -> Iterato
         yield from _parts(look, number, content)
     else:
         yield look.finding(
-            "CON005",
+            CON005,
             f"message {number} ({role}) has {type(content).__name__} {shown(str(content), 30)} as content, not text",
             message=number,
             tokens=_place(look, number),
@@ -77,6 +162,23 @@ def _no_text(look: Look, number: int, message: Message, content: Any) -> Iterato
         )
 
 
+CON010 = rule(
+    "CON010",
+    "torchtune-stale-content",
+    "FATAL",
+    "row",
+    "torchtune trains the previous message's text here",
+    "OpenAIToMessages keeps the text of the message before when content is None, so the answer is trained on the"
+    " user's words.",
+    torchtune="fill the content of the message",
+    repair=("fill-content", DROP),
+    bad=case(chat("hi", ("assistant", None)), tokenizer="llama3", preset="torchtune@0.6"),
+    good=FINE,
+    more=(case(GOOD, NULL, tokenizer="llama3", preset="torchtune@0.6"),),
+)
+
+
+@row_check(When.DATA, CON010)
 def stale_content(look: Look) -> Iterator[Finding]:
     """CON010: null as content goes on with that of the message before."""
     traits = look.context.traits
@@ -85,7 +187,7 @@ def stale_content(look: Look) -> Iterator[Finding]:
     for number, item in enumerate(look.raw_messages or ()):
         if isinstance(item, Mapping) and item.get("content", "") is None:
             yield look.finding(
-                "CON010",
+                CON010,
                 f"message {number} has no content: {traits.title} trains the text of the message before it",
                 message=number,
                 evidence="",
@@ -127,7 +229,7 @@ def _parts(look: Look, number: int, content: Sequence[Any]) -> Iterator[Finding]
         and not any(text.strip() for part in content for text in part_texts(part))
     ):
         yield look.finding(
-            "CON003",
+            CON003,
             f"message {number} of the assistant is empty",
             message=number,
             tokens=_place(look, number),
@@ -135,7 +237,7 @@ def _parts(look: Look, number: int, content: Sequence[Any]) -> Iterator[Finding]
         )
     if content and _stopped_here(look):
         yield look.finding(
-            "CON002",
+            CON002,
             f"message {number} has a list of parts as content, and the template fails on it",
             message=number,
             evidence=shown(str(content)),
@@ -146,7 +248,7 @@ def _parts(look: Look, number: int, content: Sequence[Any]) -> Iterator[Finding]
         at = rendered.text.find(printed)
         if at >= 0:
             yield look.finding(
-                "CON002",
+                CON002,
                 f"the template prints the content parts of message {number} as Python text",
                 message=number,
                 span=(at, at + len(printed)),
@@ -158,7 +260,7 @@ def _parts(look: Look, number: int, content: Sequence[Any]) -> Iterator[Finding]
     lines = [line.strip() for part in parts for text in part_texts(part) for line in text.splitlines() if line.strip()]
     if lines and not any(line in rendered.text for line in lines):
         yield look.finding(
-            "CON002",
+            CON002,
             f"the template prints nothing of the content parts of message {number}",
             message=number,
             tokens=_place(look, number),
@@ -174,7 +276,7 @@ def _edges(look: Look, number: int, message: Message, content: str) -> Iterator[
             if unread_calls(look, number):
                 return  # TOO002
             yield look.finding(
-                "CON003",
+                CON003,
                 f"message {number} of the assistant is empty",
                 message=number,
                 tokens=_place(look, number),
@@ -182,7 +284,7 @@ def _edges(look: Look, number: int, message: Message, content: str) -> Iterator[
             )
             return
         yield look.finding(
-            "CON004",
+            CON004,
             f"message {number} of the assistant is white space only",
             message=number,
             tokens=_place(look, number),
@@ -199,7 +301,7 @@ def _edges(look: Look, number: int, message: Message, content: str) -> Iterator[
         else content[: head + 24]
     )
     yield look.finding(
-        "CON004",
+        CON004,
         f"message {number} of the assistant {where} character{'s' if head + tail > 1 else ''} of white space",
         message=number,
         tokens=_place(look, number),
@@ -223,6 +325,21 @@ def _place(look: Look, number: int) -> tuple[int, int] | None:
     )
 
 
+CON007 = rule(
+    "CON007",
+    "messages-as-json-text",
+    "LOUD",
+    "row",
+    "the messages are stored as JSON text",
+    "Axolotl parses them; TRL and others do not and fail, or train on the JSON.",
+    data="parse the column into a list",
+    repair=("parse-json", DROP),
+    bad=case(GOOD, {"messages": '[{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello."}]'}),
+    good=FINE,
+)
+
+
+@row_check(When.CONVERSATION, CON007)
 def json_text(look: Look) -> Iterator[Finding]:
     """CON007: the column held JSON text, which few trainers parse."""
     data, detected = look.inspection.row.data, look.context.detected
@@ -231,12 +348,28 @@ def json_text(look: Look) -> Iterator[Finding]:
     column = detected.fields.get("messages", "messages")
     if isinstance(data.get(column), str) and detected.format in ("messages", "sharegpt"):
         yield look.finding(
-            "CON007",
+            CON007,
             f"`{shown(column, 40)}` is JSON text, which this trainer does not parse",
             evidence=shown(data[column]),
         )
 
 
+CON006 = rule(
+    "CON006",
+    "ambiguous-columns",
+    "MAJOR",
+    "setup",
+    "the dataset has the columns of two formats",
+    "With `prompt` and `messages` side by side trainers pick one; TRL picks the first of a set, which changes with"
+    " the hash seed.",
+    trl="dataset.remove_columns([...]) before SFTTrainer",
+    data="remove the column that is not to be trained",
+    bad=case(*[{"prompt": "hi", **GOOD}] * 3),
+    good=FINE,
+)
+
+
+@setup_check(CON006)
 def two_formats(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """CON006: columns that each make a format of their own, in most rows."""
     counts: dict[str, int] = {}
@@ -253,13 +386,13 @@ def two_formats(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
     used = set(context.detected.fields.values())
     names = ", ".join(f"`{column}`" for column in common)
     others = [column for column in common if column not in used]
-    yield Finding(
-        "CON006",
-        Severity.WARNING,
+    yield about(
+        context,
+        CON006,
         f"the rows have {names}, which are formats of their own; sftui reads {context.detected.format}",
-        evidence=names,
+        names,
+        title=f"remove {', '.join(f'`{one}`' for one in others)}",
         count=len(read),
-        fix=fix_of(context, "CON006", (), f"remove {', '.join(f'`{one}`' for one in others)}"),
     )
 
 
@@ -270,6 +403,21 @@ def _fits(column: str, value: Any, data: Mapping[str, Any]) -> bool:
     return isinstance(value, (str, list, tuple))
 
 
+CON011 = rule(
+    "CON011",
+    "unknown-keys",
+    "MINOR",
+    "setup",
+    "messages have keys that the template never reads",
+    "Harmless in TRL, rejected by some services, forwarded by Axolotl only if the template mentions them.",
+    axolotl="name the key in datasets[].message_property_mappings if it should count",
+    data="use a template that reads the key if you expected it to count",
+    bad=case(chat({"role": "user", "content": "hi", "mood": "glad"}, {"role": "assistant", "content": "Hello."})),
+    good=FINE,
+)
+
+
+@setup_check(CON011)
 def unread_keys(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """CON011: keys of messages that the template's source never names."""
     if context.template is None:
@@ -297,15 +445,28 @@ def unread_keys(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
     names = sorted(key for key in counts if key not in flags)
     if names:
         told = ", ".join(f"`{shown(key, 30)}`" for key in names[:6])
-        yield Finding(
-            "CON011",
-            Severity.INFO,
-            f"messages have {told}, which the chat template never reads",
-            evidence=told,
-            fix=fix_of(context, "CON011", ()),
-        )
+        yield about(context, CON011, f"messages have {told}, which the chat template never reads", told)
 
 
+CON014 = rule(
+    "CON014",
+    "history-unpacked",
+    "FATAL",
+    "row",
+    "LLaMA-Factory trains on the keys of a history, not on its texts",
+    "Each entry of `history` is unpacked into a question and an answer. A mapping of two keys gives the names of"
+    " its keys, a text of two characters its characters, and nothing is refused.",
+    llamafactory="write each entry as a list of two texts, or the row as messages",
+    bad=case(
+        {**ALPACA, "history": [{"question": "Who?", "answer": "Me."}]},
+        preset="llamafactory@0.9",
+        changes=SLOTS,
+    ),
+    good=case({**ALPACA, "history": [["Who?", "Me."]]}, preset="llamafactory@0.9", changes=SLOTS),
+)
+
+
+@row_check(When.CONVERSATION, CON014)
 def history_of_keys(look: Look) -> Iterator[Finding]:
     """CON014: the trainer unpacks each pair of the history, and a mapping gives the names of its keys."""
     unpacked: Mapping[int, str] = look.conversation.extra.get(UNPACKED, {})
@@ -316,7 +477,7 @@ def history_of_keys(look: Look) -> Iterator[Finding]:
         pair = " and ".join(f"`{shown(str(look.messages[i].content), 40)}`" for i in (at, at + 1))
         more = f" ({len(unpacked)} in this row)" if len(unpacked) > 1 else ""
         yield look.finding(
-            "CON014",
+            CON014,
             f"{look.messages[at].origin} is no pair of texts: {look.context.traits.title} takes its {what} {pair} for"
             f" the question and the answer, and trains on them{more}",
             message=at,
@@ -324,10 +485,3 @@ def history_of_keys(look: Look) -> Iterator[Finding]:
             evidence=pair,
         )
         return
-
-
-CHECKS = Checks(
-    data=(stale_content,),
-    conversation=(nothing_said, nothing_written, json_text, history_of_keys),
-    setup=(two_formats, unread_keys),
-)

@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from sftui.findings.checks import Checks
+from sftui.findings.checks import When, row_check
+from sftui.findings.examples import FINE, GENERATION, GOOD, ROUNDS, ROUNDS_OF, TEXT, case, chat, stored_case, tagged
 from sftui.findings.look import Look, Turn
 from sftui.findings.model import Finding, Severity
+from sftui.findings.rule import DROP, rule
 from sftui.findings.words import spoken_of, texts, without_code
 from sftui.model import NOWHERE, Kind, Part, Reason
 from sftui.trainers import trainer_named
@@ -22,6 +24,26 @@ _FOREIGN = re.compile(
 _DIALOGUE = re.compile(r"^### ?(?:Response|Assistant|Answer|Output)|\[/INST\]|<\|?(?:assistant|im_start)", re.MULTILINE)
 
 
+EOS001 = rule(
+    "EOS001",
+    "no-stop-token",
+    "FATAL",
+    "row",
+    "the row does not end with a stop token",
+    "The model is never shown where an answer ends, and rambles to the token limit. Rows that were cut are TRU002.",
+    trl="use a template that ends turns; TRL appends EOS to text and completion columns, not to messages",
+    axolotl="put it into the text of a completion dataset; chat formats add it",
+    llamafactory="use a template with efficient_eos or a suffix",
+    unsloth="add tokenizer.eos_token in the formatting function",
+    torchtune="add_eos: true",
+    hf="append tokenizer.eos_token to every text",
+    moves=("appended",),
+    bad=case(TEXT),
+    good=case(TEXT, changes={"tokenize.append_eos": "always"}),
+)
+
+
+@row_check(When.LABELLED, EOS001)
 def no_stop(look: Look) -> Iterator[Finding]:
     """EOS001: what is trained at the end of a whole row does not end with a stop token."""
     if look.cut or look.labels.dropped is not None or not look.any_drawn:
@@ -43,7 +65,7 @@ def no_stop(look: Look) -> Iterator[Finding]:
     if not look.context.traits.by_hand:
         change = None
     yield look.finding(
-        "EOS001",
+        EOS001,
         f"the row ends with {look.token(last)}, which is no stop token",
         tokens=(max(0, last - 5), n),
         change=change,
@@ -51,6 +73,7 @@ def no_stop(look: Look) -> Iterator[Finding]:
     )
 
 
+@row_check(When.LABELLED, EOS001)
 def unended(look: Look) -> Iterator[Finding]:
     """EOS001 inside a row: an earlier answer is trained and the next turn follows it at once, though the last answer
     has an end."""
@@ -74,7 +97,7 @@ def unended(look: Look) -> Iterator[Finding]:
         turn = open_ended[0]
         some = f"{len(open_ended)} earlier answers" if len(open_ended) > 1 else f"message {turn.message}"
         yield look.finding(
-            "EOS001",
+            EOS001,
             f"no stop token ends {some}, only the last answer",
             message=turn.message,
             tokens=(max(turn.content[0], turn.content[1] - 4), min(turn.content[1] + 3, len(look.tokens))),
@@ -92,6 +115,58 @@ def is_prose(look: Look) -> bool:
     )
 
 
+EOS004 = rule(
+    "EOS004",
+    "terminator-not-trained",
+    "FATAL",
+    "row",
+    "the end of a trained answer is masked",
+    "The answer is trained but its stop token is not, so the model never learns to stop. Axolotl trains only tokens"
+    " of eot_tokens, by default the tokenizer's EOS, which Gemma's template never prints.",
+    axolotl='eot_tokens: ["<the turn end>"], datasets[].train_on_eot: turn',
+    trl="move the generation tag behind the turn end",
+    hf="include the terminator in the trained span",
+    unsloth="set no instruction_part that begins before the turn end",
+    moves=("stops", "behind stops"),  # white space behind a terminator goes with it
+    bad=case(GOOD, changes={"mask.rule": "assistant", "mask.terminator": "mask"}),
+    good=FINE,
+    more=(case(GOOD, ROUNDS, preset="axolotl@0.19", changes={"tokenizer.eos_token": "<|endoftext|>"}),),
+)
+
+
+EOS006 = rule(
+    "EOS006",
+    "stop-masked-by-max-length",
+    "FATAL",
+    "row",
+    "torchtune masks the last token as soon as max_seq_len is set",
+    "Its Qwen tokenizers replace the last value of the mask even where nothing was cut, so the stop token of the"
+    " last answer is never learnt. Llama 3 is spared: its turn end stands before that token.",
+    torchtune="leave max_seq_len unset and drop long rows beforehand",
+    moves=("stops",),
+    bad=case(GOOD, preset="torchtune@0.7", changes={"length.max": 100}),
+    good=case(GOOD, preset="torchtune@0.7"),
+)
+
+
+GEN003 = rule(
+    "GEN003",
+    "turn-end-outside-tag",
+    "FATAL",
+    "row",
+    "the turn end stands outside the generation tag",
+    "The answer is trained but not its stop token, so the model never learns to stop.",
+    trl="move {% endgeneration %} behind the turn end",
+    unsloth="move {% endgeneration %} behind the turn end",
+    hf="move {% endgeneration %} behind the turn end",
+    tags=True,
+    moves=("answers",),
+    bad=case(GOOD, template=tagged(inside=False), changes=GENERATION),
+    good=case(GOOD, template=tagged(), changes=GENERATION),
+)
+
+
+@row_check(When.LABELLED, EOS004, EOS006, GEN003)
 def masked_stop(look: Look) -> Iterator[Finding]:
     """EOS004, EOS006 and GEN003: an answer is trained to its last content token, but its stop token is not."""
     found: list[tuple[Turn, int]] = []
@@ -111,10 +186,10 @@ def masked_stop(look: Look) -> Iterator[Finding]:
     if not found:
         return
     turn, stop = found[0]
-    code = "GEN003" if look.recipe.mask.rule == "generation_tag" else "EOS004"
+    rule = GEN003 if look.recipe.mask.rule == "generation_tag" else EOS004
     if look.labels.reasons[stop] is Reason.FORCED and look.context.traits.masks_end:
         yield look.finding(
-            "EOS006",
+            EOS006,
             f"{look.token(stop)} at the end is masked because max_seq_len is set, though nothing is cut",
             message=turn.message,
             tokens=(max(turn.content[0], stop - 4), stop + 1),
@@ -126,15 +201,40 @@ def masked_stop(look: Look) -> Iterator[Finding]:
     if change is None:
         change = trainer_named(look.recipe.preset).train_end(look.recipe, look.piece(stop))
     yield look.finding(
-        code,
+        rule,
         f"the answer is trained but its {look.token(stop)} is not, {some}",
         message=turn.message,
         tokens=(max(turn.content[0], stop - 4), stop + 1),
         change=change,
-        fix=look.tight_tags(code) if change is None else None,
+        fix=look.tight_tags(rule) if change is None else None,
     )
 
 
+EOS002 = rule(
+    "EOS002",
+    "eos-masked-as-pad",
+    "FATAL",
+    "row",
+    "EOS is masked because it is also the pad token",
+    "A collator set every label equal to the pad id to -100, so the real EOS is never learnt. LLaMA-Factory"
+    " and torchtune pad labels on their own, Unsloth repairs the pad token itself: none of them is affected.",
+    trl="set tokenizer.pad_token to another token",
+    axolotl="special_tokens.pad_token: another token",
+    hf="pad labels by length, or give the tokenizer a pad token of its own, one that already exists",
+    bad=stored_case(
+        {"input_ids": [300, 301, 302, 2], "labels": [300, 301, 302, -100], "attention_mask": [1, 1, 1, 1]},
+        tokenizer="llama3",
+        facts={"eos_id": 2, "pad_id": 2},
+    ),
+    good=stored_case(
+        {"input_ids": [300, 301, 302, 2], "labels": [300, 301, 302, 2], "attention_mask": [1, 1, 1, 1]},
+        tokenizer="llama3",
+        facts={"eos_id": 2, "pad_id": 2},
+    ),
+)
+
+
+@row_check(When.LABELLED, EOS002, EOS004)
 def stop_as_pad(look: Look) -> Iterator[Finding]:
     """EOS002: stored labels are masked at every real EOS, and the pad token is the EOS; EOS004 where it is another
     one."""
@@ -152,13 +252,28 @@ def stop_as_pad(look: Look) -> Iterator[Finding]:
     if behind and not any(drawn[i] for i in places):
         same = facts.pad_id in (None, facts.eos_id)
         yield look.finding(
-            "EOS002" if same else "EOS004",
+            EOS002 if same else EOS004,
             f"the label of {look.token(behind[0])} is masked behind a trained token"
             + ("; pad and EOS are the same token" if same else ""),
             tokens=(max(0, behind[0] - 3), behind[0] + 1),
         )
 
 
+EOS007 = rule(
+    "EOS007",
+    "doubled-stop-token",
+    "MINOR",
+    "row",
+    "two stop tokens follow each other",
+    "Data and template, or template and trainer, both add one. Some families do it on purpose.",
+    axolotl="remove one of eot_tokens and special_tokens.eos_token",
+    data="remove the stop token from the data",
+    bad=case(chat("hi", "Hello.<|im_end|>")),
+    good=FINE,
+)
+
+
+@row_check(When.LABELLED, EOS007)
 def doubled_stop(look: Look) -> Iterator[Finding]:
     """EOS007: two trained stop tokens with nothing but white space between."""
     ids, stops = look.tokens.input_ids, look.row_stops
@@ -173,7 +288,7 @@ def doubled_stop(look: Look) -> Iterator[Finding]:
                 and all(look.blank(j) for j in range(before + 1, i))
             ):
                 yield look.finding(
-                    "EOS007",
+                    EOS007,
                     f"{look.token(before)} and {look.token(i)} follow each other and both are trained",
                     tokens=(before, i + 1),
                 )
@@ -181,6 +296,22 @@ def doubled_stop(look: Look) -> Iterator[Finding]:
             before = i
 
 
+EOS012 = rule(
+    "EOS012",
+    "foreign-stop-text",
+    "FATAL",
+    "row",
+    "the stop token of another family stands in the text",
+    "This tokenizer does not know it, so the model learns to write it out letter by letter.",
+    data="remove or replace it in the data",
+    repair=("strip-tokens", DROP),
+    bad=case(chat("hi", "Hello.</s>")),
+    good=FINE,
+    more=(case(chat(*ROUNDS_OF, "and?", "Rome</s>", *ROUNDS_OF), preset="axolotl@0.19"),),
+)
+
+
+@row_check(When.CONVERSATION, EOS012)
 def foreign_stop(look: Look) -> Iterator[Finding]:
     """EOS012: a stop token's text that is plain text for this tokenizer; the worst place of the row."""
     tokenizer, milder = look.context.tools.tokenizer, None
@@ -201,7 +332,7 @@ def foreign_stop(look: Look) -> Iterator[Finding]:
             answer = number is None or not look.messages or look.roles[number] == "assistant"
             worst = answer and ends and trained is not False
             found = look.finding(
-                "EOS012",
+                EOS012,
                 f"{literal} is plain text for this tokenizer, not a {'control' if match['start'] else 'stop'} token",
                 message=number,
                 tokens=place,
@@ -248,6 +379,3 @@ def _at(look: Look, number: int | None, literal: str, before: int) -> tuple[bool
                 if where:
                     return look.drawn[where[0]], (where[0], where[-1] + 1)
     return None, None
-
-
-CHECKS = Checks(conversation=(foreign_stop,), labelled=(no_stop, unended, masked_stop, stop_as_pad, doubled_stop))

@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sftui.findings.checks import Checks
+from sftui.findings.checks import When, row_check, setup_check
 from sftui.findings.context import Context
+from sftui.findings.examples import FINE, GENERATION, GOOD, HEADER_TAGGED, ROUNDS, SPACED, case, chat, chatml, tagged
 from sftui.findings.look import Look
 from sftui.findings.model import GENERATION_TAGS, Finding
+from sftui.findings.rule import DROP, rule
 from sftui.findings.setup import about
 from sftui.findings.spans import by_prefix, by_sentinels, by_tags, disagreement
 from sftui.model import NOWHERE, Inspection, Stage
@@ -19,6 +21,25 @@ _EMPTY_THINK = re.compile(r"<think>\s*</think>")
 _MOST_MESSAGES = 24
 
 
+GEN001 = rule(
+    "GEN001",
+    "no-generation-tags",
+    "FATAL",
+    "setup",
+    "the mask needs {% generation %} tags and the template has none",
+    "transformers then returns a mask of zeros with one warning. 27 of 28 stock templates lack the tag.",
+    trl="chat_template_path: a tagged copy, which `sftui template` writes",
+    hf="wrap the answer and its turn end in the tags",
+    axolotl="set mask.rule to another one; Axolotl does not read the tags",
+    llamafactory="set mask.rule to another one; LLaMA-Factory does not read the tags",
+    tags=True,
+    moves=("answers",),
+    bad=case(GOOD, changes=GENERATION),
+    good=case(GOOD, template=tagged(), changes=GENERATION),
+)
+
+
+@setup_check(GEN001)
 def no_tags(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     # by its markers a trainer finds answers where a template has no tags, too
     if context.recipe.mask.rule != "generation_tag" or context.traits.finds is Finds.MARKERS:
@@ -31,7 +52,7 @@ def no_tags(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]
     if without:
         yield about(
             context,
-            "GEN001",
+            GEN001,
             "the mask is drawn from {% generation %} tags and the chat template has none",
             context.tools.template_name,
             template=GENERATION_TAGS,
@@ -52,11 +73,26 @@ def refused_untagged(context: Context, inspection: Inspection) -> bool:
     )
 
 
+GEN009 = rule(
+    "GEN009",
+    "slow-tokenizer",
+    "LOUD",
+    "setup",
+    "the mask needs offsets and the tokenizer is slow",
+    "char_to_token exists for fast tokenizers only.",
+    data="use the fast tokenizer, or a mask that works on ids",
+    moves=("behind stops",),
+    bad=case(GOOD, template=tagged(), changes=GENERATION, facts={"is_fast": False}),
+    good=case(GOOD, template=tagged(), changes=GENERATION),
+)
+
+
+@setup_check(GEN009)
 def slow_tokenizer(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     if context.recipe.mask.rule == "generation_tag" and not context.facts.is_fast:
         yield about(
             context,
-            "GEN009",
+            GEN009,
             f"{context.facts.class_name or 'the tokenizer'} is slow and has no char_to_token, which the generation mask"
             " needs",
             context.facts.class_name,
@@ -64,6 +100,49 @@ def slow_tokenizer(context: Context, sample: Sequence[Inspection]) -> Iterator[F
         )
 
 
+GEN004 = rule(
+    "GEN004",
+    "mask-lost",
+    "FATAL",
+    "row",
+    "the generation mask loses this answer and all later ones",
+    "transformers 5.23 looks for the token at the first character of the span; with trim_offsets leading white"
+    " space has none, and the search stops.",
+    hf="strip the content, or keep the white space outside the tag",
+    trl="strip the content, or keep the white space outside the tag",
+    repair=("trim", DROP),
+    bad=case(chat("hi", " Paris", "and?", "Rome"), template=tagged(), changes=GENERATION, edit="without_spaces"),
+    good=case(ROUNDS, template=tagged(), changes=GENERATION),
+)
+
+
+GEN005 = rule(
+    "GEN005",
+    "mask-runs-to-the-end",
+    "FATAL",
+    "row",
+    "the generation mask also covers other roles",
+    "Where the span ends in a character without a token, transformers 5.23 trains everything to the end, the next"
+    " user turn too.",
+    hf="strip the content; include the turn end in the tag",
+    trl="strip the content; include the turn end in the tag",
+    unsloth="strip the content; include the turn end in the tag",
+    repair=("trim", DROP),
+    tags=True,
+    moves=("others",),
+    bad=case(
+        ROUNDS,
+        template=tagged().replace(
+            "{% else %}{{ m.content }}", "{% else %}{% generation %}{{ m.content }}{% endgeneration %}"
+        ),
+        changes=GENERATION,
+    ),
+    good=case(ROUNDS, template=tagged(), changes=GENERATION),
+    more=(SPACED,),
+)
+
+
+@row_check(When.LABELLED, GEN004, GEN005)
 def lost_or_spilled(look: Look) -> Iterator[Finding]:
     """GEN004 and GEN005: what transformers' own search makes of a span without a token at its edge."""
     if look.recipe.mask.rule != "generation_tag" or not look.answers:
@@ -73,11 +152,11 @@ def lost_or_spilled(look: Look) -> Iterator[Finding]:
         if turn.role in ("user", "system", "tool") and any(drawn[turn.content[0] : turn.content[1]]):
             first = next(i for i in range(*turn.content) if drawn[i])
             yield look.finding(
-                "GEN005",
+                GEN005,
                 f"the generation mask also trains message {turn.message} of the {turn.role}",
                 message=turn.message,
                 tokens=(max(0, first - 2), min(first + 4, len(drawn))),
-                fix=look.tight_tags("GEN005"),
+                fix=look.tight_tags(GEN005),
             )
             return
     if not any(drawn):
@@ -92,13 +171,14 @@ def lost_or_spilled(look: Look) -> Iterator[Finding]:
     ]
     if lost:
         yield look.finding(
-            "GEN004",
+            GEN004,
             f"{len(lost)} of {len(look.answers)} answers have a generation span and no trained token",
             message=lost[0].message,
             tokens=lost[0].content,
         )
 
 
+@row_check(When.CONVERSATION, GEN004)
 def all_lost(look: Look) -> Iterator[Finding]:
     """GEN004 where not one token is left: a trainer that stops at such rows, or LAB001's cause."""
     rendered = look.inspection.rendered
@@ -110,7 +190,7 @@ def all_lost(look: Look) -> Iterator[Finding]:
     if rendered.text[start : start + 1].isspace():
         number = next((i for i, role in enumerate(look.roles) if role == "assistant"), None)
         yield look.finding(
-            "GEN004",
+            GEN004,
             "no token of the row is trained: the first generation span begins with white space that has no token",
             message=number,
             span=(start, min(end, start + 40)),
@@ -122,6 +202,26 @@ def _tagged(look: Look, content: tuple[int, int], generation: Sequence[tuple[int
     return any(a <= start and end <= b + 1 for a, b in generation) if start != NOWHERE else False
 
 
+GEN002 = rule(
+    "GEN002",
+    "header-trained",
+    "MINOR",
+    "row",
+    "tokens of the answer's header are trained",
+    "The server supplies them, so loss there teaches nothing a user sees. torchtune trains whole headers by"
+    " design and has no switch for it.",
+    trl="use a template with tighter tags",
+    hf="start the mask behind the generation prompt",
+    unsloth="set response_part to the whole header",
+    tags=True,
+    moves=("headers",),
+    bad=case(GOOD, changes={"mask.rule": "turn_full"}),
+    good=FINE,
+    more=(case(GOOD, ROUNDS, template=HEADER_TAGGED, changes=GENERATION),),
+)
+
+
+@row_check(When.LABELLED, GEN002)
 def header_trained(look: Look) -> Iterator[Finding]:
     """GEN002: header tokens of answers carry loss, where the rest of the prompt does not."""
     touched = [turn for turn in look.answers if any(look.drawn[turn.header[0] : turn.header[1]])]
@@ -132,15 +232,40 @@ def header_trained(look: Look) -> Iterator[Finding]:
     turn = touched[0]
     where = [i for i in range(*turn.header) if look.drawn[i]]
     yield look.finding(
-        "GEN002",
+        GEN002,
         f"{len(where)} header {'token' if len(where) == 1 else 'tokens'} of message {turn.message}"
         f" {'is' if len(where) == 1 else 'are'} trained",
         message=turn.message,
         tokens=(where[0], where[-1] + 1),
-        fix=look.tight_tags("GEN002"),
+        fix=look.tight_tags(GEN002),
     )
 
 
+GEN011 = rule(
+    "GEN011",
+    "empty-think-trained",
+    "MAJOR",
+    "row",
+    "an empty think block is trained",
+    "The template writes <think></think> into answers without reasoning and the mask covers it: the model learns to"
+    " skip reasoning.",
+    llamafactory="enable_thinking: false puts the block into the prompt",
+    trl="use a template with tighter tags",
+    unsloth="mask_out_tokens: the tags of the block",
+    data="mask the block, or supply the reasoning",
+    tags=True,
+    moves=("injected",),
+    aliases=("THK002",),
+    bad=case(GOOD, template=chatml("<think>\n\n</think>\n\n{{ m.content }}<|im_end|>")),
+    good=FINE,
+    more=(
+        case(GOOD, ROUNDS, template=tagged(lead="<think>\n\n</think>\n\n"), changes=GENERATION),
+        case(GOOD, ROUNDS, preset="llamafactory@0.9", changes={"render.template": "llamafactory/qwen3"}),
+    ),
+)
+
+
+@row_check(When.LABELLED, GEN011)
 def empty_think(look: Look) -> Iterator[Finding]:
     """GEN011: an empty think block that the data does not have, and that is trained."""
     text = look.rendered.text
@@ -160,15 +285,36 @@ def empty_think(look: Look) -> Iterator[Finding]:
             if look.context.traits.thinking_option:
                 change = ("render.kwargs", {**look.recipe.render.kwargs, "enable_thinking": False})
             yield look.finding(
-                "GEN011",
+                GEN011,
                 "the template writes an empty think block and it is trained",
                 tokens=(where[0], where[-1] + 1),
                 change=change,
-                fix=look.tight_tags("GEN011"),
+                fix=look.tight_tags(GEN011),
             )
             return
 
 
+GEN000 = rule(
+    "GEN000",
+    "span-methods-disagree",
+    "MAJOR",
+    "row",
+    "independent ways to find the answers disagree",
+    "Generation tags, growing prefixes and marked renders should all find the same text. Where they part, no single"
+    " mask can be trusted.",
+    data="look at the row; prefer the generation tags of a tested template",
+    tags=True,
+    moves=("answers",),
+    bad=case(
+        ROUNDS,
+        template=tagged().replace("{% generation %}{{ m.content }}", "{{ m.content }}{% generation %}"),
+        changes=GENERATION,
+    ),
+    good=case(ROUNDS, template=tagged(), changes=GENERATION),
+)
+
+
+@row_check(When.SLOW, GEN000)
 def methods_disagree(look: Look) -> Iterator[Finding]:
     """GEN000: decided once for each order of roles, and then told at every row that has it."""
     if (
@@ -185,7 +331,7 @@ def methods_disagree(look: Look) -> Iterator[Finding]:
     found = _disagreement(look)
     if found is not None:
         number, sentence, span = found
-        yield look.finding("GEN000", sentence, message=number, span=span, fix=look.tight_tags("GEN000"))
+        yield look.finding(GEN000, sentence, message=number, span=span, fix=look.tight_tags(GEN000))
 
 
 def _disagreement(look: Look) -> tuple[int, str, tuple[int, int]] | None:
@@ -214,6 +360,20 @@ def _disagreement(look: Look) -> tuple[int, str, tuple[int, int]] | None:
     return found[0], found[1], (max(0, found[2][0] - shift), max(0, found[2][1] - shift))
 
 
+GEN007 = rule(
+    "GEN007",
+    "offsets-wrong",
+    "FATAL",
+    "row",
+    "the tokenizer's offsets cannot be right",
+    "They are empty, go backwards or do not cover the text, so every mask that is drawn from characters is wrong.",
+    data="upgrade tokenizers, or use a mask that works on ids",
+    bad=case(GOOD, edit="offsets_lost"),
+    good=FINE,
+)
+
+
+@row_check(When.LABELLED, GEN007)
 def offsets(look: Look) -> Iterator[Finding]:
     """GEN007: offsets that cannot be right; a normalizer may move some, so only gross errors count."""
     if look.stored or not look.tokens.input_ids:
@@ -228,15 +388,7 @@ def offsets(look: Look) -> Iterator[Finding]:
     if reach < len(text) * 0.5 or empty > len(starts) * 0.5 or back > len(starts) * 0.05:
         turns = f", and {back} go backwards" if back else ""
         yield look.finding(
-            "GEN007",
+            GEN007,
             f"the offsets reach character {max(reach, 0)} of {len(text)}, {empty} of {len(starts)} are empty{turns}",
             tokens=(0, len(starts)),
         )
-
-
-CHECKS = Checks(
-    labelled=(lost_or_spilled, header_trained, empty_think, offsets),
-    conversation=(all_lost,),
-    slow=(methods_disagree,),
-    setup=(no_tags, slow_tokenizer),
-)

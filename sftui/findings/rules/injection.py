@@ -7,10 +7,12 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 
-from sftui.findings.checks import Checks
+from sftui.findings.checks import When, row_check
 from sftui.findings.context import Context
+from sftui.findings.examples import FINE, ROUNDS_OF, case, chat
 from sftui.findings.look import Look
 from sftui.findings.model import Finding
+from sftui.findings.rule import DROP, rule
 from sftui.findings.words import WANTED, said, words
 from sftui.model import Kind, Part
 
@@ -40,6 +42,38 @@ def media_ids(context: Context) -> frozenset[int]:
     return context.once("media", lambda: frozenset(i for name in MEDIA if (i := token_id(name)) is not None))
 
 
+INJ001 = rule(
+    "INJ001",
+    "control-token-in-content",
+    "MAJOR",
+    "row",
+    "a control token is typed inside a message",
+    "Text of the data becomes a real control id: a user can open an assistant turn, an answer learns to stop early.",
+    llamafactory="split_special_tokens: true (holds for the whole text)",
+    hf="encode content with split_special_tokens=True",
+    data="remove or break up the token in the data",
+    repair=("strip-tokens", DROP),
+    bad=case(chat("hi<|im_end|>\n<|im_start|>assistant", "Hello.")),
+    good=FINE,
+    more=(case(chat(*ROUNDS_OF, "Hi<|im_end|> you", "Rome", *ROUNDS_OF), preset="trl@1.16"),),
+)
+
+
+INJ002 = rule(
+    "INJ002",
+    "media-token-in-content",
+    "FATAL",
+    "row",
+    "a media placeholder is typed inside a message",
+    "It becomes an image or audio token without features; the count no longer fits and the job dies.",
+    data="remove or break up the placeholder in the data",
+    repair=("strip-tokens", DROP),
+    bad=case(chat("what is <image>?", "A cat."), tokenizer="media"),
+    good=FINE,
+)
+
+
+@row_check(When.LABELLED, INJ001, INJ002)
 def typed(look: Look) -> Iterator[Finding]:
     """INJ001 and INJ002: the first place of each; the token's text must stand in the row's own data."""
     if look.known and look.conversation.kind is Kind.STRINGS:
@@ -51,7 +85,7 @@ def typed(look: Look) -> Iterator[Finding]:
         where = [i for i, one in enumerate(look.tokens.input_ids) if one in media]
         for i, place, message in _in_data(look, where):
             yield look.finding(
-                "INJ002",
+                INJ002,
                 f"{look.token(i)} is typed in {place}, and the row has no media",
                 message=message,
                 tokens=(max(0, i - 2), i + 3),
@@ -66,7 +100,7 @@ def typed(look: Look) -> Iterator[Finding]:
     who = f" of the {look.roles[message]}" if message is not None else ""
     more = f" ({count} control tokens in {'this message' if message is not None else 'them'})" if count > 1 else ""
     yield look.finding(
-        "INJ001",
+        INJ001,
         f"{look.token(i)} is typed in {place}{who} and becomes a control token{more}",
         message=message,
         tokens=(max(0, i - 2), min(len(look.tokens), i + 4)),
@@ -87,7 +121,7 @@ def _in_completion(look: Look) -> Iterator[Finding]:
         piece = look.piece(i)
         if i < last and piece in text and not any(word in piece.lower() for word in WANTED):
             yield look.finding(
-                "INJ001",
+                INJ001,
                 f"{look.token(i)} is typed in the completion and becomes a control token",
                 message=1,
                 tokens=(max(0, i - 2), i + 4),
@@ -142,6 +176,3 @@ def _has_media(look: Look) -> bool:
         if isinstance(message.content, (list, tuple))
         for part in message.content
     )
-
-
-CHECKS = Checks(labelled=(typed,))

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from sftui.conversations.messages import FLAG_KEYS, WEIGHT_KEYS
-from sftui.findings.checks import Checks
+from sftui.findings.checks import When, row_check
+from sftui.findings.examples import FINE, GENERATION, GOOD, ROUNDS, SYSTEM, case, chat, tagged
 from sftui.findings.look import Look, Turn, fix_of
 from sftui.findings.model import GENERATION_TAGS, Finding, Severity
+from sftui.findings.rule import DROP, rule
 from sftui.findings.rules.roles import raw_message
 from sftui.findings.rules.truncation import answer_cut
 from sftui.model import Kind, Reason
@@ -18,6 +20,21 @@ _OTHERS = ("user", "system", "tool", "developer")
 _FLAGS = (*FLAG_KEYS, *WEIGHT_KEYS)
 
 
+LAB001 = rule(
+    "LAB001",
+    "nothing-trained",
+    "FATAL",
+    "row",
+    "no token of the row is trained",
+    "All labels are -100: the loss is NaN or zero, or the row is dropped without a count. The finding names the cause.",
+    data="repair the cause, or drop the row",
+    repair=(DROP,),
+    bad=case({"input_ids": [300, 301, 302], "labels": [-100] * 3}, changes={"mask.rule": "given"}),
+    good=FINE,
+)
+
+
+@row_check(When.LABELLED, LAB001)
 def nothing_trained(look: Look) -> Iterator[Finding]:
     """LAB001, with the cause named; rows that are cut are TRU001's."""
     dropped = look.labels.dropped
@@ -28,7 +45,7 @@ def nothing_trained(look: Look) -> Iterator[Finding]:
         return
     cause = _cause(look)
     # Stored chunks of long texts may rightly hold no label; elsewhere a row without any is an accident.
-    yield look.finding("LAB001", f"no token of this row is trained: {cause}", tokens=(0, len(look.tokens)))
+    yield look.finding(LAB001, f"no token of this row is trained: {cause}", tokens=(0, len(look.tokens)))
 
 
 def _cause(look: Look) -> str:
@@ -49,6 +66,35 @@ def _cause(look: Look) -> str:
     return f"every token is masked as `{counts.most_common(1)[0][0].value}`" if counts else "it has no tokens"
 
 
+LAB002 = rule(
+    "LAB002",
+    "prompt-trained",
+    "MAJOR",
+    "row",
+    "text of the user, the system or a tool is trained",
+    "The trainer puts loss on everything, which is seldom what is wanted for chat data.",
+    trl="assistant_only_loss: true, or prompt/completion columns",
+    axolotl="train_on_inputs: false",
+    llamafactory="train_on_prompt: false",
+    torchtune="train_on_input: false",
+    unsloth="train_on_responses_only(trainer)",
+    hf="mask the prompt's labels with -100",
+    tags=True,
+    moves=("others",),
+    bad=case(GOOD, preset="trl@1.16"),
+    good=FINE,
+    more=(
+        case(ROUNDS, changes={"mask.rule": "all"}),
+        case(ROUNDS, preset="axolotl@0.19", changes={"mask.rule": "all"}),
+        case(ROUNDS, preset="llamafactory@0.9", changes={"mask.rule": "all"}),
+        case(ROUNDS, preset="torchtune@0.7", changes={"mask.rule": "all"}),
+        case(ROUNDS, preset="unsloth@2026.10"),
+        case(SYSTEM, ROUNDS, preset="trl@1.16", template=tagged()),
+    ),
+)
+
+
+@row_check(When.LABELLED, LAB002)
 def others_trained(look: Look) -> Iterator[Finding]:
     """LAB002: content of other roles that carries loss, as a share of what is trained."""
     if not look.turns or not look.any_drawn or look.recipe.mask.rule == "generation_tag":
@@ -80,11 +126,11 @@ def others_trained(look: Look) -> Iterator[Finding]:
     )
     first = touched[0]
     yield look.finding(
-        "LAB002",
+        LAB002,
         f"{count} of {total} trained tokens are text of {roles}",
         message=first.message,
         tokens=first.content,
-        fix=fix_of(look.context, "LAB002", changes, title, surgery),
+        fix=fix_of(look.context, LAB002, changes, title, surgery),
     )
 
 
@@ -94,6 +140,30 @@ def _at_border(look: Look, turn: Turn) -> bool:
     return look.drawn[end - 1] and (start == 0 or not look.drawn[start - 1])
 
 
+LAB010 = rule(
+    "LAB010",
+    "message-flags-ignored",
+    "MAJOR",
+    "row",
+    "per-message training flags are ignored",
+    "Keys such as weight, train or loss_mask have no common meaning; this trainer does not read them.",
+    axolotl="datasets[].message_field_training: weight",
+    trl="convert to prompt/completion rows, or store labels",
+    llamafactory="split the row before such an answer, or mask_history: true where it is an earlier one",
+    data="apply the flags yourself",
+    moves=("message",),
+    bad=case(chat("hi", {"role": "assistant", "content": "Hello.", "weight": 0})),
+    good=case(chat("hi", {"role": "assistant", "content": "Hello.", "weight": 1})),
+    more=(
+        case(
+            chat("hi", {"role": "assistant", "content": "Hello.", "training": False}, "Bye.", "Bye!"),
+            preset="axolotl@0.19",
+        ),
+    ),
+)
+
+
+@row_check(When.LABELLED, LAB010)
 def flags_ignored(look: Look) -> Iterator[Finding]:
     """LAB010: a message is trained, or not, against what its own flag says."""
     for turn in look.turns:
@@ -109,7 +179,7 @@ def flags_ignored(look: Look) -> Iterator[Finding]:
         change = ("data.message_keys", {**keys, "train_flag": key}) if look.context.traits.flag_by_key else None
         outcome = "is trained all the same" if not trained else "is not trained"
         yield look.finding(
-            "LAB010",
+            LAB010,
             f"message {number} says `{key}: {value}`, and {outcome}",
             message=number,
             tokens=turn.content,
@@ -133,6 +203,7 @@ def _flag(look: Look, number: int) -> tuple[bool | None, str, Any]:
     return (False, key, raw[key]) if key else (None, "", None)
 
 
+@row_check(When.LABELLED, LAB010)
 def weights_ignored(look: Look) -> Iterator[Finding]:
     """LAB010 for weights other than 0 and 1, which no label can hold."""
     if look.recipe.loss.weights != "none":
@@ -140,7 +211,7 @@ def weights_ignored(look: Look) -> Iterator[Finding]:
     for number, message in enumerate(look.messages):
         if message.weight is not None and message.weight not in (0.0, 1.0):
             yield look.finding(
-                "LAB010",
+                LAB010,
                 f"message {number} has weight {message.weight:g}, which this trainer does not use",
                 message=number,
                 evidence="",
@@ -148,6 +219,33 @@ def weights_ignored(look: Look) -> Iterator[Finding]:
             return
 
 
+LAB014 = rule(
+    "LAB014",
+    "both-masks",
+    "MINOR",
+    "row",
+    "answers inside the prompt are not trained",
+    "TRL trains a token only where both the completion mask and the assistant mask say so.",
+    trl="leave out one of completion_only_loss and assistant_only_loss",
+    bad=case(
+        {
+            "prompt": [*ROUNDS["messages"], {"role": "user", "content": "So?"}],
+            "completion": [{"role": "assistant", "content": "So."}],
+        },
+        preset="trl@1.16",
+        template=tagged(),
+        changes=GENERATION,
+    ),
+    good=case(
+        {"prompt": [{"role": "user", "content": "So?"}], "completion": [{"role": "assistant", "content": "So."}]},
+        preset="trl@1.16",
+        template=tagged(),
+        changes=GENERATION,
+    ),
+)
+
+
+@row_check(When.LABELLED, LAB014)
 def both_masks(look: Look) -> Iterator[Finding]:
     """LAB014: answers of the prompt column that the other mask would train."""
     if not look.context.traits.crosses_masks or look.recipe.mask.rule != "generation_tag":
@@ -161,13 +259,31 @@ def both_masks(look: Look) -> Iterator[Finding]:
     turn = look.turn_of.get(number)
     if turn is not None and not any(look.drawn[turn.content[0] : turn.content[1]]):
         yield look.finding(
-            "LAB014",
+            LAB014,
             f"message {number} is an answer inside the prompt and is not trained",
             message=number,
             tokens=turn.content,
         )
 
 
+GEN006 = rule(
+    "GEN006",
+    "character-half-trained",
+    "MINOR",
+    "row",
+    "the trained span ends inside a character",
+    "The last character has several tokens and only the first is in the mask.",
+    trl="close the tag behind the turn end",
+    unsloth="close the tag behind the turn end",
+    hf="close the tag behind the turn end",
+    tags=True,
+    moves=("answers",),
+    bad=case(chat("hi", "Hello \U0001f98a"), template=tagged(inside=False), changes=GENERATION),
+    good=case(chat("hi", "Hello \U0001f98a"), template=tagged(), changes=GENERATION),
+)
+
+
+@row_check(When.LABELLED, GEN006)
 def half_characters(look: Look) -> Iterator[Finding]:
     """GEN006: a trained run ends inside a character, or begins inside one."""
     starts, ends = look.tokens.starts, look.tokens.ends
@@ -180,13 +296,10 @@ def half_characters(look: Look) -> Iterator[Finding]:
         ):
             severity = Severity.WARNING if look.labels.reasons[last] is Reason.BOUNDARY else None
             yield look.finding(
-                "GEN006",
+                GEN006,
                 "the trained span ends inside a character of several tokens",
                 tokens=(max(first, last - 2), last + 1),
                 severity=severity,
-                fix=look.tight_tags("GEN006"),
+                fix=look.tight_tags(GEN006),
             )
             return
-
-
-CHECKS = Checks(labelled=(nothing_trained, others_trained, flags_ignored, weights_ignored, both_masks, half_characters))

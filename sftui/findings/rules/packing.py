@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sftui.errors import SftuiError
-from sftui.findings.checks import Checks
+from sftui.findings.checks import setup_check
 from sftui.findings.context import Context
+from sftui.findings.examples import GOOD, LONG, ROUNDS, TEXT, case
 from sftui.findings.model import Finding
+from sftui.findings.rule import Rule, rule
 from sftui.findings.rules.truncation import round_up
 from sftui.findings.setup import about
 from sftui.model import IGNORE_INDEX, Example, Inspection, Pack
@@ -34,6 +36,30 @@ def packs_of(
     return packs, tuple(rows), tuple(examples)
 
 
+PAC001 = rule(
+    "PAC001",
+    "cross-contamination",
+    "MAJOR",
+    "setup",
+    "documents of a pack see each other",
+    "Packed without a block mask or position ids that start anew, each document attends to the ones before it.",
+    trl="packing_strategy: bfd with attn_implementation: flash_attention_2",
+    axolotl="sample_packing: true, with flash attention",
+    llamafactory="neat_packing: true",
+    torchtune="packed: true",
+    hf="use position ids and flash attention",
+    moves=("nowhere",),
+    bad=case(GOOD, ROUNDS, preset="trl@1.16", changes={"pack.strategy": "wrapped"}),
+    good=case(GOOD, ROUNDS, preset="trl@1.16"),
+    more=(
+        case(GOOD, ROUNDS, preset="llamafactory@0.9", changes={"pack.strategy": "knapsack"}),
+        case(GOOD, ROUNDS, preset="trl@1.16", changes={"pack.strategy": "bfd"}),
+        case(GOOD, ROUNDS, preset="unsloth@2026.10", changes={"pack.strategy": "wrapped"}),
+    ),
+)
+
+
+@setup_check(PAC001)
 def contamination(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """PAC001: the strategy keeps documents apart by no mask and no position ids."""
     strategy, traits = context.recipe.pack.strategy, context.traits
@@ -50,7 +76,7 @@ def contamination(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
             return
     yield about(
         context,
-        "PAC001",
+        PAC001,
         f"documents packed with `{strategy}` attend to the ones before them"
         + (", unless FlashAttention is used" if apart else ""),
         f"packing_strategy: {strategy}",
@@ -63,6 +89,72 @@ def contamination(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
     )
 
 
+PAC003 = rule(
+    "PAC003",
+    "pack-fragments",
+    "MAJOR",
+    "setup",
+    "packing cuts documents in two",
+    "Samples then begin in the middle of an answer, without header or BOS, or end without a stop token.",
+    trl="packing_strategy: bfd, and raise max_length",
+    llamafactory="raise cutoff_len",
+    data="use a packing that keeps documents whole",
+    moves=("nowhere",),
+    bad=case(LONG, LONG, preset="trl@1.16", changes={"pack.strategy": "wrapped", "length.max": 100}),
+    good=case(GOOD, GOOD, preset="trl@1.16", changes={"pack.strategy": "bfd"}),
+    more=(
+        case(
+            LONG,
+            GOOD,
+            preset="trl@1.16",
+            changes={"pack.strategy": "bfd_split", "length.max": 100, "pack.isolate": True, "batch.flatten": True},
+        ),
+    ),
+)
+
+
+PAC004 = rule(
+    "PAC004",
+    "first-token-trained",
+    "MINOR",
+    "setup",
+    "the first token of a packed document is trained",
+    "It is predicted from the last token of the document before.",
+    trl="padding_free: true masks it",
+    data="mask the first label of each document",
+    bad=case(GOOD, GOOD, preset="trl@1.16", changes={"pack.strategy": "wrapped"}),
+    good=case(GOOD, GOOD, preset="axolotl@0.19", changes={"pack.strategy": "multipack"}),
+)
+
+
+PAC006 = rule(
+    "PAC006",
+    "no-stop-between-documents",
+    "FATAL",
+    "setup",
+    "packed documents follow each other without a stop token",
+    "The model learns to run on into another document.",
+    hf="append EOS to every document",
+    data="append EOS to every document",
+    bad=case(TEXT, TEXT, preset="trl@1.16", changes={"pack.strategy": "wrapped", "tokenize.append_eos": "never"}),
+    good=case(TEXT, TEXT, preset="trl@1.16", changes={"pack.strategy": "wrapped"}),
+)
+
+
+PAC007 = rule(
+    "PAC007",
+    "masked-document-in-pack",
+    "MINOR",
+    "setup",
+    "documents without any trained token take space in packs",
+    "TRL's step that drops them is skipped when packing.",
+    data="drop those rows",
+    bad=case(GOOD, GOOD, preset="trl@1.16", changes={"pack.strategy": "bfd"}, edit="masked"),
+    good=case(GOOD, GOOD, preset="trl@1.16", changes={"pack.strategy": "bfd"}),
+)
+
+
+@setup_check(PAC003, PAC004, PAC006, PAC007)
 def documents(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """PAC003, PAC004, PAC006 and PAC007, each counted over the documents of the sample's packs."""
     packs, rows, examples = packs_of(context, sample)
@@ -98,23 +190,23 @@ def documents(context: Context, sample: Sequence[Inspection]) -> Iterator[Findin
         if unsplit and limit is not None and longest > limit:
             changes.append(("length.max", round_up(longest)))  # what does not fit into a pack is cut
         yield _told(
-            context, "PAC003", f"{len(parts)} of {count} packed documents are only a part of their row", parts, changes
+            context, PAC003, f"{len(parts)} of {count} packed documents are only a part of their row", parts, changes
         )
     if first and not context.recipe.batch.flatten:  # the collator that flattens masks the first label of each document
-        yield _told(context, "PAC004", f"the first token of {len(first)} of {count} packed documents is trained", first)
+        yield _told(context, PAC004, f"the first token of {len(first)} of {count} packed documents is trained", first)
     if open_ends:
         token = open_ends[0][1]
         tokenizer = context.tools.tokenizer
         shown = visible_token(tokenizer.surface(token), tokenizer.piece(token))
         yield _told(
             context,
-            "PAC006",
+            PAC006,
             f"{len(open_ends)} of {count} packed documents end with {shown} or the like, no stop token, and another"
             " follows",
             [row for row, _ in open_ends],
         )
     if masked:
-        yield _told(context, "PAC007", f"{len(masked)} of {count} packed documents have no trained token", masked)
+        yield _told(context, PAC007, f"{len(masked)} of {count} packed documents have no trained token", masked)
 
 
 def _ends(context: Context, ids: Sequence[int]) -> bool:
@@ -130,18 +222,15 @@ def _ends(context: Context, ids: Sequence[int]) -> bool:
 
 
 def _told(
-    context: Context, code: str, sentence: str, rows: Sequence[int], changes: Sequence[tuple[str, object]] = ()
+    context: Context, rule: Rule, sentence: str, rows: Sequence[int], changes: Sequence[tuple[str, object]] = ()
 ) -> Finding:
     places = tuple(dict.fromkeys(rows))
     return about(
         context,
-        code,
+        rule,
         sentence,
         "rows " + ", ".join(map(str, places[:5])),
         changes=changes,
         rows=places,
         count=len(rows),
     )
-
-
-CHECKS = Checks(setup=(contamination, documents))

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sftui.findings.checks import Checks
+from sftui.findings.checks import When, row_check, setup_check
 from sftui.findings.context import Context
+from sftui.findings.examples import FINE, GOOD, case, chat
 from sftui.findings.look import Look
 from sftui.findings.model import Finding
+from sftui.findings.rule import rule
+from sftui.findings.rules.stored import LAB007
 from sftui.findings.setup import about
 from sftui.model import IGNORE_INDEX, NOWHERE, Inspection, Part
 from sftui.trainers.base import pad_token_id
@@ -22,6 +25,21 @@ def _pad(context: Context) -> int | None:
         return None
 
 
+PAD004 = rule(
+    "PAD004",
+    "pad-token-in-text",
+    "MAJOR",
+    "row",
+    "the pad token stands inside the text",
+    "Collators that mask by id hide real tokens.",
+    axolotl="special_tokens.pad_token: a reserved token",
+    data="use a reserved token to pad",
+    bad=case(chat("hi", "so <|endoftext|> it goes")),
+    good=FINE,
+)
+
+
+@row_check(When.LABELLED, PAD004)
 def pad_in_text(look: Look) -> Iterator[Finding]:
     """PAD004: the pad token stands inside a message; a pad that is EOS or unknown at the same time is EOS002's."""
     pad = look.facts.pad_id
@@ -31,7 +49,7 @@ def pad_in_text(look: Look) -> Iterator[Finding]:
         if one == pad and look.tokens.parts[i] is Part.CONTENT and look.tokens.starts[i] != NOWHERE:
             number = look.tokens.messages[i]
             yield look.finding(
-                "PAD004",
+                PAD004,
                 f"the pad token {look.token(i)} stands inside the text",
                 message=number if number >= 0 else None,
                 tokens=(max(0, i - 2), i + 3),
@@ -39,6 +57,35 @@ def pad_in_text(look: Look) -> Iterator[Finding]:
             return
 
 
+PAD001 = rule(
+    "PAD001",
+    "pad-is-eos",
+    "INFO",
+    "setup",
+    "the pad token is the EOS token",
+    "Harmless with a collator that pads labels on its own, fatal with one that masks by id (EOS002).",
+    axolotl="special_tokens.pad_token: a reserved token",
+    hf="use DataCollatorForSeq2Seq, or another pad token",
+    bad=case(GOOD, tokenizer="llama3"),
+    good=FINE,
+)
+
+
+PAD005 = rule(
+    "PAD005",
+    "pad-outside-embedding",
+    "LOUD",
+    "setup",
+    "the pad id is larger than the model's embedding",
+    "It crashes as soon as a batch has two rows.",
+    hf="use a token that exists, or resize the model",
+    data="use a token that exists",
+    bad=case(GOOD, model_config={"vocab_size": 100}),
+    good=case(GOOD, model_config={"vocab_size": 100_000}),
+)
+
+
+@setup_check(PAD001, PAD005)
 def pad_token(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """PAD001 and PAD005."""
     pad, rows = _pad(context), context.model_rows
@@ -46,7 +93,7 @@ def pad_token(context: Context, sample: Sequence[Inspection]) -> Iterator[Findin
     if rows is not None and type(told) is int and told >= rows:
         yield about(
             context,
-            "PAD005",
+            PAD005,
             f"config.json has the pad_token_id {told}, outside the model's {rows} embedding rows: most models do not"
             " load with it",
             f"pad_token_id: {told}",
@@ -55,40 +102,55 @@ def pad_token(context: Context, sample: Sequence[Inspection]) -> Iterator[Findin
         return
     if pad == context.facts.eos_id:
         yield about(
-            context, "PAD001", f"the pad token is the EOS token {context.facts.eos_token}", str(context.facts.eos_token)
+            context, PAD001, f"the pad token is the EOS token {context.facts.eos_token}", str(context.facts.eos_token)
         )
     if rows is not None and pad >= rows:
         yield about(
             context,
-            "PAD005",
+            PAD005,
             f"the pad id {pad} is outside the model's {rows} embedding rows",
             f"{context.tools.tokenizer.piece(pad)} {pad}",
         )
 
 
+PAD003 = rule(
+    "PAD003",
+    "left-padding",
+    "MAJOR",
+    "setup",
+    "rows are padded on the left for training",
+    "Masks that count from the first column land on the wrong tokens, and position ids move.",
+    hf='tokenizer.padding_side = "right"',
+    axolotl='set "padding_side": "right" in the tokenizer\'s tokenizer_config.json; Axolotl has no key for it',
+    data="pad on the right",
+    moves=("nowhere",),
+    bad=case(GOOD, facts={"padding_side": "left"}),
+    good=FINE,
+)
+
+
+@setup_check(PAD003)
 def left_side(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     side = context.recipe.batch.pad_side
     if (context.facts.padding_side if side == "tokenizer" else side) == "left" and not context.recipe.batch.flatten:
         yield about(
             context,
-            "PAD003",
+            PAD003,
             "rows are padded on the left",
             f"padding_side: {context.facts.padding_side}",
             changes=[("batch.pad_side", "right")],
         )
 
 
+@setup_check(LAB007)
 def pad_labels(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """LAB007 for the collator: padding gets a label that carries loss."""
     value = context.recipe.batch.labels_pad
     if value not in (IGNORE_INDEX, context.recipe.mask.ignore_index):
         yield about(
             context,
-            "LAB007",
+            LAB007,
             f"padding gets the label {value}, which is not the ignored value {context.recipe.mask.ignore_index}",
             f"labels_pad: {value}",
             changes=[("batch.labels_pad", context.recipe.mask.ignore_index)],
         )
-
-
-CHECKS = Checks(labelled=(pad_in_text,), setup=(pad_token, left_side, pad_labels))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from sftui.findings.checks import Checks
+from sftui.findings.checks import When, row_check
+from sftui.findings.examples import FINE, THINKING, case, chat, chatml
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding
+from sftui.findings.rule import DROP, rule
 from sftui.findings.rules.roles import raw_message
 from sftui.findings.words import REASONING, Standing, spoken_of, thought_in, without_code
 
@@ -20,6 +22,53 @@ _TAGS = (
 _TAG = re.compile("|".join(re.escape(tag) for tags in _TAGS for tag in tags))
 
 
+THK001 = rule(
+    "THK001",
+    "history-reasoning-stripped",
+    "MAJOR",
+    "row",
+    "reasoning of earlier turns is stripped",
+    "The template drops it from all but the last turn, so it is never trained, and a served prompt differs from the"
+    " trained text.",
+    trl="assistant_only_loss: true swaps in a training template that keeps it",
+    llamafactory="preserve_thinking: true",
+    data="make one row per turn",
+    bad=case(chat("hi", "<think>They greet me.</think>Hello.", "Bye.", "Bye!"), template=THINKING),
+    good=case(chat("hi", "<think>They greet me.</think>Hello."), template=THINKING),
+)
+
+
+THK003 = rule(
+    "THK003",
+    "reasoning-ignored",
+    "FATAL",
+    "row",
+    "reasoning_content never reaches the rendered text",
+    "The template does not read the key, so the reasoning of the whole set is lost.",
+    axolotl="datasets[].template_thinking_key: the key that the template reads, or datasets[].split_thinking: true",
+    data="move the reasoning into the content, or use a template that reads it",
+    bad=case(chat("hi", {"role": "assistant", "content": "Hello.", "reasoning_content": "They greet me."})),
+    good=FINE,
+)
+
+
+THK004 = rule(
+    "THK004",
+    "last-reasoning-stripped",
+    "MAJOR",
+    "row",
+    "the template removes the reasoning of the last turn too",
+    "DeepSeek-V3 does: nothing of what stands before </think> is trained.",
+    data="use another template for reasoning data",
+    bad=case(
+        chat("hi", "<think>They greet me.</think>Hello."),
+        template=chatml("{{ m.content.split('</think>')[-1] }}<|im_end|>"),
+    ),
+    good=case(chat("hi", "<think>They greet me.</think>Hello.")),
+)
+
+
+@row_check(When.CONVERSATION, THK001, THK003, THK004)
 def lost(look: Look) -> Iterator[Finding]:
     """THK001, THK003 and THK004: reasoning whose text is nowhere in the rendering."""
     rendered = look.inspection.rendered
@@ -39,7 +88,7 @@ def lost(look: Look) -> Iterator[Finding]:
             source = look.context.template.source if look.context.template is not None and by_template else ""
             if not re.search(rf"\b{key}\b", source):
                 yield look.finding(
-                    "THK003",
+                    THK003,
                     f"the `{key}` of message {number} does not appear in the rendered text",
                     message=number,
                     evidence=shown(held[key]),
@@ -54,7 +103,7 @@ def lost(look: Look) -> Iterator[Finding]:
     number = stripped[0]
     if last in stripped:
         yield look.finding(
-            "THK004",
+            THK004,
             f"the template removes the reasoning of message {last}, the last answer",
             message=last,
             evidence=_reason(look, last),
@@ -62,7 +111,7 @@ def lost(look: Look) -> Iterator[Finding]:
     elif stripped:
         some = f"{len(stripped)} earlier answers" if len(stripped) > 1 else f"message {number}"
         yield look.finding(
-            "THK001", f"the template strips the reasoning of {some}", message=number, evidence=_reason(look, number)
+            THK001, f"the template strips the reasoning of {some}", message=number, evidence=_reason(look, number)
         )
 
 
@@ -74,6 +123,22 @@ def _reason(look: Look, number: int) -> str:
     return shown(said.strip())
 
 
+THK005 = rule(
+    "THK005",
+    "think-tags-unbalanced",
+    "MAJOR",
+    "row",
+    "opening and closing think tags do not match",
+    "A lone </think> comes from text whose opening tag stood in the prompt; templates then add an empty block"
+    " before it. A lone <think> teaches reasoning that never ends.",
+    data="add the missing tag, or drop the row",
+    repair=(DROP,),
+    bad=case(chat("hi", "They greet me.</think>\nHello.")),
+    good=case(chat("hi", "<think>They greet me.</think>\nHello.")),
+)
+
+
+@row_check(When.CONVERSATION, THK005)
 def unbalanced(look: Look) -> Iterator[Finding]:
     """THK005: the tags of one answer do not open and close in turn; a mention in prose or code is none."""
     completion = look.conversation.completion
@@ -89,7 +154,7 @@ def unbalanced(look: Look) -> Iterator[Finding]:
             # Backticks may be single ones that enclose a tag by chance: with the code in place it must be wrong too.
             if what and _fault(text, *names)[0]:
                 yield look.finding(
-                    "THK005",
+                    THK005,
                     f"{f'message {number}' if look.messages else 'the completion'} {what}",
                     message=number,
                     evidence=shown(text[max(0, at - 20) : at + 40]),
@@ -123,6 +188,3 @@ def _closes(text: str, at: int, tag: str) -> bool:
     """Whether a closing tag ends a thought; one that is quoted, or a word among the words of a sentence, is a
     mention."""
     return not spoken_of(text, at, at + len(tag))
-
-
-CHECKS = Checks(conversation=(lost, unbalanced))

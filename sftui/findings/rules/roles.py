@@ -8,9 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sftui.conversations.messages import KNOWN_ROLES, ROLE_ALIASES
-from sftui.findings.checks import Checks
+from sftui.findings.checks import When, row_check
+from sftui.findings.examples import FINE, GOOD, ROUNDS_OF, SYSTEM, case, chat
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
+from sftui.findings.rule import DROP, rule
 from sftui.findings.words import Standing
 from sftui.model import NOWHERE, Stage
 
@@ -20,6 +22,60 @@ _ORDERS = ("system", "developer")
 _PLACE = re.compile(r"\[(\d{1,9})\]\Z")
 
 
+ROL001 = rule(
+    "ROL001",
+    "sharegpt-role-alias",
+    "FATAL",
+    "row",
+    "a role alias reaches the template untranslated",
+    "ShareGPT names (human, gpt, bot, model …) are no roles that chat templates know. Strict templates raise;"
+    " permissive ones print the name into the header, and no assistant turn is found, so the mask is empty.",
+    trl="rename the roles in the data; TRL renames the keys but not the values",
+    axolotl="datasets[].roles: {assistant: [gpt, model], user: [human]}",
+    llamafactory="set tags.user_tag and tags.assistant_tag in dataset_info.json",
+    unsloth="standardize_data_formats(dataset)",
+    torchtune="use ShareGPTToMessages",
+    hf="map the role names before rendering",
+    repair=("map-roles", DROP),
+    moves=("message",),
+    bad=case(chat(("user", "hi"), ("bot", "Hello there."))),
+    good=FINE,
+    more=(case(chat("hi", "Hello.", ("human", "and?"), ("gpt", "Rome"), *ROUNDS_OF), preset="trl@1.16"),),
+)
+
+
+ROL002 = rule(
+    "ROL002",
+    "role-misspelt",
+    "FATAL",
+    "row",
+    "a role is misspelt",
+    "The role differs from a known one only by case, blanks or a letter or two. Templates compare roles exactly, so"
+    " the turn gets a strange header and its text is not trained.",
+    data="correct the role in the data",
+    repair=("map-roles", DROP),
+    moves=("message",),
+    bad=case(chat(("user", "hi"), ("asistant", "Hello there."))),
+    good=FINE,
+)
+
+
+TPL010 = rule(
+    "TPL010",
+    "unknown-role",
+    "FATAL",
+    "row",
+    "a role that the template does not know",
+    "Permissive templates print any role name into a header, others print nothing. No rule trains such a turn.",
+    axolotl="map it to a known role in datasets[].roles",
+    data="map the role to system, user, assistant or tool",
+    repair=(DROP,),
+    bad=case(chat(("user", "hi"), ("narrator", "It rains."), ("assistant", "Hello."))),
+    good=FINE,
+)
+
+
+@row_check(When.CONVERSATION, ROL001, ROL002, TPL010)
 def strange_roles(look: Look) -> Iterator[Finding]:
     """ROL001, ROL002 and TPL010, one finding for each strange role of the row."""
     seen: set[str] = set()
@@ -35,7 +91,7 @@ def strange_roles(look: Look) -> Iterator[Finding]:
         change = ("data.role_map", {**look.recipe.data.role_map, role: alias or near})
         if alias:
             yield look.finding(
-                "ROL001",
+                ROL001,
                 f"message {number} has the role `{name}` ({count} in this row), which templates know as `{alias}`",
                 message=number,
                 tokens=at,
@@ -44,7 +100,7 @@ def strange_roles(look: Look) -> Iterator[Finding]:
             )
         elif near:
             yield look.finding(
-                "ROL002",
+                ROL002,
                 f"message {number} has the role `{name}`, which is nearly `{near}`",
                 message=number,
                 tokens=at,
@@ -53,7 +109,7 @@ def strange_roles(look: Look) -> Iterator[Finding]:
             )
         elif not _template_names(look, role):
             yield look.finding(
-                "TPL010",
+                TPL010,
                 f"message {number} has the role `{name}`, which the chat template does not name",
                 message=number,
                 tokens=at,
@@ -102,6 +158,23 @@ def _template_names(look: Look, role: str) -> bool:
     return template is not None and (f"'{role}'" in template.source or f'"{role}"' in template.source)
 
 
+ROL003 = rule(
+    "ROL003",
+    "message-without-role",
+    "LOUD",
+    "row",
+    "a message has no role or is no mapping",
+    "Every message needs a role and content. Axolotl reports an undefined attribute; others raise KeyError.",
+    axolotl="name the keys in datasets[].message_property_mappings",
+    llamafactory="set tags.role_tag and tags.content_tag in dataset_info.json",
+    data="give every message `role` and `content`",
+    repair=(DROP,),
+    bad=case(GOOD, GOOD, {"messages": [{"content": "hi"}]}),
+    good=FINE,
+)
+
+
+@row_check(When.STOPPED, ROL003)
 def roleless(look: Look) -> Iterator[Finding]:
     """ROL003, decided on the row's own data: conversion stops at the first such message."""
     inspection = look.inspection
@@ -111,13 +184,11 @@ def roleless(look: Look) -> Iterator[Finding]:
     key = look.context.detected.message_keys.get("role", "role")
     for number, item in enumerate(items or ()):
         if not isinstance(item, Mapping):
-            yield look.finding(
-                "ROL003", f"message {number} is not a mapping", message=number, evidence=shown(repr(item))
-            )
+            yield look.finding(ROL003, f"message {number} is not a mapping", message=number, evidence=shown(repr(item)))
             return
         if not isinstance(item.get(key), str):
             yield look.finding(
-                "ROL003", f"message {number} has no `{key}`", message=number, evidence=shown(", ".join(map(str, item)))
+                ROL003, f"message {number} has no `{key}`", message=number, evidence=shown(", ".join(map(str, item)))
             )
             return
 
@@ -131,6 +202,29 @@ def raw_message(look: Look, number: int) -> Mapping[str, Any]:
     return item if isinstance(item, Mapping) else {}
 
 
+ROL004 = rule(
+    "ROL004",
+    "system-not-first",
+    "MAJOR",
+    "row",
+    "a system message stands in the middle, or there are several",
+    "Templates raise, drop the message or print it where a server never would.",
+    axolotl="datasets[].drop_system_message: true drops the system messages",
+    data="fold it into the first system message or the next user message",
+    repair=("fold-system", DROP),
+    bad=case(chat("hi", "Hello.", ("system", "Be kind."), "Bye.", "Bye!")),
+    good=case(chat(("system", "Be kind."), ("user", "hi"), ("assistant", "Hello."))),
+    more=(
+        case(
+            chat(
+                ("user", "hi"), ("assistant", "Hello."), ("system", "Be kind."), ("user", "Bye."), ("assistant", "Bye!")
+            )
+        ),
+    ),
+)
+
+
+@row_check(When.CONVERSATION, ROL004)
 def system_place(look: Look) -> Iterator[Finding]:
     places = [number for number, role in enumerate(look.roles) if role == "system"]
     if not places or places == [0]:
@@ -141,9 +235,45 @@ def system_place(look: Look) -> Iterator[Finding]:
         if len(places) > 1
         else f"the system message is message {number}, not the first"
     )
-    yield look.finding("ROL004", what, message=number, evidence=shown(look.text_of(look.messages[number])))
+    yield look.finding(ROL004, what, message=number, evidence=shown(look.text_of(look.messages[number])))
 
 
+TPL002 = rule(
+    "TPL002",
+    "system-role-raises",
+    "LOUD",
+    "row",
+    "the template refuses system messages",
+    "Gemma 1 and 2 raise on a system role. Every row with one fails.",
+    trl="use chat_template_path with a template that takes system, or fold it into the user message",
+    axolotl="datasets[].drop_system_message: true, or another chat_template",
+    llamafactory="template: gemma folds the system text into the first user message",
+    torchtune="fold the system text into the first user message",
+    hf="fold the system text into the first user message",
+    unsloth="fold the system text into the first user message",
+    repair=("fold-system", DROP),
+    bad=case(chat(("system", "Be kind."), ("user", "hi"), ("assistant", "Hello.")), tokenizer="gemma"),
+    good=case(GOOD, tokenizer="gemma"),
+)
+
+
+TPL006 = rule(
+    "TPL006",
+    "roles-do-not-alternate",
+    "LOUD",
+    "row",
+    "user and assistant do not take turns",
+    "Some templates refuse such a row: LLaMA-Factory skips it with a line in the log, others stop. Those that"
+    " take it train an order that a server never sees.",
+    data="merge equal neighbours and drop a leading assistant turn, or use a tolerant template",
+    repair=("merge-neighbours", DROP),
+    bad=case(chat(("user", "hi"), ("user", "again"), ("assistant", "Hello.")), tokenizer="gemma"),
+    good=case(GOOD, tokenizer="gemma"),
+    more=(case(chat(("user", "hi"), ("assistant", "Hello."), ("assistant", "Again."))),),
+)
+
+
+@row_check(When.STOPPED, TPL002, TPL006)
 def refused_roles(look: Look) -> Iterator[Finding]:
     """TPL002 and TPL006: the template raised, and it is the roles: it takes the same row with other roles."""
     if look.inspection.stopped_at is not Stage.RENDERED or not look.chat or look.context.template is None:
@@ -152,7 +282,7 @@ def refused_roles(look: Look) -> Iterator[Finding]:
     cause = look.context.once(("refused", look.roles[:200]), lambda: _cause(look))
     if cause == "system":
         yield look.finding(
-            "TPL002",
+            TPL002,
             "the chat template refuses the system message of this row",
             message=look.roles.index("system"),
             evidence=shown(str(look.messages[look.roles.index("system")].content)),
@@ -162,38 +292,11 @@ def refused_roles(look: Look) -> Iterator[Finding]:
         if number is None:
             number = next((at for at, role in enumerate(look.roles) if role not in _TURNS), None)
         yield look.finding(
-            "TPL006",
+            TPL006,
             f"the chat template refuses this order of roles: {shown(' '.join(look.roles), 100)}",
             message=number,
             evidence=look.signature,
         )
-
-
-def out_of_order(look: Look) -> Iterator[Finding]:
-    """TPL006 as a warning: the template takes an order of roles that a server never sees."""
-    if not look.chat or look.inspection.stopped_at is not None:
-        return
-    number = look.context.once(("order", look.roles), lambda: _out_of_turn(look.roles))
-    if (
-        number is None
-        or look.roles[number] == "system"
-        or not KNOWN_ROLES.issuperset(look.roles)
-        or any(message.data.get("tool_calls") for message in look.messages[: number + 1])
-    ):
-        return
-    if number == 0:
-        what = f"the row begins with the {shown(look.roles[0], 40)}"
-    elif look.roles[number - 1] == look.roles[number]:
-        what = f"messages {number - 1} and {number} are both from the {shown(look.roles[number], 40)}"
-    else:
-        expected = "assistant" if look.roles[number] == "user" else "user"
-        what = (
-            f"message {number} of the {look.roles[number]} follows the {shown(look.roles[number - 1], 40)}, where the"
-            f" {expected}'s turn is expected"
-        )
-    yield look.finding(
-        "TPL006", what, message=number, evidence=shown(look.text_of(look.messages[number])), severity=Severity.WARNING
-    )
 
 
 def _cause(look: Look) -> str:
@@ -237,6 +340,21 @@ def _out_of_turn(roles: Sequence[str]) -> int | None:
     return None
 
 
+LAB012 = rule(
+    "LAB012",
+    "last-message-not-assistant",
+    "FATAL",
+    "row",
+    "the last message is not the assistant's",
+    "There is no answer to learn, or the user's turn ends the sample. LLaMA-Factory drops such rows.",
+    data="trim the row to its last answer, or drop it",
+    repair=(DROP,),
+    bad=case(chat("hi", "Hello.", "Bye.")),
+    good=FINE,
+)
+
+
+@row_check(When.CONVERSATION, LAB012)
 def ends_elsewhere(look: Look) -> Iterator[Finding]:
     """LAB012: nothing to learn at the end of the row."""
     if (
@@ -248,13 +366,63 @@ def ends_elsewhere(look: Look) -> Iterator[Finding]:
         return
     number = len(look.roles) - 1
     yield look.finding(
-        "LAB012",
+        LAB012,
         f"the last message is from `{shown(look.roles[-1], 40)}`, not from the assistant",
         message=number,
         evidence=shown(look.text_of(look.messages[-1])),
     )
 
 
+@row_check(When.CONVERSATION, TPL006)
+def out_of_order(look: Look) -> Iterator[Finding]:
+    """TPL006 as a warning: the template takes an order of roles that a server never sees."""
+    if not look.chat or look.inspection.stopped_at is not None:
+        return
+    number = look.context.once(("order", look.roles), lambda: _out_of_turn(look.roles))
+    if (
+        number is None
+        or look.roles[number] == "system"
+        or not KNOWN_ROLES.issuperset(look.roles)
+        or any(message.data.get("tool_calls") for message in look.messages[: number + 1])
+    ):
+        return
+    if number == 0:
+        what = f"the row begins with the {shown(look.roles[0], 40)}"
+    elif look.roles[number - 1] == look.roles[number]:
+        what = f"messages {number - 1} and {number} are both from the {shown(look.roles[number], 40)}"
+    else:
+        expected = "assistant" if look.roles[number] == "user" else "user"
+        what = (
+            f"message {number} of the {look.roles[number]} follows the {shown(look.roles[number - 1], 40)}, where the"
+            f" {expected}'s turn is expected"
+        )
+    yield look.finding(
+        TPL006, what, message=number, evidence=shown(look.text_of(look.messages[number])), severity=Severity.WARNING
+    )
+
+
+TPL003 = rule(
+    "TPL003",
+    "system-dropped",
+    "MAJOR",
+    "row",
+    "the system message does not reach the rendered text, or moves into the user's turn",
+    "Template or trainer discards it. Where it is merged into the user's turn on purpose this is only an information.",
+    llamafactory="set columns.system or tags.system_tag in dataset_info.json",
+    data="fold the system text into the first user message",
+    repair=("fold-system", DROP),
+    bad=case(
+        SYSTEM,
+        template=(
+            "{% for m in messages if m.role != 'system' %}{{ '<|im_start|>' + m.role + '\\n' + m.content"
+            " }}<|im_end|>{% endfor %}"
+        ),
+    ),
+    good=case(SYSTEM),
+)
+
+
+@row_check(When.LABELLED, TPL003)
 def system_lost(look: Look) -> Iterator[Finding]:
     """TPL003: a proven absence, once per row; a merge into the user's turn is the set-up's to tell."""
     if (
@@ -269,16 +437,9 @@ def system_lost(look: Look) -> Iterator[Finding]:
         # Text without an owner may be this one, where it stands first.
         if said and number not in look.placed and said not in standing and not (number == 0 and NOWHERE in look.placed):
             yield look.finding(
-                "TPL003",
+                TPL003,
                 f"the {role} message does not appear in the rendered text",
                 message=number,
                 evidence=shown(said),
             )
             return
-
-
-CHECKS = Checks(
-    conversation=(strange_roles, system_place, ends_elsewhere, out_of_order),
-    stopped=(roleless, refused_roles),
-    labelled=(system_lost,),
-)

@@ -12,9 +12,11 @@ from typing import Any
 
 from sftui import trainers
 from sftui.errors import RecipeError
-from sftui.findings.checks import Checks
+from sftui.findings.checks import When, row_check
+from sftui.findings.examples import FINE, GOOD, case, chat
 from sftui.findings.look import Look, fix_of, shown
 from sftui.findings.model import Finding, Severity
+from sftui.findings.rule import DROP, rule
 from sftui.findings.rules.content import no_plain_text, stale_content
 from sftui.findings.rules.generation import refused_untagged
 from sftui.findings.rules.roles import refused_names, refused_roles, roleless
@@ -26,12 +28,68 @@ LONGEST_LOOKED_AT = 100_000
 """Characters of a record in which keys that stand twice are looked for."""
 
 
+ROW001 = rule(
+    "ROW001",
+    "row-unreadable",
+    "LOUD",
+    "row",
+    "the row cannot be read",
+    "The record is no JSON object or no valid UTF-8. Loaders stop at it, or skip it without a word.",
+    data="mend or remove the record; the finding names the line",
+    repair=(DROP,),
+    bad=case(GOOD, "line 2 is not valid JSON"),
+    good=FINE,
+)
+
+
+@row_check(When.STOPPED, ROW001)
 def unreadable(look: Look) -> Iterator[Finding]:
     inspection = look.inspection
     if inspection.stopped_at is Stage.ROW and inspection.problem is not None:
-        yield look.finding("ROW001", inspection.problem.sentence(), evidence=shown(inspection.row.raw))
+        yield look.finding(ROW001, inspection.problem.sentence(), evidence=shown(inspection.row.raw))
 
 
+ROW007 = rule(
+    "ROW007",
+    "row-over-bound",
+    "LOUD",
+    "row",
+    "sftui could not prepare the row within its bounds",
+    "Preparing the row took more memory or processor time than any honest row takes, or the template went over a"
+    " limit. What the trainer does with it is not known: the trainer has no such bounds.",
+    data="look at the row and at the chat template, of which one asks for far too much",
+    repair=(DROP,),
+    bad=case(GOOD, template="{{ 'a' * 10 ** 10 }}"),
+    good=FINE,
+)
+
+
+@row_check(When.STOPPED, ROW007)
+def over_bound(look: Look) -> Iterator[Finding]:
+    """ROW007: sftui itself went no further."""
+    problem = look.inspection.problem
+    if problem is not None and problem.ours:
+        yield look.finding(ROW007, problem.sentence(), evidence="")
+
+
+ROW002 = rule(
+    "ROW002",
+    "row-not-a-conversation",
+    "LOUD",
+    "row",
+    "the row holds no conversation",
+    "The column with the conversation is missing, empty or of another type than in the other rows, so nothing can"
+    " be trained on it.",
+    axolotl="name the column in datasets[].field_messages",
+    llamafactory="name the column in columns.messages of dataset_info.json",
+    data="drop the row or fill the column",
+    repair=(DROP,),
+    bad=case(GOOD, GOOD, {"messages": []}),
+    good=FINE,
+)
+
+
+@row_check(When.STOPPED, ROW002)
 def no_conversation(look: Look) -> Iterator[Finding]:
     """A row of a readable set that is not like the others; sets that are refused as a whole say so themselves."""
     inspection = look.inspection
@@ -49,7 +107,7 @@ def no_conversation(look: Look) -> Iterator[Finding]:
     if any(True for _ in stale_content(look)):
         return
     told = inspection.problem.sentence() + _doubled(inspection.row.raw)
-    yield look.finding("ROW002", told, evidence=shown(inspection.row.raw))
+    yield look.finding(ROW002, told, evidence=shown(inspection.row.raw))
 
 
 def _doubled(raw: str) -> str:
@@ -74,10 +132,24 @@ def _doubled(raw: str) -> str:
     return f"; the key `{shown(keys[0], 40)}` stands twice in the record{where}, and the last one counts"
 
 
+LAB006 = rule(
+    "LAB006",
+    "length-mismatch",
+    "LOUD",
+    "row",
+    "labels or masks have another length than the ids",
+    "TRL zips them and loses the rest; others raise.",
+    data="store one entry for each id",
+    bad=case({"input_ids": [1, 2, 3], "labels": [1, 2]}),
+    good=case({"input_ids": [1, 2, 3], "labels": [1, 2, 3]}),
+)
+
+
+@row_check(When.DATA, LAB006)
 def length_mismatch(look: Look) -> Iterator[Finding]:
     found = _mismatch(look)
     if found:
-        yield look.finding("LAB006", found, evidence="")
+        yield look.finding(LAB006, found, evidence="")
 
 
 def _mismatch(look: Look) -> str:
@@ -94,34 +166,73 @@ def _mismatch(look: Look) -> str:
     return ""
 
 
+ROW005 = rule(
+    "ROW005",
+    "not-strict-json",
+    "MINOR",
+    "row",
+    "the row holds NaN or Infinity, which is not JSON",
+    "Python's json module reads it, stricter readers (orjson, Arrow, other languages) refuse the file.",
+    data="store null or a number",
+    bad=case({**GOOD, "score": float("nan")}),
+    good=case({**GOOD, "score": 1.0}),
+)
+
+
+@row_check(When.DATA, ROW005)
 def not_strict(look: Look) -> Iterator[Finding]:
     """ROW005: NaN or infinity somewhere in the columns beside the conversation."""
     data = look.inspection.row.data
     for column, value in data.items() if data is not None else ():
         if type(value) is float and not isfinite(value):
             yield look.finding(
-                "ROW005",
+                ROW005,
                 f"`{shown(str(column), 40)}` is {value}, which is not JSON",
                 evidence=shown(f"{column}: {value}"),
             )
             return
 
 
+ROW008 = rule(
+    "ROW008",
+    "another-kind-of-value",
+    "LOUD",
+    "row",
+    "a place holds another kind of value than in the rows before",
+    "The trainer reads JSON with `datasets`, which gives every place of a file one type. Before 4.7 it stops at"
+    " texts beside numbers, lists or objects. Since then it keeps such a place as JSON, and texts that are JSON"
+    " come as numbers, lists or nothing; after the first 10 MB values become texts in quotes.",
+    data="write one kind of value into the place in every row",
+    bad=case(GOOD, chat("How many?", {"role": "assistant", "content": 4}), preset="trl@1.16", looked_at=1),
+    good=case(GOOD, chat("How many?", {"role": "assistant", "content": "4"}), preset="trl@1.16", looked_at=1),
+)
+
+
+@row_check(When.DATA, ROW008)
 def late_kind(look: Look) -> Iterator[Finding]:
     """ROW008: a value by which the trainer's datasets reads the whole file otherwise, or stops."""
     late = look.late
     if late is not None:
         severity = None if late.stops else Severity.WARNING
-        yield look.finding("ROW008", late.problem.sentence(), evidence="", severity=severity)
+        yield look.finding(ROW008, late.problem.sentence(), evidence="", severity=severity)
 
 
-def over_bound(look: Look) -> Iterator[Finding]:
-    """ROW007: sftui itself went no further."""
-    problem = look.inspection.problem
-    if problem is not None and problem.ours:
-        yield look.finding("ROW007", problem.sentence(), evidence="")
+ROW003 = rule(
+    "ROW003",
+    "template-refuses-row",
+    "LOUD",
+    "row",
+    "the chat template fails on this row",
+    "Rendering raises, for a reason other than the order of roles: a key the template needs is missing or has the"
+    " wrong type.",
+    data="mend the message that the template names, or use another template",
+    repair=(DROP,),
+    bad=case(GOOD, GOOD, chat(("user", {"a": 1}), "yes"), template="chatml"),
+    good=FINE,
+)
 
 
+@row_check(When.STOPPED, ROW003)
 def refused_by_template(look: Look) -> Iterator[Finding]:
     inspection = look.inspection
     if inspection.stopped_at is not Stage.RENDERED or inspection.problem is None or inspection.problem.ours:
@@ -138,9 +249,24 @@ def refused_by_template(look: Look) -> Iterator[Finding]:
         return
     if any(f"'{name}' is undefined" in inspection.problem.sentence() for name in look.context.lacking):
         return  # TPL013 says it once
-    yield look.finding("ROW003", inspection.problem.sentence(), evidence="")
+    yield look.finding(ROW003, inspection.problem.sentence(), evidence="")
 
 
+ROW004 = rule(
+    "ROW004",
+    "trainer-refuses-row",
+    "LOUD",
+    "row",
+    "the trainer stops the whole run at this row",
+    "A rule of the trainer, or the tokenizer, raises on the row, which ends the run.",
+    data="remove the row or change the setting that the finding names",
+    repair=(DROP,),
+    bad=case(GOOD, chat("a\ud83d", "b")),
+    good=FINE,
+)
+
+
+@row_check(When.STOPPED, ROW004)
 def refused_by_trainer(look: Look) -> Iterator[Finding]:
     inspection = look.inspection
     if inspection.problem is None or inspection.problem.ours:
@@ -161,8 +287,8 @@ def refused_by_trainer(look: Look) -> Iterator[Finding]:
         for refusal, path, value in look.context.once("foreign", lambda: _foreign(look.recipe))
         if refusal == sentence
     ]
-    fix = fix_of(look.context, "ROW004", usual) if usual else None
-    yield look.finding("ROW004", sentence, evidence="", fix=replace(fix, repair=None) if fix is not None else None)
+    fix = fix_of(look.context, ROW004, usual) if usual else None
+    yield look.finding(ROW004, sentence, evidence="", fix=replace(fix, repair=None) if fix is not None else None)
 
 
 def _foreign(recipe: Recipe) -> list[tuple[str, str, Any]]:
@@ -177,9 +303,3 @@ def _foreign(recipe: Recipe) -> list[tuple[str, str, Any]]:
             except RecipeError as error:
                 found.append((str(error), change.path, change.before))
     return found
-
-
-CHECKS = Checks(
-    data=(length_mismatch, not_strict, late_kind),
-    stopped=(unreadable, over_bound, no_conversation, refused_by_template, refused_by_trainer),
-)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from sftui.findings.checks import Checks
+from sftui.findings.checks import setup_check
 from sftui.findings.context import FIRST_ANSWER, Context
+from sftui.findings.examples import FINE, GENERATION, GOOD, ROUNDS, case, chatml, tagged
 from sftui.findings.look import Look, newer, shown
 from sftui.findings.model import Finding, Severity
+from sftui.findings.rule import rule
 from sftui.findings.setup import about, chats
 from sftui.model import Inspection, Kind
 from sftui.trainers import trainer_named
@@ -17,6 +19,26 @@ _CONTROL = re.compile(r"<\|[^|<>\s]{1,40}\|>|<(?:start_of_turn|end_of_turn)>")
 _RESERVED = re.compile(r"reserved|<unused\d|<extra_id_|placeholder_\d|<\|dummy")
 
 
+EOS003 = rule(
+    "EOS003",
+    "wrong-stop-token",
+    "FATAL",
+    "setup",
+    "the trained terminator is not what generation stops on",
+    "Answers end with one token while generation_config.json, or the tokenizer's EOS, names another, so generation"
+    " runs on.",
+    trl='eos_token: "<the turn end>"',
+    axolotl="special_tokens.eos_token: the turn end, or eot_tokens: [the turn end]",
+    llamafactory="use a template with replace_eos",
+    hf="generation_config.eos_token_id = [...]",
+    unsloth="generation_config.eos_token_id = [...]",
+    moves=("stops",),
+    bad=case(GOOD, tokenizer="gemma", generation_config={"eos_token_id": 1}),
+    good=case(GOOD),
+)
+
+
+@setup_check(EOS003)
 def wrong_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """EOS003: the token that ends answers is none that generation stops on."""
     end = context.turn_end
@@ -31,7 +53,7 @@ def wrong_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Findi
             names = ", ".join(context.tools.tokenizer.piece(i) for i in sorted(context.generation_stops))
             yield about(
                 context,
-                "EOS003",
+                EOS003,
                 f"answers end with {piece} and generation_config.json stops on {names}",
                 f"{piece} {end}",
                 changes=[("tokenizer.eos_token", piece)],
@@ -42,7 +64,7 @@ def wrong_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Findi
         # stands there.
         yield about(
             context,
-            "EOS003",
+            EOS003,
             f"answers end with {piece} and config.json stops on {names}, with no generation_config.json beside it",
             f"{piece} {end}",
             Severity.WARNING if end == context.facts.eos_id else None,
@@ -53,7 +75,7 @@ def wrong_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Findi
         # Without generation_config.json the model may well stop on both: seen with every Gemma.
         yield about(
             context,
-            "EOS003",
+            EOS003,
             f"answers end with {piece} but the tokenizer's EOS is {context.facts.eos_token}; make sure that generation"
             f" stops on {piece}",
             f"{piece} {end}",
@@ -68,6 +90,39 @@ def _named(context: Context, token: int) -> str:
     return f"{piece} {token}".strip()
 
 
+EOS008 = rule(
+    "EOS008",
+    "trained-after-stop",
+    "MINOR",
+    "setup",
+    "white space behind the stop token is trained",
+    "Generation stops before it, so the loss there teaches nothing; it does no harm.",
+    trl="close the generation tag before the line break",
+    hf="mask what stands behind the stop token (mask.trailing: mask)",
+    data="end the turn with the stop token in the template",
+    tags=True,
+    moves=("behind stops",),
+    bad=FINE,
+    good=case(GOOD, tokenizer="llama3"),
+    more=(
+        case(
+            GOOD,
+            ROUNDS,
+            template=tagged().replace("{% endgeneration %}", "{{ '\n' }}{% endgeneration %}"),
+            changes=GENERATION,
+        ),
+        case(
+            GOOD,
+            ROUNDS,
+            template=tagged().replace("{% endgeneration %}", "{{ '\n' }}{% endgeneration %}"),
+            preset="trl@1.16",
+            changes=GENERATION,
+        ),
+    ),
+)
+
+
+@setup_check(EOS008)
 def behind_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """EOS008: white space that is trained behind an answer's stop token."""
     found: list[tuple[Look, int]] = []
@@ -84,10 +139,10 @@ def behind_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
         look, at = found[0]
         # Only the hand-written preparations can leave it out: no trainer has a key for it.
         by_hand = context.traits.by_hand
-        tight = look.tight_tags("EOS008")
+        tight = look.tight_tags(EOS008)
         yield about(
             context,
-            "EOS008",
+            EOS008,
             f"in {len(found)} of {len(sample)} sampled rows {look.token(at)} behind the stop token is trained",
             look.quote(at - 2, at + 1),
             changes=[("mask.trailing", "mask")] if by_hand else [],
@@ -98,6 +153,23 @@ def behind_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
         )
 
 
+EOS009 = rule(
+    "EOS009",
+    "trl-text-column-without-eos",
+    "FATAL",
+    "setup",
+    "this TRL appends EOS only to a column called `text`",
+    "Before 1.15 the map that appends EOS tests for the literal name, so another dataset_text_field gets none.",
+    trl="upgrade to 1.15 or later, or rename the column to text",
+    moves=("appended",),
+    bad=case({"body": "Q: hi\nA: Hello."}, preset="trl@1.14", changes={"mask.options": {"dataset_text_field": "body"}}),
+    good=case(
+        {"body": "Q: hi\nA: Hello."}, preset="trl@1.16", changes={"mask.options": {"dataset_text_field": "body"}}
+    ),
+)
+
+
+@setup_check(EOS009)
 def literal_text_column(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """EOS009: the EOS is looked for in a column of a fixed name, as by TRL before 1.15."""
     column = trainer_named(context.recipe.preset).unended_column(context.recipe)
@@ -106,7 +178,7 @@ def literal_text_column(context: Context, sample: Sequence[Inspection]) -> Itera
         return
     yield about(
         context,
-        "EOS009",
+        EOS009,
         f"this {context.traits.title} appends EOS to the column `text` only, and the text is in `{shown(column, 40)}`",
         column,
         changes=newer(context),
@@ -116,6 +188,25 @@ def literal_text_column(context: Context, sample: Sequence[Inspection]) -> Itera
     )
 
 
+EOS010 = rule(
+    "EOS010",
+    "control-tokens-untrained",
+    "MAJOR",
+    "setup",
+    "the template's control tokens are new to this base model",
+    "The tokenizer brings no template of its own, so the control tokens that the recipe's template writes were"
+    " hardly trained. LoRA on attention alone leaves their embeddings as they are and the model never emits them.",
+    trl="lora_modules_to_save: [embed_tokens, lm_head], or use trainable_token_indices of peft",
+    axolotl="lora_modules_to_save: [embed_tokens, lm_head]",
+    llamafactory="additional_target: embed_tokens,lm_head",
+    unsloth="train embed_tokens and lm_head, or start from the instruct model",
+    hf="train the embeddings, or start from the instruct model",
+    bad=case(GOOD, template=chatml(), facts={"chat_templates": {}}),
+    good=FINE,
+)
+
+
+@setup_check(EOS010)
 def new_tokens(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """EOS010: control tokens of a template that the tokenizer does not bring, and reserved tokens that are trained."""
     tokenizer, plain = context.tools.tokenizer, context.plain
@@ -128,7 +219,7 @@ def new_tokens(context: Context, sample: Sequence[Inspection]) -> Iterator[Findi
         if used:
             yield about(
                 context,
-                "EOS010",
+                EOS010,
                 f"the tokenizer brings no chat template, so {', '.join(used[:4])} are probably untrained in this model",
                 " ".join(used),
             )
@@ -140,7 +231,7 @@ def new_tokens(context: Context, sample: Sequence[Inspection]) -> Iterator[Findi
             if label >= 0 and tokenizer.is_special(token) and _RESERVED.search(tokenizer.piece(token)):
                 yield about(
                     context,
-                    "EOS010",
+                    EOS010,
                     f"{shown(tokenizer.piece(token), 40)} is trained, a reserved token that the model has never seen",
                     shown(tokenizer.piece(token), 40),
                     rows=(one.row.index,),
@@ -148,6 +239,21 @@ def new_tokens(context: Context, sample: Sequence[Inspection]) -> Iterator[Findi
                 return
 
 
+EOS011 = rule(
+    "EOS011",
+    "template-ends-without-stop",
+    "FATAL",
+    "setup",
+    "the template writes nothing after the last answer",
+    "Single-turn sets then hold no stop token at all, as with GLM-4 MoE.",
+    trl="assistant_only_loss: true swaps in a training template that adds it",
+    data="append the stop token, or use another template",
+    bad=case(GOOD, template=chatml("{{ m.content }}")[: -0 or None].replace("{{ '\\n' }}{% endfor %}", "{% endfor %}")),
+    good=FINE,
+)
+
+
+@setup_check(EOS011)
 def no_end(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     plain = context.plain
     if (
@@ -161,10 +267,7 @@ def no_end(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
             return
         yield about(
             context,
-            "EOS011",
+            EOS011,
             "the template writes nothing after the last answer, so nothing ends it",
             shown(plain[-60:], 60),
         )
-
-
-CHECKS = Checks(setup=(wrong_stop, behind_stop, literal_text_column, new_tokens, no_end))

@@ -5,16 +5,46 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from sftui.conversations.tokenized import ENOUGH_POSITIONS, alignment
-from sftui.findings.checks import Checks
+from sftui.findings.checks import When, row_check, setup_check
 from sftui.findings.context import Context
+from sftui.findings.examples import FINE, GOOD, IDS, ROUNDS, SHIFTED, STORED, case, stored_case
 from sftui.findings.look import Look
 from sftui.findings.model import Finding, Severity
+from sftui.findings.rule import DROP, rule
 from sftui.findings.setup import about
 from sftui.model import IGNORE_INDEX, Inspection, Kind, Stage, common_prefix
 
 _LOW, _KEPT, _SURE = 0.5, 0.8, 0.95
 
 
+LAB003 = rule(
+    "LAB003",
+    "double-shift",
+    "FATAL",
+    "row",
+    "the labels are shifted already and the model shifts them again",
+    "labels[i] is the next token, and the model's loss shifts once more: it learns the token after the next.",
+    data="store labels aligned with input_ids; the model shifts them",
+    moves=("row",),  # every stored label is off by one
+    bad=stored_case(SHIFTED),
+    good=stored_case(STORED),
+)
+
+
+LAB008 = rule(
+    "LAB008",
+    "labels-unrelated",
+    "FATAL",
+    "row",
+    "trained labels fit the ids in no alignment",
+    "Neither the id at the place nor a neighbour: columns are misaligned, or the labels come from another tokenizer.",
+    data="make the labels again",
+    bad=stored_case({"input_ids": IDS, "labels": [i + 500 for i in IDS]}),
+    good=stored_case(STORED),
+)
+
+
+@row_check(When.LABELLED, LAB003, LAB008)
 def shifted(look: Look) -> Iterator[Finding]:
     """LAB003 and LAB008 by the alignment score (P6): as stored, before sftui moved anything back."""
     conversation = look.conversation
@@ -27,7 +57,7 @@ def shifted(look: Look) -> Iterator[Finding]:
         return
     if conversation.extra.get("given_labels") == "shifted":
         yield look.finding(
-            "LAB003",
+            LAB003,
             "the stored labels are shifted by one, and the model shifts them again",
             tokens=(0, min(8, len(look.tokens))),
             change=("data.given_labels", "shifted"),
@@ -37,7 +67,7 @@ def shifted(look: Look) -> Iterator[Finding]:
     found = alignment([(ids, labels)])
     if found.convention == "shifted":
         yield look.finding(
-            "LAB003",
+            LAB003,
             "the stored labels are shifted by one, and the model shifts them again",
             tokens=(0, min(8, len(look.tokens))),
             change=("data.given_labels", "shifted"),
@@ -46,20 +76,34 @@ def shifted(look: Look) -> Iterator[Finding]:
         before = sum(1 for i in range(1, len(ids)) if labels[i] != IGNORE_INDEX and labels[i] == ids[i - 1])
         if before >= _SURE * found.positions:
             yield look.finding(
-                "LAB008",
+                LAB008,
                 "the stored labels are moved one place to the right: each is the id before its own",
                 tokens=(0, min(8, len(look.tokens))),
             )
         elif before < _LOW * found.positions:
             first = next(i for i, label in enumerate(labels) if label != IGNORE_INDEX and label != ids[i])
             yield look.finding(
-                "LAB008",
+                LAB008,
                 f"{found.unshifted:.0%} of the trained labels are the id at their place and {found.shifted:.0%} the"
                 " next one",
                 tokens=(first, min(first + 6, len(ids))),
             )
 
 
+LAB005 = rule(
+    "LAB005",
+    "label-out-of-range",
+    "LOUD",
+    "row",
+    "a label is no token id",
+    "It is negative, but not the ignored value, or larger than the vocabulary: a CUDA assert in the loss.",
+    data="use -100 for masked positions",
+    bad=stored_case({"input_ids": IDS, "labels": [-1] * 4 + IDS[4:]}),
+    good=stored_case(STORED),
+)
+
+
+@row_check(When.LABELLED, LAB005)
 def out_of_range(look: Look) -> Iterator[Finding]:
     labels = look.conversation.labels
     if labels is None or not look.stored:
@@ -72,11 +116,40 @@ def out_of_range(look: Look) -> Iterator[Finding]:
             f"is not what the loss ignores, which is {ignored}" if labels[first] == IGNORE_INDEX else "is no token id"
         )
         more = f"; {len(wrong)} labels are out of range" if len(wrong) > 1 else ""
-        yield look.finding(
-            "LAB005", f"label {labels[first]} at position {first} {what}{more}", tokens=(first, first + 1)
-        )
+        yield look.finding(LAB005, f"label {labels[first]} at position {first} {what}{more}", tokens=(first, first + 1))
 
 
+LAB007 = rule(
+    "LAB007",
+    "pad-trained",
+    "MAJOR",
+    "row",
+    "padding is trained",
+    "Labels at positions with attention 0, or at padding, are not masked: most of the loss becomes predicting pad.",
+    llamafactory="ignore_pad_token_for_loss: true",
+    hf="labels[attention_mask == 0] = -100",
+    data="mask the labels at padding",
+    moves=("nowhere",),
+    bad=stored_case({"input_ids": [*IDS, 2, 2], "labels": [*IDS, 2, 2], "attention_mask": [1] * 40 + [0, 0]}),
+    good=stored_case({"input_ids": [*IDS, 2, 2], "labels": [*IDS, -100, -100], "attention_mask": [1] * 40 + [0, 0]}),
+    more=(case(GOOD, ROUNDS, changes={"batch.labels_pad": 0}),),
+)
+
+
+PAD002 = rule(
+    "PAD002",
+    "attention-from-ids",
+    "MAJOR",
+    "row",
+    "the attention mask was made from the ids",
+    "It is zero wherever the pad id stands, also at real tokens inside the row, which the model then cannot see.",
+    data="make the mask from lengths",
+    bad=stored_case({"input_ids": [300, 2, 301, 302], "labels": [300, 2, 301, 302], "attention_mask": [1, 0, 1, 1]}),
+    good=stored_case({"input_ids": [300, 2, 301, 302], "labels": [300, 2, 301, 302], "attention_mask": [1, 1, 1, 1]}),
+)
+
+
+@row_check(When.LABELLED, LAB007, PAD002)
 def attention(look: Look) -> Iterator[Finding]:
     """LAB007 and PAD002."""
     if not look.stored:
@@ -90,7 +163,7 @@ def attention(look: Look) -> Iterator[Finding]:
     ]
     if wrong:
         yield look.finding(
-            "LAB007", f"{len(wrong)} padded positions are trained", tokens=(wrong[0], min(wrong[-1] + 1, wrong[0] + 6))
+            LAB007, f"{len(wrong)} padded positions are trained", tokens=(wrong[0], min(wrong[-1] + 1, wrong[0] + 6))
         )
     if mask is None or not hidden:
         return
@@ -102,12 +175,26 @@ def attention(look: Look) -> Iterator[Finding]:
         and all(not mask[i] for i, one in enumerate(ids) if one == ids[holes[0]])
     ):
         yield look.finding(
-            "PAD002",
+            PAD002,
             f"{len(holes)} real {look.token(holes[0])} inside the row have attention 0",
             tokens=(holes[0], holes[0] + 1),
         )
 
 
+PAC002 = rule(
+    "PAC002",
+    "positions-not-reset",
+    "MAJOR",
+    "row",
+    "position ids do not start anew at each document",
+    "The pack keeps documents apart, but a document after the first starts at a high position.",
+    data="reset position ids at each document",
+    bad=stored_case({**STORED, "seq_lengths": [20, 20], "position_ids": list(range(40))}),
+    good=stored_case({**STORED, "seq_lengths": [20, 20], "position_ids": [*range(20), *range(20)]}),
+)
+
+
+@row_check(When.LABELLED, PAC002)
 def positions(look: Look) -> Iterator[Finding]:
     """PAC002: a packed row whose position ids do not start anew where its `seq_lengths` say a document begins."""
     lengths, places = look.conversation.extra.get("seq_lengths"), look.conversation.extra.get("position_ids")
@@ -127,12 +214,26 @@ def positions(look: Look) -> Iterator[Finding]:
         at += one
     if wrong:
         yield look.finding(
-            "PAC002",
+            PAC002,
             f"{len(wrong)} of {len(lengths)} packed documents do not start at position 0",
             tokens=(wrong[0], min(wrong[0] + 4, len(look.tokens))),
         )
 
 
+LAB011 = rule(
+    "LAB011",
+    "mask-column-ignored",
+    "MAJOR",
+    "row",
+    "the row has a mask column that this trainer does not read",
+    "completion_mask, assistant_masks or loss_mask stand beside the ids, but there are no labels.",
+    data="store labels instead",
+    bad=case({"input_ids": IDS, "completion_mask": [0] * 10 + [1] * 30}, changes={"mask.rule": "all"}),
+    good=case({"input_ids": IDS}, changes={"mask.rule": "all"}),
+)
+
+
+@row_check(When.LABELLED, LAB011)
 def mask_column(look: Look) -> Iterator[Finding]:
     """LAB011: a mask without labels, in a trainer that reads labels only."""
     if not look.stored or look.conversation.labels is not None or look.context.traits.reads_mask_columns:
@@ -142,15 +243,38 @@ def mask_column(look: Look) -> Iterator[Finding]:
     )
     if name is not None:
         yield look.finding(
-            "LAB011", f"the row has `{name}` and no labels, and this trainer does not read it", evidence=name
+            LAB011, f"the row has `{name}` and no labels, and this trainer does not read it", evidence=name
         )
 
 
+@row_check(When.CONVERSATION, LAB011)
 def mask_column_refused(look: Look) -> Iterator[Finding]:
     if look.inspection.stopped_at is Stage.LABELS:
         yield from mask_column(look)
 
 
+TOK004 = rule(
+    "TOK004",
+    "ids-of-another-tokenizer",
+    "FATAL",
+    "row",
+    "stored ids were made by another tokenizer",
+    "Decoded and encoded again they do not come back: a cache of model A trained on model B.",
+    axolotl="delete the folder of dataset_prepared_path",
+    llamafactory="overwrite_cache: true, and delete the folder of tokenized_path",
+    data="tokenize again with this model's tokenizer",
+    repair=(DROP,),
+    bad=stored_case(
+        {
+            "input_ids": [(i * 7919) % 256 + 3 for i in range(60)],
+            "labels": [(i * 7919) % 256 + 3 for i in range(60)],
+        }
+    ),
+    good=case(GOOD),
+)
+
+
+@row_check(When.SLOW, TOK004)
 def other_tokenizer(look: Look) -> Iterator[Finding]:
     """TOK004: the ids spell a text that this tokenizer cuts at other places."""
     ids = look.conversation.input_ids
@@ -169,7 +293,7 @@ def other_tokenizer(look: Look) -> Iterator[Finding]:
             broken = look.rendered.text.count("\ufffd")
             if broken > len(ids) * 0.05:
                 yield look.finding(
-                    "TOK004",
+                    TOK004,
                     f"the {len(ids)} ids spell {broken} broken characters: another tokenizer made them",
                     tokens=(0, 8),
                 )
@@ -184,13 +308,14 @@ def other_tokenizer(look: Look) -> Iterator[Finding]:
     # vocabulary.
     if borders_kept < _KEPT and len(again.ids) != len(ids):
         yield look.finding(
-            "TOK004",
+            TOK004,
             f"encoded again the {len(ids)} ids become {len(again.ids)}, and only {borders_kept:.0%} of the borders"
             " stay",
             tokens=(0, min(8, len(ids))),
         )
 
 
+@row_check(When.STOPPED, TOK004)
 def foreign_id(look: Look) -> Iterator[Finding]:
     """TOK004 where an id is beyond the vocabulary."""
     conversation = look.inspection.conversation
@@ -202,9 +327,26 @@ def foreign_id(look: Look) -> Iterator[Finding]:
         size = look.facts.vocab_size
         beyond = next((one for one in conversation.input_ids if one >= size), None)
         if beyond is not None:
-            yield look.finding("TOK004", f"id {beyond} is beyond this tokenizer's {size} tokens", evidence=str(beyond))
+            yield look.finding(TOK004, f"id {beyond} is beyond this tokenizer's {size} tokens", evidence=str(beyond))
 
 
+CFG001 = rule(
+    "CFG001",
+    "stale-cache",
+    "FATAL",
+    "row",
+    "stored ids are not what the recipe gives now",
+    "The row holds messages and ids, and they differ: the ids come from a cache of another template, tokenizer or"
+    " setting.",
+    axolotl="delete the folder of dataset_prepared_path",
+    llamafactory="overwrite_cache: true, and delete the folder of tokenized_path",
+    data="tokenize again",
+    bad=case({**GOOD, "input_ids": IDS}, changes={"mask.rule": "all"}),
+    good=FINE,
+)
+
+
+@row_check(When.SLOW, CFG001)
 def stale(look: Look) -> Iterator[Finding]:
     """CFG001: the row holds messages and ids, and they do not fit."""
     data = look.inspection.row.data
@@ -231,12 +373,29 @@ def stale(look: Look) -> Iterator[Finding]:
     if at >= min(len(fresh), len(held)) - 1:
         return
     yield look.finding(
-        "CFG001",
+        CFG001,
         f"the stored ids part from what the recipe gives after {at} of {len(held)} tokens",
         tokens=(max(0, at - 2), min(at + 4, len(look.tokens))),
     )
 
 
+LAB004 = rule(
+    "LAB004",
+    "shift-convention-mismatch",
+    "FATAL",
+    "setup",
+    "stored labels follow another trainer's convention",
+    "torchtune 0.7 and tinker store shifted labels, transformers does not. Moving a cached set between them shifts"
+    " twice or not at all.",
+    torchtune="store unshifted labels for 0.6.1, shifted ones for 0.7",
+    data="convert the set with `sftui encode`",
+    moves=("nowhere",),
+    bad=stored_case(STORED, changes={"loss.shift": "preshifted", "data.given_labels": "auto"}),
+    good=stored_case(STORED),
+)
+
+
+@setup_check(LAB004)
 def convention(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """LAB004: the loop does not shift, and the stored labels are not shifted either."""
     if context.recipe.loss.shift != "preshifted" or context.detected.given_labels != "unshifted":
@@ -245,7 +404,7 @@ def convention(context: Context, sample: Sequence[Inspection]) -> Iterator[Findi
     if stored:
         yield about(
             context,
-            "LAB004",
+            LAB004,
             "the stored labels are not shifted, and this trainer's loss does not shift them",
             "labels[i] == input_ids[i]",
             Severity.ERROR,
@@ -253,12 +412,3 @@ def convention(context: Context, sample: Sequence[Inspection]) -> Iterator[Findi
             count=len(stored),
             changes=[("loss.shift", "internal")],
         )
-
-
-CHECKS = Checks(
-    conversation=(mask_column_refused,),
-    labelled=(shifted, out_of_range, attention, positions, mask_column),
-    stopped=(foreign_id,),
-    slow=(other_tokenizer, stale),
-    setup=(convention,),
-)

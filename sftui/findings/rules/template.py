@@ -5,13 +5,29 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from sftui.findings.checks import Checks
+from sftui.findings.checks import When, row_check
+from sftui.findings.examples import GOOD, case, chat, chatml
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
+from sftui.findings.rule import DROP, rule
 from sftui.findings.words import Standing, without_thoughts
 from sftui.model import Kind, Part
 
+TPL009 = rule(
+    "TPL009",
+    "content-stripped",
+    "MINOR",
+    "row",
+    "the template strips white space that the data has",
+    "Indentation at the start and line breaks at the end are lost; offsets taken from the data are off.",
+    data="strip the data, so that all tools agree, or use a template without `trim`",
+    repair=("trim", DROP),
+    bad=case(chat("hi", "Hello.\n\n"), tokenizer="llama3"),
+    good=case(chat("hi", "Hello."), tokenizer="llama3"),
+)
 
+
+@row_check(When.LABELLED, TPL009)
 def stripped(look: Look) -> Iterator[Finding]:
     """TPL009: the content's edges are missing from a region that is proven to be its own."""
     if not look.chat or not look.known:
@@ -34,7 +50,7 @@ def stripped(look: Look) -> Iterator[Finding]:
         head = content[: len(content) - len(content.lstrip())]
         indented = "\n" in content and head.strip("\n") != ""
         yield look.finding(
-            "TPL009",
+            TPL009,
             f"the template strips {len(content) - len(bare)} white space characters from message {number}",
             message=number,
             span=(start, end),
@@ -44,6 +60,22 @@ def stripped(look: Look) -> Iterator[Finding]:
         return
 
 
+TPL015 = rule(
+    "TPL015",
+    "content-left-out",
+    "FATAL",
+    "row",
+    "the text of a message does not reach the rendered text",
+    "The template prints nothing of it. Llama 3.1 writes the tool call alone and drops what the assistant says"
+    " beside it; others know only some orders of messages.",
+    data="use a template that prints it, or give the text a message of its own",
+    repair=(DROP,),
+    bad=case(chat("hi", "Hello.", "Bye.", "Bye!"), template=chatml().replace("in messages", "in messages[-2:]")),
+    good=case(chat("hi", "Hello.", "Bye.", "Bye!"), template=chatml()),
+)
+
+
+@row_check(When.LABELLED, TPL015)
 def left_out(look: Look) -> Iterator[Finding]:
     """TPL015: not one line of what a user or the assistant says stands anywhere in the rendering."""
     if not look.chat or not look.known or look.labels.dropped is not None:
@@ -63,7 +95,7 @@ def left_out(look: Look) -> Iterator[Finding]:
             " beside its tool call" if called and number in look.placed else ""
         )
         yield look.finding(
-            "TPL015",
+            TPL015,
             f"the template leaves out {what}",
             message=number,
             evidence=shown(said),
@@ -72,6 +104,25 @@ def left_out(look: Look) -> Iterator[Finding]:
         return
 
 
+TPL007 = rule(
+    "TPL007",
+    "generation-prompt-not-a-prefix",
+    "MAJOR",
+    "setup",
+    "the prompt is no prefix of the whole text",
+    "Rendered with the generation prompt the text parts from the full conversation, so a mask by prompt length is"
+    " off by some tokens. LLaMA-Factory encodes pieces on their own and is not affected.",
+    trl="assistant_only_loss: true with a tagged template",
+    axolotl="datasets[].type: chat_template compares whole turns",
+    unsloth="leave both markers unset",
+    hf="cut at the common prefix, never at len(prompt_ids)",
+    moves=("edge",),  # from where prompt and row part to where the prompt alone ends
+    bad=case(GOOD, template=chatml(prompt="<think>")),
+    good=case(GOOD, template=chatml()),
+)
+
+
+@row_check(When.LABELLED, TPL007)
 def prompt_no_prefix(look: Look) -> Iterator[Finding]:
     """TPL007: the prompt's text is no prefix of the whole, where the mask is cut by the prompt."""
     prompt = look.rendered.prompt
@@ -85,7 +136,7 @@ def prompt_no_prefix(look: Look) -> Iterator[Finding]:
     if look.recipe.mask.boundary == "prompt_length":
         change = ("mask.boundary", "common_prefix")
     yield look.finding(
-        "TPL007",
+        TPL007,
         f"after {shared} characters the prompt goes on with `{shown(prompt[shared:], 30)}`, the whole text with "
         f"`{shown(look.rendered.text[shared : shared + 30], 30)}`",
         tokens=(max(0, at - 3), min(at + 4, len(look.tokens))),
@@ -102,6 +153,31 @@ def _shared(a: str, b: str) -> int:
     return low
 
 
+TPL012 = rule(
+    "TPL012",
+    "text-not-rendered-by-template",
+    "MAJOR",
+    "row",
+    "stored text differs from what the template renders",
+    "The row has both messages and text, and they differ: it was rendered with another template, or with plain"
+    " Jinja2, which keeps line breaks and escapes letters in JSON.",
+    data="render again with apply_chat_template, or train on the messages",
+    bad=case(
+        {"text": "\nuser: hi\n\nassistant: Hello.\n", **chat("hi", "Hello.")},
+        changes={"data.format": "text"},
+        template=chatml(),
+    ),
+    good=case(
+        {
+            "text": "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\nHello.<|im_end|>\n",
+            **chat("hi", "Hello."),
+        },
+        changes={"data.format": "text"},
+    ),
+)
+
+
+@row_check(When.SLOW, TPL012)
 def text_differs(look: Look) -> Iterator[Finding]:
     """TPL012: a row of text that also holds its messages, rendered otherwise."""
     data = look.inspection.row.data
@@ -120,11 +196,8 @@ def text_differs(look: Look) -> Iterator[Finding]:
         return
     at = _shared(ours, theirs)
     yield look.finding(
-        "TPL012",
+        TPL012,
         f"the text differs from what the template renders from the messages after {at} characters",
         span=(max(0, at - 10), at + 30),
         evidence=f"{shown(theirs[at : at + 30], 30)} ≠ {shown(ours[at : at + 30], 30)}",
     )
-
-
-CHECKS = Checks(labelled=(stripped, left_out, prompt_no_prefix), slow=(text_differs,))

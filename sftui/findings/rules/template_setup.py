@@ -7,10 +7,14 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from sftui.findings.checks import Checks
+from sftui.findings.checks import setup_check
 from sftui.findings.context import FIRST_ANSWER, FIRST_USER, NOON, Context
+from sftui.findings.examples import FINE, GOOD, OTHER_SYSTEM, ROUNDS, case, chat, chatml
 from sftui.findings.look import shown
 from sftui.findings.model import Finding, Severity
+from sftui.findings.rule import rule
+from sftui.findings.rules.roles import TPL003
+from sftui.findings.rules.template import TPL007
 from sftui.findings.setup import about, chats
 from sftui.model import Inspection
 from sftui.recipe import TODAY, changed
@@ -32,6 +36,27 @@ def answer(text: str = FIRST_ANSWER, **more: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": text, **more}
 
 
+TPL001 = rule(
+    "TPL001",
+    "no-chat-template",
+    "LOUD",
+    "setup",
+    "there is no chat template",
+    "Base tokenizers ship none, and transformers has no default any more: apply_chat_template raises. Tools that"
+    " guess a template silently are worse.",
+    trl="chat_template_path: <instruct repo or file.jinja>",
+    axolotl="chat_template: chatml, or tokenizer_default_fallback_chatml",
+    llamafactory="template: <name>",
+    unsloth="get_chat_template(tokenizer, chat_template=...)",
+    torchtune="prompt_template: ...",
+    hf="tokenizer.chat_template = ..., add its special tokens, resize the model",
+    moves=("row",),  # nothing was rendered
+    bad=case(GOOD, facts={"chat_templates": {}}, template=""),
+    good=FINE,
+)
+
+
+@setup_check(TPL001)
 def no_template(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     found = chats(sample)
     if not context.traits.renders_templates:
@@ -40,7 +65,7 @@ def no_template(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
         families = families_for(context.facts.name, context.facts, context.tools.tokenizer.token_id)
         yield about(
             context,
-            "TPL001",
+            TPL001,
             "the rows are chats and there is no chat template",
             context.facts.name,
             changes=[("render.template", f"builtin:{families[0]}")],
@@ -49,6 +74,7 @@ def no_template(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
         )
 
 
+@setup_check(TPL003)
 def system_merged(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """TPL003 as an information: the system text is inside the user's turn."""
     with_system = [
@@ -66,7 +92,7 @@ def system_merged(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
     if before == alone.partition(FIRST_USER)[0] and not between.strip():
         yield about(
             context,
-            "TPL003",
+            TPL003,
             "the template writes the system message into the user's turn",
             shown(whole[: whole.index(FIRST_USER)]),
             Severity.INFO,
@@ -75,6 +101,21 @@ def system_merged(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
         )
 
 
+TPL004 = rule(
+    "TPL004",
+    "default-system-injected",
+    "MINOR",
+    "setup",
+    "the template adds text that the data never had",
+    "Without a system message the template writes its own. Train and serve with the same choice.",
+    llamafactory='default_system: ""',
+    data="give an explicit system message, or edit the template",
+    bad=case(GOOD, template="qwen2.5"),
+    good=FINE,
+)
+
+
+@setup_check(TPL004)
 def injected_text(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     without = [
         one
@@ -98,7 +139,7 @@ def injected_text(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
         count = len(context.tools.tokenizer.encode(text).ids)
         yield about(
             context,
-            "TPL004",
+            TPL004,
             f"without a system message the template adds {len(text)} characters ({count} tokens) of its own",
             shown(text, 160),
             rows=tuple(one.row.index for one in without),
@@ -106,6 +147,25 @@ def injected_text(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
         )
 
 
+TPL005 = rule(
+    "TPL005",
+    "date-in-template",
+    "MAJOR",
+    "setup",
+    "the template writes today's date",
+    "The same row gives other ids on other days: caches differ, and training differs from serving.",
+    trl='give the rows a column chat_template_kwargs with {date_string: "..."}',
+    axolotl='chat_template_kwargs: {date_string: "..."}',
+    hf='render.date: the day, or apply_chat_template(..., date_string="...")',
+    data="pass a constant date_string, or write the day into a copy of the template",
+    moves=("frame",),
+    bad=case(GOOD, template="{{ strftime_now('%d %b %Y') }}" + chatml()),
+    good=case(GOOD, template=chatml()),
+    more=(case(GOOD, template=OTHER_SYSTEM),),
+)
+
+
+@setup_check(TPL005)
 def date(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     if context.template is None or "date_string" in context.recipe.render.kwargs:
         return
@@ -113,7 +173,7 @@ def date(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     if one is not None and again is not None and one != again:
         yield about(
             context,
-            "TPL005",
+            TPL005,
             "the template renders the same row in another way each time",
             shown(one[:40]),
             title="use a template that draws nothing by chance",
@@ -123,7 +183,7 @@ def date(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     if frozen is not None:
         yield about(
             context,
-            "TPL005",
+            TPL005,
             "the template writes a frozen date where no date_string is given",
             shown(frozen.group(), 40),
             Severity.INFO,
@@ -134,7 +194,7 @@ def date(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
         named = "date_string" in context.template.source
         yield about(
             context,
-            "TPL005",
+            TPL005,
             "the template writes the date of the day or the time into every row: trainers render on the day of their"
             " run, so its ids are others on another day",
             _dated(context, one, other, at),
@@ -171,6 +231,28 @@ def _dated(context: Context, one: str, other: str, at: int) -> str:
     )
 
 
+TPL008 = rule(
+    "TPL008",
+    "history-rewritten",
+    "MAJOR",
+    "setup",
+    "earlier turns change when later turns follow",
+    "Masks that are drawn turn by turn on partial renders mislabel such rows. Harmless where the mask is read from"
+    " the full render.",
+    trl="assistant_only_loss: true swaps in a training template",
+    llamafactory="preserve_thinking: true, or mask_history: true",
+    axolotl="make one row per turn, or use a newer template",
+    data="make one row per trained turn",
+    bad=case(
+        ROUNDS,
+        template="{% set n = messages | length %}"
+        + chatml("{% if loop.index0 < n - 1 %}{{ m.content | upper }}{% else %}{{ m.content }}{% endif %}<|im_end|>"),
+    ),
+    good=case(ROUNDS),
+)
+
+
+@setup_check(TPL008)
 def history(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """TPL008, for plain answers and for answers with reasoning; only told for sets that have several answers."""
     several = [
@@ -208,7 +290,7 @@ def history(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]
         )
         yield about(
             context,
-            "TPL008",
+            TPL008,
             f"an earlier turn changes when later turns follow ({name})",
             f"{shown(part[at - 10 if at > 10 else 0 : at + 25], 40)} ≠"
             f" {shown(whole[at - 10 if at > 10 else 0 : at + 25], 40)}",
@@ -219,6 +301,26 @@ def history(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]
         return
 
 
+TPL011 = rule(
+    "TPL011",
+    "template-drift",
+    "MAJOR",
+    "setup",
+    "the template in use is not the tokenizer's own",
+    "The tokenizer brings a template that renders the same conversation differently: what is trained is not what a"
+    " server renders.",
+    trl="serve with the template of chat_template_path, which is saved with the model",
+    axolotl="chat_template: tokenizer_default",
+    llamafactory="use vllm or sglang with the template that LLaMA-Factory saves",
+    hf="save tokenizer.chat_template with the model",
+    unsloth="save the tokenizer with the model",
+    moves=("frame",),  # what templates write around the contents
+    bad=case(GOOD, changes={"render.template": "builtin:zephyr"}),
+    good=FINE,
+)
+
+
+@setup_check(TPL011)
 def drift(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """TPL011: the tokenizer brings a template, and the recipe trains with one that renders something else."""
     own = context.facts.chat_templates.get("default")
@@ -231,7 +333,7 @@ def drift(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
         if a is not None and b is not None and a != b:
             yield about(
                 context,
-                "TPL011",
+                TPL011,
                 f"the tokenizer's own template renders {what} differently from the one that is trained with",
                 f"{shown(a, 60)} ≠ {shown(b, 60)}",
                 changes=[("render.template", "tokenizer")],
@@ -239,6 +341,29 @@ def drift(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
             return
 
 
+TPL013 = rule(
+    "TPL013",
+    "template-token-not-atomic",
+    "FATAL",
+    "setup",
+    "a control token of the template is plain text for this tokenizer",
+    "The template writes it but the vocabulary has no such token, so it is cut into pieces and generation can never"
+    " stop on it.",
+    trl="chat_template_path: <repo>, or use clone_chat_template",
+    axolotl="tokens: [the control tokens], or added_tokens_overrides: {id: token}",
+    llamafactory="add_special_tokens: the control tokens, resize_vocab: true, additional_target: embed_tokens,lm_head",
+    hf="add the tokens, resize and train the embeddings",
+    unsloth="use the template of the model's family",
+    bad=case(
+        GOOD,
+        tokenizer="gemma",
+        template="{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>{% endfor %}",
+    ),
+    good=case(GOOD, template=chatml()),
+)
+
+
+@setup_check(TPL013)
 def atomic(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """TPL013: what the template writes as a control token, by name or by its looks, and the vocabulary does not
     have."""
@@ -249,7 +374,7 @@ def atomic(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
         names = " and ".join(f"`{name}`" for name in context.lacking)
         yield about(
             context,
-            "TPL013",
+            TPL013,
             f"the template writes {names}, which this tokenizer does not have: every chat fails on it",
             ", ".join(context.lacking),
         )
@@ -269,7 +394,7 @@ def atomic(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     what = "and no other token ends the turn" if fatal else "so the model reads it as plain text"
     yield about(
         context,
-        "TPL013",
+        TPL013,
         f"{', '.join(split[:4])} {'is' if len(split) == 1 else 'are'} no token of this tokenizer, {what}",
         f"{worst} → {pieces}",
         None if fatal else Severity.INFO,
@@ -277,6 +402,30 @@ def atomic(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     )
 
 
+TPL014 = rule(
+    "TPL014",
+    "thinking-flag-unset",
+    "MINOR",
+    "setup",
+    "the template depends on enable_thinking and the recipe does not set it",
+    "What an unset flag means differs by model size and server, so training and serving may differ.",
+    trl="give the rows a column chat_template_kwargs with {enable_thinking: ...}",
+    axolotl="chat_template_kwargs: {enable_thinking: ...}",
+    llamafactory="enable_thinking: ...",
+    hf="set render.kwargs: {enable_thinking: ...} and the same when serving",
+    data="pass enable_thinking where the rows are rendered, and the same when serving",
+    spared=("torchtune",),
+    moves=("nowhere",),
+    bad=case(GOOD, template=chatml(prompt="{% if enable_thinking %}<think>{% endif %}")),
+    good=case(
+        GOOD,
+        template=chatml(prompt="{% if enable_thinking %}<think>{% endif %}"),
+        changes={"render.kwargs": {"enable_thinking": False}},
+    ),
+)
+
+
+@setup_check(TPL014)
 def thinking(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     if context.template is None or "enable_thinking" in context.recipe.render.kwargs or not chats(sample):
         return
@@ -291,7 +440,7 @@ def thinking(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding
     if len(set(tails.values())) > 1:
         yield about(
             context,
-            "TPL014",
+            TPL014,
             "the prompt's tail depends on enable_thinking, which the recipe leaves unset",
             " · ".join(f"{name}: {shown(tail[-30:], 30)}" for name, tail in tails.items()),
             changes=[
@@ -300,6 +449,30 @@ def thinking(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding
         )
 
 
+BND002 = rule(
+    "BND002",
+    "template-boundary-merges",
+    "MAJOR",
+    "setup",
+    "the template's prompt never tokenizes as a prefix",
+    "The text of the prompt is a prefix but its tokens are not, for every row: the edge of the header merges with"
+    " what follows.",
+    trl="assistant_only_loss: true with a training template",
+    hf="cut at the common prefix of both id lists",
+    data="draw the mask from spans of the full render",
+    moves=("edge",),
+    bad=case(
+        GOOD,
+        template=(
+            "{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}\n{% else %}{{ '\\n\\n' + m.content"
+            " }}<|im_end|>{% endif %}{% endfor %}"
+        ),
+    ),
+    good=FINE,
+)
+
+
+@setup_check(BND002)
 def template_boundary(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """BND002: for a plain answer the prompt is a prefix as text, and not as tokens."""
     if (
@@ -313,7 +486,7 @@ def template_boundary(context: Context, sample: Sequence[Inspection]) -> Iterato
         show = context.tools.tokenizer.piece
         yield about(
             context,
-            "BND002",
+            BND002,
             f"the prompt's {len(a)} tokens share only {same} with the whole text, in every row",
             f"{''.join(f'[{shown(show(i), 20)}]' for i in a[same : same + 4])} ≠"
             f" {''.join(f'[{shown(show(i), 20)}]' for i in b[same : same + 4])}",
@@ -323,6 +496,7 @@ def template_boundary(context: Context, sample: Sequence[Inspection]) -> Iterato
         )
 
 
+@setup_check(TPL007)
 def other_prompt(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """TPL007 where no mask hangs on the prompt: a server still begins the answer otherwise than it is trained."""
     if not chats(sample) or any(one.tokens is not None and one.tokens.prompt_ids is not None for one in sample):
@@ -335,7 +509,7 @@ def other_prompt(context: Context, sample: Sequence[Inspection]) -> Iterator[Fin
     asked, trained = prompt.rpartition(FIRST_USER)[2], whole.rpartition(FIRST_USER)[2].partition(FIRST_ANSWER)[0]
     yield about(
         context,
-        "TPL007",
+        TPL007,
         "a server begins answers in another way than they are trained",
         f"asked for with {shown(asked[-40:], 40)}, trained behind {shown(trained[-40:], 40)}",
         Severity.INFO if meant else None,
@@ -358,6 +532,23 @@ def boundary_merges(context: Context) -> bool:
     return context.once("boundary_merges", work)
 
 
+TOO004 = rule(
+    "TOO004",
+    "empty-tools-boilerplate",
+    "MINOR",
+    "setup",
+    "an empty tool list changes the rendered text",
+    "tools=[] is not the same as no tools: the template prints its tool preamble.",
+    data="store null instead of an empty list",
+    bad=case(
+        chat("Weather?", "Sunny.", tools=[]),
+        template="{% if tools is not none %}You have tools.{% endif %}" + chatml(),
+    ),
+    good=case(chat("Weather?", "Sunny."), template="{% if tools is not none %}You have tools.{% endif %}" + chatml()),
+)
+
+
+@setup_check(TOO004)
 def empty_tools(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     empty = [
         one
@@ -370,7 +561,7 @@ def empty_tools(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
     if with_list is not None and without is not None and with_list != without:
         yield about(
             context,
-            "TOO004",
+            TOO004,
             f"{len(empty)} of {len(sample)} sampled rows have an empty tool list, and the template writes"
             f" {len(with_list) - len(without)} more characters for it",
             shown(with_list, 120),
@@ -379,6 +570,20 @@ def empty_tools(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
         )
 
 
+THK006 = rule(
+    "THK006",
+    "think-tag-not-a-token",
+    "MINOR",
+    "setup",
+    "think tags are several tokens in this tokenizer",
+    "The template treats the tag as a mark, but for the model it is plain text.",
+    data="add the tags as tokens and train their embeddings",
+    bad=case(chat("hi", "<think>They greet me.</think>Hello.")),
+    good=FINE,
+)
+
+
+@setup_check(THK006)
 def think_tags(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     if not any("</think>" in (one.rendered.text if one.rendered else "") for one in sample):
         return
@@ -387,25 +592,7 @@ def think_tags(context: Context, sample: Sequence[Inspection]) -> Iterator[Findi
     if len(ids) > 1:
         yield about(
             context,
-            "THK006",
+            THK006,
             f"</think> is {len(ids)} tokens in this tokenizer",
             "".join(f"[{shown(tokenizer.piece(i), 20)}]" for i in ids),
         )
-
-
-CHECKS = Checks(
-    setup=(
-        no_template,
-        system_merged,
-        injected_text,
-        date,
-        history,
-        drift,
-        atomic,
-        thinking,
-        template_boundary,
-        other_prompt,
-        empty_tools,
-        think_tags,
-    )
-)

@@ -6,15 +6,31 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from sftui.findings.checks import Checks
+from sftui.findings.checks import When, row_check
+from sftui.findings.examples import FINE, GOOD, case, chat
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding
+from sftui.findings.rule import DROP, rule
 from sftui.model import NOWHERE
 
 _BYTE = re.compile(r"<0x[0-9A-F]{2}>\Z")
 _MUCH, _ENOUGH = 0.3, 40
 
 
+TOK001 = rule(
+    "TOK001",
+    "unknown-or-byte-tokens",
+    "MINOR",
+    "row",
+    "much of the row is unknown or single-byte tokens",
+    "The tokenizer does not know this language or the encoding is broken: training is slow at best.",
+    data="check the encoding, or choose a tokenizer that knows the language",
+    bad=case(chat("hi", "ﷺ 𓂀𓃀𓄿𓅓𓆑𓇋𓈖𓉔" * 3)),
+    good=FINE,
+)
+
+
+@row_check(When.LABELLED, TOK001)
 def unknown(look: Look) -> Iterator[Finding]:
     """TOK001: unknown tokens, or a large share of single bytes."""
     ids, unk = look.tokens.input_ids, look.facts.unk_id
@@ -23,7 +39,7 @@ def unknown(look: Look) -> Iterator[Finding]:
         if look.tokens.starts[at] != NOWHERE:
             count = ids.count(unk)
             yield look.finding(
-                "TOK001",
+                TOK001,
                 f"{count} token{'s are' if count > 1 else ' is'} unknown to the tokenizer",
                 tokens=(max(0, at - 2), at + 3),
                 evidence=None
@@ -43,10 +59,40 @@ def unknown(look: Look) -> Iterator[Finding]:
         ]
     if len(many) > _MUCH * len(ids):
         yield look.finding(
-            "TOK001", f"{len(many)} of {len(ids)} tokens are single bytes", tokens=(many[0], min(many[0] + 6, len(ids)))
+            TOK001, f"{len(many)} of {len(ids)} tokens are single bytes", tokens=(many[0], min(many[0] + 6, len(ids)))
         )
 
 
+TOK002 = rule(
+    "TOK002",
+    "lossy-tokenizer",
+    "MINOR",
+    "row",
+    "the text changes when it is tokenized",
+    "A normalizer rewrites characters before tokenizing, so the model never sees the text of the data.",
+    data="normalise the data yourself",
+    bad=case(chat("hi", "e\u0301te\u0301")),
+    good=case(chat("hi", "\u00e9t\u00e9")),
+)
+
+
+TOK005 = rule(
+    "TOK005",
+    "dropped-characters",
+    "FATAL",
+    "row",
+    "the tokenizer leaves characters out",
+    "The tokenizer that was loaded does not fit its own vocabulary: a Llama class over byte-level files, say, as"
+    " some versions of transformers build it. Spaces or whole scripts vanish, and the model learns text without"
+    " them.",
+    data="train under a version of transformers that loads the tokenizer right; --transformers VERSION shows what"
+    " each makes of it",
+    bad=case(chat("hi you two", "Hello, 北京."), tokenizer="as-llama"),
+    good=case(chat("hi you two", "Hello, 北京.")),
+)
+
+
+@row_check(When.LABELLED, TOK002, TOK005)
 def lossy(look: Look) -> Iterator[Finding]:
     """TOK002, TOK005: the bytes of the tokens are not the text; told where they part, and what has no token at all."""
     if look.stored or look.rendered.pieces is not None:
@@ -64,9 +110,9 @@ def lossy(look: Look) -> Iterator[Finding]:
     dropped = _dropped(look, joined)
     if dropped:
         version = f" under transformers {look.facts.transformers}" if look.facts.transformers else ""
-        yield look.finding("TOK005", f"{dropped}{version}", evidence=evidence)
+        yield look.finding(TOK005, f"{dropped}{version}", evidence=evidence)
         return
-    yield look.finding("TOK002", "the tokens do not spell the text: a normalizer changed it", evidence=evidence)
+    yield look.finding(TOK002, "the tokens do not spell the text: a normalizer changed it", evidence=evidence)
 
 
 def _dropped(look: Look, joined: bytes) -> str:
@@ -94,6 +140,25 @@ def _written(text: str) -> str:
     return "".join([char for char in plain if unicodedata.category(char)[0] in "LNPS"])
 
 
+TOK003 = rule(
+    "TOK003",
+    "id-outside-embedding",
+    "LOUD",
+    "row",
+    "an id is larger than the model's embedding",
+    "Tokens were added without resizing the model: training stops with an index error or a CUDA assert.",
+    llamafactory="resize_vocab: true",
+    hf="model.resize_token_embeddings(len(tokenizer))",
+    trl="use chat_template_path with its tokens, which resizes the model",
+    axolotl="tokens: [the new tokens] resizes the model",
+    data="resize the embeddings",
+    repair=(DROP,),
+    bad=case(GOOD, model_config={"vocab_size": 100}),
+    good=case(GOOD, model_config={"vocab_size": 100_000}),
+)
+
+
+@row_check(When.LABELLED, TOK003)
 def outside_model(look: Look) -> Iterator[Finding]:
     rows = look.context.model_rows
     if rows is None or not look.tokens.input_ids:
@@ -102,10 +167,7 @@ def outside_model(look: Look) -> Iterator[Finding]:
     if highest >= rows:
         at = look.tokens.input_ids.index(highest)
         yield look.finding(
-            "TOK003",
+            TOK003,
             f"id {highest} ({look.token(at)}) is outside the model's {rows} embedding rows",
             tokens=(at, at + 1),
         )
-
-
-CHECKS = Checks(labelled=(unknown, lossy, outside_model))

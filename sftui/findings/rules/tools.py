@@ -9,9 +9,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sftui.conversations.detected import type_word
-from sftui.findings.checks import Checks
+from sftui.findings.checks import When, row_check
+from sftui.findings.examples import CALL, CALLING, FINE, TOOL, WEATHER, case, chat
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
+from sftui.findings.rule import DROP, rule
 from sftui.findings.rules.roles import raw_message
 from sftui.findings.words import Standing, walk
 from sftui.model import Message, Stage
@@ -40,6 +42,32 @@ def unread_calls(look: Look, number: int) -> list[tuple[str, Any, str | None]]:
     return calls_of(Message(raw_message(look, number)))
 
 
+TOO001 = rule(
+    "TOO001",
+    "tool-arguments-double-encoded",
+    "MAJOR",
+    "row",
+    "tool arguments are JSON text and get encoded again",
+    "OpenAI stores arguments as JSON text, templates of Hugging Face expect a mapping: they escape the text once"
+    " more and the model learns arguments full of backslashes. Axolotl"
+    " parses the arguments itself.",
+    spared=("axolotl",),
+    data="parse the arguments of every tool call with json.loads",
+    repair=("parse-json", DROP),
+    bad=case(WEATHER, template=CALLING),
+    good=case(
+        chat(
+            "Weather?",
+            {**CALL, "tool_calls": [{"function": {"name": "get_weather", "arguments": {"city": "Paris"}}}]},
+            ("tool", "sunny and warm"),
+            ("assistant", "It is sunny."),
+        ),
+        template=CALLING,
+    ),
+)
+
+
+@row_check(When.CONVERSATION, TOO001)
 def double_encoded(look: Look) -> Iterator[Finding]:
     """TOO001: argument text that stands in the rendering with its quotes escaped."""
     rendered = look.inspection.rendered
@@ -56,7 +84,7 @@ def double_encoded(look: Look) -> Iterator[Finding]:
             at = rendered.text.find(escaped)
             if at >= 0:
                 yield look.finding(
-                    "TOO001",
+                    TOO001,
                     f"the arguments of {shown(name, 40)} in message {number} are JSON text and were encoded once more",
                     message=number,
                     span=(at, at + len(escaped)),
@@ -64,6 +92,21 @@ def double_encoded(look: Look) -> Iterator[Finding]:
                 return
 
 
+TOO002 = rule(
+    "TOO002",
+    "tool-call-dropped",
+    "FATAL",
+    "row",
+    "a tool call or a tool result does not reach the rendered text",
+    "The template never prints it, or the trainer does not read it, so the turn is an empty answer.",
+    llamafactory="set formatting: openai in dataset_info.json",
+    data="use a template that prints tool calls, or fold them into the content",
+    bad=case(WEATHER),
+    good=case(WEATHER, template=CALLING),
+)
+
+
+@row_check(When.CONVERSATION, TOO002)
 def dropped(look: Look) -> Iterator[Finding]:
     """TOO002: the name of a call, the keys or the values it gives, or the text of a result are nowhere in the
     rendering."""
@@ -82,7 +125,7 @@ def dropped(look: Look) -> Iterator[Finding]:
         unread = unread_calls(look, number)
         if unread and not any(_named(name, rendered.text) for name, _, _ in unread):
             yield look.finding(
-                "TOO002",
+                TOO002,
                 f"LLaMA-Factory does not read the `tool_calls` of message {number}: only `formatting: openai` does",
                 message=number,
                 evidence=shown(", ".join(name for name, _, _ in unread)),
@@ -93,7 +136,7 @@ def dropped(look: Look) -> Iterator[Finding]:
             lost = _lost(name, arguments, rendered.text, place)
             if lost:
                 yield look.finding(
-                    "TOO002",
+                    TOO002,
                     f"{lost} of message {number} does not appear in the rendered text",
                     message=number,
                     evidence=shown(name),
@@ -103,7 +146,7 @@ def dropped(look: Look) -> Iterator[Finding]:
             text = look.text_of(message).strip()
             if text and text not in standing and not _stands_bare(text):
                 yield look.finding(
-                    "TOO002",
+                    TOO002,
                     f"the tool result of message {number} does not appear in the rendered text",
                     message=number,
                     evidence=shown(text),
@@ -156,6 +199,23 @@ def _bare(text: str) -> str:
     return "".join(char for char in text.replace("\\n", "").replace("\\u", "") if char.isalnum())
 
 
+TOO003 = rule(
+    "TOO003",
+    "tools-not-passed",
+    "MAJOR",
+    "row",
+    "the row's tools do not reach the rendered text",
+    "The template or the trainer leaves the tool list out: the model learns to call tools it was never told of.",
+    axolotl="name the column in datasets[].field_tools, and use a template that prints tools",
+    llamafactory="name the column, a JSON string, in columns.tools of dataset_info.json",
+    trl="use a template that prints tools; TRL passes the column `tools`",
+    data="pass tools=row['tools'] and use a template that prints them",
+    bad=case(chat("Weather?", "Sunny.", tools=[TOOL])),
+    good=case(chat("Weather?", "Sunny.", tools=[TOOL]), template=CALLING),
+)
+
+
+@row_check(When.CONVERSATION, TOO003)
 def tools_missing(look: Look) -> Iterator[Finding]:
     """TOO003: not one of the row's tools is named in the rendering."""
     rendered = look.inspection.rendered
@@ -171,7 +231,7 @@ def tools_missing(look: Look) -> Iterator[Finding]:
         and not all(_schema_stands(name, rendered.text) for name in names)
     ):
         yield look.finding(
-            "TOO003",
+            TOO003,
             f"the rendered text does not describe the row's {len(names)} tool{'s' if len(names) > 1 else ''}",
             evidence=shown(", ".join(names)),
         )
@@ -189,6 +249,28 @@ def _tool_name(tool: Mapping[str, Any]) -> str:
     return name if isinstance(name, str) else ""
 
 
+TOO005 = rule(
+    "TOO005",
+    "several-calls-unsupported",
+    "LOUD",
+    "row",
+    "the template refuses several tool calls in one turn",
+    "Llama 3.1 and 3.2 allow one call a turn.",
+    data="split the turn into one call each, or use another template",
+    repair=(DROP,),
+    bad=case(
+        chat("Weather?", {**CALL, "tool_calls": CALL["tool_calls"] * 2}),
+        template=(
+            "{% for m in messages if m.tool_calls and m.tool_calls | length > 1 %}{{ raise_exception('This model"
+            " only supports single tool-calls at once!') }}{% endfor %}"
+        )
+        + CALLING,
+    ),
+    good=case(WEATHER, template=CALLING),
+)
+
+
+@row_check(When.STOPPED, TOO005)
 def several_calls(look: Look) -> Iterator[Finding]:
     """TOO005: the template raises, and says that it takes one call a turn."""
     inspection = look.inspection
@@ -198,13 +280,28 @@ def several_calls(look: Look) -> Iterator[Finding]:
     said = inspection.problem.sentence().lower()
     if number is not None and "single tool" in said:
         yield look.finding(
-            "TOO005",
+            TOO005,
             f"message {number} makes {len(calls_of(look.messages[number]))} tool calls and the template takes one",
             message=number,
             evidence=shown(", ".join(name for name, _, _ in calls_of(look.messages[number]))),
         )
 
 
+TOO006 = rule(
+    "TOO006",
+    "tool-graph-broken",
+    "MAJOR",
+    "row",
+    "tool calls and results do not fit together",
+    "Arguments that are no JSON, a result without a call, a call without a result, or ids that do not match.",
+    data="mend the calls, or drop the row",
+    repair=(DROP,),
+    bad=case(chat("hi", ("tool", "{}"), ("assistant", "Hello."))),
+    good=FINE,
+)
+
+
+@row_check(When.CONVERSATION, TOO006)
 def graph(look: Look) -> Iterator[Finding]:
     """TOO006: the first of malformed calls, calls of no tool and results without a call; else a call without a
     result."""
@@ -221,7 +318,7 @@ def graph(look: Look) -> Iterator[Finding]:
     called_at, unanswered = -1, None
 
     def told(what: str, number: int, evidence: str, severity: Severity | None = None) -> Finding:
-        return look.finding("TOO006", what, message=number, evidence=shown(evidence), severity=severity)
+        return look.finding(TOO006, what, message=number, evidence=shown(evidence), severity=severity)
 
     for number, message in enumerate(look.messages):
         calls = calls_of(message)
@@ -317,6 +414,31 @@ def _calls_in_text(look: Look, number: int) -> bool:
     )
 
 
+CON009 = rule(
+    "CON009",
+    "none-keys-of-arrow",
+    "MAJOR",
+    "row",
+    "tools hold keys that are null",
+    "Arrow unifies the arguments of all calls to one struct, so every call gets all keys, with null.",
+    trl="store them as JSON text or with datasets' Json() type",
+    llamafactory="store tools as a JSON string",
+    data="remove the null keys, or store JSON text",
+    bad=case(
+        chat(
+            "hi",
+            {
+                "role": "assistant",
+                "content": "",
+                "tool_calls": [{"function": {"name": "f", "arguments": {"a": 1, "b": None, "c": None}}}],
+            },
+        )
+    ),
+    good=FINE,
+)
+
+
+@row_check(When.CONVERSATION, CON009)
 def null_keys(look: Look) -> Iterator[Finding]:
     """CON009: keys that are null in tool arguments or schemas, which Arrow adds so that all rows have the same."""
     for number, message in enumerate(look.messages):
@@ -326,7 +448,7 @@ def null_keys(look: Look) -> Iterator[Finding]:
                 # One null may be meant, several beside others are Arrow's.
                 if len(empty) > 1 and len(empty) * 2 >= len(level):
                     yield look.finding(
-                        "CON009",
+                        CON009,
                         f"the arguments of a call in message {number} have {len(empty)} null keys of {len(level)}",
                         message=number,
                         evidence=shown(", ".join(empty)),
@@ -339,7 +461,7 @@ def null_keys(look: Look) -> Iterator[Finding]:
     ]
     if len(empty) > 1:
         yield look.finding(
-            "CON009",
+            CON009,
             f"the row's tools hold {len(empty)} keys that are null",
             evidence=shown(", ".join(dict.fromkeys(empty))),
         )
@@ -347,6 +469,3 @@ def null_keys(look: Look) -> Iterator[Finding]:
 
 def _mappings(value: Any) -> Iterator[Mapping[str, Any]]:
     return (one for one in walk(value) if isinstance(one, Mapping))
-
-
-CHECKS = Checks(conversation=(double_encoded, dropped, tools_missing, graph, null_keys), stopped=(several_calls,))

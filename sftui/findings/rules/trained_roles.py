@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sftui.conversations.messages import KNOWN_ROLES, ROLE_ALIASES
-from sftui.findings.checks import Checks
+from sftui.findings.checks import setup_check
 from sftui.findings.context import Context
+from sftui.findings.examples import GOOD, case
 from sftui.findings.look import shown
 from sftui.findings.model import Finding
+from sftui.findings.rule import rule
 from sftui.findings.setup import about, chats
 from sftui.model import Conversation, Inspection
 from sftui.nearest import nearest
@@ -57,6 +59,23 @@ def absent_role(recipe: Recipe, conversations: Sequence[Conversation]) -> Absent
     return AbsentRole(role, f"{sentence}: did you mean `{shown(meant, 40)}`?", tuple(mended))
 
 
+ROL005 = rule(
+    "ROL005",
+    "trained-role-in-no-row",
+    "FATAL",
+    "setup",
+    "a role that is to be trained is in no row",
+    "The mask trains the messages of the roles that it names, by the names that the template sees. A name that no"
+    " message has trains nothing, and nothing stops.",
+    axolotl="datasets[].roles_to_train: [assistant]",
+    hf="set mask.roles to roles that the rows have",
+    moves=("answers", "behind stops"),
+    bad=case(GOOD, changes={"mask.rule": "assistant", "mask.roles": ("asistant", "user")}),
+    good=case(GOOD, changes={"mask.rule": "assistant", "mask.roles": ("assistant", "tool")}),
+)
+
+
+@setup_check(ROL005)
 def in_no_row(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """ROL005."""
     found = chats(sample)
@@ -64,12 +83,9 @@ def in_no_row(context: Context, sample: Sequence[Inspection]) -> Iterator[Findin
     if told is not None:
         yield about(
             context,
-            "ROL005",
+            ROL005,
             told.sentence,
             shown(told.role, 40),
             changes=[("mask.roles", told.mended)] if told.mended else (),
             count=len(found),
         )
-
-
-CHECKS = Checks(setup=(in_no_row,))

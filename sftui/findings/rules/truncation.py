@@ -3,15 +3,97 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from sftui.findings.checks import Checks
+from sftui.findings.checks import When, row_check
+from sftui.findings.examples import GOOD, LONG, OVERLONG, case, chat
 from sftui.findings.look import Look
 from sftui.findings.model import Finding, Severity
+from sftui.findings.rule import DROP, rule
 from sftui.findings.rules.eos import is_prose
 from sftui.findings.rules.injection import media_ids
 from sftui.model import Reason
 
+TRU001 = rule(
+    "TRU001",
+    "answer-cut-off",
+    "FATAL",
+    "row",
+    "the whole answer is cut off",
+    "The prompt alone fills the length limit, so nothing trained is left.",
+    trl="raise max_length, or max_length: null",
+    axolotl="raise sequence_len, or excess_length_strategy: drop",
+    llamafactory="raise cutoff_len",
+    unsloth="raise max_seq_length",
+    torchtune="raise max_seq_len",
+    hf="raise length.max, or drop the row",
+    repair=(DROP,),
+    moves=("cut",),
+    bad=case(LONG, changes={"length.max": 20}),
+    good=case(LONG, changes={"length.max": 4000}),
+    more=(
+        case(LONG, preset="torchtune@0.7", changes={"length.max": 20}),
+        case(LONG, preset="unsloth@2026.10", changes={"length.max": 20, "mask.rule": "markers"}),
+    ),
+)
 
+
+TRU002 = rule(
+    "TRU002",
+    "stop-token-cut",
+    "MAJOR",
+    "row",
+    "the answer is cut before its end",
+    "What is left of it is trained without a stop token. Many such rows teach the model not to stop.",
+    trl="filter rows by length first, or raise max_length",
+    axolotl="excess_length_strategy: drop",
+    llamafactory="raise cutoff_len",
+    torchtune="raise max_seq_len",
+    unsloth="raise max_seq_length",
+    hf="drop long rows, or raise length.max",
+    repair=(DROP,),
+    moves=("cut",),
+    aliases=("EOS005", "GEN010"),
+    bad=case(LONG, changes={"length.max": 150}),
+    good=case(LONG, changes={"length.max": 4000}),
+    more=(case(LONG, preset="unsloth@2026.10", changes={"length.max": 150}),),
+)
+
+
+TRU003 = rule(
+    "TRU003",
+    "header-cut",
+    "FATAL",
+    "row",
+    "the cut takes the end of the prompt and the answer's header",
+    "LLaMA-Factory cuts prompt and answer in proportion, each at its end, so the answer follows half a question.",
+    llamafactory="raise cutoff_len, filter long rows, or mask_history: true",
+    repair=(DROP,),
+    moves=("cut",),
+    bad=case(LONG, preset="llamafactory@0.9", changes={"length.max": 100, "render.template": "llamafactory/qwen"}),
+    good=case(LONG, preset="llamafactory@0.9", changes={"render.template": "llamafactory/qwen"}),
+)
+
+
+TRU004 = rule(
+    "TRU004",
+    "cut-from-the-left",
+    "MAJOR",
+    "row",
+    "the beginning of the row is cut off",
+    "BOS, system message and tools are lost.",
+    trl="truncation_mode: keep_start",
+    torchtune="truncation_type: right, which 0.7 knows; 0.6.1 always cuts on the right",
+    hf='truncation_side = "right"',
+    data="cut on the right, or drop long rows",
+    moves=("cut",),
+    bad=case(LONG, changes={"length.max": 150, "length.over": "cut_left"}),
+    good=case(LONG, changes={"length.max": 4000, "length.over": "cut_left"}),
+    more=(replace(OVERLONG, changes={"length.max": 150, "length.over": "cut_left"}),),
+)
+
+
+@row_check(When.LABELLED, TRU001, TRU002, TRU003, TRU004)
 def cut_row(look: Look) -> Iterator[Finding]:
     """TRU001 to TRU004."""
     kept, n = look.labels.kept, len(look.tokens)
@@ -26,7 +108,7 @@ def cut_row(look: Look) -> Iterator[Finding]:
     first = first if unanswered is None else unanswered
     if first is not None and (unanswered is not None or not any(any(drawn[start:end]) for start, end in kept)):
         yield look.finding(
-            "TRU001",
+            TRU001,
             f"the answer begins at token {first} and the row is cut at {sum(end - start for start, end in kept)}",
             tokens=(max(0, first - 3), min(n, first + 5)),
             change=change,
@@ -37,16 +119,14 @@ def cut_row(look: Look) -> Iterator[Finding]:
     lost_header = _lost_header(look)
     if lost_header is not None:
         yield look.finding(
-            "TRU003",
+            TRU003,
             f"the cut takes the header of message {lost_header[0]} and keeps its answer",
             message=lost_header[0],
             tokens=lost_header[1],
             change=change,
         )
     if kept and kept[0][0] > 0:
-        yield look.finding(
-            "TRU004", f"the first {kept[0][0]} tokens are cut off", tokens=(0, kept[0][0]), change=change
-        )
+        yield look.finding(TRU004, f"the first {kept[0][0]} tokens are cut off", tokens=(0, kept[0][0]), change=change)
     for start, end in kept:
         if (
             end < n
@@ -65,7 +145,7 @@ def cut_row(look: Look) -> Iterator[Finding]:
                 total += 1
             what, severity = ("text", Severity.INFO) if is_prose(look) else ("answer", None)
             yield look.finding(
-                "TRU002",
+                TRU002,
                 f"the {what} is cut {total - end:,} {'token' if total - end == 1 else 'tokens'} before its end, without"
                 " a stop token",
                 tokens=(max(start, end - 4), min(n, end + 2)),
@@ -95,6 +175,30 @@ def _cut_inside(look: Look, end: int) -> bool:
     return look.labels.reasons[end] is Reason.TRUNCATED and look.tokens.messages[end] == look.tokens.messages[end - 1]
 
 
+TRU007 = rule(
+    "TRU007",
+    "media-placeholder-cut",
+    "LOUD",
+    "row",
+    "media placeholders are cut off",
+    "The number of placeholders no longer fits the number of images.",
+    trl="max_length: null for vision models",
+    data="raise the length limit",
+    moves=("cut",),
+    bad=case(chat("what? " * 20 + "<image>" * 5, "A cat."), tokenizer="media", changes={"length.max": 20}),
+    good=case(chat("<image> what?", "A cat."), tokenizer="media"),
+    more=(
+        case(
+            chat("what? " * 20 + "<image>" * 5, "A cat."),
+            tokenizer="media",
+            preset="torchtune@0.7",
+            changes={"length.max": 20},
+        ),
+    ),
+)
+
+
+@row_check(When.LABELLED, TRU007)
 def cut_media(look: Look) -> Iterator[Finding]:
     """TRU007: placeholders before and after the cut."""
     kept, media = look.labels.kept, media_ids(look.context)
@@ -104,7 +208,7 @@ def cut_media(look: Look) -> Iterator[Finding]:
         after = sum(one in media for start, end in kept for one in ids[start:end])
         if after < before:
             yield look.finding(
-                "TRU007",
+                TRU007,
                 f"{before - after} of {before} media placeholders are cut off",
                 evidence="",
                 change=_longer(look),
@@ -132,6 +236,25 @@ def _lost_header(look: Look) -> tuple[int, tuple[int, int]] | None:
     return None
 
 
+TRU006 = rule(
+    "TRU006",
+    "row-dropped",
+    "MAJOR",
+    "row",
+    "the trainer drops this row",
+    "It never reaches the model; most trainers say so nowhere.",
+    trl="repair the row, or raise max_length if the cut left no trained token",
+    axolotl="repair the row, or raise sequence_len where it is too long",
+    llamafactory="repair the order of its turns, so that questions and answers alternate",
+    data="repair the row",
+    repair=(DROP,),
+    moves=("cut",),
+    bad=case(LONG, preset="axolotl@0.19", changes={"length.max": 50}),
+    good=case(GOOD, preset="axolotl@0.19"),
+)
+
+
+@row_check(When.LABELLED, TRU006)
 def dropped(look: Look) -> Iterator[Finding]:
     why = look.labels.dropped
     if why is not None:
@@ -139,9 +262,31 @@ def dropped(look: Look) -> Iterator[Finding]:
         over = look.recipe.length.max is not None and len(look.tokens) > look.recipe.length.max
         if over:
             change = _longer(look)
-        yield look.finding("TRU006", f"the row is dropped: {why}", evidence="", change=change)
+        yield look.finding(TRU006, f"the row is dropped: {why}", evidence="", change=change)
 
 
+TRU009 = rule(
+    "TRU009",
+    "longer-than-the-model",
+    "MAJOR",
+    "row",
+    "the row is longer than the model's own limit",
+    "No length limit is set, and the row exceeds model_max_length: memory runs out, or positions are used that the"
+    " model was never trained on.",
+    trl="set max_length",
+    axolotl="set sequence_len",
+    llamafactory="set cutoff_len",
+    unsloth="set max_seq_length",
+    torchtune="set max_seq_len",
+    hf="set length.max",
+    repair=(DROP,),
+    moves=("over",),
+    bad=case(LONG, facts={"model_max_length": 150}),
+    good=case(LONG),
+)
+
+
+@row_check(When.LABELLED, TRU009)
 def over_model(look: Look) -> Iterator[Finding]:
     """TRU009: longer than the model's own limit, and nothing cuts it."""
     limit = look.facts.model_max_length
@@ -152,7 +297,7 @@ def over_model(look: Look) -> Iterator[Finding]:
         and len(look.tokens) > limit
     ):
         yield look.finding(
-            "TRU009",
+            TRU009,
             f"the row has {len(look.tokens):,} tokens, the model takes {limit:,}, and no length limit is set",
             tokens=(limit - 3, limit + 3),
             change=("length.max", limit),
@@ -171,6 +316,3 @@ def round_up(count: int) -> int:
     while size < count:
         size *= 2
     return size
-
-
-CHECKS = Checks(labelled=(cut_row, cut_media, dropped, over_model))

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from sftui import pipeline, trainers
-from sftui.findings import Context, DatasetChecks, Finding, check_row, check_setup, damaged_files
+from sftui.findings import Context, DatasetChecks, Finding, check_dataset, check_row, check_setup, damaged_files
 from sftui.findings.hashes import Hashes
 from sftui.findings.rule import Case
 from sftui.model import IGNORE_INDEX, Inspection, Row
@@ -200,6 +200,6 @@ def run(case: Case, recipe: Recipe | None = None) -> Outcome:
         found.extend(check_row(inspection, context))
         checks.add(inspection)
     found.extend(check_setup(context, inspections))
-    found.extend(checks.finish())
+    found.extend(check_dataset(checks))
     found.extend(damaged_files(Damage(*one) for one in case.damage))
     return Outcome(tuple(found), inspections, context)

@@ -1,4 +1,4 @@
-"""sftui/findings/CODES.md: every code with what repairs it, and the examples of `examples` that raise it and do not."""
+"""sftui/findings/CODES.md: every code with what repairs it, and the examples of its rule that raise it and do not."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from itertools import groupby, takewhile
 from pathlib import Path
 from typing import Any
 
-from examples import EXAMPLES
-
-from sftui.findings import CODES, Code
+from sftui.findings import CODES, Rule
 from sftui.findings.catalogue import repair_commands
 from sftui.findings.examples import GOOD, chatml
 from sftui.findings.model import TRAINERS
@@ -26,8 +24,8 @@ HEAD = """\
 # Every finding
 
 {count} codes: {errors} errors, {warnings} warnings, {infos} notices. `sftui explain CODE` explains each.
-Written by `SFTUI_GOLDEN=write pytest tests/unit/findings/test_findings_codes.py` from the catalogue and from
-`tests/unit/findings/examples.py`, whose bad example raises the code in the tests and whose good one does not.
+Written by `SFTUI_GOLDEN=write pytest tests/unit/findings/test_findings_codes.py` from the rules in
+`sftui/findings/rules/`, whose bad example raises the code in the tests and whose good one does not.
 Examples are named by a row that the other has not (or the first one), then the settings that are not the default
 (`hf-trainer`, tokenizer `builtin:chatml`); long ones are clipped. "a plain chat" is one question with one answer, by
 default settings.
@@ -51,31 +49,31 @@ def document() -> str:
     return "".join(parts)
 
 
-def _section(code: Code) -> str:
+def _section(rule: Rule) -> str:
     """A heading whose anchor is the code alone (`CODES.md#tru001`), and what the catalogue and the examples say."""
-    bad, good = EXAMPLES[code.code]
+    bad, good = rule.bad, rule.good
     lines = [
-        f"\n### {code.code}\n",
-        f"**{code.name}** · {code.severity.value} ({code.grade.name.lower()}): {_safe(code.title)}\n",
-        f"{_safe(code.explanation)}\n",
-        *(f"- {told}" for told in _repair(code)),
+        f"\n### {rule.code}\n",
+        f"**{rule.name}** · {rule.severity.value} ({rule.grade.name.lower()}): {_safe(rule.title)}\n",
+        f"{_safe(rule.explanation)}\n",
+        *(f"- {told}" for told in _repair(rule)),
         f"- raised by {_example(bad, good)}",
         f"- not raised by {_example(good, bad)}",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _repair(code: Code) -> list[str]:
+def _repair(rule: Rule) -> list[str]:
     """What repairs it: one sentence for all trainers, or one for each group of them that shares it."""
     by_text: dict[str, list[str]] = {}
     for trainer in TRAINERS:
-        if trainer in code.fixes:
-            by_text.setdefault(code.fixes[trainer], []).append(trainer)
+        if trainer in rule.fixes:
+            by_text.setdefault(rule.fixes[trainer], []).append(trainer)
     told = [
         _safe(text) if len(by_text) == 1 and len(names) == len(TRAINERS) else f"{', '.join(names)}: {_safe(text)}"
         for text, names in by_text.items()
     ]
-    told += [f"`{command}`" for command in repair_commands(code.code)]
+    told += [f"`{command}`" for command in repair_commands(rule.code)]
     return told
 
 

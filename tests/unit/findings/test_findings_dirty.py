@@ -9,7 +9,7 @@ import pytest
 from case_runner import tokenizer_of
 
 from sftui import pipeline, trainers
-from sftui.findings import Context, DatasetChecks, Finding, Severity, check_row
+from sftui.findings import Context, DatasetChecks, Finding, Severity, check_dataset, check_row
 from sftui.sources import SourceSpec, open_source
 
 # Which codes tell of a defect; a blank line is no row at all and needs none.
@@ -81,7 +81,7 @@ def test_every_injected_defect_is_found(shared: Path, tokenizer: str) -> None:
         inspection = pipeline.inspect(row, detected, recipe, tools)
         checks.add(inspection)
         found[line_of[row.index]].extend(check_row(inspection, context))
-    for finding in checks.finish():
+    for finding in check_dataset(checks):
         for index in finding.rows:
             found[line_of[index]].append(finding)
 

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 from case_runner import Outcome, run
-from examples import EXAMPLES, MORE
 from fix_proof import (
     Fixed,
     effect,
@@ -35,45 +34,6 @@ from sftui.recipe import knobs
 from sftui.repairs import fixes_for
 
 PRESETS = ("hf-trainer", "trl@1.16", "axolotl@0.19", "llamafactory@0.9", "unsloth@2026.10", "torchtune@0.7")
-
-PLACES: Mapping[str, tuple[str, ...]] = {
-    "BND001": ("edge",),
-    "BND002": ("edge",),
-    "TPL007": ("edge",),  # from where prompt and row part to where the prompt alone ends
-    "BND008": ("edge", "appended"),
-    "BND009": ("brackets",),  # those at the edges of answers
-    "BND010": ("answers",),
-    "ROL005": ("answers", "behind stops"),
-    "LAB009": ("answers", "behind stops"),
-    "BOS001": ("bos",),
-    "BOS002": ("bos",),
-    "EOS001": ("appended",),
-    "EOS009": ("appended",),
-    "EOS003": ("stops",),
-    "EOS006": ("stops",),
-    "EOS004": ("stops", "behind stops"),  # white space behind a terminator goes with it
-    "EOS008": ("behind stops",),
-    "GEN009": ("behind stops",),
-    "GEN001": ("answers",),
-    "GEN000": ("answers",),
-    "GEN003": ("answers",),
-    "GEN006": ("answers",),
-    "GEN002": ("headers",),
-    "GEN005": ("others",),
-    "GEN011": ("injected",),
-    "LAB002": ("others",),
-    "LAB003": ("row",),  # every stored label is off by one
-    "LAB010": ("message",),
-    "ROL001": ("message",),
-    "ROL002": ("message",),
-    "TPL001": ("row",),  # nothing was rendered
-    "TPL005": ("frame",),
-    "TPL011": ("frame",),  # what templates write around the contents
-    **dict.fromkeys(("TRU001", "TRU002", "TRU003", "TRU004", "TRU005", "TRU006", "TRU007"), ("cut",)),
-    "TRU009": ("over",),
-    **dict.fromkeys(("LAB004", "LAB007", "PAC001", "PAC003", "PAD003", "TPL014"), ("nowhere",)),
-}
-"""Where a code's fix may move labels, as `fix_proof.place_of` draws it; on either side, as tokens may come or go."""
 
 REVEALED: Mapping[str, Mapping[str, str]] = {
     "BND001": {"GEN002": "the token that merges holds the end of the header too"},
@@ -131,8 +91,8 @@ STATED: Mapping[tuple[str, str], str] = {
 def offered() -> Mapping[str, Fixed]:
     """One finding for every fix: by code, trainer, knobs and values, at best from the code's own example."""
     found: dict[tuple[object, ...], Fixed] = {}
-    for code in sorted(EXAMPLES):
-        for case in (EXAMPLES[code][0], *MORE.get(code, ())):
+    for code in sorted(CODES):
+        for case in (CODES[code].bad, *CODES[code].more):
             for preset in dict.fromkeys((case.preset, *PRESETS)):
                 for one in fixed_findings(code, replace(case, preset=preset)):
                     if one.key not in found or one.finding.code == code != found[one.key].name:
@@ -162,7 +122,7 @@ def test_a_fix_repairs_its_place_and_nothing_else(name: str, tmp_path: Path) -> 
         sides = [
             (side.inspections[number], side.context, findings(side, one.finding, number)) for side in (before, after)
         ]
-        places = places_of(PLACES[code], *sides)
+        places = places_of(CODES[code].moves, *sides)
         if lost(before.inspections[number]):
             assert not gone or before.inspections[number].dropped is not None
             assert not trained_elsewhere(after.inspections[number], after.context, one.finding)
@@ -213,6 +173,7 @@ def test_every_fix_in_the_source_is_proven() -> None:
             and isinstance(node.args[0], ast.Constant)
         }
         wanted = {path for path in named if path in paths}
+        texts |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         codes = texts & set(CODES)
         unproven = wanted - {path for code in codes for path in proven.get(code, ())}
         assert not unproven or module.name == "look.py", (
@@ -229,7 +190,7 @@ def test_every_fix_in_the_source_is_proven() -> None:
 def test_the_tables_name_what_is_there(capsys: pytest.CaptureFixture[str]) -> None:
     codes = {one.finding.code for one in offered().values()}
     assert (
-        codes == set(PLACES)
+        codes == {code for code, one in CODES.items() if one.moves}
         and set(REVEALED) <= codes
         and set(EASED) <= codes
         and {code for code, _ in STATED} <= codes

@@ -9,7 +9,7 @@ import pytest
 from case_runner import open_case
 
 from sftui.errors import SftuiError
-from sftui.findings import DatasetChecks, Finding, check_row, check_setup
+from sftui.findings import DatasetChecks, Finding, check_dataset, check_row, check_setup
 from sftui.findings.examples import CALLING, GOOD, chatml, tagged
 from sftui.findings.rule import Case
 from sftui.text import visible
@@ -120,7 +120,7 @@ def test_checks_never_raise(seed: int) -> None:
         found.extend(check_row(inspection, context))
         checks.add(inspection)
     found.extend(check_setup(context, inspections))
-    found.extend(checks.finish())
+    found.extend(check_dataset(checks))
     for finding in found:
         assert visible(finding.sentence) == finding.sentence and visible(finding.evidence) == finding.evidence, (
             finding.code

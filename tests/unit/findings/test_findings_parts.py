@@ -10,14 +10,25 @@ from typing import Any
 
 import pytest
 from case_runner import open_case, run
-from examples import EXAMPLES
 
 from sftui import bound
 from sftui.errors import RecipeError
-from sftui.findings import CODES, DatasetChecks, Finding, Waiver, apply_waivers, check_row, explain, read_waivers
+from sftui.findings import (
+    CODES,
+    DatasetChecks,
+    Finding,
+    Waiver,
+    apply_waivers,
+    check_dataset,
+    check_row,
+    explain,
+    read_waivers,
+)
 from sftui.findings.catalogue import REPAIR_OF
+from sftui.findings.checks import When
 from sftui.findings.examples import FINE, GOOD, ROUNDS, chat, chatml, tagged
 from sftui.findings.rule import Case
+from sftui.findings.run import _BY_MOMENT
 from sftui.findings.spans import by_prefix, by_sentinels, by_tags, disagreement
 from sftui.recipe import changed
 from sftui.repairs import TITLES
@@ -93,7 +104,8 @@ def test_merged_checks_equal_checks_in_one_go() -> None:
     merged = parts[-1]
     for part in reversed(parts[:-1]):
         merged.merge(part)
-    assert {(one.code, one.count) for one in merged.finish()} == {(one.code, one.count) for one in whole.finish()}
+    told, expected = check_dataset(merged), check_dataset(whole)
+    assert {(one.code, one.count) for one in told} == {(one.code, one.count) for one in expected}
     assert (merged.rows, merged.tokens, merged.trained, merged.roles) == (
         whole.rows,
         whole.tokens,
@@ -109,12 +121,12 @@ def test_memory_of_duplicates_is_bounded() -> None:
     for one in (*inspections, inspections[0]):
         checks.add(one)
     assert len(checks.seen) == 10 and checks.unremembered == 40
-    assert next(one for one in checks.finish() if one.code == "DUP001").count == 1
+    assert next(one for one in check_dataset(checks) if one.code == "DUP001").count == 1
 
 
-@pytest.mark.parametrize("code", sorted(EXAMPLES))
+@pytest.mark.parametrize("code", sorted(CODES))
 def test_findings_are_plain_and_safe_to_draw(code: str) -> None:
-    for finding in run(EXAMPLES[code][0]).findings:
+    for finding in run(CODES[code].bad).findings:
         assert pickle.loads(pickle.dumps(finding)) == finding
         assert visible(finding.sentence) == finding.sentence
         assert visible(finding.evidence) == finding.evidence
@@ -137,7 +149,7 @@ def test_checks_abstain_where_spans_are_not_proven() -> None:
 
 def test_repairs_are_named_for_codes_that_exist() -> None:
     assert set(REPAIR_OF) <= set(CODES) and {name for names in REPAIR_OF.values() for name in names} == set(TITLES)
-    assert run(EXAMPLES["DUP001"][0]).of("DUP001")[0].fix.repair == "deduplicate"  # type: ignore[union-attr]
+    assert run(CODES["DUP001"].bad).of("DUP001")[0].fix.repair == "deduplicate"  # type: ignore[union-attr]
 
 
 def test_missing_tags_are_told_once_also_where_the_trainer_refuses() -> None:
@@ -214,10 +226,10 @@ def test_tags_around_a_gap_are_one_answer_where_another_method_holds_them() -> N
     assert by_tags(((3, 5), (6, 9), (12, 14)), [1, 3], {1: (2, 10)}).found == {}
 
 
-@pytest.mark.parametrize("code", sorted(EXAMPLES))
+@pytest.mark.parametrize("code", sorted(CODES))
 def test_changes_are_values_that_the_recipe_takes(code: str) -> None:
     """A fix applied to the recipe can be saved and opened again."""
-    outcome = run(EXAMPLES[code][0])
+    outcome = run(CODES[code].bad)
     for finding in outcome.findings:
         recipe = outcome.context.recipe
         for change in finding.fix.changes if finding.fix is not None else ():
@@ -257,7 +269,7 @@ def test_a_row_that_costs_the_checks_too_much_has_that_finding_alone(
         raise raised
         yield
 
-    monkeypatch.setattr("sftui.findings.run._CONVERSATION", (greedy,))
+    monkeypatch.setitem(_BY_MOMENT, When.CONVERSATION, (greedy,))
     (found,) = check_row(made.inspections[0], made.context)
     assert found.code == "ROW007" and told in found.sentence
 

@@ -14,19 +14,18 @@ from typing import Any
 
 import pytest
 from case_runner import Outcome, row, run, tokenizer_of
-from examples import EXAMPLES, MORE
 from fix_proof import changed_place, lost, moved, place_of, trained_elsewhere
 
 from sftui.findings import CODES, check_row
-from sftui.findings.catalogue import DROP, REPAIR_OF
-from sftui.findings.rule import Case
+from sftui.findings.catalogue import REPAIR_OF
+from sftui.findings.rule import DROP, Case
 from sftui.repairs import REPAIRS, TITLES, Repaired, layout_of, line_of, make_plan, repaired
 from sftui.session.repairing import exact_repairs
 
 CASES = [
     (code, number, name)
     for code in sorted(REPAIR_OF)
-    for number in range(1 + len(MORE.get(code, ())))
+    for number in range(1 + len(CODES[code].more))
     for name in REPAIR_OF[code]
 ]
 
@@ -56,7 +55,7 @@ LOST: Mapping[str, str] = {
 
 
 def example(code: str, number: int) -> Case:
-    return (EXAMPLES[code][0], *MORE.get(code, ()))[number]
+    return (CODES[code].bad, *CODES[code].more)[number]
 
 
 def mended(case: Case, code: str, name: str, before: Outcome) -> list[Repaired]:

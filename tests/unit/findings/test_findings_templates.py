@@ -58,9 +58,10 @@ def test_published_templates(shared: Path, training: bool) -> None:
 
 def test_the_day_that_a_template_writes_is_shown_with_its_tokens() -> None:
     from case_runner import run
-    from examples import EXAMPLES
 
-    (found,) = run(EXAMPLES["TPL005"][0]).of("TPL005")
+    from sftui.findings import CODES
+
+    (found,) = run(CODES["TPL005"].bad).of("TPL005")
     assert "on the day of their run" in found.sentence
     assert "[02 Jan 2026 ↔ 23 Nov 2031], tokens 0 to " in found.evidence
 
@@ -69,9 +70,10 @@ def test_a_day_is_offered_where_it_can_be_told_and_ends_the_finding() -> None:
     from dataclasses import replace
 
     from case_runner import run
-    from examples import EXAMPLES
 
-    case = EXAMPLES["TPL005"][0]
+    from sftui.findings import CODES
+
+    case = CODES["TPL005"].bad
     (found,) = run(case).of("TPL005")
     assert found.fix is not None and [change.path for change in found.fix.changes] == ["render.date"]
     pinned = {"render.date": "2026-11-01"}

@@ -13,7 +13,7 @@ import pytest
 
 from sftui import pipeline, trainers
 from sftui.conversations import Detected
-from sftui.findings import CODES, Context, DatasetChecks, check_row
+from sftui.findings import CODES, Context, DatasetChecks, check_dataset, check_row
 from sftui.model import Inspection, Part, Row
 from sftui.repairs import REPAIRS, fixes_for, layout_of, make_plan, repair_row, repaired
 from sftui.sources import SourceSpec, open_source
@@ -137,7 +137,7 @@ def test_the_dirty_set_all_at_once(shared: Path) -> None:
         checks.add(inspection)
         if expected[int(result.row.where.rpartition(" ")[2])] == "clean":
             assert result.untouched
-    assert not {finding.code for finding in checks.finish()} & {"DUP001"}
+    assert not {finding.code for finding in check_dataset(checks)} & {"DUP001"}
     print(f"\n{len(left)} of {len(done)} rows kept, {sum(not one.untouched for one in left)} of them mended")
     assert len(left) > 25
 

@@ -1,0 +1,127 @@
+"""Every rule and every check, as the files of `rules/` hold them: none is listed anywhere else.
+
+Texts follow the project's catalogue of failure modes (its sources are issues and code of the trainers).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
+
+from sftui.errors import RecipeError
+from sftui.findings import rules
+from sftui.findings.checks import DatasetCheck, RowCheck, SetupCheck
+from sftui.findings.model import TRAINERS
+from sftui.findings.rule import DROP, Rule
+from sftui.nearest import did_you_mean
+
+FILES = (
+    "rows",
+    "roles",
+    "trained_roles",
+    "content",
+    "characters",
+    "template",
+    "template_setup",
+    "bos",
+    "boundary",
+    "generation",
+    "eos",
+    "stops_setup",
+    "labels",
+    "stored",
+    "truncation",
+    "padding",
+    "packing",
+    "tools",
+    "reasoning",
+    "injection",
+    "tokenizer",
+)
+"""In this order findings of one severity are told; what other files find comes behind, file by file by their names."""
+FAMILIES = (
+    *("ROW", "ROL", "CON", "TOO", "THK", "INJ", "TOK", "TPL", "BOS", "BND"),
+    *("GEN", "EOS", "LAB", "PAD", "PAC", "TRU", "RUN", "DUP", "CFG"),
+)
+"""In this order codes are listed by their first three letters; other families come behind, by their names."""
+_SCOPES = {
+    "row": "each row on its own",
+    "setup": "once, for recipe, template and tokenizer together",
+    "dataset": "the whole dataset",
+}
+
+
+def _modules() -> Iterator[ModuleType]:
+    names = [one.name for one in iter_modules(rules.__path__)]
+    for name in sorted(names, key=lambda name: (FILES.index(name) if name in FILES else len(FILES), name)):
+        yield import_module(f"{rules.__name__}.{name}")
+
+
+def _listed(found: Iterator[Rule]) -> Mapping[str, Rule]:
+    """The rules by their codes; one object for each, in however many files it is used."""
+    known: dict[str, Rule] = {}
+    for one in found:
+        if known.setdefault(one.code, one) is not one:
+            raise ValueError(f"two findings have the code {one.code}: {known[one.code].name} and {one.name}")
+    ranks = {family: rank for rank, family in enumerate(FAMILIES)}
+    return dict(sorted(known.items(), key=lambda item: (ranks.get(item[0][:3], len(ranks)), item[0])))
+
+
+_FOUND = tuple((module.__name__, one) for module in _modules() for one in vars(module).values())
+_CHECKS = tuple(
+    one
+    for name, one in _FOUND
+    if isinstance(one, (RowCheck, SetupCheck, DatasetCheck)) and one.found.__module__ == name  # not where it is used
+)
+CODES: Mapping[str, Rule] = _listed(one for _, one in _FOUND if isinstance(one, Rule))
+ROW_CHECKS = tuple(one for one in _CHECKS if isinstance(one, RowCheck))
+SETUP_CHECKS = tuple(one for one in _CHECKS if isinstance(one, SetupCheck))
+DATASET_CHECKS = tuple(one for one in _CHECKS if isinstance(one, DatasetCheck))
+ALIASES: Mapping[str, str] = {alias: one.code for one in CODES.values() for alias in one.aliases}
+"""Codes of the project's reference that are told under another one."""
+REPAIR_OF: Mapping[str, tuple[str, ...]] = {one.code: one.repair for one in CODES.values() if one.repair}
+"""What `sftui repair` can do to the data against a code (see `Rule.repair`)."""
+
+
+def fix_text(code: str, trainer: str) -> str:
+    """What to do against a code under a trainer (see `Rule.fix_text`)."""
+    return CODES[code].fix_text(trainer)
+
+
+def repair_commands(code: str) -> tuple[str, ...]:
+    """What to type against a code, the gentlest first."""
+    return tuple(
+        f"sftui repair --drop {code}" if name == DROP else f"sftui repair --apply {name}"
+        for name in REPAIR_OF.get(code, ())
+    )
+
+
+def explain(code: str) -> str:
+    """The page of one code for `sftui explain`; RecipeError with the nearest code for an unknown one."""
+    wanted = code.strip().upper()
+    wanted = ALIASES.get(wanted, wanted)
+    if wanted not in CODES:
+        raise RecipeError(f"there is no code `{code}`", fix=did_you_mean(wanted, CODES, "`sftui explain` lists them"))
+    one = CODES[wanted]
+    lines = [
+        f"{one.code} {one.name}: {one.title}",
+        "",
+        one.explanation,
+        "",
+        f"Severity: {one.severity.value} ({one.grade.name.lower()}: {one.grade.reason}).",
+        f"Scope: {_SCOPES[one.scope]}.",
+    ]
+    if len(set(one.fixes.values())) == 1 and len(one.fixes) == len(TRAINERS):
+        lines += ["", "What repairs it:", f"  {one.fixes[TRAINERS[0]]}"]
+    elif one.fixes:
+        width = max(len(name) for name in one.fixes)
+        lines += [
+            "",
+            "What repairs it:",
+            *(f"  {name:<{width}}  {one.fixes[name]}" for name in TRAINERS if name in one.fixes),
+        ]
+    if wanted in REPAIR_OF:
+        lines += ["", "In the data, into a new file:", *(f"  {command}" for command in repair_commands(wanted))]
+    return "\n".join(lines) + "\n"

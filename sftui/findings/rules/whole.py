@@ -1,0 +1,280 @@
+"""What only the whole dataset can tell, from what `dataset` gathered row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sftui import trainers
+from sftui.findings.checks import dataset_check
+from sftui.findings.dataset import EARLY, ENOUGH_ROWS, EXAMPLES, LIMITS, RARE, DatasetChecks, Tally
+from sftui.findings.examples import FINE, GOOD, IDS, LONG, ROUNDS, case, chat
+from sftui.findings.look import shown
+from sftui.findings.model import Finding
+from sftui.findings.rule import Case, rule
+from sftui.model import RecipeChange
+from sftui.text import share
+
+RUN001 = rule(
+    "RUN001",
+    "nothing-is-trained",
+    "FATAL",
+    "dataset",
+    "the run trains nothing: every row is dropped or masked",
+    "Where no row is left the trainer stops, each in its own words (Unsloth already where it masks); over rows that"
+    " are all masked TRL, Axolotl and a plain loop run to the end and learn nothing.",
+    data="mend what drops or masks the rows, which the findings of single rows say",
+    bad=case({"input_ids": [300, 301, 302], "labels": [-100] * 3}, changes={"mask.rule": "given"}),
+    good=FINE,
+)
+
+
+@dataset_check(RUN001)
+def outcome(checks: DatasetChecks) -> Iterator[Finding]:
+    """RUN001. Rows that stop the trainer are told themselves, where they stand."""
+    stop = (
+        None
+        if checks.refused
+        else trainers.trainer_named(checks.preset).stop_of(checks.rows, checks.kept, checks.left, checks.rule)
+    )
+    if stop is not None:
+        yield checks.finding(RUN001, stop, Tally(checks.rows, list(range(min(checks.rows, EXAMPLES)))))
+
+
+DUP001 = rule(
+    "DUP001",
+    "duplicates",
+    "MINOR",
+    "dataset",
+    "rows that say the same",
+    "Identical in all that is trained, media, tools and flags included; white space that cannot be seen aside. They"
+    " are trained twice and hide in train/eval splits.",
+    axolotl="dataset_exact_deduplication: true",
+    data="remove all but one",
+    repair=("deduplicate",),
+    bad=case(GOOD, GOOD),
+    good=case(GOOD, chat("hi", "Hello.")),
+)
+
+
+DUP002 = rule(
+    "DUP002",
+    "train-eval-leak",
+    "MAJOR",
+    "dataset",
+    "prompts of the evaluation set are also trained",
+    "The evaluation then measures memory.",
+    axolotl="dataset_exact_deduplication: true",
+    data="split by prompt or document, not by row",
+    bad=case(GOOD, evaluation=[GOOD]),
+    good=case(GOOD, evaluation=[chat("hi", "Hello.")]),
+)
+
+
+DUP003 = rule(
+    "DUP003",
+    "prompt-with-several-answers",
+    "INFO",
+    "dataset",
+    "one prompt has several answers",
+    "Fine for variety, a problem where the answers contradict each other.",
+    data="look at the rows",
+    bad=case(chat("hi", "Hello."), chat("hi", "Good day.")),
+    good=case(GOOD, chat("hi", "Hello.")),
+)
+
+
+@dataset_check(DUP001, DUP002, DUP003)
+def repeats(checks: DatasetChecks) -> Iterator[Finding]:
+    if checks.same.count:
+        rest = f"; {checks.unremembered:,} rows were not compared" if checks.unremembered else ""
+        yield checks.finding(DUP001, f"{_rows(checks.same.count)} the same as an earlier one{rest}", checks.same)
+    if checks.leaked.count:
+        yield checks.finding(
+            DUP002, f"{checks.leaked.count:,} of {checks.rows:,} rows ask what the evaluation set asks", checks.leaked
+        )
+    if checks.again.count:
+        yield checks.finding(
+            DUP003, f"{checks.again.count:,} of {checks.rows:,} rows answer an earlier prompt differently", checks.again
+        )
+
+
+CON013 = rule(
+    "CON013",
+    "column-only-in-few-rows",
+    "MINOR",
+    "dataset",
+    "a few rows have columns that the others do not have",
+    "Arrow wants the same columns and types in every row; load_dataset may stop with a cast error, or fill the rest"
+    " with null.",
+    data="remove the column, or give it to every row with one type",
+    bad=case(*[GOOD] * 24, {**GOOD, "meta": {"a": 1}}),
+    good=case(*[GOOD] * 24),
+)
+
+
+@dataset_check(CON013)
+def rare_columns(checks: DatasetChecks) -> Iterator[Finding]:
+    rare = {column: tally for column, tally in checks.columns.items() if tally.count < RARE * checks.read}
+    if checks.read >= ENOUGH_ROWS and rare:
+        together = Tally()
+        for tally in rare.values():
+            together.merge(tally)
+        names = ", ".join(f"`{shown(str(column), 30)}`" for column in list(rare)[:6])
+        yield checks.finding(
+            CON013,
+            f"{names} {'is' if len(rare) == 1 else 'are'} in at most"
+            f" {max(tally.count for tally in rare.values()):,} of {checks.read:,} rows",
+            together,
+        )
+
+
+TRU005 = rule(
+    "TRU005",
+    "default-length",
+    "MAJOR",
+    "dataset",
+    "the trainer's default length cuts rows",
+    "Nobody chose this limit: it is the trainer's default, and it takes trained tokens away.",
+    trl="raise max_length (default 1024)",
+    axolotl="raise sequence_len",
+    llamafactory="raise cutoff_len (default 2048)",
+    unsloth="raise max_seq_length",
+    torchtune="raise max_seq_len",
+    hf="raise length.max",
+    moves=("cut",),
+    bad=case(chat("hi", "so it goes " * 900), preset="trl@1.16"),
+    good=case(GOOD, preset="trl@1.16"),
+)
+
+
+@dataset_check(TRU005)
+def usual_length(checks: DatasetChecks) -> Iterator[Finding]:
+    default = trainers.preset(checks.preset).length.max
+    if not checks.cut.count or checks.max_length is None or checks.max_length != default or checks.trained == 0:
+        return
+    table = " · ".join(
+        f"{limit}: {checks.over[limit]:,} rows, {share(checks.lost[limit], checks.trained, 1)}"
+        for limit in LIMITS
+        if checks.over[limit]
+    )
+    better = next(
+        (limit for limit in LIMITS if limit > checks.max_length and checks.over[limit] * 100 < checks.rows), None
+    )
+    yield checks.finding(
+        TRU005,
+        f"{checks.cut.count:,} of {checks.rows:,} rows are longer than {checks.max_length:,}, which is what"
+        f" {checks.trainer} takes where nothing is said",
+        checks.cut,
+        evidence=f"rows over a length, and the share of trained tokens behind it: {table}",
+        changes=(RecipeChange("length.max", checks.max_length, better),) if better else (),
+    )
+
+
+BND007 = rule(
+    "BND007",
+    "mask-starts-at-once",
+    "FATAL",
+    "dataset",
+    "nearly every row is trained from its first tokens on",
+    "Prompts are long but the mask begins after two or three tokens: since transformers 5"
+    " apply_chat_template(tokenize=True) gives a mapping, and its length was taken for the prompt's.",
+    trl="upgrade TRL, or pin transformers",
+    hf="apply_chat_template(..., return_dict=False)",
+    bad=Case([{"input_ids": IDS * 2, "labels": [-100] * 2 + (IDS * 2)[2:]}] * 24, changes={"mask.rule": "given"}),
+    good=Case([{"input_ids": IDS * 2, "labels": [-100] * 30 + (IDS * 2)[30:]}] * 24, changes={"mask.rule": "given"}),
+)
+
+
+@dataset_check(BND007)
+def early_masks(checks: DatasetChecks) -> Iterator[Finding]:
+    by_length = (
+        checks.rule == "given"
+        or (checks.rule in ("auto", "completion") and checks.boundary == "prompt_length")
+        or checks.rule == "all"
+    )
+    if by_length and checks.long_prompt.count >= 20 and checks.early.count >= 0.95 * checks.long_prompt.count:
+        yield checks.finding(
+            BND007,
+            f"in {checks.early.count:,} of {checks.long_prompt.count:,} longer rows the mask begins after at most"
+            f" {EARLY} tokens",
+            checks.early,
+        )
+
+
+LAB009 = rule(
+    "LAB009",
+    "turns-not-all-trained",
+    "INFO",
+    "dataset",
+    "not every assistant turn is trained",
+    "Some trainers train the last answer only, others all; people are surprised both ways.",
+    axolotl='datasets[].roles_to_train: ["assistant"] trains every one; no key trains the last only',
+    llamafactory="mask_history: true trains the last one only, false every one",
+    torchtune="train_on_input: false trains every one; no key trains the last only",
+    unsloth="last_response_only=True trains the last one only, False every one",
+    trl="split the rows into prompt and completion",
+    hf="make one row per turn, or mask.rule: assistant",
+    moves=("answers", "behind stops"),
+    bad=case(chat("hi", "Hello.", "Bye.", "Bye!")),
+    good=case(chat("hi", "Hello.", "Bye.", "Bye!"), changes={"mask.rule": "assistant"}),
+    more=tuple(
+        case(ROUNDS, preset=one, changes={"mask.turns": "last", **more})
+        for one, more in (
+            ("llamafactory@0.9", {}),
+            ("torchtune@0.7", {"mask.rule": "turn_full"}),
+            ("unsloth@2026.10", {"mask.rule": "markers"}),
+            ("hf-trainer", {"mask.rule": "assistant"}),
+        )
+    ),
+)
+
+
+@dataset_check(LAB009)
+def some_turns(checks: DatasetChecks) -> Iterator[Finding]:
+    if checks.some_turns.count:
+        changes: tuple[RecipeChange, ...] = ()
+        if (
+            checks.rule == "completion" and trainers.traits_of(checks.preset).by_hand
+        ):  # a completion is the last answer, whatever mask.turns says
+            changes = (RecipeChange("mask.rule", checks.rule, "assistant"),)
+        if checks.turns == "last":
+            changes += (RecipeChange("mask.turns", "last", "all"),)
+        yield checks.finding(
+            LAB009,
+            f"in {checks.some_turns.count:,} of {checks.many_turns:,} rows with several answers not every answer is"
+            " trained",
+            checks.some_turns,
+            changes=changes,
+        )
+
+
+LAB013 = rule(
+    "LAB013",
+    "trained-share",
+    "INFO",
+    "dataset",
+    "rows whose trained share stands out",
+    "Rows with next to nothing or with everything trained are worth a look.",
+    data="look at the rows",
+    bad=case(chat("hi " * 400, "Yes."), LONG),
+    good=case(LONG),
+)
+
+
+@dataset_check(LAB013)
+def trained_share(checks: DatasetChecks) -> Iterator[Finding]:
+    if checks.few_trained.count or 0 < checks.all_trained.count < checks.read:
+        parts = (
+            [f"{checks.few_trained.count:,} rows train less than 1 % of their tokens"]
+            if checks.few_trained.count
+            else []
+        )
+        if 0 < checks.all_trained.count < checks.read:
+            parts.append(f"{checks.all_trained.count:,} of {checks.read:,} rows train every token")
+        yield checks.finding(
+            LAB013, " and ".join(parts), checks.few_trained if checks.few_trained.count else checks.all_trained
+        )
+
+
+def _rows(count: int) -> str:
+    return "1 row says" if count == 1 else f"{count:,} rows say"
