@@ -284,6 +284,8 @@ def get(recipe: Recipe, path: str) -> Any:
 
 def changed(recipe: Recipe, path: str, value: Any) -> Recipe:
     """The same recipe with one knob set; the value is not validated here (see `recipe_io`)."""
+    if path == "preset":
+        return replace(recipe, **Preset.of(value)._asdict())
     section, _, name = path.partition(".")
     if not name:
         return replace(recipe, **{section: value})
