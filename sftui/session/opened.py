@@ -89,6 +89,8 @@ class Opened:
     @property
     def overlay(self) -> Overlay | None:
         """The repairs that lie over the rows; None where there are none."""
+        if not self.repairs:
+            return None
         from sftui.session.overlay import Overlay
 
         return self.source if isinstance(self.source, Overlay) else None
@@ -151,10 +153,12 @@ class Opened:
 
     def over(self, row: Row) -> Row:
         """A stored row with the repairs over it; the very same where none touches it."""
+        overlay = self.overlay
+        if overlay is None:
+            return row
         from sftui.repairs import row_of
 
-        overlay = self.overlay
-        return row if overlay is None else row_of(overlay.mend(row))
+        return row_of(overlay.mend(row))
 
     def past_end(self, index: int) -> bool:
         """Whether there is no such row."""

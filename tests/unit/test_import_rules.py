@@ -150,3 +150,28 @@ def test_help_loads_nothing_but_click() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert set(done.stderr.split()) & HEAVY == set()
     assert "--tokenizer" in done.stdout
+
+
+SHOW = """
+import sys
+from sftui.sources.jsonl import JsonlSource
+asked, whole = [], JsonlSource.row
+JsonlSource.row = lambda self, index: asked.append(index) or whole(self, index)
+from sftui.cli.app import run
+assert run(["show", sys.argv[1], "-t", "builtin:chatml", "--row", sys.argv[2]]) == 0
+loaded = sorted(name for name in sys.modules if name.startswith("sftui."))
+print(asked.count(int(sys.argv[2])), *loaded, file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("row", [0, 40])
+def test_show_reads_its_row_once_and_loads_nothing_of_the_worker(row: int) -> None:
+    data = PACKAGE.parent / "sample_data" / "chat_messages.jsonl"
+    done = subprocess.run(
+        [sys.executable, "-c", SHOW, data, str(row)], capture_output=True, text=True, check=True, timeout=60
+    )
+    read, *loaded = done.stderr.splitlines()[-1].split()
+    assert read == "1"
+    assert "sftui.session.ready" in loaded
+    others = ("sftui.workspace", "sftui.tui", "sftui.findings", "sftui.repairs", "sftui.audit")
+    assert [name for name in loaded if name.startswith(others)] == []
