@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sftui.views import Line, Role, line, wrap
 from sftui.workspace import events as ev
+from sftui.workspace import requests as rq
 
 if TYPE_CHECKING:
     from sftui.tui.main_screen import MainScreen
@@ -57,10 +58,10 @@ class BatchCommands:
         self._first[name] = row
         if name == BATCH:
             self.batch = None
-            self.screen.workspace.request_batch(row, self.rows)
+            self.screen.workspace.ask(rq.BatchRequest, row, self.rows)
         else:
             self.packs = None
-            self.screen.workspace.request_packs(row)
+            self.screen.workspace.ask(rq.PacksRequest, row)
 
     def _paint(self, name: str, keep: bool) -> None:
         make, hint = (self.batch_lines, BATCH_HINT) if name == BATCH else (self.pack_lines, PACKS_HINT)

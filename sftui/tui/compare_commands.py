@@ -13,6 +13,7 @@ from sftui.tui.dialogs import Dialog, Options
 from sftui.tui.presets import preset_like
 from sftui.views import Line, Role, line, wrap
 from sftui.workspace import events as ev
+from sftui.workspace import requests as rq
 from sftui.workspace.history import Chosen
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ class CompareCommands:
             look.show_view()
         else:
             look.open(VIEW)
-        self._counting = self.screen.workspace.request_count(other, repairs)
+        self._counting = self.screen.workspace.ask(rq.CountRequest, other, repairs)
 
     def show(self, keep: bool) -> None:
         if self.other is None:
@@ -154,7 +155,7 @@ class CompareCommands:
 
     def _ask(self, row: int) -> None:
         assert self.other is not None
-        self.screen.workspace.request_comparison(row, self.other, self.repairs)
+        self.screen.workspace.ask(rq.CompareRequest, row, self.other, self.repairs)
 
     def _paint(self, keep: bool = True) -> None:
         if self.screen.look_commands.open_view == VIEW:

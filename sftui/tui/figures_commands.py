@@ -12,6 +12,7 @@ from sftui.tui.figures_pane import Owned
 from sftui.tui.mark_commands import ORDERS as MARKS
 from sftui.views import Action, Line, Over, Role, line, wrap
 from sftui.workspace import events as ev
+from sftui.workspace import requests as rq
 from sftui.workspace.requests import GROUPS, REPAIRED, by_group
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class FiguresCommands:
 
     def _start(self) -> None:
         self.answer = None
-        self.ticket = self.screen.workspace.request_audit()
+        self.ticket = self.screen.workspace.ask(rq.AuditRequest)
 
     def stop_or_start(self) -> None:
         """Stops the audit, or resumes it."""
@@ -266,7 +267,7 @@ class FiguresCommands:
         else:
             listed = self._listed == one.code and screen.rows.line_of(screen.status.row) is not None
             self._after = screen.status.row if listed and screen.rows.order is not None else -1
-            screen.workspace.request_order(one.code)
+            screen.workspace.ask(rq.OrderRequest, one.code)
 
     def on_row(self, row: int) -> None:
         """Another row of a finding's is on screen: its tokens are marked as soon as they are known."""
@@ -279,7 +280,7 @@ class FiguresCommands:
         listed = screen.rows.order is not None and screen.rows.line_of(row) is not None
         if self._listed and listed and not screen.tokens.state.hits:
             self._unmarked = (row, screen.tokens.state.cursor)
-            screen.workspace.request_findings(row)
+            screen.workspace.ask(rq.FindingsRequest, row)
 
     def on_findings(self, event: ev.FindingsReady) -> None:
         """Mark the tokens of the finding whose rows are listed; the cursor goes there unless it was moved meanwhile."""
@@ -346,7 +347,7 @@ class FiguresCommands:
         if by in MARKS:
             self.screen.mark_commands.order(by)
         else:
-            self.screen.workspace.request_order(by)
+            self.screen.workspace.ask(rq.OrderRequest, by)
 
     def list_rows(self, by: str, rows: Sequence[int], after: int = -1) -> None:
         """The list shows these rows, and the first of them is opened, or the first one after a row."""

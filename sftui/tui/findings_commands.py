@@ -13,6 +13,7 @@ from sftui.tui.dialogs import Dialog
 from sftui.views import Action, Line, Role, line, value_text, wrap
 from sftui.workspace import SearchQuery
 from sftui.workspace import events as ev
+from sftui.workspace import requests as rq
 
 if TYPE_CHECKING:
     from sftui.findings import Finding
@@ -58,7 +59,7 @@ class FindingsCommands:
         pane, row = self.screen.findings, self.screen.status.row
         held = pane.answer if keep and pane.answer is not None and pane.answer.index == row else None
         pane.show(row, held, self._trainer)
-        self.screen.workspace.request_findings(row)
+        self.screen.workspace.ask(rq.FindingsRequest, row)
 
     def on_findings(self, event: ev.FindingsReady) -> None:
         if self.screen.look_commands.open_view == VIEW and event.index == self.screen.status.row:
@@ -274,7 +275,7 @@ class FindingsCommands:
     def _tag(self, finding: Finding) -> None:
         """Ask for the template with its tags; nothing is written before it was shown."""
         self._tagging = finding
-        self.screen.workspace.request_tags()
+        self.screen.workspace.ask(rq.TagsRequest)
         self.screen.say("putting generation tags into the chat template …", Role.DIM)
 
     def on_tags(self, event: ev.TagsReady) -> None:

@@ -44,6 +44,7 @@ from sftui.tui.token_pane import TokenPane
 from sftui.views import Role
 from sftui.workspace import Workspace
 from sftui.workspace import events as ev
+from sftui.workspace import requests as rq
 
 NARROW = 80
 WIDE = 120
@@ -316,7 +317,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.say(message.told, Role.ERROR)
 
     def on_row_list_wanted(self, message: RowList.Wanted) -> None:
-        self.workspace.request_summaries(*message.window, message.rows)
+        self.workspace.ask(rq.SummariesRequest, *message.window, message.rows)
 
     def on_line_view_clicked(self, message: LineView.Clicked) -> None:
         self.look_commands.clicked(message.pane, message.x, message.line)

@@ -10,6 +10,7 @@ from sftui.text import visible
 from sftui.tui.dialogs import Dialog, Options
 from sftui.views import Line, Role, line
 from sftui.workspace import events as ev
+from sftui.workspace import requests as rq
 
 if TYPE_CHECKING:
     from sftui.findings import Finding
@@ -135,7 +136,7 @@ class RepairCommands:
             return
         self._seen, self.counted = now, None
         if now:
-            self._ticket = self.screen.workspace.request_repairs()
+            self._ticket = self.screen.workspace.ask(rq.RepairsRequest)
         elif self._ticket is not None:
             self.screen.workspace.cancel(self._ticket)
             self._ticket = None

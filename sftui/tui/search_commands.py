@@ -13,6 +13,7 @@ from sftui.views import Action, Role
 from sftui.views.grid import hit_starts
 from sftui.workspace import SearchQuery
 from sftui.workspace import events as ev
+from sftui.workspace import requests as rq
 
 if TYPE_CHECKING:
     from sftui.tui.main_screen import MainScreen
@@ -118,7 +119,7 @@ class SearchCommands:
             start, wrapped = (0 if forward else rows - 1), True
         assert self.query is not None
         self._forward, self._wrapped, self._start = forward, wrapped, max(0, start)
-        self.ticket = screen.workspace.request_search(self.query, self._start, forward)
+        self.ticket = screen.workspace.ask(rq.SearchRequest, self.query, self._start, forward)
         screen.say("searching … Esc cancels", Role.DIM)
 
     def cancel(self) -> bool:
@@ -155,7 +156,7 @@ class SearchCommands:
         if self.query is not None and self.query != self.hits.query:
             self._stop_counting()
             self.hits = Hits(self.query)
-            self._counting = self.screen.workspace.request_hits(self.query)
+            self._counting = self.screen.workspace.ask(rq.HitsRequest, self.query)
 
     def _stop_counting(self) -> None:
         if self._counting is not None:

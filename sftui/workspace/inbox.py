@@ -5,47 +5,10 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from sftui.workspace.requests import (
-    AuditRequest,
-    BatchRequest,
-    Cancel,
-    CompareRequest,
-    CountRequest,
-    FindingsRequest,
-    HitsRequest,
-    Open,
-    OrderRequest,
-    PacksRequest,
-    RepairsRequest,
-    RowRequest,
-    SearchRequest,
-    SetRecipe,
-    SplitWanted,
-    SummariesRequest,
-    TagsRequest,
-    WriteRequest,
-)
+from sftui.workspace.requests import QUESTIONS, Cancel, Open, SetRecipe
 
-URGENCY: tuple[type, ...] = (
-    Open,
-    SetRecipe,
-    RowRequest,
-    BatchRequest,
-    FindingsRequest,
-    CompareRequest,
-    PacksRequest,
-    TagsRequest,
-    OrderRequest,
-    SummariesRequest,
-    SearchRequest,
-    WriteRequest,
-    SplitWanted,
-    CountRequest,
-    RepairsRequest,
-    AuditRequest,
-    HitsRequest,
-)
-"""What is asked, in the order in which it is answered; jobs in slices keep the same order."""
+URGENCY: tuple[type, ...] = (Open, SetRecipe, *QUESTIONS)
+"""What is asked, in the order in which it is answered."""
 
 
 class Inbox:

@@ -1,4 +1,7 @@
-"""What the workspace asks of the worker: one frozen message per request.
+"""What the workspace asks of the worker: one frozen message per request, and `QUESTIONS`, which says of each question
+what answers it, how urgent it is and how long it stands.
+
+`Workspace.ask` sends one, `Worker._job` answers it.
 
 Requests and events travel as pickles, one after the other, over the worker's stdin and stdout;
 a pickle ends where it says it ends, so no framing is needed. Named tuples and dataclasses are
@@ -7,12 +10,15 @@ divided as in `events`.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sftui.bound import Overrun
+from sftui.model import Problem
 from sftui.recipe import Recipe
 from sftui.session.options import OpenOptions, SearchQuery
+from sftui.workspace import events as ev
 
 
 class Open(NamedTuple):
@@ -176,10 +182,8 @@ class Cancel(NamedTuple):
     ticket: int
 
 
-Request = (
-    Open
-    | SetRecipe
-    | RowRequest
+Question = (
+    RowRequest
     | BatchRequest
     | SummariesRequest
     | SearchRequest
@@ -193,5 +197,82 @@ Request = (
     | TagsRequest
     | RepairsRequest
     | WriteRequest
-    | Cancel
 )
+Request = Open | SetRecipe | Question | Cancel
+
+SCREEN, BESIDE, ONCE = "screen", "beside", "once"
+"""How long a question stands: on screen, and answered again under every recipe; beside it, the same in slices; or until
+it is answered."""
+
+
+class Kind(NamedTuple):
+    """A kind of question: the event that answers it (several may), how long it stands, and what answers it where it
+    cannot be answered, from the question, the recipe's version and why; None: a `WorkerFailed`."""
+
+    answer: type | None
+    stands: str
+    refused: Callable[[Any, int, Problem], ev.Event] | None = None
+
+
+QUESTIONS: Mapping[type, Kind] = {
+    RowRequest: Kind(ev.RowReady, SCREEN),
+    BatchRequest: Kind(
+        ev.BatchReady, SCREEN, lambda asked, version, why: ev.BatchReady(asked.ticket, version, None, why)
+    ),
+    FindingsRequest: Kind(
+        ev.FindingsReady,
+        BESIDE,
+        lambda asked, version, why: ev.FindingsReady(asked.ticket, version, asked.index, problem=why),
+    ),
+    CompareRequest: Kind(
+        ev.ComparisonReady,
+        BESIDE,
+        lambda asked, version, why: ev.ComparisonReady(
+            asked.ticket, version, asked.recipe, problem=why, repairs=asked.repairs
+        ),
+    ),
+    PacksRequest: Kind(
+        ev.PacksReady, BESIDE, lambda asked, version, why: ev.PacksReady(asked.ticket, version, problem=why)
+    ),
+    TagsRequest: Kind(ev.TagsReady, ONCE, lambda asked, version, why: ev.TagsReady(asked.ticket, version, problem=why)),
+    OrderRequest: Kind(
+        ev.OrderReady, ONCE, lambda asked, version, why: ev.OrderReady(asked.ticket, version, asked.by, problem=why)
+    ),
+    # A list that cannot be made: each of its rows says itself what is wrong with it.
+    SummariesRequest: Kind(ev.SummariesReady, SCREEN),
+    SearchRequest: Kind(
+        ev.SearchFound,
+        ONCE,
+        lambda asked, version, why: ev.SearchFound(asked.ticket, None, finished=True, problem=why),
+    ),
+    WriteRequest: Kind(
+        ev.RepairsWritten,
+        ONCE,
+        lambda asked, version, why: ev.RepairsWritten(asked.ticket, asked.target, asked.log, problem=why),
+    ),
+    SplitWanted: Kind(None, ONCE),
+    CountRequest: Kind(
+        ev.CountReady, BESIDE, lambda asked, version, why: ev.CountReady(asked.ticket, version, problem=why)
+    ),
+    RepairsRequest: Kind(
+        ev.RepairsCounted,
+        BESIDE,
+        lambda asked, version, why: ev.RepairsCounted(asked.ticket, version, ev.RepairCount(), done=True),
+    ),
+    AuditRequest: Kind(
+        ev.AuditReady, BESIDE, lambda asked, version, why: ev.AuditReady(asked.ticket, version, 0, problem=why)
+    ),
+    HitsRequest: Kind(
+        ev.HitsCounted,
+        BESIDE,
+        lambda asked, version, why: ev.HitsCounted(asked.ticket, version, done=True, problem=why),
+    ),
+}
+"""Every question, the most urgent first; jobs in slices keep the same order."""
+
+
+def refusal(item: Any, version: int, problem: Problem) -> ev.Event | None:
+    """What answers a question that cannot be answered, so that nobody waits for ever; None for what a `WorkerFailed`
+    answers."""
+    kind = QUESTIONS.get(type(item))
+    return kind.refused(item, version, problem) if kind is not None and kind.refused is not None else None

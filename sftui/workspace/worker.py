@@ -35,7 +35,6 @@ from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.inbox import URGENCY, Inbox
 from sftui.workspace.indexing import Indexer, Look
-from sftui.workspace.instead import refusal
 from sftui.workspace.link import PAGE
 from sftui.workspace.loader import Loaded, Loader
 from sftui.workspace.memory import trim
@@ -48,19 +47,10 @@ if TYPE_CHECKING:
     from sftui.workspace.auditing import Auditing
 
 SLICE = 0.01
+ASKED_AGAIN = (rq.SearchRequest, rq.OrderRequest, rq.TagsRequest)
+"""Questions that nothing asks again by itself, and that data which is read again may answer otherwise."""
 SWITCH = 0.001
 """Seconds a thread may keep the interpreter lock while another wants it: the indexer must not hold up a row."""
-BESIDE = (
-    rq.FindingsRequest,
-    rq.CompareRequest,
-    rq.CountRequest,
-    rq.PacksRequest,
-    rq.AuditRequest,
-    rq.RepairsRequest,
-    rq.HitsRequest,
-)
-ASKED_ONCE = (rq.SearchRequest, rq.OrderRequest, rq.TagsRequest)
-"""Questions that nothing asks again by itself."""
 
 
 class Worker:
@@ -119,14 +109,14 @@ class Worker:
             if isinstance(job, Generator):
                 with contextlib.suppress(Exception):
                     job.close()
-        answer = refusal(item, self._version, problem)
+        answer = rq.refusal(item, self._version, problem)
         if answer is not None:
             self.send(answer)
         self.send(ev.WorkerFailed(problem, trace))
 
     def _refuse(self, item: Any) -> None:
         """Nothing is open to answer from."""
-        answer = refusal(item, self._version, self._refused) if self._refused is not None else None
+        answer = rq.refusal(item, self._version, self._refused) if self._refused is not None else None
         if answer is not None:
             self.send(answer)
 
@@ -151,29 +141,13 @@ class Worker:
         elif isinstance(item, rq.SummariesRequest):
             self._list = item
             self._start_list()
-        elif self._session is None:
-            if isinstance(item, BESIDE):
-                self._beside[type(item)] = item
-            self._refuse(item)
         else:
-            self._begin(item, self._session)
-
-    def _begin(self, item: Any, session: Opened) -> None:
-        """Begin to answer what takes its time."""
-        if isinstance(item, rq.SearchRequest):
-            found = search(lambda: self._session or session, item)
-            self._jobs[rq.SearchRequest] = (item, unless_lost(session, found, partial(refusal, item, self._version)))
-        elif isinstance(item, BESIDE):
-            self._beside[type(item)] = item
-            self._start_beside(item, session)
-        elif isinstance(item, rq.TagsRequest):
-            from sftui.workspace.tagging import tags
-
-            self._jobs[rq.TagsRequest] = (item, tags(session, item, self._version))
-        elif isinstance(item, rq.OrderRequest):
-            self._jobs[rq.OrderRequest] = (item, self._audits().order(session, item, self._version))
-        elif isinstance(item, rq.WriteRequest):
-            self._jobs[rq.WriteRequest] = (item, write_whole(session, item))
+            if rq.QUESTIONS[type(item)].stands == rq.BESIDE:
+                self._beside[type(item)] = item
+            if self._session is None:
+                self._refuse(item)
+            else:
+                self._start(item, self._session)
 
     # --- opening ----------------------------------------------------------------------------
 
@@ -298,7 +272,7 @@ class Worker:
     def _end_jobs(self) -> list[Any]:
         """Give up all that reads the data; a write takes its files away. What is to be asked of the data again."""
         write = self._jobs.get(rq.WriteRequest)
-        asked = [item for kind, (item, _) in self._jobs.items() if kind in ASKED_ONCE]
+        asked = [item for kind, (item, _) in self._jobs.items() if kind in ASKED_AGAIN]
         for _, job in self._jobs.values():
             if isinstance(job, Generator):
                 job.close()
@@ -344,7 +318,7 @@ class Worker:
         self._start_split(session)
         for item in self._beside.values():
             if not self._inbox.cancelled(item.ticket):
-                self._start_beside(item, session)
+                self._start(item, session)
 
     # --- answers ----------------------------------------------------------------------------
 
@@ -386,17 +360,20 @@ class Worker:
             self._start_list()
             self._again(rq.CompareRequest)
 
-    def _start_beside(self, item: Any, session: Opened) -> None:
-        """What stands beside the row: answered in slices, and again under every new recipe or tokenizer."""
-        self._jobs.pop(type(item), None)
-        version = self._version
+    def _start(self, item: Any, session: Opened) -> None:
+        """Begin to answer a question in slices; what stands beside the row is so again under every new recipe or
+        tokenizer."""
+        self._jobs[type(item)] = (item, self._job(item, session))
+
+    def _job(self, item: Any, session: Opened) -> Iterator[Any]:
         from sftui.workspace.checking import findings
         from sftui.workspace.packing import packs
         from sftui.workspace.repairing import count_repairs
+        from sftui.workspace.tagging import tags
 
-        auditing = self._audits()
-
-        instead = partial(refusal, item, version)
+        version, auditing = self._version, self._audits()
+        instead = partial(rq.refusal, item, version)
+        while_there = partial(unless_lost, session)
 
         def no_audit(problem: Problem) -> ev.Event | None:
             auditing.forget()
@@ -408,15 +385,17 @@ class Worker:
         jobs: dict[type, Callable[[], Iterator[Any]]] = {
             rq.FindingsRequest: lambda: findings(session, item, version),
             rq.CompareRequest: lambda: self._second.compare(session, item, version),
-            rq.CountRequest: lambda: unless_lost(session, self._second.count(session, item, version, settled), instead),
-            rq.PacksRequest: lambda: unless_lost(session, packs(session, item, version), instead),
-            rq.AuditRequest: lambda: unless_lost(session, auditing.run(session, item, version), no_audit),
-            rq.HitsRequest: lambda: unless_lost(session, count_hits(session, item, version), instead),
-            rq.RepairsRequest: lambda: unless_lost(
-                session, count_repairs(session, item, version), lambda problem: None
-            ),
+            rq.PacksRequest: lambda: while_there(packs(session, item, version), instead),
+            rq.TagsRequest: lambda: tags(session, item, version),
+            rq.OrderRequest: lambda: auditing.order(session, item, version),
+            rq.SearchRequest: lambda: while_there(search(lambda: self._session or session, item), instead),
+            rq.WriteRequest: lambda: write_whole(session, item),
+            rq.CountRequest: lambda: while_there(self._second.count(session, item, version, settled), instead),
+            rq.RepairsRequest: lambda: while_there(count_repairs(session, item, version), lambda problem: None),
+            rq.AuditRequest: lambda: while_there(auditing.run(session, item, version), no_audit),
+            rq.HitsRequest: lambda: while_there(count_hits(session, item, version), instead),
         }
-        self._jobs[type(item)] = (item, jobs[type(item)]())
+        return jobs[type(item)]()
 
     def _audits(self) -> Auditing:
         if self._auditing is None:
@@ -436,7 +415,7 @@ class Worker:
         """Answer once more what was asked last and is still wanted."""
         item = self._beside.get(kind)
         if item is not None and self._session is not None and not self._inbox.cancelled(item.ticket):
-            self._start_beside(item, self._session)
+            self._start(item, self._session)
 
     def _step(self) -> None:
         """Run the most urgent job for a slice, or until something is asked."""

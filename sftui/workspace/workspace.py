@@ -15,7 +15,7 @@ import queue
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 from sftui.bound import Overrun
 from sftui.model import Inspection, Problem, RecipeChange
@@ -26,26 +26,27 @@ from sftui.workspace import requests as rq
 from sftui.workspace.cache import InspectionCache
 from sftui.workspace.history import Chosen, History
 from sftui.workspace.link import COMMAND, Link
-from sftui.workspace.questions import Questions
 
 if TYPE_CHECKING:
     from sftui.exports.plan import ExportPlan
 
+P = ParamSpec("P")
 Callback = Callable[[ev.Event], None]
 PATIENCE = 120.0
 """Seconds without an answer to a row or a batch after which the worker is given up."""
 WRITE_PATIENCE = 1.0
 ONCE: Mapping[type, type] = {
-    ev.SearchFound: rq.SearchRequest,
-    ev.OrderReady: rq.OrderRequest,
-    ev.TagsReady: rq.TagsRequest,
+    kind.answer: question
+    for question, kind in rq.QUESTIONS.items()
+    if kind.answer is not None and kind.stands == rq.ONCE and question is not rq.WriteRequest
 }
-"""Events that answer a question once and for all; other questions are answered again under every recipe."""
+"""Events that answer a question once and for all; other questions are answered again under every recipe. (That a write
+has ended is told by several.)"""
 MOST_OVERRUN = 40
 """Pieces of work that may end the worker before it is given up as one that crashes."""
 
 
-class Workspace(Questions):
+class Workspace:
     """One open dataset; safe to call from any thread, never blocks.
 
     State that follows the events, for reading at any time: `source` (the last `SourceOpened`),
@@ -133,14 +134,26 @@ class Workspace(Questions):
 
     # --- questions --------------------------------------------------------------------------
 
-    def request_row(self, index: int) -> int:
-        """Ask for a row; `RowReady` answers, again whenever the recipe or the tokenizer changes."""
+    def ask(self, question: Callable[Concatenate[int, P], rq.Question], *given: P.args, **named: P.kwargs) -> int:
+        """Ask a question, e.g. `ask(PacksRequest, 3)`, and get its ticket at once; what `requests.QUESTIONS` says
+        answers. The newest question of a kind is the one that counts."""
         with self._lock:
-            ticket = self._ticket(ev.RowReady)
+            ticket = next(self._tickets)
+            asked = question(ticket, *given, **named)
+            answer = rq.QUESTIONS[type(asked)].answer
+            if answer is not None:
+                self._latest[answer] = ticket
+            self._send(asked)
+            return ticket
+
+    def request_row(self, index: int) -> int:
+        """Ask for a row; `RowReady` answers, at once where it is at hand, and again whenever the recipe or the
+        tokenizer changes."""
+        with self._lock:
             self.row = index
             held = self._cache.get(index, self.version)
             self._row_due, self._tried_again = held is None, False
-            self._send(rq.RowRequest(ticket, index, self.version if held is not None else 0))
+            ticket = self.ask(rq.RowRequest, index, self.version if held is not None else 0)
             if held is not None:
                 self._events.put(ev.RowReady(ticket, self.version, held))
             return ticket
@@ -154,38 +167,8 @@ class Workspace(Questions):
         """Ask for the repaired data in a new file, without the rows `marked`; several `RepairsWritten` answer."""
         with self._lock:
             self._write_ended.clear()
-            ticket = self._ticket(ev.RepairsWritten)
             self._writing = self.repairs
-            self._send(rq.WriteRequest(ticket, target, log, marked))
-            return ticket
-
-    def request_packs(self, start: int) -> int:
-        """Ask for the packed sequences that the rows from `start` on fill; `PacksReady` answers."""
-        with self._lock:
-            ticket = self._ticket(ev.PacksReady)
-            self._send(rq.PacksRequest(ticket, start))
-            return ticket
-
-    def request_audit(self) -> int:
-        """Ask for the figures of the whole dataset; several `AuditReady` answer, anew under every new recipe."""
-        with self._lock:
-            ticket = self._ticket(ev.AuditReady)
-            self._send(rq.AuditRequest(ticket))
-            return ticket
-
-    def request_order(self, by: str) -> int:
-        """Ask for rows by what the audit knows (see `OrderRequest`); `OrderReady` answers."""
-        with self._lock:
-            ticket = self._ticket(ev.OrderReady)
-            self._send(rq.OrderRequest(ticket, by))
-            return ticket
-
-    def request_tags(self) -> int:
-        """Ask for the chat template with generation tags; `TagsReady` answers."""
-        with self._lock:
-            ticket = self._ticket(ev.TagsReady)
-            self._send(rq.TagsRequest(ticket))
-            return ticket
+            return self.ask(rq.WriteRequest, target, log, marked)
 
     def cancel(self, ticket: int) -> None:
         """No answer to `ticket` is wanted any more."""
@@ -274,11 +257,6 @@ class Workspace(Questions):
 
     # --- inside -----------------------------------------------------------------------------
 
-    def _ticket(self, kind: type) -> int:
-        ticket = next(self._tickets)
-        self._latest[kind] = ticket
-        return ticket
-
     def _announce(self) -> bool:
         self.version += 1
         self._cache.clear()
@@ -298,7 +276,7 @@ class Workspace(Questions):
         if self._closed:
             return
         self._link = Link(self._events.put, self._ended, self._command)
-        ticket = self._latest.get(ev.RowReady) or self._ticket(ev.RowReady)
+        ticket = self._latest[ev.RowReady] = self._latest.get(ev.RowReady) or next(self._tickets)
         self._link.send(
             rq.Open(self.options, self.recipe, self.version, ticket, row, self.repairs, self._opened, self._overran)
         )

@@ -38,6 +38,7 @@ from sftui.trainers import preset
 from sftui.views.grid import hit_starts
 from sftui.workspace import OpenOptions, SearchQuery
 from sftui.workspace import events as ev
+from sftui.workspace import requests as rq
 from sftui.workspace.history import Chosen
 from sftui.workspace.requests import GROUPS, REPAIRED
 from sftui.workspace.second import row_diff
@@ -216,6 +217,11 @@ class FakeWorkspace:
 
     def make(self, index: int) -> Inspection:
         return inspection(index, self.recipe, self.data, self.provisional, self.repairs)
+
+    def ask(self, question: Any, *given: Any) -> int:
+        name = {rq.CompareRequest: "comparison"}.get(question, question.__name__.removesuffix("Request").lower())
+        ticket: int = getattr(self, f"request_{name}")(*given)
+        return ticket
 
     def request_row(self, index: int) -> int:
         ticket = self.ticket(ev.RowReady)

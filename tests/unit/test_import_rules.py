@@ -127,7 +127,6 @@ def test_the_inspector_loads_what_the_first_screen_needs_and_no_more() -> None:
         "link",
         "marks",
         "marks_file",
-        "questions",
         "requests",
         "workspace",
     }

@@ -79,7 +79,7 @@ def test_a_change_answers_the_row_and_undo_brings_it_back(open_workspace: Callab
 def test_the_list_is_answered_and_answered_again(open_workspace: Callable[..., Any]) -> None:
     workspace, heard = open_workspace()
     heard.wait(ev.RowReady, proven_row)
-    ticket = workspace.request_summaries(35, 60)
+    ticket = workspace.ask(rq.SummariesRequest, 35, 60)
     rows: list[ev.RowSummary] = []
     while len(rows) < 5:
         event = heard.wait(ev.SummariesReady)
@@ -95,7 +95,7 @@ def test_the_list_is_answered_and_answered_again(open_workspace: Callable[..., A
 def test_a_batch_is_padded(open_workspace: Callable[..., Any]) -> None:
     workspace, heard = open_workspace()
     heard.wait(ev.RowReady, proven_row)
-    workspace.request_batch(8, 4)
+    workspace.ask(rq.BatchRequest, 8, 4)
     batch = heard.wait(ev.BatchReady).batch
     assert batch is not None and batch.rows == (8, 9, 10, 11)
     assert len({len(ids) for ids in batch.input_ids}) == 1
@@ -106,7 +106,7 @@ def test_search_finds_forwards_and_backwards_and_says_when_there_is_nothing(open
     heard.wait(ev.RowReady, proven_row)
 
     def found(query: SearchQuery, start: int, forward: bool = True) -> ev.SearchFound:
-        workspace.request_search(query, start, forward)
+        workspace.ask(rq.SearchRequest, query, start, forward)
         found: ev.SearchFound = heard.wait(ev.SearchFound, lambda e: e.finished)
         return found
 
@@ -134,13 +134,13 @@ def test_hits_are_counted_over_all_rows_and_anew_under_another_recipe(open_works
                 assert event.searched == 40
                 return told
 
-    workspace.request_hits(SearchQuery("text", "17"))
+    workspace.ask(rq.HitsRequest, SearchQuery("text", "17"))
     assert counted() == [(17, 2)], "in the question and in the answer"
-    workspace.request_hits(SearchQuery("regex", r"<\|im_end\|>"))
+    workspace.ask(rq.HitsRequest, SearchQuery("regex", r"<\|im_end\|>"))
     assert counted() == [(row, 2) for row in range(40)]
     workspace.change("render.template", "builtin:llama3")
     assert counted() == []
-    workspace.request_hits(SearchQuery("id", "x"))
+    workspace.ask(rq.HitsRequest, SearchQuery("id", "x"))
     assert heard.wait(ev.HitsCounted).problem is not None
 
 
@@ -196,11 +196,11 @@ def test_a_source_that_cannot_be_opened_answers_every_row_with_the_reason(
     assert (event.inspection.row.index, event.inspection.problem) == (3, refused)
     workspace.change("length.max", 3)
     assert heard.wait(ev.RowReady).version == workspace.version
-    workspace.request_search(SearchQuery("text", "x"), 0)
+    workspace.ask(rq.SearchRequest, SearchQuery("text", "x"), 0)
     assert heard.wait(ev.SearchFound).problem == refused
-    workspace.request_audit()
+    workspace.ask(rq.AuditRequest)
     assert heard.wait(ev.AuditReady).problem == refused
-    workspace.request_findings(3)
+    workspace.ask(rq.FindingsRequest, 3)
     assert heard.wait(ev.FindingsReady).problem == refused
 
 

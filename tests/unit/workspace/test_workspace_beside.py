@@ -11,6 +11,7 @@ from sftui.recipe import changed
 from sftui.trainers import preset
 from sftui.workspace import SearchQuery
 from sftui.workspace import events as ev
+from sftui.workspace import requests as rq
 from sftui.workspace.requests import GROUPS, by_group
 
 
@@ -30,10 +31,10 @@ def test_findings_of_a_row_and_then_of_the_set_up(data: Path, open_workspace: Ca
     add_row(data, NO_ANSWER)
     workspace, heard = open_workspace()
     proven(heard)
-    workspace.request_findings(40)
+    workspace.ask(rq.FindingsRequest, 40)
     event = heard.wait(ev.FindingsReady, lambda event: event.setup is not None)
     assert event.index == 40 and event.findings[0].severity.value == "error"
-    workspace.request_findings(0)
+    workspace.ask(rq.FindingsRequest, 0)
     first = heard.wait(ev.FindingsReady)
     assert first.index == 0 and first.setup is not None, "the set-up is checked once a recipe"
 
@@ -41,7 +42,7 @@ def test_findings_of_a_row_and_then_of_the_set_up(data: Path, open_workspace: Ca
 def test_findings_answer_again_under_another_recipe(open_workspace: Callable[..., Any]) -> None:
     workspace, heard = open_workspace()
     proven(heard)
-    workspace.request_findings(3)
+    workspace.ask(rq.FindingsRequest, 3)
     heard.wait(ev.FindingsReady)
     workspace.change("length.max", 4)
     event = heard.wait(ev.FindingsReady, lambda event: event.version == workspace.version)
@@ -52,7 +53,7 @@ def test_the_row_list_counts_findings(data: Path, open_workspace: Callable[..., 
     add_row(data, NO_ANSWER)
     workspace, heard = open_workspace()
     proven(heard)
-    workspace.request_summaries(0, 41)
+    workspace.ask(rq.SummariesRequest, 0, 41)
     event = heard.wait(
         ev.SummariesReady, lambda event: event.rows and event.rows[-1].index == 40 and event.rows[-1].errors is not None
     )
@@ -63,9 +64,9 @@ def test_a_search_finds_rows_with_findings(data: Path, open_workspace: Callable[
     add_row(data, NO_ANSWER)
     workspace, heard = open_workspace()
     proven(heard)
-    workspace.request_search(SearchQuery("finding", "error"), 0)
+    workspace.ask(rq.SearchRequest, SearchQuery("finding", "error"), 0)
     assert heard.wait(ev.SearchFound, lambda event: event.finished).row == 40
-    workspace.request_search(SearchQuery("finding", "XYZ"), 0)
+    workspace.ask(rq.SearchRequest, SearchQuery("finding", "XYZ"), 0)
     assert heard.wait(ev.SearchFound).problem is not None
 
 
@@ -73,10 +74,10 @@ def test_a_row_under_a_second_recipe_and_the_count(open_workspace: Callable[...,
     workspace, heard = open_workspace()
     proven(heard)
     other = changed(workspace.recipe, "mask.rule", "all")
-    workspace.request_comparison(2, other)
+    workspace.ask(rq.CompareRequest, 2, other)
     event = heard.wait(ev.ComparisonReady)
     assert event.comparison.row == 2 and event.comparison.labels_differing > 0 and event.other.row.index == 2
-    workspace.request_count(other)
+    workspace.ask(rq.CountRequest, other)
     count = heard.wait(ev.CountReady, lambda event: event.done)
     assert count.count.rows == count.count.differing_rows == count.total == 40
 
@@ -84,7 +85,7 @@ def test_a_row_under_a_second_recipe_and_the_count(open_workspace: Callable[...,
 def test_a_second_recipe_that_cannot_be_followed_says_why(open_workspace: Callable[..., Any]) -> None:
     workspace, heard = open_workspace()
     proven(heard)
-    workspace.request_comparison(0, changed(workspace.recipe, "tokenizer.name", "/nowhere/at/all"))
+    workspace.ask(rq.CompareRequest, 0, changed(workspace.recipe, "tokenizer.name", "/nowhere/at/all"))
     assert heard.wait(ev.ComparisonReady).problem is not None
 
 
@@ -94,7 +95,7 @@ def test_packs_name_rows(open_workspace: Callable[..., Any]) -> None:
     )
     workspace, heard = open_workspace(recipe=recipe)
     proven(heard)
-    workspace.request_packs(5)
+    workspace.ask(rq.PacksRequest, 5)
     event = heard.wait(ev.PacksReady, lambda event: event.packs)
     rows = {index for pack in event.packs for index, _, _ in pack.documents}
     assert min(rows) == 5 and max(rows) == 5 + event.rows - 1 and event.batch is not None
@@ -103,17 +104,17 @@ def test_packs_name_rows(open_workspace: Callable[..., Any]) -> None:
 def test_packs_of_a_recipe_that_does_not_pack(open_workspace: Callable[..., Any]) -> None:
     workspace, heard = open_workspace()
     proven(heard)
-    workspace.request_packs(0)
+    workspace.ask(rq.PacksRequest, 0)
     assert "does not pack" in heard.wait(ev.PacksReady).problem.what
 
 
 def test_the_audit_counts_every_row_and_is_cancelled(open_workspace: Callable[..., Any]) -> None:
     workspace, heard = open_workspace()
     proven(heard)
-    workspace.request_audit()
+    workspace.ask(rq.AuditRequest)
     event = heard.wait(ev.AuditReady, lambda event: event.done)
     assert event.rows == event.total == event.figures.rows == 40
-    workspace.cancel(workspace.request_audit())
+    workspace.cancel(workspace.ask(rq.AuditRequest))
     assert not [event for event in heard.rest() if isinstance(event, ev.AuditReady)]
 
 
@@ -124,7 +125,7 @@ def test_the_list_and_the_status_line_count_alike_where_labels_are_stored_shifte
     proven(heard)
     workspace.request_row(1)
     row = heard.wait(ev.RowReady, lambda event: event.inspection.example is not None).inspection
-    workspace.request_summaries(1, 2)
+    workspace.ask(rq.SummariesRequest, 1, 2)
     summary = heard.wait(ev.SummariesReady, lambda event: event.rows).rows[0]
     assert (summary.tokens, summary.trained) == (len(row.example.input_ids), row.trained)
 
@@ -142,7 +143,7 @@ def test_of_a_very_long_row_only_the_columns_near_the_difference_travel(
     add_row(data, {"messages": [{"role": "user", "content": "word " * 4000}, {"role": "assistant", "content": "yes"}]})
     workspace, heard = open_workspace()
     proven(heard)
-    workspace.request_comparison(40, changed(workspace.recipe, "length.max", 3000))
+    workspace.ask(rq.CompareRequest, 40, changed(workspace.recipe, "length.max", 3000))
     event = heard.wait(ev.ComparisonReady)
     assert len(event.comparison.columns) == 1500 and event.left_out > 1000 and event.differing > 1000
     assert any(column.ids_differ or column.labels_differ for column in event.comparison.columns)
@@ -155,11 +156,11 @@ def test_rows_in_the_order_of_the_audit(data: Path, open_workspace: Callable[...
     )
     workspace, heard = open_workspace()
     proven(heard)
-    workspace.request_audit()
+    workspace.ask(rq.AuditRequest)
     audited = heard.wait(ev.AuditReady, lambda event: event.done)
     found = {}
     for by in ("longest", "shortest", "most trained", "dropped", "error", "LAB012", "nothing"):
-        workspace.request_order(by)
+        workspace.ask(rq.OrderRequest, by)
         found[by] = heard.wait(ev.OrderReady, lambda event, by=by: event.by == by)
     assert audited.found == (1, 1), "as `sftui check` counts them"
     assert found["longest"].rows[0] == found["most trained"].rows[0] == found["shortest"].rows[-1] == 41
@@ -170,16 +171,16 @@ def test_rows_in_the_order_of_the_audit(data: Path, open_workspace: Callable[...
         listed: list[int] = []
         for group in getattr(figures, field):
             by = by_group(kind, group.name)
-            workspace.request_order(by)
+            workspace.ask(rq.OrderRequest, by)
             event = heard.wait(ev.OrderReady, lambda event, by=by: event.by == by)
             assert event.total == len(event.rows) == group.count and list(event.rows)[: len(group.rows)] == list(
                 group.rows
             )
             listed += event.rows
         assert sorted(listed) == list(range(42))
-    workspace.request_order(by_group("roles", "no such"))
+    workspace.ask(rq.OrderRequest, by_group("roles", "no such"))
     assert heard.wait(ev.OrderReady, lambda event: event.by == "roles: no such").total == 0
-    workspace.request_summaries(0, 0, (41, 3))
+    workspace.ask(rq.SummariesRequest, 0, 0, (41, 3))
     event = heard.wait(ev.SummariesReady, lambda event: event.rows)
     assert [row.index for row in event.rows][:2] in ([41, 3], [41])
 
@@ -187,7 +188,7 @@ def test_rows_in_the_order_of_the_audit(data: Path, open_workspace: Callable[...
 def test_tags_for_the_template_are_proven_on_the_first_rows(open_workspace: Callable[..., Any]) -> None:
     workspace, heard = open_workspace()
     proven(heard)
-    workspace.request_tags()
+    workspace.ask(rq.TagsRequest)
     event = heard.wait(ev.TagsReady)
     assert event.problem is None and "{% generation %}" in event.source and event.proven >= 40 and event.diff
 
@@ -196,13 +197,13 @@ def test_waived_findings_are_neither_shown_nor_counted(data: Path, open_workspac
     add_row(data, NO_ANSWER)
     workspace, heard = open_workspace()
     proven(heard)
-    workspace.request_findings(40)
+    workspace.ask(rq.FindingsRequest, 40)
     codes = {finding.code for finding in heard.wait(ev.FindingsReady).findings if finding.severity.value == "error"}
     waivers = tuple({"code": code, "rows": 40, "reason": "a test"} for code in sorted(codes))
     workspace.set_recipe(changed(workspace.recipe, "waivers", waivers))
     event = heard.wait(ev.FindingsReady, lambda event: event.version == workspace.version)
     assert codes and not codes & {finding.code for finding in event.findings} and event.waived >= len(codes)
-    workspace.request_search(SearchQuery("finding", "error"), 0)
+    workspace.ask(rq.SearchRequest, SearchQuery("finding", "error"), 0)
     assert heard.wait(ev.SearchFound, lambda event: event.finished).row is None
-    workspace.request_audit()
+    workspace.ask(rq.AuditRequest)
     assert not codes & {one.code for one in heard.wait(ev.AuditReady, lambda event: event.done).codes}

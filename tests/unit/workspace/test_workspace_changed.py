@@ -12,6 +12,7 @@ from typing import Any
 
 from sftui.workspace import SearchQuery
 from sftui.workspace import events as ev
+from sftui.workspace import requests as rq
 
 
 def proven_row(event: ev.RowReady) -> bool:
@@ -30,7 +31,7 @@ def replace_with(data: Path, text: str) -> None:
 
 
 def found(workspace: Any, heard: Any, text: str) -> ev.SearchFound:
-    ticket = workspace.request_search(SearchQuery("text", text), 0)
+    ticket = workspace.ask(rq.SearchRequest, SearchQuery("text", text), 0)
     found: ev.SearchFound = heard.wait(
         ev.SearchFound, lambda e: e.ticket == ticket and (e.finished or e.problem is not None)
     )
@@ -49,7 +50,7 @@ def test_a_replaced_file_stays_what_was_opened(open_workspace: Callable[..., Any
         " they were"
     )
     assert found(workspace, heard, "Answer 7").row == 7
-    workspace.request_audit()
+    workspace.ask(rq.AuditRequest)
     audit = heard.wait(ev.AuditReady, lambda e: e.done)
     assert audit.rows == 40 and not [one for one in audit.codes if one.code == "ROW001"]
 
@@ -66,7 +67,7 @@ def test_nothing_is_found_in_rows_that_cannot_be_read(open_workspace: Callable[.
         search.problem.sentence()
         == "chat.jsonl changed on disk: D reads it again; it has been rewritten, and its rows cannot be read any more"
     )
-    workspace.request_audit()
+    workspace.ask(rq.AuditRequest)
     audit = heard.wait(ev.AuditReady, lambda e: e.problem is not None)
     assert "changed on disk" in audit.problem.what and audit.codes == ()
     while not any(isinstance(event, ev.SourceChanged) and event.lost for event in heard.seen):
@@ -102,7 +103,7 @@ def test_a_search_under_way_goes_on_in_the_data_as_it_is_read_again(
     data.write_text(lines([f"answer {i}" for i in range(20_000)]))
     workspace, heard = open_workspace()
     heard.wait(ev.RowReady, proven_row)
-    ticket = workspace.request_search(SearchQuery("text", "nowhere to be found"), 0)
+    ticket = workspace.ask(rq.SearchRequest, SearchQuery("text", "nowhere to be found"), 0)
     heard.wait(ev.SearchFound, lambda e: not e.finished)
     workspace.reopen()
     end = heard.wait(ev.SearchFound, lambda e: e.finished, 60)
@@ -142,7 +143,7 @@ def test_a_cut_file_says_so_and_has_a_count(open_workspace: Callable[..., Any], 
     )
     heard.wait(ev.RowReady, proven_row)
     assert found(workspace, heard, "nowhere").finished
-    workspace.request_audit()
+    workspace.ask(rq.AuditRequest)
     codes = heard.wait(ev.AuditReady, lambda e: e.done).codes
     assert [one.code for one in codes if one.severity == "error"] == ["ROW006"]
     workspace.set_repairs(("trim",))

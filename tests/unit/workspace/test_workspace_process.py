@@ -15,6 +15,7 @@ import pytest
 
 from sftui import bound
 from sftui.workspace import events as ev
+from sftui.workspace import requests as rq
 from sftui.workspace.link import COMMAND
 
 
@@ -49,7 +50,7 @@ def test_a_crash_is_told_and_the_next_row_works(open_workspace: Callable[..., An
 def test_after_a_crash_the_row_list_is_answered_again(open_workspace: Callable[..., Any]) -> None:
     workspace, heard = open_workspace("crash")
     heard.wait(ev.RowReady)
-    workspace.request_summaries(0, 20)
+    workspace.ask(rq.SummariesRequest, 0, 20)
     heard.wait(ev.SummariesReady)
     workspace.request_row(13)
     heard.wait(ev.WorkerFailed)
@@ -63,7 +64,7 @@ def test_a_row_that_was_answered_is_asked_for_again_after_a_crash_elsewhere(open
     assert heard.wait(ev.RowReady).inspection.row.index == 0
     workspace.request_row(7)
     assert heard.wait(ev.RowReady).inspection.row.index == 7
-    workspace.request_summaries(0, 20)
+    workspace.ask(rq.SummariesRequest, 0, 20)
     assert "started again" in heard.wait(ev.WorkerFailed).problem.fix
     assert heard.wait(ev.RowReady).inspection.row.index == 7
     # The list, asked for again behind the row, ends the worker again: it is not asked for a third time.
@@ -139,7 +140,7 @@ def test_a_row_that_costs_too_much_is_left_and_what_is_asked_goes_on(
     workspace, heard = open_workspace(template=f"file:{template}")
     heard.wait(ev.RowReady, lambda event: event.inspection.tokens is not None)
     pid = workspace.worker_pid()
-    workspace.request_summaries(0, 10)
+    workspace.ask(rq.SummariesRequest, 0, 10)
     ticket = workspace.request_row(3)
     left = heard.wait(ev.WorkLeft)
     assert "needs more than 2 seconds of processor time" in left.problem.what

@@ -18,6 +18,7 @@ from sftui.session.ready import Ready, open_data, tokenized, under
 from sftui.views import why_stopped
 from sftui.workspace import OpenOptions
 from sftui.workspace import events as ev
+from sftui.workspace import requests as rq
 from sftui.workspace.history import Chosen
 from sftui.workspace.requests import AuditRequest
 
@@ -184,14 +185,14 @@ def data(dirty: Path) -> Path:
 def test_repairs_are_previewed_put_in_force_and_taken_back(open_workspace: Callable[..., Any]) -> None:
     workspace, heard = open_workspace(row=1)
     proven(heard)
-    workspace.request_comparison(1, workspace.recipe, ("map-roles",))
+    workspace.ask(rq.CompareRequest, 1, workspace.recipe, ("map-roles",))
     event = heard.wait(ev.ComparisonReady)
     assert event.repairs == ("map-roles",) and '+   "role": "assistant",' in event.diff and event.other.row.repairs
-    workspace.request_count(workspace.recipe, ("map-roles",))
+    workspace.ask(rq.CountRequest, workspace.recipe, ("map-roles",))
     count = heard.wait(ev.CountReady, lambda event: event.done)
     assert count.repaired == ev.RepairCount(6, 1, 0, (("map-roles", 1),)) and count.count.rows == 6
     assert workspace.set_repairs(("map-roles",)) and not workspace.set_repairs(("map-roles",))
-    workspace.request_repairs()
+    workspace.ask(rq.RepairsRequest)
     assert heard.wait(ev.RowReady, lambda event: event.version == workspace.version).inspection.row.repairs
     assert heard.wait(ev.RepairsCounted, lambda event: event.done).counted.changed == 1
     assert workspace.undo() and workspace.repairs == ()
@@ -205,11 +206,11 @@ def test_a_duplicate_on_screen_is_told_when_it_is_known(open_workspace: Callable
     workspace, heard = open_workspace(row=2)
     proven(heard)
     workspace.set_repairs(("deduplicate",))
-    workspace.request_repairs()
+    workspace.ask(rq.RepairsRequest)
     assert heard.wait(ev.RepairsCounted, lambda event: event.done).doubles
     event = heard.wait(ev.RowReady, lambda event: event.inspection.row.left_out is not None)
     assert event.inspection.row.index == 2
-    workspace.request_order("left out")
+    workspace.ask(rq.OrderRequest, "left out")
     assert list(heard.wait(ev.OrderReady).rows) == [2]
 
 
@@ -289,7 +290,7 @@ def test_an_answer_made_before_the_repairs_changed_never_arrives(open_workspace:
     proven(heard)
     for names in (("map-roles",), (), ("trim",), ("map-roles", "trim"), ()):
         workspace.set_repairs(names)
-        workspace.request_repairs()
+        workspace.ask(rq.RepairsRequest)
     heard.wait(ev.RepairsCounted, lambda event: event.done and event.version == workspace.version)
     assert workspace.request_row(1)
     assert not heard.wait(ev.RowReady, lambda event: event.version == workspace.version).inspection.row.repairs

@@ -16,6 +16,7 @@ from sftui.session.ready import Ready, open_data, tokenized, under
 from sftui.session.splitting import UNSETTLED
 from sftui.trainers.held_out import HeldOut, evaluation_rows
 from sftui.workspace import events as ev
+from sftui.workspace import requests as rq
 from sftui.workspace.packing import packs
 from sftui.workspace.requests import CompareRequest, CountRequest, PacksRequest
 from sftui.workspace.second import Second
@@ -90,7 +91,7 @@ def test_rows_that_a_repair_leaves_out_are_not_drawn(data: Path) -> None:
 def test_the_list_and_the_row_say_which_evaluate(open_workspace: Callable[..., Any]) -> None:
     workspace, heard = open_workspace(recipe=recipe(val_set_size=0.2))
     workspace.request_row(min(ASIDE))
-    workspace.request_summaries(0, 40)
+    workspace.ask(rq.SummariesRequest, 0, 40)
     row = heard.wait(ev.RowReady, lambda event: event.inspection.evaluates)
     assert row.inspection.row.index == min(ASIDE)
     listed: dict[int, bool] = {}
@@ -120,8 +121,8 @@ def test_the_comparison_says_which_rows_only_one_side_trains(
     assert differing
     workspace, heard = open_workspace(recipe=recipe(preset, **options))
     second = recipe(preset, **other)
-    workspace.request_comparison(min(differing), second)
-    workspace.request_count(second)
+    workspace.ask(rq.CompareRequest, min(differing), second)
+    workspace.ask(rq.CountRequest, second)
     done = heard.wait(ev.CountReady, lambda event: event.done)
     assert (done.count.evaluation_differing, done.count.differing_rows) == (len(differing),) * 2
     assert done.count.evaluation_rows == tuple(map(len, sides))

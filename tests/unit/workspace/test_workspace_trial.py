@@ -16,6 +16,7 @@ from sftui.session.trial import with_cures
 from sftui.trainers import preset
 from sftui.workspace import OpenOptions
 from sftui.workspace import events as ev
+from sftui.workspace import requests as rq
 
 FOREIGN = [("human", "Call it."), ("gpt", "Calling."), ("function_call", "{}"), ("human", "So?"), ("gpt", "Done.")]
 UNTAGGABLE = "{{ bos_token }}{% for m in messages %}{{ m | tojson }}{% endfor %}"
@@ -101,7 +102,7 @@ def test_leaving_out_every_row_is_no_cure(tmp_path: Path) -> None:
 def test_the_worker_tells_findings_first_and_then_what_helps(open_workspace: Callable[..., Any]) -> None:
     workspace, heard = open_workspace(recipe=changed(preset(), "mask.rule", "all"))
     heard.wait(ev.TokenizerChanged, lambda event: event.state in ("proven", "provisional"))
-    workspace.request_findings(0)
+    workspace.ask(rq.FindingsRequest, 0)
     first = heard.wait(ev.FindingsReady)
     assert first.problem is None and not first.tried
     last = heard.wait(ev.FindingsReady, lambda event: event.tried)
