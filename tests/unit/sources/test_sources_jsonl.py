@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
+import tempfile
 import threading
+from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -13,9 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sftui.errors import SourceError
-from sftui.model import RAW_LIMIT
-from sftui.sources import Source, SourceSpec, jsonl, open_source
+from sftui.model import RAW_LIMIT, Row
+from sftui.sources import Source, SourceSpec, jsonl, line_index, open_source
 from sftui.sources.byte_file import ByteFile
+from sftui.sources.records import oversized, parse_record
 
 
 def open_bytes(folder: Path, data: bytes, name: str = "t.jsonl", **options: Any) -> Source:
@@ -232,9 +238,9 @@ def test_a_deleted_file_still_reads(tmp_path: Path) -> None:
     assert source.row(1).data == {"a": 2}
 
 
-def test_a_sparse_index_finds_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jsonl, "INDEX_LIMIT", 50)
-    monkeypatch.setattr(jsonl, "BLOCK", 777)
+@pytest.mark.parametrize("how", ["plain", "numpy", "long"])
+def test_rows_are_found_from_places_apart(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_index(monkeypatch, how, block=777, apart=100)
     data = b"".join(b'{"n": %d}\n' % n + b"\n" * (n % 3 == 0) for n in range(1000))
     source = open_bytes(tmp_path, data)
     assert finish(source) == 1000
@@ -243,6 +249,30 @@ def test_a_sparse_index_finds_the_same_rows(tmp_path: Path, monkeypatch: pytest.
     for index in (0, 1, 2, 500, 999):
         number = int(source.row(index).where.rsplit(" ", 1)[1])
         assert json.loads(lines[number - 1]) == {"n": index}
+
+
+@pytest.mark.parametrize("gigabytes", [1, 100])
+def test_an_index_takes_its_24_bytes_for_64_kb(gigabytes: int) -> None:
+    index = line_index.LineIndex(0)
+    block = b'{"a": 1}\n' * ((1 << 16) // 9 + 1)
+    for _ in range(gigabytes):
+        index.feed(block, 0)
+    assert index.rows == gigabytes * (block.count(b"\n"))
+    assert sum(len(kept) * kept.itemsize for kept in (index._offsets, index._rows, index._blanks)) == 24 * gigabytes
+
+
+def test_numpy_is_imported_for_the_rest_of_a_large_file_and_not_for_its_first_row(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(b'{"text": "%s"}\n' % (b"x" * 984) * 70_000)
+    os.truncate(path, 300_000_000)
+    script = (
+        "import sys; from sftui.sources import SourceSpec, open_source"
+        "\nsource = open_source(SourceSpec((sys.argv[1],)))"
+        "\nsource.row(0); source.index_more(0.0); print('numpy' in sys.modules)"
+        "\nsource.index_more(60); print('numpy' in sys.modules, source.count().rows)"
+    )
+    told = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=True)
+    assert told.stdout.split() == ["False", "True", "70001"]
 
 
 @pytest.mark.parametrize("shards", [1, 2])
@@ -293,14 +323,67 @@ def test_reading_and_indexing_at_once(tmp_path: Path) -> None:
 
 
 CHUNK = st.sampled_from(
-    [b"\n", b"\r\n", b"\r", b" ", b"\t", b"{}", b'{"a":1}', b"\x00", b"\xe2\x80\xa8", b"\x0b", b"\x85", b"x"]
+    [
+        *(
+            b"\n",
+            b"\r\n",
+            b"\r",
+            b" ",
+            b"\t",
+            b"{}",
+            b'{"a":1}',
+            b"\x00",
+            b"\xe2\x80\xa8",
+            b"\x0b",
+            b"\x85",
+            b"x",
+            b"[]",
+        ),
+        *(b"\xe9 ", b"\xef\xbb\xbf", b"*  ", b"\n{}\n{}\n", b'{"a": "' + b"long " * 20 + b'"}'),
+    ]
 )
+BYTES = st.lists(CHUNK, max_size=60).map(b"".join)
+HOW = st.sampled_from(["plain", "numpy", "long"])
+SOME = 100
+"""The row limit of these tests."""
+
+
+def set_index(monkeypatch: pytest.MonkeyPatch, how: str, *, block: int, apart: int) -> None:
+    """Index with numpy from the first byte on, or as where rows are long; in small steps."""
+    monkeypatch.setattr(jsonl, "BLOCK", block)
+    monkeypatch.setattr(line_index, "APART", apart)
+    monkeypatch.setattr(line_index, "SCANNED", -1)
+    monkeypatch.setattr(line_index, "PAYS", -1 if how == "numpy" else 1 << 62)
+    monkeypatch.setattr(line_index, "LONG", 0 if how == "long" else 1 << 62)
+
+
+def plain_rows(data: bytes) -> list[Row]:
+    """What a reader that takes the whole file apart at once makes of it."""
+    found: list[tuple[int, int, bytes]] = []
+    position = 0
+    for number, line in enumerate(data.split(b"\n")):
+        if line.strip(b" \t\r"):
+            found.append((position, number, line))
+        position += len(line) + 1
+    rows = []
+    for index, (start, number, line) in enumerate(found):
+        where = f"t.jsonl line {number + 1}"
+        size = (found[index + 1][0] if index + 1 < len(found) else len(data)) - start
+        if len(line) > SOME:
+            rows.append(oversized(data[start : start + SOME + 1], size, SOME, index, where))
+            continue
+        row = parse_record(line.rstrip(b"\r"), index, where, offset=start)
+        if row.problem is not None and row.data is None and start + len(line) == len(data):
+            cut = "it is the last line and has no line end, as where a file was cut off"
+            row = replace(row, problem=f"{row.problem}; {cut}")
+        rows.append(row)
+    return rows
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(CHUNK, max_size=60).map(b"".join), st.integers(1, 9))
+@given(BYTES, st.integers(1, 9))
 def test_the_scanner_finds_what_a_plain_reader_finds(data: bytes, size: int) -> None:
-    scanner = jsonl.LineScanner(0)
+    scanner = line_index.LineScanner(0)
     starts: list[int] = []
     blanks: list[int] = []
     for at in range(0, len(data), size):
@@ -320,3 +403,53 @@ def test_the_scanner_finds_what_a_plain_reader_finds(data: bytes, size: int) -> 
     assert starts == expected
     assert blanks == expected_blanks
     assert scanner.position == len(data)
+
+
+@settings(max_examples=400, deadline=None)
+@given(BYTES, HOW, st.integers(2, 400), st.integers(1, 200), st.randoms(use_true_random=False))
+def test_rows_are_those_of_a_plain_reader(data: bytes, how: str, block: int, apart: int, random: Random) -> None:
+    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        set_index(patch, how, block=block, apart=apart)
+        (Path(name) / "t.jsonl").write_bytes(data)
+        source = jsonl.JsonlSource(ByteFile(f"{name}/t.jsonl"), row_limit=SOME)
+        expected = plain_rows(data)
+        asked = random.sample(range(len(expected)), len(expected))
+        for index in asked[: random.randint(0, 3)]:  # before the index is complete
+            if source.near(index):
+                assert source.row(index).data == expected[index].data
+        assert finish(source) == len(expected)
+        assert [source.row(index) for index in asked] == [expected[index] for index in asked]
+        assert list(source.rows()) == expected
+        source.close()
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(BYTES, min_size=1, max_size=4), HOW, st.integers(2, 400), st.integers(1, 200))
+def test_a_file_that_grows_ends_as_one_that_was_whole(parts: list[bytes], how: str, block: int, apart: int) -> None:
+    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        set_index(patch, how, block=block, apart=apart)
+        path = Path(name) / "t.jsonl"
+        path.write_bytes(b"")
+        source = jsonl.JsonlSource(ByteFile(str(path)), row_limit=SOME)
+        for part in [*parts, b"\n"]:
+            with path.open("ab") as file:
+                file.write(part)
+            finish(source)
+        assert list(source.rows()) == plain_rows(path.read_bytes())
+        source.close()
+
+
+@pytest.mark.parametrize("line", [b'{"n":\n15000}\n', b'{"n": 15000} ', b" " * 12 + b"\n"])
+def test_lines_that_moved_unseen_are_not_shown_as_others(tmp_path: Path, line: bytes) -> None:
+    """The size and the time of the file say nothing: a line was cut in two, joined with the next one or made blank."""
+    path = tmp_path / "t.jsonl"
+    data = b"".join(b'{"n": %d}\n' % n for n in range(30_000))
+    source = open_bytes(tmp_path, data)
+    assert finish(source) == 30_000
+    seen = path.stat()
+    data = data.replace(b'{"n": 15000}\n', line)
+    path.write_bytes(data)
+    os.utime(path, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+    moved = source.row(15_001)
+    assert moved.data is None and "its lines no longer lie where they did" in (moved.problem or "")
+    assert source.row(0).data == {"n": 0} and source.row(29_999).data == {"n": 29_999}
