@@ -13,8 +13,7 @@ from types import ModuleType
 from sftui.errors import RecipeError
 from sftui.findings import rules
 from sftui.findings.checks import DatasetCheck, RowCheck, SetupCheck
-from sftui.findings.model import TRAINERS
-from sftui.findings.rule import DROP, Rule
+from sftui.findings.rule import DROP, NAMED, Rule
 from sftui.nearest import did_you_mean
 
 FILES = (
@@ -113,14 +112,14 @@ def explain(code: str) -> str:
         f"Severity: {one.severity.value} ({one.grade.name.lower()}: {one.grade.reason}).",
         f"Scope: {_SCOPES[one.scope]}.",
     ]
-    if len(set(one.fixes.values())) == 1 and len(one.fixes) == len(TRAINERS):
-        lines += ["", "What repairs it:", f"  {one.fixes[TRAINERS[0]]}"]
+    if len(set(one.fixes.values())) == 1 and len(one.fixes) == len(NAMED):
+        lines += ["", "What repairs it:", f"  {one.fixes[NAMED[0]]}"]
     elif one.fixes:
         width = max(len(name) for name in one.fixes)
         lines += [
             "",
             "What repairs it:",
-            *(f"  {name:<{width}}  {one.fixes[name]}" for name in TRAINERS if name in one.fixes),
+            *(f"  {name:<{width}}  {one.fixes[name]}" for name in NAMED if name in one.fixes),
         ]
     if wanted in REPAIR_OF:
         lines += ["", "In the data, into a new file:", *(f"  {command}" for command in repair_commands(wanted))]

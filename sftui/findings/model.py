@@ -8,9 +8,6 @@ from enum import Enum
 
 from sftui.model import RecipeChange
 
-TRAINERS = ("trl", "axolotl", "llamafactory", "unsloth", "torchtune", "hf-trainer")
-"""The trainers whose keys a code names; other presets are hand-written loops like hf-trainer."""
-
 GENERATION_TAGS = "generation_tags"
 """`Fix.template`: the chat template needs `{% generation %}` tags around what the assistant says."""
 

@@ -9,8 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sftui.findings.model import GRADES, TRAINERS, Grade, Severity
+from sftui.findings.model import GRADES, Grade, Severity
+from sftui.trainers import TRAINERS, traits_of
 
+BY_HAND = next(name for name in TRAINERS if traits_of(name).by_hand)
+"""The one that stands for every loop written by hand."""
+NAMED = (*(name for name in TRAINERS if not traits_of(name).by_hand), BY_HAND)
+"""The trainers whose keys a rule names, as they are listed; what others say of themselves is in `Traits.fixes`."""
 DROP = "drop"
 """In `Rule.repair`: leave the rows out that have the finding, `--drop CODE`."""
 
@@ -27,7 +32,7 @@ class Case:
 
     rows: Sequence[Any]
     tokenizer: str = "chatml"
-    preset: str = "hf-trainer"
+    preset: str = BY_HAND
     template: str | None = None
     changes: Mapping[str, Any] = field(default_factory=dict)
     generation_config: Mapping[str, Any] | None = None
@@ -43,13 +48,14 @@ class Case:
 class Rule:
     """All that is said of one code.
 
-    `scope` is `row`, `setup` or `dataset`. `fixes` maps a trainer to the exact key or step there; one that is not in it
-    has nothing to be told. `repair` are what `sftui repair` can do to the data against it, by the names that it takes,
-    the gentlest first; a gentler one may have nothing to do in a row, e.g. no text can be put in place of an answer
-    that is null. `tags`: some of its findings are repaired by generation tags in the chat template. `moves` names where
-    a fix of the recipe or the template may move labels, as the tests' `fix_proof.place_of` draws it. `aliases` are
-    codes of the project's reference that are told under this one. `bad` raises it and `good` does not; `more` raise it
-    where another fix is offered, or where a repair has something to do.
+    `scope` is `row`, `setup` or `dataset`. `fixes` maps a trainer to the exact key or step there; one that is not
+    in it has nothing to be told. `data` is what can be done to the data, whatever the trainer. `repair` are what
+    `sftui repair` can do to the data against it, by the names that it takes, the gentlest first; a gentler one may
+    have nothing to do in a row, e.g. no text can be put in place of an answer that is null. `tags`: some of its
+    findings are repaired by generation tags in the chat template. `moves` names where a fix of the recipe or the
+    template may move labels, as the tests' `fix_proof.place_of` draws it. `aliases` are codes of the project's
+    reference that are told under this one. `bad` raises it and `good` does not; `more` raise it where another fix
+    is offered, or where a repair has something to do.
     """
 
     code: str
@@ -59,6 +65,7 @@ class Rule:
     title: str
     explanation: str
     fixes: Mapping[str, str]
+    data: str
     repair: tuple[str, ...]
     tags: bool
     moves: tuple[str, ...]
@@ -72,9 +79,12 @@ class Rule:
         return self.grade.severity
 
     def fix_text(self, trainer: str) -> str:
-        """What to do against it under a trainer; a hand-written loop does as `hf-trainer` does. "" where there is
-        nothing that this trainer could be told: what another one reads would lead nowhere."""
-        return self.fixes.get(trainer if trainer in TRAINERS else "hf-trainer", "")
+        """What to do against it under a trainer; hand-written loops all do the same. "" where there is nothing that
+        this trainer could be told: what another one reads would lead nowhere."""
+        traits = traits_of(trainer)
+        if not traits.by_hand and trainer not in NAMED:
+            return traits.fixes.get(self.code, self.data)
+        return self.fixes.get(BY_HAND if traits.by_hand else trainer, "")
 
 
 def rule(
@@ -85,11 +95,6 @@ def rule(
     title: str,
     explanation: str,
     *,
-    trl: str = "",
-    axolotl: str = "",
-    llamafactory: str = "",
-    unsloth: str = "",
-    torchtune: str = "",
     hf: str = "",
     data: str = "",
     spared: tuple[str, ...] = (),
@@ -100,20 +105,32 @@ def rule(
     bad: Case,
     good: Case,
     more: tuple[Case, ...] = (),
+    **keys: str,
 ) -> Rule:
-    """A rule; `data` is what to do to the data, which holds for every trainer that has no key of its own.
+    """A rule; `keys` are what to set in each trainer, `hf` what to do in a loop written by hand, and `data` what to do
+    to the data, which holds for every trainer that has no key of its own.
 
     `grade` is one of `GRADES`. `spared` are trainers that it does not concern, so that there is nothing to do.
+    ValueError for a trainer that there is not.
     """
-    fixes = {
-        "trl": trl,
-        "axolotl": axolotl,
-        "llamafactory": llamafactory,
-        "unsloth": unsloth,
-        "torchtune": torchtune,
-        "hf-trainer": hf,
-    }
-    told = {key: text or data for key, text in fixes.items() if (text or data) and key not in spared}
+    keys[BY_HAND] = hf
+    if strange := {*keys, *spared} - {*NAMED}:
+        raise ValueError(f"{code} says what to do in {', '.join(sorted(strange))}, which is no trainer")
+    told = {one: keys.get(one) or traits_of(one).fixes.get(code) or data for one in NAMED if one not in spared}
     return Rule(
-        code, name, GRADES[grade], scope, title, explanation, told, repair, tags, moves, aliases, bad, good, more
+        code,
+        name,
+        GRADES[grade],
+        scope,
+        title,
+        explanation,
+        {one: text for one, text in told.items() if text},
+        data,
+        repair,
+        tags,
+        moves,
+        aliases,
+        bad,
+        good,
+        more,
     )

@@ -7,7 +7,7 @@ loading the trainer's code: each trainer's package has them as `TRAITS`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -112,6 +112,9 @@ class Traits:
     """The packing that splits no row, where there is one beside others that do."""
     groups_hold_dropped: bool = False
     """The rows that it drops count where it packs so many rows (`pack.group`) together."""
+
+    fixes: Mapping[str, str] = field(default_factory=dict)
+    """What to do in it against a finding, by the finding's code, where no rule of sftui names its key."""
 
     # its config
     claims: Callable[[Mapping[str, Any]], tuple[str, ...]] = claims_nothing

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from sftui.findings.examples import FINE, GOOD, case
-from sftui.findings.model import TRAINERS, Finding, Fix
-from sftui.findings.rule import rule
+from sftui.findings.model import Finding, Fix
+from sftui.findings.rule import NAMED, rule
 from sftui.text import visible
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def damaged_files(damage: Iterable[Damage]) -> tuple[Finding, ...]:
             ROW006.code,
             ROW006.severity,
             visible(one.missing()),
-            fix=Fix(one.fix, trainer_keys=dict.fromkeys(TRAINERS, one.fix)),
+            fix=Fix(one.fix, trainer_keys=dict.fromkeys(NAMED, one.fix)),
         )
         for one in damage
     )

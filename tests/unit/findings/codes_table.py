@@ -11,8 +11,7 @@ from typing import Any
 from sftui.findings import CODES, Rule
 from sftui.findings.catalogue import repair_commands
 from sftui.findings.examples import GOOD, chatml
-from sftui.findings.model import TRAINERS
-from sftui.findings.rule import Case
+from sftui.findings.rule import NAMED, Case
 from sftui.sources import Damage
 from sftui.text import clip, visible
 
@@ -66,11 +65,11 @@ def _section(rule: Rule) -> str:
 def _repair(rule: Rule) -> list[str]:
     """What repairs it: one sentence for all trainers, or one for each group of them that shares it."""
     by_text: dict[str, list[str]] = {}
-    for trainer in TRAINERS:
+    for trainer in NAMED:
         if trainer in rule.fixes:
             by_text.setdefault(rule.fixes[trainer], []).append(trainer)
     told = [
-        _safe(text) if len(by_text) == 1 and len(names) == len(TRAINERS) else f"{', '.join(names)}: {_safe(text)}"
+        _safe(text) if len(by_text) == 1 and len(names) == len(NAMED) else f"{', '.join(names)}: {_safe(text)}"
         for text, names in by_text.items()
     ]
     told += [f"`{command}`" for command in repair_commands(rule.code)]

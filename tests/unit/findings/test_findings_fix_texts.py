@@ -17,14 +17,14 @@ from sftui import trainers
 from sftui.cli.app import COMMANDS
 from sftui.errors import SftuiError
 from sftui.findings import CODES
-from sftui.findings.model import TRAINERS
+from sftui.findings.rule import NAMED
 from sftui.recipe import KnobInfo, get, knobs
 from sftui.recipe_io import set_knob_to
 from sftui.trainers import trainer_named
 from sftui.trainers.known import Known, known_keys
 from sftui.trainers.llamafactory.config import COLUMNS, ENTRY_KEYS, MESSAGE_TAGS, TAGS
 
-PRESETS = {trainers.preset(name).preset.partition("@")[0]: trainers.preset(name).preset for name in TRAINERS}
+PRESETS = {trainers.preset(name).preset.partition("@")[0]: trainers.preset(name).preset for name in NAMED}
 NAME = r"[A-Za-z]\w*(?:\[\])?"
 PATH = rf"{NAME}(?:\.{NAME})+"
 KEY = re.compile(

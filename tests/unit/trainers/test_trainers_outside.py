@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from sftui.errors import SftuiError
+from sftui.findings.catalogue import CODES, fix_text
 from sftui.trainers import outside, preset, preset_names, release_of, trainer_named, trainer_names, traits_of
 from sftui.trainers.pins import pins_of, reference_version, running_version
 
@@ -143,3 +144,10 @@ def test_commands_and_their_processes_have_it(site: Path, tmp_path: Path) -> Non
     told: dict[str, Any] = json.loads(sftui(site, *words, "--jobs", "2", "--format", "json").stdout)
     assert (told["preset"], told["rows"]) == ("acme@2.0", 2)
     assert "TRU006" in {one["code"] for one in told["codes"]}
+
+
+def test_what_rules_say_to_other_trainers_is_not_said_to_it(site: Path) -> None:
+    outside.enable(["acme-sftui"])
+    assert CODES["GEN001"].fixes["hf-trainer"] and fix_text("GEN001", "acme") == ""
+    assert fix_text("ROW006", "acme") == CODES["ROW006"].data
+    assert fix_text("LAB002", "acme") == "acme_train: answers"

@@ -12,5 +12,10 @@ def claims(config: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 TRAITS = Traits(
-    name="acme", title="Acme", home="acme_sftui.trainer:Acme", versions=("2.1", "2.0"), packing="none", claims=claims
+    name="acme",
+    title="Acme",
+    home="acme_sftui.trainer:Acme",
+    versions=("2.1", "2.0"),
+    fixes={"LAB002": "acme_train: answers"},
+    claims=claims,
 )
