@@ -78,6 +78,8 @@ CODES: Mapping[str, Rule] = _listed(one for _, one in _FOUND if isinstance(one, 
 ROW_CHECKS = tuple(one for one in _CHECKS if isinstance(one, RowCheck))
 SETUP_CHECKS = tuple(one for one in _CHECKS if isinstance(one, SetupCheck))
 DATASET_CHECKS = tuple(one for one in _CHECKS if isinstance(one, DatasetCheck))
+IN_ROWS = frozenset(rule.code for one in ROW_CHECKS for rule in one.rules)
+"""Codes that are told of single rows, be it that they are of the set-up and only some rows show them."""
 ALIASES: Mapping[str, str] = {alias: one.code for one in CODES.values() for alias in one.aliases}
 """Codes of the project's reference that are told under another one."""
 REPAIR_OF: Mapping[str, tuple[str, ...]] = {one.code: one.repair for one in CODES.values() if one.repair}

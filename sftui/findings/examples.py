@@ -7,6 +7,18 @@ from typing import Any
 from sftui.findings.rule import Case
 
 
+def case(*data: Any, **more: Any) -> Case:
+    """Rows with what is not as usual of a Case."""
+    return Case(list(data), **more)
+
+
+def stored_case(row: dict[str, Any], **more: Any) -> Case:
+    """A row that brings its ids and labels, which are taken as they are."""
+    return Case(
+        [row], changes={"data.given_labels": "unshifted", "mask.rule": "given", **more.pop("changes", {})}, **more
+    )
+
+
 def chat(*turns: Any, **columns: Any) -> dict[str, Any]:
     """A row of messages: texts alternate user and assistant, pairs and mappings say their own role."""
     messages = []
@@ -20,9 +32,15 @@ def chat(*turns: Any, **columns: Any) -> dict[str, Any]:
     return {"messages": messages, **columns}
 
 
-GOOD = chat("What is the capital of France?", "Paris is the capital of France.")
-FINE = Case([GOOD])
-TEXT = {"text": "Paris is the capital of France."}
+def chatml(answer: str = "{{ m.content }}<|im_end|>", prompt: str = "", before: str = "") -> str:
+    """ChatML with something else for the answer, behind the generation prompt or before everything."""
+    return (
+        before
+        + "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' }}{% if m.role == 'assistant' %}"
+        + answer
+        + "{% else %}{{ m.content }}<|im_end|>{% endif %}{{ '\n' }}{% endfor %}{% if add_generation_prompt %}{{"
+        " '<|im_start|>assistant\n' }}" + prompt + "{% endif %}"
+    )
 
 
 def tagged(end: str = "<|im_end|>", inside: bool = True, lead: str = "") -> str:
@@ -39,38 +57,16 @@ def tagged(end: str = "<|im_end|>", inside: bool = True, lead: str = "") -> str:
     )
 
 
-HEADER_TAGGED = (
-    "{% for m in messages %}{% if m.role == 'assistant' %}{% generation %}{{ '<|im_start|>' + m.role + '\n' + m.content"
-    " + '<|im_end|>' }}{% endgeneration %}{% else %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>' }}{%"
-    " endif %}{{ '\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
-)
-"""ChatML with the header of an answer inside its generation tags."""
-
-
-def chatml(answer: str = "{{ m.content }}<|im_end|>", prompt: str = "", before: str = "") -> str:
-    """ChatML with something else for the answer, behind the generation prompt or before everything."""
-    return (
-        before
-        + "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' }}{% if m.role == 'assistant' %}"
-        + answer
-        + "{% else %}{{ m.content }}<|im_end|>{% endif %}{{ '\n' }}{% endfor %}{% if add_generation_prompt %}{{"
-        " '<|im_start|>assistant\n' }}" + prompt + "{% endif %}"
-    )
-
-
-def case(*data: Any, **more: Any) -> Case:
-    """Rows with what is not as usual of a Case."""
-    return Case(list(data), **more)
-
-
-ALPACA = {"instruction": "Capital of France?", "input": "", "output": "Paris."}
-SLOTS = {"render.template": "llamafactory/qwen"}
-
-
-THINKING = "{% set last = messages | length - 1 %}" + chatml(
-    "{% if '</think>' in m.content and loop.index0 < last %}{{ m.content.split('</think>')[1] }}{% else %}{{ m.content"
-    " }}{% endif %}<|im_end|>"
-)
+GOOD = chat("What is the capital of France?", "Paris is the capital of France.")
+FINE = Case([GOOD])
+TEXT = {"text": "Paris is the capital of France."}
+SYSTEM = chat(("system", "Be kind."), ("user", "hi"), ("assistant", "Hello."))
+ROUNDS_OF = ("hi", "Hello.", "Bye.", "Bye!")
+ROUNDS = chat(*ROUNDS_OF)
+LONG = chat("Say it. " * 30, "It is said. " * 30)
+IDS = [*range(300, 339), 3002]
+"""39 plain tokens of the bundled ChatML tokenizer and its EOS."""
+STORED = {"input_ids": IDS, "labels": [-100] * 4 + IDS[4:]}
 CALL: dict[str, Any] = {
     "role": "assistant",
     "content": "",
@@ -84,35 +80,4 @@ CALLING = chatml(
     before="{% if tools %}{{ tools | tojson }}{% endif %}",
 )
 TOOL = {"type": "function", "function": {"name": "get_weather", "description": "The weather.", "parameters": {}}}
-WEATHER = chat("Weather?", CALL, ("tool", "sunny and warm"), ("assistant", "It is sunny."))
-LONG = chat("Say it. " * 30, "It is said. " * 30)
-IDS = [*range(300, 339), 3002]
-"""39 plain tokens of the bundled ChatML tokenizer and its EOS."""
-STORED = {"input_ids": IDS, "labels": [-100] * 4 + IDS[4:]}
-SHIFTED = {"input_ids": IDS, "labels": [-100] * 3 + IDS[4:] + [-100]}
 GENERATION = {"mask.rule": "generation_tag"}
-SYSTEM = chat(("system", "Be kind."), ("user", "hi"), ("assistant", "Hello."))
-ROUNDS = chat("hi", "Hello.", "Bye.", "Bye!")
-
-
-def stored_case(row: dict[str, Any], **more: Any) -> Case:
-    """A row that brings its ids and labels, which are taken as they are."""
-    return Case(
-        [row], changes={"data.given_labels": "unshifted", "mask.rule": "given", **more.pop("changes", {})}, **more
-    )
-
-
-ROUNDS_OF = ("hi", "Hello.", "Bye.", "Bye!")
-OTHER_SYSTEM = chatml(
-    "{{ m.content }}<|im_end|>",
-    before=(
-        "{% if date_string is not defined %}{% set date_string = strftime_now('%d %b %Y') %}{% endif %}{{"
-        " date_string }}"
-    ),
-)
-NULL = {"messages": [{"role": "user", "content": None}, {"role": "assistant", "content": "Hello."}]}
-SPACED = case(
-    chat("hi", "Paris ", "and?", "Rome"), template=tagged(inside=False), changes=GENERATION, edit="to_the_end"
-)
-TEXTS = ({"text": "<bos>Paris.<eos>"}, {"text": "Rome.<eos>"})
-OVERLONG = case(LONG, preset="torchtune@0.7", changes={"length.max": 100})

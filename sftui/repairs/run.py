@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from sftui.conversations import Detected
 from sftui.errors import RecipeError, SftuiError
-from sftui.findings.catalogue import CODES, REPAIR_OF
+from sftui.findings.catalogue import CODES, IN_ROWS, REPAIR_OF
 from sftui.model import Row
 from sftui.nearest import did_you_mean
 from sftui.repairs.catalogue import DEDUPLICATE, REPAIRS
@@ -22,8 +22,6 @@ NOT_LOOKED_AT = "not looked at"
 """The name under which rows are counted that stay because their findings cannot be told."""
 MOST_NAMED = 8
 """Rows that a count names one by one, of those on which repairs could not be made."""
-_ALSO_IN_ROWS = ("TPL007",)
-"""Codes of the set-up that are told of single rows, too, where only these have them."""
 _AROUND = ("tools", "template_kwargs", "labels", "attention_mask")
 DROPPING = "drop "
 """Before a reason or a code in a list of repairs: rows that are left out."""
@@ -105,7 +103,7 @@ def make_plan(
 
 def _must_be_of_rows(begin: str, meant: Sequence[str]) -> None:
     """RecipeError where no row can have one of the codes: they are told of the set-up or of the whole dataset."""
-    scopes = {"row" if code in _ALSO_IN_ROWS else CODES[code].scope for code in meant if code in CODES}
+    scopes = {"row" if code in IN_ROWS else CODES[code].scope for code in meant if code in CODES}
     if not scopes or "row" in scopes:
         return
     repair = next((name for code in meant for name in REPAIR_OF.get(code, ())), None)

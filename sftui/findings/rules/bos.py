@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from sftui.findings.checks import When, row_check
-from sftui.findings.examples import GOOD, TEXTS, case
+from sftui.findings.examples import GOOD, case
 from sftui.findings.look import Look
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import rule
 from sftui.model import Kind
+
+_TEXTS = ({"text": "<bos>Paris.<eos>"}, {"text": "Rome.<eos>"})
 
 BOS001 = rule(
     "BOS001",
@@ -27,7 +29,7 @@ BOS001 = rule(
     moves=("bos",),
     bad=case(GOOD, tokenizer="gemma", changes={"tokenize.add_special_tokens": True}),
     good=case(GOOD, tokenizer="gemma"),
-    more=(case(*TEXTS, tokenizer="gemma", changes={"tokenize.add_special_tokens": True}),),
+    more=(case(*_TEXTS, tokenizer="gemma", changes={"tokenize.add_special_tokens": True}),),
 )
 
 
@@ -47,7 +49,7 @@ BOS002 = rule(
     moves=("bos",),
     bad=case(GOOD, tokenizer="gemma", preset="manual-shift"),
     good=case(GOOD, tokenizer="gemma"),
-    more=(case(*TEXTS, tokenizer="gemma"),),
+    more=(case(*_TEXTS, tokenizer="gemma"),),
 )
 
 

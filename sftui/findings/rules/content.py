@@ -8,7 +8,7 @@ from typing import Any
 from sftui.conversations.messages import UNPACKED
 from sftui.findings.checks import When, row_check, setup_check
 from sftui.findings.context import Context
-from sftui.findings.examples import ALPACA, FINE, GOOD, NULL, ROUNDS_OF, SLOTS, case, chat
+from sftui.findings.examples import FINE, GOOD, ROUNDS_OF, case, chat
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import DROP, rule
@@ -28,6 +28,8 @@ _FORMATS = {
 }
 
 
+_NULL = {"messages": [{"role": "user", "content": None}, {"role": "assistant", "content": "Hello."}]}
+
 CON001 = rule(
     "CON001",
     "content-none",
@@ -41,7 +43,7 @@ CON001 = rule(
     repair=("fill-content", DROP),
     bad=case(chat("hi", ("assistant", None))),
     good=FINE,
-    more=(case(GOOD, NULL),),
+    more=(case(GOOD, _NULL),),
 )
 
 
@@ -174,7 +176,7 @@ CON010 = rule(
     repair=("fill-content", DROP),
     bad=case(chat("hi", ("assistant", None)), tokenizer="llama3", preset="torchtune@0.6"),
     good=FINE,
-    more=(case(GOOD, NULL, tokenizer="llama3", preset="torchtune@0.6"),),
+    more=(case(GOOD, _NULL, tokenizer="llama3", preset="torchtune@0.6"),),
 )
 
 
@@ -448,6 +450,9 @@ def unread_keys(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
         yield about(context, CON011, f"messages have {told}, which the chat template never reads", told)
 
 
+_ALPACA = {"instruction": "Capital of France?", "input": "", "output": "Paris."}
+_SLOTS = {"render.template": "llamafactory/qwen"}
+
 CON014 = rule(
     "CON014",
     "history-unpacked",
@@ -458,11 +463,11 @@ CON014 = rule(
     " its keys, a text of two characters its characters, and nothing is refused.",
     llamafactory="write each entry as a list of two texts, or the row as messages",
     bad=case(
-        {**ALPACA, "history": [{"question": "Who?", "answer": "Me."}]},
+        {**_ALPACA, "history": [{"question": "Who?", "answer": "Me."}]},
         preset="llamafactory@0.9",
-        changes=SLOTS,
+        changes=_SLOTS,
     ),
-    good=case({**ALPACA, "history": [["Who?", "Me."]]}, preset="llamafactory@0.9", changes=SLOTS),
+    good=case({**_ALPACA, "history": [["Who?", "Me."]]}, preset="llamafactory@0.9", changes=_SLOTS),
 )
 
 

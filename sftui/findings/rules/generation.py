@@ -8,7 +8,7 @@ from typing import Any
 
 from sftui.findings.checks import When, row_check, setup_check
 from sftui.findings.context import Context
-from sftui.findings.examples import FINE, GENERATION, GOOD, HEADER_TAGGED, ROUNDS, SPACED, case, chat, chatml, tagged
+from sftui.findings.examples import FINE, GENERATION, GOOD, ROUNDS, case, chat, chatml, tagged
 from sftui.findings.look import Look
 from sftui.findings.model import GENERATION_TAGS, Finding
 from sftui.findings.rule import DROP, rule
@@ -138,7 +138,11 @@ GEN005 = rule(
         changes=GENERATION,
     ),
     good=case(ROUNDS, template=tagged(), changes=GENERATION),
-    more=(SPACED,),
+    more=(
+        case(
+            chat("hi", "Paris ", "and?", "Rome"), template=tagged(inside=False), changes=GENERATION, edit="to_the_end"
+        ),
+    ),
 )
 
 
@@ -202,6 +206,12 @@ def _tagged(look: Look, content: tuple[int, int], generation: Sequence[tuple[int
     return any(a <= start and end <= b + 1 for a, b in generation) if start != NOWHERE else False
 
 
+_HEADER_TAGGED = (
+    "{% for m in messages %}{% if m.role == 'assistant' %}{% generation %}{{ '<|im_start|>' + m.role + '\n' + m.content"
+    " + '<|im_end|>' }}{% endgeneration %}{% else %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>' }}{%"
+    " endif %}{{ '\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+)
+
 GEN002 = rule(
     "GEN002",
     "header-trained",
@@ -217,7 +227,7 @@ GEN002 = rule(
     moves=("headers",),
     bad=case(GOOD, changes={"mask.rule": "turn_full"}),
     good=FINE,
-    more=(case(GOOD, ROUNDS, template=HEADER_TAGGED, changes=GENERATION),),
+    more=(case(GOOD, ROUNDS, template=_HEADER_TAGGED, changes=GENERATION),),
 )
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from sftui.findings.checks import When, row_check
-from sftui.findings.examples import FINE, THINKING, case, chat, chatml
+from sftui.findings.examples import FINE, case, chat, chatml
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding
 from sftui.findings.rule import DROP, rule
@@ -22,6 +22,11 @@ _TAGS = (
 _TAG = re.compile("|".join(re.escape(tag) for tags in _TAGS for tag in tags))
 
 
+_THINKING = "{% set last = messages | length - 1 %}" + chatml(
+    "{% if '</think>' in m.content and loop.index0 < last %}{{ m.content.split('</think>')[1] }}{% else %}{{ m.content"
+    " }}{% endif %}<|im_end|>"
+)
+
 THK001 = rule(
     "THK001",
     "history-reasoning-stripped",
@@ -33,8 +38,8 @@ THK001 = rule(
     trl="assistant_only_loss: true swaps in a training template that keeps it",
     llamafactory="preserve_thinking: true",
     data="make one row per turn",
-    bad=case(chat("hi", "<think>They greet me.</think>Hello.", "Bye.", "Bye!"), template=THINKING),
-    good=case(chat("hi", "<think>They greet me.</think>Hello."), template=THINKING),
+    bad=case(chat("hi", "<think>They greet me.</think>Hello.", "Bye.", "Bye!"), template=_THINKING),
+    good=case(chat("hi", "<think>They greet me.</think>Hello."), template=_THINKING),
 )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from sftui.conversations.tokenized import ENOUGH_POSITIONS, alignment
 from sftui.findings.checks import When, row_check, setup_check
 from sftui.findings.context import Context
-from sftui.findings.examples import FINE, GOOD, IDS, ROUNDS, SHIFTED, STORED, case, stored_case
+from sftui.findings.examples import FINE, GOOD, IDS, ROUNDS, STORED, case, stored_case
 from sftui.findings.look import Look
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import DROP, rule
@@ -26,7 +26,7 @@ LAB003 = rule(
     "labels[i] is the next token, and the model's loss shifts once more: it learns the token after the next.",
     data="store labels aligned with input_ids; the model shifts them",
     moves=("row",),  # every stored label is off by one
-    bad=stored_case(SHIFTED),
+    bad=stored_case({"input_ids": IDS, "labels": [-100] * 3 + IDS[4:] + [-100]}),
     good=stored_case(STORED),
 )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from sftui.findings.checks import setup_check
 from sftui.findings.context import FIRST_ANSWER, FIRST_USER, NOON, Context
-from sftui.findings.examples import FINE, GOOD, OTHER_SYSTEM, ROUNDS, case, chat, chatml
+from sftui.findings.examples import FINE, GOOD, ROUNDS, case, chat, chatml
 from sftui.findings.look import shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import rule
@@ -161,7 +161,18 @@ TPL005 = rule(
     moves=("frame",),
     bad=case(GOOD, template="{{ strftime_now('%d %b %Y') }}" + chatml()),
     good=case(GOOD, template=chatml()),
-    more=(case(GOOD, template=OTHER_SYSTEM),),
+    more=(
+        case(
+            GOOD,
+            template=chatml(
+                "{{ m.content }}<|im_end|>",
+                before=(
+                    "{% if date_string is not defined %}{% set date_string = strftime_now('%d %b %Y') %}{% endif %}{{"
+                    " date_string }}"
+                ),
+            ),
+        ),
+    ),
 )
 
 

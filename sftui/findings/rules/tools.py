@@ -10,7 +10,7 @@ from typing import Any
 
 from sftui.conversations.detected import type_word
 from sftui.findings.checks import When, row_check
-from sftui.findings.examples import CALL, CALLING, FINE, TOOL, WEATHER, case, chat
+from sftui.findings.examples import CALL, CALLING, FINE, TOOL, case, chat
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import DROP, rule
@@ -42,6 +42,8 @@ def unread_calls(look: Look, number: int) -> list[tuple[str, Any, str | None]]:
     return calls_of(Message(raw_message(look, number)))
 
 
+_WEATHER = chat("Weather?", CALL, ("tool", "sunny and warm"), ("assistant", "It is sunny."))
+
 TOO001 = rule(
     "TOO001",
     "tool-arguments-double-encoded",
@@ -54,7 +56,7 @@ TOO001 = rule(
     spared=("axolotl",),
     data="parse the arguments of every tool call with json.loads",
     repair=("parse-json", DROP),
-    bad=case(WEATHER, template=CALLING),
+    bad=case(_WEATHER, template=CALLING),
     good=case(
         chat(
             "Weather?",
@@ -101,8 +103,8 @@ TOO002 = rule(
     "The template never prints it, or the trainer does not read it, so the turn is an empty answer.",
     llamafactory="set formatting: openai in dataset_info.json",
     data="use a template that prints tool calls, or fold them into the content",
-    bad=case(WEATHER),
-    good=case(WEATHER, template=CALLING),
+    bad=case(_WEATHER),
+    good=case(_WEATHER, template=CALLING),
 )
 
 
@@ -266,7 +268,7 @@ TOO005 = rule(
         )
         + CALLING,
     ),
-    good=case(WEATHER, template=CALLING),
+    good=case(_WEATHER, template=CALLING),
 )
 
 

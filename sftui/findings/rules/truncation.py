@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from sftui.findings.checks import When, row_check
-from sftui.findings.examples import GOOD, LONG, OVERLONG, case, chat
+from sftui.findings.examples import GOOD, LONG, case, chat
 from sftui.findings.look import Look
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import DROP, rule
@@ -89,7 +88,7 @@ TRU004 = rule(
     moves=("cut",),
     bad=case(LONG, changes={"length.max": 150, "length.over": "cut_left"}),
     good=case(LONG, changes={"length.max": 4000, "length.over": "cut_left"}),
-    more=(replace(OVERLONG, changes={"length.max": 150, "length.over": "cut_left"}),),
+    more=(case(LONG, preset="torchtune@0.7", changes={"length.max": 150, "length.over": "cut_left"}),),
 )
 
 

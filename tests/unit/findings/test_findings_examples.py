@@ -6,6 +6,9 @@ import pytest
 from case_runner import run
 
 from sftui.findings import CODES, explain
+from sftui.findings.catalogue import DATASET_CHECKS, ROW_CHECKS, SETUP_CHECKS
+from sftui.findings.look import Look
+from sftui.findings.run import moments
 
 
 @pytest.mark.parametrize("code", sorted(CODES))
@@ -25,3 +28,26 @@ def test_code_is_raised_by_bad_only(code: str) -> None:
 def test_every_code_is_explained(code: str) -> None:
     text = explain(code)
     assert code in text and "What repairs it:" in text
+
+
+@pytest.mark.parametrize("code", sorted(CODES))
+def test_a_check_reports_by_the_rules_that_it_names(code: str) -> None:
+    """Whether rows can have a code, and which fixes there are to prove for it, goes by the rules that checks name."""
+    for case in (CODES[code].bad, *CODES[code].more):
+        made = run(case)
+        for inspection in made.inspections:
+            asked, look = set(moments(inspection)), Look(inspection, made.context)
+            for check in ROW_CHECKS:
+                if check.when in asked:
+                    assert {one.code for one in check(look)} <= {one.code for one in check.rules}
+        for setup in SETUP_CHECKS:
+            found = setup.found(made.context, made.inspections)
+            assert {one.code for one in found} <= {one.code for one in setup.rules}
+
+
+def test_every_rule_is_named_by_a_check() -> None:
+    rules = (
+        [one.rules for one in ROW_CHECKS] + [one.rules for one in SETUP_CHECKS] + [one.rules for one in DATASET_CHECKS]
+    )
+    named = {one.code for some in rules for one in some}
+    assert set(CODES) - named == {"ROW006"}, "which damaged_files tells, of no row"
