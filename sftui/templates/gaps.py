@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -26,6 +27,45 @@ _WHITE = re.compile(r"\s*")
 _BLANK = re.compile(r"\s")
 
 
+@lru_cache(maxsize=16)
+def special_pattern(literals: tuple[str, ...]) -> re.Pattern[str]:
+    """What ends a turn: the special tokens of a tokenizer, and what looks like one."""
+    # One without a letter quotes (Gemma 4's <|"|>): it ends no turn either.
+    ends = (one for one in literals if any(letter.isalnum() for letter in one) and not _TAG.fullmatch(one))
+    known = sorted(ends, key=len, reverse=True)
+    return re.compile("|".join([*map(re.escape, known), _LOOKS_SPECIAL]))
+
+
+def opener_of(text: str, special: re.Pattern[str], bos: str) -> str:
+    """The first special token of a text behind its BOS, which opens turns."""
+    first = special.search(text, len(bos) if text.startswith(bos) else 0)
+    return first.group() if first else ""
+
+
+def writes_thoughts(text: str) -> bool:
+    """Whether the template writes a tag that opens a thought."""
+    return _THINK.search(text) is not None
+
+
+class Comparing:
+    """How a text is held against what other renders gave."""
+
+    def starts(self, text: str, with_: str) -> bool:
+        return text.startswith(with_)
+
+    def ends(self, text: str, with_: str) -> bool:
+        return text.endswith(with_)
+
+    def trimmed(self, text: str) -> str:
+        return text.rstrip()
+
+    def between(self, gap: str) -> None:
+        """Told each stretch between contents."""
+
+    def behind(self, tail: str) -> None:
+        """Told what another render wrote behind the same beginning."""
+
+
 class GapReader:
     """Splits the stretches between contents; renders leading messages alone, each kind of gap once."""
 
@@ -37,24 +77,23 @@ class GapReader:
         literals: Sequence[str],
         bos: str,
         probes: int,
+        comparing: Comparing,
     ) -> None:
         self._text = text
         self._messages = messages
         self._draw = draw
         self._bos = bos
         self._probes = probes
-        # One without a letter quotes (Gemma 4's <|"|>): it ends no turn either.
-        ends = (one for one in literals if any(letter.isalnum() for letter in one) and not _TAG.fullmatch(one))
-        known = sorted(ends, key=len, reverse=True)
-        self._special = re.compile("|".join([*map(re.escape, known), _LOOKS_SPECIAL]))
-        first = self._special.search(text, len(bos) if text.startswith(bos) else 0)
-        self._opener = first.group() if first else ""
+        self._comparing = comparing
+        self._special = special_pattern(tuple(literals))
+        self._opener = opener_of(text, self._special, bos)
         self._borders: dict[tuple[str, str], int | None] = {}
         self._terminators: set[str] = set()
 
     def between(self, start: int, end: int, before: int | None, after: int | None) -> list[Span]:
         """Spans of `text[start:end]`, which follows message `before` and leads to message `after`."""
         spans: list[Span] = []
+        self._comparing.between(self._text[start:end])
         if before is None:
             bos = (
                 len(self._bos)
@@ -141,9 +180,16 @@ class GapReader:
             return None
         self._probes -= 1
         followed = self._draw([*self._messages, {"role": "user", "content": make_mark(self._text, "n")}])
-        if followed is None or not followed.startswith(self._text[:start]):
+        tail = self._tail(followed, start)
+        return None if tail is None else self._common(gap, tail) or None
+
+    def _tail(self, drawn: str | None, start: int) -> str | None:
+        """What another render wrote behind the same beginning; None where it began otherwise."""
+        if drawn is None or not self._comparing.starts(drawn, self._text[:start]):
             return None
-        return self._common(gap, followed[start:]) or None
+        tail = drawn[start:]
+        self._comparing.behind(tail)
+        return tail
 
     def _border(self, gap: str, start: int, before: int) -> int | None:
         """How much of a gap the leading messages alone write too: there the next message begins."""
@@ -156,10 +202,9 @@ class GapReader:
         if self._probes <= 0:
             return None
         self._probes -= 1
-        alone = self._draw(self._messages[: before + 1])
-        if alone is None or not alone.startswith(self._text[:start]):
+        tail = self._tail(self._draw(self._messages[: before + 1]), start)
+        if tail is None:
             return None
-        tail = alone[start:]
         common = self._common(gap, tail)
         # A last message may end otherwise than an earlier one (gpt-oss: <|return|>, <|end|>): then this says nothing.
         return None if common == 0 and tail.strip() else common

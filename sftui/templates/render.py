@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -11,6 +12,7 @@ from sftui.errors import TemplateError
 from sftui.model import NOWHERE, Conversation, Kind, Part, Rendered, Span
 from sftui.recipe import Render
 from sftui.templates import limits
+from sftui.templates.skeletons import Asked
 from sftui.templates.spans import attribute
 from sftui.templates.template import ChatTemplate
 
@@ -86,17 +88,57 @@ def _chat(
     # A row's own keyword arguments win over the recipe's, as in TRL's `apply_chat_template`.
     variables = {**special_tokens, **options.kwargs, **conversation.template_kwargs}
 
-    def text_of(some: Sequence[Mapping[str, Any]], prompt: bool = False) -> tuple[str, tuple[tuple[int, int], ...]]:
-        return template.text(some, tools=conversation.tools, add_generation_prompt=prompt, variables=variables, now=now)
+    bos = variables.get("bos_token")
+    asked = Asked(
+        messages,
+        conversation.tools,
+        variables,
+        conversation.template_kwargs,
+        special_tokens,
+        options,
+        None if prompt_messages is None else prompt_messages + injected,
+        spans,
+        injected,
+        tuple(special_literals),
+        bos if isinstance(bos, str) else "",
+        now,
+    )
+    sighting = template.skeletons.see(asked)
+    if sighting is None:
+        return _in_full(asked, template)
+    known = sighting.rendered if not sighting.due else None
+    if known is not None and sighting.complete:
+        return known
+    begun = time.process_time()
+    try:
+        rendered = _in_full(asked, template) if known is None else _attributed(known, asked, template)
+    except TemplateError:
+        template.skeletons.settle(sighting, template, None, 0.0)
+        raise
+    told = template.skeletons.settle(sighting, template, rendered, time.process_time() - begun)
+    return rendered if told is None else replace(rendered, notes=(*rendered.notes, told))
 
-    text, generation = text_of(messages)
+
+def _text_of(
+    some: Sequence[Mapping[str, Any]], asked: Asked, template: ChatTemplate, prompt: bool = False
+) -> tuple[str, tuple[tuple[int, int], ...]]:
+    return template.text(
+        some, tools=asked.tools, add_generation_prompt=prompt, variables=asked.variables, now=asked.now
+    )
+
+
+def _in_full(asked: Asked, template: ChatTemplate) -> Rendered:
+    """What the template itself gives."""
+    text, generation = _text_of(asked.messages, asked, template)
     prompt = None
-    if prompt_messages is not None:
-        prompt = text_of(messages[: prompt_messages + injected], prompt=True)[0]
+    if asked.prompt is not None:
+        prompt = _text_of(asked.messages[: asked.prompt], asked, template, prompt=True)[0]
     rendered = Rendered(text=text, prompt=prompt, generation=generation, has_generation_tag=template.has_generation_tag)
-    if not spans:
-        return rendered
+    return _attributed(rendered, asked, template) if asked.spans else rendered
 
+
+def _attributed(rendered: Rendered, asked: Asked, template: ChatTemplate) -> Rendered:
+    """The same with whose text each character is."""
     worked = 0
 
     def draw(some: Sequence[Mapping[str, Any]]) -> str | None:
@@ -105,21 +147,14 @@ def _chat(
         if worked > limits.SPAN_WORK:
             return None
         try:
-            drawn = text_of(some)[0]
+            drawn = _text_of(some, asked, template)[0]
         except TemplateError:
             drawn = None
         worked += template.steps + len(some) + len(drawn or "") // 100
         return drawn
 
-    literals = tuple(dict.fromkeys([*_token_strings(special_tokens), *special_literals]))
-    bos = variables.get("bos_token")
     found = attribute(
-        text,
-        messages,
-        draw,
-        literals=literals,
-        bos=bos if isinstance(bos, str) else "",
-        injected=injected,
+        rendered.text, asked.messages, draw, literals=asked.literals, bos=asked.bos, injected=asked.injected
     )
     return replace(rendered, spans=found.spans, exact=found.exact, notes=found.notes)
 
@@ -134,10 +169,3 @@ def _strings(conversation: Conversation, prompt_messages: int | None) -> Rendere
 
 def _whole(text: str, message: int) -> tuple[Span, ...]:
     return (Span(0, len(text), message, Part.CONTENT),) if text else ()
-
-
-def _token_strings(special_tokens: Mapping[str, str | list[str]]) -> list[str]:
-    found: list[str] = []
-    for value in special_tokens.values():
-        found.extend([value] if isinstance(value, str) else [token for token in value if isinstance(token, str)])
-    return [token for token in found if token]

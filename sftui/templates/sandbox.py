@@ -1,4 +1,4 @@
-"""The Jinja environment of transformers, with limits. The only module that imports jinja2.
+"""The Jinja environment of transformers, with limits. With `tracing` the only module that imports jinja2.
 
 Text for text what `transformers.utils.chat_template_utils._compile_jinja_template` gives: the immutable
 sandbox, `trim_blocks`, `lstrip_blocks`, loop controls, the `generation` tag, `tojson`, `raise_exception`,
@@ -60,12 +60,11 @@ class GenerationTag(jinja2.ext.Extension):
         text = caller()
         environment = self.environment
         assert isinstance(environment, ChatEnvironment)
-        if environment.rendering.tracks_first or environment.blocks or environment.generation:
-            environment.generation.append((environment.written, environment.written + len(text)))
+        environment.generated(text)
         return text
 
 
-class _TemplateDict:
+class TemplateDict:
     """`dict` as templates see it: callable, with `fromkeys`, and nothing of the type to reach for."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> dict[Any, Any]:
@@ -75,7 +74,7 @@ class _TemplateDict:
         return dict.fromkeys(*args, **kwargs)
 
 
-class _DictType(_TemplateDict):
+class _DictType(TemplateDict):
     """`dict` as templates see it where it is Python's own type: its methods take the mapping that they read.
 
     Those that change a mapping in place are refused, as the sandbox refuses them on the mapping itself.
@@ -164,12 +163,17 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
         self.allowed = 0
         self.binop_table.update({"*": limits.multiply, "**": limits.power, "%": limits.remainder})
         self.filters.update(_measured_filters())
-        self.filters["tojson"] = _tojson
+        self.filters["tojson"] = tojson
         self.globals["raise_exception"] = _raise_exception
         self.globals["strftime_now"] = self._strftime_now
-        self.globals["dict"] = _TemplateDict() if rendering.guards_globals else _DictType()
+        self.globals["dict"] = TemplateDict() if rendering.guards_globals else _DictType()
         self.globals["namespace"] = _TemplateNamespace if rendering.guards_globals else Namespace
         self.globals["lipsum"] = _lipsum
+
+    def generated(self, text: str) -> None:
+        """Take down that a `{% generation %}` block gave this text."""
+        if self.rendering.tracks_first or self.blocks or self.generation:
+            self.generation.append((self.written, self.written + len(text)))
 
     @property
     def tick(self) -> None:
@@ -260,7 +264,7 @@ def _raise_exception(message: Any) -> None:
     raise RaisedByTemplate(message)
 
 
-def _tojson(
+def tojson(
     x: Any, ensure_ascii: bool = False, indent: Any = None, separators: Any = None, sort_keys: bool = False
 ) -> str:
     if isinstance(indent, int):

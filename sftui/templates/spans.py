@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sftui.model import NOWHERE, Part, Span
-from sftui.templates.gaps import GapReader
+from sftui.templates.gaps import Comparing, GapReader
 from sftui.templates.marks import Slots, make_mark, read_marked, slots_of, with_marks
 from sftui.text import readable
 
@@ -55,6 +55,7 @@ def attribute(
     literals: Sequence[str],
     bos: str,
     injected: bool = False,
+    comparing: Comparing | None = None,
 ) -> Attribution:
     """Spans of a text that `draw(messages)` gave.
 
@@ -63,10 +64,10 @@ def attribute(
     message -1, and the others count from 0.
     """
     shift = 1 if injected else 0
-    regions, unproven, notes = _locate(text, messages, draw, shift)
-    reader = GapReader(
-        text, messages, draw, literals, bos, FEW_PROBES if len(messages) > MANY_MESSAGES else 3 * len(messages)
-    )
+    comparing = comparing or Comparing()
+    regions, unproven, notes = _locate(text, messages, draw, shift, comparing)
+    probes = FEW_PROBES if len(messages) > MANY_MESSAGES else 3 * len(messages)
+    reader = GapReader(text, messages, draw, literals, bos, probes, comparing)
     ends = [*regions, None]
     starts = [None, *regions]
     spans = [Span(region.start, region.end, region.message, Part.CONTENT) for region in regions]
@@ -82,7 +83,9 @@ def attribute(
     return Attribution(_tidy(spans, shift), not unproven, tuple(notes))
 
 
-def _locate(text: str, messages: Sequence[Message], draw: Draw, shift: int) -> tuple[list[Region], set[int], list[str]]:
+def _locate(
+    text: str, messages: Sequence[Message], draw: Draw, shift: int, comparing: Comparing
+) -> tuple[list[Region], set[int], list[str]]:
     """Content regions in the order of the text, messages that could not be proven, and what to tell."""
     slots = [slots_of(message) for message in messages]
     mark = make_mark(text, "a")
@@ -105,7 +108,7 @@ def _locate(text: str, messages: Sequence[Message], draw: Draw, shift: int) -> t
             verdict: Region | str = "unproven"
         else:
             allowed -= 1
-            verdict = _one_marked(text, messages, index, slots[index], draw, mark)
+            verdict = _one_marked(text, messages, index, slots[index], draw, mark, comparing)
         if isinstance(verdict, Region):
             kept = [r for r in regions if r.message != index]
             old = [r for r in regions if r.message == index] if index in located else []
@@ -162,7 +165,9 @@ def _all_marked(
     return None if found is None else _joined([Region(*place) for place in found])
 
 
-def _one_marked(text: str, messages: Sequence[Message], index: int, slot: Slots, draw: Draw, mark: str) -> Region | str:
+def _one_marked(
+    text: str, messages: Sequence[Message], index: int, slot: Slots, draw: Draw, mark: str, comparing: Comparing
+) -> Region | str:
     """The region of one message, "absent" where it is proven to leave no trace, or "unproven"."""
     trace = False
     for letter in ("", "b"):
@@ -183,12 +188,14 @@ def _one_marked(text: str, messages: Sequence[Message], index: int, slot: Slots,
         if plain in after:
             return "unproven"
         end = len(text) - len(after)
+        # Some templates write a line break only before content that is there.
+        before = before if slot.says_something else comparing.trimmed(before)
+        if not comparing.starts(text, before) or not comparing.ends(text, after):
+            return "unproven"
         if not slot.says_something:
-            # Some templates write a line break only before content that is there.
-            before = before.rstrip()
-            if text.startswith(before) and text.endswith(after) and not text[len(before) : end].strip():
+            if not text[len(before) : end].strip():
                 return Region(max(end, len(before)), max(end, len(before)), index)
-        elif text.startswith(before) and text.endswith(after) and len(before) <= end:
+        elif len(before) <= end:
             return Region(len(before), end, index)
         return "unproven"
     return "unproven" if trace else "absent"

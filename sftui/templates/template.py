@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
+from datetime import time as time_of_day
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from sftui import bound
@@ -18,11 +20,15 @@ from sftui.errors import TemplateError
 from sftui.side_files import parse_json, read_side_file
 from sftui.templates import limits
 from sftui.templates.behaviour import NEWEST, REASONING_KEYS, Rendering
+from sftui.templates.skeletons import Skeletons
+
+if TYPE_CHECKING:
+    from sftui.templates.tracing import Recording, Tracer
 
 _GENERATION_TAG = re.compile(r"\{%-?\s*generation\s*-?%\}")
 EMPTY_CONVERSATION = "Cannot apply chat template to an empty conversation. Provide at least one message."
 EMPTY_BEFORE = "transformers before 5.13 stops there with IndexError: list index out of range"
-_KEPT = (date, time, timedelta, Decimal, UUID, bytes)
+_KEPT = (date, time_of_day, timedelta, Decimal, UUID, bytes)
 """What rows of Parquet and Arrow and values of YAML hold beside JSON's types."""
 
 Spans = tuple[tuple[int, int], ...]
@@ -45,19 +51,23 @@ class TemplateFeatures:
 class ChatTemplate:
     """A compiled chat template: `text` renders messages as `apply_chat_template(tokenize=False)` does.
 
-    Pickles by its source. Renders of one template in two threads take turns. `rendering` says which version of
-    transformers it is rendered as, `made_of` the source whose bound it shares.
+    Pickles by its source, without the `skeletons` of rows that it has learned. Renders of one template in two threads
+    take turns. `rendering` says which version of transformers it is rendered as, `made_of` the source whose bound it
+    shares, `compiled_in` the processor seconds that it took to compile.
     """
 
     __slots__ = (
         "_environment",
         "_lock",
         "_template",
+        "_tracer",
         "clock",
+        "compiled_in",
         "has_generation_tag",
         "made_of",
         "name",
         "rendering",
+        "skeletons",
         "source",
     )
 
@@ -78,13 +88,17 @@ class ChatTemplate:
         self.clock = clock
         self.made_of = source if made_of is None else made_of
         self._lock = threading.Lock()
+        self._tracer: Tracer | None = None
+        self.skeletons = Skeletons()
         if len(source) > limits.SOURCE_LIMIT:
             raise TemplateError(f"the chat template {name} is longer than {limits.SOURCE_LIMIT >> 10} Ki characters")
+        begun = time.process_time()
         try:
             with bound.template_work(self.made_of, ("compile", source)):
                 self._environment, self._template = sandbox.compile_source(source, clock or datetime.now, rendering)
         except Exception as error:
             raise _compile_error(error, name) from error
+        self.compiled_in = time.process_time() - begun
 
     def __reduce__(self) -> tuple[object, ...]:
         return ChatTemplate, (self.source, self.name, self.clock, self.rendering, self.made_of)
@@ -142,17 +156,7 @@ class ChatTemplate:
             if add_generation_prompt:
                 raise TemplateError("a conversation is either continued or given a generation prompt", where=self.name)
             ready, last_text = prefill.tag_last(ready, continue_final_message, self.source, rendering)
-        documents = variables.get("documents") if documents is None else documents
-        if documents is not None and not _mappings(documents):
-            raise TemplateError("documents must be a list of mappings with title and text", where=self.name)
-        data = plain_data if rendering.plain_types else kept_data
-        values = {
-            **data(dict(variables)),
-            "messages": ready,
-            "tools": _tool_schemas(tools, data),
-            "documents": data(documents),
-            "add_generation_prompt": add_generation_prompt,
-        }
+        values = self._values(ready, tools, add_generation_prompt, variables, documents)
         with self._lock:
             environment = self._environment
             environment.clock = (lambda: now) if now is not None else self.now
@@ -166,6 +170,49 @@ class ChatTemplate:
             except Exception as error:
                 raise _render_error(error, self.name, ready) from error
         return (prefill.cut(text, last_text, rendering), ()) if continue_final_message else (text, spans)
+
+    def _values(
+        self, ready: Any, tools: Any, add_generation_prompt: bool, variables: Mapping[str, Any], documents: Any
+    ) -> dict[str, Any]:
+        """The variables of the template."""
+        documents = variables.get("documents") if documents is None else documents
+        if documents is not None and not _mappings(documents):
+            raise TemplateError("documents must be a list of mappings with title and text", where=self.name)
+        data = plain_data if self.rendering.plain_types else kept_data
+        return {
+            **data(dict(variables)),
+            "messages": ready,
+            "tools": _tool_schemas(tools, data),
+            "documents": data(documents),
+            "add_generation_prompt": add_generation_prompt,
+        }
+
+    def follow(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        recording: Recording,
+        *,
+        tools: Any,
+        add_generation_prompt: bool = False,
+        variables: Mapping[str, Any],
+    ) -> tuple[tuple[Any, ...], tuple[tuple[Any, Any], ...]]:
+        """What `text` gives as parts, and the parts before and in each generation block (see `tracing.Tracer.follow`).
+
+        `messages` hold texts of the recording; all else in them is of JSON's types. Whatever `Tracer.follow` raises.
+        """
+        from sftui.templates.tracing import Tracer
+
+        ready = prepare_messages(messages, self.rendering, _copied)
+        values = self._values(ready, tools, add_generation_prompt, variables, None)
+        with self._lock, bound.template_work(self.made_of, ("follow", self.source), adds_up=True):
+            if self._tracer is None:
+                self._tracer = Tracer(self.source, self.rendering)
+            return self._tracer.follow(values, recording)
+
+    @property
+    def traced_steps(self) -> int:
+        """The same as `steps` of what was followed last."""
+        return self._tracer.steps if self._tracer is not None else 0
 
 
 def compile_template(
@@ -229,9 +276,12 @@ def features(template: ChatTemplate) -> TemplateFeatures:
     )
 
 
-def prepare_messages(messages: Sequence[Mapping[str, Any]], rendering: Rendering = NEWEST) -> list[dict[Any, Any]]:
-    """Messages as a template sees them under one version of transformers, always a copy."""
-    data = plain_data if rendering.plain_types else kept_data
+def prepare_messages(
+    messages: Sequence[Mapping[str, Any]], rendering: Rendering = NEWEST, data: Callable[[Any], Any] | None = None
+) -> list[dict[Any, Any]]:
+    """Messages as a template sees them under one version of transformers, always a copy; `data` is how values are
+    copied where not as that version does."""
+    data = data or (plain_data if rendering.plain_types else kept_data)
     prepared = []
     for message in messages:
         if not isinstance(message, Mapping):
@@ -287,6 +337,13 @@ def kept_data(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(kept_data(item) for item in value)
     return value if isinstance(value, _KEPT) else plain_data(value)
+
+
+def _copied(value: Any) -> Any:
+    """The value with its lists and mappings copied and all else as it is."""
+    if isinstance(value, dict):
+        return {key: _copied(item) for key, item in value.items()}
+    return [_copied(item) for item in value] if isinstance(value, list) else value
 
 
 def _tool_schemas(tools: Any, data: Callable[[Any], Any]) -> Any:

@@ -1,0 +1,763 @@
+"""Rows that differ in their texts alone: how a template writes such rows is found once, the rest is arithmetic.
+
+What two rows share is their shape: roles, keys, tools, the template's variables, which texts are blank and the white
+space at the ends of the others. `tracing` follows one row of a shape and tells where its texts stand and on what
+conditions; `_planned` puts words in place of the texts and has `spans.attribute` say who wrote what, taking only what
+would be said of any other texts too. A row of a known shape that meets the conditions is then put together, and every
+`CHECK_EVERY`th of them is rendered as well: where the two differ, shapes are not used any more and `told` says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import marshal
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from sftui.model import Part, Rendered, Span
+from sftui.recipe import Render
+from sftui.templates import limits
+from sftui.templates.gaps import Comparing, opener_of, special_pattern, writes_thoughts
+from sftui.templates.marks import slots_of
+from sftui.templates.spans import attribute
+
+if TYPE_CHECKING:
+    from sftui.templates.template import ChatTemplate
+    from sftui.templates.tracing import Recording
+
+LEARN_AFTER = 2
+"""Rows of a shape that are rendered before it is worth following one."""
+CHECK_EVERY = 64
+"""Every so many rows of a shape that are put together, one is rendered as well."""
+MOST_SHAPES, MOST_WAYS, MOST_TRIES = 512, 4, 3
+"""Shapes that are kept, ways through the template (answers to its conditions) of each, and rows followed in vain."""
+MOST_CHARACTERS, MOST_TEXTS = 200_000, 500
+"""Characters of the texts of a row, and how many there are; rows of more are rendered."""
+MOST_IN_SHAPE, MOST_IN_NAME = 20_000, 200
+"""What a shape may hold, and characters of what is in it to the letter."""
+MOST_LITERAL, MOST_HELD = 200_000, 4_000_000
+"""Characters that a template writes by itself in a row, and that are kept of all shapes together."""
+SLOW = 0.03
+"""Processor seconds: what takes longer to render is not followed, so that a row costs no more than twice that."""
+
+_FIXED = frozenset(("role", "name"))
+_THINKING = frozenset(("content", "reasoning_content", "thinking", "reasoning"))
+_BLANK, _TEXT, _THOUGHT = object(), object(), object()
+_MARKED = "0Zq"
+"""In every mark that `spans` makes for a text that holds no such thing."""
+
+Edge = tuple[int, str, str]
+"""The number of a text, and the white space before and after what it says."""
+Place = tuple[int, int]
+"""A place in a text: the piece that it stands before, and characters on from there (back, where negative)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A chat that is to be rendered: `prompt` leading messages as the prompt (None: no prompt), and how."""
+
+    messages: Sequence[Mapping[str, Any]]
+    tools: Any
+    variables: Mapping[str, Any]
+    kwargs: Mapping[str, Any]
+    special_tokens: Mapping[str, str | list[str]]
+    options: Render
+    prompt: int | None
+    spans: bool
+    injected: bool
+    special_literals: tuple[str, ...]
+    bos: str
+    now: datetime
+
+    @property
+    def literals(self) -> tuple[str, ...]:
+        """The special tokens, which may end a turn."""
+        found: list[str] = []
+        for value in self.special_tokens.values():
+            found.extend([value] if isinstance(value, str) else [token for token in value if isinstance(token, str)])
+        return tuple(dict.fromkeys([*(token for token in found if token), *self.special_literals]))
+
+
+class _Shape:
+    """What is known of the rows of one shape."""
+
+    __slots__ = ("seen", "tries", "used", "ways")
+
+    def __init__(self) -> None:
+        self.seen = self.tries = self.used = 0
+        self.ways: list[_Skeleton] = []
+
+
+class Sighting:
+    """A row that may be put together: `rendered` is that, None where it is not known how.
+
+    `complete`: with its spans, where they are asked for. `due`: it is to be rendered as well.
+    """
+
+    __slots__ = ("asked", "complete", "due", "edges", "rendered", "shape", "texts")
+
+    def __init__(self, asked: Asked, shape: _Shape, texts: list[str], edges: tuple[Edge, ...]) -> None:
+        self.asked, self.shape, self.texts, self.edges = asked, shape, texts, edges
+        self.rendered: Rendered | None = None
+        self.complete = self.due = False
+
+
+class Skeletons:
+    """The shapes that one template has met, under one recipe at a time.
+
+    `told` is a sentence where a row was put together otherwise than it is rendered. `put_together` counts rows.
+    """
+
+    def __init__(self) -> None:
+        self.told: str | None = None
+        self.put_together = 0
+        self._shapes: dict[Any, _Shape] = {}
+        self._held = 0
+        self._about: tuple[Mapping[str, Any], Render, tuple[str, ...]] | None = None
+
+    def see(self, asked: Asked) -> Sighting | None:
+        """Take note of a row; None where it has no shape, or shapes are not used any more."""
+        if self.told is not None:
+            return None
+        about = (asked.special_tokens, asked.options, asked.special_literals)
+        if self._about is None or not _same(self._about, about):
+            self._shapes.clear()
+            self._about = about
+        read = _read(asked.messages)
+        if read is None:
+            return None
+        key, texts, edges = read
+        key.append((asked.prompt, asked.spans, asked.injected))
+        try:
+            if asked.tools is not None:
+                key.append(_digest(asked.tools))
+            if asked.kwargs:
+                key.append(_digest(dict(asked.kwargs)))
+        except ValueError:
+            return None
+        kept = tuple(key)
+        shape = self._shapes.get(kept)
+        if shape is None:
+            if len(self._shapes) >= MOST_SHAPES:
+                del self._shapes[next(iter(self._shapes))]
+            shape = self._shapes[kept] = _Shape()
+        shape.seen += 1
+        sighting = Sighting(asked, shape, texts, tuple(edges))
+        for way in shape.ways:
+            sighting.rendered = way.rendered(texts, sighting.edges, asked.now)
+            if sighting.rendered is not None:
+                shape.used += 1
+                self.put_together += 1
+                sighting.complete = way.plan is not None or not asked.spans
+                sighting.due = shape.used % CHECK_EVERY == 0
+                break
+        return sighting
+
+    def settle(
+        self, sighting: Sighting, template: ChatTemplate, rendered: Rendered | None, seconds: float
+    ) -> str | None:
+        """Learn from a row that was rendered in full, or is refused (None); a sentence where it is not as it was put
+        together."""
+        known = sighting.rendered
+        if known is not None and sighting.due:
+            if rendered is not None and known == (rendered if sighting.complete else _without_spans(rendered)):
+                return None
+            self._shapes.clear()
+            self.told = (
+                f"{template.name}: a row was put together otherwise than the chat template renders it (it begins with"
+                f" {known.text[:40]!r}); that row and all later ones are rendered; please report it to sftui"
+            )
+            return self.told
+        shape = sighting.shape
+        wanted = shape.seen > LEARN_AFTER and shape.tries < MOST_TRIES and len(shape.ways) < MOST_WAYS
+        if rendered is None or not wanted or seconds > SLOW or template.compiled_in > 5 * SLOW:
+            return None
+        way = _followed(sighting, template, rendered)
+        complete = way is not None and (way.plan is not None or not sighting.asked.spans)
+        shape.tries += not complete
+        if way is not None and (complete or known is None):
+            self._held += way.held
+            if self._held > MOST_HELD:
+                self._shapes.clear()
+                self._held = 0
+            shape.ways.insert(0 if complete else len(shape.ways), way)
+        return None
+
+
+def _digest(value: Any) -> bytes:
+    """What stands for a value of JSON's types; ValueError for any other. 1 and True are two values."""
+    return hashlib.blake2b(marshal.dumps(value, 0), digest_size=16).digest()
+
+
+def _same(
+    one: tuple[Mapping[str, Any], Render, tuple[str, ...]], other: tuple[Mapping[str, Any], Render, tuple[str, ...]]
+) -> bool:
+    # By the letter: 1 and True are equal, and templates write them differently.
+    return one[0] == other[0] and one[2] == other[2] and (one[1] is other[1] or repr(one[1]) == repr(other[1]))
+
+
+def _without_spans(rendered: Rendered) -> Rendered:
+    return Rendered(
+        text=rendered.text,
+        prompt=rendered.prompt,
+        generation=rendered.generation,
+        has_generation_tag=rendered.has_generation_tag,
+    )
+
+
+def _read(messages: Sequence[Mapping[str, Any]]) -> tuple[list[Any], list[str], list[Edge]] | None:
+    """The shape of messages, their texts in order, and those that begin or end in white space; None where they hold
+    what is not of JSON's types, or too much.
+
+    Everything that is not one of the texts is in the shape to the letter.
+    """
+    key: list[Any] = []
+    texts: list[str] = []
+    edges: list[Edge] = []
+    for message in messages:
+        if type(message) is not dict:
+            return None
+        key.append(len(message))
+        for name, value in message.items():
+            if type(name) is not str or len(name) > MOST_IN_NAME:
+                return None
+            key.append(name)
+            if type(value) is not str:
+                if not _read_in(value, key, texts, edges, 0):
+                    return None
+            elif name in _FIXED:
+                if len(value) > MOST_IN_NAME:
+                    return None
+                key.append(value)
+            else:
+                core = value.strip()
+                if len(core) == len(value) != 0:
+                    texts.append(value)
+                    key.append(_TEXT)
+                elif not _read_edged(value, key, texts, edges):
+                    return None
+                if name in _THINKING and core.startswith("<think>") and "</think>" in core:
+                    key.append(_THOUGHT)
+    if len(texts) > MOST_TEXTS or len(key) > MOST_IN_SHAPE or sum(map(len, texts)) > MOST_CHARACTERS:
+        return None
+    return key, texts, edges
+
+
+def _read_edged(value: str, key: list[Any], texts: list[str], edges: list[Edge]) -> bool:
+    """The same of a text that may begin or end in white space, or be nothing else."""
+    before, after = len(value) - len(value.lstrip()), len(value.rstrip())
+    if not after:
+        key += (_BLANK, value)
+        return len(value) <= MOST_IN_NAME
+    if before or after < len(value):
+        edges.append((len(texts), value[:before], value[after:]))
+    texts.append(value)
+    key.append(_TEXT)
+    return before + len(value) - after <= MOST_IN_NAME
+
+
+def _read_in(value: Any, key: list[Any], texts: list[str], edges: list[Edge], depth: int) -> bool:
+    """The same of what is inside of a message; False where it has no shape."""
+    kind = type(value)
+    if kind is str:
+        return _read_edged(value, key, texts, edges)
+    if kind is dict and depth < 12:
+        key += (dict, len(value))
+        for name, item in value.items():
+            if type(name) is not str or len(name) > MOST_IN_NAME:
+                return False
+            key.append(name)
+            if name == "type" and type(item) is str:
+                if len(item) > MOST_IN_NAME:
+                    return False
+                key.append(item)
+            elif not _read_in(item, key, texts, edges, depth + 1):
+                return False
+    elif kind is list and depth < 12 and len(value) <= MOST_TEXTS:
+        key += (list, len(value))
+        return all(_read_in(item, key, texts, edges, depth + 1) for item in value)
+    elif kind is float:
+        key += (float, repr(value))
+    elif kind is int or kind is bool or value is None:
+        key += (kind, value)
+    else:
+        return False
+    return True
+
+
+def _filled(messages: Sequence[Mapping[str, Any]], texts: Sequence[Any]) -> list[dict[str, Any]]:
+    """The messages with others in place of their texts, in the order of `_read`."""
+    rest = iter(texts)
+
+    def inside(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {
+                name: item if name == "type" and isinstance(item, str) else inside(item) for name, item in value.items()
+            }
+        if isinstance(value, list):
+            return [inside(item) for item in value]
+        return next(rest) if isinstance(value, str) and value.strip() else value
+
+    return [
+        {name: value if name in _FIXED and isinstance(value, str) else inside(value) for name, value in one.items()}
+        for one in messages
+    ]
+
+
+def _replaced(value: Any, texts: Mapping[str, Any]) -> Any:
+    """The value with each string that is a key of `texts` replaced."""
+    if isinstance(value, str):
+        return texts.get(value, value)
+    if isinstance(value, Mapping):
+        return {name: _replaced(item, texts) for name, item in value.items()}
+    return [_replaced(item, texts) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+class _Rope:
+    """A text as pieces, strings and registers in turn."""
+
+    __slots__ = ("_pieces", "registers")
+
+    def __init__(self, parts: Sequence[Any]) -> None:
+        self._pieces = [part if isinstance(part, str) else "" for part in parts]
+        self.registers = [(at, part.register) for at, part in enumerate(parts) if not isinstance(part, str)]
+
+    def filled(self, registers: Sequence[Any]) -> list[str]:
+        pieces = self._pieces.copy()
+        for at, register in self.registers:
+            pieces[at] = registers[register]
+        return pieces
+
+    def literals(self) -> str:
+        """All that is no register, apart."""
+        return "\0".join(self._pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Who wrote what: spans between places, and what else a row must meet for them to be so."""
+
+    spans: tuple[tuple[int, int, int, int, int, Part], ...]
+    notes: tuple[str, ...]
+    special: re.Pattern[str]
+    opener: str
+    bos: str
+    thoughts: bool
+    quoted: tuple[int, ...]
+    """Texts that stand in JSON."""
+    edges: tuple[Edge, ...] | None
+    """White space at the ends of texts; None where none changes anything."""
+
+    def of(
+        self, text: str, pieces: Sequence[str], texts: Sequence[str], edges: tuple[Edge, ...]
+    ) -> tuple[Span, ...] | None:
+        """The spans; None where they cannot be told for these texts."""
+        if edges and edges != self.edges and (self.edges is not None or any(one[0] in self.quoted for one in edges)):
+            return None
+        if self.edges and not edges:
+            return None
+        for one in texts:
+            if _MARKED in one or (self.thoughts and "</think>" in one):
+                return None
+        # A mark of a text with a backslash may be taken for what stands in JSON.
+        if any("\\" in texts[number] for number in self.quoted):
+            return None
+        if opener_of(text, self.special, self.bos) != self.opener:
+            return None
+        at = [0, *accumulate(map(len, pieces))]
+        return tuple([Span(at[a] + da, at[b] + db, message, part) for a, da, b, db, message, part in self.spans])
+
+
+class _Skeleton:
+    """One way through a template for the rows of one shape."""
+
+    __slots__ = ("_generation", "_prompt", "_steps", "_tagged", "_text", "_times", "held", "plan")
+
+    def __init__(
+        self,
+        recording: Recording,
+        text: _Rope,
+        prompt: _Rope | None,
+        generation: tuple[tuple[Place, Place], ...],
+        tagged: bool,
+        plan: _Plan | None,
+    ) -> None:
+        self._steps = [_compiled(*step) for step in recording.steps]
+        self._times = tuple(dict.fromkeys(recording.times))
+        self.held = len(text.literals()) + len("" if prompt is None else prompt.literals()) + len(recording.steps)
+        self._text, self._prompt, self._generation, self._tagged, self.plan = text, prompt, generation, tagged, plan
+
+    def rendered(self, texts: Sequence[str], edges: tuple[Edge, ...], now: datetime) -> Rendered | None:
+        """What the template gives for these texts; None where it may be anything else."""
+        registers: list[Any] = list(texts)
+        try:
+            for step in self._steps:
+                if not step(registers):
+                    return None
+        except (TypeError, ValueError, IndexError):
+            return None
+        if any(now.strftime(written) != said for written, said in self._times):
+            return None
+        pieces = self._text.filled(registers)
+        text = "".join(pieces)
+        spans: tuple[Span, ...] = ()
+        if self.plan is not None:
+            told = self.plan.of(text, pieces, texts, edges)
+            if told is None:
+                return None
+            spans = told
+        generation: tuple[tuple[int, int], ...] = ()
+        if self._generation:
+            at = [0, *accumulate(map(len, pieces))]
+            generation = tuple([(at[a] + da, at[b] + db) for (a, da), (b, db) in self._generation])
+        return Rendered(
+            text,
+            spans,
+            None if self._prompt is None else "".join(self._prompt.filled(registers)),
+            generation,
+            self._tagged,
+            None,
+            True,
+            self.plan.notes if self.plan is not None else (),
+        )
+
+
+def _compiled(function: Callable[..., Any], refs: tuple[Any, ...], register: int) -> Callable[[list[Any]], bool]:
+    """A step as a function of the registers; False where it is a condition that they do not meet."""
+    from sftui.templates.tracing import ASK, Register
+
+    if function is ASK:
+        asked, expected = int(refs[0]), refs[1]
+        return lambda registers: ASK(registers[asked], expected)
+    if all(type(ref) is not Register for ref in refs[1:]) and type(refs[0]) is Register:
+        first, rest = int(refs[0]), refs[1:]
+
+        def one(registers: list[Any]) -> bool:
+            registers.append(function(registers[first], *rest))
+            return True
+
+        return one
+
+    def many(registers: list[Any]) -> bool:
+        registers.append(function(*(registers[ref] if type(ref) is Register else ref for ref in refs)))
+        return True
+
+    return many
+
+
+def _followed(sighting: Sighting, template: ChatTemplate, rendered: Rendered) -> _Skeleton | None:
+    """The way of this row through the template; None where it cannot be told, or tells another text."""
+    found = None
+    for spans in (True, False) if sighting.asked.spans else (False,):
+        try:
+            found = _skeleton(sighting, template, spans)
+        except Exception:  # Lost, or whatever else a template raises that is given no strings
+            continue
+        known = found.rendered(sighting.texts, sighting.edges, sighting.asked.now)
+        if known == (rendered if spans else _without_spans(rendered)):
+            return found
+    return None
+
+
+def _skeleton(sighting: Sighting, template: ChatTemplate, spans: bool) -> _Skeleton:
+    from sftui.templates.tracing import Lost, Recording
+
+    asked = sighting.asked
+    recording = Recording(sighting.texts, asked.now)
+    messages = _filled(asked.messages, recording.texts)
+
+    def follow(some: Sequence[Mapping[str, Any]], prompt: bool = False) -> tuple[tuple[Any, ...], Any]:
+        return template.follow(
+            some, recording, tools=asked.tools, add_generation_prompt=prompt, variables=asked.variables
+        )
+
+    parts, generated = follow(messages)
+    generation = tuple((_place(before, parts), _place(_whole(before, inside), parts)) for before, inside in generated)
+    prompt = follow(messages[: asked.prompt], True)[0] if asked.prompt is not None else None
+    for some in (parts, prompt or ()):
+        if _most(some) > limits.OUTPUT_LIMIT or len(_Rope(some).literals()) > MOST_LITERAL:
+            raise _lost("it may write too much")
+    plan = None
+    if spans:
+        try:
+            plan = _planned(sighting, template, recording, parts, ())
+        except Lost:
+            if not sighting.edges:
+                raise
+            plan = _planned(sighting, template, recording, parts, sighting.edges)
+    return _Skeleton(
+        recording,
+        _Rope(parts),
+        None if prompt is None else _Rope(prompt),
+        generation,
+        template.has_generation_tag,
+        plan,
+    )
+
+
+def _lost(why: str) -> Exception:
+    from sftui.templates.tracing import Lost
+
+    return Lost(why)
+
+
+def _whole(before: Sequence[Any], inside: Sequence[Any]) -> tuple[Any, ...]:
+    from sftui.templates.tracing import parts_of
+
+    return parts_of((*before, *inside))
+
+
+def _place(before: Sequence[Any], parts: Sequence[Any]) -> Place:
+    """Where in a text the parts that it begins with end."""
+    for at, part in enumerate(before):
+        other = parts[at] if at < len(parts) else None
+        if isinstance(part, str):
+            if isinstance(other, str) and at == len(before) - 1 and other.startswith(part):
+                return (at, len(part)) if len(part) < len(other) else (at + 1, 0)
+            if other != part:
+                raise _lost("what a block gave stands elsewhere")
+        elif isinstance(other, str) or other is None or other.register != part.register:
+            raise _lost("what a block gave stands elsewhere")
+    return len(before), 0
+
+
+def _most(parts: Sequence[Any]) -> int:
+    """Characters that these may come to at the most: JSON writes six for one of two bytes, twelve for one of four."""
+    literal = sum(len(part) for part in parts if isinstance(part, str))
+    return literal + 12 * MOST_CHARACTERS * max(_times(parts).values(), default=0)
+
+
+def _times(parts: Sequence[Any]) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for part in parts:
+        if not isinstance(part, str):
+            found[part.register] = found.get(part.register, 0) + 1
+    return found
+
+
+class _Words:
+    """A word for each text of a row, which stands in its stead: what is found of it holds for any other text that is
+    not blank, has the same white space at its ends, and for which `tracing`'s conditions are met.
+
+    It reads differently in JSON, so that one form is not taken for another.
+    """
+
+    def __init__(self, count: int, edges: Sequence[Edge], avoid: str) -> None:
+        number = 0
+        while f"Zw{number}w" in avoid:
+            number += 1
+        self.seed = f"Zw{number}w"
+        self.texts = [f"{self.seed}{at}b\"\té'eZw" for at in range(count)]
+        for at, before, after in edges:
+            self.texts[at] = f"{before}{self.texts[at]}{after}"
+        self._word = re.compile(f"{self.seed}\\d+b.{{1,24}}?eZw", re.DOTALL)
+
+    def inside(self, text: str, at: int) -> tuple[int, int] | None:
+        """The word around a character of a text, None where none is."""
+        for found in self._word.finditer(text):
+            if found.start() <= at < found.end():
+                return found.span()
+            if found.start() > at:
+                break
+        return None
+
+
+class _Sure(Comparing):
+    """Comparisons that come out alike whatever stands in place of the words; Lost where that is not so."""
+
+    def __init__(self, words: _Words) -> None:
+        self._words = words
+        self.trims = False
+
+    def trimmed(self, text: str) -> str:
+        # White space at the end of the text that stands there would be gone, too.
+        self.trims = self.trims or text.endswith("eZw")
+        return text.rstrip()
+
+    def starts(self, text: str, with_: str) -> bool:
+        if text.startswith(with_):
+            return True
+        at = next((k for k, (a, b) in enumerate(zip(text, with_)) if a != b), min(len(text), len(with_)))
+        self._certain(text, at, with_, at)
+        return False
+
+    def ends(self, text: str, with_: str) -> bool:
+        if text.endswith(with_):
+            return True
+        pairs = zip(reversed(text), reversed(with_))
+        back = next((k for k, (a, b) in enumerate(pairs) if a != b), min(len(text), len(with_)))
+        self._certain(text, len(text) - 1 - back, with_, len(with_) - 1 - back)
+        return False
+
+    def between(self, gap: str) -> None:
+        if self._words.seed in gap:
+            raise _lost("a text that is no content")
+
+    def behind(self, tail: str) -> None:
+        if self._words.seed in tail:
+            raise _lost("a text behind the same beginning")
+
+    def _certain(self, one: str, at: int, other: str, where: int) -> None:
+        """Two characters that are not the same: neither may belong to a text."""
+        for text, place in ((one, at), (other, where)):
+            if 0 <= place < len(text) and self._words.inside(text, place) is not None:
+                raise _lost("a comparison with a text")
+
+
+def _planned(
+    sighting: Sighting, template: ChatTemplate, recording: Recording, parts: Sequence[Any], edges: tuple[Edge, ...]
+) -> _Plan:
+    """Who wrote what in the rows of a shape whose texts have this white space at their ends, or any at all where there
+    is none; Lost where that depends on more than the conditions of the recording."""
+    from sftui.templates.tracing import Refused
+
+    asked = sighting.asked
+    literals = _Rope(parts).literals()
+    words = _Words(len(sighting.texts), edges, literals)
+    sure = _Sure(words)
+    registers = _Registers(recording, words.texts)
+    messages = _filled(asked.messages, words.texts)
+    if _read(messages) is None or any(slots_of(message).other for message in messages):
+        raise _lost("content that is no text")
+    texts = dict(zip(words.texts, recording.texts))
+    work = [0, 0]
+
+    def draw(some: Sequence[Mapping[str, Any]]) -> str | None:
+        given = [_replaced(message, texts) for message in some]
+        try:
+            drawn = template.follow(given, recording, tools=asked.tools, variables=asked.variables)[0]
+        except Refused:
+            drawn = ()
+            return None
+        finally:
+            work[0] += template.traced_steps + len(some)
+        if _most(drawn) > limits.OUTPUT_LIMIT or words.seed in _Rope(drawn).literals():
+            raise _lost("it may write too much")
+        work[1] += _most(drawn)
+        return "".join(registers.shown(drawn))
+
+    shown = registers.shown(parts)
+    text = "".join(shown)
+    if _MARKED in literals:
+        raise _lost("marks")
+    found = attribute(
+        text,
+        messages,
+        draw,
+        literals=asked.literals,
+        bos=asked.bos,
+        injected=asked.injected,
+        comparing=sure,
+    )
+    if work[0] + work[1] // 100 + len(asked.messages) > limits.SPAN_WORK:
+        raise _lost("too much work")
+    if not found.exact or not all(note.endswith("does not appear in the rendered text") for note in found.notes):
+        raise _lost("not proven")
+    at = [0, *accumulate(map(len, shown))]
+
+    def place(position: int) -> Place:
+        piece = min(bisect_right(at, position) - 1, len(parts))
+        inside = position - at[piece]
+        if inside == 0 or isinstance(parts[piece], str):
+            return piece, inside
+        word = shown[piece]
+        if registers.kind(parts[piece].register) != "json":
+            if inside <= len(word) - len(word.lstrip()):
+                return piece, inside
+            if inside >= len(word.rstrip()):
+                return piece + 1, inside - len(word)
+        raise _lost("a border inside a text")
+
+    anything = not edges and not sure.trims and registers.alike and _apart(parts, registers)
+    if not edges and sighting.edges and not anything:
+        raise _lost("white space at the ends of texts")
+    special = special_pattern(asked.literals)
+    return _Plan(
+        tuple((*place(one.start), *place(one.end), one.message, one.part) for one in found.spans),
+        found.notes,
+        special,
+        opener_of(text, special, asked.bos),
+        asked.bos,
+        writes_thoughts(literals),
+        registers.in_json,
+        None if anything else edges,
+    )
+
+
+def _apart(parts: Sequence[Any], registers: _Registers) -> bool:
+    """Whether behind each text that the template trims there is more than white space before the next one: then no
+    mark is taken for a text that is not trimmed."""
+    for at, part in enumerate(parts[:-1]):
+        if not isinstance(part, str) and registers.kind(part.register) != "raw":
+            after = parts[at + 1]
+            if not isinstance(after, str) or (not after.strip() and at + 2 < len(parts)):
+                return False
+    return True
+
+
+class _Registers:
+    """What the registers of a recording hold for the words, where that is the text itself, trimmed or in JSON."""
+
+    def __init__(self, recording: Recording, words: Sequence[str]) -> None:
+        self._recording = recording
+        self._values: list[str | None] = list(words)
+        self._texts = list(range(len(words)))
+        self._kinds = ["raw"] * len(words)
+        self._done = 0
+        self._used: dict[int, set[str]] = {}
+
+    @property
+    def in_json(self) -> tuple[int, ...]:
+        """The texts that stand in JSON somewhere."""
+        return tuple(sorted(text for text, kinds in self._used.items() if "json" in kinds))
+
+    @property
+    def alike(self) -> bool:
+        """Whether each text is written in one way wherever it stands, and trimmed on both sides if it is."""
+        return all(len(kinds) == 1 and "part" not in kinds for kinds in self._used.values())
+
+    def kind(self, register: int) -> str:
+        return self._kinds[register]
+
+    def shown(self, parts: Sequence[Any]) -> list[str]:
+        """Parts of a text with the words in it; Lost where something else is made of a text."""
+        self._catch_up()
+        out: list[str] = []
+        for part in parts:
+            value = part if isinstance(part, str) else self._values[part.register]
+            if value is None:
+                raise _lost("something else is made of a text")
+            if not isinstance(part, str):
+                self._used.setdefault(self._texts[part.register], set()).add(self._kinds[part.register])
+            out.append(value)
+        return out
+
+    def _catch_up(self) -> None:
+        from sftui.templates.tracing import ASK, Register, json_ascii, json_body
+
+        steps = self._recording.steps
+        for function, refs, _ in steps[self._done :]:
+            if function is ASK:
+                continue
+            value, text, kind = None, -1, ""
+            source = int(refs[0]) if type(refs[0]) is Register else -1
+            known = self._values[source] if source >= 0 else None
+            if known is not None and self._kinds[source] != "json":
+                text = self._texts[source]
+                chars = refs[1] if len(refs) > 1 else None
+                whites = chars is None or (isinstance(chars, str) and not chars.strip())
+                if function in (str.strip, str.lstrip, str.rstrip) and len(refs) <= 2 and whites:
+                    value = function(known, *refs[1:])
+                    whole = function is str.strip and chars is None
+                    kind = "trimmed" if whole or self._kinds[source] == "trimmed" else "part"
+                elif function in (json_body, json_ascii):
+                    value, kind = function(known), "json"
+            self._values.append(value)
+            self._texts.append(text)
+            self._kinds.append(kind)
+        self._done = len(steps)
