@@ -12,7 +12,7 @@ import click
 
 from sftui.cli.auditing import audited
 from sftui.cli.opening import open_options
-from sftui.cli.writing import STDOUT, targets
+from sftui.cli.writing import STDOUT, outputs
 from sftui.errors import RecipeError
 from sftui.nearest import did_you_mean
 from sftui.session.inputs import inputs_of
@@ -60,7 +60,7 @@ def check_data(
     options = open_options(given)
     remembered = baseline if write_baseline else None
     inputs = inputs_of(options, evaluation, None if write_baseline else baseline)
-    target, memory = targets(inputs, force, out or STDOUT, remembered, ours=remembered)
+    target, (memory,) = outputs(inputs, force, out or STDOUT, remembered, ours=remembered)
     if memory is not None and memory.path is not None:
         may_replace(memory.path)
     found = audited(options, wanted, max_rows=max_rows, sample=sample, evaluation=evaluation, jobs=jobs)
@@ -71,7 +71,6 @@ def check_data(
             " --write-baseline",
             err=True,
         )
-    assert target is not None
     target.write(_writer(form)(found))
     if memory is not None:
         text, count = baseline_text(found.audit.found, found.tokenizer)

@@ -14,7 +14,7 @@ from sftui.cli.loading import loaded_session
 from sftui.cli.opening import open_options
 from sftui.cli.records import Told, as_json, pack_explained, pack_record, record, records, told_of
 from sftui.cli.telling import DataNotes, refuse_half
-from sftui.cli.writing import STDOUT, Progress, targets
+from sftui.cli.writing import STDOUT, Progress, outputs
 from sftui.errors import ExportError
 from sftui.exports.parquet import parquet_writer
 from sftui.model import Inspection
@@ -71,8 +71,7 @@ def encode_rows(given: Mapping[str, Any], out: str, explain: bool, unpacked: boo
     written."""
     sink = _sink(out)
     options = open_options(given)
-    (target,) = targets(inputs_of(options), force, out)
-    assert target is not None
+    target, _ = outputs(inputs_of(options), force, out)
     session = loaded_session(options)
     notes = DataNotes(session)
     count = _Count()

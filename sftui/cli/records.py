@@ -86,13 +86,14 @@ def pack_record(pack: Pack, number: int) -> dict[str, Any]:
 def explained(inspection: Inspection) -> tuple[dict[str, Any], ...]:
     """`tokens`, `reasons` and `spans` of each example of a row; nothing of one that does not stand token for token on
     the kept tokens."""
-    tokens, labels = inspection.tokens, inspection.labels
-    assert tokens is not None and labels is not None and inspection.example is not None
+    tokens, labels, examples = inspection.tokens, inspection.labels, _examples(inspection)
+    if tokens is None or labels is None:
+        return ({},) * len(examples)
     kept = [i for start, end in labels.kept for i in range(start, end)]
     pieces = inspection.token_text.pieces
     found: list[dict[str, Any]] = []
     at = 0
-    for example in (inspection.example, *inspection.more):
+    for example in examples:
         whole = len(example.input_ids) + example.shifted
         own, at = kept[at : at + whole], at + whole
         seen, learnt = (own[:-1], own[1:]) if example.shifted else (own, own)
@@ -120,8 +121,11 @@ Told = tuple[tuple[Example, dict[str, Any]], ...]
 
 def told_of(inspection: Inspection) -> Told:
     """A row that reaches the trainer, as `pack_explained` asks for it."""
-    assert inspection.example is not None
-    return tuple(zip((inspection.example, *inspection.more), explained(inspection)))
+    return tuple(zip(_examples(inspection), explained(inspection)))
+
+
+def _examples(inspection: Inspection) -> tuple[Example, ...]:
+    return () if inspection.example is None else (inspection.example, *inspection.more)
 
 
 def pack_explained(pack: Pack, row: Callable[[int], Told], piece: Callable[[int], str], ignore: int) -> dict[str, Any]:

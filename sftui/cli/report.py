@@ -8,7 +8,7 @@ from typing import Any
 from sftui.cli.auditing import audited
 from sftui.cli.check import codes_of
 from sftui.cli.opening import open_options
-from sftui.cli.writing import targets
+from sftui.cli.writing import outputs
 from sftui.session.inputs import inputs_of
 
 LOOKS = 3
@@ -31,8 +31,7 @@ def write_report(
 
     wanted = Filter(codes_of(select, "--select"), codes_of(ignore, "--ignore"))
     options = open_options(given)
-    (target,) = targets(inputs_of(options, evaluation), force, out)
-    assert target is not None
+    target, _ = outputs(inputs_of(options, evaluation), force, out)
     checked = audited(options, wanted, max_rows=max_rows, sample=sample, evaluation=evaluation, jobs=jobs, looks=LOOKS)
     target.write(report_html(checked), f"{checked.audit.rows:,} rows, ")
     return 0

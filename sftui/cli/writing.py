@@ -70,6 +70,14 @@ class Target:
                 shutil.copyfileobj(made, out, 1 << 20)
 
 
+def outputs(
+    inputs: Inputs, force: bool, named: str, *more: str | None, ours: str | None = None
+) -> tuple[Target, tuple[Target | None, ...]]:
+    """`targets` where the first one is always written: that one, and the others."""
+    others = targets(inputs, force, named, *more, ours=ours)[1:]
+    return _target(named), others
+
+
 def targets(inputs: Inputs, force: bool, *named: str | None, ours: str | None = None) -> tuple[Target | None, ...]:
     """What options that name an output come to, in their order: `-` is stdout, None stays None.
 
@@ -83,7 +91,11 @@ def targets(inputs: Inputs, force: bool, *named: str | None, ours: str | None = 
             raise ExportError(f"{wanted[number]} is named for two outputs", fix="name two files")
     files = tuple(Path(one) for one in wanted if one != STDOUT)
     may_write(files, inputs, force, ours)
-    return tuple(None if one is None else Target(None if one == STDOUT else Path(one)) for one in named)
+    return tuple(None if one is None else _target(one) for one in named)
+
+
+def _target(named: str) -> Target:
+    return Target(None if named == STDOUT else Path(named))
 
 
 def may_write(files: Sequence[Path], inputs: Inputs, force: bool, ours: str | None = None) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from sftui.comparison.alignment import Placed, Range, align
-from sftui.model import IGNORE_INDEX, NO_TEXT, Inspection, Part, Tokens, TokenText
+from sftui.model import IGNORE_INDEX, NO_TEXT, Inspection, Labels, Part, Tokens, TokenText
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +119,12 @@ def compare_row(
     row = inspections[0].row.index
     if not align_equal and _equal(sides):
         return RowComparison(row, sides)
-    shown = [k for k, side in enumerate(sides) if side.tokens is not None]
+    shown = {k: side.tokens for k, side in enumerate(sides) if side.tokens is not None}
     if not shown:
         return RowComparison(row, sides)
     nothing: Range = (0, 0)
     columns = []
-    for cells in align([_placed(inspections[k], sides[k]) for k in shown]):
+    for cells in align([_placed(inspections[k], sides[k], tokens) for k, tokens in shown.items()]):
         full = [nothing] * len(sides)
         for k, cell in zip(shown, cells):
             full[k] = cell
@@ -170,19 +170,18 @@ def _side(inspection: Inspection, evaluates: bool | None) -> Side:
         count = len(tokens) if tokens is not None else 0
         ids = tokens.input_ids if tokens is not None else ()
         return Side(ids, (None,) * count, tokens, 0, inspection.token_text, gone, stopped, evaluates)
-    ids, labels = _received(inspection, tokens)
+    ids, labels = _received(inspection, tokens, inspection.labels)
     pieces = 0 if gone is not None else 1 + len(inspection.more)
     return Side(ids, labels, tokens, pieces, inspection.token_text, gone, stopped, evaluates)
 
 
-def _received(inspection: Inspection, tokens: Tokens) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
+def _received(inspection: Inspection, tokens: Tokens, made: Labels) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
     """Ids and labels of each token as the example has them, because that is what is trained on."""
-    assert inspection.labels is not None
     ids = list(tokens.input_ids)
     found: list[int | None] = [None] * len(tokens)
-    where = [i for start, end in inspection.labels.kept for i in range(start, end)]
+    where = [i for start, end in made.kept for i in range(start, end)]
     for i in where:
-        found[i] = inspection.labels.labels[i]
+        found[i] = made.labels[i]
     example = inspection.example
     if example is None or inspection.more:
         return tuple(ids), tuple(found)
@@ -197,9 +196,8 @@ def _received(inspection: Inspection, tokens: Tokens) -> tuple[tuple[int, ...], 
     return tuple(ids), tuple(found)
 
 
-def _placed(inspection: Inspection, side: Side) -> Placed:
-    rendered, tokens = inspection.rendered, side.tokens
-    assert tokens is not None
+def _placed(inspection: Inspection, side: Side, tokens: Tokens) -> Placed:
+    rendered = inspection.rendered
     text = rendered.text if rendered is not None else ""
     contents = tuple((s.start, s.end) for s in rendered.spans if s.part is Part.CONTENT) if rendered is not None else ()
     return Placed(text, contents, side.ids, tokens.starts, tokens.ends)

@@ -29,18 +29,16 @@ def _check_set_up(recipe: Recipe, prepared: Prepared) -> None:
         )
     if recipe.tokenizer.name is None:
         raise ExportError("the script needs a tokenizer", fix="name one with -t")
-    if prepared.detected is None:
-        raise ExportError("the data is not open yet", fix="try again when the first row shows")
-    if prepared.tokenizer is None and prepared.detected.format != "tokenized":
-        raise ExportError("the tokenizer is not loaded yet", fix="try again when tokens show")
-    if prepared.tokenizer is not None and prepared.tokenizer.state == "provisional":
+    form = prepared.reading().format
+    tokenizer = prepared.tokenizer if form == "tokenized" else prepared.facts()
+    if tokenizer is not None and tokenizer.state == "provisional":
         raise ExportError("the tokenizer is not proven yet", fix="try again in a few seconds")
     refusals = (
         (recipe.pack.strategy != "none", "pack.strategy", recipe.pack.strategy),
         (recipe.length.over in ("split", "proportional"), "length.over", recipe.length.over),
         (recipe.loss.weights != "none", "loss.weights", recipe.loss.weights),
         (bool(recipe.mask.options), "mask.options", "these"),
-        (prepared.detected.format == "segments", "data.format", "segments"),
+        (form == "segments", "data.format", "segments"),
         (any(path.endswith(".zst") for path in prepared.paths), "data packed as", ".zst"),
     )
     for cannot, path, value in refusals:
@@ -49,8 +47,7 @@ def _check_set_up(recipe: Recipe, prepared: Prepared) -> None:
 
 
 def _check_rows(recipe: Recipe, prepared: Prepared) -> None:
-    assert prepared.detected is not None
-    form, data = prepared.detected.format, recipe.data
+    form, data = prepared.reading().format, recipe.data
     if form in ("text", "tokenized"):
         return
     if form not in ("messages", "sharegpt", "alpaca", "prompt_completion", "columns"):
@@ -62,10 +59,10 @@ def _check_rows(recipe: Recipe, prepared: Prepared) -> None:
 
 
 def _check_labels(recipe: Recipe, prepared: Prepared) -> None:
-    assert prepared.detected is not None
-    mask, form = recipe.mask, prepared.detected.format
+    mask, detected = recipe.mask, prepared.reading()
+    form = detected.format
     if form == "tokenized":
-        if prepared.detected.fields.get("labels") is None and mask.rule != "all":
+        if detected.fields.get("labels") is None and mask.rule != "all":
             raise ExportError("the rows have ids but no labels", fix="set mask.rule to all")
         return
     if form == "text":
@@ -75,8 +72,7 @@ def _check_labels(recipe: Recipe, prepared: Prepared) -> None:
             )
     elif mask.rule == "completion" and mask.prompt == "column":
         raise _cannot("mask.prompt column", "set mask.prompt to last_assistant")
-    assert prepared.tokenizer is not None
-    if recipe.tokenize.append_eos != "never" and not (recipe.tokenizer.eos_token or prepared.tokenizer.eos_token):
+    if recipe.tokenize.append_eos != "never" and not (recipe.tokenizer.eos_token or prepared.facts().eos_token):
         raise ExportError(
             "preprocess.py cannot append an EOS token",
             why="the tokenizer has none",
@@ -103,8 +99,7 @@ def _check_tags(recipe: Recipe, prepared: Prepared) -> None:
             "set tokenize to its defaults, or export the recipe instead",
         )
     _check_offsets(recipe, prepared)
-    assert prepared.tokenizer is not None
-    source = prepared.template_source or prepared.tokenizer.chat_templates.get("default", "")
+    source = prepared.template_source or prepared.facts().chat_templates.get("default", "")
     if not re.search(r"\{%-?\s*generation\s*-?%\}", source):
         raise ExportError(
             "mask.rule generation_tag trains nothing",
@@ -120,8 +115,7 @@ def _check_offsets(recipe: Recipe, prepared: Prepared) -> None:
             f"mask.rule {recipe.mask.rule} with ids added or dropped",
             "set tokenize.append_eos to never and tokenize.bos to keep, or export the recipe",
         )
-    assert prepared.tokenizer is not None
-    if not prepared.tokenizer.is_fast:
+    if not prepared.facts().is_fast:
         raise ExportError(
             f"preprocess.py cannot express mask.rule {recipe.mask.rule} with this tokenizer",
             why="it gives no offsets",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sftui.errors import ExportError
+
 if TYPE_CHECKING:
     from sftui.conversations import Detected
     from sftui.model import Row
@@ -39,3 +41,15 @@ class Prepared:
     repairs: tuple[str, ...] = ()
     repaired: str | None = None
     sample: tuple[Row, ...] = ()
+
+    def reading(self) -> Detected:
+        """How rows are read; ExportError while the data is not open."""
+        if self.detected is None:
+            raise ExportError("the data is not open yet", fix="try again when the first row shows")
+        return self.detected
+
+    def facts(self) -> TokenizerFacts:
+        """What is known of the tokenizer; ExportError while it is not loaded."""
+        if self.tokenizer is None:
+            raise ExportError("the tokenizer is not loaded yet", fix="try again when tokens show")
+        return self.tokenizer

@@ -53,8 +53,7 @@ def plain_source() -> str:
 
 def config_of(recipe: Recipe, prepared: Prepared) -> Config:
     """What chooses between the lines of `plain`, for a recipe and data that it can express."""
-    assert prepared.detected is not None
-    detected, mask, length = prepared.detected, recipe.mask, recipe.length
+    detected, mask, length = prepared.reading(), recipe.mask, recipe.length
     form = SHAPE_OF[detected.format]
     chat = form not in ("text", "tokenized")
     around = chat and reads_around(prepared)
@@ -96,7 +95,7 @@ def config_of(recipe: Recipe, prepared: Prepared) -> Config:
 
 def constants_of(recipe: Recipe, prepared: Prepared) -> Mapping[str, Any]:
     """The values of what a reader may want to change: the names in capitals of `plain`."""
-    assert prepared.detected is not None
+    detected = prepared.reading()
     hub = {"name": prepared.subset, "split": prepared.split or "train", "revision": prepared.data_revision}
     return {
         "DATA": list(data_files(prepared)),
@@ -108,8 +107,8 @@ def constants_of(recipe: Recipe, prepared: Prepared) -> Mapping[str, Any]:
         "DATE": recipe.render.date if _writes_dates(recipe, prepared) else "",
         "IGNORE": recipe.mask.ignore_index,
         "MAX_LENGTH": recipe.length.max,
-        "KEYS": renamed_keys(prepared.detected),
-        "ROLES": {role: name for role, name in prepared.detected.role_map.items() if role != name},
+        "KEYS": renamed_keys(detected),
+        "ROLES": {role: name for role, name in detected.role_map.items() if role != name},
         "TEMPLATE_VARIABLES": _plain(recipe.render.kwargs),
         "CHAT_TEMPLATE": prepared.template_source,
     }
@@ -136,8 +135,7 @@ def maps_calls(detected: Detected, recipe: Recipe) -> bool:
 
 def reads_around(prepared: Prepared) -> bool:
     """Whether rows may bring tools or template variables: JSON rows always may, a table says so."""
-    assert prepared.detected is not None
-    return prepared.kind in ("json", "jsonl") or bool({"tools", "template_kwargs"} & set(prepared.detected.fields))
+    return prepared.kind in ("json", "jsonl") or bool({"tools", "template_kwargs"} & set(prepared.reading().fields))
 
 
 def renamed_keys(detected: Detected) -> dict[str, str]:
@@ -200,8 +198,7 @@ def _is_file(recipe: Recipe) -> bool:
 
 
 def _writes_dates(recipe: Recipe, prepared: Prepared) -> bool:
-    assert prepared.detected is not None
-    return day_of(recipe) is not None and prepared.detected.format not in ("text", "tokenized")
+    return day_of(recipe) is not None and prepared.reading().format not in ("text", "tokenized")
 
 
 def _plain(value: Any) -> Any:

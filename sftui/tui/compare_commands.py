@@ -150,12 +150,11 @@ class CompareCommands:
         row = self.screen.status.row
         if self.answer is not None and (self.answer.comparison is None or self.answer.comparison.row != row):
             self.answer = None
-        self._ask(row)
+        self._ask(row, self.other)
         self._paint(keep)
 
-    def _ask(self, row: int) -> None:
-        assert self.other is not None
-        self.screen.workspace.ask(rq.CompareRequest, row, self.other, self.repairs)
+    def _ask(self, row: int, other: Recipe) -> None:
+        self.screen.workspace.ask(rq.CompareRequest, row, other, self.repairs)
 
     def _paint(self, keep: bool = True) -> None:
         if self.screen.look_commands.open_view == VIEW:
@@ -235,8 +234,8 @@ class CompareCommands:
 
     def on_count(self, event: ev.CountReady) -> None:
         self.count = event
-        if event.done and "deduplicate" in (self.repairs or ()):  # only now it is known whether the row stood before
-            self._ask(self.screen.status.row)
+        if self.other is not None and event.done and "deduplicate" in (self.repairs or ()):
+            self._ask(self.screen.status.row, self.other)  # only now it is known whether the row stood before
         self._paint()
 
     def closed(self) -> None:
@@ -268,7 +267,7 @@ class CompareCommands:
         self.on_b = not self.on_b
         if self.on_b:
             if self.answer is None or self.answer.comparison is None or self.answer.comparison.row != screen.status.row:
-                self._ask(screen.status.row)
+                self._ask(screen.status.row, self.other)
                 screen.say(f"B: {self.name} …", Role.DIM)
             else:
                 self._show_b()

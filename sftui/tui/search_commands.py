@@ -6,7 +6,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sftui.errors import SftuiError
 from sftui.views import Action, Role
@@ -56,6 +56,23 @@ class Hits:
         return f"{before + nth + 1:,} of {self._up_to[-1]:,}{'' if self.done else ' so far'}"
 
 
+class _Search(NamedTuple):
+    """What is looked for, from which row on; `wrapped`: it began behind the last one again."""
+
+    query: SearchQuery
+    start: int
+    forward: bool
+    wrapped: bool
+
+
+class _Hit(NamedTuple):
+    """A row that has some hits, and where: the tokens that they touch."""
+
+    search: _Search
+    row: int
+    positions: tuple[int, ...]
+
+
 class SearchCommands:
     """`/`, `n` and `N`: hits in the row first, then the next row that has one."""
 
@@ -65,11 +82,9 @@ class SearchCommands:
         self.ticket: int | None = None
         self.hits = Hits()
         self._counting: int | None = None
-        self._found: ev.SearchFound | None = None
+        self._running: _Search | None = None
+        self._found: _Hit | None = None
         self._told = ""
-        self._forward = True
-        self._wrapped = False
-        self._start = 0
 
     def handlers(self) -> dict[str, Callable[[int | None], None]]:
         return {
@@ -92,13 +107,13 @@ class SearchCommands:
         except SftuiError as error:
             return str(error)
         self.query = query
-        self._search(self.screen.status.row, forward=True)
+        self._search(query, self.screen.status.row, forward=True)
         return None
 
     def start(self, query: SearchQuery, forward: bool) -> None:
         """Look for something from the next row on (before); `n` and `N` go on."""
         self.query = query
-        self._search(self.screen.status.row + (1 if forward else -1), forward)
+        self._search(query, self.screen.status.row + (1 if forward else -1), forward)
 
     def step(self, forward: bool, count: int) -> None:
         """The next or previous hit; in this row while it has more."""
@@ -110,16 +125,15 @@ class SearchCommands:
             screen.update_detail()
             return
         start = screen.status.row + (1 if forward else -1)
-        self._search(start, forward)
+        self._search(self.query, start, forward)
 
-    def _search(self, start: int, forward: bool, wrapped: bool = False) -> None:
+    def _search(self, query: SearchQuery, start: int, forward: bool, wrapped: bool = False) -> None:
         screen = self.screen
         rows = screen.status.rows
         if not wrapped and rows and screen.status.exact and not 0 <= start < rows:
             start, wrapped = (0 if forward else rows - 1), True
-        assert self.query is not None
-        self._forward, self._wrapped, self._start = forward, wrapped, max(0, start)
-        self.ticket = screen.workspace.ask(rq.SearchRequest, self.query, self._start, forward)
+        self._running = _Search(query, max(0, start), forward, wrapped)
+        self.ticket = screen.workspace.ask(rq.SearchRequest, query, max(0, start), forward)
         screen.say("searching … Esc cancels", Role.DIM)
 
     def cancel(self) -> bool:
@@ -133,21 +147,21 @@ class SearchCommands:
         return True
 
     def on_found(self, event: ev.SearchFound) -> None:
-        screen = self.screen
-        if event.ticket != self.ticket:
+        screen, search = self.screen, self._running
+        if event.ticket != self.ticket or search is None:
             return
         if event.problem is not None:
             self.ticket = None
             screen.say(event.problem.sentence(), Role.ERROR)
         elif event.row is not None:
-            self.ticket, self._found = None, event
+            self.ticket, self._found = None, _Hit(search, event.row, event.positions)
             self._count()
-            screen.row_commands.go(event.row, hits=event.positions, backwards=not self._forward)
-            self._tell()
+            screen.row_commands.go(event.row, hits=event.positions, backwards=not search.forward)
+            self._tell(self._found)
         elif not event.finished:
             screen.say(f"searching … {event.searched:,} rows, Esc cancels", Role.DIM)
         else:
-            self._at_the_end(event.unread)
+            self._at_the_end(search, event.unread)
 
     # — how many hits there are —
 
@@ -170,8 +184,8 @@ class SearchCommands:
         if not event.first:
             self.hits = Hits(self.hits.query)
         self.hits.add(event)
-        if self._told and self.screen.said == self._told:
-            self._tell()
+        if self._found is not None and self._told and self.screen.said == self._told:
+            self._tell(self._found)
         elif not self.screen.said:
             self.screen.update_detail()
 
@@ -189,37 +203,31 @@ class SearchCommands:
         nth = bisect_right(hit_starts(found.positions), tokens.state.cursor) - 1
         return self.hits.place(found.row, nth)
 
-    def _tell(self) -> None:
+    def _tell(self, found: _Hit) -> None:
         """What was found last, and which of all hits it is."""
-        found, screen = self._found, self.screen
-        assert found is not None and found.row is not None and self.query is not None
+        search, screen = found.search, self.screen
         starts = hit_starts(found.positions)
         row, n = f"row {found.row:,}", len(starts)
-        place = self.hits.place(found.row, 0 if self._forward else max(0, n - 1))
-        if self.query.kind == FINDING:
+        place = self.hits.place(found.row, 0 if search.forward else max(0, n - 1))
+        if search.query.kind == FINDING:
             shown = screen.look_commands.open_view == "findings"
             words = f"{row} has findings{'' if shown else ': f shows them'}{f' · {place} rows' if place else ''}"
         elif not n:
             words = f"{row} has it, outside its tokens{f' · hit {place}' if place else ''}"
         else:
             words = f"hit {place} · {row}" if place else f"{n:,} hit{'s' if n != 1 else ''} in {row}"
-        told = words + (", search wrapped around" if self._wrapped else "") + " · n N"
+        told = words + (", search wrapped around" if search.wrapped else "") + " · n N"
         screen.say(told, Role.PLAIN)
         self._told = told
 
-    def _at_the_end(self, unread: int) -> None:
-        screen = self.screen
+    def _at_the_end(self, search: _Search, unread: int) -> None:
+        screen, query = self.screen, search.query
         self.ticket = None
-        far = self._start > 0 if self._forward else self._start < screen.status.rows - 1
-        if not self._wrapped and far:
-            self._search(0 if self._forward else screen.status.rows - 1, self._forward, wrapped=True)
+        far = search.start > 0 if search.forward else search.start < screen.status.rows - 1
+        if not search.wrapped and far:
+            self._search(query, 0 if search.forward else screen.status.rows - 1, search.forward, wrapped=True)
         else:
-            assert self.query is not None
-            what = (
-                "an error or a warning"
-                if self.query == SearchQuery(FINDING, "any")
-                else f"{self.query.kind} {self.query.text}"
-            )
+            what = "an error or a warning" if query == SearchQuery(FINDING, "any") else f"{query.kind} {query.text}"
             rest = (
                 f" in what can be read; {unread:,} {'rows' if unread > 1 else 'row'} could not be"
                 if unread
@@ -227,4 +235,4 @@ class SearchCommands:
                 if "damaged" in screen.status.data
                 else ""
             )
-            screen.say(f"no {'other ' if self.query.kind == FINDING else ''}row has {what}{rest}", Role.WARNING)
+            screen.say(f"no {'other ' if query.kind == FINDING else ''}row has {what}{rest}", Role.WARNING)

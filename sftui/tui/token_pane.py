@@ -159,7 +159,7 @@ class TokenPane(LineView):
         if self.inspection is None:
             waiting = "opening …" if self.waiting_for is None else f"row {self.waiting_for:,} …"
             told = wrap(line((self.coming or waiting, Role.DIM)), max(self.size.width, 8))
-            return list(told) if self.failure is None else self._failed()
+            return list(told) if self.failure is None else self._failed(self.failure)
         body = self._hints() if self.table is None else draw(self.table, self.bands, self.state)
         return [*self.heading, *body][: self.size.height]
 
@@ -195,9 +195,8 @@ class TokenPane(LineView):
         here = self.inspection
         return self.unloaded and here is not None and here.stopped_at is Stage.TOKENS and here.rendered is None
 
-    def _failed(self) -> list[Line]:
-        assert self.failure is not None
-        told = wrap(line((f"✗ {visible(self.failure.sentence())}", Role.ERROR)), max(self.size.width, 8))
+    def _failed(self, failure: Problem) -> list[Line]:
+        told = wrap(line((f"✗ {visible(failure.sentence())}", Role.ERROR)), max(self.size.width, 8))
         return [*told, (), line(("  q  ", Role.KEY), (HINTS["q"], Role.DIM))]
 
     def sentence(self, place: str = "") -> Line:

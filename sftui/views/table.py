@@ -101,7 +101,7 @@ def make_table(inspection: Inspection, *, ignore_index: int = IGNORE_INDEX) -> T
     if tokens is None:
         return None
     count = len(tokens)
-    ids, labels, kept, joined = _effective(inspection, count)
+    ids, labels, kept, joined = _effective(inspection, tokens)
     loss = _loss(labels, kept, count, ignore_index)
     cells = _cells(inspection.token_text)
     return TokenTable(
@@ -111,7 +111,7 @@ def make_table(inspection: Inspection, *, ignore_index: int = IGNORE_INDEX) -> T
         pieces=inspection.token_text.pieces,
         labels=labels,
         reasons=inspection.labels.reasons if inspection.labels is not None else None,
-        parts=_part_names(inspection),
+        parts=_part_names(inspection, tokens),
         messages=tokens.messages,
         roles=_roles(tokens, inspection.token_text.special, loss),
         loss=loss,
@@ -126,10 +126,9 @@ def make_table(inspection: Inspection, *, ignore_index: int = IGNORE_INDEX) -> T
 Ranges = tuple[tuple[int, int], ...]
 
 
-def _effective(inspection: Inspection, count: int) -> tuple[tuple[int, ...], tuple[int, ...] | None, Ranges, bool]:
+def _effective(inspection: Inspection, tokens: Tokens) -> tuple[tuple[int, ...], tuple[int, ...] | None, Ranges, bool]:
     """Ids and labels as the trainer's examples have them, the kept ranges, and whether they join."""
-    assert inspection.tokens is not None
-    ids = inspection.tokens.input_ids
+    ids, count = tokens.input_ids, len(tokens)
     if inspection.labels is None:
         return ids, None, ((0, count),) if count else (), True
     labels = inspection.labels.labels
@@ -258,9 +257,7 @@ def _flow(inspection: Inspection, cells: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(flow)
 
 
-def _part_names(inspection: Inspection) -> tuple[str, ...]:
-    assert inspection.tokens is not None
-    tokens = inspection.tokens
+def _part_names(inspection: Inspection, tokens: Tokens) -> tuple[str, ...]:
     messages = inspection.conversation.messages if inspection.conversation is not None else ()
     seen: dict[tuple[int, Part], str] = {}
     names = []

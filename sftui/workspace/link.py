@@ -54,6 +54,7 @@ class Link:
                 pass_fds=(shared.fileno(),),
                 env={**os.environ, PAGE: str(shared.fileno())},
             )
+        self._requests, self._told = _open(self._process.stdin), _open(self._process.stdout)
         self._watch = bound.Watch(page, self._process.pid)
         self._ended = threading.Event()
         threading.Thread(target=self._read, name="sftui-worker-reader", daemon=True).start()
@@ -65,13 +66,11 @@ class Link:
 
     def send(self, request: Request) -> bool:
         """Hand a request over; False where the worker is gone (`on_end` tells about it)."""
-        stdin = self._process.stdin
-        assert stdin is not None
         payload = pickle.dumps(request, pickle.HIGHEST_PROTOCOL)
         try:
             with self._lock:
-                stdin.write(payload)
-                stdin.flush()
+                self._requests.write(payload)
+                self._requests.flush()
         except (OSError, ValueError):
             return False
         return True
@@ -106,11 +105,9 @@ class Link:
         return ""
 
     def _read(self) -> None:
-        stdout = self._process.stdout
-        assert stdout is not None
         while True:
             try:
-                event = pickle.load(stdout)
+                event = pickle.load(self._told)
             except Exception:
                 # EOF, half a pickle of a killed worker, or one that is not ours: all are the end.
                 break
@@ -123,3 +120,10 @@ class Link:
             if self._watch.look():
                 self.kill()
                 return
+
+
+def _open(end: IO[bytes] | None) -> IO[bytes]:
+    """Our end of a pipe to the worker."""
+    if end is None:
+        raise OSError("the worker process was started without a pipe")
+    return end

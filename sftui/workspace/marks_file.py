@@ -70,7 +70,7 @@ class MarksFile:
         with self._changed:
             self._pending[row] = mark
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="sftui-marks", daemon=True)
+                self._thread = threading.Thread(target=self._run, args=(self.path,), name="sftui-marks", daemon=True)
                 self._thread.start()
             self._changed.notify()
 
@@ -84,7 +84,7 @@ class MarksFile:
             thread.join(patience)
         return not self._pending and (thread is None or not thread.is_alive())
 
-    def _run(self) -> None:
+    def _run(self, path: Path) -> None:
         while True:
             with self._changed:
                 while not self._pending and not self._closing:
@@ -93,7 +93,7 @@ class MarksFile:
                     return
                 taken, self._pending = self._pending, {}
             try:
-                self._write(taken)
+                self._write(path, taken)
             except (ExportError, OSError) as error:
                 with self._changed:
                     self._pending = {**taken, **self._pending}
@@ -104,21 +104,20 @@ class MarksFile:
                 if closing:
                     return
 
-    def _write(self, taken: dict[int, Mark]) -> None:
+    def _write(self, path: Path, taken: dict[int, Mark]) -> None:
         from sftui.exports.files import write_atomically
 
-        assert self.path is not None
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with _locked(self.path.parent):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with _locked(path.parent):
             try:
                 marks = self.load()
             except ExportError:
-                os.replace(self.path, self.path.with_suffix(".damaged"))
+                os.replace(path, path.with_suffix(".damaged"))
                 marks = Marks()
             for row, mark in taken.items():
                 marks = marks.put(row, mark)
             head = json.dumps({"sftui_marks": FORMAT, "data": self._data, "as": self._state()})
-            write_atomically(self.path, f"{head}\n{marks.to_text()}".encode())
+            write_atomically(path, f"{head}\n{marks.to_text()}".encode())
 
     def _state(self) -> list[str]:
         """Size and time of change of the files; of a folder those that stand in it."""
