@@ -19,14 +19,19 @@ from sftui.conversations import Detected
 from sftui.conversations.reading import Reading
 from sftui.errors import RecipeError, SftuiError, TemplateError
 from sftui.model import (
+    NO_TEXT,
     Batch,
     Boundary,
+    Conversation,
     Example,
     Inspection,
+    Labels,
     Pack,
     Problem,
+    Rendered,
     Row,
     Stage,
+    Tokens,
     common_prefix,
 )
 from sftui.recipe import Recipe, day_of
@@ -140,18 +145,23 @@ def survey(first: Row | None, detected: Detected, recipe: Recipe, tools: Toolbox
 
 def inspect_early(row: Row, detected: Detected, recipe: Recipe) -> Inspection:
     """The stages that need no tokenizer: what can be shown while one is loading."""
-    result = Inspection(row)
+    conversation, stopped_at, problem = _read(row, detected, recipe, trainer_named(recipe.preset))
+    return Inspection(row, conversation, stopped_at=stopped_at, problem=problem)
+
+
+def _read(
+    row: Row, detected: Detected, recipe: Recipe, trainer: Trainer
+) -> tuple[Conversation | None, Stage | None, Problem | None]:
+    """The row as a conversation, or where and why it is none."""
     if row.data is None:
-        return replace(result, stopped_at=Stage.ROW, problem=Problem(row.problem or "the row could not be read"))
+        return None, Stage.ROW, Problem(row.problem or "the row could not be read")
     late = late_in(row, detected, recipe)
     if late is not None and late.stops:
-        return replace(result, stopped_at=Stage.CONVERSATION, problem=late.problem)
+        return None, Stage.CONVERSATION, late.problem
     try:
-        return replace(
-            result, conversation=trainer_named(recipe.preset).convert(_as_read(row, detected.reading), detected, recipe)
-        )
+        return trainer.convert(_as_read(row, detected.reading), detected, recipe), None, None
     except SftuiError as error:
-        return replace(result, stopped_at=Stage.CONVERSATION, problem=as_problem(error))
+        return None, Stage.CONVERSATION, as_problem(error)
 
 
 def inspect(
@@ -170,7 +180,9 @@ def inspect(
     """
     way = _Way(row, detected, recipe, tools, spans, places=True)
     way.go()
-    return way.written() if text else way.found
+    if text:
+        way.write()
+    return way.found
 
 
 class _Way:
@@ -179,13 +191,42 @@ class _Way:
     def __init__(
         self, row: Row, detected: Detected, recipe: Recipe, tools: Toolbox, spans: bool, *, places: bool
     ) -> None:
-        self.found = Inspection(row, provisional=tools.tokenizer.facts.state == "provisional")
+        self.row = row
         self._detected, self._recipe, self._tools = detected, recipe, tools
         self._trainer = trainer_named(recipe.preset)
         self._spans = spans or self._trainer.needs_spans(recipe)
         self._places = places or self._trainer.needs_places(recipe)
-        self._shaped: Shaped | None = None
         self._at = Stage.CONVERSATION
+        self._shaped: Shaped | None = None
+        self._conversation: Conversation | None = None
+        self._rendered: Rendered | None = None
+        self._tokens: Tokens | None = None
+        self._labels: Labels | None = None
+        self._examples: tuple[Example, ...] = ()
+        self._boundary: Boundary | None = None
+        self._written = NO_TEXT, NO_TEXT
+        self._stopped_at: Stage | None = None
+        self._problem: Problem | None = None
+        self._notes: tuple[str, ...] = ()
+
+    @property
+    def found(self) -> Inspection:
+        """The row as it is now."""
+        return Inspection(
+            self.row,
+            self._conversation,
+            self._rendered,
+            self._tokens,
+            self._labels,
+            self._examples[0] if self._examples else None,
+            self._examples[1:],
+            self._boundary,
+            *self._written,
+            stopped_at=self._stopped_at,
+            problem=self._problem,
+            notes=self._notes,
+            provisional=self._tools.tokenizer.facts.state == "provisional",
+        )
 
     def go(self) -> None:
         """All stages, as far as they go."""
@@ -200,14 +241,9 @@ class _Way:
         if self._shaped is not None:
             self._bounded(self._label)
 
-    @property
-    def number(self) -> int:
-        """The row's number in the dataset."""
-        return self.found.row.index
-
     def texts(self) -> list[tuple[str, bool]]:
         """What will be encoded without places, each with or without special tokens; nothing that is not known yet."""
-        rendered, shaped = self.found.rendered, self._shaped
+        rendered, shaped = self._rendered, self._shaped
         if self._places or rendered is None or shaped is None:
             return []
         try:
@@ -215,14 +251,13 @@ class _Way:
         except SftuiError:
             return []  # told where the row is tokenized
 
-    def written(self) -> Inspection:
-        """The row as it is now, with how its tokens are written."""
+    def write(self) -> None:
+        """Say how the row's tokens are written, too."""
         self._bounded(self._write)
-        return self.found
 
     def _bounded(self, *stages: Callable[[bound.Work], None]) -> None:
         """Go through stages, bounded; what they raise for what the row holds becomes its problem."""
-        row = self.found.row
+        row = self.row
         try:
             with bound.Work(bound.row_key(self._recipe, row.index), row.size) as work:
                 for stage in stages:
@@ -234,63 +269,59 @@ class _Way:
             problem = Problem(f"{bound.subject(self._at.value)} {bound.out_of_memory(row.size)}", ours=True)
         except RecursionError:
             problem = Problem(f"{bound.subject(self._at.value)} goes in circles, or too deep", ours=True)
-        if self.found.problem is None:
-            self.found = replace(self.found, stopped_at=self._at, problem=problem)
+        if self._problem is None:
+            self._stopped_at, self._problem = self._at, problem
 
     def _begin(self, work: bound.Work, stage: Stage) -> None:
         self._at = stage
         work.at(stage.value)
 
     def _render(self, work: bound.Work) -> None:
-        recipe, trainer, provisional = self._recipe, self._trainer, self.found.provisional
-        self.found = replace(inspect_early(self.found.row, self._detected, recipe), provisional=provisional)
-        if self.found.conversation is None:
+        recipe, trainer = self._recipe, self._trainer
+        read = _read(self.row, self._detected, recipe, trainer)
+        self._conversation, self._stopped_at, self._problem = read
+        if self._conversation is None:
             return
-        shaped = trainer.shape(self.found.conversation, recipe)
-        self.found = replace(self.found, conversation=shaped.conversation)
+        shaped = trainer.shape(self._conversation, recipe)
+        self._conversation = shaped.conversation
         self._begin(work, Stage.RENDERED)
-        self.found = replace(self.found, rendered=trainer.render(shaped, recipe, self._tools, spans=self._spans))
+        self._rendered = trainer.render(shaped, recipe, self._tools, spans=self._spans)
         self._shaped = shaped
 
     def _label(self, work: bound.Work) -> None:
-        recipe, tools, trainer, shaped = self._recipe, self._tools, self._trainer, self._shaped
-        rendered = self.found.rendered
+        recipe, tools, trainer, shaped, rendered = (
+            self._recipe,
+            self._tools,
+            self._trainer,
+            self._shaped,
+            self._rendered,
+        )
         if shaped is None or rendered is None:
             return
         self._begin(work, Stage.TOKENS)
-        tokens = trainer.tokenize(rendered, shaped, recipe, tools, places=self._places)
-        boundary = None
+        self._tokens = tokens = trainer.tokenize(rendered, shaped, recipe, tools, places=self._places)
         if tokens.prompt_ids is not None:
-            boundary = Boundary(len(tokens.prompt_ids), common_prefix(tokens.prompt_ids, tokens.input_ids))
-        self.found = replace(self.found, tokens=tokens, boundary=boundary)
+            self._boundary = Boundary(len(tokens.prompt_ids), common_prefix(tokens.prompt_ids, tokens.input_ids))
         self._begin(work, Stage.LABELS)
         tokens, labels = trainer.label(tokens, rendered, shaped, recipe, tools)
-        examples = trainer.examples(tokens, labels, shaped, recipe, tools)
-        notes = (
+        self._examples = trainer.examples(tokens, labels, shaped, recipe, tools)
+        self._tokens, self._labels = tokens, labels
+        self._notes = (
             *(trainer.notes(recipe) if tools.notes is None else tools.notes),
             *shaped.conversation.notes,
             *rendered.notes,
             *tokens.notes,
             *labels.notes,
         )
-        self.found = replace(
-            self.found,
-            tokens=tokens,
-            labels=labels,
-            example=examples[0] if examples else None,
-            more=examples[1:],
-            notes=notes,
-        )
 
     def _write(self, work: bound.Work) -> None:
         from sftui.tokens import prompt_text, token_text
 
-        tokens, rendered, tokenizer = self.found.tokens, self.found.rendered, self._tools.tokenizer
+        tokens, rendered, tokenizer = self._tokens, self._rendered, self._tools.tokenizer
         if tokens is None or rendered is None:
             return
         whole = token_text(tokens, rendered, tokenizer)
-        prompt = prompt_text(tokens, rendered, tokenizer, self._recipe.tokenize)
-        self.found = replace(self.found, token_text=whole, prompt_text=prompt)
+        self._written = whole, prompt_text(tokens, rendered, tokenizer, self._recipe.tokenize)
 
 
 CHUNK_ROWS, CHUNK_CHARACTERS = 64, 500_000
@@ -347,12 +378,14 @@ def _encoded(
     """The rest of the way of rows whose texts are encoded at once; where that fails or is refused, one by one."""
     if len(ways) > 1 and texts:
         size = sum(len(one.encode("utf-8", "replace")) for one, _ in texts)
-        key = bound.item_key(f"{tools.tokenizer.facts.name} ahead", ways[0].number)
+        key = bound.item_key(f"{tools.tokenizer.facts.name} ahead", ways[0].row.index)
         with suppress(SftuiError, MemoryError), bound.Work(key, size, "tokens"):
             tools.tokenizer.ids_ahead(texts)
     for way in ways:
         way.label()
-        yield way.written() if text else way.found
+        if text:
+            way.write()
+        yield way.found
 
 
 def make_batch(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox) -> Batch:
