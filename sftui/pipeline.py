@@ -40,7 +40,7 @@ from sftui.trainers.base import Shaped
 from sftui.trainers.held import Held
 
 if TYPE_CHECKING:
-    from sftui.tokens import LoadedTokenizer
+    from sftui.tokens import LoadedTokenizer, ToEncode
     from sftui.tokens.bulk import Bulk
     from sftui.trainers import Trainer
     from sftui.trainers.reading import Late
@@ -241,13 +241,13 @@ class _Way:
         if self._shaped is not None:
             self._bounded(self._label)
 
-    def texts(self) -> list[tuple[str, bool]]:
-        """What will be encoded without places, each with or without special tokens; nothing that is not known yet."""
+    def texts(self) -> list[ToEncode]:
+        """What will be encoded; nothing that is not known yet."""
         rendered, shaped = self._rendered, self._shaped
-        if self._places or rendered is None or shaped is None:
+        if rendered is None or shaped is None:
             return []
         try:
-            return list(self._trainer.texts(rendered, shaped, self._recipe, self._tools))
+            return list(self._trainer.texts(rendered, shaped, self._recipe, self._tools, places=self._places))
         except SftuiError:
             return []  # told where the row is tokenized
 
@@ -324,10 +324,8 @@ class _Way:
         self._written = whole, prompt_text(tokens, rendered, tokenizer, self._recipe.tokenize)
 
 
-CHUNK_ROWS, CHUNK_CHARACTERS = 64, 500_000
-"""Rows that are encoded in one call at most, and of how much rendered text."""
-BULK_AFTER = 512
-"""Rows after which a faster engine is worth loading."""
+CHUNK_CHARACTERS = 500_000
+"""Of how much rendered text rows are encoded in one call at most."""
 
 
 def inspect_all(
@@ -335,52 +333,53 @@ def inspect_all(
     detected: Detected,
     recipe: Recipe,
     tools: Toolbox,
+    bulk: Bulk,
     *,
     spans: bool = False,
     text: bool = False,
-    bulk: Bulk | None = None,
 ) -> Iterator[Inspection]:
-    """Rows in order, each inspected, without places where nobody needs them; many are encoded at once.
+    """Rows in order, each as `inspect` shows it, many encoded at once by the engine that `bulk` holds.
 
-    `bulk` is the faster engine that takes over where there are many rows.
+    `spans=False` leaves out who wrote which token, and where they stand, where no rule needs it.
     """
+    plain = tools.tokenizer
+    tools = replace(tools, tokenizer=bulk.of(plain))
     ways: list[_Way] = []
-    texts: list[tuple[str, bool]] = []
-    characters = encoded = 0
+    texts: list[ToEncode] = []
+    characters = 0
     for row in rows:
         way = _Way(row, detected, recipe, tools, spans, places=spans)
         way.render()
         ways.append(way)
         own = way.texts()
         texts += own
-        characters += sum(len(one) for one, _ in own)
-        if len(ways) == CHUNK_ROWS or characters > CHUNK_CHARACTERS or not own:
+        characters += sum(len(one.text) for one in own)
+        if len(ways) >= bulk.at_once or characters > CHUNK_CHARACTERS or not own:
             yield from _encoded(ways, texts, tools, text)
-            if bulk is not None and encoded < BULK_AFTER <= encoded + len(ways) and texts:
-                tools = _in_bulk(tools, texts, bulk)
-            encoded += len(ways)
+            if bulk.due(len(ways)) and texts:
+                tools = replace(tools, tokenizer=_faster(plain, texts, bulk))
             ways, texts, characters = [], [], 0
     yield from _encoded(ways, texts, tools, text)
+    bulk.due(len(ways))
 
 
-def _in_bulk(tools: Toolbox, texts: Sequence[tuple[str, bool]], bulk: Bulk) -> Toolbox:
-    """The toolbox with the faster engine, where it is proven on these texts; as it is where that goes over a bound."""
-    size = sum(len(one) for one, _ in texts) + 20 * tools.tokenizer.facts.vocab_size
-    key = bound.item_key(f"{tools.tokenizer.facts.name} in bulk", 0)
+def _faster(plain: LoadedTokenizer, texts: Sequence[ToEncode], bulk: Bulk) -> LoadedTokenizer:
+    """The tokenizer with the faster engine, where it is proven on these texts; as it is where that goes over a
+    bound."""
+    size = sum(len(one.text) for one in texts) + 20 * plain.facts.vocab_size
+    key = bound.item_key(f"{plain.facts.name} in bulk", 0)
     with suppress(SftuiError, MemoryError), bound.Work(key, size, "tokens"):
-        return replace(tools, tokenizer=bulk.tokenizer(tools.tokenizer, texts))
-    return tools
+        return bulk.faster(plain, texts)
+    return bulk.of(plain)
 
 
-def _encoded(
-    ways: Sequence[_Way], texts: Sequence[tuple[str, bool]], tools: Toolbox, text: bool
-) -> Iterator[Inspection]:
+def _encoded(ways: Sequence[_Way], texts: Sequence[ToEncode], tools: Toolbox, text: bool) -> Iterator[Inspection]:
     """The rest of the way of rows whose texts are encoded at once; where that fails or is refused, one by one."""
     if len(ways) > 1 and texts:
-        size = sum(len(one.encode("utf-8", "replace")) for one, _ in texts)
+        size = sum(way.row.size for way in ways)  # not of the texts: a template may make any length of a row
         key = bound.item_key(f"{tools.tokenizer.facts.name} ahead", ways[0].row.index)
         with suppress(SftuiError, MemoryError), bound.Work(key, size, "tokens"):
-            tools.tokenizer.ids_ahead(texts)
+            tools.tokenizer.ahead(texts)
     for way in ways:
         way.label()
         if text:

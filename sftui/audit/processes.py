@@ -146,7 +146,7 @@ def audit_in_processes(
     finally:
         crew.end()
     audit.finish()
-    yield AuditProgress(audit.rows, audit.rows, 0.0, 0.0, True)
+    yield AuditProgress(audit.rows, audit.rows, 0.0, 0.0, True, crew.note)
 
 
 class _Crew:
@@ -155,6 +155,7 @@ class _Crew:
     def __init__(self, task: Task, jobs: int) -> None:
         self._task, self._folder = task, os.getcwd()
         self._overran: tuple[bound.Overrun, ...] = ()
+        self.note: str | None = None
         self._hands = [_Hand(task, self._folder, ()) for _ in range(jobs)]
 
     def audits(self, chunks: Iterator[list[Row]]) -> Iterator[Audit]:
@@ -167,8 +168,9 @@ class _Crew:
             busy = [hand for hand in self._hands if hand.chunks]
             if not busy:
                 return
-            for number, part in self._ready(busy):
+            for number, part, note in self._ready(busy):
                 parts[number] = part
+                self.note = self.note or note
             while following in parts:
                 yield parts.pop(following)
                 following += 1
@@ -185,7 +187,7 @@ class _Crew:
                 return
             hand.give(chunk)
 
-    def _ready(self, busy: list[_Hand]) -> Iterator[tuple[int, Audit]]:
+    def _ready(self, busy: list[_Hand]) -> Iterator[tuple[int, Audit, str | None]]:
         """What processes have done meanwhile; those that a row has ended are replaced."""
         ready = wait([hand.connection for hand in busy], LOOK)
         for hand in busy:
@@ -254,7 +256,9 @@ class _Loaded:
     def __init__(self, task: Task) -> None:
         from sftui.pipeline import make_toolbox, survey
         from sftui.tokens import load_tokenizer
+        from sftui.tokens.bulk import Bulk
 
+        self.bulk = Bulk()
         named = task.recipe.tokenizer
         tokenizer = load_tokenizer(
             named.name or "",
@@ -268,13 +272,12 @@ class _Loaded:
         self._context = audit_context(task.recipe, task.detected, self._tools)
 
     def audit(self, rows: list[Row]) -> Audit:
-        from sftui.pipeline import inspect
+        from sftui.pipeline import inspect_all
 
         task, context = self._task, self._context
         audit = Audit(context, task.wanted, task.evaluation)
-        for row in rows:
-            found = inspect(row, task.detected, task.recipe, self._tools)
-            audit.check(replace(found, evaluates=True) if row.index in task.aside else found, context)
+        for found in inspect_all(rows, task.detected, task.recipe, self._tools, self.bulk, spans=True):
+            audit.check(replace(found, evaluates=True) if found.row.index in task.aside else found, context)
         audit.lighten()
         return audit
 
@@ -296,7 +299,7 @@ def _work(
         loaded = _Loaded(task)
         while True:
             chunk = chunks.get()
-            connection.send((chunk.number, loaded.audit(chunk.rows)))
+            connection.send((chunk.number, loaded.audit(chunk.rows), loaded.bulk.told))
     except OSError:
         os._exit(1)  # nobody is there to hear
     except Exception as error:

@@ -17,19 +17,23 @@ SAMPLE = 32
 
 @dataclass(frozen=True, slots=True)
 class AuditProgress:
-    """How far an audit is: rows taken in, of how many (None: not known yet), rows a second, seconds left."""
+    """How far an audit is: rows taken in, of how many (None: not known yet), rows a second, seconds left.
+
+    `note` is what a process says of the engine that encodes its rows (see `tokens.bulk.Bulk.told`).
+    """
 
     rows: int
     total: int | None
     rate: float
     left: float | None
     done: bool = False
+    note: str | None = None
 
 
 def run_audit(
     audit: Audit,
     rows: Iterable[Row],
-    inspect: Callable[[Row], Inspection],
+    inspect: Callable[[Iterable[Row]], Iterator[Inspection]],
     context: Context,
     *,
     head: Iterable[Row] = (),
@@ -40,21 +44,21 @@ def run_audit(
     """Take in `rows`, and tell about every `budget` seconds how far it is; the last one is `done`.
 
     Whoever runs it stops it by not asking for more: the audit then holds what it has, and goes on where it
-    stopped with the rows from number `audit.rows` on. `inspect` must give spans. `head` are the first rows of the
-    data, with which the set-up is checked before all else, unless it is already.
+    stopped with the rows from number `audit.rows` on. `inspect` gives rows in order, with spans. `head` are the
+    first rows of the data, with which the set-up is checked before all else, unless it is already.
     """
     begun, before = clock(), audit.rows
     told = begun
     sample: list[Inspection] = []
-    for row in () if audit.setup_checked else islice(head, SAMPLE):
-        sample.append(inspect(row))
+    for found in () if audit.setup_checked else inspect(islice(head, SAMPLE)):
+        sample.append(found)
         if clock() - told >= budget:
             told = clock()
             yield _progress(audit.rows, before, told - begun, total())
     if sample:
         audit.add_setup(check_setup(context, sample))
-    for row in rows:
-        audit.check(inspect(row), context)
+    for found in inspect(rows):
+        audit.check(found, context)
         now = clock()
         if now - told >= budget:
             told = now
@@ -64,10 +68,12 @@ def run_audit(
     yield AuditProgress(progress.rows, audit.rows, progress.rate, 0.0, True)
 
 
-def check_head(audit: Audit, head: Iterable[Row], inspect: Callable[[Row], Inspection], context: Context) -> None:
+def check_head(
+    audit: Audit, head: Iterable[Row], inspect: Callable[[Iterable[Row]], Iterator[Inspection]], context: Context
+) -> None:
     """Check the set-up with the first rows of the data, once for an audit."""
     if not audit.setup_checked:
-        audit.add_setup(check_setup(context, [inspect(row) for row in islice(head, SAMPLE)]))
+        audit.add_setup(check_setup(context, list(inspect(islice(head, SAMPLE)))))
 
 
 def _progress(rows: int, before: int, seconds: float, total: int | None) -> AuditProgress:

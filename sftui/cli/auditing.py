@@ -9,7 +9,6 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -172,6 +171,9 @@ class _Running:
         if kept:
             drop_state(key, folder)
         progress.end()
+        note = told.note or self.session.bulk.told
+        if note is not None:
+            click.echo(f"sftui: {visible(note)}", err=True)
 
     def _first(self) -> Row | None:
         """The row from which a trainer decides for the whole set."""
@@ -190,13 +192,13 @@ class _Running:
             return run_audit(
                 audit,
                 rows,
-                partial(session.inspect_row, text=False),
+                session.inspect_many,
                 self.context,
                 head=session.source.rows(),
                 total=lambda: self.total,
                 budget=0.0,
             )
-        check_head(audit, session.source.rows(), partial(session.inspect_row, text=False), self.context)
+        check_head(audit, session.source.rows(), session.inspect_many, self.context)
         from sftui.audit.processes import Task, audit_in_processes
         from sftui.session.versions import loaded_by, wanted_version
 

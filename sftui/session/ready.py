@@ -89,9 +89,20 @@ class Ready(Tokenized):
         found = inspect(row, self.detected, self.recipe, self.tools, spans=spans, text=wanted)
         return self.placed(found) if row.left_out is None else _left_out(found)
 
+    def inspect_many(
+        self, rows: Iterable[Row], spans: bool = True, text: bool = False, *, engine: Bulk | None = None
+    ) -> Iterator[Inspection]:
+        """Rows in order, each as `inspect_row` shows it, many prepared at once; `engine` None: by the one that all rows
+        have."""
+        from sftui.pipeline import inspect_all
+
+        bulk = self.bulk if engine is None else engine
+        made = inspect_all(rows, self.detected, self.recipe, self.tools, bulk, spans=spans, text=text)
+        return (self.placed(found) if found.row.left_out is None else _left_out(found) for found in made)
+
     def all_rows(self, spans: bool = False) -> Iterator[Inspection]:
         """Every row in order, inspected; `spans=False` leaves out what no rule needs, and how tokens are written."""
-        return self._made(self.source.rows(), spans)
+        return self.inspect_many(self.source.rows(), spans, text=spans)
 
     def rows_that(self, evaluate: bool, spans: bool = False) -> Iterator[Inspection]:
         """The rows that evaluate, or those that train, in the trainer's order where it has another than the dataset's;
@@ -105,13 +116,7 @@ class Ready(Tokenized):
             if order is None
             else map(self.row, order)
         )
-        return self._made(rows, spans)
-
-    def _made(self, rows: Iterable[Row], spans: bool) -> Iterator[Inspection]:
-        from sftui.pipeline import inspect_all
-
-        made = inspect_all(rows, self.detected, self.recipe, self.tools, spans=spans, text=spans, bulk=self.bulk)
-        return map(self.placed, made)
+        return self.inspect_many(rows, spans, text=spans)
 
     @cached_property
     def bulk(self) -> Bulk:

@@ -3,11 +3,12 @@
 from sftui.tokens.encode import prompt_text, texts_of, token_text, tokenize
 from sftui.tokens.facts import TokenizerFacts
 from sftui.tokens.load import load_tokenizer
-from sftui.tokens.loaded import Encoded, LoadedTokenizer
+from sftui.tokens.loaded import Encoded, LoadedTokenizer, ToEncode
 
 __all__ = [
     "Encoded",
     "LoadedTokenizer",
+    "ToEncode",
     "TokenizerFacts",
     "load_tokenizer",
     "prompt_text",

@@ -1,8 +1,9 @@
-"""The engine for whole datasets: fastokens, where it is installed and gives the very ids of `tokenizers`.
+"""The engine for whole datasets: the very ids and offsets of `tokenizers`, sooner.
 
-It encodes 10 to 20 times as fast, but knows no offsets and takes longer to load. So it is proven before it is used, on
-the probe strings and on texts of the user's own rows, and a text of every chunk goes through both as long as it runs:
-where they differ, the chunk and all that follows is encoded by `tokenizers`, and `Bulk.told` says so.
+fastokens, where it is installed, encodes 10 to 20 times as fast, but knows no offsets and takes longer to load: it is
+proven before it is used, on the probe strings and on texts of the user's own rows. Offsets are reckoned from the bytes
+of the tokens where the tokenizer allows it (`tokens.offsets`). As long as it runs, a text of every chunk goes the plain
+way too: where they differ, the chunk and all that follows is encoded by `tokenizers`, and `Bulk.told` says so.
 """
 
 from __future__ import annotations
@@ -15,65 +16,120 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from sftui.tokens.loaded import FastEngine, LoadedTokenizer, is_panic
+from sftui.tokens.loaded import Encoded, FastEngine, LoadedTokenizer, ToEncode, is_panic
+from sftui.tokens.offsets import ByteOffsets, byte_offsets
 from sftui.tokens.probes import probe_strings
 from sftui.tokens.release import give_back
 
 PLAIN = "tokenizers"
+CHUNK_ROWS = 64
+"""Rows that are encoded in one call at most."""
+AFTER = 512
+"""Rows after which fastokens is worth loading."""
 
 
 class Bulk:
     """Which engine encodes a dataset, and what is to be known of it; one for each pass over the rows.
 
-    `engine` is its name. `told` is a sentence where fastokens differed after it was proven.
+    `engine` is its name. `told` is a sentence where it differed after it was proven. fastokens is loaded after so many
+    rows, or never (None): that takes half a second, in which nothing else is done. `at_once` are the rows that are read
+    before the first of them is given.
     """
 
     FAST = "fastokens"
 
-    def __init__(self) -> None:
+    def __init__(self, after: int | None = AFTER, at_once: int = CHUNK_ROWS) -> None:
+        self._after = after
+        self.at_once = at_once
         self.engine = PLAIN
         self.told: str | None = None
+        self._rows = 0
+        self._made: tuple[LoadedTokenizer, LoadedTokenizer] | None = None
 
-    def tokenizer(self, plain: LoadedTokenizer, texts: Sequence[tuple[str, bool]]) -> LoadedTokenizer:
-        """The same tokenizer with fastokens, where that is installed, takes the tokenizer and equals it on `texts`."""
+    def of(self, plain: LoadedTokenizer) -> LoadedTokenizer:
+        """The tokenizer for many rows, with what it has loaded and learnt so far."""
         if type(plain.engine) is not FastEngine or self.told is not None:
             return plain
+        if self._made is None or self._made[0] is not plain:
+            offsets = byte_offsets(plain.engine.backend)
+            engine = _BulkEngine(plain.engine, None, offsets, self)
+            self._made = plain, LoadedTokenizer(plain.facts, engine) if offsets is not None else plain
+            self.engine, self._rows = PLAIN, 0
+        return self._made[1]
+
+    def due(self, rows: int) -> bool:
+        """Whether, with so many rows more, it is time to ask for `faster`."""
+        before, self._rows = self._rows, self._rows + rows
+        return self._after is not None and before < self._after <= self._rows
+
+    def faster(self, plain: LoadedTokenizer, texts: Sequence[ToEncode]) -> LoadedTokenizer:
+        """The same with fastokens, where that is installed, takes the tokenizer and equals it on `texts`."""
+        made = self.of(plain)
+        if type(plain.engine) is not FastEngine or self.told is not None:
+            return made
         fast = _proven(plain.engine, probe_strings(plain.facts.special_tokens.values()), texts)
         if fast is None:
-            return plain
+            return made
         self.engine = self.FAST
-        return LoadedTokenizer(replace(plain.facts, engine=self.FAST), _FastEngine(plain.engine, fast, self))
+        engine = _BulkEngine(plain.engine, fast, byte_offsets(plain.engine.backend), self)
+        self._made = plain, LoadedTokenizer(replace(plain.facts, engine=self.FAST), engine)
+        return self._made[1]
 
-    def differs(self, text: str) -> None:
-        """Another id was given for a text."""
+    def differs(self, text: str, fast: bool) -> None:
+        """Other ids, or offsets, were given for a text."""
+        what, who = ("ids", "fastokens") if fast else ("offsets", "the sum of the tokens' bytes")
+        where = "fastokens" if fast else "sftui"
         self.engine = PLAIN
         self.told = (
-            f"fastokens gives other ids than tokenizers for a text that begins with {text[:40]!r}: tokenizers encoded"
-            " its rows and all later ones; please report the text to fastokens"
+            f"{who} gives other {what} than tokenizers for a text that begins with {text[:40]!r}: tokenizers encoded"
+            f" its rows and all later ones; please report the text to {where}"
         )
 
 
-class _FastEngine(FastEngine):
-    """`tokenizers` for all but the ids of many texts."""
+class _BulkEngine(FastEngine):
+    """`tokenizers` for one text; for many, what is quicker."""
 
-    def __init__(self, plain: FastEngine, fast: Any, bulk: Bulk) -> None:
+    def __init__(self, plain: FastEngine, fast: Any, offsets: ByteOffsets | None, bulk: Bulk) -> None:
         super().__init__(plain.backend, split_special_tokens=plain.backend.encode_special_tokens)
-        self._fast, self._bulk = fast, bulk
+        self._fast, self._offsets, self._bulk = fast, offsets, bulk
         self._asked = 0
 
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[tuple[int, ...]]:
-        if len(texts) < 2 or self._bulk.told is not None:
+        if len(texts) < 2 or self._bulk.told is not None or self._fast is None:
             return super().ids_batch(texts, add_special_tokens)
         found = _flat(self._fast, texts, add_special_tokens, self.backend.encode_special_tokens)
-        self._asked += 1
-        one = self._asked % len(texts)
+        one = self._next(len(texts))
         if super().ids_batch([texts[one]], add_special_tokens)[0] == found[one]:
             return found
-        self._bulk.differs(texts[one])
+        self._bulk.differs(texts[one], fast=True)
         return super().ids_batch(texts, add_special_tokens)
 
+    def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
+        if len(texts) < 2 or self._bulk.told is not None or self._offsets is None:
+            return self.encode_batch(texts, add_special_tokens)
+        if self._fast is not None:
+            ids = _flat(self._fast, texts, add_special_tokens, self.backend.encode_special_tokens)
+        else:
+            ids = super().ids_batch(texts, add_special_tokens)
+        found = [self._placed(own, text, add_special_tokens) for own, text in zip(ids, texts)]
+        one = self._next(len(texts))
+        (plain,) = self.encode_batch([texts[one]], add_special_tokens)
+        if plain == found[one]:
+            return found
+        self._bulk.differs(texts[one], fast=plain.ids != found[one].ids)
+        return self.encode_batch(texts, add_special_tokens)
 
-def _proven(plain: FastEngine, probes: Sequence[str], texts: Sequence[tuple[str, bool]]) -> Any:
+    def _placed(self, ids: tuple[int, ...], text: str, special: bool) -> Encoded:
+        offsets = self._offsets.of(ids, text, special) if self._offsets is not None else None
+        return Encoded(ids, *offsets) if offsets is not None else self.encode_batch([text], special)[0]
+
+    def _next(self, count: int) -> int:
+        """The place of the text that goes the plain way, too."""
+        self._asked += 1
+        return self._asked % count
+
+
+def _proven(plain: FastEngine, probes: Sequence[str], texts: Sequence[ToEncode]) -> Any:
     """fastokens over the same tokenizer; None where it is not there, refuses it (Unigram, WordPiece, NFKD …), or gives
     other ids for the probe strings or the texts, as they are or with special tokens."""
     try:
@@ -87,7 +143,7 @@ def _proven(plain: FastEngine, probes: Sequence[str], texts: Sequence[tuple[str,
         fast.no_truncation()
         fast.no_padding()
         for special in (False, True):
-            some = [*probes, *(text for text, added in texts if added is special)]
+            some = [*probes, *(one.text for one in texts if one.special is special)]
             if _flat(fast, some, special, plain.backend.encode_special_tokens) != plain.ids_batch(some, special):
                 return None
     except BaseException as error:  # what it raises for what it does not know is its own

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from sftui.errors import TokenizerError
 from sftui.model import NO_TEXT, NOWHERE, Part, Piece, Rendered, Span, Tokens, TokenText
 from sftui.recipe import Tokenize
-from sftui.tokens.loaded import Encoded, LoadedTokenizer
+from sftui.tokens.loaded import Encoded, LoadedTokenizer, ToEncode
 from sftui.tokens.surface import METASPACE
 
 
@@ -83,14 +83,17 @@ def tokenize(
 
 
 def texts_of(
-    rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize, *, ending: str | None = None
-) -> Iterator[tuple[str, bool]]:
-    """What `tokenize` without places will encode, each with or without special tokens."""
+    rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize, *, ending: str | None = None, places: bool = True
+) -> Iterator[ToEncode]:
+    """What `tokenize` will encode."""
     if options.mode == "per_part" and rendered.pieces is not None:
+        for piece in rendered.pieces:
+            if piece.ids is None:
+                yield ToEncode(piece.text, piece.add_special_tokens, True)
         return
-    yield _ended(rendered.text, tokenizer, options, ending), options.add_special_tokens
+    yield ToEncode(_ended(rendered.text, tokenizer, options, ending), options.add_special_tokens, places)
     if options.mode == "prompt_and_full" and rendered.prompt is not None:
-        yield rendered.prompt, options.add_special_tokens
+        yield ToEncode(rendered.prompt, options.add_special_tokens)
 
 
 def _ended(text: str, tokenizer: LoadedTokenizer, options: Tokenize, ending: str | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from sftui.errors import TokenizerError
 from sftui.model import NOWHERE
@@ -29,12 +29,21 @@ class Encoded:
         return len(self.ids)
 
 
+class ToEncode(NamedTuple):
+    """A text that will be encoded: with special tokens around it or without, with offsets or for its ids alone."""
+
+    text: str
+    special: bool = False
+    placed: bool = False
+
+
 class Engine(Protocol):
     """What encodes: the `tokenizers` backend, or a slow transformers tokenizer."""
 
     decoding: Decoding
 
     def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]: ...
+    def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]: ...
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[tuple[int, ...]]: ...
     def piece(self, token: int) -> str | None: ...
     def token_id(self, piece: str) -> int | None: ...
@@ -59,6 +68,10 @@ class FastEngine:
     def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
         # A batch of one goes through encode_batch too: it releases the interpreter lock, encode does not.
         return [_encoded(e) for e in self.backend.encode_batch(list(texts), add_special_tokens=add_special_tokens)]
+
+    def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
+        """The same for many texts, by whatever is quickest."""
+        return self.encode_batch(texts, add_special_tokens)
 
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[tuple[int, ...]]:
         found = self.backend.encode_batch_fast(list(texts), add_special_tokens=add_special_tokens)
@@ -91,7 +104,8 @@ class LoadedTokenizer:
         self._added = engine.added()
         self._special = frozenset(i for i, (_, special) in self._added.items() if special)
         self._surface: Callable[[int], bytes] = surfacer(engine.decoding, engine.piece, self._literal)
-        self._ahead: dict[tuple[str, bool], tuple[int, ...]] = {}
+        self._ahead: dict[ToEncode, Encoded] = {}
+        self._ids_ahead: dict[ToEncode, tuple[int, ...]] = {}
         self._described: dict[int, tuple[str, bytes, bool]] = {}
 
     def encode(self, text: str, add_special_tokens: bool = False) -> Encoded:
@@ -100,24 +114,35 @@ class LoadedTokenizer:
 
     def encode_batch(self, texts: Sequence[str], add_special_tokens: bool = False) -> list[Encoded]:
         """Several texts at once, each as `encode` would; nothing is truncated or padded."""
+        if self._ahead:
+            known = [self._ahead.get(ToEncode(text, add_special_tokens, True)) for text in texts]
+            found = [one for one in known if one is not None]
+            if len(found) == len(texts):
+                return found
         return self._asked(self.engine.encode_batch, texts, add_special_tokens)
 
     def ids(self, text: str, add_special_tokens: bool = False) -> tuple[int, ...]:
         """The ids of one text without offsets, which take as long again; TokenizerError as `encode`."""
-        known = self._ahead.pop((text, add_special_tokens), None)
+        known = self._ids_ahead.get(ToEncode(text, add_special_tokens)) if self._ids_ahead else None
         return self._asked(self.engine.ids_batch, [text], add_special_tokens)[0] if known is None else known
 
-    def ids_ahead(self, texts: Sequence[tuple[str, bool]]) -> None:
-        """Encode texts at once that `ids` will be asked for soon, each with or without special tokens; those of before
-        are forgotten. TokenizerError as `encode`, where nothing is kept."""
-        self._ahead = {}
-        found: dict[tuple[str, bool], tuple[int, ...]] = {}
+    def ahead(self, texts: Sequence[ToEncode]) -> None:
+        """Encode texts at once that will be asked for soon; those of before are forgotten.
+
+        TokenizerError as `encode`, where nothing is kept.
+        """
+        self._ahead, self._ids_ahead = {}, {}
+        wanted = list(dict.fromkeys(texts))
+        encoded: dict[ToEncode, Encoded] = {}
+        ids: dict[ToEncode, tuple[int, ...]] = {}
         for special in (False, True):
-            some = list(dict.fromkeys(text for text, added in texts if added is special))
-            if some:
-                made = self._asked(self.engine.ids_batch, some, special)
-                found.update(zip(((text, special) for text in some), made))
-        self._ahead = found
+            placed = [one for one in wanted if one.placed and one.special is special]
+            if placed:
+                encoded.update(zip(placed, self._asked(self.engine.encode_many, [one.text for one in placed], special)))
+            bare = [one for one in wanted if not one.placed and one.special is special]
+            if bare:
+                ids.update(zip(bare, self._asked(self.engine.ids_batch, [one.text for one in bare], special)))
+        self._ahead, self._ids_ahead = encoded, ids
 
     def _asked(self, encode: Callable[[Sequence[str], bool], list[T]], texts: Sequence[str], special: bool) -> list[T]:
         try:

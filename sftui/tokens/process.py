@@ -203,6 +203,9 @@ class PipedEngine:
         self._fetch({token for row in inner for token in row[0]})
         return [self._spelled(text, row[0], bare[0]) for text, row, bare in zip(texts, rows, inner)]
 
+    def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
+        return self.encode_batch(texts, add_special_tokens)
+
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[tuple[int, ...]]:
         for text in texts:
             text.encode("utf-8")

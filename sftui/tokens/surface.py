@@ -49,7 +49,7 @@ BYTE_OF = _byte_level_alphabet()
 
 def read_decoding(backend: Any) -> Decoding:
     """The decoding of a `tokenizers.Tokenizer` (see `decoding_of`)."""
-    return decoding_of(_state(backend.decoder), _state(backend.pre_tokenizer))
+    return decoding_of(state_of(backend.decoder), state_of(backend.pre_tokenizer))
 
 
 def decoding_of(decoder: dict[str, Any], pre_tokenizer: dict[str, Any]) -> Decoding:
@@ -57,8 +57,8 @@ def decoding_of(decoder: dict[str, Any], pre_tokenizer: dict[str, Any]) -> Decod
 
     Without a decoder, a ByteLevel pre-tokenizer tells it (mBART-like exports leave it out).
     """
-    steps = _steps(decoder)
-    before = [step for step in _steps(pre_tokenizer) if step.get("type") in ("ByteLevel", "Metaspace")]
+    steps = steps_of(decoder)
+    before = [step for step in steps_of(pre_tokenizer) if step.get("type") in ("ByteLevel", "Metaspace")]
     steps = steps or before
     # The decoder's own add_prefix_space says nothing: only the pre-tokenizer acts on it.
     found: dict[str, Any] = {"dummy_prefix": any(step.get("add_prefix_space") for step in before)}
@@ -121,7 +121,11 @@ def _utf8(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _state(component: Any) -> dict[str, Any]:
+_INNER = ("decoders", "pretokenizers", "normalizers", "processors")
+
+
+def state_of(component: Any) -> dict[str, Any]:
+    """A part of a `tokenizers.Tokenizer` as tokenizer.json has it; empty where there is none, or it cannot be told."""
     if component is None:
         return {}
     try:
@@ -131,8 +135,9 @@ def _state(component: Any) -> dict[str, Any]:
     return state if isinstance(state, dict) else {}
 
 
-def _steps(state: dict[str, Any]) -> list[dict[str, Any]]:
+def steps_of(state: dict[str, Any]) -> list[dict[str, Any]]:
+    """The steps of a part that may be a sequence of others, in order."""
     if state.get("type") == "Sequence":
-        inner = state.get("decoders") or state.get("pretokenizers") or []
-        return [step for part in inner for step in _steps(part)]
+        inner: list[dict[str, Any]] = next((state[key] for key in _INNER if key in state), [])
+        return [step for part in inner for step in steps_of(part)]
     return [state] if state else []

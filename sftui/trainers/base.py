@@ -32,7 +32,7 @@ from sftui.recipe import KnobInfo, Recipe, Tokenize, changed, get, knobs
 if TYPE_CHECKING:
     from sftui.conversations import Detected
     from sftui.templates import ChatTemplate, Rendering
-    from sftui.tokens import LoadedTokenizer
+    from sftui.tokens import LoadedTokenizer, ToEncode
     from sftui.trainers.config import OpenedConfig, WrittenConfig
     from sftui.trainers.held_out import HeldOut
     from sftui.trainers.traits import Traits
@@ -230,14 +230,16 @@ class Trainer:
         """How the rendered text is encoded, and the part of it in whose end an EOS is looked for (None: all)."""
         return recipe.tokenize, None
 
-    def texts(self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> Iterator[tuple[str, bool]]:
-        """What `tokenize` without places will encode, so that many rows can be encoded at once."""
+    def texts(
+        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
+    ) -> Iterator[ToEncode]:
+        """What `tokenize` will encode, so that many rows can be encoded at once."""
         if shaped.conversation.kind is Kind.TOKENS:
             return iter(())
         from sftui.tokens import texts_of
 
         options, ending = self.tokenize_as(shaped, recipe, tools)
-        return texts_of(rendered, tools.tokenizer, options, ending=ending)
+        return texts_of(rendered, tools.tokenizer, options, ending=ending, places=places)
 
     def tokenize(
         self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from sftui.model import Inspection, Row
 
 REPORT_EVERY = 0.5
+AT_ONCE = 16
+"""Rows that are prepared together: a key waits for no more."""
 MOST_ORDERED = 200_000
 """Rows of an order that travel: more than anyone goes through."""
 MOST_TOLD, FIRST_ROWS = 200, 4
@@ -54,6 +56,7 @@ class Auditing:
         from sftui.audit import Audit, Filter, run_audit
         from sftui.audit.tallies import ListedTallies
         from sftui.findings import damaged_files
+        from sftui.tokens.bulk import Bulk
 
         yield from settling(session)
         gathered = self._gathered
@@ -62,16 +65,18 @@ class Auditing:
             self._tokens, self._trained, self._next = array("I"), array("I"), 0
         told, before, taken, last = 0.0, gathered.rows, gathered.rows, 0
 
-        def inspect(row: Row) -> Inspection:
+        engine = Bulk(after=None, at_once=AT_ONCE)  # while fastokens loads no key would be answered
+
+        def inspect(rows: Iterable[Row]) -> Iterator[Inspection]:
             nonlocal last
-            last = row.index
-            found = session.inspect_row(row, text=False)
-            if row.index >= len(self._tokens):  # the first rows come twice: for the set-up, and as rows
-                for known in (self._tokens, self._trained):  # rows that a repair leaves out do not come at all
-                    known.extend([UNKNOWN] * (row.index - len(known)))
-                self._tokens.append(len(found.example.input_ids) if found.example is not None else UNKNOWN)
-                self._trained.append(found.trained if found.example is not None else UNKNOWN)
-            return found
+            for found in ready.inspect_many(rows, engine=engine):
+                last = found.row.index
+                if last >= len(self._tokens):  # the first rows come twice: for the set-up, and as rows
+                    for known in (self._tokens, self._trained):  # rows that a repair leaves out do not come at all
+                        known.extend([UNKNOWN] * (last - len(known)))
+                    self._tokens.append(len(found.example.input_ids) if found.example is not None else UNKNOWN)
+                    self._trained.append(found.trained if found.example is not None else UNKNOWN)
+                yield found
 
         head = [row for row in session.sample if row.size <= HEAVY]
         for progress in run_audit(

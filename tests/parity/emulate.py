@@ -25,6 +25,7 @@ from sftui.recipe import Recipe
 from sftui.session import verifying
 from sftui.sources import SourceSpec, open_source
 from sftui.tokens import LoadedTokenizer, load_tokenizer
+from sftui.tokens.bulk import Bulk
 from sftui.tokens.environments import Environment, environment_at
 from sftui.trainers import Toolbox, trainer_named
 from sftui.trainers.verify.exchange import tokenizer_folder
@@ -78,7 +79,7 @@ def environment_of(trainer: str, version: str) -> Environment | None:
 
 def through(trainer: str, rows: Sequence[Row], detected: Any, recipe: Recipe, tools: Toolbox) -> Emulated:
     """Rows through the pipeline, as `sftui verify` sends them through it."""
-    found = verifying.through(pipeline.inspect_all(rows, detected, recipe, tools), recipe, tools)
+    found = verifying.through(pipeline.inspect_all(rows, detected, recipe, tools, Bulk(after=1)), recipe, tools)
     numbers = [row.index for row in rows]
     examples = {numbers[place]: made for place, made in found.examples.items()}
     problems = {numbers[place]: problem for place, problem in found.problems.items()}

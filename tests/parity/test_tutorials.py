@@ -24,6 +24,7 @@ from sftui.recipe import changed
 from sftui.sources import SourceSpec, open_source
 from sftui.templates import builtin_template
 from sftui.tokens import load_tokenizer
+from sftui.tokens.bulk import Bulk
 from sftui.trainers import preset
 
 pytestmark = [pytest.mark.parity, pytest.mark.shared]
@@ -160,7 +161,7 @@ def test_tutorials_token_for_token(name: str, shared: Path) -> None:
             source = open_source(SourceSpec((str(shared / "testdata" / "datasets" / dataset),)))
             rows = [row for row, _ in zip(source.rows(), range(limit or 10**9))]
             detected = pipeline.detect(rows[:64], recipe)
-            inspections = list(pipeline.inspect_all(rows, detected, recipe, tools))
+            inspections = list(pipeline.inspect_all(rows, detected, recipe, tools, Bulk(after=1)))
             kept: list[Inspection] = []
             for row, one in zip(read(shared / "testdata" / "datasets" / dataset), inspections):
                 want, got = tutorial(reference, row, manual=trainer == "manual-shift"), ours(one)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from sftui import labels as label_rules
 from sftui.conversations import Detected
@@ -36,7 +36,7 @@ from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
 from sftui.recipe import Pack as PackOptions
 from sftui.templates import ChatTemplate
-from sftui.tokens import LoadedTokenizer, tokenize
+from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers import versions
 from sftui.trainers.axolotl import TRAITS, formats, mask, packing, parts, pretrain
 from sftui.trainers.axolotl.locate import Locator
@@ -197,6 +197,21 @@ class Axolotl(Trainer):
 
     def needs_places(self, recipe: Recipe) -> bool:
         return True
+
+    def texts(
+        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
+    ) -> Iterator[ToEncode]:
+        conversation = shaped.conversation
+        if conversation.kind is Kind.TOKENS:
+            return
+        if conversation.kind is Kind.STRINGS:
+            cut = len(conversation.prompt or "")
+            yield from (ToEncode(text, True, True) for text in (rendered.text[:cut], rendered.text[cut:]))
+        elif conversation.kind is Kind.TEXT:
+            yield ToEncode(rendered.text, True, True)
+        else:
+            mode: Literal["whole", "per_part"] = "per_part" if "segments" in conversation.extra else "whole"
+            yield from texts_of(rendered, tools.tokenizer, Tokenize(mode=mode, add_special_tokens=False))
 
     def tokenize(
         self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from sftui.conversations import Detected
 from sftui.errors import ConversationError, RecipeError, TemplateError
@@ -35,7 +35,7 @@ from sftui.model import (
 )
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize, day_of
-from sftui.tokens import LoadedTokenizer, tokenize
+from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels, pad_token_id
 from sftui.trainers.config import OpenedConfig, WrittenConfig
@@ -180,6 +180,12 @@ class LlamaFactory(Trainer):
 
     def needs_places(self, recipe: Recipe) -> bool:
         return True
+
+    def texts(
+        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
+    ) -> Iterator[ToEncode]:
+        mode: Literal["whole", "per_part"] = "whole" if rendered.pieces is None else "per_part"
+        return texts_of(rendered, tools.tokenizer, replace(recipe.tokenize, mode=mode))
 
     def tokenize(
         self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True

@@ -40,7 +40,7 @@ from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Loss, Mask, Recipe, Tokenize
 from sftui.recipe import Pack as PackOptions
 from sftui.templates import ChatTemplate, choose_template, compile_template
-from sftui.tokens import LoadedTokenizer, tokenize
+from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels, pick_template
 from sftui.trainers.config import OpenedConfig, WrittenConfig
@@ -180,6 +180,11 @@ class Torchtune(Trainer):
 
     def needs_places(self, recipe: Recipe) -> bool:
         return True
+
+    def texts(
+        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
+    ) -> Iterator[ToEncode]:
+        return texts_of(rendered, tools.tokenizer, Tokenize(mode="per_part"))
 
     def tokenize(
         self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True

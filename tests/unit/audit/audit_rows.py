@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -45,10 +45,13 @@ class Opened:
         self.asked += 1
         return pipeline.inspect(row, self.detected, self.recipe, self.tools, text=True)
 
+    def inspect_many(self, rows: Iterable[Row]) -> Iterator[Inspection]:
+        return map(self.inspect, rows)
+
     def audit(self, rows: Sequence[Row] | None = None, wanted: Filter | None = None) -> Audit:
         context = self.context
         audit = Audit(context, wanted)
-        for _ in run_audit(audit, self.rows if rows is None else rows, self.inspect, context, head=self.rows):
+        for _ in run_audit(audit, self.rows if rows is None else rows, self.inspect_many, context, head=self.rows):
             pass
         return audit
 

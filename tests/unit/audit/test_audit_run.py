@@ -29,7 +29,7 @@ def test_progress_tells_rate_and_time_left() -> None:
         run_audit(
             Audit(opened.context),
             opened.rows,
-            opened.inspect,
+            opened.inspect_many,
             opened.context,
             total=lambda: 10,
             budget=0.0,
@@ -48,7 +48,7 @@ def test_a_slice_is_as_long_as_its_budget() -> None:
         run_audit(
             Audit(opened.context),
             opened.rows,
-            opened.inspect,
+            opened.inspect_many,
             opened.context,
             budget=3.0,
             clock=lambda: float(next(seconds)),
@@ -63,14 +63,14 @@ def test_what_was_stopped_and_kept_goes_on_to_the_same_figures(tmp_path: Path) -
     whole = opened.audit()
     context = opened.context
     begun = Audit(context)
-    for _ in islice(run_audit(begun, opened.rows, opened.inspect, context, head=opened.rows, budget=0.0), 32 + 17):
+    for _ in islice(run_audit(begun, opened.rows, opened.inspect_many, context, head=opened.rows, budget=0.0), 32 + 17):
         pass
     key = state_key(context, ("data.jsonl",))
     save_state(begun, key, tmp_path / "audits")
     taken = load_state(key, tmp_path / "audits")
     assert taken is not None and taken.rows == 17
     opened.asked = 0
-    for _ in run_audit(taken, opened.rows[taken.rows :], opened.inspect, context, head=opened.rows):
+    for _ in run_audit(taken, opened.rows[taken.rows :], opened.inspect_many, context, head=opened.rows):
         pass
     assert opened.asked == 43
     assert taken.figures() == whole.figures()

@@ -72,7 +72,7 @@ def errors(name: str, preset: str, files: Iterable[Path], shared: Path) -> Cells
         context = audit_context(recipe, session.detected, session.tools)
         audit = Audit(context)
         audit.found = Found(kept=1 << 40)
-        for _ in run_audit(audit, session.source.rows(), session.inspect_row, context, head=session.source.rows()):
+        for _ in run_audit(audit, session.source.rows(), session.inspect_many, context, head=session.source.rows()):
             pass
         session.close()
         for one in audit.found.codes.values():

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sftui.tokens import LoadedTokenizer, load_tokenizer
+from sftui.tokens import LoadedTokenizer, ToEncode, load_tokenizer
 from sftui.tokens.bulk import Bulk, compact
+from sftui.tokens.offsets import ByteOffsets
 
 fastokens = pytest.importorskip("fastokens", reason="fastokens is in the extra `fast`")
 
@@ -28,14 +29,14 @@ def plain(request: pytest.FixtureRequest) -> LoadedTokenizer:
 
 def in_bulk(plain: LoadedTokenizer) -> tuple[LoadedTokenizer, Bulk]:
     bulk = Bulk()
-    return bulk.tokenizer(plain, [(text, False) for text in TEXTS]), bulk
+    return bulk.faster(plain, [ToEncode(text) for text in TEXTS]), bulk
 
 
 @pytest.mark.parametrize("special", [False, True])
 def test_ids_of_many_texts_are_those_of_each(plain: LoadedTokenizer, special: bool) -> None:
     fast, bulk = in_bulk(plain)
     assert bulk.engine == fast.facts.engine == "fastokens"
-    fast.ids_ahead([(text, special) for text in TEXTS])
+    fast.ahead([ToEncode(text, special) for text in TEXTS])
     assert [fast.ids(text, special) for text in TEXTS] == [plain.encode(text, special).ids for text in TEXTS]
     assert bulk.told is None
 
@@ -44,7 +45,7 @@ def test_ids_of_many_texts_are_those_of_each(plain: LoadedTokenizer, special: bo
 def test_wild_texts_give_the_same_ids(texts: list[str]) -> None:
     plain = load_tokenizer("builtin:chatml")
     fast, bulk = in_bulk(plain)
-    fast.ids_ahead([(text, False) for text in texts])
+    fast.ahead([ToEncode(text) for text in texts])
     assert [fast.ids(text) for text in texts] == [plain.encode(text).ids for text in texts] and bulk.told is None
 
 
@@ -100,7 +101,7 @@ def wrong(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 def test_an_engine_that_differs_on_the_rows_is_not_used(plain: LoadedTokenizer, wrong: list[str]) -> None:
     wrong.append("Hello")
     fast, bulk = in_bulk(plain)
-    assert fast is plain and bulk.engine == "tokenizers" and bulk.told is None
+    assert fast.facts.engine == bulk.engine == "tokenizers" and bulk.told is None
 
 
 def test_an_engine_that_differs_later_is_left_and_told(plain: LoadedTokenizer, wrong: list[str]) -> None:
@@ -108,14 +109,17 @@ def test_an_engine_that_differs_later_is_left_and_told(plain: LoadedTokenizer, w
     fast, bulk = in_bulk(plain)
     assert bulk.engine == "fastokens"
     texts = [f"{number} a rare word" for number in range(8)]
-    fast.ids_ahead([(text, False) for text in texts])
+    fast.ahead([ToEncode(text) for text in texts])
     assert [fast.ids(text) for text in texts] == [plain.encode(text).ids for text in texts]
     assert bulk.told is not None and "a rare word" in bulk.told and bulk.engine == "tokenizers"
 
 
 def test_without_fastokens_all_is_as_before(plain: LoadedTokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fastokens", None)
-    assert in_bulk(plain)[0] is plain
+    fast, bulk = in_bulk(plain)
+    assert fast.facts.engine == bulk.engine == "tokenizers"
+    fast.ahead([ToEncode(text, placed=True) for text in TEXTS])
+    assert [fast.encode(text) for text in TEXTS] == [plain.encode(text) for text in TEXTS] and bulk.told is None
 
 
 @pytest.mark.shared
@@ -126,8 +130,19 @@ def test_what_fastokens_does_not_know_stays_with_tokenizers(shared: Path) -> Non
         loaded = load_tokenizer(str(folder / name))
         fast, bulk = in_bulk(loaded)
         engines[name] = bulk.engine
-        fast.ids_ahead([(text, False) for text in TEXTS])
+        fast.ahead([ToEncode(text) for text in TEXTS])
         assert [fast.ids(text) for text in TEXTS] == [loaded.encode(text).ids for text in TEXTS], name
     print(engines)
     assert engines["qwen2.5"] == engines["llama-3-8b-instruct"] == "fastokens"
     assert engines["t5-small"] == engines["bert-base-cased"] == "tokenizers"
+
+
+def test_offsets_that_differ_are_left_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = load_tokenizer("builtin:chatml")
+    bulk = Bulk(after=None)
+    many = bulk.of(plain)
+    monkeypatch.setattr(ByteOffsets, "of", lambda self, ids, text, special: ((0,) * len(ids), (1,) * len(ids)))
+    texts = [f"{number} a long text" for number in range(8)]
+    many.ahead([ToEncode(text, placed=True) for text in texts])
+    assert [many.encode(text) for text in texts] == [plain.encode(text) for text in texts]
+    assert bulk.told is not None and "offsets" in bulk.told and bulk.of(plain) is plain

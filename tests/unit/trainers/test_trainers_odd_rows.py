@@ -11,6 +11,7 @@ from sftui import pipeline
 from sftui.model import Inspection, Row
 from sftui.recipe import changed
 from sftui.tokens import load_tokenizer
+from sftui.tokens.bulk import Bulk
 from sftui.trainers import preset
 
 USER, ANSWER = {"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}
@@ -24,7 +25,7 @@ def inspected(name: str, *rows: Any, **knobs: Any) -> list[Inspection]:
     held = [Row(i, data, "", f"data.jsonl line {i + 1}") for i, data in enumerate(rows)]
     detected = pipeline.detect(held, recipe)
     tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml", mode="provisional"))
-    return list(pipeline.inspect_all(held, detected, recipe, tools))
+    return list(pipeline.inspect_all(held, detected, recipe, tools, Bulk()))
 
 
 @pytest.mark.parametrize("name", ["trl@1.16", "unsloth@2026.10"])

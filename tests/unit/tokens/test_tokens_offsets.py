@@ -1,0 +1,111 @@
+"""Offsets from the bytes of the tokens: those of `tokenizers`, or none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+
+from sftui.tokens import load_tokenizer
+from sftui.tokens.loaded import FastEngine
+from sftui.tokens.offsets import byte_offsets
+
+TEXTS = (
+    "Hello there",
+    "  two  spaces \n\n and \t more ",
+    "İstanbul'da  3 gün\n\n",
+    "日本 ✂️👩‍👩‍👧 e\u0301 \u3000x\u00a0 y",
+    "<|im_start|>user\n<|im_end|> <s> </s>",
+    " ",
+    "",
+    "a" * 300,
+)
+
+
+def backend(**parts: Any) -> Any:
+    """A byte-level tokenizer with some parts put in place of its own."""
+    engine = load_tokenizer("builtin:chatml").engine
+    assert isinstance(engine, FastEngine)
+    made = json.loads(engine.backend.to_str())
+    return Tokenizer.from_str(json.dumps({**made, **parts}))
+
+
+def differing(tokenizer: Any, texts: tuple[str, ...] | list[str]) -> tuple[int, int]:
+    """Texts whose offsets are told, and those of them that are told otherwise than by `tokenizers`."""
+    offsets, engine = byte_offsets(tokenizer), FastEngine(tokenizer)
+    told = wrong = 0
+    for special in (False, True) if offsets is not None else ():
+        for text, real in zip(texts, engine.encode_batch(texts, special)):
+            found = offsets.of(real.ids, text, special) if offsets is not None else None
+            told += found is not None
+            wrong += found is not None and found != (real.starts, real.ends)
+    return told, wrong
+
+
+BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
+AROUND = {
+    "type": "TemplateProcessing",
+    "single": [{"SpecialToken": {"id": "<|im_start|>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+    "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}],
+    "special_tokens": {"<|im_start|>": {"id": "<|im_start|>", "ids": [0], "tokens": ["<|im_start|>"]}},
+}
+AFTER = [
+    None,
+    BYTE_LEVEL,
+    {**BYTE_LEVEL, "add_prefix_space": False},
+    {**BYTE_LEVEL, "trim_offsets": False},
+    AROUND,
+    {"type": "Sequence", "processors": [BYTE_LEVEL, AROUND]},
+]
+
+
+@pytest.mark.parametrize("after", AFTER)
+@pytest.mark.parametrize("normalizer", [None, {"type": "NFC"}])
+def test_offsets_are_those_of_tokenizers(after: Any, normalizer: Any) -> None:
+    told, wrong = differing(backend(post_processor=after, normalizer=normalizer), TEXTS)
+    assert told >= 2 * (len(TEXTS) - 1) and not wrong
+
+
+@given(st.lists(st.text(max_size=30).filter(lambda text: text.isascii() or text.isprintable()), max_size=6))
+def test_offsets_of_wild_texts_are_those_of_tokenizers(texts: list[str]) -> None:
+    for after in AFTER[1:3]:
+        assert differing(backend(post_processor=after), texts)[1] == 0
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"normalizer": {"type": "Lowercase"}},
+        {"normalizer": {"type": "NFKC"}},
+        {"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}},
+        {"pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}},
+        {"post_processor": {"type": "RobertaProcessing", "sep": ["x", 0], "cls": ["y", 1], "trim_offsets": True,
+                            "add_prefix_space": False}},
+    ],
+)  # fmt: skip
+def test_tokenizers_that_change_the_text_are_asked_themselves(parts: Any) -> None:
+    assert byte_offsets(backend(**parts)) is None
+
+
+def test_an_added_token_that_takes_white_space_along_is_noticed() -> None:
+    made = json.loads(backend().to_str())
+    added = [{**token, "lstrip": True, "rstrip": True} for token in made["added_tokens"]]
+    told, wrong = differing(backend(added_tokens=added), ("a <|im_start|> b", "a<|im_start|>b"))
+    assert (told, wrong) == (2, 0)
+
+
+@pytest.mark.shared
+def test_offsets_of_real_tokenizers_are_those_of_tokenizers(shared: Path) -> None:
+    lines = (shared / "testdata" / "datasets" / "turkish_daily_test.jsonl").read_text(encoding="utf-8").splitlines()
+    texts = [*TEXTS, *lines[:20]]
+    found = {}
+    for path in sorted((shared / "testdata" / "tokenizers").glob("*/tokenizer.json")):
+        found[path.parent.name] = differing(Tokenizer.from_file(str(path)), texts)
+    print({name: told for name, (told, _) in found.items()})
+    assert not any(wrong for _, wrong in found.values())
+    assert found["qwen2.5"][0] and found["llama-3-8b-instruct"][0]
