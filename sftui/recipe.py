@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import date
 from functools import cache
-from typing import Any, NamedTuple, get_type_hints
+from types import NoneType, UnionType
+from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from sftui.model import IGNORE_INDEX, RecipeChange
 
@@ -141,7 +142,33 @@ class Mask:
     instruction_marker: str | None = knob(None, "text that opens an instruction (rule markers)")
     response_marker: str | None = knob(None, "text that opens a response (rule markers)")
     ignore_index: int = knob(IGNORE_INDEX, "the label of a masked token")
-    options: Mapping[str, Any] = knob({}, "knobs that only one trainer has, by its own key names")
+
+
+OwnT = TypeVar("OwnT", bound="Own")
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """The options that one trainer alone has, by its own key names; this one has none.
+
+    A trainer's own are a frozen dataclass in its folder, each field a `knob`, and its presets bring it.
+    """
+
+    @classmethod
+    def of(cls: type[OwnT], recipe: Recipe) -> OwnT:
+        """What a recipe of this trainer says of its own options; TypeError for a recipe of another."""
+        if not isinstance(recipe.own, cls):
+            raise TypeError(f"a recipe of {recipe.preset} has no {cls.__name__}")
+        return recipe.own
+
+    def said(self) -> dict[str, Any]:
+        """The options that are not at their defaults, by name, in their order."""
+        usual = type(self)()
+        return {
+            one.name: getattr(self, one.name)
+            for one in fields(self)
+            if getattr(self, one.name) != getattr(usual, one.name)
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +250,7 @@ class Recipe:
     render: Render = field(default_factory=Render)
     tokenize: Tokenize = field(default_factory=Tokenize)
     mask: Mask = field(default_factory=Mask)
+    own: Own = field(default_factory=Own)
     length: Length = field(default_factory=Length)
     pack: Pack = field(default_factory=Pack)
     batch: Batch = field(default_factory=Batch)
@@ -256,11 +284,16 @@ def sections(recipe: Recipe) -> Iterator[tuple[str, Any]]:
             yield f.name, value
 
 
+def knobs(own: type[Own] = Own) -> tuple[KnobInfo, ...]:
+    """Every knob of a recipe in the order of the schema; without a trainer's own options those that all have."""
+    kind: Any = own  # a class of dataclasses is no Hashable to mypy
+    return _knobs(kind)
+
+
 @cache
-def knobs() -> tuple[KnobInfo, ...]:
-    """Every knob of a recipe in the order of the schema."""
+def _knobs(own: Any) -> tuple[KnobInfo, ...]:
     found: list[KnobInfo] = []
-    for section, group in sections(Recipe("")):
+    for section, group in sections(Recipe("", own=own())):
         hints = get_type_hints(type(group))
         for f in fields(group):
             found.append(
@@ -274,6 +307,16 @@ def knobs() -> tuple[KnobInfo, ...]:
                 )
             )
     return tuple(found)
+
+
+def knobs_of(recipe: Recipe) -> tuple[KnobInfo, ...]:
+    """Every knob of a recipe, the options of its own trainer with them."""
+    return knobs(type(recipe.own))
+
+
+def value_of(recipe: Recipe, info: KnobInfo) -> Any:
+    """The value of a knob, its default where it is an option of another trainer."""
+    return get(recipe, info.path) if info in knobs_of(recipe) else info.default
 
 
 def get(recipe: Recipe, path: str) -> Any:
@@ -302,25 +345,29 @@ def diff(before: Recipe, after: Recipe) -> tuple[RecipeChange, ...]:
     changes = []
     if before.preset != after.preset:
         changes.append(RecipeChange("preset", before.preset, after.preset))
-    for info in knobs():
-        a, b = get(before, info.path), get(after, info.path)
+    both = [*knobs_of(after), *(info for info in knobs_of(before) if info not in knobs_of(after))]
+    for info in both:
+        a, b = value_of(before, info), value_of(after, info)
         if a != b:
             changes.append(RecipeChange(info.path, a, b))
     return tuple(changes)
 
 
+KINDS: Mapping[Any, str] = {
+    bool: "bool",
+    int: "int",
+    float: "number",
+    str: "str",
+    Mapping[str, str]: "names",
+    Mapping[int, str]: "ids",
+    Mapping[str, Any]: "mapping",
+    tuple[str, ...]: "list",
+}
+"""What a knob may be annotated with, and how its type is called."""
+
+
 def _type_name(hint: Any) -> str:
-    text = str(hint)
-    if hint is bool:
-        return "bool"
-    if hint is int:
-        return "int"
-    if hint is str:
-        return "str"
-    if "Mapping" in text:
-        return "names" if text.endswith("[str, str]") else "mapping"
-    if "tuple" in text:
-        return "list"
-    if "int" in text:
-        return "int?"
-    return "str?"
+    """`int`, with `?` behind it where null is a value too, and `str|mapping` where it may be either."""
+    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    names = "|".join(KINDS[part] for part in parts if part is not NoneType)
+    return f"{names}?" if NoneType in parts else names

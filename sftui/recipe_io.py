@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
 from sftui.errors import RecipeError
 from sftui.nearest import did_you_mean
-from sftui.recipe import TODAY, KnobInfo, Recipe, changed, diff, get, knobs, sections
+from sftui.recipe import TODAY, KnobInfo, Recipe, changed, diff, get, knobs_of, sections
 from sftui.safe_yaml import Dialect, YamlProblem, load_yaml
 
 PresetLookup = Callable[..., Recipe]
@@ -20,13 +20,20 @@ PresetLookup = Callable[..., Recipe]
 SCHEMA = 3
 """Written into every saved recipe as `schema`; up to 2 the number stood under `format`.
 
-1 (no number): saved before `tokenizer.transformers` was known. 2: as 3, but for the name of the number.
+1 (no number): saved before `tokenizer.transformers` was known. 2: a trainer's own options stood in `mask.options`.
 """
-OPTION_KINDS: Mapping[str, Any] = {
-    **dict.fromkeys(("special_tokens", "message_property_mappings", "added_tokens_overrides"), Mapping),
-    **dict.fromkeys(("tokens", "eot_tokens", "mask_out_tokens"), (list, tuple)),
+RENAMED = {"mask.options": "own"}
+"""Old places of knobs and where they stand now."""
+EXAMPLES = {
+    "names": "human: user",
+    "mapping": "enable_thinking: false",
+    "str|mapping": "enable_thinking: false",
+    "ids": "128041: <|new|>",
 }
-"""Entries of mask.options that hold several values, and as what; under these names every trainer has them so."""
+"""A mapping of each kind, to show how one is written."""
+LONGEST_ID = 18
+"""Digits; longer numbers are no ids, and Python does not read those of thousands of digits."""
+NOTHING = ("", "null", "none", "~")
 LONGEST_SHOWN = 80
 """Characters of a value that a sentence quotes."""
 
@@ -71,7 +78,7 @@ def from_mapping(value: Mapping[str, Any], where: str, preset: PresetLookup) -> 
     recipe = preset(name) if name is not None else preset()
     problems: list[str] = []
     section_names = [*(section for section, _ in sections(recipe)), "waivers", "schema"]
-    by_path = {info.path: info for info in knobs()}
+    by_path = {info.path: info for info in knobs_of(recipe)}
     for section, group in value.items():
         if section in ("preset", "schema", "format"):
             continue
@@ -89,11 +96,10 @@ def from_mapping(value: Mapping[str, Any], where: str, preset: PresetLookup) -> 
         if not isinstance(group, Mapping):
             problems.append(f"`{section}` must be a mapping of knobs, not {shown(group)}")
             continue
-        for key, raw in group.items():
-            path = f"{section}.{key}"
+        for path, raw in _placed(str(section), group):
             info = by_path.get(path)
             if info is None:
-                problems.append(unknown_knob(path))
+                problems.append(unknown_knob(path, recipe))
                 continue
             checked = check(info, raw)
             if isinstance(checked, Misfit):
@@ -104,6 +110,16 @@ def from_mapping(value: Mapping[str, Any], where: str, preset: PresetLookup) -> 
         more = f" (and {len(problems) - 1} more: {'; '.join(problems[1:4])})" if len(problems) > 1 else ""
         raise RecipeError(problems[0] + more, where=where)
     return recipe
+
+
+def _placed(section: str, group: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The knobs of a section by their paths of today."""
+    for key, raw in group.items():
+        path = f"{section}.{key}"
+        if path in RENAMED and isinstance(raw, Mapping):
+            yield from ((f"{RENAMED[path]}.{name}", value) for name, value in raw.items())
+        elif path not in RENAMED or raw is not None:
+            yield path, raw
 
 
 def schema_of(value: Mapping[str, Any], where: str) -> int:
@@ -152,26 +168,20 @@ def dump(recipe: Recipe, preset: PresetLookup, *, comment: str = "") -> str:
     return stream.getvalue()
 
 
-def parse_value(path: str, text: str) -> Any:
-    """What a person typed for one knob, as its value; RecipeError says what it may be."""
-    info = next((k for k in knobs() if k.path == path), None)
-    if info is None:
-        raise RecipeError(unknown_knob(path))
+def parse_value(path: str, text: str, recipe: Recipe) -> Any:
+    """What a person typed for one knob of a recipe, as its value; RecipeError says what it may be."""
+    info = knob_at(path, recipe)
     raw: Any = text
-    if info.type in ("str?", "int?", "int", "bool"):
-        lowered = text.strip().lower()
-        if info.type.endswith("?") and lowered in ("", "null", "none", "~", "off"):
-            raw = None
-        elif info.type == "bool" and lowered in ("true", "yes", "on", "1", "false", "no", "off", "0"):
-            raw = lowered in ("true", "yes", "on", "1")
-        elif info.type.startswith("int"):
-            try:
-                raw = int(lowered.replace("_", "").replace(",", ""))
-            except ValueError:
-                raw = text
-    elif info.type in ("mapping", "names"):
+    kind, lowered = info.type.removesuffix("?"), text.strip().lower()
+    if info.type.endswith("?") and (lowered in NOTHING or (lowered == "off" and kind != "bool")):
+        raw = None
+    elif kind == "bool" and lowered in ("true", "yes", "on", "1", "false", "no", "off", "0"):
+        raw = lowered in ("true", "yes", "on", "1")
+    elif kind in ("int", "number"):
+        raw = _number(lowered.replace("_", "").replace(",", ""), text)
+    elif kind in ("mapping", "names", "ids") or (kind == "str|mapping" and lowered.startswith("{")):
         raw = _mapped(text, path)
-    elif info.type == "list":
+    elif kind == "list":
         raw = _listed(text)
     checked = check(info, raw)
     if isinstance(checked, Misfit):
@@ -182,7 +192,7 @@ def parse_value(path: str, text: str) -> Any:
 def set_knob_to(recipe: Recipe, path: str, value: Any, key: str = "", where: str = "") -> Recipe:
     """The recipe with one knob set, as long as it can take the value; RecipeError that names `key`, the one it stands
     under in a config."""
-    checked = check(next(info for info in knobs() if info.path == path), value)
+    checked = check(knob_at(path, recipe), value)
     if isinstance(checked, Misfit):
         raise RecipeError(f"`{key or path}` {checked.why}", where=where, fix=checked.fix)
     return changed(recipe, path, checked)
@@ -203,9 +213,14 @@ def check(info: KnobInfo, raw: Any) -> Any:
                 f"cannot be {shown(raw)}", f"{close} It can be {choices}" if close else f"choose one of {choices}"
             )
         return raw
-    if info.type == "bool":
+    kind = info.type.removesuffix("?")
+    if kind == "bool":
         return raw if isinstance(raw, bool) else Misfit(f"cannot be {shown(raw)}", "say true or false")
-    if info.type.startswith("int"):
+    if kind == "number":
+        if isinstance(raw, bool) or not isinstance(raw, (int, float)):
+            return Misfit(f"cannot be {shown(raw)}", "give a number")
+        return raw
+    if kind == "int":
         if isinstance(raw, bool) or not isinstance(raw, int):
             return Misfit(f"cannot be {shown(raw)}", "give a whole number")
         if info.minimum is not None and raw < info.minimum:
@@ -215,25 +230,36 @@ def check(info: KnobInfo, raw: Any) -> Any:
         return Misfit(f"cannot be {shown(raw)}", "name a class of transformers such as LlamaTokenizer")
     if info.path == "render.date":
         return _day(raw)
-    if info.type.startswith("str"):
+    if kind == "str|number" and isinstance(raw, (int, float)) and not isinstance(raw, bool):
+        return str(raw)  # a version such as 0.24, written without quotes
+    if kind in ("str", "str|number") or (kind == "str|mapping" and not isinstance(raw, Mapping)):
         return raw if isinstance(raw, str) else Misfit(f"cannot be {shown(raw)}", "give a text in quotes")
-    if info.type == "list":
+    if kind == "list":
         if isinstance(raw, (list, tuple)) and all(isinstance(item, str) for item in raw):
             return tuple(raw)
         return Misfit(f"cannot be {shown(raw)}", "give a list of names, e.g. assistant, user or [assistant, user]")
-    if info.path == "mask.options" and isinstance(raw, Mapping):
-        for name, kind in OPTION_KINDS.items():
-            if raw.get(name) is not None and not isinstance(raw[name], kind):
-                wanted = "a mapping" if kind is Mapping else "a list"
-                return Misfit(f"has {name} {shown(raw[name])}", f"give {wanted}")
     if not isinstance(raw, Mapping):
-        example = "human: user" if info.type == "names" else "enable_thinking: false"
+        example = EXAMPLES[kind]
         return Misfit(f"cannot be {shown(raw)}", f"give a mapping, e.g. {{{example}}}")
-    if info.type == "names" and (wrong := next((one for one in raw.items() if not _both_texts(*one)), None)):
+    if kind == "names" and (wrong := next((one for one in raw.items() if not _both_texts(*one)), None)):
         return Misfit(f"cannot map {shown(wrong[0])} to {shown(wrong[1])}", "give names as text, in quotes")
+    if kind == "ids":
+        if all(_is_id(key) and isinstance(value, str) for key, value in raw.items()):
+            return {int(key): value for key, value in raw.items()}
+        return Misfit(f"cannot be {shown(raw)}", f"give ids and their texts, e.g. {{{EXAMPLES[kind]}}}")
     if wrong := next(((key, value) for key, value in raw.items() if not isinstance(key, str)), None):
         return Misfit(f"cannot have the key {shown(wrong[0])}", "give names as text, in quotes")
     return dict(raw)
+
+
+def _number(text: str, typed: str) -> Any:
+    """What a person typed, as a number; the text itself where it is none, which `check` refuses."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return typed
 
 
 def _day(raw: Any) -> str | Misfit:
@@ -247,6 +273,11 @@ def _day(raw: Any) -> str | Misfit:
     except ValueError:
         pass
     return Misfit(f"cannot be {shown(raw)}", "say today, or a day as year-month-day, e.g. 2026-11-22")
+
+
+def _is_id(key: Any) -> bool:
+    """Whether a key is a token's id; JSON has such keys as text."""
+    return type(key) is int or (isinstance(key, str) and key.isdecimal() and len(key) <= LONGEST_ID)
 
 
 def _both_texts(key: Any, value: Any) -> bool:
@@ -268,10 +299,23 @@ def shown(raw: Any) -> str:
     return told if len(told) <= LONGEST_SHOWN else told[:LONGEST_SHOWN] + "…"
 
 
-def unknown_knob(path: str) -> str:
+def knob_at(path: str, recipe: Recipe) -> KnobInfo:
+    """What is known of one knob of a recipe; RecipeError with the nearest that there is."""
+    found = next((info for info in knobs_of(recipe) if info.path == path), None)
+    if found is None:
+        raise RecipeError(unknown_knob(path, recipe))
+    return found
+
+
+def unknown_knob(path: str, recipe: Recipe) -> str:
     """One sentence for a knob that does not exist, with the nearest that do."""
-    paths = [info.path for info in knobs()]
+    paths = [info.path for info in knobs_of(recipe)]
     section, _, name = path.partition(".")
+    if section == "own":
+        own = [one.partition(".")[2] for one in paths if one.startswith("own.")]
+        if not own:
+            return f"no knob `{path}`: {recipe.trainer} has no options of its own"
+        return f"no knob `{path}`{_did_you_mean(name, own) or f', {recipe.trainer} has ' + ', '.join(own)}"
     same_name = [p for p in paths if p.partition(".")[2] == (name or section)]
     if same_name:
         return f"no knob `{path}`, did you mean `{same_name[0]}`?"
@@ -296,6 +340,22 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return list(value)
     return dict(value) if isinstance(value, Mapping) else value
+
+
+def today(path: str) -> str:
+    """The path under which a knob stands today: `mask.options.seed` is `own.seed`."""
+    for old, new in RENAMED.items():
+        if path == old or path.startswith(f"{old}."):
+            return new + path.removeprefix(old)
+    return path
+
+
+def parse_mapping(text: str, path: str) -> Mapping[str, Any]:
+    """A mapping as a person types one; RecipeError where it is none."""
+    found = _mapped(text, path)
+    if isinstance(found, Mapping):
+        return found
+    raise RecipeError(f"`{path}` cannot be {shown(text)}", fix=f"give a mapping, e.g. {{{EXAMPLES['mapping']}}}")
 
 
 def _mapped(text: str, path: str) -> Any:
@@ -346,10 +406,13 @@ __all__ = [
     "dump",
     "from_mapping",
     "get",
+    "knob_at",
     "load",
+    "parse_mapping",
     "parse_value",
     "parse_yaml",
     "set_knob_to",
     "shown",
+    "today",
     "unknown_knob",
 ]

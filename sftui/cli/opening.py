@@ -227,7 +227,9 @@ def _set_up(recipe: Recipe, given: Mapping[str, Any]) -> Recipe:
     if given["template"] is not None:
         recipe = changed(recipe, "render.template", template_of(given["template"]))
     if given["data_format"] is not None:
-        recipe = changed(recipe, "data.format", _checked("data.format", given["data_format"]))
+        from sftui.recipe_io import parse_value
+
+        recipe = changed(recipe, "data.format", parse_value("data.format", given["data_format"], recipe))
     if given["fields"]:
         fields = dict(recipe.data.fields)
         fields.update(_pair(text, "--field", "FIELD=COLUMN") for text in given["fields"])
@@ -247,17 +249,21 @@ def _corrected(recipe: Recipe, given: Mapping[str, Any]) -> Recipe:
 
 
 def set_knob(recipe: Recipe, path: str, text: str) -> Recipe:
-    """The recipe with one knob as typed; `mask.options.NAME` is one entry of a knob that holds several."""
-    from sftui.recipe import changed, get, knobs
-    from sftui.recipe_io import parse_yaml, set_knob_to
+    """The recipe with one knob as typed; a third part of the path is one entry of a knob that holds several, and `own`
+    takes several options of the trainer at once."""
+    from sftui.recipe import changed, get
+    from sftui.recipe_io import knob_at, parse_mapping, parse_value, parse_yaml, set_knob_to, today
 
+    path = today(path)
+    if path == "own":
+        for name, value in parse_mapping(text, path).items():
+            recipe = set_knob_to(recipe, f"own.{name}", value)
+        return recipe
     holder, _, entry = path.rpartition(".")
-    if holder.count(".") == 1 and (
-        info := next((one for one in knobs() if one.path == holder and one.type in ("mapping", "names")), None)
-    ):
-        value = text if info.type == "names" else parse_yaml(f"value: {text}", path).get("value")
-        return set_knob_to(recipe, holder, {**get(recipe, holder), entry: value}, path)
-    return changed(recipe, path, _checked(path, text))
+    if "." in holder and (kind := knob_at(holder, recipe).type) in ("mapping", "names"):
+        entered = text if kind == "names" else parse_yaml(f"value: {text}", path).get("value")
+        return set_knob_to(recipe, holder, {**get(recipe, holder), entry: entered}, path)
+    return changed(recipe, path, parse_value(path, text, recipe))
 
 
 def template_of(text: str) -> str:
@@ -311,12 +317,6 @@ def _spooled() -> str:
             fix="set TMPDIR to a folder with room",
         ) from error
     return path
-
-
-def _checked(path: str, text: str) -> Any:
-    from sftui.recipe_io import parse_value
-
-    return parse_value(path, text)
 
 
 def _pair(text: str, option: str, form: str) -> tuple[str, str]:

@@ -40,7 +40,6 @@ TRANSLATED = (
     "mask.rule",
     "mask.turns",
     "mask.prompt",
-    "mask.options",
     "render.template",
     "pack.strategy",
     "pack.isolate",
@@ -78,12 +77,12 @@ def convert(recipe: Recipe, to: str, data_format: str | None, detected: Detected
         if path != "length.over" or recipe.length.max is not None:  # without a limit nothing is over it
             target = changed(target, path, get(recipe, path))
     for change in diff(source, recipe):
-        if change.path not in (*ALWAYS, *TRANSLATED):
+        if change.path not in (*ALWAYS, *TRANSLATED) and not change.path.startswith("own."):
             target = changed(target, change.path, change.after)
-    for key, value in recipe.mask.options.items():
+    for key, value in recipe.own.said().items():
         if (key, value) == ("type", "chat_template"):  # what every trainer does with messages
             continue
-        losses.append(f"mask.options.{key} = {value!r} is {recipe.preset}'s own and has no equal")
+        losses.append(f"own.{key} = {value!r} is {recipe.preset}'s own and has no equal")
     template = recipe.render.template
     if template.startswith(("file:", "builtin:")):
         target = changed(target, "render.template", template)

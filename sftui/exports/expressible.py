@@ -37,7 +37,6 @@ def _check_set_up(recipe: Recipe, prepared: Prepared) -> None:
         (recipe.pack.strategy != "none", "pack.strategy", recipe.pack.strategy),
         (recipe.length.over in ("split", "proportional"), "length.over", recipe.length.over),
         (recipe.loss.weights != "none", "loss.weights", recipe.loss.weights),
-        (bool(recipe.mask.options), "mask.options", "these"),
         (form == "segments", "data.format", "segments"),
         (any(path.endswith(".zst") for path in prepared.paths), "data packed as", ".zst"),
     )

@@ -111,7 +111,8 @@ class Trainer:
         Empty for a knob without choices. It is worked out from `losses`, so that what may be chosen is what can be
         exported.
         """
-        offered = (False, True) if info.type == "bool" else info.choices
+        offered: tuple[Any, ...] = (False, True) if info.type.removesuffix("?") == "bool" else info.choices
+        offered = (None, *offered) if offered and info.type.endswith("?") else offered
         usual = get(self.usual(recipe), info.path)
         lost = set(self.losses(changed(recipe, info.path, usual)))
         return tuple(
@@ -341,6 +342,10 @@ class Trainer:
         """The changes (place → value) by which dataset `number` of an opened config is the JSON lines file `data`;
         empty where sftui cannot write that key."""
         return {}
+
+    def drops_system(self, recipe: Recipe) -> bool:
+        """Whether the recipe asks for a system message to be left out."""
+        return False
 
     def losses(self, recipe: Recipe) -> tuple[str, ...]:
         """What the trainer's own config cannot say of a recipe, as `write_config` tells it; nothing for a loop written

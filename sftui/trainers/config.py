@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from sftui.errors import RecipeError
-from sftui.recipe import Recipe, changed, get, knobs
+from sftui.recipe import Recipe, changed, get, knobs_of
 from sftui.recipe_io import Misfit, check, shown
 
 
@@ -71,9 +71,8 @@ class OpenedConfig:
             raise RecipeError(
                 "the config names no dataset that can be opened", where=self.path, fix="give each dataset its path"
             )
-        infos = knobs()
         for reference in self.datasets:
-            for info in infos:
+            for info in knobs_of(reference.recipe):
                 value = get(reference.recipe, info.path)
                 if value == info.default or not isinstance(wrong := check(info, value), Misfit):
                     continue
@@ -102,6 +101,11 @@ class WrittenConfig:
     losses: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def plain(value: Any) -> Any:
+    """A knob's value as a config holds it: a tuple is a list there."""
+    return list(value) if isinstance(value, tuple) else value
 
 
 def text_at(config: Mapping[str, Any], key: str, where: str) -> str | None:

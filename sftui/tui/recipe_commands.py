@@ -130,7 +130,7 @@ class RecipeCommands:
         from sftui.recipe_io import parse_value
 
         try:
-            value = parse_value(path, text)
+            value = parse_value(path, text, self.screen.workspace.recipe)
         except SftuiError as error:
             return str(error)
         self.put(path, value)
@@ -151,10 +151,8 @@ class RecipeCommands:
         return self.screen.workspace.set_recipe(preset_like(self.screen.workspace.recipe, name))
 
     def reset(self) -> None:
-        from sftui.recipe import get
-
         info = self.screen.recipe.knob
-        self.put(info.path, get(self.screen.workspace.base_recipe, info.path))
+        self.put(info.path, self.screen.recipe.base_value(info))
 
     def undo(self, times: int) -> None:
         self._replay(self.screen.workspace.undo, times, "undo")

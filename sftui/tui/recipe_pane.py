@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
-from sftui.recipe import KnobInfo, get, knobs
+from sftui.recipe import KnobInfo, get, knobs_of, value_of
 from sftui.tui.line_view import LineView
 from sftui.views import Line, Role, crop, recipe_lines, value_text
 from sftui.views.cells import LineBuilder
@@ -26,14 +25,19 @@ class RecipePane(LineView):
     def __init__(self, workspace: Workspace, ident: str) -> None:
         super().__init__(ident)
         self.workspace = workspace
-        self.marked = 0
+        self._path = PRESET.path
 
-    @cached_property
+    @property
     def infos(self) -> tuple[KnobInfo, ...]:
-        """Every knob, the preset first; made on first use, to paint sooner."""
-        return (PRESET, *knobs())
+        """Every knob of the recipe, the preset first."""
+        return (PRESET, *knobs_of(self.workspace.recipe))
 
-    @cached_property
+    @property
+    def marked(self) -> int:
+        """The number of the knob that is marked; the preset where another trainer has no such knob."""
+        return next((number for number, info in enumerate(self.infos) if info.path == self._path), 0)
+
+    @property
     def paths(self) -> list[str]:
         """The knob of each line; empty for the title of a section."""
         return [entry.path for entry in recipe_lines(self.workspace.recipe, self.workspace.base_recipe, 40)]
@@ -46,7 +50,8 @@ class RecipePane(LineView):
         return get(self.workspace.recipe, info.path)
 
     def base_value(self, info: KnobInfo) -> Any:
-        return get(self.workspace.base_recipe, info.path)
+        recipe = self.workspace.base_recipe
+        return recipe.preset if info is PRESET else value_of(recipe, info)
 
     def told(self, info: KnobInfo) -> str:
         """All that is said of a knob, for a search."""
@@ -56,7 +61,7 @@ class RecipePane(LineView):
         return f"{info.path} {info.doc} {value_text(self.value(info))} {choices}"
 
     def move(self, steps: int) -> None:
-        self.marked = max(0, min(self.marked + steps, len(self.infos) - 1))
+        self._path = self.infos[max(0, min(self.marked + steps, len(self.infos) - 1))].path
         self.resized()
         self.repaint()
 
@@ -100,7 +105,7 @@ class RecipePane(LineView):
             from sftui.views.choices import meaning
 
             recipe = self.workspace.recipe
-            cells.add(" · " + " ".join(trainer_named(recipe.preset).choices(recipe, info)), Role.DIM)
+            cells.add(" · " + " ".join(map(value_text, trainer_named(recipe.preset).choices(recipe, info))), Role.DIM)
             cells.add(f" · {value_text(self.value(info))}: {meaning(info.path, self.value(info))}", Role.PLAIN)
         return cells.line()
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sftui.recipe import Recipe, get, knobs
+from sftui.recipe import Recipe, get, knobs_of, value_of
 from sftui.text import clip, fit, visible
 from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, wrap
 
@@ -54,13 +54,13 @@ def recipe_lines(recipe: Recipe, base: Recipe, width: int, *, cursor: str = "") 
         )
     ]
     section = ""
-    for info in knobs():
+    for info in knobs_of(recipe):
         head, _, name = info.path.partition(".")
         if head != section:
             section = head
             lines.append(KnobLine("", crop(line((section, Role.TITLE)), width)))
         value = get(recipe, info.path)
-        changed = value != get(base, info.path)
+        changed = value != value_of(base, info)
         lines.append(KnobLine(info.path, _knob_line(f"  {name}", value, changed, info.doc, width, info.path == cursor)))
     return tuple(lines)
 

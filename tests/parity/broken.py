@@ -109,10 +109,8 @@ BROKEN = (
     Broken("trl@1.16", "EOS003", ("tokenizer.eos_token",), ("stops",), {"tokenizer.eos_token": "<|endoftext|>"}),
     Broken("trl@1.16", "ROL001", rows=ALIASES, repair="map-roles"),
     Broken("trl@1.16", "INJ001", rows=CONTROL, repair="strip-tokens"),
-    Broken(
-        "trl@1.14", "EOS009", ("preset",), ("appended",), {"mask.options": {"dataset_text_field": "body"}}, rows=TEXTS
-    ),
-    Broken("axolotl@0.19", "EOS004", ("mask.options",), ("stops",), {"tokenizer.eos_token": "<|endoftext|>"}),
+    Broken("trl@1.14", "EOS009", ("preset",), ("appended",), {"own.dataset_text_field": "body"}, rows=TEXTS),
+    Broken("axolotl@0.19", "EOS004", ("own.eot_tokens",), ("stops",), {"tokenizer.eos_token": "<|endoftext|>"}),
     Broken("axolotl@0.19", "LAB002", ("mask.rule",), ("others",), {"mask.rule": "all"}),
     Broken("axolotl@0.19", "TRU006", ("length.max",), ("cut",), {"length.max": 32}),
     Broken("axolotl@0.19", "LAB010", ("data.message_keys",), ("message",), rows=FLAGGED, comes=("LAB009",)),

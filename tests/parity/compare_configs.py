@@ -12,7 +12,8 @@ from typing import Any
 
 from ask_configs import Answer
 
-from sftui.trainers.config import DatasetRef, KeyUse, OpenedConfig
+from sftui.recipe import Recipe
+from sftui.trainers.config import DatasetRef, KeyUse, OpenedConfig, plain
 
 LOADERS = ("json", "csv", "parquet", "text", "arrow")
 
@@ -31,9 +32,14 @@ def differences(trainer: str, opened: OpenedConfig, answer: Answer) -> list[str]
 Pair = tuple[str, Any, Any]
 
 
+def _own(recipe: Recipe) -> dict[str, Any]:
+    """The trainer's own options that a recipe sets, as a config writes them."""
+    return {name: plain(value) for name, value in recipe.own.said().items()}
+
+
 def _axolotl(opened: OpenedConfig, answer: Answer) -> Iterator[Pair]:
     recipe, values = opened.datasets[0].recipe, answer.values
-    options = recipe.mask.options
+    options = _own(recipe)
     over = {"drop": "drop", "cut_right": "truncate", "error": "raise"}
     yield "sequence_len", recipe.length.max, values.get("sequence_len")
     yield "min_sample_len", recipe.length.min_tokens, values.get("min_sample_len", recipe.length.min_tokens)
@@ -73,7 +79,7 @@ def _each(names: Any) -> Sequence[Any]:
 
 
 def _axolotl_entry(where: str, entry: Mapping[str, Any], ref: DatasetRef, values: Mapping[str, Any]) -> Iterator[Pair]:
-    recipe, options = ref.recipe, ref.recipe.mask.options
+    recipe, options = ref.recipe, _own(ref.recipe)
     for key in (
         "type",
         "train_on_eos",
@@ -124,7 +130,7 @@ def _torchtune(opened: OpenedConfig, answer: Answer) -> Iterator[Pair]:
             strategy = {"all": "train_on_all", "turn_full": "train_on_assistant"}[one.mask.rule]
             yield f"{where}.trained", strategy, made["masking_strategy"]
         if made["packed"]:
-            split = bool(one.mask.options.get("split_across_pack"))
+            split = bool(_own(one).get("split_across_pack"))
             yield f"{where}.split_across_pack", split, bool(made["split_across_pack"])
         if made["kind"] == "TextCompletionDataset":
             yield f"{where}.add_eos", one.tokenize.append_eos != "never", bool(made["add_eos"])
@@ -146,7 +152,7 @@ def _llamafactory(opened: OpenedConfig, answer: Answer) -> Iterator[Pair]:
     from sftui.trainers.llamafactory.config import COLUMNS as ours_of
 
     recipe, values = opened.datasets[0].recipe, answer.values
-    options = recipe.mask.options
+    options = _own(recipe)
     less = (
         recipe.length.max is not None and values["packing"] and values["stage"] == "sft"
     )  # data_args.py takes one off; sftui does so later
@@ -193,7 +199,7 @@ def _small(value: Any) -> float:
 
 def _trl(opened: OpenedConfig, answer: Answer) -> Iterator[Pair]:
     recipe, values = opened.datasets[0].recipe, answer.values
-    options = recipe.mask.options
+    options = _own(recipe)
     yield "max_length", recipe.length.max, values["max_length"]
     yield "truncation_mode", recipe.length.over, {"keep_end": "cut_left"}.get(values["truncation_mode"], "cut_right")
     packing = values["packing_strategy"] if values["packing"] else "none"

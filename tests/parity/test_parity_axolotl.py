@@ -76,7 +76,7 @@ ROUND_TRIPS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "chat": (
         "tricky",
         "qwen2.5",
-        {"length.max": 300, "mask.roles": ("user", "assistant"), "mask.options": {"train_on_eos": "all"}},
+        {"length.max": 300, "mask.roles": ("user", "assistant"), "own.train_on_eos": "all"},
     ),
     "sharegpt": ("fastchat", "minimind", {"length.max": 600}),
     "cut": (
@@ -89,7 +89,7 @@ ROUND_TRIPS: dict[str, tuple[str, str, dict[str, Any]]] = {
             "tokenizer.pad_token": "<|end_of_text|>",
             "render.template": "axolotl/chatml",
             "tokenizer.eos_token": "<|im_end|>",
-            "mask.options": {"tokens": ["<|im_start|>"]},
+            "own.tokens": ("<|im_start|>",),
         },
     ),
     "flags": (
@@ -98,7 +98,8 @@ ROUND_TRIPS: dict[str, tuple[str, str, dict[str, Any]]] = {
         {
             "length.max": 2048,
             "data.message_keys": {"train_flag": "training"},
-            "mask.options": {"eot_tokens": ["<|end|>"], "train_on_eot": "turn"},
+            "own.eot_tokens": ("<|end|>",),
+            "own.train_on_eot": "turn",
         },
     ),
     "file": (
@@ -114,7 +115,7 @@ ROUND_TRIPS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "completion": (
         "wikisql",
         "qwen2.5",
-        {"length.max": 64, "mask.options": {"type": "completion", "shuffle_merged_datasets": False}},
+        {"length.max": 64, "own.type": "completion", "own.shuffle_merged_datasets": False},
     ),
     "segments": ("tricky.segments", "qwen2.5", {"length.max": 2048}),
     "own_format": (
@@ -122,13 +123,11 @@ ROUND_TRIPS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "qwen2.5",
         {
             "length.max": 256,
-            "mask.options": {
-                "type": {
-                    "field_instruction": "question",
-                    "field_output": "answer",
-                    "format": "Q: {instruction}\nA:",
-                    "no_input_format": "Q: {instruction}\nA:",
-                }
+            "own.type": {
+                "field_instruction": "question",
+                "field_output": "answer",
+                "format": "Q: {instruction}\nA:",
+                "no_input_format": "Q: {instruction}\nA:",
             },
         },
     ),

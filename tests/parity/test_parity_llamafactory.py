@@ -62,7 +62,7 @@ FRESH: Mapping[str, tuple[str, Mapping[str, Any]]] = {
         "chat",
         {"render.template": "llamafactory/llama3", "mask.rule": "all", "render.inject_system": "Kısa konuş."},
     ),
-    "tokenizers_own": ("chat", {"mask.options": {"max_samples": 1}}),
+    "tokenizers_own": ("chat", {"own.max_samples": 1}),
     "neat": (
         "sharegpt",
         {"render.template": "llamafactory/chatml", "pack.strategy": "neat", "pack.isolate": True, "length.max": 64},

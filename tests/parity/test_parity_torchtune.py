@@ -57,7 +57,7 @@ FRESH: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
         "qwen2_5",
         {"render.inject_system": "Kısa konuş.", "data.fields": {"input": "question", "output": "answer"}},
     ),
-    "template": ("messages", "qwen2", {"mask.options": {"prompt_template": {"user": ["Q: ", "\n"]}}}),
+    "template": ("messages", "qwen2", {"own.prompt_template": {"user": ["Q: ", "\n"]}}),
     "text_without_eos": ("text", "qwen2_5", {"tokenize.append_eos": "never", "length.max": 12}),
 }
 OPENED = """\

@@ -52,13 +52,13 @@ SCRIPTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "markers_found": ("chat", {"mask.rule": "markers", "mask.turns": "last"}),
     "rendered": (
         "chat",
-        {**MARKERS, "mask.options": {"text_from": "messages", "mask_out_tokens": ["4"]}, "length.max": 40},
+        {**MARKERS, "own.text_from": "messages", "own.mask_out_tokens": ("4",), "length.max": 40},
     ),
-    "standardized": ("sharegpt", {**MARKERS, "mask.options": {"standardize": True, "text_from": "conversations"}}),
+    "standardized": ("sharegpt", {**MARKERS, "own.standardize": True, "own.text_from": "conversations"}),
     "everything": ("strings", {"mask.rule": "all"}),
     "completion": ("strings", {}),
     "assistants": ("chat", {"mask.rule": "generation_tag"}),
-    "text": ("text", {"mask.options": {"dataset_text_field": "body"}, "length.max": 12}),
+    "text": ("text", {"own.dataset_text_field": "body", "length.max": 12}),
     "packed": (
         "chat",
         {**MARKERS, "length.max": 96, "pack.strategy": "bfd", "pack.isolate": True, "batch.flatten": True},

@@ -32,7 +32,7 @@ SETTINGS: dict[str, tuple[str, list[tuple[str, ...]]]] = {
     ),
     "axolotl": (
         "0.19.0",
-        [PLAIN, ("--set", "mask.options.train_on_eos=all", "--set", "length.max=20", "--set", "length.over=cut_right")],
+        [PLAIN, ("--set", "own.train_on_eos=all", "--set", "length.max=20", "--set", "length.over=cut_right")],
     ),
     "llamafactory": (
         "0.9.5",

@@ -115,7 +115,7 @@ def streamed(trainer: str, knobs: dict[str, object], rows: int) -> list[int]:
             {
                 "pack.strategy": "multipack",
                 "length.max": 64,
-                "mask.options": {"sample_packing_sequentially": True},
+                "own.sample_packing_sequentially": True,
             },
             6,
         ),

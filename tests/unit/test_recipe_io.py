@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from sftui import recipe_io
 from sftui.errors import RecipeError
-from sftui.recipe import KnobInfo, Preset, changed, diff, get, knobs
+from sftui.recipe import KnobInfo, Preset, changed, diff, get, knobs, knobs_of
 from sftui.trainers import dump_recipe, load_recipe, preset, preset_names
+from sftui.trainers.axolotl.own import AxolotlOptions
 
 
 @pytest.mark.parametrize("name", preset_names())
@@ -158,13 +159,13 @@ def test_diff_names_every_knob_that_differs() -> None:
     ],
 )
 def test_typed_values(path: str, typed: str, value: Any) -> None:
-    assert recipe_io.parse_value(path, typed) == value
+    assert recipe_io.parse_value(path, typed, preset("hf-trainer")) == value
 
 
 def test_typed_values_that_do_not_fit_say_so() -> None:
     for path, typed in (("length.max", "many"), ("mask.rule", "al"), ("mask.nope", "1"), ("render.kwargs", "{a")):
         with pytest.raises(RecipeError):
-            recipe_io.parse_value(path, typed)
+            recipe_io.parse_value(path, typed, preset("hf-trainer"))
 
 
 @pytest.mark.parametrize(
@@ -172,7 +173,7 @@ def test_typed_values_that_do_not_fit_say_so() -> None:
 )
 def test_a_list_that_is_none_is_refused_in_one_sentence(typed: str) -> None:
     with pytest.raises(RecipeError) as refused:
-        recipe_io.parse_value("mask.roles", typed)
+        recipe_io.parse_value("mask.roles", typed, preset("hf-trainer"))
     assert (
         "\n" not in str(refused.value)
         and "mask.roles" in str(refused.value)
@@ -183,7 +184,7 @@ def test_a_list_that_is_none_is_refused_in_one_sentence(typed: str) -> None:
 @pytest.mark.parametrize("typed", ["[a]", '["enable_thinking"]', "enable_thinking", "- a"])
 def test_a_mapping_that_is_none_is_refused(typed: str) -> None:
     with pytest.raises(RecipeError, match=r"render\.kwargs"):
-        recipe_io.parse_value("render.kwargs", typed)
+        recipe_io.parse_value("render.kwargs", typed, preset("hf-trainer"))
 
 
 def test_every_knob_has_a_meaning_and_a_default_it_accepts() -> None:
@@ -214,3 +215,75 @@ def test_older_schemas_keep_their_meaning(head: str, meant: str | None) -> None:
 )
 def test_a_preset_is_a_trainer_and_its_version(name: str, parts: tuple[str, str]) -> None:
     assert Preset.of(name) == parts and str(Preset.of(name)) == name
+
+
+OPTIONS = "{train_on_eos: all, tokens: [<a>], added_tokens_overrides: {128041: x}, type: {a: b}}"
+
+
+@pytest.mark.parametrize("text", [f"schema: 3\nown: {OPTIONS}", f"format: 2\nmask: {{options: {OPTIONS}}}"])
+def test_a_trainers_own_options_are_read_wherever_they_stood(text: str) -> None:
+    recipe = load_recipe(f"preset: axolotl@0.19\n{text}\n", "r.yaml")
+    assert recipe.own == AxolotlOptions(
+        train_on_eos="all",
+        tokens=("<a>",),
+        added_tokens_overrides={128041: "x"},
+        type={"a": "b"},
+    )
+    assert load_recipe(dump_recipe(recipe), "again") == recipe
+
+
+@pytest.mark.parametrize(
+    ("name", "own", "says"),
+    [
+        ("axolotl@0.19", "{train_on_eoz: all}", "no knob `own.train_on_eoz`, did you mean `train_on_eos`?"),
+        ("axolotl@0.19", "{train_on_eos: al}", "`own.train_on_eos` cannot be 'al', did you mean `all`?"),
+        ("axolotl@0.19", "{tokens: a}", "`own.tokens` cannot be 'a', give a list"),
+        ("axolotl@0.19", "{val_set_size: '0.1'}", "`own.val_set_size` cannot be '0.1', give a number"),
+        ("axolotl@0.19", "{type: [a]}", "`own.type` cannot be ['a']"),
+        ("axolotl@0.19", "{added_tokens_overrides: {a: b}}", "give ids and their texts"),
+        ("llamafactory@0.9", "{max_samples: 0.5}", "`own.max_samples` cannot be 0.5, give a whole number"),
+        ("unsloth@2026.10", "{standardize: 1}", "`own.standardize` cannot be 1, say true or false"),
+        ("trl@1.16", "{train_on_eos: all}", "trl has completion_only_loss, dataset_text_field"),
+        ("hf-trainer", "{train_on_eos: all}", "hf-trainer has no options of its own"),
+    ],
+)
+@pytest.mark.parametrize("form", ["own: {}", "mask: {{options: {}}}"])
+def test_an_option_that_a_trainer_does_not_have_is_told(form: str, name: str, own: str, says: str) -> None:
+    with pytest.raises(RecipeError) as told:
+        load_recipe(f"preset: {name}\n{form.format(own)}\n", "r.yaml")
+    assert says in str(told.value) and told.value.where == "r.yaml"
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_every_option_of_a_trainer_is_typed_said_and_saved(name: str) -> None:
+    recipe = preset(name)
+    for info in knobs_of(recipe):
+        assert info.doc and info.type and (info in knobs() or info.path.startswith("own."))
+        assert recipe_io.check(info, info.default) == info.default
+    assert not diff(recipe, preset(name)) and not recipe.own.said()
+
+
+def test_recipes_of_two_trainers_differ_in_the_options_that_are_set() -> None:
+    one, other = preset("trl@1.16"), changed(preset("axolotl@0.19"), "own.val_set_size", 0.1)
+    found = {change.path: (change.before, change.after) for change in diff(one, other) if change.path[:3] == "own"}
+    assert found == {"own.val_set_size": (None, 0.1)}
+    back = {change.path: (change.before, change.after) for change in diff(other, one) if change.path[:3] == "own"}
+    assert back == {"own.val_set_size": (0.1, None)}
+
+
+@pytest.mark.parametrize(
+    ("path", "typed", "value"),
+    [
+        ("own.val_set_size", "0.1", 0.1),
+        ("own.val_set_size", "20", 20),
+        ("own.val_set_size", "null", None),
+        ("own.multipack_real_batches", "off", False),
+        ("own.eot_tokens", "<a>, <b>", ("<a>", "<b>")),
+        ("own.eot_tokens", "", None),
+        ("own.type", "alpaca", "alpaca"),
+        ("own.type", "{a: b}", {"a": "b"}),
+        ("own.added_tokens_overrides", "{7: x}", {7: "x"}),
+    ],
+)
+def test_typed_options(path: str, typed: str, value: Any) -> None:
+    assert recipe_io.parse_value(path, typed, preset("axolotl@0.19")) == value

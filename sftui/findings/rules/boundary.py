@@ -119,7 +119,7 @@ BND004 = rule(
             "mask.rule": "markers",
             "mask.instruction_marker": "<start_of_turn>user\n",
             "mask.response_marker": "el\nHel",
-            "mask.options": {"force_match": True},
+            "own.force_match": True,
         },
     ),
     good=FINE,

@@ -69,11 +69,8 @@ def contamination(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
     attention = context.recipe.batch.attention
     if traits.separates_by_numbers and attention == "doc_ids":
         return
-    if apart:
-        # Position ids keep documents apart only under FlashAttention; TRL warns and goes on without it.
-        kind = str(context.recipe.mask.options.get("attn_implementation") or (context.recipe.pack.strategy and ""))
-        if not traits.separates_by_positions or "flash" in kind or context.recipe.batch.flatten:
-            return
+    if apart and (not traits.separates_by_positions or context.recipe.batch.flatten):
+        return  # position ids keep documents apart only under FlashAttention; TRL warns and goes on without it
     yield about(
         context,
         PAC001,

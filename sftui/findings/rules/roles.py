@@ -15,6 +15,7 @@ from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import DROP, rule
 from sftui.findings.words import Standing
 from sftui.model import NOWHERE, Stage
+from sftui.trainers import trainer_named
 
 _ALIASES = {name: role for name, role in ROLE_ALIASES.items() if name not in KNOWN_ROLES}
 _TURNS = ("user", "assistant")
@@ -428,7 +429,7 @@ def system_lost(look: Look) -> Iterator[Finding]:
     if (
         not any(role in _ORDERS for role in look.roles)
         or not look.known
-        or look.recipe.mask.options.get("drop_system_message")
+        or trainer_named(look.recipe.preset).drops_system(look.recipe)
     ):
         return
     standing = Standing(look.rendered.text)

@@ -162,10 +162,8 @@ EOS009 = rule(
     "Before 1.15 the map that appends EOS tests for the literal name, so another dataset_text_field gets none.",
     trl="upgrade to 1.15 or later, or rename the column to text",
     moves=("appended",),
-    bad=case({"body": "Q: hi\nA: Hello."}, preset="trl@1.14", changes={"mask.options": {"dataset_text_field": "body"}}),
-    good=case(
-        {"body": "Q: hi\nA: Hello."}, preset="trl@1.16", changes={"mask.options": {"dataset_text_field": "body"}}
-    ),
+    bad=case({"body": "Q: hi\nA: Hello."}, preset="trl@1.14", changes={"own.dataset_text_field": "body"}),
+    good=case({"body": "Q: hi\nA: Hello."}, preset="trl@1.16", changes={"own.dataset_text_field": "body"}),
 )
 
 

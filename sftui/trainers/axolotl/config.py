@@ -15,7 +15,7 @@ from typing import Any
 
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed
-from sftui.recipe_io import parse_yaml, set_knob_to
+from sftui.recipe_io import Misfit, check, knob_at, parse_yaml, set_knob_to
 from sftui.trainers.axolotl import pretrain
 from sftui.trainers.axolotl.formats import modelled
 from sftui.trainers.axolotl.keys import OVERTAKEN, UNSUPPORTED, listed, note_in_dataset, note_of
@@ -114,10 +114,10 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
         raise RecipeError(
             "`max_packed_sequence_len` is no longer supported by Axolotl", where=path, fix="set sequence_len"
         )
-    base = _top(preset, config, path)
+    base = _top(preset, config, path, _stops(notes))
     if streams:  # nothing is set aside, and no row is left out for its labels
-        options = {key: value for key, value in base.mask.options.items() if key not in NO_EVALUATION}
-        base = changed(changed(base, "mask.options", options), "length.drop_unlabelled", False)
+        none_aside = replace(base.own, **dict.fromkeys(NO_EVALUATION))
+        base = changed(changed(base, "own", none_aside), "length.drop_unlabelled", False)
     refs: list[DatasetRef] = []
     for number, entry in enumerate(entries):
         if not isinstance(entry, Mapping) or not entry.get("path"):
@@ -127,7 +127,8 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
         if not streams:
             notes += [_note(entry, f"datasets[{number}].{key}", str(key), value, known) for key, value in entry.items()]
         where = f"{path}, datasets[{number}]"
-        refs += _refs(entry, _dataset(base, config, checked(entry, where), where), where)
+        stops = _stops(notes, f"datasets[{number}].")
+        refs += _refs(entry, _dataset(base, config, checked(entry, where), where, stops), where)
     return OpenedConfig(preset.trainer, path, text, tuple(refs), tuple(notes))
 
 
@@ -144,7 +145,13 @@ def _supervised(config: Mapping[str, Any], path: str) -> None:
             )
 
 
-def _top(recipe: Recipe, config: Mapping[str, Any], path: str) -> Recipe:
+def _stops(notes: Sequence[KeyNote], before: str = "") -> frozenset[str]:
+    """The keys at whose values the trainer is told to stop, of those whose paths begin so."""
+    told = (note.path for note in notes if note.use in (KeyUse.STOPS, KeyUse.NEWEST_STOPS))
+    return frozenset(path.removeprefix(before) for path in told if path.startswith(before))
+
+
+def _top(recipe: Recipe, config: Mapping[str, Any], path: str, stops: frozenset[str]) -> Recipe:
     knobs: dict[str, Any] = {}
     for key, knob in (
         ("sequence_len", "length.max"),
@@ -188,9 +195,17 @@ def _top(recipe: Recipe, config: Mapping[str, Any], path: str) -> Recipe:
         isolated = attention in ("sdpa", "eager") or varlen(attention or "")
         knobs["pack.isolate"] = isolated
         knobs["batch.attention"] = "none" if isolated else "doc_ids"
-    knobs["mask.options"] = {**recipe.mask.options, **options}
     for knob, value in knobs.items():
         recipe = changed(recipe, knob, value)
+    return _with_own(recipe, options, path, stops)
+
+
+def _with_own(recipe: Recipe, said: Mapping[str, Any], where: str, stops: frozenset[str]) -> Recipe:
+    """The recipe with what the config says of Axolotl's own options, but for a value at which Axolotl stops."""
+    for key, value in said.items():
+        if key in stops and isinstance(check(knob_at(f"own.{key}", recipe), value), Misfit):
+            continue
+        recipe = set_knob_to(recipe, f"own.{key}", value, key, where)
     return recipe
 
 
@@ -202,8 +217,10 @@ def attention_of(config: Mapping[str, Any]) -> str | None:
     return next((name for flag, name in FLAGS.items() if config.get(flag)), None)
 
 
-def _dataset(recipe: Recipe, config: Mapping[str, Any], entry: Mapping[str, Any], where: str) -> Recipe:
-    options = {**recipe.mask.options, **{key: entry[key] for key in DATASET_OPTIONS if entry.get(key) is not None}}
+def _dataset(
+    recipe: Recipe, config: Mapping[str, Any], entry: Mapping[str, Any], where: str, stops: frozenset[str]
+) -> Recipe:
+    options = {key: entry[key] for key in DATASET_OPTIONS if entry.get(key) is not None}
     keys: dict[str, str] = {}
     mapping = {str(key): str(value) for key, value in (entry.get("message_property_mappings") or {}).items()}
     for ours in ("role", "content"):
@@ -239,10 +256,9 @@ def _dataset(recipe: Recipe, config: Mapping[str, Any], entry: Mapping[str, Any]
     if isinstance(inline, str) and template == f"axolotl/{JINJA}":
         options["chat_template_jinja"] = inline
     knobs["render.template"] = template
-    knobs["mask.options"] = options
     for knob, value in knobs.items():
         recipe = changed(recipe, knob, value)
-    return recipe
+    return _with_own(recipe, options, where, stops)
 
 
 def choice_of(config: Mapping[str, Any], entry: Mapping[str, Any]) -> tuple[str, Any]:

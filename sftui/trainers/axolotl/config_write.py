@@ -10,9 +10,10 @@ from sftui.recipe import Recipe, diff
 from sftui.recipe_io import parse_yaml
 from sftui.trainers.axolotl.config import DATASET_OPTIONS, LOADERS, OVER, SPECIAL, TOP_OPTIONS
 from sftui.trainers.axolotl.instruct import alpaca_prompts
-from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, OPTIONS, TYPE_OF_FORMAT
+from sftui.trainers.axolotl.own import AxolotlOptions
+from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, TYPE_OF_FORMAT
 from sftui.trainers.axolotl.templates import JINJA
-from sftui.trainers.config import OpenedConfig, WrittenConfig, WrittenFile, no_key
+from sftui.trainers.config import OpenedConfig, WrittenConfig, WrittenFile, no_key, plain
 from sftui.trainers.yaml_edit import REMOVE, edit
 from sftui.trainers.yaml_edit import Path as KeyPath
 
@@ -34,7 +35,6 @@ HANDLED = frozenset(
         "mask.rule",
         "mask.roles",
         "mask.terminator",
-        "mask.options",
         "data.format",
         "data.fields",
         "data.message_keys",
@@ -81,16 +81,13 @@ def keys_of(recipe: Recipe, preset: Recipe, template_file: str | None = None) ->
     """Top-level keys, keys of the dataset entry, and what Axolotl has no key for; only what differs from its
     defaults."""
     changes = {change.path: change.after for change in diff(preset, recipe)}
-    options = recipe.mask.options
+    own, said = AxolotlOptions.of(recipe), recipe.own.said()
     top: Keys = {(PLAIN[path],): value for path, value in changes.items() if path in PLAIN}
     unlimited = "length.max" in changes and recipe.length.max is None
     if unlimited:
         top[("sequence_len",)] = NO_LIMIT
-    losses = [no_key(path, value, "Axolotl") for path, value in changes.items() if path not in HANDLED]
+    losses = [no_key(path, value, "Axolotl") for path, value in changes.items() if not _handled(path)]
     losses += [f"Axolotl always has a limit: sequence_len {NO_LIMIT} stands for none"] if unlimited else []
-    losses += [
-        f"mask.options.{name} is no key that sftui knows of Axolotl" for name in sorted(set(options) - set(OPTIONS))
-    ]
     over = next((word for word, ours in OVER.items() if ours == recipe.length.over), None)
     if over is None:
         losses.append(f"length.over = {recipe.length.over!r} has no key in Axolotl's config")
@@ -106,9 +103,9 @@ def keys_of(recipe: Recipe, preset: Recipe, template_file: str | None = None) ->
     for name, path in SPECIAL.items():
         if path in changes:
             top["special_tokens", name] = changes[path]
-    for name, value in (options.get("special_tokens") or {}).items():
+    for name, value in own.special_tokens.items():
         top["special_tokens", name] = value
-    top.update({(name,): options[name] for name in TOP_OPTIONS if name in options})
+    top.update({(name,): plain(said[name]) for name in TOP_OPTIONS if name in said})
     if recipe.render.kwargs:
         top[("chat_template_kwargs",)] = dict(recipe.render.kwargs)
     losses += _packing(recipe, changes, top)
@@ -133,7 +130,7 @@ def _packing(recipe: Recipe, changes: Mapping[str, Any], top: Keys) -> list[str]
             "pack.isolate = True is what pack.strategy multipack with batch.attention none does in Axolotl, and nothing"
             " else"
         )
-    stated = recipe.mask.options.get("attn_implementation")
+    stated = AxolotlOptions.of(recipe).attn_implementation
     if stated:
         top[("attn_implementation",)] = stated
     elif "batch.attention" in changes and recipe.pack.strategy == "multipack":
@@ -145,8 +142,8 @@ def _packing(recipe: Recipe, changes: Mapping[str, Any], top: Keys) -> list[str]
 
 
 def _dataset_keys(recipe: Recipe, changes: Mapping[str, Any], template_file: str | None) -> Keys:
-    options, keys = recipe.mask.options, recipe.data.message_keys
-    out: Keys = {(name,): options[name] for name in DATASET_OPTIONS if name in options}
+    own, said, keys = AxolotlOptions.of(recipe), recipe.own.said(), recipe.data.message_keys
+    out: Keys = {(name,): plain(said[name]) for name in DATASET_OPTIONS if name in said}
     if ("type",) not in out and recipe.data.format in TYPE_OF_FORMAT and recipe.data.format != "tokenized":
         out[("type",)] = TYPE_OF_FORMAT[recipe.data.format]
     if recipe.data.fields.get("messages"):
@@ -157,10 +154,8 @@ def _dataset_keys(recipe: Recipe, changes: Mapping[str, Any], template_file: str
         if keys.get(ours, ours) != ours:
             out["message_property_mappings", ours] = keys[ours]
     if "reasoning" in keys:
-        out["message_property_mappings", str(options.get("template_thinking_key") or "reasoning_content")] = keys[
-            "reasoning"
-        ]
-    for name, value in (options.get("message_property_mappings") or {}).items():
+        out["message_property_mappings", own.template_thinking_key or "reasoning_content"] = keys["reasoning"]
+    for name, value in own.message_property_mappings.items():
         out["message_property_mappings", name] = value
     for ours, name in (("train_flag", "message_field_training"), ("train_detail", "message_field_training_detail")):
         if ours in keys:
@@ -186,7 +181,7 @@ def _template(recipe: Recipe, template_file: str | None) -> Keys:
         return {("chat_template",): JINJA, ("chat_template_jinja",): template_file or template.partition(":")[2]}
     if name != JINJA:
         return {("chat_template",): name}
-    return {("chat_template",): name, ("chat_template_jinja",): recipe.mask.options.get("chat_template_jinja")}
+    return {("chat_template",): name, ("chat_template_jinja",): AxolotlOptions.of(recipe).chat_template_jinja}
 
 
 def _edited(
@@ -311,4 +306,6 @@ def _renamed_alpaca(named: Mapping[str, str]) -> dict[str, str]:
     return {**columns, "format": with_input, "no_input_format": without}
 
 
-assert set(TOP_OPTIONS) | set(DATASET_OPTIONS) <= set(OPTIONS)
+def _handled(path: str) -> bool:
+    """Whether a knob has a key, or is told in words of its own; every option of Axolotl's own is one."""
+    return path in HANDLED or path.startswith("own.")

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from sftui.labels import refuse_too_large
 from sftui.model import Batch, Example, Pack
 from sftui.recipe import Recipe
+from sftui.trainers.axolotl.own import AxolotlOptions
 
 BIN_SIZE = 200
 """sample_packing_bin_size: no more rows than this in one bin."""
@@ -88,11 +89,11 @@ def capacity_of(recipe: Recipe, sequence_len: int) -> tuple[int, int]:
 
 def real_batches(recipe: Recipe) -> bool:
     """multipack_real_batches; unset, it is off for attention that keeps packed documents apart by position ids."""
-    stated = recipe.mask.options.get("multipack_real_batches")
-    if isinstance(stated, bool):
-        return stated
-    attention = recipe.mask.options.get("attn_implementation")
-    return recipe.batch.attention != "none" if attention is None else not varlen(str(attention))
+    own = AxolotlOptions.of(recipe)
+    if own.multipack_real_batches is not None:
+        return own.multipack_real_batches
+    attention = own.attn_implementation
+    return recipe.batch.attention != "none" if attention is None else not varlen(attention)
 
 
 def varlen(attention: str) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sftui.errors import RecipeError
-from sftui.trainers.axolotl.settings import TRAIN_ON
+from sftui.trainers.axolotl.own import TRAIN_ON
 from sftui.trainers.axolotl.templates import FALLBACK
 from sftui.trainers.known import Known
 

@@ -15,6 +15,7 @@ from sftui.errors import TemplateError
 from sftui.recipe import Recipe
 from sftui.templates import ChatTemplate, Rendering, choose_template, compile_template, load_template_file
 from sftui.tokens import LoadedTokenizer
+from sftui.trainers.axolotl.own import AxolotlOptions
 
 FALLBACK = "tokenizer_default_fallback_"
 TOKENIZER = "tokenizer_default"
@@ -86,14 +87,14 @@ def template_named(name: str, tokenizer: LoadedTokenizer, recipe: Recipe, render
 
 
 def _inline(recipe: Recipe, rendering: Rendering) -> ChatTemplate:
-    source = recipe.mask.options.get("chat_template_jinja")
+    source = AxolotlOptions.of(recipe).chat_template_jinja
     if not source:
         raise TemplateError(
-            "chat_template is jinja but there is no chat_template_jinja", fix="set mask.options.chat_template_jinja"
+            "chat_template is jinja but there is no chat_template_jinja", fix="set own.chat_template_jinja"
         )
-    if os.path.isfile(str(source)):  # unlike Path's it takes a template, which is longer than any file name
-        return load_template_file(str(source), rendering)
-    return compile_template(str(source), "chat_template_jinja", rendering=rendering)
+    if os.path.isfile(source):  # unlike Path's it takes a template, which is longer than any file name
+        return load_template_file(source, rendering)
+    return compile_template(source, "chat_template_jinja", rendering=rendering)
 
 
 def _folder() -> Path:

@@ -4,7 +4,7 @@ Source: axolotl 0.19.0 and 0.18.0, utils/data/sft.py and utils.py, utils/trainer
 core/builders/causal.py. The recipe stands for the config so: mask.rule `all` is train_on_inputs,
 mask.roles roles_to_train, length.over `drop`, `cut_right` and `error` the three values of
 excess_length_strategy, batch.multiple null is pad_to_sequence_len: false and batch.pad_to `max` is
-true; keys without an equal are in mask.options under their own names (see `settings`).
+true; keys without an equal are in recipe.own under their own names (see `own`).
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from sftui.trainers import versions
 from sftui.trainers.axolotl import TRAITS, formats, mask, packing, parts, pretrain
 from sftui.trainers.axolotl.locate import Locator
 from sftui.trainers.axolotl.message_keys import message_keys
+from sftui.trainers.axolotl.own import AxolotlOptions
 from sftui.trainers.axolotl.settings import ineffective, settings_of
 from sftui.trainers.axolotl.turns import turns_of
 from sftui.trainers.base import (
@@ -90,6 +91,7 @@ class Axolotl(Trainer):
         return Recipe(
             trainer=self.name,
             version=version,
+            own=AxolotlOptions(),
             data=Data(given_labels="unshifted"),
             tokenize=Tokenize(mode="whole", add_special_tokens=False),
             mask=Mask(rule="turn_content", trailing="mask"),
@@ -101,9 +103,9 @@ class Axolotl(Trainer):
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         newer = versions.unknown_newer(versions.of(recipe, self.versions), self.versions, "Axolotl")
         found = [newer] if newer else []
-        if recipe.pack.strategy == PACKS and not recipe.mask.options.get("curriculum_sampling"):
+        if recipe.pack.strategy == PACKS and not AxolotlOptions.of(recipe).curriculum_sampling:
             found.append(packing.RANDOM)
-        elif recipe.mask.options.get("shuffle_merged_datasets", True):
+        elif AxolotlOptions.of(recipe).shuffle_merged_datasets:
             found.append(
                 "Axolotl shuffles the rows before training (shuffle_merged_datasets); they are shown in the order of"
                 " the dataset"
@@ -111,29 +113,27 @@ class Axolotl(Trainer):
         held = self.held_out(recipe)
         if held is not None:
             found.append(held.sentence(self.title))
-        if recipe.mask.options.get("dataset_exact_deduplication"):
+        if AxolotlOptions.of(recipe).dataset_exact_deduplication:
             found.append("dataset_exact_deduplication leaves out rows that become equal; sftui shows them all")
         if recipe.pack.strategy == PACKS and recipe.batch.attention == "doc_ids":
             found.append(packing.NUMBERED)
         return (*found, *ineffective(recipe))
 
     def held_out(self, recipe: Recipe) -> HeldOut | None:
-        options = recipe.mask.options
-        size = options.get("val_set_size")
+        own = AxolotlOptions.of(recipe)
+        size = own.val_set_size
         if not size or size == 1:  # Axolotl takes 1 for a share of 1.0, and stops
             return None
-        equal = (
-            "dataset_exact_deduplication leaves out rows before" if options.get("dataset_exact_deduplication") else ""
-        )
-        shuffled = bool(options.get("shuffle_merged_datasets", True)) and not options.get("curriculum_sampling")
+        equal = "dataset_exact_deduplication leaves out rows before" if own.dataset_exact_deduplication else ""
+        shuffled = own.shuffle_merged_datasets and not own.curriculum_sampling
         return HeldOut(
             "val_set_size",
             float(size),
-            int(options.get("seed", 42)),
+            42 if own.seed is None else own.seed,
             drawn=False,
             shuffled=shuffled,
             unsure=equal,
-            packs=options.get("eval_sample_packing") is not False,
+            packs=own.eval_sample_packing is not False,
         )
 
     def trained_roles(self, recipe: Recipe) -> tuple[str, ...]:
@@ -142,7 +142,7 @@ class Axolotl(Trainer):
         return tuple(recipe.data.role_map.get(role, role) for role in recipe.mask.roles)
 
     def train_end(self, recipe: Recipe, piece: str) -> tuple[str, Any] | None:
-        return ("mask.options", {**recipe.mask.options, "eot_tokens": [piece]})
+        return ("own.eot_tokens", (piece,))
 
     def tokenizer_of(self, tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
         from sftui.trainers.axolotl.vocabulary import prepared
@@ -340,7 +340,7 @@ class Axolotl(Trainer):
         attention = recipe.batch.attention
         if _sequentially(recipe):
             return packing.next_fit(examples, capacity, attention)
-        most = int(recipe.mask.options.get("sample_packing_bin_size") or packing.BIN_SIZE)
+        most = AxolotlOptions.of(recipe).sample_packing_bin_size or packing.BIN_SIZE
         bins = packing.first_fit([len(one.input_ids) for one in examples], capacity, most, recipe.pack.group)
         return packing.packs_of(examples, bins, attention)
 
@@ -369,7 +369,7 @@ class Axolotl(Trainer):
         batch = packing.rectangle(packs, recipe, width, pad_id or 0, side)
         notes = (
             *((note,) if note else ()),
-            *(() if recipe.mask.options.get("curriculum_sampling") else (packing.RANDOM,)),
+            *(() if AxolotlOptions.of(recipe).curriculum_sampling else (packing.RANDOM,)),
         )
         return replace(batch, notes=notes)
 
@@ -384,6 +384,9 @@ class Axolotl(Trainer):
 
         return naming(config, data, number)
 
+    def drops_system(self, recipe: Recipe) -> bool:
+        return AxolotlOptions.of(recipe).drop_system_message
+
     def losses(self, recipe: Recipe) -> tuple[str, ...]:
         from sftui.trainers.axolotl.config_write import keys_of
 
@@ -397,7 +400,7 @@ class Axolotl(Trainer):
 
 def _sequentially(recipe: Recipe) -> bool:
     """sample_packing_sequentially."""
-    return bool(recipe.mask.options.get("sample_packing_sequentially"))
+    return AxolotlOptions.of(recipe).sample_packing_sequentially
 
 
 def _template(conversation: Conversation, recipe: Recipe, tools: Toolbox) -> ChatTemplate:
@@ -482,7 +485,7 @@ def _kept(
 
 def _pretrains(recipe: Recipe) -> bool:
     """Whether the rows are those of a pretraining_dataset of type pretrain."""
-    return recipe.mask.options.get("type") == pretrain.TYPE
+    return AxolotlOptions.of(recipe).type == pretrain.TYPE
 
 
 def _windowed(tokens: Tokens, reasons: Sequence[Reason], recipe: Recipe, tools: Toolbox) -> Labels:

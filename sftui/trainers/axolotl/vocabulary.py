@@ -14,9 +14,9 @@ from typing import Any
 
 from sftui.errors import RecipeError, TokenizerError
 from sftui.recipe import Recipe
-from sftui.recipe_io import shown
 from sftui.tokens import LoadedTokenizer
 from sftui.tokens.loaded import FastEngine
+from sftui.trainers.axolotl.own import AxolotlOptions
 
 LLAMA = ("LlamaTokenizer", "LlamaTokenizerFast", "CodeLlamaTokenizer", "CodeLlamaTokenizerFast")
 _ID_DIGITS = 18
@@ -26,9 +26,9 @@ NAMED = ("bos_token", "eos_token", "unk_token", "pad_token")
 
 def prepared(tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
     """The tokenizer as Axolotl makes it; RecipeError for what it refuses, TokenizerError for what sftui cannot add."""
-    options = recipe.mask.options
+    own = AxolotlOptions.of(recipe)
     special = {
-        **_mapping(options.get("special_tokens"), "special_tokens"),
+        **{name: token for name, token in own.special_tokens.items() if token is not None},
         **{
             f"{name}_token": token
             for name, token in (
@@ -45,14 +45,14 @@ def prepared(tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
         raise RecipeError(
             f"special_tokens has no token `{unknown[0]}`", fix=f"say {', '.join(NAMED)} or additional_special_tokens"
         )
-    tokenizer = _overridden(tokenizer, _mapping(options.get("added_tokens_overrides"), "added_tokens_overrides"))
+    tokenizer = _overridden(tokenizer, own.added_tokens_overrides)
     if tokenizer.facts.class_name in LLAMA and not tokenizer.facts.pad_token and tokenizer.token_id("</s>") is not None:
         tokenizer = _named(tokenizer, {"pad_token": "</s>"})
     if tokenizer.facts.class_name == "GPTNeoXTokenizerFast":
         tokenizer = _named(_with_tokens(tokenizer, ["[PAD]"], special=True), {"pad_token": "[PAD]"})
     values = {name: str(token) for name, token in special.items()}
     tokenizer = _named(_with_tokens(tokenizer, list(values.values()), special=True), values)
-    tokenizer = _with_tokens(tokenizer, _list(options.get("tokens"), "tokens"), special=False)
+    tokenizer = _with_tokens(tokenizer, own.tokens, special=False)
     tokenizer = _with_tokens(tokenizer, more, special=True)
     facts = tokenizer.facts
     if facts.pad_token is None and facts.eos_token is not None:
@@ -108,13 +108,10 @@ def _named(tokenizer: LoadedTokenizer, names: Mapping[str, str]) -> LoadedTokeni
     return replace_facts(made, adds_bos=facts.bos_id in facts.front, adds_eos=facts.eos_id in facts.back)
 
 
-def _overridden(tokenizer: LoadedTokenizer, overrides: Mapping[str, Any]) -> LoadedTokenizer:
+def _overridden(tokenizer: LoadedTokenizer, wanted: Mapping[int, str]) -> LoadedTokenizer:
     """added_tokens_overrides: reserved added tokens, named by id, get another text."""
-    if not overrides:
+    if not wanted:
         return tokenizer
-    if (wrong := next((key for key in overrides if not key.isdecimal() or len(key) > _ID_DIGITS), None)) is not None:
-        raise RecipeError(f"added_tokens_overrides has the key {shown(wrong)}", fix="give ids of added tokens")
-    wanted = {int(key): str(value) for key, value in overrides.items()}
     added = tokenizer.engine.added()
     for token_id in wanted:
         if token_id not in added:
@@ -162,14 +159,6 @@ def _loaded(tokenizer: LoadedTokenizer, backend: Any) -> LoadedTokenizer:
 def replace_facts(tokenizer: LoadedTokenizer, **changes: Any) -> LoadedTokenizer:
     """The same engine with other facts."""
     return LoadedTokenizer(replace(tokenizer.facts, **changes), tokenizer.engine)
-
-
-def _mapping(value: Any, name: str) -> dict[str, Any]:
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise RecipeError(f"{name} must be a mapping", fix="write it as in Axolotl's config")
-    return {str(key): item for key, item in value.items() if item is not None}
 
 
 def _list(value: Any, name: str) -> list[str]:

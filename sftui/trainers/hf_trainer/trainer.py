@@ -18,7 +18,6 @@ LIMITED: Mapping[str, tuple[str, ...] | None] = {
     "mask.rule": ("completion", "assistant", "turn_full", "generation_tag", "given", "all"),
     "mask.instruction_marker": None,
     "mask.response_marker": None,
-    "mask.options": None,
     "length.over": ("cut_right", "cut_left", "drop", "error"),
     "pack.strategy": ("none",),
     "pack.isolate": None,

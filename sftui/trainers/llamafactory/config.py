@@ -12,12 +12,12 @@ from typing import Any
 
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed
-from sftui.recipe_io import parse_yaml
+from sftui.recipe_io import knob_at, parse_yaml, set_knob_to
 from sftui.side_files import parse_json, read_side_bytes, reason
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, text_at, with_arguments, wrong_value
 from sftui.trainers.known import Known
 from sftui.trainers.llamafactory import keys
-from sftui.trainers.llamafactory.pretrain import ADD_BOS, STAGE, bos_setting
+from sftui.trainers.llamafactory.pretrain import STAGE, bos_setting
 from sftui.trainers.llamafactory.registry import NAMES, TEMPLATES
 from sftui.trainers.llamafactory.tools import FORMATS
 
@@ -82,7 +82,7 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     _check(config, path)
     recipe, notes = with_arguments(preset), []
     for key, value in config.items():
-        recipe, note = _key(recipe, str(key), value, known)
+        recipe, note = _key(recipe, str(key), value, known, path)
         notes.append(note)
     recipe = _together(recipe, config)
     names = _names(config.get("dataset"))
@@ -219,7 +219,7 @@ def _number(value: Any) -> float:
     return float(value) if isinstance(value, (int, float)) and abs(value) < 1e300 else 0.0
 
 
-def _key(recipe: Recipe, key: str, value: Any, known: Known) -> tuple[Recipe, KeyNote]:
+def _key(recipe: Recipe, key: str, value: Any, known: Known, path: str) -> tuple[Recipe, KeyNote]:
     if key in keys.PLAIN:
         wanted = (int, float) if key in keys.NUMBERS else str if key == "default_system" else object
         if value is not None and (not isinstance(value, wanted) or isinstance(value, bool)):
@@ -239,10 +239,10 @@ def _key(recipe: Recipe, key: str, value: Any, known: Known) -> tuple[Recipe, Ke
         return recipe, known.stops(key, value, "AssertionError: Invalid fine-tuning method.")
     if key in keys.OPTIONS:
         if key == "tool_format" and value is not None and str(value) not in FORMATS:
-            return _option(recipe, key, value), KeyNote(
+            return _option(recipe, key, value, path), KeyNote(
                 key, value, KeyUse.UNSUPPORTED, f"sftui has {', '.join(FORMATS)}"
             )
-        return _option(recipe, key, value), KeyNote(key, value, KeyUse.USED)
+        return _option(recipe, key, value, path), KeyNote(key, value, KeyUse.USED)
     if key in keys.KWARGS:
         return changed(recipe, "render.kwargs", {**recipe.render.kwargs, key: value}), KeyNote(key, value, KeyUse.USED)
     if key == "template" and value is not None and str(value) not in NAMES:
@@ -261,10 +261,10 @@ def _key(recipe: Recipe, key: str, value: Any, known: Known) -> tuple[Recipe, Ke
     return recipe, known.unknown(key, value, "stops at it")
 
 
-def _option(recipe: Recipe, key: str, value: Any) -> Recipe:
-    default = True if key == "ignore_pad_token_for_loss" else None
-    options = {name: held for name, held in recipe.mask.options.items() if name != key}
-    return changed(recipe, "mask.options", options if value == default else {**options, key: value})
+def _option(recipe: Recipe, key: str, value: Any, path: str) -> Recipe:
+    # a dataclass takes any value for a flag, and only asks whether it is true
+    said = bool(value) if knob_at(f"own.{key}", recipe).type == "bool" else value
+    return set_knob_to(recipe, f"own.{key}", said, key, path)
 
 
 def _together(recipe: Recipe, config: Mapping[str, Any]) -> Recipe:
@@ -276,18 +276,14 @@ def _together(recipe: Recipe, config: Mapping[str, Any]) -> Recipe:
     if config.get("mask_history"):
         recipe = changed(recipe, "mask.turns", "last")
     if _number(config.get("val_size")) > LEAST:
-        seed = {"seed": config["seed"]} if isinstance(config.get("seed"), int) else {}
-        options = {**recipe.mask.options, "val_size": config["val_size"], **seed}
-        recipe = changed(recipe, "mask.options", options)
+        recipe = changed(recipe, "own.val_size", config["val_size"])
+        if isinstance(config.get("seed"), int):
+            recipe = changed(recipe, "own.seed", config["seed"])
     if config.get("stage") == STAGE:
         packing = config.get("packing")
         begins = bos_setting(recipe.tokenizer.name, recipe.tokenizer.revision)
-        options = {
-            "stage": STAGE,
-            **({"packing": True} if packing else {}),
-            **({ADD_BOS: begins} if begins is not None else {}),
-        }
-        recipe = changed(changed(recipe, "mask.options", {**recipe.mask.options, **options}), "batch.multiple", None)
+        recipe = changed(changed(recipe, "own.stage", STAGE), "own.add_bos_token", begins)
+        recipe = changed(changed(recipe, "own.packing", True if packing else None), "batch.multiple", None)
         recipe = changed(recipe, "pack.strategy", "none" if packing is False else "wrapped")
     elif config.get("neat_packing"):
         recipe = changed(changed(recipe, "pack.strategy", "neat"), "pack.isolate", True)
@@ -336,7 +332,7 @@ def _data(entry: Mapping[str, Any], recipe: Recipe, where: str) -> Recipe:
         )
     recipe = changed(recipe, "data.format", FORMATTING[formatting])
     if formatting == "openai":
-        recipe = changed(recipe, "mask.options", {**recipe.mask.options, "formatting": formatting})
+        recipe = changed(recipe, "own.formatting", formatting)
     columns, tags = entry.get("columns"), entry.get("tags")
     for key, held in (("columns", columns), ("tags", tags)):
         if held is not None and not isinstance(held, Mapping):

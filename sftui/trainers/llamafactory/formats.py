@@ -2,7 +2,7 @@
 
 Source: llamafactory 0.9.5, data/parser.py (DatasetAttr) and data/converter.py. `data.format` is
 its `formatting`: alpaca or sharegpt; `messages` is sharegpt with tags for role and content.
-`formatting: openai` has rules of its own and stands in mask.options. Fields, message keys and
+`formatting: openai` has rules of its own and stands in own. Fields, message keys and
 roles that are given replace its defaults as a whole, as `columns` and `tags` do.
 """
 

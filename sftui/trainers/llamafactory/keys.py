@@ -28,7 +28,7 @@ OPTIONS = (
     "val_size",
     "seed",
 )
-"""Keys that only LLaMA-Factory has; they stand in mask.options under their own names."""
+"""Keys that only LLaMA-Factory has; they stand in recipe.own under their own names."""
 
 LISTED = ("add_tokens", "add_special_tokens")
 """Texts with commas, which it splits (hparams/model_args.py)."""

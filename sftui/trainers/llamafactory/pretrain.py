@@ -28,6 +28,7 @@ from sftui.model import (
 from sftui.recipe import Recipe
 from sftui.tokens import LoadedTokenizer
 from sftui.trainers.llamafactory.formats import DROPPED
+from sftui.trainers.llamafactory.own import LlamaFactoryOptions
 
 STAGE = "pt"
 LLAMA3_EOS = "<|end_of_text|>"
@@ -38,7 +39,7 @@ ADD_BOS = "add_bos_token"
 
 def is_pretraining(recipe: Recipe) -> bool:
     """Whether the recipe is of stage pt."""
-    return recipe.mask.options.get("stage") == STAGE
+    return LlamaFactoryOptions.of(recipe).stage == STAGE
 
 
 def begins_with_bos(recipe: Recipe, tokenizer: LoadedTokenizer) -> bool:
@@ -46,14 +47,14 @@ def begins_with_bos(recipe: Recipe, tokenizer: LoadedTokenizer) -> bool:
 
     RecipeError where neither its files nor the recipe tell (see `bos_setting`).
     """
-    said = recipe.mask.options.get(ADD_BOS)
-    if isinstance(said, bool):
+    said = LlamaFactoryOptions.of(recipe).add_bos_token
+    if said is not None:
         return said
     if tokenizer.facts.adds_bos:
         raise RecipeError(
             "sftui cannot tell whether LLaMA-Factory puts BOS before a text",
             why=f"it looks at the tokenizer's attribute {ADD_BOS}, and its files are not at hand",
-            fix=f"set mask.options.{ADD_BOS}: false where the tokenizer has a tokenizer.json, else as its config says",
+            fix=f"set own.{ADD_BOS}: false where the tokenizer has a tokenizer.json, else as its config says",
         )
     return False
 

@@ -5,7 +5,7 @@ mask.rule `parts` trains the answers, `all` is train_on_prompt; mask.turns `last
 length.over `proportional` is its only cut; pack.strategy `knapsack` is packing, `neat`
 neat_packing; render.template `llamafactory/NAME` is template, `tokenizer` template: null;
 render.inject_system is default_system; render.kwargs hold enable_thinking and preserve_thinking.
-mask.options hold formatting where it is openai, tool_format, max_samples, ignore_pad_token_for_loss, add_tokens,
+own holds formatting where it is openai, tool_format, max_samples, ignore_pad_token_for_loss, add_tokens,
 add_special_tokens and stage where it is pt (then pack.strategy is `wrapped`, see `pretrain`).
 """
 
@@ -42,6 +42,7 @@ from sftui.trainers.config import OpenedConfig, WrittenConfig
 from sftui.trainers.held_out import HeldOut
 from sftui.trainers.llamafactory import TRAITS, encode, formats, length, pretrain
 from sftui.trainers.llamafactory.jinja import source
+from sftui.trainers.llamafactory.own import LlamaFactoryOptions
 from sftui.trainers.llamafactory.registry import PLACEHOLDER, TEMPLATES, Slots, SlotTemplate, Special
 from sftui.trainers.llamafactory.special import fix_special_tokens, with_tokens
 from sftui.trainers.llamafactory.tools import FORMATS
@@ -67,6 +68,7 @@ class LlamaFactory(Trainer):
         return Recipe(
             trainer=self.name,
             version=version,
+            own=LlamaFactoryOptions(),
             data=Data(role_map=formats.ROLES, strings="plain", alpaca_prompt="newline", strict_turns="drop"),
             render=Render(template="tokenizer"),
             tokenize=Tokenize(mode="per_part"),
@@ -89,13 +91,11 @@ class LlamaFactory(Trainer):
         return tuple(found)
 
     def held_out(self, recipe: Recipe) -> HeldOut | None:
-        options = recipe.mask.options
-        size = options.get("val_size")
+        own = LlamaFactoryOptions.of(recipe)
+        size = own.val_size
         if not size or size == 1:  # LLaMA-Factory takes 1 for a share of 1.0, and stops
             return None
-        return HeldOut(
-            "val_size", float(size), int(options.get("seed", 42)), drawn=True, most=options.get("max_samples")
-        )
+        return HeldOut("val_size", float(size), 42 if own.seed is None else own.seed, drawn=True, most=own.max_samples)
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
         found = formats.detect(rows, recipe.data, openai=_openai(recipe))
@@ -120,10 +120,10 @@ class LlamaFactory(Trainer):
 
     def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
         conversation = formats.convert(row, detected, openai=_openai(recipe))
-        most = recipe.mask.options.get("max_samples")
+        most = LlamaFactoryOptions.of(recipe).max_samples
         if pretrain.is_pretraining(recipe):
             conversation = pretrain.as_text(conversation)
-        if isinstance(most, int) and row.index >= most:
+        if most is not None and row.index >= most:
             return replace(
                 conversation, extra={formats.DROPPED: f"max_samples {most}: LLaMA-Factory does not read rows after it"}
             )
@@ -131,9 +131,9 @@ class LlamaFactory(Trainer):
 
     def tokenizer_of(self, tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
         tokenizer = super().tokenizer_of(tokenizer, recipe)
-        for key, special in (("add_tokens", False), ("add_special_tokens", True)):
-            added = recipe.mask.options.get(key)
-            if isinstance(added, str):
+        own = LlamaFactoryOptions.of(recipe)
+        for added, special in ((own.add_tokens, False), (own.add_special_tokens, True)):
+            if added is not None:
                 tokenizer = with_tokens(tokenizer, [word.strip() for word in added.split(",")], special=special)
         return fix_special_tokens(tokenizer, _named(recipe) or TEMPLATES["empty"])
 
@@ -255,7 +255,7 @@ class LlamaFactory(Trainer):
         return labels, reasons
 
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
-        if recipe.mask.options.get("ignore_pad_token_for_loss") is False:
+        if not LlamaFactoryOptions.of(recipe).ignore_pad_token_for_loss:
             pad_id, _ = pad_token_id(recipe, tools)
             if pad_id is not None:
                 recipe = replace(recipe, batch=replace(recipe.batch, labels_pad=pad_id))
@@ -265,9 +265,8 @@ class LlamaFactory(Trainer):
         size = recipe.length.max
         if pretrain.is_pretraining(recipe):
             # `packing: true` takes one off cutoff_len; left to its default in this stage it does not
-            return pretrain.pack(
-                examples, size - 1 if size and recipe.mask.options.get("packing") else size, recipe, tools.tokenizer
-            )
+            less = size - 1 if size and LlamaFactoryOptions.of(recipe).packing else size
+            return pretrain.pack(examples, less, recipe, tools.tokenizer)
         if size is None or recipe.pack.strategy not in ("knapsack", "neat"):
             raise RecipeError(
                 "LLaMA-Factory packs by knapsack into cutoff_len tokens",
@@ -318,7 +317,7 @@ def template_of(recipe: Recipe, tools: Toolbox) -> SlotTemplate:
         facts = tools.tokenizer.facts
         prefix = "".join(tools.tokenizer.piece(i) for i in (*facts.front, *facts.back))
         found = parse(tools.templates, tools.special_tokens, prefix)
-    wanted = recipe.mask.options.get("tool_format")
+    wanted = LlamaFactoryOptions.of(recipe).tool_format
     if wanted is None:
         return found
     if wanted not in FORMATS:
@@ -342,7 +341,7 @@ def _named(recipe: Recipe) -> SlotTemplate | None:
 
 
 def _openai(recipe: Recipe) -> bool:
-    return recipe.mask.options.get("formatting") == "openai"
+    return LlamaFactoryOptions.of(recipe).formatting == "openai"
 
 
 def _token(text: str | None, token_id: int | None) -> tuple[str, int] | None:

@@ -16,7 +16,8 @@ from sftui.recipe_io import parse_yaml
 from sftui.trainers.config import OpenedConfig, WrittenConfig, WrittenFile, no_key, with_arguments
 from sftui.trainers.llamafactory import formats, keys
 from sftui.trainers.llamafactory.config import COLUMNS, FORMATTING, INFO, MESSAGE_TAGS, TAGS, read_info
-from sftui.trainers.llamafactory.pretrain import ADD_BOS, is_pretraining
+from sftui.trainers.llamafactory.own import LlamaFactoryOptions
+from sftui.trainers.llamafactory.pretrain import is_pretraining
 from sftui.trainers.yaml_edit import REMOVE, edit
 
 OWN = "llamafactory/"
@@ -38,10 +39,8 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
         if recipe.pack.strategy != opened.recipe.pack.strategy:
             changes.update(_packing_said(recipe, opened))
         files = [WrittenFile(Path(opened.path).name, edit(opened.text, changes, opened.path))]
-        if (recipe.data, recipe.mask.options.get("formatting")) != (
-            opened.recipe.data,
-            opened.recipe.mask.options.get("formatting"),
-        ):
+        own, before_own = LlamaFactoryOptions.of(recipe), LlamaFactoryOptions.of(opened.recipe)
+        if (recipe.data, own.formatting) != (opened.recipe.data, before_own.formatting):
             files.append(_changed_info(recipe, opened))
         return WrittenConfig(tuple(files), tuple(losses))
     data = str(facts.get("data") or "DATA")
@@ -101,14 +100,9 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
             losses += [
                 f"render.kwargs {key} has no key in LLaMA-Factory's config" for key in value if key not in keys.KWARGS
             ]
-        elif path == "mask.options":
-            known = (*keys.OPTIONS, "stage", "packing")
-            found.update({key: value[key] for key in known if key in value})
-            losses += [
-                f"mask.options {key} is not LLaMA-Factory's"
-                for key in value
-                if key not in (*known, ADD_BOS, "formatting")
-            ]
+        elif path.startswith("own."):
+            if path not in ("own.add_bos_token", "own.formatting"):  # what files say that stand beside the YAML
+                found[path.removeprefix("own.")] = value
         elif is_pretraining(recipe) and (path, value) in (("pack.strategy", "wrapped"), ("batch.multiple", None)):
             continue
         elif path in ENTRY:
@@ -135,7 +129,7 @@ def entry_of(recipe: Recipe, found: Mapping[str, Any]) -> dict[str, Any]:
     """
     data = recipe.data
     kind, fields, names, roles = data.format, data.fields, data.message_keys, data.role_map
-    openai = recipe.mask.options.get("formatting") == "openai"
+    openai = LlamaFactoryOptions.of(recipe).formatting == "openai"
     if kind == "auto":
         kind = str(found.get("format") or "alpaca")
         fields, names, roles = (

@@ -13,7 +13,7 @@ from typing import Any
 
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed, diff
-from sftui.recipe_io import parse_yaml
+from sftui.recipe_io import parse_yaml, set_knob_to
 from sftui.trainers import versions
 from sftui.trainers.config import (
     DatasetRef,
@@ -259,7 +259,7 @@ def _tokenizer(recipe: Recipe, block: Any, notes: list[KeyNote], path: str, know
         )
     for name in ("prompt_template", special.OPTION):
         if block.get(name) is not None:
-            recipe = changed(recipe, "mask.options", {**recipe.mask.options, name: block[name]})
+            recipe = set_knob_to(recipe, f"own.{name}", block[name], f"tokenizer.{name}", path)
     return recipe
 
 
@@ -312,8 +312,9 @@ def _dataset(
         columns = {"messages": str(entry["conversation_column"])}
     elif component == gsm8k.NAME:
         entry = {"name": gsm8k.SUBSET, **entry}
-        told = {"builder": gsm8k.NAME} | {key: value for key, value in entry.items() if key == "partition" and value}
-        recipe = changed(recipe, "mask.options", {**recipe.mask.options, **told})
+        recipe = changed(recipe, "own.builder", gsm8k.NAME)
+        if entry.get("partition"):
+            recipe = set_knob_to(recipe, "own.partition", entry["partition"], f"{where}.partition", path)
     elif kind == "text":
         columns = {"text": str(entry.get("column") or "text")}
         if entry.get("add_eos") is False:
@@ -343,7 +344,7 @@ def _dataset(
     if entry.get("packed"):
         recipe = changed(changed(recipe, "pack.strategy", "sequential"), "pack.isolate", True)
         if entry.get("split_across_pack", True) and kind == "text":
-            recipe = changed(recipe, "mask.options", {**recipe.mask.options, "split_across_pack": True})
+            recipe = changed(recipe, "own.split_across_pack", True)
     return _reference(entry, recipe, str(entry.get("source") or source or ""), path)
 
 
@@ -457,18 +458,12 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[tuple[str | int, ...],
         elif path == "data.fields":
             builder = BUILDER_OF.get(recipe.data.format) if not reasons else None
             keys.update(_columns(builder, value) if builder else {})
-        elif path == "mask.options":
-            losses.extend(
-                f"mask.options.{name} has no key in torchtune's config"
-                for name in value
-                if name not in ("prompt_template", "split_across_pack", special.OPTION)
-                and not (reasons and name in ("builder", "partition"))
-            )
-            if reasons and "partition" in value:
-                keys["dataset", "partition"] = value["partition"]
-            for name in ("prompt_template", special.OPTION):
-                if name in value:
-                    keys["tokenizer", name] = value[name]
+        elif path in ("own.prompt_template", "own.special_tokens_path"):
+            keys["tokenizer", path.removeprefix("own.")] = value
+        elif path == "own.partition" and reasons:
+            keys["dataset", "partition"] = value
+        elif path == "own.partition":
+            losses.append("own.partition has no key in torchtune's config without own.builder gsm8k_sft")
         elif path == "render.template" and not value.startswith("torchtune/"):
             losses.append(
                 f"render.template = {value!r} has no key in torchtune's config: it renders messages in its own code"
@@ -487,6 +482,8 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[tuple[str | int, ...],
             "render.template",
             "batch.multiple",
             "batch.size",
+            "own.builder",
+            "own.split_across_pack",
         ):
             losses.append(no_key(path, value, "torchtune"))
     if recipe.mask.turns == "last" and recipe.mask.rule in ("auto", "all"):

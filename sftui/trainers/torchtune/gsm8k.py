@@ -1,6 +1,6 @@
 """torchtune's gsm8k_sft: questions with worked answers as one prompt and one text that is trained.
 
-Source: torchtune 0.7.0, torchtune/dev/grpo/gsm8k.py (sft_gsm_transform, gsm8k_sft). The recipe says so in mask.options:
+Source: torchtune 0.7.0, torchtune/dev/grpo/gsm8k.py (sft_gsm_transform, gsm8k_sft). The recipe says so in own:
 `builder` gsm8k_sft, and `partition` as in its config. Rows outside of the partition are left out before anything is
 read of them; nothing is cut, and there is no packing. 0.6.1 has no such dataset.
 """
@@ -15,6 +15,7 @@ from sftui.conversations import Detected
 from sftui.errors import ConversationError, RecipeError
 from sftui.model import Conversation, Kind, Problem, Row
 from sftui.recipe import Recipe
+from sftui.trainers.torchtune.own import TorchtuneOptions
 
 NAME, COMPONENT, SOURCE = "gsm8k_sft", "torchtune.dev.grpo.gsm8k.gsm8k_sft", "openai/gsm8k"
 SUBSET = "main"
@@ -34,7 +35,7 @@ _PARTITION = re.compile(r"^(\d+)-(\d+)/(\d+)$")
 
 def chosen(recipe: Recipe) -> bool:
     """Whether the recipe's rows are read by gsm8k_sft."""
-    return recipe.mask.options.get("builder") == NAME
+    return TorchtuneOptions.of(recipe).builder == NAME
 
 
 def wrong_partition(partition: Any) -> str | None:

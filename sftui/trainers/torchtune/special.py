@@ -21,7 +21,7 @@ from sftui.tokens import LoadedTokenizer
 from sftui.tokens.loaded import Encoded, FastEngine
 
 OPTION = "special_tokens_path"
-"""The key of mask.options, as of the `tokenizer` block."""
+"""The option, and the key of the `tokenizer` block."""
 LARGEST = 64 << 20
 """Bytes of a special_tokens_path that are read; a large tokenizer.json has about 17 million."""
 

@@ -6,7 +6,7 @@ truncation_type, labels stored shifted). The recipe stands for the config so: da
 dataset builder (see `messages`), render.template `torchtune/MODEL` the model tokenizer (`tokenizer`:
 by its special tokens), length.max max_seq_len, length.over truncation_type, mask.rule `all` and
 `turn_full` with mask.turns the masking strategy (`auto`: the builder's own), render.inject_system
-new_system_prompt, tokenize.append_eos add_eos of text, mask.options `prompt_template`,
+new_system_prompt, tokenize.append_eos add_eos of text, own `prompt_template`,
 `split_across_pack` and `special_tokens_path`, and `builder` and `partition` of gsm8k_sft (see `gsm8k`).
 """
 
@@ -56,6 +56,7 @@ from sftui.trainers.torchtune.models import (
     reading_files,
     text_pieces,
 )
+from sftui.trainers.torchtune.own import TorchtuneOptions
 from sftui.trainers.torchtune.packing import pack_sequential
 
 WHOLE_DATASET = 1_000_000_000
@@ -77,6 +78,7 @@ class Torchtune(Trainer):
         return Recipe(
             trainer=self.name,
             version=version,
+            own=TorchtuneOptions(),
             data=Data(role_map={}, strict_turns="error"),
             tokenize=Tokenize(mode="per_part", append_eos="always"),
             mask=Mask(rule="auto"),
@@ -111,14 +113,14 @@ class Torchtune(Trainer):
         if gsm8k.chosen(recipe):
             if not shifts(recipe):
                 raise RecipeError(f"torchtune 0.6.1 has no {gsm8k.NAME}", why="it came with 0.7")
-            return gsm8k.convert(row, detected, recipe.mask.options.get("partition"))
+            return gsm8k.convert(row, detected, TorchtuneOptions.of(recipe).partition)
         return message_rules.convert(row, detected, recipe.render.inject_system)
 
     def tokenizer_of(self, tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
         """torchtune cuts text by the model's own rule and has its own special tokens; the recipe's do not reach it."""
         tokenizer = super().tokenizer_of(tokenizer, recipe)
         model = model_of(recipe.render.template, tokenizer)
-        path = recipe.mask.options.get(special.OPTION)
+        path = TorchtuneOptions.of(recipe).special_tokens_path
         return reading_files(model, tokenizer, path, special.folder_of(recipe.tokenizer) if path is not None else None)
 
     def masks_system(self, recipe: Recipe) -> bool:
@@ -174,7 +176,7 @@ class Torchtune(Trainer):
             pieces = jinja_pieces(conversation.messages, tools.tokenizer, pick_template(conversation, tools))
         else:
             pieces = chat_pieces(
-                model, conversation.messages, tools.tokenizer, recipe.mask.options.get("prompt_template")
+                model, conversation.messages, tools.tokenizer, TorchtuneOptions.of(recipe).prompt_template
             )
         return Rendered("".join(piece.text for piece in pieces), spans_of(pieces), pieces=pieces)
 
@@ -297,7 +299,7 @@ class Torchtune(Trainer):
             raise RecipeError(f"torchtune's {gsm8k.NAME} does not pack", fix="set pack.strategy to none")
         if recipe.length.max is None:
             raise RecipeError("torchtune cannot pack without max_seq_len", fix="set length.max")
-        return pack_sequential(examples, recipe.length.max, split=bool(recipe.mask.options.get("split_across_pack")))
+        return pack_sequential(examples, recipe.length.max, split=TorchtuneOptions.of(recipe).split_across_pack)
 
     def packing_order(self, recipe: Recipe) -> str:
         return "one after the other, in the order of the dataset"

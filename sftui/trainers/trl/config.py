@@ -42,8 +42,6 @@ PLAIN = {
     "model_name_or_path": "tokenizer.name",
     "model_revision": "tokenizer.revision",
 }
-OPTIONS = ("completion_only_loss", "dataset_text_field")
-"""What mask.options may hold."""
 OWN_COLUMNS = {"template_kwargs": "chat_template_kwargs"}
 """Columns that TRL calls otherwise than sftui."""
 UNREAD = ("alpaca", "columns", "segments")
@@ -167,16 +165,16 @@ def _note(key: str, value: Any) -> KeyNote:
 
 
 def _mask(recipe: Recipe, config: Mapping[str, Any]) -> Recipe:
-    completion, options = config.get("completion_only_loss"), dict(recipe.mask.options)
+    completion = config.get("completion_only_loss")
     if config.get("assistant_only_loss"):
         recipe = changed(recipe, "mask.rule", "generation_tag")
         if completion is not None:
-            options["completion_only_loss"] = bool(completion)
+            recipe = changed(recipe, "own.completion_only_loss", bool(completion))
     elif completion is not None:
         recipe = changed(recipe, "mask.rule", "completion" if completion else "all")
     if config.get("dataset_text_field", "text") != "text":
-        options["dataset_text_field"] = config["dataset_text_field"]
-    return changed(recipe, "mask.options", options)
+        recipe = changed(recipe, "own.dataset_text_field", config["dataset_text_field"])
+    return recipe
 
 
 def _datasets(config: Mapping[str, Any], recipe: Recipe, path: str) -> tuple[DatasetRef, ...]:
@@ -294,11 +292,8 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
         own = sft_config_keys(path, value, recipe, back)
         if own is not None:
             keys.update(own)
-        elif path == "mask.options":
-            for name in OPTIONS:
-                if name in value:
-                    keys[name] = value[name]
-            losses.extend(f"mask.options.{name} has no key in TRL's config" for name in value if name not in OPTIONS)
+        elif path.startswith("own."):
+            keys[path.removeprefix("own.")] = value
         elif path == "render.template":
             if value.startswith("file:"):
                 keys["chat_template_path"] = value[5:]

@@ -3,7 +3,7 @@
 Source: trl 1.16.0, 1.14.0 and 1.8.0, trl/trainer/sft_trainer.py `_prepare_dataset` and
 DataCollatorForLanguageModeling. The recipe stands for the config so: mask.rule `auto` is
 completion_only_loss=None, `completion` True, `all` False, `generation_tag` assistant_only_loss;
-mask.options may set `completion_only_loss` beside the last, and `dataset_text_field`.
+own.completion_only_loss may stand beside the last (see `own`).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from sftui.trainers.base import Shaped, Toolbox, Trainer, pad_token_id
 from sftui.trainers.config import OpenedConfig, WrittenConfig
 from sftui.trainers.trl import TRAITS, formats
 from sftui.trainers.trl.arguments import refuse_arguments, refuse_empty_tools
+from sftui.trainers.trl.own import TrlOptions
 from sftui.trainers.trl.packing import pack_bfd, pack_wrapped
 
-TEXT_FIELD = "dataset_text_field"
 REPEATS = (
     "before 1.14 TRL's wrapped packing of ready ids that were never in a file (Dataset.from_list) repeats the ids of"
     " the first 1,000 rows in each later group; shown is what it makes of a file"
@@ -48,6 +48,7 @@ class Trl(Trainer):
         return Recipe(
             trainer=self.name,
             version=version,
+            own=TrlOptions(),
             data=Data(role_map={}, strings="plain", given_labels="unshifted"),
             tokenize=Tokenize(add_special_tokens=True, append_eos="if_missing_text"),
             mask=Mask(
@@ -323,7 +324,7 @@ def _refuse_messages(conversation: Conversation, first_is_chat: bool | None) -> 
 
 def text_field(recipe: Recipe) -> str:
     """The column of plain text."""
-    return str(recipe.mask.options.get(TEXT_FIELD) or recipe.data.fields.get("text") or "text")
+    return TrlOptions.of(recipe).dataset_text_field or recipe.data.fields.get("text") or "text"
 
 
 def assistant_only(recipe: Recipe) -> bool:
@@ -333,8 +334,8 @@ def assistant_only(recipe: Recipe) -> bool:
 
 def completion_only(recipe: Recipe) -> bool | None:
     """completion_only_loss; None leaves it to the columns."""
-    stated = recipe.mask.options.get("completion_only_loss")
-    if isinstance(stated, bool):
+    stated = TrlOptions.of(recipe).completion_only_loss
+    if stated is not None:
         return stated
     return {"completion": True, "all": False}.get(recipe.mask.rule)
 

@@ -14,6 +14,7 @@ from sftui.conversations import Detected
 from sftui.model import Problem, Row
 from sftui.recipe import Recipe, changed
 from sftui.trainers.trl.formats import by_chance
+from sftui.trainers.unsloth.own import UnslothOptions
 
 KEYS = {"role": "role", "content": "content"}
 ALIASES = {
@@ -33,31 +34,30 @@ TEXTS: Mapping[str, str] = {}
 """The message keys of rows of which the first holds texts: Unsloth then reads every row as texts."""
 
 
-def goes_for_messages(options: Mapping[str, Any], *, assistant_only: bool, newest: bool) -> bool:
+def goes_for_messages(own: UnslothOptions, *, assistant_only: bool, newest: bool) -> bool:
     """Whether assistant_only_loss reads `messages` itself, though a script has put their text beside them."""
-    return assistant_only and newest and options.get("text_from") == "messages" and not options.get("formatting_func")
+    return assistant_only and newest and own.text_from == "messages" and not own.formatting_func
 
 
-def detect(rows: Sequence[Row], options: Mapping[str, Any], *, assistant_only: bool, newest: bool) -> Detected:
+def detect(rows: Sequence[Row], own: UnslothOptions, *, assistant_only: bool, newest: bool) -> Detected:
     """How the rows are read; `newest`: the rules since 2026.10."""
     data = [row.data for row in rows if isinstance(row.data, Mapping)]
     if not data:
         return Detected("auto", refused=Problem("no row could be read", fix="mend the file"))
     columns = dict.fromkeys(key for row in data for key in row)
-    column = options.get("text_from")
-    text_field = str(options.get("dataset_text_field") or "text")
-    if column is not None and not any(isinstance(row.get(str(column)), list) for row in data):
+    column, text_field = own.text_from, own.dataset_text_field or "text"
+    if column is not None and not any(isinstance(row.get(column), list) for row in data):
         return _refuse(
             f"`text_from` names `{column}`, which holds no list of messages", "", "name the column of messages"
         )
-    itself = goes_for_messages(options, assistant_only=assistant_only, newest=newest) and column_of_messages(
+    itself = goes_for_messages(own, assistant_only=assistant_only, newest=newest) and column_of_messages(
         data[0].get("messages"), "role"
     )
     # what a script leaves in place beside the text it adds goes before that text
     ready = not {"labels", "input_ids"}.isdisjoint(columns) or {"prompt", "completion"} <= columns.keys()
     if column is not None and not itself and not ready:
-        return _rendered(str(column), data, options, newest)
-    if options.get("formatting_func") and column is None:
+        return _rendered(column, data, own, newest)
+    if own.formatting_func and column is None:
         return _refuse(
             "sftui cannot know what a formatting_func makes of a row",
             "it is Python of your own",
@@ -103,7 +103,7 @@ def detect(rows: Sequence[Row], options: Mapping[str, Any], *, assistant_only: b
     return _refuse(
         f"Unsloth stops: there is no column `{text_field}` and no formatting_func",
         "it reads ids, prompt and completion, " + ("messages " if newest else "") + f"or `{text_field}`",
-        "if your script renders messages with the chat template, set mask.options to {text_from: COLUMN}",
+        "if your script renders messages with the chat template, set own.text_from to its column",
     )
 
 
@@ -112,9 +112,9 @@ def column_of_messages(value: Any, key: str) -> bool:
     return isinstance(value, list) and bool(value) and isinstance(value[0], Mapping) and key in value[0]
 
 
-def _rendered(column: str, data: Sequence[Mapping[str, Any]], options: Mapping[str, Any], newest: bool) -> Detected:
+def _rendered(column: str, data: Sequence[Mapping[str, Any]], own: UnslothOptions, newest: bool) -> Detected:
     reason = f"Unsloth: `{column}` rendered to a text column by the script (text_from)"
-    if not options.get("standardize"):
+    if not own.standardize:
         untouched = {"messages": column, "tools": "", "template_kwargs": ""}  # the script renders the messages alone
         return Detected("messages", untouched, KEYS, {}, reason, verbatim=True)
     if column != "conversations":
@@ -173,18 +173,18 @@ def _refuse(what: str, why: str, fix: str = "change the dataset") -> Detected:
 def by_script(recipe: Recipe, detected: Detected) -> Recipe:
     """What the user's script does before Unsloth reads the rows: it names the text column, renders messages, renames a
     pair's columns."""
-    options, fields, shape = dict(recipe.mask.options), dict(detected.fields), detected.format
+    fields, shape = dict(detected.fields), detected.format
     column = fields.get("messages")
     if shape == "text" and fields.get("text", "text") != "text":
-        options["dataset_text_field"] = fields["text"]
+        recipe = changed(recipe, "own.dataset_text_field", fields["text"])
     elif shape in ("messages", "sharegpt") and (column != "messages" or shape == "sharegpt"):
-        options["text_from"] = column
+        recipe = changed(recipe, "own.text_from", column)
         if shape == "sharegpt":
-            options["standardize"] = True
+            recipe = changed(recipe, "own.standardize", True)
     elif (
         shape in ("columns", "prompt_completion")
         and {"prompt", "completion"} <= fields.keys()
         and fields["prompt"] != "prompt"
     ):
         recipe = changed(recipe, "data.fields", {name: fields[name] for name in ("prompt", "completion")})
-    return changed(recipe, "mask.options", options)
+    return recipe

@@ -19,6 +19,7 @@ from sftui.trainers.base import Toolbox
 from sftui.trainers.trl.trainer import completion_only, stored_masks
 from sftui.trainers.trl.training_templates import training_toolbox, training_twin
 from sftui.trainers.unsloth.markers import Markers, hidden_places, spans_of
+from sftui.trainers.unsloth.own import UnslothOptions
 
 Kept = tuple[tuple[int, int], ...]
 
@@ -91,7 +92,7 @@ def _masks_hold(recipe: Recipe, newest: bool) -> bool:
     Since 2026.10, and with a TRL since 1.7, Unsloth makes labels of it. Else the collator of TRL
     reads it, unless it is newer or responses only has put another collator in its place.
     """
-    stated = str(recipe.mask.options.get("trl_version") or ("1.15" if newest else "0.24"))
+    stated = str(UnslothOptions.of(recipe).trl_version or ("1.15" if newest else "0.24"))
     numbers = tuple(int(part) for part in stated.split(".")[:2] if part.isdecimal() and len(part) < 10)
     collator_reads = numbers < MASKS_READ
     return (newest and not collator_reads) or (collator_reads and recipe.mask.rule != "markers")

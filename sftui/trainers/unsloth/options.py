@@ -15,8 +15,8 @@ from typing import Any
 
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed, diff
-from sftui.recipe_io import parse_yaml
-from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenConfig, WrittenFile, no_key
+from sftui.recipe_io import parse_yaml, set_knob_to
+from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenConfig, WrittenFile, no_key, plain
 from sftui.trainers.known import Known
 from sftui.trainers.pins import pins_of
 from sftui.trainers.trl.config import sft_config_keys
@@ -34,18 +34,8 @@ PLAIN = {
     "per_device_train_batch_size": "batch.size",
     "padding_free": "batch.flatten",
 }
-OPTIONS = (
-    "standardize",
-    "text_from",
-    "formatting_func",
-    "dataset_text_field",
-    "completion_only_loss",
-    "trl_version",
-    "force_match",
-    "mask_out_tokens",
-)
-"""What mask.options may hold: trl_version is the installed TRL, on which Unsloth before 2026.10 depends for prompt and
-completion."""
+IN_RESPONSES = ("force_match", "mask_out_tokens")
+"""Options of its own that stand among the arguments of train_on_responses_only."""
 RESPONSES = ("instruction_part", "response_part", "force_match", "last_response_only", "mask_out_tokens")
 NOT_DATA = ("num_proc", "tokenizer", "return_function")
 READ_TOGETHER = (
@@ -102,16 +92,16 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
 
 
 def _masked(recipe: Recipe, config: Mapping[str, Any], path: str) -> Recipe:
-    options = {
-        name: config[name] for name in ("standardize", "text_from", "trl_version") if config.get(name) is not None
-    }
+    for name in ("standardize", "text_from", "trl_version"):
+        if config.get(name) is not None:
+            recipe = set_knob_to(recipe, f"own.{name}", config[name], name, path)
     if config.get("dataset_text_field", "text") != "text":
-        options["dataset_text_field"] = config["dataset_text_field"]
+        recipe = set_knob_to(recipe, "own.dataset_text_field", config["dataset_text_field"], "dataset_text_field", path)
     if config.get("formatting") or config.get("formatting_func"):
-        options["formatting_func"] = True
+        recipe = changed(recipe, "own.formatting_func", True)
     completion, responses = config.get("completion_only_loss"), config.get("responses")
     if completion is not None and (config.get("assistant_only_loss") or responses is not None):
-        options["completion_only_loss"] = bool(completion)
+        recipe = changed(recipe, "own.completion_only_loss", bool(completion))
     elif completion is not None:
         recipe = changed(recipe, "mask.rule", "completion" if completion else "all")
     if config.get("assistant_only_loss"):
@@ -130,10 +120,10 @@ def _masked(recipe: Recipe, config: Mapping[str, Any], path: str) -> Recipe:
         recipe = changed(recipe, "mask.instruction_marker", responses.get("instruction_part"))
         recipe = changed(recipe, "mask.response_marker", responses.get("response_part"))
         recipe = changed(recipe, "mask.turns", "last" if responses.get("last_response_only") else "all")
-        options.update(
-            {name: responses[name] for name in ("force_match", "mask_out_tokens") if responses.get(name) is not None}
-        )
-    return changed(recipe, "mask.options", options)
+        for name in IN_RESPONSES:
+            if responses.get(name) is not None:
+                recipe = set_knob_to(recipe, f"own.{name}", responses[name], f"responses.{name}", path)
+    return recipe
 
 
 def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
@@ -169,7 +159,7 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
     keys: dict[str, Any] = {}
     losses: list[str] = []
     back = {path: key for key, path in PLAIN.items() if key != "max_seq_length"}
-    mask, options = recipe.mask, dict(recipe.mask.options)
+    mask, said = recipe.mask, recipe.own.said()
     for change in diff(preset, recipe):
         path, value = change.path, change.after
         own = sft_config_keys(path, value, recipe, back)
@@ -179,11 +169,10 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
             keys.update(own)
         elif path == "render.template" and value.startswith("file:"):
             keys["chat_template"] = value[5:]
-        elif path == "mask.options":
-            losses.extend(f"mask.options.{name} has no argument in Unsloth" for name in value if name not in OPTIONS)
-            for name in OPTIONS:
-                if name in value and name not in RESPONSES:
-                    keys["formatting" if name == "formatting_func" else name] = value[name]
+        elif path.startswith("own."):
+            name = path.removeprefix("own.")
+            if name not in IN_RESPONSES:
+                keys["formatting" if name == "formatting_func" else name] = value
         elif (
             not (
                 mask.rule == "markers"
@@ -197,7 +186,7 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
         keys["responses"] = {
             **{name: value for name, value in given.items() if value is not None},
             **({"last_response_only": True} if mask.turns == "last" else {}),
-            **{name: options[name] for name in ("force_match", "mask_out_tokens") if name in options},
+            **{name: plain(said[name]) for name in IN_RESPONSES if name in said},
         }
     return keys, losses
 

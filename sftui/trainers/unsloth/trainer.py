@@ -4,8 +4,8 @@ Source: unsloth_zoo 2026.10.7 and 2026.8.13, unsloth_zoo/dataset_utils.py `sft_p
 `train_on_responses_only`; unsloth/models/rl.py (padding side right, length from the model). The
 recipe stands for the arguments so: mask.rule `auto`, `completion`, `all` and `generation_tag` as for
 TRL; `markers` is train_on_responses_only, with instruction_marker and response_marker (both none:
-found in the template) and mask.turns `last` for last_response_only. mask.options holds the others
-by their own names (`options.OPTIONS`).
+found in the template) and mask.turns `last` for last_response_only. recipe.own holds the others
+by their own names (see `own`).
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from sftui.trainers.trl.packing import pack_bfd, pack_wrapped
 from sftui.trainers.trl.trainer import completion_only, first_masked, flat_batch, flat_packs
 from sftui.trainers.unsloth import TRAITS, formats, masks
 from sftui.trainers.unsloth.markers import Markers, resolve
+from sftui.trainers.unsloth.own import UnslothOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ class Unsloth(Trainer):
         return Recipe(
             trainer=self.name,
             version=version,
+            own=UnslothOptions(),
             data=Data(role_map={}, strings="plain", given_labels="unshifted"),
             tokenize=Tokenize(add_special_tokens=True, append_eos="if_missing_text"),
             mask=Mask(rule="auto", prompt="column", boundary="prompt_length"),
@@ -93,7 +95,7 @@ class Unsloth(Trainer):
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
         if recipe.data.format != "auto" or recipe.data.fields:
             return super().detect(rows, recipe)
-        if recipe.mask.options.get("formatting_func") and completion_only(recipe):
+        if UnslothOptions.of(recipe).formatting_func and completion_only(recipe):
             return Detected(
                 "auto",
                 refused=Problem(
@@ -103,7 +105,7 @@ class Unsloth(Trainer):
                 ),
             )
         found = formats.detect(
-            rows, recipe.mask.options, assistant_only=masks.assistant_only(recipe), newest=newest(recipe)
+            rows, UnslothOptions.of(recipe), assistant_only=masks.assistant_only(recipe), newest=newest(recipe)
         )
         return replace(found, role_map=dict(recipe.data.role_map))
 
@@ -121,7 +123,7 @@ class Unsloth(Trainer):
                     why="beside a prompt and a completion it does not read them as JSON",
                     fix="store the tools as a list",
                 )
-        if conversation.kind is not Kind.CHAT or not recipe.mask.options.get("standardize"):
+        if conversation.kind is not Kind.CHAT or not UnslothOptions.of(recipe).standardize:
             return conversation
         return replace(conversation, messages=tuple(_standard(message, recipe) for message in conversation.messages))
 
@@ -156,7 +158,7 @@ class Unsloth(Trainer):
     def _markers(self, recipe: Recipe, tools: Toolbox, source: str) -> Markers:
         from sftui.trainers.unsloth.template_parts import find_parts
 
-        mask, eager = recipe.mask, newest(recipe)
+        mask, own, eager = recipe.mask, UnslothOptions.of(recipe), newest(recipe)
         given = (mask.instruction_marker, mask.response_marker) if mask.rule == "markers" else (None, None)
         if mask.rule != "markers" and "<|channel|>" in source:
             given = ("<|start|>user<|message|>", "<|start|>assistant")
@@ -174,18 +176,17 @@ class Unsloth(Trainer):
                     fix="set mask.instruction_marker and mask.response_marker",
                 )
             given = find_parts(template, tools.tokenizer, newest=eager)
-        hidden = mask.options.get("mask_out_tokens") or ()
+        hidden = own.mask_out_tokens
         if hidden and not eager:
             raise RecipeError(
                 "this Unsloth has no mask_out_tokens", why="it came with 2026.10", fix="remove the option"
             )
-        force = bool(mask.options.get("force_match", True))
         return resolve(
             str(given[0]),
             str(given[1]),
             tools.tokenizer,
-            force=force,
-            hidden=[hidden] if isinstance(hidden, str) else list(hidden),
+            force=own.force_match,
+            hidden=list(hidden),
             eager=eager,
         )
 
@@ -371,10 +372,10 @@ def rendered_by_script(conversation: Conversation, recipe: Recipe) -> bool:
     """Whether the chat reaches Unsloth as text: the user's script rendered it (always so before 2026.10)."""
     if conversation.kind is not Kind.CHAT or conversation.prompt_messages is not None:
         return False
-    options = recipe.mask.options
-    if formats.goes_for_messages(options, assistant_only=masks.assistant_only(recipe), newest=newest(recipe)):
+    own = UnslothOptions.of(recipe)
+    if formats.goes_for_messages(own, assistant_only=masks.assistant_only(recipe), newest=newest(recipe)):
         return False
-    return options.get("text_from") is not None or not newest(recipe)
+    return own.text_from is not None or not newest(recipe)
 
 
 def default_source(tools: Toolbox) -> str:

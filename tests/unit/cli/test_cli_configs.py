@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from sftui.cli.configs import open_config
-from sftui.trainers import trainer_named
+from sftui.cli.opening import set_knob
+from sftui.errors import RecipeError
+from sftui.trainers import preset, trainer_named
 from sftui.trainers.recognise import recognise
 
 ROW = {"messages": [{"role": "user", "content": "Hello?"}, {"role": "assistant", "content": "Hi."}]}
@@ -126,7 +128,7 @@ def test_unsloth_takes_its_arguments_as_options(sftui: Callable[..., Any], work:
         "--set",
         "mask.rule=markers",
         "--set",
-        "mask.options.force_match=true",
+        "own.force_match=true",
     )
     assert done.code == 0 and "unsloth@" in done.out
 
@@ -224,3 +226,24 @@ def test_an_export_that_its_trainer_would_refuse_is_not_written(
     done = sftui(*given)
     assert done.code == 2 and f"nothing is written: {trainer_named(to).title} would stop at this data" in done.err
     assert ", because " in done.err and "; " in done.err and not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("path", "typed"),
+    [
+        ("own.seed", "3"),
+        ("own", "{seed: 3}"),
+        ("own", "seed=3"),
+        ("mask.options.seed", "3"),  # where it stood before
+        ("mask.options", "{seed: 3}"),
+    ],
+)
+def test_a_trainers_own_option_is_set_by_its_path_or_with_others(path: str, typed: str) -> None:
+    recipe = set_knob(preset("axolotl@0.19"), path, typed)
+    assert recipe.own.said() == {"seed": 3}
+
+
+@pytest.mark.parametrize(("path", "typed"), [("own", "3"), ("own.sed", "3"), ("own", "{sed: 3}"), ("own.seed", "x")])
+def test_an_option_that_is_none_is_refused(path: str, typed: str) -> None:
+    with pytest.raises(RecipeError, match="own"):
+        set_knob(preset("axolotl@0.19"), path, typed)

@@ -21,7 +21,7 @@ PACKERS: dict[str, tuple[str, ...]] = {
         "axolotl",
         "pack.strategy=multipack",
         "length.max=64",
-        "mask.options={sample_packing_sequentially: true}",
+        "own.sample_packing_sequentially=true",
     ),
     "llamafactory knapsack": ("llamafactory", "pack.strategy=knapsack", "length.max=64"),
     "llamafactory neat": ("llamafactory", "pack.strategy=neat", "length.max=64", "pack.group=7"),
@@ -31,7 +31,7 @@ PACKERS: dict[str, tuple[str, ...]] = {
         "torchtune@0.7",
         "pack.strategy=sequential",
         "length.max=40",
-        "mask.options={split_across_pack: true}",
+        "own.split_across_pack=true",
         "render.template=torchtune/qwen2_5",
     ),
 }
@@ -120,7 +120,7 @@ def test_a_last_batch_that_is_not_full_is_left_out_where_the_trainer_leaves_it(
     sftui: Callable[..., Any], rows: Path
 ) -> None:
     """Axolotl's multipack_real_batches: a batch is batch.size bins."""
-    real = ("--set", "mask.options={multipack_real_batches: true}", "--set", "batch.size=4")
+    real = ("--set", "own.multipack_real_batches=true", "--set", "batch.size=4")
     done = sftui("encode", rows, *TOK, *words("axolotl"), *real, "-o", "-")
     every = sftui("encode", rows, *TOK, *words("axolotl"), "-o", "-").records()
     assert len(every) % 4 and done.records() == every[: len(every) // 4 * 4]

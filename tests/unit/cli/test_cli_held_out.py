@@ -166,7 +166,7 @@ def test_compare_says_where_the_sides_hold_out_other_rows(sftui: Callable[..., A
     options = {"axolotl": "{val_set_size: 0.1, seed: 43}", "llamafactory": "{val_size: 0.25, seed: 8}"}[trainer]
     plain = sftui("encode", file, "--trainer", trainer, "--unpacked", "-o", "-").records()
     tokens = {one["row"]: len(one["input_ids"]) for one in plain}
-    made, done = compared(sftui, file, "--trainer", trainer, "--with", f"'mask.options={options}'")
+    made, done = compared(sftui, file, "--trainer", trainer, "--with", f"'own={options}'")
     rows = {row["row"] for row in made["first"]}
     ours, theirs = ({r["row"] for r in made["first"] if r["sides"][k].get("split") == "evaluation"} for k in (0, 1))
     assert ours and theirs and ours <= aside and rows == ours ^ theirs and not ours & theirs

@@ -83,7 +83,7 @@ def test_equal_rows_are_told(sftui: Callable[..., Any], chats: Path, stub: Stub)
 
 
 def test_the_trainer_is_asked_with_the_recipes_own_keys(sftui: Callable[..., Any], chats: Path, stub: Stub) -> None:
-    sftui("verify", chats, *WORDS, "--set", "mask.options.train_on_eos=last", "--max-length", "64")
+    sftui("verify", chats, *WORDS, "--set", "own.train_on_eos=last", "--max-length", "64")
     [asked] = stub.asked
     assert asked["rows"] == GOOD and "tokenizer.json" in asked["tokenizer_files"]
     config = asked["files"][Path(asked["config_file"]).name]

@@ -49,9 +49,9 @@ def test_what_is_meant_is_carried_over(start: str, knobs: dict[str, Any], to: st
     [
         (
             "axolotl@0.19",
-            {"mask__options": {"train_on_eos": "last"}},
+            {"own__train_on_eos": "last"},
             "trl@1.16",
-            "mask.options.train_on_eos = 'last' is axolotl@0.19's own",
+            "own.train_on_eos = 'last' is axolotl@0.19's own",
         ),
         (
             "llamafactory@0.9.5",

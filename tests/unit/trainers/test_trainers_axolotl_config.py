@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import yaml
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed, get
 from sftui.trainers import preset, trainer_named
+from sftui.trainers.axolotl.own import AxolotlOptions
 from sftui.trainers.config import KeyUse
 
 # The shape of a published LoRA example, with our own values.
@@ -142,7 +144,7 @@ def test_a_value_of_a_dataset_that_the_schema_refuses_is_refused(line: str) -> N
 
 def test_values_as_text_are_converted_and_other_special_tokens_passed_over() -> None:
     recipe = one("sequence_len: '64'\nsample_packing: 'false'\nspecial_tokens: {sep_token: x, unk_token: y}")
-    assert (recipe.length.max, recipe.pack.strategy, recipe.mask.options["special_tokens"]) == (
+    assert (recipe.length.max, recipe.pack.strategy, AxolotlOptions.of(recipe).special_tokens) == (
         64,
         "none",
         {"unk_token": "y"},
@@ -195,7 +197,7 @@ def test_several_datasets_have_a_recipe_each() -> None:
     opened = read(CONFIG)
     assert [ref.paths for ref in opened.datasets] == [("data/chat.jsonl",), ("org/alpaca-like",)]
     assert [ref.split for ref in opened.datasets] == [None, "train"]
-    assert [ref.recipe.mask.options["type"] for ref in opened.datasets] == ["chat_template", "alpaca"]
+    assert [AxolotlOptions.of(ref.recipe).type for ref in opened.datasets] == ["chat_template", "alpaca"]
     assert opened.datasets[0].recipe.length.max == opened.datasets[1].recipe.length.max == 4096
 
 
@@ -244,7 +246,7 @@ def test_an_unchanged_recipe_leaves_the_file_as_it_is() -> None:
 def test_the_second_dataset_is_changed_in_its_own_entry() -> None:
     opened = read(CONFIG)
     recipe = opened.datasets[1].recipe
-    recipe = changed(recipe, "mask.options", {**recipe.mask.options, "type": "alpaca:chat"})
+    recipe = changed(recipe, "own.type", "alpaca:chat")
     text = trainer_named("axolotl").write_config(recipe, opened, {"dataset": 1}).files[0].content
     assert (
         yaml.safe_load(text)["datasets"][1]["type"] == "alpaca:chat"
@@ -269,17 +271,12 @@ def test_a_fresh_config_reads_back_as_the_recipe() -> None:
         ("data.fields", {"messages": "conversations"}),
         ("data.role_map", {"bot": "assistant"}),
         ("tokenizer.eos_token", "<|im_end|>"),
-        (
-            "mask.options",
-            {
-                "type": "chat_template",
-                "eot_tokens": ["<|im_end|>"],
-                "train_on_eot": "all",
-                "special_tokens": {"unk_token": "<unk>"},
-                "message_property_mappings": {"name": "who"},
-                "split_thinking": True,
-            },
-        ),
+        ("own.type", "chat_template"),
+        ("own.eot_tokens", ("<|im_end|>",)),
+        ("own.train_on_eot", "all"),
+        ("own.special_tokens", {"unk_token": "<unk>"}),
+        ("own.message_property_mappings", {"name": "who"}),
+        ("own.split_thinking", True),
     ):
         recipe = changed(recipe, path, value)
     written = trainer_named("axolotl").write_config(
@@ -307,7 +304,7 @@ def test_a_fresh_config_reads_back_as_the_recipe() -> None:
     ],
 )
 def test_other_types_are_written_and_read_back(wanted: dict[str, Any]) -> None:
-    recipe = changed(preset("axolotl@0.18"), "mask.options", wanted)
+    recipe = replace(preset("axolotl@0.18"), own=AxolotlOptions(**wanted))
     written = trainer_named("axolotl").write_config(recipe, None, {"tokenizer": "a/b", "data": "d.jsonl"})
     assert changed(read(written.files[0].content, "0.18").recipe, "tokenizer.name", None) == recipe
 
@@ -357,21 +354,21 @@ def test_a_newer_version_uses_the_newest_rules_and_says_so() -> None:
 def test_options_survive_a_saved_recipe() -> None:
     from sftui.trainers import dump_recipe, load_recipe
 
-    options = {
+    options: dict[str, Any] = {
         "type": {"field_instruction": "q", "format": "{instruction}\n"},
         "added_tokens_overrides": {128011: "<|im_start|>"},
-        "eot_tokens": ["<|im_end|>"],
-        "tokens": ["a b"],
+        "eot_tokens": ("<|im_end|>",),
+        "tokens": ("a b",),
         "special_tokens": {"unk_token": "<unk>"},
     }
-    recipe = changed(preset("axolotl@0.18"), "mask.options", options)
+    recipe = replace(preset("axolotl@0.18"), own=AxolotlOptions(**options))
     assert load_recipe(dump_recipe(recipe), "saved") == recipe
 
 
 def test_a_prompt_and_a_completion_become_a_user_defined_type() -> None:
     facts = {"data": "d.jsonl", "format": "prompt_completion", "fields": {"prompt": "ask", "completion": "reply"}}
     written = trainer_named("axolotl").write_config(preset("axolotl@0.19"), None, facts)
-    assert read(written.files[0].content).recipe.mask.options["type"] == {
+    assert AxolotlOptions.of(read(written.files[0].content).recipe).type == {
         "field_instruction": "ask",
         "field_output": "reply",
         "format": "{instruction}",

@@ -86,22 +86,24 @@ def test_a_row_of_too_many_turns_is_shown_as_far_as_it_went(
         ({}, "«Hi there.<|im_end|>»", "«So long.<|im_end|>»"),
         ({"train_on_eos": "none"}, "«Hi there.»<|im_end|>", "«So long.»<|im_end|>"),
         ({"train_on_eos": "last"}, "«Hi there.»<|im_end|>", "«So long.<|im_end|>»"),
-        ({"eot_tokens": []}, "«Hi there.<|im_end|>»", "«So long.<|im_end|>»"),
+        ({"eot_tokens": ()}, "«Hi there.<|im_end|>»", "«So long.<|im_end|>»"),
     ],
 )
 def test_terminators(tokenizer: LoadedTokenizer, options: dict[str, Any], first: str, last: str) -> None:
-    text = shown(tokenizer, made(tokenizer, [{"messages": CHAT}], {"mask.options": options})[0])
+    text = shown(
+        tokenizer, made(tokenizer, [{"messages": CHAT}], {f"own.{name}": value for name, value in options.items()})[0]
+    )
     assert f"<|im_start|>assistant\n{first}\n" in text and text.endswith(f"<|im_start|>assistant\n{last}\n")
 
 
 def test_all_trains_the_terminator_of_every_turn(tokenizer: LoadedTokenizer) -> None:
-    text = shown(tokenizer, made(tokenizer, [{"messages": CHAT[:2]}], {"mask.options": {"train_on_eos": "all"}})[0])
+    text = shown(tokenizer, made(tokenizer, [{"messages": CHAT[:2]}], {"own.train_on_eos": "all"})[0])
     assert text == "<|im_start|>user\nHello«<|im_end|>»\n<|im_start|>assistant\n«Hi there.<|im_end|>»\n"
 
 
 def test_the_generic_terminator_knob_does_what_train_on_eos_does(tokenizer: LoadedTokenizer) -> None:
     masked = made(tokenizer, [{"messages": CHAT}], {"mask.terminator": "mask"})[0]
-    stated = made(tokenizer, [{"messages": CHAT}], {"mask.options": {"train_on_eos": "none"}})[0]
+    stated = made(tokenizer, [{"messages": CHAT}], {"own.train_on_eos": "none"})[0]
     assert masked.example == stated.example
 
 
@@ -150,14 +152,12 @@ def test_a_column_system_becomes_a_turn_unless_the_messages_have_one(tokenizer: 
         and second.startswith(turn("system", "Mine."))
         and "kind" not in second
     )
-    assert shown(tokenizer, made(tokenizer, rows, {"mask.options": {"drop_system_message": True}})[0]).startswith(
-        "<|im_start|>user"
-    )
+    assert shown(tokenizer, made(tokenizer, rows, {"own.drop_system_message": True})[0]).startswith("<|im_start|>user")
 
 
 def test_thinking_is_split_off_where_asked_for(tokenizer: LoadedTokenizer) -> None:
     row = {"messages": [CHAT[0], {"role": "assistant", "content": "<reasoning> hm </reasoning>\n\nYes."}]}
-    one = made(tokenizer, [row], {"mask.options": {"split_thinking": True}})[0]
+    one = made(tokenizer, [row], {"own.split_thinking": True})[0]
     assert one.conversation is not None and dict(one.conversation.messages[1].data) == {
         "role": "assistant",
         "reasoning_content": "hm",
@@ -167,13 +167,13 @@ def test_thinking_is_split_off_where_asked_for(tokenizer: LoadedTokenizer) -> No
 
 def test_parts_are_never_split(tokenizer: LoadedTokenizer) -> None:
     row = {"messages": [CHAT[0], {"role": "assistant", "content": [{"type": "text", "text": "<think>hm</think>Yes."}]}]}
-    text = shown(tokenizer, made(tokenizer, [row], {"mask.options": {"split_thinking": True}})[0])
+    text = shown(tokenizer, made(tokenizer, [row], {"own.split_thinking": True})[0])
     assert "«<think>hm</think>Yes.<|im_end|>»" in text
 
 
 def test_a_null_system_column_is_written_as_its_transformers_writes_none(tokenizer: LoadedTokenizer) -> None:
     source = "{% for message in messages %}{{ message['role'] ~ ': ' ~ message['content'] }}<|im_end|>{% endfor %}"
-    knobs = {"render.template": "axolotl/jinja", "mask.options": {"chat_template_jinja": source}}
+    knobs = {"render.template": "axolotl/jinja", "own.chat_template_jinja": source}
     rows: list[dict[str, Any]] = [{"system": "Be kind.", "messages": CHAT[:2]}, {"system": None, "messages": CHAT[:2]}]
     assert shown(tokenizer, made(tokenizer, rows, knobs)[1]).startswith("system: None<|im_end|>user: Hello")
 
@@ -183,10 +183,10 @@ def test_a_null_system_column_is_written_as_its_transformers_writes_none(tokeniz
     [
         (
             {"messages": [CHAT[0], {"role": "assistant"}]},
-            {"mask.options": {"split_thinking": True}},
+            {"own.split_thinking": True},
             "no text to split",
         ),
-        ({"messages": [CHAT[0], {"content": "x"}]}, {"mask.options": {"split_thinking": True}}, "no role"),
+        ({"messages": [CHAT[0], {"content": "x"}]}, {"own.split_thinking": True}, "no role"),
         ({"messages": CHAT}, {"render.kwargs": {"max_length": 5}}, "does not model"),
         ({"messages": None}, {}, "no messages"),
         ({"messages": []}, {}, "is empty"),
@@ -195,13 +195,13 @@ def test_a_null_system_column_is_written_as_its_transformers_writes_none(tokeniz
         ({"messages": CHAT, "tools": {"a": 1}}, {}, "tools are not a list"),
         (
             {"messages": CHAT},
-            {"mask.options": {"eot_tokens": ["<|im_end|>", "<|im_start|>"], "train_on_eot": "all"}},
+            {"own.eot_tokens": ("<|im_end|>", "<|im_start|>"), "own.train_on_eot": "all"},
             "differ",
         ),
         ({"messages": CHAT}, {"mask.rule": "completion"}, "no mask.rule"),
         ({"messages": CHAT}, {"length.max": 5, "length.over": "error"}, "stops the whole run"),
         ({"instruction": "x", "output": 7}, {}, "response is not text"),
-        ({"text": 7}, {"mask.options": {"type": "completion"}}, "not text"),
+        ({"text": 7}, {"own.type": "completion"}, "not text"),
         ({"segments": [{"text": "x"}]}, {}, "list of label and text"),
     ],
 )
@@ -228,7 +228,7 @@ def test_what_stops_axolotl_is_a_problem_here(
 def test_a_set_that_does_not_fit_is_refused(rows: list[dict[str, Any]], options: dict[str, Any], said: str) -> None:
     from golden_records import rows_of
 
-    recipe = with_knobs(preset("axolotl@0.19"), {"mask.options": options})
+    recipe = with_knobs(preset("axolotl@0.19"), {f"own.{name}": value for name, value in options.items()})
     refused = trainer_named("axolotl").detect(rows_of(rows), recipe).refused
     assert refused is not None and said in refused.sentence()
 
@@ -284,7 +284,7 @@ def test_segments_are_encoded_one_by_one(tokenizer: LoadedTokenizer) -> None:
 
 
 def test_a_token_of_the_config_is_added_behind_the_vocabulary(tokenizer: LoadedTokenizer) -> None:
-    recipe = with_knobs(preset("axolotl@0.19"), {"mask.options": {"tokens": ["<|new|>"]}})
+    recipe = with_knobs(preset("axolotl@0.19"), {"own.tokens": ("<|new|>",)})
     changed = trainer_named("axolotl").tokenizer_of(tokenizer, recipe)
     assert changed.encode("a<|new|>b").ids[1] == tokenizer.facts.vocab_size == changed.facts.vocab_size - 1
     assert any("no trained embedding" in note for note in changed.facts.notes)
@@ -407,15 +407,9 @@ def test_packs_number_their_documents() -> None:
 
 
 def test_knobs_without_an_effect_are_named() -> None:
-    recipe: Recipe = with_knobs(
-        preset("axolotl@0.19"), {"mask.turns": "last", "mask.options": {"field_tools": "f", "odd": 1}}
-    )
+    recipe: Recipe = with_knobs(preset("axolotl@0.19"), {"mask.turns": "last", "own.field_tools": "f"})
     notes = " ".join(trainer_named("axolotl").notes(recipe))
-    assert (
-        "mask.turns = 'last' has no key" in notes
-        and "field_tools has no effect" in notes
-        and "mask.options.odd" in notes
-    )
+    assert "mask.turns = 'last' has no key" in notes and "field_tools has no effect" in notes
     assert not [note for note in trainer_named("axolotl").notes(preset("axolotl@0.18")) if "no effect" in note]
 
 

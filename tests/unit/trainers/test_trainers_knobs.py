@@ -59,7 +59,6 @@ TYPED: Mapping[str, Sequence[Any]] = {
     "mask.instruction_marker": ("<|im_start|>user\n",),
     "mask.response_marker": ("u",),
     "mask.ignore_index": (-1,),
-    "mask.options": ({"odd": 1},),
     "length.max": (6,),
     "length.min_tokens": (5,),
     "batch.pad_token": ("<|im_start|>",),
@@ -99,7 +98,7 @@ def contexts(name: str, path: str, template: str) -> list[dict[str, Any]]:
             "mask.instruction_marker": "<|im_start|>user\n",
             "mask.response_marker": "<|im_start|>assistant\n",
         }
-        found += [markers, {"mask.options": {"text_from": "messages"}}]
+        found += [markers, {"own.text_from": "messages"}]
     if trainer == "llamafactory":
         found += [{"render.template": "llamafactory/qwen3"}]
     if trainer in ("hf-trainer", "manual-shift"):

@@ -90,10 +90,10 @@ def read(text: str) -> OpenedConfig:
         ("default_system: Be brief.", "render.inject_system", "Be brief."),
         ("enable_thinking: false", "render.kwargs", {"enable_thinking": False}),
         ("preserve_thinking: true", "render.kwargs", {"preserve_thinking": True}),
-        ("tool_format: qwen", "mask.options", {"tool_format": "qwen"}),
-        ("max_samples: 3", "mask.options", {"max_samples": 3}),
-        ("ignore_pad_token_for_loss: false", "mask.options", {"ignore_pad_token_for_loss": False}),
-        ("ignore_pad_token_for_loss: true", "mask.options", {}),
+        ("tool_format: qwen", "own.tool_format", "qwen"),
+        ("max_samples: 3", "own.max_samples", 3),
+        ("ignore_pad_token_for_loss: false", "own.ignore_pad_token_for_loss", False),
+        ("ignore_pad_token_for_loss: true", "own.ignore_pad_token_for_loss", True),
         ("model_name_or_path: a/b", "tokenizer.name", "a/b"),
         ("model_revision: v2", "tokenizer.revision", "v2"),
         ("per_device_train_batch_size: 1", "batch.size", 1),
@@ -129,7 +129,7 @@ def test_datasets_are_read_from_dataset_info(work: Path) -> None:
     hub, calls = read("dataset: hub,calls\n").datasets
     assert (hub.paths, hub.split, hub.subset) == (("org/set",), "test", "en")
     assert hub.recipe.data.fields == {"instruction": "q", "output": "a"}
-    assert calls.recipe.data.format == "messages" and calls.recipe.mask.options == {"formatting": "openai"}
+    assert calls.recipe.data.format == "messages" and calls.recipe.own.said() == {"formatting": "openai"}
 
 
 def test_media_and_samples_are_said_not_to_be_modelled(work: Path) -> None:
@@ -174,7 +174,7 @@ def test_what_llamafactory_refuses_is_refused(work: Path, text: str, match: str)
         ("mask.rule", "all", ["+ train_on_prompt: true"]),
         ("mask.turns", "last", ["+ mask_history: true"]),
         ("render.inject_system", "Be brief.", ["+ default_system: Be brief."]),
-        ("mask.options", {}, ["- max_samples: 1000"]),
+        ("own.max_samples", None, ["- max_samples: 1000"]),
         ("pack.strategy", "neat", ["+ neat_packing: true"]),
     ],
 )

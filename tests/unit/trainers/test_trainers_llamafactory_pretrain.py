@@ -78,7 +78,8 @@ def test_llama3_texts_end_with_a_token_of_their_own() -> None:
         preset("llamafactory@0.9"),
         {
             "render.template": "llamafactory/llama3",
-            "mask.options": {"stage": "pt", "add_bos_token": False},
+            "own.stage": "pt",
+            "own.add_bos_token": False,
             "data.format": "alpaca",
             "data.fields": {"instruction": "text"},
         },
@@ -91,14 +92,14 @@ def test_an_unknown_bos_setting_is_not_guessed() -> None:
     loaded = load_tokenizer("builtin:llama3")
     assert loaded.facts.adds_bos
     knobs: Mapping[str, Any] = {
-        "mask.options": {"stage": "pt"},
+        "own.stage": "pt",
         "data.format": "alpaca",
         "data.fields": {"instruction": "text"},
     }
     recipe = with_knobs(preset("llamafactory@0.9"), knobs)
     row = inspect(TEXTS[:1], recipe, pipeline.make_toolbox(recipe, loaded))[0]
     assert row.problem and "add_bos_token" in row.problem.sentence()
-    recipe = changed(recipe, "mask.options", {"stage": "pt", "add_bos_token": True})
+    recipe = changed(recipe, "own.add_bos_token", True)
     row = inspect(TEXTS[:1], recipe, pipeline.make_toolbox(recipe, loaded))[0]
     assert row.tokens and row.tokens.input_ids[0] == loaded.facts.bos_id
 
@@ -128,7 +129,7 @@ def test_config_can_add_tokens(work: Path) -> None:
 
 def test_broken_conversations_stop_the_run() -> None:
     turns = [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "ho"}]
-    recipe = with_knobs(preset("llamafactory@0.9"), {"mask.options": {"stage": "pt", "add_bos_token": False}})
+    recipe = with_knobs(preset("llamafactory@0.9"), {"own.stage": "pt", "own.add_bos_token": False})
     tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml"))
     whole, broken = inspect([{"conversations": turns}, {"conversations": turns[:1]}], recipe, tools)
     assert whole.conversation and whole.conversation.text == "hi" and whole.example

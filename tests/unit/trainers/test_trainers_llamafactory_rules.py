@@ -142,7 +142,7 @@ def test_formatting_openai_writes_into_the_system_text(system: str | None, tools
     turns = [{"role": "system", "content": system}, *turns] if system else turns
     knobs = {
         "data.format": "messages",
-        "mask.options": {"formatting": "openai"},
+        "own.formatting": "openai",
         "data.fields": {"messages": "messages", "tools": "tools"},
         "data.message_keys": {"role": "role", "content": "content"},
         "data.role_map": {"user": "user", "assistant": "assistant", "system": "system"},
@@ -174,7 +174,7 @@ def test_openai_tool_results_are_joined_and_calls_become_a_function_turn() -> No
     ]
     knobs = {
         "data.format": "messages",
-        "mask.options": {"formatting": "openai"},
+        "own.formatting": "openai",
         "data.fields": {"messages": "messages"},
         "data.message_keys": {"role": "role", "content": "content"},
         "data.role_map": {"user": "user", "assistant": "assistant", "tool": "observation", "function_call": "function"},
@@ -305,12 +305,12 @@ def ways() -> list[tuple[Recipe, Any]]:
         {"data.format": "sharegpt", "data.fields": {name: name for name in ("messages", "system", "tools")}},
         {
             "data.format": "messages",
-            "mask.options": {"formatting": "openai"},
+            "own.formatting": "openai",
             "data.message_keys": {"role": "role", "content": "content"},
             "data.fields": {name: name for name in ("messages", "system", "tools")},
             "data.role_map": {"user": "user", "assistant": "assistant", "tool": "observation"},
         },
-        {"data.format": "alpaca", "data.fields": {"instruction": "instruction"}, "mask.options": {"stage": "pt"}},
+        {"data.format": "alpaca", "data.fields": {"instruction": "instruction"}, "own.stage": "pt"},
     ]
     recipes = [
         with_knobs(preset("llamafactory@0.9"), {"render.template": "llamafactory/qwen3", **knobs}) for knobs in chosen
@@ -443,7 +443,7 @@ def test_it_is_told_where_arrow_would_even_out_the_keys_of_calls(second: Any, to
     first = {"a": 1} if isinstance(second, dict) else '{"a": 1}'
     recipe = with_knobs(
         preset("llamafactory@0.9"),
-        {"data.format": "messages", "data.fields": {"messages": "messages"}, "mask.options": {"formatting": "openai"}},
+        {"data.format": "messages", "data.fields": {"messages": "messages"}, "own.formatting": "openai"},
     )
     found = trainer_named("llamafactory").detect(rows_of([row(first), row(second)]), recipe)
     assert (UNEVEN in found.notes) == told
@@ -482,7 +482,7 @@ def test_a_null_role_without_a_system_tag_and_a_null_tool_result_stop_the_run() 
         {
             **base,
             "data.role_map": {**roles, "tool": "observation", "call": "function"},
-            "mask.options": {"formatting": "openai"},
+            "own.formatting": "openai",
         },
     )[0]
     assert row.problem and "joins the results of tools" in row.problem.sentence()

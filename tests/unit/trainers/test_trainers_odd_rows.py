@@ -55,7 +55,7 @@ def test_a_message_that_is_no_mapping_is_told_as_not_known() -> None:
 
 def test_a_script_that_renders_messages_reads_no_tools() -> None:
     row = {"messages": [USER, ANSWER], "tools": "no JSON"}
-    script = {"mask__options": {"text_from": "messages"}}
+    script = {"own__text_from": "messages"}
     (one,) = inspected("unsloth@2026.10", row, **script)
     (other,) = inspected("unsloth@2026.10", {"messages": row["messages"]}, **script)
     assert one.example is not None and one.example == other.example

@@ -305,7 +305,7 @@ def test_an_old_datasets_writes_null_into_tools_and_says_that_later_rows_may_add
     recipe = changed(recipe, "data.fields", {"messages": "messages", "tools": "tools"})
     recipe = changed(recipe, "data.message_keys", {"role": "role", "content": "content"})
     recipe = changed(recipe, "data.role_map", {"user": "user", "assistant": "assistant"})
-    recipe = changed(recipe, "mask.options", {"formatting": "openai"})
+    recipe = changed(recipe, "own.formatting", "openai")
     detected = pipeline.detect(rows, recipe)
     shown = [pipeline.inspect_early(row, detected, recipe).conversation for row in rows]
     first = [{"name": "f", "parameters": {"x": 1}, "strict": None}]

@@ -75,14 +75,14 @@ def test_references_and_components() -> None:
         (
             small("  prompt_template: torchtune.data.SummarizeTemplate\n"),
             "0.7",
-            "mask.options",
-            {"prompt_template": "torchtune.data.SummarizeTemplate"},
+            "own.prompt_template",
+            "torchtune.data.SummarizeTemplate",
         ),
         (
             small("  special_tokens_path: /m/tokenizer.json\n"),
             "0.6.1",
-            "mask.options",
-            {"special_tokens_path": "/m/tokenizer.json"},
+            "own.special_tokens_path",
+            "/m/tokenizer.json",
         ),
         (small("  path: /m/original/tokenizer.model\n"), "0.7", "tokenizer.name", "/m"),
         (small(dataset=CHAT + "  train_on_input: true\n"), "0.6.1", "mask.rule", "all"),

@@ -84,8 +84,8 @@ def test_a_partition_at_which_torchtune_raises_is_told(partition: str, error: st
     opened = read(config(f"  partition: {partition}\n"))
     (note,) = [note for note in opened.keys if note.use is KeyUse.STOPS]
     assert note.path == "dataset.partition" and error in note.note
-    recipe = changed(read(config()).recipe, "mask.options", {"builder": "gsm8k_sft", "partition": partition})
-    assert "partition" not in opened.recipe.mask.options
+    recipe = changed(read(config()).recipe, "own.partition", partition)
+    assert "partition" not in opened.recipe.own.said()
     if not partition.isdigit():
         assert all(one.problem is not None and error in one.problem.what for one in inspected(ROWS[:2], recipe))
 
@@ -108,8 +108,8 @@ def test_a_recipe_of_it_is_written_and_read_back() -> None:
     assert trainer.losses(recipe) == ()
     (written,) = trainer.write_config(recipe, None, {"data": "rows.jsonl", "tokenizer": "a"}).files
     again = read(written.content).recipe
-    assert (again.mask.options, again.data, again.length) == (recipe.mask.options, recipe.data, recipe.length)
+    assert (again.own, again.data, again.length) == (recipe.own, recipe.data, recipe.length)
     for path, value in (("mask.rule", "all"), ("pack.strategy", "sequential"), ("render.inject_system", "x")):
         assert any(path in loss for loss in trainer.losses(changed(recipe, path, value))), path
     other = changed(preset("torchtune@0.7"), "data.format", "columns")
-    assert trainer.losses(changed(other, "mask.options", {"partition": "0-0/10"}))
+    assert trainer.losses(changed(other, "own.partition", "0-0/10"))

@@ -160,23 +160,21 @@ SPECIALS = {"messages": [{"role": "user", "content": "<a>x</a> <|fim_pad|>"}, {"
 
 
 def test_special_tokens_are_torchtunes_own_unless_a_file_is_named(tmp_path: Path) -> None:
-    def ids(options: dict[str, Any]) -> tuple[int, ...]:
-        one = inspected(
-            SPECIALS, "0.6.1", "builtin:chatml", render__template="torchtune/qwen2_5", mask__options=options
-        )
+    def ids(**own: Any) -> tuple[int, ...]:
+        one = inspected(SPECIALS, "0.6.1", "builtin:chatml", render__template="torchtune/qwen2_5", **own)
         assert one.tokens is not None, one.problem
         return one.tokens.input_ids
 
-    own = ids({})
+    own = ids()
     assert own[0] == 151644 and own.count(151645) == 2 and own.count(151662) == 1
     table = {"<|im_start|>": 7, "<|im_end|>": 8, "<|endoftext|>": 9, "<tool_call>": 3, "</tool_call>": 4, "<a>": 5}
     path = tmp_path / "special.json"
     path.write_text(json.dumps({"added_tokens": [{"content": text, "id": i} for text, i in table.items()]}))
-    named = ids({"special_tokens_path": str(path)})
+    named = ids(own__special_tokens_path=str(path))
     assert named[0] == 7 and named.count(5) == 1 and 151662 not in named
     path.write_text('{"added_tokens": []}')
     with pytest.raises(RecipeError, match=r"looks for .*endoftext"):
-        ids({"special_tokens_path": str(path)})
+        ids(own__special_tokens_path=str(path))
 
 
 @pytest.mark.parametrize("content", ["not json", '{"added_tokens": [1]}', '{"added_tokens": {"a": 1}}', "[]"])
@@ -184,7 +182,7 @@ def test_a_special_tokens_path_that_is_none_is_refused(tmp_path: Path, content: 
     path = tmp_path / "special.json"
     path.write_text(content)
     with pytest.raises(RecipeError, match="special_tokens_path cannot be read"):
-        inspected(CHAT, mask__options={"special_tokens_path": str(path)})
+        inspected(CHAT, own__special_tokens_path=str(path))
 
 
 def test_what_a_tokenizer_adds_beside_torchtunes_own_is_told() -> None:

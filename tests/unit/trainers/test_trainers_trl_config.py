@@ -48,7 +48,7 @@ def read(text: str) -> Any:
         ("padding_free: null", "batch.flatten", False),
         ("pad_to_multiple_of: 16", "batch.multiple", 16),
         ("eos_token: <|im_end|>", "tokenizer.eos_token", "<|im_end|>"),
-        ("dataset_text_field: body", "mask.options", {"dataset_text_field": "body"}),
+        ("dataset_text_field: body", "own.dataset_text_field", "body"),
         ("chat_template_path: t.jinja", "render.template", "file:t.jinja"),
         ("model_name_or_path: a/b", "tokenizer.name", "a/b"),
     ],

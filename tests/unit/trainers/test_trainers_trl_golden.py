@@ -44,7 +44,7 @@ def recipe_of(case: Case) -> Recipe:
         knobs["batch.flatten"] = knobs["pack.strategy"] != "wrapped"
     for key, value in cfg.items():
         knobs[KNOBS[key]] = value
-    knobs["mask.options"] = options
+    knobs |= {f"own.{name}": value for name, value in options.items()}
     return with_knobs(recipe, knobs)
 
 

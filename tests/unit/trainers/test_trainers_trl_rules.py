@@ -49,8 +49,7 @@ def inspected(
 def test_a_text_column_beside_a_completion_takes_the_eos(
     row: dict[str, Any], version: str, field: str, ends: bool
 ) -> None:
-    options = {} if field == "text" else {"dataset_text_field": field}
-    one = inspected([row], version, mask__options=options)[0]
+    one = inspected([row], version, own__dataset_text_field=None if field == "text" else field)[0]
     assert one.tokens is not None and one.token_text.pieces.count(EOS) == ends + (EOS in row["prompt"])
 
 

@@ -22,7 +22,7 @@ def recipe_of(case: Case, version: str) -> Recipe:
     if case.name.startswith("P"):
         knobs: dict[str, Any] = {"length.max": keywords.get("max_length", 64)}
         if case.name.startswith("P4"):  # the formatting_func of the probe renders messages
-            knobs["mask.options"] = {"text_from": "messages", "formatting_func": True}
+            knobs |= {"own.text_from": "messages", "own.formatting_func": True}
         return with_knobs(recipe, knobs)
     return with_knobs(
         recipe,
@@ -31,7 +31,7 @@ def recipe_of(case: Case, version: str) -> Recipe:
             "mask.instruction_marker": keywords["instruction_part"],
             "mask.response_marker": keywords["response_part"],
             "mask.turns": "last" if keywords.get("last_response_only") else "all",
-            "mask.options": {"text_from": "messages"} if case.rows else {},
+            "own.text_from": "messages" if case.rows else None,
         },
     )
 

@@ -16,6 +16,7 @@ from sftui.templates import compile_template, rendering_of
 from sftui.tokens import load_tokenizer
 from sftui.trainers import preset
 from sftui.trainers.unsloth.markers import Marker, Markers, hidden_places, spans_of
+from sftui.trainers.unsloth.own import UnslothOptions
 
 ASK, ANSWER, EOS, BOS = (1, 2), (1, 3), 8, 9
 TURNS = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi."}]
@@ -107,7 +108,7 @@ def test_the_first_row_decides_on_the_bos_of_all() -> None:
     ],
 )
 def test_what_cannot_be_known_is_refused(rows: list[dict[str, Any]], options: dict[str, Any], words: str) -> None:
-    recipe = changed(preset("unsloth@2026.10"), "mask.options", options)
+    recipe = replace(preset("unsloth@2026.10"), own=UnslothOptions(**options))
     refused = pipeline.detect([Row(0, rows[0], "", "row 0")], recipe).refused
     assert refused is not None and words in refused.sentence()
 
@@ -118,9 +119,7 @@ def test_one_marker_alone_is_refused() -> None:
 
 
 def test_assistant_only_needs_what_unsloth_renders() -> None:
-    old = inspected(
-        [{"messages": TURNS}], "2026.8", mask__rule="generation_tag", mask__options={"text_from": "messages"}
-    )[0]
+    old = inspected([{"messages": TURNS}], "2026.8", mask__rule="generation_tag", own__text_from="messages")[0]
     assert old.problem is not None and "no assistant mask" in old.problem.what
     new = inspected([{"messages": TURNS}], mask__rule="generation_tag")[0]
     assert new.problem is None and new.trained
@@ -141,8 +140,7 @@ def test_assistant_only_needs_what_unsloth_renders() -> None:
 def test_the_completion_mask_depends_on_trl(version: str, trl: str | None, rule: str, masked: bool) -> None:
     # The prompt holds an answer of its own, which only the completion mask takes out.
     row = {"prompt": [*TURNS, TURNS[0]], "completion": TURNS[1:]}
-    options = {"trl_version": trl} if trl else {}
-    one = inspected([row], version, mask__rule=rule, mask__options=options)[0]
+    one = inspected([row], version, mask__rule=rule, own__trl_version=trl)[0]
     assert one.problem is None and one.labels is not None and one.tokens is not None
     first = next(
         i for i, owner in enumerate(one.tokens.messages) if owner == 1 and one.tokens.parts[i].value == "content"
@@ -172,7 +170,7 @@ def test_a_row_without_an_answer_is_removed_before_packing() -> None:
 
 
 def test_assistant_only_goes_for_the_messages_beside_their_text() -> None:
-    one = inspected([{"messages": TURNS}], mask__rule="generation_tag", mask__options={"text_from": "messages"})[0]
+    one = inspected([{"messages": TURNS}], mask__rule="generation_tag", own__text_from="messages")[0]
     assert one.problem is None and one.trained
 
 
@@ -222,7 +220,9 @@ def test_a_completion_without_a_length_stops_unsloth() -> None:
     ],
 )
 def test_which_columns_go_first(row: dict[str, Any], options: dict[str, Any], format_: str | None) -> None:
-    found = pipeline.detect([Row(0, row, "", "row 0")], changed(preset("unsloth@2026.10"), "mask.options", options))
+    found = pipeline.detect(
+        [Row(0, row, "", "row 0")], replace(preset("unsloth@2026.10"), own=UnslothOptions(**options))
+    )
     assert (found.refused is not None) if format_ is None else (found.refused is None and found.format == format_)
 
 
@@ -243,10 +243,10 @@ def test_tools_stored_as_text(columns: dict[str, Any], tools: Any, words: str | 
 def test_a_first_row_that_begins_with_no_message_does_not_refuse_the_column() -> None:
     """The script renders whatever the list holds: a template may print nothing of it (fuzz_rows, seed 54)."""
     rows: list[dict[str, Any]] = [{"messages": [True, *TURNS]}, {"messages": TURNS}]
-    odd, right = inspected(rows, mask__options={"text_from": "messages"})
+    odd, right = inspected(rows, own__text_from="messages")
     assert odd.problem is not None and "sftui does not model what a template makes of that" in odd.problem.why
     assert right.problem is None
-    (alone,) = inspected(rows[:1], mask__options={"text_from": "messages"})
+    (alone,) = inspected(rows[:1], own__text_from="messages")
     assert alone.problem is not None and alone.problem.why == odd.problem.why
 
 
@@ -262,5 +262,5 @@ def test_an_empty_mapping_of_tools_is_no_tools() -> None:
 def test_a_value_that_the_script_gives_to_the_template_as_it_is_is_not_known(messages: Any) -> None:
     """`messages: ""` renders as nothing (fuzz_rows, seed 53): the template goes through the characters of a text."""
     rows = [{"messages": TURNS}, {"messages": messages}]
-    one = inspected(rows, mask__options={"text_from": "messages"})[1]
+    one = inspected(rows, own__text_from="messages")[1]
     assert one.problem is not None and "sftui does not model what a template makes of that" in one.problem.why

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from sftui.workspace.second import Second
 
 def recipe(preset: str = "axolotl@0.19", **options: Any) -> Recipe:
     made = changed(trainers.preset(preset), "tokenizer.name", "builtin:chatml")
-    return changed(changed(made, "mask.options", options), "length.max", 99)
+    return changed(changed(made, "own", replace(made.own, **options)), "length.max", 99)
 
 
 ASIDE = evaluation_rows(HeldOut("val_set_size", 0.2, 42, drawn=False), [True] * 40)
