@@ -72,8 +72,11 @@ _SECRET = ("TOKEN", "KEY", "SECRET", "PASSW", "CREDENTIAL")
 
 
 def runner_of(trainer: str) -> Path:
-    """The script that runs a trainer; it need not exist."""
-    return RUNNERS / f"run_{trainer}.py"
+    """The script that runs a trainer, of one from outside beside its code; it need not exist."""
+    from sftui.trainers import TRAINERS, folder_of, trainer_names
+
+    outside = trainer not in TRAINERS and trainer in trainer_names()
+    return (folder_of(trainer) if outside else RUNNERS) / f"run_{trainer}.py"
 
 
 def process_environment() -> dict[str, str]:
@@ -110,14 +113,16 @@ def ask(python: Path, trainer: str, requests: Iterable[Mapping[str, Any]], error
 
 
 def _start(python: Path, trainer: str, errors: IO[str]) -> subprocess.Popen[str]:
+    runner = runner_of(trainer)
+    beside = {} if runner.parent == RUNNERS else {"PYTHONPATH": str(RUNNERS)}  # where `exchange` is
     return subprocess.Popen(
-        [str(python), str(runner_of(trainer))],
+        [str(python), str(runner)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=errors,
         text=True,
         encoding="utf-8",
-        env=process_environment(),
+        env={**process_environment(), **beside},
     )
 
 

@@ -17,6 +17,8 @@ from sftui.errors import SftuiError
 from sftui.findings.catalogue import CODES, fix_text
 from sftui.trainers import outside, preset, preset_names, release_of, trainer_named, trainer_names, traits_of
 from sftui.trainers.pins import pins_of, reference_version, running_version
+from sftui.trainers.verify.installed import verified
+from sftui.trainers.verify.session import ask
 
 HERE = Path(__file__).parent
 ANSWERED = {"messages": [{"role": "user", "content": "Hello?"}, {"role": "assistant", "content": "Hi."}]}
@@ -151,3 +153,17 @@ def test_what_rules_say_to_other_trainers_is_not_said_to_it(site: Path) -> None:
     assert CODES["GEN001"].fixes["hf-trainer"] and fix_text("GEN001", "acme") == ""
     assert fix_text("ROW006", "acme") == CODES["ROW006"].data
     assert fix_text("LAB002", "acme") == "acme_train: answers"
+
+
+def test_its_runner_stands_beside_its_code(site: Path, tmp_path: Path) -> None:
+    (site / "acme_sftui" / "run_acme.py").write_text(
+        "import json, sys, exchange\n"
+        "for line in sys.stdin:\n"
+        "    print(json.dumps({'error': None, 'by': exchange.ROW, 'asked': json.loads(line)}), flush=True)\n"
+    )
+    assert "acme" not in verified()
+    outside.enable(["acme-sftui"])
+    assert verified()[-1] == "acme"
+    with (tmp_path / "log").open("w") as log:
+        [answer] = ask(Path(sys.executable), "acme", [{"rows": []}], log)
+    assert answer == {"error": None, "by": "sftui_row", "asked": {"rows": []}}
