@@ -17,15 +17,37 @@ NAMES = (*TRAINERS, *(traits_of(name).title for name in TRAINERS))
 NAMED = re.compile(rf"({'|'.join(map(re.escape, NAMES))})([@/:].*)?")
 WITHIN = re.compile(rf"(^|_)({'|'.join(name.replace('-', '_') for name in TRAINERS)})(_|$)", re.IGNORECASE)
 TABLES = ("rule", "case", "Case")
-"""Calls that only present: what a rule says to each trainer, and the examples it brings, which begin with a preset."""
+"""Calls that only present: what a rule says to each trainer, and the examples it brings, which begin with a preset.
+What a file assigns for them alone presents, too."""
 EXAMPLES = PACKAGE / "findings" / "examples.py"
+
+
+def presents(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in TABLES
+
+
+def read(tree: ast.AST) -> Iterator[str]:
+    """The names that code reads, tables left out."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            yield node.id
+        if not presents(node):
+            yield from read(node)
 
 
 def known(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Each place of code that knows a trainer: its line, and by what. Docstrings and sentences are none."""
+    for_tables = set[str]()
+    if isinstance(tree, ast.Module):
+        within = {
+            one.id for call in ast.walk(tree) if presents(call) for one in ast.walk(call) if isinstance(one, ast.Name)
+        }
+        for_tables = within - {*read(tree)}
     for node in ast.iter_child_nodes(tree):
         match node:
-            case ast.Call(func=ast.Name(id=name)) if name in TABLES:
+            case ast.Call() if presents(node):
+                continue
+            case ast.Assign(targets=[ast.Name(id=name)]) if name in for_tables:
                 continue
             case ast.Expr(value=ast.Constant()):
                 continue
@@ -54,6 +76,8 @@ def known(tree: ast.AST) -> Iterator[tuple[int, str]]:
         ("def axolotl_edges(look): pass", ["axolotl_edges"]),
         ("f(llamafactory='x')", ["llamafactory"]),
         ("def f():\n    'trl'\n    return 'as TRL does, trl 1.16'", []),
+        ("_SLOTS = {'render.template': 'llamafactory/qwen'}\nLAB = rule('LAB', bad=case(changes=_SLOTS))", []),
+        ("_MINE = ('trl',)\nLAB = rule('LAB', more=_MINE)\ndef f(x): return x in _MINE", ["trl"]),
         ("LAB = rule('LAB', trl='x', bad=case(GOOD, preset='trl@1.16'))", []),
     ],
 )
