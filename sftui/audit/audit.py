@@ -136,9 +136,9 @@ class Audit:
         twice."""
         before = self.checks.same.count
         self.checks.add(inspection)
-        if self._marking and self.checks.same.count > before:
-            whole = self.checks.whole(inspection)
-            assert whole is not None
+        again = self._marking and self.checks.same.count > before
+        whole = self.checks.whole(inspection) if again else None
+        if whole is not None:
             self.repeated.add(whole)
 
     def _source(self, where: str) -> list[int]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from heapq import nsmallest
+from typing import Any
 
 from sftui.conversations.identity import identity
 from sftui.conversations.refusals import MEDIA_COLUMNS
@@ -13,7 +15,7 @@ from sftui.findings.hashes import HASH, Hashes, hash_of
 from sftui.findings.look import shown
 from sftui.findings.model import Finding, Fix
 from sftui.findings.rule import Rule
-from sftui.model import IGNORE_INDEX, Inspection, Kind, Part, Reason, RecipeChange
+from sftui.model import IGNORE_INDEX, Conversation, Inspection, Kind, Labels, Part, Reason, RecipeChange
 
 LIMITS = (512, 1024, 2048, 4096, 8192, 16384, 32768)
 """The lengths for which is told what cutting there would take."""
@@ -92,7 +94,7 @@ class DatasetChecks:
         self.refused += inspection.problem is not None
         if inspection.evaluates:
             if inspection.conversation is not None:
-                self._compare(inspection)
+                self._compare(inspection, inspection.conversation)
             return
         self.rows += 1
         self.kept += inspection.example is not None
@@ -113,20 +115,20 @@ class DatasetChecks:
             self.signatures[shown(" ".join(message.role for message in conversation.messages[:12]), 200)] += 1
         if len(self.signatures) > 10_000:
             self.signatures = Counter(dict(self.signatures.most_common(5_000)))
-        self._compare(inspection)
+        self._compare(inspection, conversation)
         if inspection.tokens is not None and inspection.labels is not None:
-            self._measure(inspection)
+            self._measure(inspection, inspection.labels)
 
     def whole(self, inspection: Inspection) -> bytes | None:
         """8 bytes of what a trainer reads of the row, equal for rows that are the same to it; None where there is
         nothing."""
         return hash_of(identity(inspection.row.data, self.read_from)) if inspection.row.data else None
 
-    def _compare(self, inspection: Inspection) -> None:
+    def _compare(self, inspection: Inspection, conversation: Conversation) -> None:
         row, whole = inspection.row.index, self.whole(inspection)
         if whole is None:
             return
-        asked = _asked(inspection)
+        asked = _asked(conversation, inspection.row.data)
         if asked is not None and asked[0] in self.evaluation:
             self.leaked.add(row)
         number = row.to_bytes(ROW, "big")
@@ -164,9 +166,8 @@ class DatasetChecks:
         elif known is not None and number < known:
             self.others.change(answer, number)
 
-    def _measure(self, inspection: Inspection) -> None:
-        assert inspection.tokens is not None and inspection.labels is not None
-        row, labels = inspection.row.index, inspection.labels
+    def _measure(self, inspection: Inspection, labels: Labels) -> None:
+        row = inspection.row.index
         n = len(labels.labels)
         trained = n - labels.labels.count(IGNORE_INDEX)
         self.tokens += n
@@ -252,11 +253,9 @@ class DatasetChecks:
         )
 
 
-def _asked(inspection: Inspection) -> tuple[bytes, bytes] | None:
+def _asked(conversation: Conversation, data: Mapping[str, Any] | None) -> tuple[bytes, bytes] | None:
     """What a row asks, with its media and tools, and that with its answer; white space aside. None where it asks
     nothing."""
-    conversation, data = inspection.conversation, inspection.row.data
-    assert conversation is not None
     if conversation.kind is Kind.STRINGS:
         said = [("user", conversation.prompt or ""), ("assistant", conversation.completion or "")]
     else:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sftui import trainers
 from sftui.findings.context import Context
@@ -36,6 +36,7 @@ from sftui.trainers import trainer_named
 if TYPE_CHECKING:
     from sftui.trainers.reading import Late
 
+T = TypeVar("T")
 SHOWN_TOKENS = 24
 SHOWN_TEXT = 80
 
@@ -57,6 +58,13 @@ class Turn:
         return max(self.content[1], self.terminator[1])
 
 
+def _made(found: T | None, what: str) -> T:
+    """What a stage made of the row; ValueError for a check that asks for what its row did not reach."""
+    if found is None:
+        raise ValueError(f"the row stopped before it had a {what}")
+    return found
+
+
 class Look:
     """An inspection with what checks ask of it; every property is computed at most once."""
 
@@ -68,9 +76,7 @@ class Look:
 
     @cached_property
     def conversation(self) -> Conversation:
-        found = self.inspection.conversation
-        assert found is not None
-        return found
+        return _made(self.inspection.conversation, "conversation")
 
     @cached_property
     def messages(self) -> tuple[Message, ...]:
@@ -136,15 +142,11 @@ class Look:
 
     @cached_property
     def rendered(self) -> Rendered:
-        found = self.inspection.rendered
-        assert found is not None
-        return found
+        return _made(self.inspection.rendered, "rendered text")
 
     @cached_property
     def tokens(self) -> Tokens:
-        found = self.inspection.tokens
-        assert found is not None
-        return found
+        return _made(self.inspection.tokens, "tokenization")
 
     @cached_property
     def text(self) -> TokenText:
@@ -174,9 +176,7 @@ class Look:
 
     @cached_property
     def labels(self) -> Labels:
-        found = self.inspection.labels
-        assert found is not None
-        return found
+        return _made(self.inspection.labels, "labelling")
 
     @property
     def known(self) -> bool:

@@ -35,9 +35,7 @@ def with_marks(tree: Tree, sets: Collection[int] = (), conditions: Mapping[int, 
     `sets` are the `set` tags to mark too; `conditions` are evaluated where their node writes.
     """
     edits: list[tuple[int, int, str]] = [(start, end, "") for start, end in tree.blanks]
-    for compound in tree.loops:
-        assert compound.loop is not None
-        number, name = compound.loop
+    for compound, (number, name) in tree.loops:
         place = compound.regions[0][0]
         edits.append((place, place, "{{ " + _mark(f"R{number}:", f"{name}['role'] ~ ") + " }}"))
     for leaf in tree.leaves:

@@ -83,7 +83,7 @@ class Tree:
     source: str
     body: list[Node]
     leaves: list[Leaf]
-    loops: list[Compound]
+    loops: list[tuple[Compound, tuple[int, str]]]
     blanks: list[tuple[int, int]]
 
 
@@ -216,7 +216,8 @@ def _items(source: str) -> Iterator[_Tag | tuple[int, int, str]]:
             raw = data_start = begin
             data = ""
         elif kind in ("block_end", "variable_end", "comment_end"):
-            assert tag is not None
+            if tag is None:
+                raise ValueError("the source could not be followed")
             tag.closing, tag.end = value.strip(), at + len(value.rstrip())
             at += len(value)
             data_start = tag.end
@@ -238,7 +239,7 @@ class _Reader:
         self.stack: list[list[Node]] = [[]]
         self.open: list[Compound] = []
         self.leaves: list[Leaf] = []
-        self.loops: list[Compound] = []
+        self.loops: list[tuple[Compound, tuple[int, str]]] = []
         self.blanks: list[tuple[int, int]] = []
         self.tests: list[list[str]] = [[]]
 
@@ -300,9 +301,9 @@ class _Reader:
         self._test(name, solid)
         made = Compound(name, tag.start, tag.end, tag.opening, bodies=[[]], regions=[(tag.end, tag.end)])
         if name == "for" and len(solid) > 3 and solid[2][1] == "in":
-            made.loop = (len(self.loops), solid[1][1])
+            loop = made.loop = (len(self.loops), solid[1][1])
             if not any(one.name in _WRAPPED or one.name == "set" for one in self.open):
-                self.loops.append(made)
+                self.loops.append((made, loop))
         self.stack[-1].append(made)
         self.open.append(made)
         self.stack.append(made.bodies[0])

@@ -120,11 +120,7 @@ class _Writer:
         ]
 
     def _loops(self, node: Compound) -> set[int]:
-        return {
-            one.loop[0]
-            for one in self._tree.loops
-            if one.loop is not None and node.start <= one.start and one.end <= node.end
-        }
+        return {number for one, (number, _) in self._tree.loops if node.start <= one.start and one.end <= node.end}
 
     def _leaves_early(self, node: Compound) -> bool:
         from sftui.templates.surgery_tree import walk

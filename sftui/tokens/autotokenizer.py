@@ -53,7 +53,8 @@ def load(asked: dict[str, Any]) -> Any:
         from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
 
         kind = tokenizer_class_from_name(asked["class"])
-        assert kind is not None
+        if kind is None:
+            raise LookupError(f"{NO_CLASS} {asked['class']}")
         return kind.from_pretrained(argument, revision=revision, trust_remote_code=False)
     if asked.get("named"):
         named = _named(asked["named"])
@@ -91,7 +92,8 @@ def _from_gguf(path: str, reader: Any) -> Any:
 
     if reader and importlib.util.find_spec("torch") is None:
         spec = importlib.util.spec_from_file_location(READER, reader)
-        assert spec is not None and spec.loader is not None
+        if spec is None or spec.loader is None:
+            raise ImportError(f"{reader} is no Python module")
         module = importlib.util.module_from_spec(spec)
         sys.modules[READER] = module
         spec.loader.exec_module(module)

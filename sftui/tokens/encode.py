@@ -53,7 +53,7 @@ def tokenize(
     if options.mode == "per_part" and rendered.pieces is not None:
         _encode_pieces(columns, rendered.pieces, tokenizer)
         if options.append_eos == "if_missing_text" and not rendered.text.endswith(tokenizer.facts.eos_token or ""):
-            columns.add(_known(eos_id), NOWHERE, NOWHERE, NOWHERE, Part.INJECTED)
+            columns.add(_eos(tokenizer), NOWHERE, NOWHERE, NOWHERE, Part.INJECTED)
     else:
         if options.mode == "per_part":
             notes.append("this row has no parts to encode one by one: it was tokenized whole")
@@ -65,7 +65,7 @@ def tokenize(
     if options.append_eos == "always" or (
         options.append_eos == "if_missing_ids" and (not columns.ids or columns.ids[-1] != eos_id)
     ):
-        columns.add(_known(eos_id), NOWHERE, NOWHERE, NOWHERE, Part.INJECTED)
+        columns.add(_eos(tokenizer), NOWHERE, NOWHERE, NOWHERE, Part.INJECTED)
     if options.bos == "drop_second" and _doubled(columns.ids, tokenizer):
         columns.drop(0)
         notes.append("a doubled BOS at the start was dropped")
@@ -227,8 +227,13 @@ def _doubled(ids: Sequence[int], tokenizer: LoadedTokenizer) -> bool:
 
 
 def _wanted_eos(tokenizer: LoadedTokenizer, options: Tokenize) -> int | None:
+    return tokenizer.facts.eos_id if options.append_eos == "never" else _eos(tokenizer)
+
+
+def _eos(tokenizer: LoadedTokenizer) -> int:
+    """The id of an EOS that is appended; TokenizerError where the tokenizer has none."""
     facts = tokenizer.facts
-    if options.append_eos != "never" and (facts.eos_token is None or facts.eos_id is None):
+    if facts.eos_token is None or facts.eos_id is None:
         raise TokenizerError(
             "no EOS can be appended",
             where=facts.name,
@@ -236,9 +241,3 @@ def _wanted_eos(tokenizer: LoadedTokenizer, options: Tokenize) -> int | None:
             fix="set tokenizer.eos_token, or tokenize.append_eos to never",
         )
     return facts.eos_id
-
-
-def _known(token: int | None) -> int:
-    """The EOS id after `_wanted_eos` has refused a tokenizer without one."""
-    assert token is not None
-    return token

@@ -51,7 +51,7 @@ def redone(place: Location) -> Any | None:
         name = _class(place.folder, config)
         if _ELSEWHERE & set(config) or name not in _record()["classes"]:
             return None
-        return _built(place, name, config)
+        return _built(place.folder, place.json, name, config)
     except Exception:  # whatever it stumbles over here, transformers 4 refuses or reads in a way of its own
         return None
 
@@ -65,20 +65,16 @@ def _class(folder: Path, config: Mapping[str, Any]) -> str:
     return str(named if str(named).endswith("Fast") else f"{named}Fast")
 
 
-def _built(place: Location, name: str, config: Mapping[str, Any]) -> Any:
+def _built(folder: Path, json_file: Path | None, name: str, config: Mapping[str, Any]) -> Any:
     from tokenizers import Tokenizer
 
-    assert place.folder is not None
     one = _record()["classes"][name]
-    given, added = _given(place, config)
+    given, added = _given(folder, json_file, config)
     arguments = {**one["defaults"], **given}
     steps = one["steps"]
     # Llama and T5 build anew from the vocabulary where the config says anything of a prefix space.
-    anew = place.json is None or ("from_slow" in steps and given.get("add_prefix_space") is not None)
-    if anew:
-        made = _converted(place.folder, one["converter"], arguments, added)
-    else:
-        made = Tokenizer.from_file(str(place.json))
+    anew = json_file is None or ("from_slow" in steps and given.get("add_prefix_space") is not None)
+    made = _converted(folder, one["converter"], arguments, added) if anew else Tokenizer.from_file(str(json_file))
     _check_regex(made, config)
     for key, flags in one["flags"].items():
         if isinstance(arguments.get(key), str):
@@ -103,9 +99,8 @@ def _built(place: Location, name: str, config: Mapping[str, Any]) -> Any:
     return made
 
 
-def _given(place: Location, config: Mapping[str, Any]) -> tuple[dict[str, Any], dict[int, Any]]:
+def _given(folder: Path, json_file: Path | None, config: Mapping[str, Any]) -> tuple[dict[str, Any], dict[int, Any]]:
     """The keyword arguments that the files give, and the added tokens by id (`_from_pretrained`)."""
-    assert place.folder is not None
     given = {key: value for key, value in config.items() if key != "tokenizer_class"}
     added: dict[int, Any] = {}
     known: dict[str, Any] = {}
@@ -113,7 +108,7 @@ def _given(place: Location, config: Mapping[str, Any]) -> tuple[dict[str, Any], 
         for index, token in given.pop("added_tokens_decoder").items():
             added[int(index)] = known[token["content"]] = _token(**token)
     else:
-        for key, value in _object(place.folder, "special_tokens_map.json").items():
+        for key, value in _object(folder, "special_tokens_map.json").items():
             if isinstance(value, dict):
                 value = _token(**{**value, "special": True})
             elif key == MORE and isinstance(value, list):
@@ -123,10 +118,10 @@ def _given(place: Location, config: Mapping[str, Any]) -> tuple[dict[str, Any], 
             given[key] = value
         named = {str(_content(given[key])) for key in NAMED if given.get(key)}
         named |= {str(_content(token)) for token in given.get(MORE) or []}
-        for content, index in _object(place.folder, "added_tokens.json").items():
+        for content, index in _object(folder, "added_tokens.json").items():
             added[index] = _token(content, normalized=content not in named, special=content in named)
-        if place.json is not None:
-            for token in read_json(place.json)["added_tokens"]:
+        if json_file is not None:
+            for token in read_json(json_file)["added_tokens"]:
                 flags = {key: value for key, value in token.items() if key != "id"}
                 added[token["id"]] = known[token["content"]] = _token(**flags)
     given = {key: _typed(value) for key, value in given.items()}

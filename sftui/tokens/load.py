@@ -37,8 +37,8 @@ def load_tokenizer(
     if mode not in ("proven", "provisional"):
         raise ValueError(f"mode is 'proven' or 'provisional', not {mode!r}")
     place = locate(name, revision, loader)
-    if place.kind == "builtin":
-        return _builtin(place)
+    if place.kind == "builtin" and place.path is not None:
+        return _builtin(place.name, place.path)
     proof = cache.find(place, cache.cache_root(cache_dir), environment)
     if proof is None:
         if mode == "provisional" and not loader:
@@ -67,11 +67,10 @@ def hub_answering(place: Location) -> AbstractContextManager[None]:
     return hub.without_hub() if found.silent else nullcontext()
 
 
-def _builtin(place: Location) -> LoadedTokenizer:
+def _builtin(name: str, folder: Path) -> LoadedTokenizer:
     """A tokenizer of the package: its facts were read from AutoTokenizer when it was made."""
-    assert place.path is not None
-    facts = from_json(read_json(place.path / "facts.json"))
-    return LoadedTokenizer(facts, FastEngine(read_backend(place.path / "tokenizer.json", place.name)))
+    facts = from_json(read_json(folder / "facts.json"))
+    return LoadedTokenizer(facts, FastEngine(read_backend(folder / "tokenizer.json", name)))
 
 
 def _proven(proof: cache.Proof, place: Location, environment: Environment | None) -> LoadedTokenizer:

@@ -46,23 +46,26 @@ class AskedProcess:
     def load(self) -> dict[str, Any]:
         """What `autotokenizer.facts` tells; TokenizerError with the reason there."""
         with self._asking:
-            self.close()
-            self._start()
-            return self._exchange({"load": load_request(self.place)}, LOADING)
+            return self._load()[1]
+
+    def _load(self) -> tuple[subprocess.Popen[str], dict[str, Any]]:
+        self.close()
+        process = self._start()
+        return process, self._exchange(process, {"load": load_request(self.place)}, LOADING)
 
     def load_by(self, kind: str) -> dict[str, Any]:
         """The same by a class of that name, in place of what is loaded; TokenizerError."""
         with self._asking:
-            if self._process is None:
-                self._start()
-            return self._exchange({"load": {**load_request(self.place), "class": kind}}, LOADING)
+            process = self._start() if self._process is None else self._process
+            return self._exchange(process, {"load": {**load_request(self.place), "class": kind}}, LOADING)
 
     def ask(self, request: Mapping[str, Any], limit: float | None = None) -> dict[str, Any]:
         """The answer to one request, after loading where nothing is loaded; TokenizerError."""
         with self._asking:
-            if self._process is None or self._process.poll() is not None:
-                self.load()
-            return self._exchange(request, ANSWERING if limit is None else limit)
+            process = self._process
+            if process is None or process.poll() is not None:
+                process, _ = self._load()
+            return self._exchange(process, request, ANSWERING if limit is None else limit)
 
     def encode(self, texts: Sequence[str], special: bool, limit: float | None = None) -> list[list[Any]]:
         """Texts as `[ids, offsets or None, mask or None]`."""
@@ -93,10 +96,10 @@ class AskedProcess:
         with contextlib.suppress(Exception):
             self.close()
 
-    def _start(self) -> None:
+    def _start(self) -> subprocess.Popen[str]:
         theirs, ours = os.pipe() if os.name == "posix" else (-1, -1)
         try:
-            self._process = subprocess.Popen(
+            process = self._process = subprocess.Popen(
                 [str(self.environment.python), str(SCRIPT)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -117,6 +120,7 @@ class AskedProcess:
             if theirs >= 0:
                 os.close(theirs)
         self._lifeline = ours
+        return process
 
     def _variables(self, lifeline: int) -> dict[str, str]:
         hub = self.place.kind == "hub"
@@ -129,9 +133,10 @@ class AskedProcess:
             found[LIFELINE] = str(lifeline)
         return found
 
-    def _exchange(self, request: Mapping[str, Any], limit: float) -> dict[str, Any]:
-        process = self._process
-        assert process is not None and process.stdin and process.stdout
+    def _exchange(self, process: subprocess.Popen[str], request: Mapping[str, Any], limit: float) -> dict[str, Any]:
+        requests, answers = process.stdin, process.stdout
+        if requests is None or answers is None:
+            raise self._ended(process, False, limit, "load" in request)
         late: list[bool] = []
 
         def give_up() -> None:
@@ -146,9 +151,9 @@ class AskedProcess:
         timer.daemon = True
         timer.start()
         try:
-            process.stdin.write(json.dumps(request) + "\n")
-            process.stdin.flush()
-            line = process.stdout.readline()
+            requests.write(json.dumps(request) + "\n")
+            requests.flush()
+            line = answers.readline()
         except (BrokenPipeError, ValueError, OSError):
             line = ""
         finally:

@@ -52,10 +52,11 @@ class Pooled(AskedProcess):
     def load(self) -> dict[str, Any]:
         one = self.running.setdefault(str(self.environment.python), AskedProcess(self.environment, self.place))
         one.place = self.place
-        if one._process is None or one._process.poll() is not None:
+        process = one._process
+        if process is None or process.poll() is not None:
             one.close()
-            one._start()
-        return one._exchange({"load": load_request(self.place)}, LOADING)
+            process = one._start()
+        return one._exchange(process, {"load": load_request(self.place)}, LOADING)
 
     def load_by(self, kind: str) -> dict[str, Any]:
         return self.running[str(self.environment.python)].load_by(kind)

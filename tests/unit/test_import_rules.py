@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -138,6 +139,18 @@ def test_textual_is_imported_under_tui_alone(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     if path.relative_to(PACKAGE).parts[0] != "tui":
         assert "import textual" not in text and "from textual" not in text
+
+
+def test_no_state_is_asserted() -> None:
+    """Whoever needs something is handed it, or says in words that it is not there: nothing asserts that an Optional is
+    set."""
+    found = [
+        f"{path.relative_to(PACKAGE)}:{node.lineno}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Assert) and "is not None" in ast.unparse(node.test)
+    ]
+    assert found == []
 
 
 def test_help_loads_nothing_but_click() -> None:

@@ -27,6 +27,7 @@ from sftui.model import (
     Labels,
     Pack,
     Part,
+    Piece,
     Reason,
     Rendered,
     Row,
@@ -141,9 +142,7 @@ class LlamaFactory(Trainer):
         """The template as the jinja that LLaMA-Factory would save; rows are rendered from its slots."""
         from sftui.templates import ChatTemplate
 
-        template = _named(recipe)
-        assert template is not None
-        return ChatTemplate(source(template, tokenizer), f"{OWN}{name}")
+        return ChatTemplate(source(_registered(name), tokenizer), f"{OWN}{name}")
 
     def survey(self, first: Conversation | None, recipe: Recipe, tools: Toolbox) -> SlotTemplate:
         return template_of(recipe, tools)
@@ -199,7 +198,7 @@ class LlamaFactory(Trainer):
             tools.tokenizer,
             replace(recipe.tokenize, mode="per_part", append_eos=append),
         )
-        owners = _owners(tokens, rendered)
+        owners = _owners(tokens, rendered.pieces, rendered.spans)
         return replace(tokens, messages=tuple(m for m, _ in owners), parts=tuple(p for _, p in owners))
 
     def label(
@@ -330,9 +329,12 @@ def template_of(recipe: Recipe, tools: Toolbox) -> SlotTemplate:
 
 def _named(recipe: Recipe) -> SlotTemplate | None:
     """The registry's template, or None where the tokenizer's own is to be parsed."""
-    if not recipe.render.template.startswith(OWN):
-        return None
-    name = recipe.render.template.removeprefix(OWN)
+    own = recipe.render.template.startswith(OWN)
+    return _registered(recipe.render.template.removeprefix(OWN)) if own else None
+
+
+def _registered(name: str) -> SlotTemplate:
+    """A template of the registry; TemplateError where it has none of that name."""
     if name not in TEMPLATES:
         raise TemplateError(
             f"sftui does not have LLaMA-Factory's template `{name}`", fix=f"it has {', '.join(sorted(TEMPLATES))}"
@@ -369,13 +371,12 @@ def _reason(turn: int, part: Part, last: int, mask: Mask) -> tuple[bool, Reason]
     return True, Reason.WHOLE if mask.rule == "all" else Reason.ASSISTANT
 
 
-def _owners(tokens: Tokens, rendered: Rendered) -> list[tuple[int, Part]]:
+def _owners(tokens: Tokens, pieces: Sequence[Piece], spans: Sequence[Span]) -> list[tuple[int, Part]]:
     """Message and part of every token, by its first character inside the piece it comes from."""
-    assert rendered.pieces is not None
     begins = [0]
-    for piece in rendered.pieces:
+    for piece in pieces:
         begins.append(begins[-1] + len(piece.text))
-    spans, at, found = rendered.spans, 0, []
+    at, found = 0, []
     for number, start in zip(tokens.messages, tokens.starts):
         if start == NOWHERE:
             found.append((NOWHERE, Part.INJECTED))

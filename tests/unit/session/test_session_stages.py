@@ -1,0 +1,98 @@
+"""How far an open dataset is, and what another recipe, tokenizer or repairs make of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+from sftui import trainers
+from sftui.errors import ConversationError, SftuiError, SourceError
+from sftui.model import Problem, Stage
+from sftui.recipe import Recipe, changed
+from sftui.session.opened import Opened
+from sftui.session.options import OpenOptions
+from sftui.session.ready import Ready, Untemplated, Untokenized, open_data, tokenized, under, waits, with_tokenizer
+
+NAMES = ("hf-trainer", "manual-shift", "trl", "axolotl", "llamafactory", "unsloth", "torchtune")
+
+
+def recipe(name: str = "hf-trainer") -> Recipe:
+    return changed(trainers.preset(name), "tokenizer.name", "builtin:chatml")
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "rows.jsonl"
+    rows = [[{"role": "user", "content": f"{i}?"}, {"role": "assistant", "content": f"{i}."}] for i in range(40)]
+    path.write_text("".join(json.dumps({"messages": row}) + "\n" for row in rows))
+    return path
+
+
+def opened(data: Path, asked: Recipe) -> Opened:
+    return open_data(OpenOptions((str(data),)), asked)
+
+
+def ready(data: Path, asked: Recipe) -> Ready:
+    return tokenized(opened(data, asked), "provisional").ready()
+
+
+def test_each_stage_says_what_it_lacks_and_shows_what_it_has(data: Path) -> None:
+    waiting = opened(data, recipe())
+    assert waits(waiting) and waiting.inspect(0).provisional and waiting.inspect(0).conversation is not None
+    lost = with_tokenizer(waiting, Problem("no such tokenizer"))
+    assert isinstance(lost, Untokenized) and not waits(lost) and lost.inspect(0).stopped_at is Stage.TOKENS
+    bare = tokenized(opened(data, changed(recipe(), "render.template", "file:none.jinja")), "provisional")
+    assert isinstance(bare, Untemplated) and bare.inspect(0).stopped_at is Stage.RENDERED
+    whole = ready(data, recipe())
+    assert whole.inspect(0).example is not None and whole.ready() is whole
+    for stage, why in ((waiting, "not loaded yet"), (lost, "no such tokenizer"), (bare, "none.jinja")):
+        with pytest.raises(SftuiError, match=why):
+            stage.ready()
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        whole.recipe = recipe("trl")  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("second", NAMES)
+@pytest.mark.parametrize("first", ["hf-trainer", "llamafactory", "torchtune"])
+def test_another_recipe_leaves_nothing_of_the_one_before(first: str, second: str, data: Path) -> None:
+    moved, fresh = under(ready(data, recipe(first)), recipe(second)), ready(data, recipe(second))
+    if waits(moved):  # it loads the tokenizer by another transformers
+        moved = tokenized(moved, "provisional")
+    assert isinstance(moved, Ready)
+    assert moved.tools.notes == fresh.tools.notes and moved.detected == fresh.detected
+    assert moved.tools.tokenizer.facts == fresh.tools.tokenizer.facts
+    assert [moved.inspect(row) for row in range(3)] == [fresh.inspect(row) for row in range(3)]
+
+
+def test_a_recipe_keeps_the_tokenizer_and_the_data_of_the_one_before(data: Path) -> None:
+    before = ready(data, recipe())
+    after = under(before, changed(recipe(), "mask.rule", "all"))
+    assert isinstance(after, Ready) and after.tokenizer is before.tokenizer
+    assert after.stored is before.stored and after.detected is before.detected
+    lost = with_tokenizer(before, Problem("gone"))
+    assert isinstance(under(lost, changed(recipe(), "mask.rule", "all")), Untokenized)
+    assert waits(under(lost, changed(recipe(), "tokenizer.name", "builtin:llama3")))
+    assert before.inspect(0).trained < after.inspect(0).trained, "the one before is as it was"
+
+
+def test_what_is_no_training_set_is_refused_by_who_asks(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.jsonl"
+    turn = [{"role": "assistant", "content": "a"}]
+    path.write_text(json.dumps({"prompt": "?", "chosen": turn, "rejected": turn}) + "\n")
+    found = opened(path, recipe())
+    assert found.refused is not None
+    with pytest.raises(ConversationError):
+        found.accepted()
+
+
+@pytest.mark.parametrize("row", [0, 31, 32, 39])
+def test_one_row_is_the_row(row: int, data: Path) -> None:
+    found = opened(data, recipe())
+    assert found.one_row(row) == found.row(row)
+    mended = under(found, recipe(), ("deduplicate",))
+    assert mended.one_row(row) == mended.row(row)
+    with pytest.raises(SourceError, match="the last one is 39"):
+        found.one_row(40)
