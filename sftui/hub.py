@@ -7,12 +7,10 @@ import os
 import socket
 import ssl
 import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPMessage
-from pathlib import Path
 from typing import IO, Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
@@ -22,8 +20,6 @@ PATIENCE = 3.0
 """Seconds the Hub has to answer; HF_HUB_ETAG_TIMEOUT says otherwise, as it does to the Hub's own client."""
 PROBED = {"models": "tokenizer_config.json", "datasets": "README.md"}
 """A file whose headers tell what the Hub thinks of a repository, whether it is there or not."""
-NAMES = {"models": "tokenizer", "datasets": "dataset"}
-"""What a repository is loaded for."""
 LOGIN = "log in with `hf auth login` or set HF_TOKEN"
 
 
@@ -70,45 +66,6 @@ def without_hub() -> Iterator[None]:
             os.environ.pop("HF_HUB_OFFLINE", None)
         else:
             os.environ["HF_HUB_OFFLINE"] = before
-
-
-def downloaded(repo: str, kind: str = "models") -> int:
-    """Bytes of a repository in the local Hub cache, those of files under way too."""
-    from huggingface_hub import constants
-
-    folder = Path(constants.HF_HUB_CACHE, f"{kind}--{repo.replace('/', '--')}", "blobs")
-    size = 0
-    with suppress(OSError):
-        for entry in os.scandir(folder):
-            with suppress(OSError):
-                size += entry.stat().st_size
-    return size
-
-
-@contextmanager
-def watched(repo: str, kind: str, tell: Callable[[float, int], None], every: float = 1.0) -> Iterator[None]:
-    """Call `tell`, from a thread, every so many seconds with the seconds passed and the bytes of a repository that came
-    meanwhile; not any more once this has ended."""
-    done, begun, first = threading.Event(), time.monotonic(), downloaded(repo, kind)
-
-    def tick() -> None:
-        while not done.wait(every):
-            with suppress(OSError, ValueError):  # nobody reads any more
-                tell(time.monotonic() - begun, max(0, downloaded(repo, kind) - first))
-
-    ticking = threading.Thread(target=tick, name="sftui-waiting", daemon=True)
-    ticking.start()
-    try:
-        yield
-    finally:
-        done.set()
-        ticking.join()
-
-
-def loading_words(repo: str, kind: str, seconds: float, came: int) -> str:
-    """`loading dataset org/set … 7 s, 5.2 MB downloaded`; the end is left out where nothing came."""
-    size = f"{came / 1e6:,.1f} MB" if came >= 1e6 else f"{came / 1e3:,.0f} kB"
-    return f"loading {NAMES[kind]} {repo} … {seconds:,.0f} s" + (f", {size} downloaded" if came else "")
 
 
 def _patience() -> float:

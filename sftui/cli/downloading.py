@@ -23,7 +23,7 @@ def download_told(repo: str | None, kind: str) -> Iterator[None]:
     if repo is None:
         yield
         return
-    from sftui.hub import NAMES, loading_words, watched
+    from sftui.waiting import NAMES, loading_words, watched
 
     live, name, drawn = sys.stderr.isatty(), visible(repo), [False]
 

@@ -135,7 +135,7 @@ class Loader:
 
 def _told_while(tell: Callable[[str], None], name: str) -> AbstractContextManager[None]:
     """Say every second how long a tokenizer has been loading, and how much of it came from the Hub."""
-    from sftui.hub import loading_words, watched
+    from sftui.waiting import loading_words, watched
 
     return watched(name, "models", lambda seconds, came: tell(loading_words(name, "models", seconds, came)))
 

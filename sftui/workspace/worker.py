@@ -184,7 +184,7 @@ class Worker:
         repo = hub_name(options.paths)
         if repo is None:
             return open_data(options, recipe, repairs)
-        from sftui.hub import loading_words, watched
+        from sftui.waiting import loading_words, watched
 
         def tell(seconds: float, came: int) -> None:
             self.send(ev.DataLoading(loading_words(repo, "datasets", seconds, came)))

@@ -14,6 +14,7 @@ from sftui import hub
 from sftui.errors import SourceError, TokenizerError
 from sftui.sources import SourceSpec, open_source
 from sftui.tokens import load_tokenizer
+from sftui.waiting import downloaded
 
 Serve = Callable[[int, str], None]
 
@@ -163,8 +164,8 @@ def test_datasets_of_the_hub_are_told_the_same_way(serve: Serve, monkeypatch: py
 
 def test_bytes_that_came_are_counted(tmp_path: Path) -> None:
     blobs = tmp_path / "hub" / "models--some--model" / "blobs"
-    assert hub.downloaded("some/model") == 0
+    assert downloaded("some/model") == 0
     blobs.mkdir(parents=True)
     (blobs / "a").write_bytes(b"12345")
     (blobs / "b.incomplete").write_bytes(b"123")
-    assert hub.downloaded("some/model") == 8
+    assert downloaded("some/model") == 8

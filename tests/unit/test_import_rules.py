@@ -187,3 +187,45 @@ def test_show_reads_its_row_once_and_loads_nothing_of_the_worker(row: int) -> No
     assert "sftui.session.ready" in loaded
     others = ("sftui.workspace", "sftui.tui", "sftui.findings", "sftui.repairs", "sftui.audit")
     assert [name for name in loaded if name.startswith(others)] == []
+
+
+FIRST_TOKENS = """
+import os, sys, threading
+from sftui.session.options import OpenOptions
+from sftui.workspace import events as ev
+from sftui.workspace import requests as rq
+from sftui.workspace.inbox import Inbox
+from sftui.workspace.worker import Worker
+
+class Screen:
+    def write(self, payload): pass
+    def flush(self): pass
+
+class Seen(Worker):
+    def send(self, event):
+        if isinstance(event, ev.RowReady) and event.inspection.tokens is not None:
+            print(*sys.modules)
+            sys.stdout.flush()
+            os._exit(0)
+
+inbox, options = Inbox(), OpenOptions(paths=(sys.argv[1],), tokenizer=sys.argv[2])
+inbox.post(rq.Open(options, options.full_recipe(), 1, 1, 0))
+Seen(inbox, Screen()).run()
+"""
+
+
+def test_first_tokens_of_local_files_need_no_client_of_the_network() -> None:
+    """Each module delays the first tokens; ssl and urllib took a tenth of the worker's imports."""
+    data = PACKAGE.parent / "sample_data" / "chat_messages.jsonl"
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_TOKENS, data, "builtin:chatml"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    loaded = set(done.stdout.split())
+    assert {"tokenizers", "jinja2", "sftui.waiting"} <= loaded
+    assert (
+        loaded & (HEAVY - {"huggingface_hub", "jinja2", "tokenizers"} | {"ssl", "urllib.request", "sftui.hub"}) == set()
+    )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sftui import hub
+from sftui import waiting
 from sftui.cli import downloading
 from sftui.cli.downloading import download_told, hub_tokenizer
 from sftui.cli.terminal import guarded
@@ -34,7 +34,7 @@ def told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[float, i
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr(downloading, "EVERY", 0.001)
     calls: list[tuple[float, int]] = []
-    watched = hub.watched
+    watched = waiting.watched
 
     def later(repo: str, kind: str, tell: Callable[[float, int], None], every: float) -> AbstractContextManager[None]:
         def say(seconds: float, came: int) -> None:
@@ -43,7 +43,7 @@ def told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[float, i
 
         return watched(repo, kind, say, every)
 
-    monkeypatch.setattr(hub, "watched", later)
+    monkeypatch.setattr(waiting, "watched", later)
     return calls
 
 
@@ -91,7 +91,7 @@ def test_only_what_comes_from_the_hub_is_watched(tmp_path: Path, monkeypatch: py
     monkeypatch.chdir(tmp_path)
     assert hub_tokenizer("org/model") == "org/model"
     assert [hub_tokenizer(name) for name in ("builtin:chatml", "org/here", "./nothing/here", "")] == [None] * 4
-    monkeypatch.setattr(hub, "watched", lambda *arguments: pytest.fail("nothing is to be watched"))
+    monkeypatch.setattr(waiting, "watched", lambda *arguments: pytest.fail("nothing is to be watched"))
     with download_told(None, "models"):
         pass
 
@@ -100,5 +100,5 @@ def test_a_reader_that_is_gone_does_not_end_the_work(told: list[tuple[float, int
     def broken(seconds: float, came: int) -> None:
         raise BrokenPipeError
 
-    with hub.watched("org/big", "models", broken, 0.001):
+    with waiting.watched("org/big", "models", broken, 0.001):
         threading.Event().wait(0.02)
