@@ -11,7 +11,7 @@ from sftui.findings.dataset import DatasetChecks
 from sftui.findings.look import Look
 from sftui.findings.model import Finding
 from sftui.findings.rule import Rule
-from sftui.model import Inspection
+from sftui.model import Inspection, Kind
 
 
 class When(Enum):
@@ -31,14 +31,24 @@ class When(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RowCheck:
-    """A check of single rows."""
+    """A check of single rows, with what can be told cheaply beforehand: where a gate is shut, it finds nothing.
+
+    `kinds` (none: all) and `recipe` are asked once for a recipe, `row` of every row.
+    """
 
     when: When
     rules: tuple[Rule, ...]
     found: Callable[[Look], Iterable[Finding]]
+    row: Callable[[Look], object] | None = None
+    recipe: Callable[[Context], object] | None = None
+    kinds: tuple[Kind, ...] = ()
 
     def __call__(self, look: Look) -> Iterable[Finding]:
         return self.found(look)
+
+    def open(self, context: Context, kind: Kind | None) -> bool:
+        """Whether any row of this kind may have a finding under the context's recipe."""
+        return (not self.kinds or kind in self.kinds) and (self.recipe is None or bool(self.recipe(context)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +67,15 @@ class DatasetCheck:
     found: Callable[[DatasetChecks], Iterable[Finding]]
 
 
-def row_check(when: When, *rules: Rule) -> Callable[[Callable[[Look], Iterable[Finding]]], RowCheck]:
-    """Makes a function of a row a check that reports by these rules."""
-    return lambda found: RowCheck(when, rules, found)
+def row_check(
+    when: When,
+    *rules: Rule,
+    row: Callable[[Look], object] | None = None,
+    recipe: Callable[[Context], object] | None = None,
+    kinds: tuple[Kind, ...] = (),
+) -> Callable[[Callable[[Look], Iterable[Finding]]], RowCheck]:
+    """Makes a function of a row a check that reports by these rules, behind these gates (see `RowCheck`)."""
+    return lambda found: RowCheck(when, rules, found, row, recipe, kinds)
 
 
 def setup_check(

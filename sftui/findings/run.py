@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from sftui import bound
 from sftui.findings.catalogue import DATASET_CHECKS, ROW_CHECKS, SETUP_CHECKS
@@ -12,9 +12,12 @@ from sftui.findings.dataset import DatasetChecks
 from sftui.findings.look import Look
 from sftui.findings.model import Finding
 from sftui.findings.rules.rows import ROW007
-from sftui.model import Inspection
+from sftui.model import Inspection, Kind
 
-_BY_MOMENT = {when: tuple(one.found for one in ROW_CHECKS if one.when is when) for when in When}
+_Gate = Callable[[Look], object]
+_Check = Callable[[Look], Iterable[Finding]]
+
+_BY_MOMENT = {when: tuple(one for one in ROW_CHECKS if one.when is when) for when in When}
 
 
 def check_row(inspection: Inspection, context: Context, *, slow: bool = True) -> tuple[Finding, ...]:
@@ -39,12 +42,23 @@ def check_row(inspection: Inspection, context: Context, *, slow: bool = True) ->
 
 def _found(look: Look, slow: bool) -> tuple[Finding, ...]:
     found: list[Finding] = []
+    conversation = look.inspection.conversation
+    kind = None if conversation is None else conversation.kind
+    checks = look.context.once(("checks", kind), lambda: _open(look.context, kind))
     for when in moments(look.inspection, slow):
-        for check in _BY_MOMENT[when]:
-            found.extend(check(look))
+        for row, check in checks[when]:
+            if row is None or row(look):
+                found.extend(check(look))
     if len(found) > 1:
         found.sort(key=lambda one: one.severity.rank)
     return tuple(found)
+
+
+def _open(context: Context, kind: Kind | None) -> Mapping[When, Sequence[tuple[_Gate | None, _Check]]]:
+    """What may find anything in a row of this kind: what is asked of the row before, and the check."""
+    return {
+        when: [(one.row, one.found) for one in checks if one.open(context, kind)] for when, checks in _BY_MOMENT.items()
+    }
 
 
 def moments(inspection: Inspection, slow: bool = True) -> Iterator[When]:

@@ -25,7 +25,7 @@ from sftui.findings import (
     read_waivers,
 )
 from sftui.findings.catalogue import REPAIR_OF
-from sftui.findings.checks import When
+from sftui.findings.checks import RowCheck, When
 from sftui.findings.examples import FINE, GOOD, ROUNDS, chat, chatml, tagged
 from sftui.findings.rule import Case
 from sftui.findings.run import _BY_MOMENT
@@ -269,8 +269,8 @@ def test_a_row_that_costs_the_checks_too_much_has_that_finding_alone(
         raise raised
         yield
 
-    monkeypatch.setitem(_BY_MOMENT, When.CONVERSATION, (greedy,))
-    (found,) = check_row(made.inspections[0], made.context)
+    monkeypatch.setitem(_BY_MOMENT, When.CONVERSATION, (RowCheck(When.CONVERSATION, (), greedy),))
+    (found,) = check_row(made.inspections[0], replace(made.context, memo={}))
     assert found.code == "ROW007" and told in found.sentence
 
 
