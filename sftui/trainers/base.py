@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from sftui.trainers.config import OpenedConfig, WrittenConfig
     from sftui.trainers.held_out import HeldOut
     from sftui.trainers.traits import Traits
+    from sftui.trainers.versions import Version
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,30 @@ class Trainer:
 
     def notes(self, recipe: Recipe) -> tuple[str, ...]:
         """Sentences on the recipe as a whole: what the trainer does that no knob says, and what it cannot be told."""
-        return (*self.remarks(recipe), *self._unread(recipe), *self.losses(recipe))
+        return (*self._newer(recipe), *self.remarks(recipe), *self._unread(recipe), *self.losses(recipe))
+
+    def chosen(self, version: str | None) -> tuple[str, Version]:
+        """The version of a preset, as text and in numbers: the newest where none is named. RecipeError for one that is
+        older than the rules known."""
+        from sftui.trainers import versions
+
+        said = version or self.versions[0]
+        number = versions.parse(said, self.name)
+        if not versions.at_least(number, self.traits.first):
+            known = [f"{self.name}@{one}" for one in self.versions]
+            raise RecipeError(
+                f"sftui knows no rules of {self.title} {version}",
+                fix=f"say {' or '.join(filter(None, (', '.join(known[:-1]), known[-1])))}",
+            )
+        return said, number
+
+    def _newer(self, recipe: Recipe) -> tuple[str, ...]:
+        from sftui.trainers import versions
+
+        if not self.versions:
+            return ()
+        said = versions.unknown_newer(versions.of(recipe, self.versions), self.versions, self.title)
+        return (said,) if said is not None else ()
 
     def _unread(self, recipe: Recipe) -> tuple[str, ...]:
         from sftui.templates.behaviour import not_read
@@ -98,7 +122,7 @@ class Trainer:
         return (said,) if said is not None else ()
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
-        """What the trainer does by itself, e.g. shuffles, and that a version is newer than the rules known."""
+        """What the trainer does by itself, e.g. shuffles."""
         return ()
 
     def held_out(self, recipe: Recipe) -> HeldOut | None:
@@ -223,9 +247,8 @@ class Trainer:
         )
 
     def needs_places(self, recipe: Recipe) -> bool:
-        """Whether labels depend on where tokens stand in the text; a trainer with rules of its own for them overrides
-        this."""
-        return self.needs_spans(recipe) or recipe.mask.rule == "generation_tag"
+        """Whether labels depend on where tokens stand in the text."""
+        return self.traits.placed or self.needs_spans(recipe) or recipe.mask.rule == "generation_tag"
 
     def tokenize_as(self, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
         """How the rendered text is encoded, and the part of it in whose end an EOS is looked for (None: all)."""

@@ -48,6 +48,8 @@ class Traits:
     """Where its class is: `package.module:Class`."""
     versions: tuple[str, ...] = ()
     """The releases whose rules are known, the newest first; none for a loop written by hand."""
+    first: tuple[int, ...] = (0,)
+    """The oldest release whose rules are known."""
     by_hand: bool = False
     """A loop that the user writes: no config limits what it can be told, and preprocess.py does it."""
     package: str = ""
@@ -84,6 +86,8 @@ class Traits:
     """`tokenize.append_eos` holds for rendered chats, too, not for texts alone."""
 
     # which tokens it trains
+    placed: bool = False
+    """Labels hang on where tokens stand in the text, whatever the recipe says."""
     finds: Finds = Finds.SPANS
     """How answers are found where only they are trained."""
     assistant_rule: str = "assistant"

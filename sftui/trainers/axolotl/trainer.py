@@ -84,10 +84,7 @@ class Axolotl(Trainer):
     traits = TRAITS
 
     def preset(self, version: str | None = None) -> Recipe:
-        version = version or self.versions[0]
-        number = versions.parse(version, self.name)
-        if not versions.at_least(number, (0, 18)):
-            raise RecipeError(f"sftui knows no rules of Axolotl {version}", fix="say axolotl@0.19 or axolotl@0.18")
+        version, number = self.chosen(version)
         return Recipe(
             trainer=self.name,
             version=version,
@@ -101,8 +98,7 @@ class Axolotl(Trainer):
         )
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
-        newer = versions.unknown_newer(versions.of(recipe, self.versions), self.versions, "Axolotl")
-        found = [newer] if newer else []
+        found: list[str] = []
         if recipe.pack.strategy == PACKS and not AxolotlOptions.of(recipe).curriculum_sampling:
             found.append(packing.RANDOM)
         elif AxolotlOptions.of(recipe).shuffle_merged_datasets:
@@ -194,9 +190,6 @@ class Axolotl(Trainer):
             prompt_messages=None,
             spans=spans,
         )
-
-    def needs_places(self, recipe: Recipe) -> bool:
-        return True
 
     def texts(
         self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True

@@ -37,7 +37,6 @@ from sftui.model import (
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize, day_of
 from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
-from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels, pad_token_id
 from sftui.trainers.config import OpenedConfig, WrittenConfig
 from sftui.trainers.held_out import HeldOut
@@ -63,9 +62,7 @@ class LlamaFactory(Trainer):
         self.today = today  # the tool format llama3 writes the date of the preparation
 
     def preset(self, version: str | None = None) -> Recipe:
-        version = version or self.versions[0]
-        if not versions.at_least(versions.parse(version, self.name), (0, 9)):
-            raise RecipeError(f"sftui knows no rules of LLaMA-Factory {version}", fix="say llamafactory@0.9")
+        version, _ = self.chosen(version)
         return Recipe(
             trainer=self.name,
             version=version,
@@ -79,8 +76,7 @@ class LlamaFactory(Trainer):
         )
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
-        newer = versions.unknown_newer(versions.of(recipe, self.versions), self.versions, "LLaMA-Factory")
-        found = [newer] if newer else []
+        found: list[str] = []
         if _named(recipe) is None:
             found.append(
                 "template is not set: LLaMA-Factory guesses slots from the tokenizer's chat template, which may not say"
@@ -176,9 +172,6 @@ class LlamaFactory(Trainer):
         if conversation.tools and template.tools_format == "llama3":
             return replace(rendered, notes=("the tool format llama3 writes the date on which the data are prepared",))
         return rendered
-
-    def needs_places(self, recipe: Recipe) -> bool:
-        return True
 
     def texts(
         self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True

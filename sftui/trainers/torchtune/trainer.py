@@ -69,12 +69,7 @@ class Torchtune(Trainer):
     traits = TRAITS
 
     def preset(self, version: str | None = None) -> Recipe:
-        version = version or self.versions[0]
-        number = versions.parse(version, self.name)
-        if not versions.at_least(number, (0, 6)):
-            raise RecipeError(
-                f"sftui knows no rules of torchtune {version}", fix="say torchtune@0.7 or torchtune@0.6.1"
-            )
+        version, number = self.chosen(version)
         return Recipe(
             trainer=self.name,
             version=version,
@@ -88,8 +83,7 @@ class Torchtune(Trainer):
         )
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
-        newer = versions.unknown_newer(versions.of(recipe, self.versions), self.versions, "torchtune")
-        found = [newer] if newer else []
+        found: list[str] = []
         if shifts(recipe):
             found.append(
                 "torchtune 0.7 stores each label one place earlier, with -100 at the end; labels are shown un-shifted"
@@ -179,9 +173,6 @@ class Torchtune(Trainer):
                 model, conversation.messages, tools.tokenizer, TorchtuneOptions.of(recipe).prompt_template
             )
         return Rendered("".join(piece.text for piece in pieces), spans_of(pieces), pieces=pieces)
-
-    def needs_places(self, recipe: Recipe) -> bool:
-        return True
 
     def texts(
         self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True

@@ -11,6 +11,7 @@ TRAITS = Traits(
     title="TRL",
     home="sftui.trainers.trl.trainer:Trl",
     versions=("1.16", "1.14", "1.8"),
+    first=(1, 0),
     reads_mask_columns=True,
     ends_chats=False,
     finds=Finds.TAGS,

@@ -41,10 +41,7 @@ class Trl(Trainer):
     traits = TRAITS
 
     def preset(self, version: str | None = None) -> Recipe:
-        version = version or self.versions[0]
-        number = versions.parse(version, self.name)
-        if not versions.at_least(number, (1, 0)):
-            raise RecipeError(f"sftui knows no rules of TRL {version}", fix="say trl@1.16, trl@1.14 or trl@1.8")
+        version, number = self.chosen(version)
         return Recipe(
             trainer=self.name,
             version=version,
@@ -62,10 +59,9 @@ class Trl(Trainer):
         )
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
-        newer = versions.unknown_newer(versions.of(recipe, self.versions), self.versions, "TRL")
         number = versions.of(recipe, self.versions)
         repeats = recipe.pack.strategy == "wrapped" and not versions.at_least(number, (1, 14))
-        return (*((newer,) if newer else ()), *((REPEATS,) if repeats else ()))
+        return (REPEATS,) if repeats else ()
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
         if recipe.data.format != "auto" or recipe.data.fields:

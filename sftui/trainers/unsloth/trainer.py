@@ -69,9 +69,7 @@ class Unsloth(Trainer):
         return stop.replace(self.traits.empty_stop, "ValueError: train_on_responses_only masked every label to -100")
 
     def preset(self, version: str | None = None) -> Recipe:
-        version = version or self.versions[0]
-        if not versions.at_least(versions.parse(version, self.name), (2026, 8)):
-            raise RecipeError(f"sftui knows no rules of Unsloth {version}", fix="say unsloth@2026.10 or unsloth@2026.8")
+        version, _ = self.chosen(version)
         return Recipe(
             trainer=self.name,
             version=version,
@@ -84,13 +82,12 @@ class Unsloth(Trainer):
         )
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
-        newer = versions.unknown_newer(versions.of(recipe, self.versions), self.versions, "Unsloth")
         length = "length.max is the model's max_seq_length (2048 unless FastLanguageModel was given another)"
         pad = (
             "unsloth gives a tokenizer without a pad token one of its own choice, which sftui does not know; labels do"
             " not depend on it"
         )
-        return (newer, length, pad) if newer else (length, pad)
+        return length, pad
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
         if recipe.data.format != "auto" or recipe.data.fields:
@@ -228,9 +225,6 @@ class Unsloth(Trainer):
                     conversation=replace(conversation, messages=tuple(map(_without_nulls, conversation.messages))),
                 )
         return super().render(shaped, recipe, tools, spans=spans)
-
-    def needs_places(self, recipe: Recipe) -> bool:
-        return True
 
     def tokenize_as(self, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
         conversation = shaped.conversation
