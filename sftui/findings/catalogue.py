@@ -5,7 +5,7 @@ Texts follow the project's catalogue of failure modes (its sources are issues an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
@@ -58,8 +58,8 @@ def _modules() -> Iterator[ModuleType]:
         yield import_module(f"{rules.__name__}.{name}")
 
 
-def _listed(found: Iterator[Rule]) -> Mapping[str, Rule]:
-    """The rules by their codes; one object for each, in however many files it is used."""
+def listed(found: Iterable[Rule]) -> Mapping[str, Rule]:
+    """The rules by their codes, in the order in which they are told; ValueError where two have the same."""
     known: dict[str, Rule] = {}
     for one in found:
         if known.setdefault(one.code, one) is not one:
@@ -74,7 +74,7 @@ _CHECKS = tuple(
     for name, one in _FOUND
     if isinstance(one, (RowCheck, SetupCheck, DatasetCheck)) and one.found.__module__ == name  # not where it is used
 )
-CODES: Mapping[str, Rule] = _listed(one for _, one in _FOUND if isinstance(one, Rule))
+CODES: Mapping[str, Rule] = listed(one for _, one in _FOUND if isinstance(one, Rule))
 ROW_CHECKS = tuple(one for one in _CHECKS if isinstance(one, RowCheck))
 SETUP_CHECKS = tuple(one for one in _CHECKS if isinstance(one, SetupCheck))
 DATASET_CHECKS = tuple(one for one in _CHECKS if isinstance(one, DatasetCheck))

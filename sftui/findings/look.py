@@ -12,7 +12,7 @@ from sftui import trainers
 from sftui.findings.context import Context
 from sftui.findings.model import GENERATION_TAGS, Finding, Fix, Severity
 from sftui.findings.rule import Rule
-from sftui.findings.waivers import clipped, signature_of
+from sftui.findings.signatures import clipped, signature_of
 from sftui.model import (
     IGNORE_INDEX,
     NOWHERE,
@@ -89,7 +89,7 @@ class Look:
 
     @cached_property
     def signature(self) -> str:
-        """The roles in order for display, clipped for very long rows (`waivers.clipped`)."""
+        """The roles in order for display, clipped for very long rows (`signatures.clipped`)."""
         return clipped(self.whole_signature)
 
     @cached_property

@@ -7,24 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from sftui.errors import RecipeError
+from sftui.findings.catalogue import CODES
 from sftui.findings.model import Finding
+from sftui.findings.signatures import MORE, clipped, signature_of
 from sftui.nearest import did_you_mean
-from sftui.text import visible
 
 _KEYS = ("code", "rows", "signature", "reason")
-SHOWN_ROLES = 40
-_MORE = " …"
-
-
-def signature_of(roles: Iterable[object]) -> str:
-    """The roles of a row in order, joined by spaces and safe to draw."""
-    return visible(" ".join(map(str, roles)))
-
-
-def clipped(signature: str) -> str:
-    """A signature for display: the first roles of a very long one."""
-    roles = signature.split(" ", SHOWN_ROLES)
-    return signature if len(roles) <= SHOWN_ROLES else " ".join(roles[:SHOWN_ROLES]) + _MORE
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +33,7 @@ class Waiver:
             return False
         if self.rows is not None and (finding.row is None or not self.rows[0] <= finding.row < self.rows[1]):
             return False
-        if self.signature.endswith(_MORE):  # as it is shown
+        if self.signature.endswith(MORE):  # as it is shown
             return clipped(finding.signature) == self.signature
         return not self.signature or finding.signature == self.signature
 
@@ -60,8 +48,6 @@ def read_waiver(value: Any, where: str) -> Waiver:
     unknown = [str(key) for key in value if key not in _KEYS]
     if unknown:
         raise RecipeError(f"a waiver has no `{unknown[0]}`", where=where, fix=f"its keys are {', '.join(_KEYS)}")
-    from sftui.findings.catalogue import CODES  # whose files read waivers of this one
-
     code = str(value.get("code", ""))
     if code not in CODES:
         raise RecipeError(

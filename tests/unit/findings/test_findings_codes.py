@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import pytest
 from codes_table import PATH, document
 
 from sftui.findings import CODES
+from sftui.findings.catalogue import listed
 
 
 def test_the_table_is_up_to_date() -> None:
@@ -25,3 +27,17 @@ def test_every_code_has_a_section_of_its_own_that_can_be_linked(code: str) -> No
     section = text.partition(f"\n### {code}\n")[2].partition("\n##")[0]
     assert f"**{CODES[code].name}** · {CODES[code].severity.value} " in section
     assert all(f"\n- {what} " in section for what in ("raised by", "not raised by")) and section.count("\n- ") >= 3
+
+
+def test_codes_are_listed_by_their_families_and_numbers_whatever_file_they_are_of() -> None:
+    one = CODES["CON001"]
+    made = [replace(one, code=code) for code in ("XYZ001", "TRU002", "CON009", "TRU001", "ABC001", "CON001")]
+    assert [*listed(made)] == ["CON001", "CON009", "TRU001", "TRU002", "ABC001", "XYZ001"]
+    assert [*listed(CODES.values())] == [*CODES]
+
+
+def test_two_findings_with_one_code_are_refused() -> None:
+    one = CODES["CON001"]
+    assert [*listed([one, one])] == ["CON001"], "a rule that two files use"
+    with pytest.raises(ValueError, match="CON001: content-none and another"):
+        listed([one, replace(one, name="another")])
