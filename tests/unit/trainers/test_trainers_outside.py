@@ -15,7 +15,18 @@ import pytest
 
 from sftui.errors import SftuiError
 from sftui.findings.catalogue import CODES, fix_text
-from sftui.trainers import outside, preset, preset_names, release_of, trainer_named, trainer_names, traits_of
+from sftui.recipe import changed
+from sftui.trainers import (
+    dump_recipe,
+    load_recipe,
+    outside,
+    preset,
+    preset_names,
+    release_of,
+    trainer_named,
+    trainer_names,
+    traits_of,
+)
 from sftui.trainers.pins import pins_of, reference_version, running_version
 from sftui.trainers.verify.installed import verified
 from sftui.trainers.verify.session import ask
@@ -83,6 +94,10 @@ def test_an_enabled_package_is_a_trainer_as_any_other(site: Path) -> None:
     assert release_of("acme") == "acme-sftui 1.3"
     assert pins_of("acme@2.1") is None and reference_version(preset("acme")) == running_version()
     assert os.environ[outside.VARIABLE] == "acme-sftui"
+    kept = changed(preset("acme@2.0"), "own.keep_asked", True)
+    assert load_recipe(dump_recipe(kept), "recipe.yaml") == kept
+    with pytest.raises(SftuiError, match=r"sftui knows no rules of Acme 1\.9; say acme@2\.1 or acme@2\.0"):
+        preset("acme@1.9")
 
 
 def test_the_settings_enable_a_package(site: Path, tmp_path: Path) -> None:

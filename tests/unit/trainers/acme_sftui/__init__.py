@@ -16,6 +16,7 @@ TRAITS = Traits(
     title="Acme",
     home="acme_sftui.trainer:Acme",
     versions=("2.1", "2.0"),
+    first=(2, 0),
     fixes={"LAB002": "acme_train: answers"},
     claims=claims,
 )

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sftui.model import Conversation
-from sftui.recipe import Mask, Recipe, changed
+from sftui.recipe import Mask, Own, Recipe, changed, knob
 from sftui.recipe_io import parse_yaml
 from sftui.trainers import Shaped, Trainer
 from sftui.trainers.config import DatasetRef, OpenedConfig
 
 from . import TRAITS
+
+
+@dataclass(frozen=True, slots=True)
+class AcmeOptions(Own):
+    """Keys of Acme's config without an equal elsewhere."""
+
+    keep_asked: bool = knob(False, "rows that a person ends are kept")
 
 
 class Acme(Trainer):
@@ -19,11 +26,13 @@ class Acme(Trainer):
     traits = TRAITS
 
     def preset(self, version: str | None = None) -> Recipe:
-        return Recipe(trainer=self.name, version=version or self.versions[0], mask=Mask(rule="assistant"))
+        version, _ = self.chosen(version)
+        return Recipe(trainer=self.name, version=version, own=AcmeOptions(), mask=Mask(rule="assistant"))
 
     def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
         shaped = super().shape(conversation, recipe)
-        if conversation.messages and conversation.messages[-1].role == "user":
+        asked = bool(conversation.messages) and conversation.messages[-1].role == "user"
+        if asked and not AcmeOptions.of(recipe).keep_asked:
             return replace(shaped, dropped="a person has the last word: Acme drops the row")
         return shaped
 
