@@ -7,6 +7,7 @@ import sys
 
 from sftui.cli.ending import end_on_signals, exit_code
 from sftui.cli.terminal import hold_standard_streams
+from sftui.starting import begin
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -16,12 +17,18 @@ def main(arguments: list[str] | None = None) -> None:
     hold_standard_streams()
     end_on_signals()
 
+    started = begin(words) if arguments is None else None
+
     def work() -> int:
         from sftui.cli.app import run
 
-        return run(words, watched=arguments is None, debug=debug)
+        return run(words, watched=arguments is None, debug=debug, started=started)
 
-    sys.exit(exit_code(work, debug))
+    try:
+        sys.exit(exit_code(work, debug))
+    finally:
+        if started is not None:
+            started.end()
 
 
 __all__ = ["main"]

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from sftui.cli.opening import opening_options, opening_options_beside_format
+from sftui.starting import Started
 
 WELCOME = """\
 sftui shows exactly what your trainer trains on, token for token.
@@ -46,7 +47,8 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 @click.option("--theme", type=click.Choice(["dark", "light", "ansi", "mono"]), help="colours; default: by the terminal")
 @click.option("--no-mouse", is_flag=True, help="leave the mouse to the terminal")
 @click.version_option(None, "--version", package_name="sftui", message="sftui %(version)s")
-def inspect(row: int, theme: str | None, no_mouse: bool, **given: Any) -> int:
+@click.pass_obj
+def inspect(started: Started | None, /, row: int, theme: str | None, no_mouse: bool, **given: Any) -> int:
     """Open the inspector on DATA: .jsonl .json .csv .parquet (also .gz .zst), a saved folder, a folder
     or glob of shards, a Hub dataset name, or - for stdin; or on CONFIG, a trainer's own .yaml or .yml."""
     if not given["data"] and given["config"] is None:
@@ -54,7 +56,7 @@ def inspect(row: int, theme: str | None, no_mouse: bool, **given: Any) -> int:
         return 0
     from sftui.cli.inspector import open_inspector
 
-    return open_inspector(given, row, theme, not no_mouse)
+    return open_inspector(given, row, theme, not no_mouse, started)
 
 
 @click.command("sftui demo", context_settings=CONTEXT)
@@ -63,11 +65,14 @@ def inspect(row: int, theme: str | None, no_mouse: bool, **given: Any) -> int:
 @click.option("--theme", type=click.Choice(["dark", "light", "ansi", "mono"]), help="colours; default: by the terminal")
 @click.option("--no-mouse", is_flag=True, help="leave the mouse to the terminal")
 @click.option("--debug", is_flag=True, help="show a full trace when something fails")
-def demo(name: str | None, tokenizer: str | None, theme: str | None, no_mouse: bool, debug: bool) -> int:
+@click.pass_obj
+def demo(
+    started: Started | None, /, name: str | None, tokenizer: str | None, theme: str | None, no_mouse: bool, debug: bool
+) -> int:
     """Open the inspector on bundled sample data, offline; NAME picks another sample, e.g. defects for the findings."""
     from sftui.cli.inspector import open_demo
 
-    return open_demo(name, tokenizer, theme, not no_mouse, debug)
+    return open_demo(name, tokenizer, theme, not no_mouse, debug, started)
 
 
 @click.command("sftui show", context_settings=CONTEXT)
@@ -364,16 +369,19 @@ UNWATCHED = (inspect, demo, explain, envs)
 """What runs in this very process: the inspector has a worker, and no row comes into an explanation."""
 
 
-def run(words: list[str], *, watched: bool = False, debug: bool = False) -> int:
-    """Run the command that `words` name, else the inspector; its exit code. `watched`: see `cli.supervising`."""
+def run(words: list[str], *, watched: bool = False, debug: bool = False, started: Started | None = None) -> int:
+    """Run the command that `words` name, else the inspector; its exit code. `watched`: see `cli.supervising`;
+    `started` is the worker that the inspector may take."""
     command, rest = inspect, words
     if words and words[0] in COMMANDS:
         command, rest = COMMANDS[words[0]], words[1:]
         if os.path.exists(words[0]):
             click.echo(f"sftui: `{words[0]}` is the command; to open the file say ./{words[0]}", err=True)
+    if started is not None and command not in (inspect, demo):
+        started.end()
     try:
         # Not command.main: it answers a closed pipe with exit code 1 before we could.
-        with command.make_context(command.name, list(rest)) as context:
+        with command.make_context(command.name, list(rest), obj=started) as context:
             if watched and command not in UNWATCHED:
                 from sftui.cli.opening import data_paths
                 from sftui.cli.supervising import supervised

@@ -18,9 +18,12 @@ from sftui.text import visible
 
 if TYPE_CHECKING:
     from sftui.session.options import OpenOptions
+    from sftui.starting import Started
 
 
-def open_inspector(given: Mapping[str, Any], row: int, theme: str | None, mouse: bool) -> int:
+def open_inspector(
+    given: Mapping[str, Any], row: int, theme: str | None, mouse: bool, started: Started | None = None
+) -> int:
     """Open what the command line names; 2 where it cannot be opened."""
     from sftui.cli.opening import open_options
 
@@ -34,7 +37,7 @@ def open_inspector(given: Mapping[str, Any], row: int, theme: str | None, mouse:
     refuse_slips(options.paths)
     if piped:
         _keys_from_terminal()
-    return run(options, theme, mouse)
+    return run(options, theme, mouse, started)
 
 
 def refuse_slips(paths: Sequence[str]) -> None:
@@ -56,17 +59,24 @@ def refuse_slips(paths: Sequence[str]) -> None:
             raise told
 
 
-def open_demo(name: str | None, tokenizer: str | None, theme: str | None, mouse: bool, debug: bool) -> int:
+def open_demo(
+    name: str | None,
+    tokenizer: str | None,
+    theme: str | None,
+    mouse: bool,
+    debug: bool,
+    started: Started | None = None,
+) -> int:
     """Open bundled sample data; `name` picks one of its files."""
     from sftui.cli.demo import demo_options
 
     options = demo_options(name, tokenizer, debug)
     if not sys.stdout.isatty():
         raise SftuiError("the demo needs a terminal", fix=f"its data is in {Path(options.paths[0]).parent}")
-    return run(options, theme, mouse)
+    return run(options, theme, mouse, started)
 
 
-def run(options: OpenOptions, theme: str | None, mouse: bool) -> int:
+def run(options: OpenOptions, theme: str | None, mouse: bool, started: Started | None = None) -> int:
     """Start the worker, then the screen, and leave nothing behind."""
     require_utf8()
     # Imports make nothing but what stays: 74 collections would look through it before the first paint
@@ -74,7 +84,7 @@ def run(options: OpenOptions, theme: str | None, mouse: bool) -> int:
     gc.disable()
     from sftui.workspace import Workspace
 
-    workspace = Workspace(options)
+    workspace = Workspace(options, started=started)
     workspace.start()
     try:
         from sftui.settings import load_settings

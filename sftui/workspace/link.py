@@ -7,22 +7,15 @@ import os
 import pickle
 import signal
 import subprocess
-import sys
-import tempfile
 import threading
 from collections.abc import Callable
-from typing import IO, Any, cast
+from typing import IO, Any
 
 from sftui import bound
+from sftui.starting import COMMAND, Started
 from sftui.workspace.requests import Request
 
-# Not with -m, which puts the current folder first on sys.path: that may be the folder of somebody's dataset, with a
-# json.py in it. With -c it is the empty string, and gone before anything is imported.
-_START = "import sys; sys.path[:] = filter(None, sys.path); from sftui.workspace.worker import main; main()"
-COMMAND = (sys.executable, "-X", "utf8", "-c", _START)
 LOG_TAIL = 20_000
-PAGE = "SFTUI_BOUND_PAGE"
-"""The variable that names the open file on which the worker says what it is at (see `sftui.bound`)."""
 LOOK = 0.2
 """Seconds between two looks at what the worker takes."""
 
@@ -33,27 +26,23 @@ class Link:
     The worker gets its own session, so that ctrl+c and a hang-up of the terminal do not reach
     it, and its stderr goes to an unlinked temporary file, never to the terminal. It ends by
     itself when our end of its stdin closes, however we die. It works under the bound of
-    `sftui.bound`: `overrun` says which piece of work ended it.
+    `sftui.bound`: `overrun` says which piece of work ended it. `started` is one that may be taken (`sftui.starting`).
     """
 
     def __init__(
-        self, on_event: Callable[[Any], None], on_end: Callable[[Link], None], command: tuple[str, ...] = COMMAND
+        self,
+        on_event: Callable[[Any], None],
+        on_end: Callable[[Link], None],
+        command: tuple[str, ...] = COMMAND,
+        started: Started | None = None,
     ) -> None:
         self._on_event = on_event
         self._on_end = on_end
         self._lock = threading.Lock()
-        self._log = cast("IO[bytes]", tempfile.TemporaryFile())  # noqa: SIM115 - lives as long as the worker
-        with tempfile.TemporaryFile() as shared:
+        taken = (started.take(command) if started is not None else None) or Started(command)
+        self._process, self._log = taken.process, taken.log
+        with taken.page as shared:
             page = bound.page_of(shared.fileno())
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._log,
-                start_new_session=True,
-                pass_fds=(shared.fileno(),),
-                env={**os.environ, PAGE: str(shared.fileno())},
-            )
         self._requests, self._told = _open(self._process.stdin), _open(self._process.stdout)
         self._watch = bound.Watch(page, self._process.pid)
         self._ended = threading.Event()

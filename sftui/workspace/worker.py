@@ -11,6 +11,7 @@ seconds, so that a row never waits for them.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import pickle
 import signal
@@ -31,11 +32,11 @@ from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, Tokenized, Untokenized, open_data, row_texts, under, with_tokenizer
 from sftui.session.splitting import held_out_by, settling
 from sftui.session.versions import tokenizer_key
+from sftui.starting import PAGE
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.inbox import URGENCY, Inbox
 from sftui.workspace.indexing import Indexer, Look
-from sftui.workspace.link import PAGE
 from sftui.workspace.loader import Loaded, Loader
 from sftui.workspace.memory import trim
 from sftui.workspace.search import count_hits, search
@@ -467,6 +468,31 @@ def read_requests(inbox: Inbox, requests: IO[bytes]) -> None:
     os._exit(0)
 
 
+AHEAD = (
+    "sftui.sources.json_layout",
+    "sftui.conversations",
+    "sftui.session.versions",
+    "sftui.tokens",
+    "tokenizers",
+    "sftui.templates.sandbox",
+    "sftui.labels",
+    "sftui.pipeline",
+    "sftui.exports.prepared",
+    "huggingface_hub.constants",
+    "platformdirs",
+)
+"""What any first row with its tokens needs."""
+
+
+def load_ahead(inbox: Inbox) -> None:
+    """Import what will be needed for as long as nothing is asked: a worker is started before its command line is
+    read."""
+    for name in AHEAD:
+        if inbox.busy():
+            return
+        importlib.import_module(name)
+
+
 def main() -> None:
     """Take stdin and stdout for the protocol, and leave libraries nothing to read from or to write on."""
     requests = os.fdopen(os.dup(0), "rb")
@@ -484,4 +510,5 @@ def main() -> None:
     threading.Thread(target=read_requests, args=(inbox, requests), name="sftui-requests", daemon=True).start()
     if page is not None:
         bound.enter(page)
+    load_ahead(inbox)
     Worker(inbox, events).run()

@@ -21,11 +21,12 @@ from sftui.bound import Overrun
 from sftui.model import Inspection, Problem, RecipeChange
 from sftui.recipe import Recipe, changed, diff
 from sftui.session.options import OpenOptions
+from sftui.starting import COMMAND, Started
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.cache import InspectionCache
 from sftui.workspace.history import Chosen, History
-from sftui.workspace.link import COMMAND, Link
+from sftui.workspace.link import Link
 
 if TYPE_CHECKING:
     from sftui.exports.plan import ExportPlan
@@ -51,10 +52,17 @@ class Workspace:
 
     State that follows the events, for reading at any time: `source` (the last `SourceOpened`),
     `count`, `tokenizer` (the last `TokenizerChanged`), `version` (grows with every recipe),
-    `row` (the row asked for last), `failed`, `written` (the repairs that were written last, and where).
+    `row` (the row asked for last), `failed`, `written` (the repairs that were written last, and where). `started` is a
+    worker to begin with.
     """
 
-    def __init__(self, options: OpenOptions, command: tuple[str, ...] = COMMAND, patience: float = PATIENCE) -> None:
+    def __init__(
+        self,
+        options: OpenOptions,
+        command: tuple[str, ...] = COMMAND,
+        patience: float = PATIENCE,
+        started: Started | None = None,
+    ) -> None:
         self.options = options
         recipe = options.full_recipe()
         self.base_recipe = options.base if options.base is not None else recipe
@@ -68,6 +76,7 @@ class Workspace:
         self._history = History(Chosen(recipe))
         self._prepared = b""
         self._command = command
+        self._started = started
         self._patience = patience
         self._tickets = itertools.count(1)
         self._latest: dict[type, int] = {}
@@ -275,7 +284,8 @@ class Workspace:
     def _connect(self, row: int | None) -> None:
         if self._closed:
             return
-        self._link = Link(self._events.put, self._ended, self._command)
+        started, self._started = self._started, None
+        self._link = Link(self._events.put, self._ended, self._command, started)
         ticket = self._latest[ev.RowReady] = self._latest.get(ev.RowReady) or next(self._tickets)
         self._link.send(
             rq.Open(self.options, self.recipe, self.version, ticket, row, self.repairs, self._opened, self._overran)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from sftui.errors import SftuiError
+from sftui.starting import COMMAND
 from sftui.trainers.verify.installed import installed_version
-from sftui.workspace.link import COMMAND
 
 MODULES = (
     "json",

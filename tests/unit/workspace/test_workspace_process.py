@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from sftui import bound
+from sftui.starting import COMMAND
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
-from sftui.workspace.link import COMMAND
 
 
 def test_t4_close_does_not_wait_for_a_busy_worker(open_workspace: Callable[..., Any]) -> None:
