@@ -16,25 +16,23 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sftui import bound
 from sftui.audit.audit import Audit
-from sftui.audit.context import audit_context
 from sftui.audit.found import Filter
 from sftui.audit.run import AuditProgress
 from sftui.errors import SftuiError
 from sftui.findings.hashes import Hashes
 
 if TYPE_CHECKING:
-    from sftui.conversations import Detected
-    from sftui.model import Row
-    from sftui.recipe import Recipe
-    from sftui.tokens.environments import Environment
+    from sftui.findings import Context
+    from sftui.model import Inspection, Row
+    from sftui.tokens.bulk import Bulk
 
 CHUNK_ROWS = 128
 CHUNK_BYTES = 1 << 20
@@ -48,21 +46,30 @@ NICE = 10
 HOME = Path(__file__).resolve().parents[2]
 
 
+class Inspecting(Protocol):
+    """A session that inspects rows (see `sftui.session.ready`)."""
+
+    @property
+    def bulk(self) -> Bulk: ...
+
+    def checks(self) -> Context: ...
+
+    def inspect_many(self, rows: Iterable[Row]) -> Iterator[Inspection]: ...
+
+
+class Sent(Protocol):
+    """One on its way to another process, which opens it there (see `sftui.session.sent`)."""
+
+    def open(self) -> Inspecting: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What every process loads for itself; `first` is the row from which the trainer decides for the whole set,
-    `environment` the one whose transformers loads the tokenizer, by the class `loader` where one is named."""
+    """What every process needs: the session, which findings are wanted, and the prompts of the evaluation set."""
 
-    recipe: Recipe
-    detected: Detected
-    first: Row | None
-    cache_dir: str | None
+    session: Sent
     wanted: Filter
     evaluation: Hashes | None
-    environment: Environment | None = None
-    loader: str = ""
-    aside: frozenset[int] = frozenset()
-    """Rows that the trainer sets aside for evaluation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,30 +261,18 @@ class _Loaded:
     """What a worker process holds between chunks."""
 
     def __init__(self, task: Task) -> None:
-        from sftui.pipeline import make_toolbox, survey
-        from sftui.tokens import load_tokenizer
-        from sftui.tokens.bulk import Bulk
+        self._task, self._session = task, task.session.open()
+        self._context = self._session.checks()
 
-        self.bulk = Bulk()
-        named = task.recipe.tokenizer
-        tokenizer = load_tokenizer(
-            named.name or "",
-            revision=named.revision,
-            cache_dir=task.cache_dir,
-            environment=task.environment,
-            loader=task.loader,
-        )
-        self._task = task
-        self._tools = survey(task.first, task.detected, task.recipe, make_toolbox(task.recipe, tokenizer))
-        self._context = audit_context(task.recipe, task.detected, self._tools)
+    @property
+    def told(self) -> str | None:
+        """What is to be known of the engine that encoded the rows."""
+        return self._session.bulk.told
 
     def audit(self, rows: list[Row]) -> Audit:
-        from sftui.pipeline import inspect_all
-
-        task, context = self._task, self._context
-        audit = Audit(context, task.wanted, task.evaluation)
-        for found in inspect_all(rows, task.detected, task.recipe, self._tools, self.bulk, spans=True):
-            audit.check(replace(found, evaluates=True) if found.row.index in task.aside else found, context)
+        audit = Audit(self._context, self._task.wanted, self._task.evaluation)
+        for found in self._session.inspect_many(rows):
+            audit.check(found, self._context)
         audit.lighten()
         return audit
 
@@ -299,7 +294,7 @@ def _work(
         loaded = _Loaded(task)
         while True:
             chunk = chunks.get()
-            connection.send((chunk.number, loaded.audit(chunk.rows), loaded.bulk.told))
+            connection.send((chunk.number, loaded.audit(chunk.rows), loaded.told))
     except OSError:
         os._exit(1)  # nobody is there to hear
     except Exception as error:

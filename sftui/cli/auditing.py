@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from sftui.audit import Audit, AuditProgress, Filter
     from sftui.findings import Context, Finding
     from sftui.findings.hashes import Hashes
-    from sftui.model import Row
     from sftui.session.options import OpenOptions
     from sftui.session.ready import Ready
 
@@ -49,15 +48,14 @@ def audited(
 ) -> Checked:
     """The audit of the options' data under their recipe; `looks`: so many rows of each code are inspected again, for
     drawing."""
-    from sftui.audit import audit_context
-    from sftui.findings import damaged_files, read_waivers
+    from sftui.findings import damaged_files
     from sftui.trainers import trainer_named
 
     session = loaded_session(options)
     try:
         tools, detected = session.tools, session.detected
-        context = audit_context(session.recipe, detected, tools)
-        wanted = dataclasses.replace(wanted, waivers=tuple(read_waivers(session.recipe.waivers)))
+        context = session.checks()
+        wanted = dataclasses.replace(wanted, waivers=session.waivers)
         prompts = _prompts(options, evaluation, session) if evaluation is not None else None
         running = _Running(
             session, context, wanted, prompts, max_rows, sample, jobs or max(1, (os.cpu_count() or 1) - 1)
@@ -175,10 +173,6 @@ class _Running:
         if note is not None:
             click.echo(f"sftui: {visible(note)}", err=True)
 
-    def _first(self) -> Row | None:
-        """The row from which a trainer decides for the whole set."""
-        return next(iter(self.session.source.rows()), None)
-
     def _steps(self) -> Iterator[AuditProgress]:
         from sftui.audit import check_head, run_audit
         from sftui.session.comparing import chosen_rows
@@ -200,19 +194,9 @@ class _Running:
             )
         check_head(audit, session.source.rows(), session.inspect_many, self.context)
         from sftui.audit.processes import Task, audit_in_processes
-        from sftui.session.versions import loaded_by, wanted_version
+        from sftui.session.sent import sent
 
-        task = Task(
-            session.recipe,
-            session.detected,
-            self._first(),
-            session.options.cache_dir,
-            self.wanted,
-            self.prompts,
-            wanted_version(session.recipe, session.options).environment,
-            loaded_by(session.recipe, session.tokenizer.facts),
-            session.settle_split().evaluation,
-        )
+        task = Task(sent(session), self.wanted, self.prompts)
         return audit_in_processes(audit, rows, task, self.jobs, total=lambda: self.total)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import pickle
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from sftui.recipe import Recipe, changed
 from sftui.session.opened import Opened
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, Untemplated, Untokenized, open_data, tokenized, under, waits, with_tokenizer
+from sftui.session.sent import sent
 
 NAMES = ("hf-trainer", "manual-shift", "trl", "axolotl", "llamafactory", "unsloth", "torchtune")
 
@@ -96,3 +98,16 @@ def test_one_row_is_the_row(row: int, data: Path) -> None:
     assert mended.one_row(row) == mended.row(row)
     with pytest.raises(SourceError, match="the last one is 39"):
         found.one_row(40)
+
+
+@pytest.mark.parametrize("name", ["hf-trainer", "axolotl", "llamafactory"])
+def test_a_session_that_travels_inspects_rows_as_the_one_it_left(name: str, data: Path) -> None:
+    asked = recipe(name)
+    if name == "axolotl":  # it sets rows aside
+        asked = changed(asked, "own", dataclasses.replace(asked.own, **{"val_set_size": 0.2}))
+    here = ready(data, asked)
+    there = pickle.loads(pickle.dumps(sent(here))).open()
+    rows = list(here.source.rows())
+    assert list(there.inspect_many(rows)) == list(here.inspect_many(rows))
+    assert any(one.evaluates for one in there.inspect_many(rows)) is (name == "axolotl")
+    assert [there.found(one) for one in there.inspect_many(rows)] == [here.found(here.inspect_row(row)) for row in rows]
