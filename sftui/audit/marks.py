@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from sftui.findings.dataset import RARE
+from sftui.findings.catalogue import PARTS
 
 if TYPE_CHECKING:
     from sftui.findings import DatasetChecks, Finding
@@ -44,26 +44,8 @@ def setup_mark(finding: Finding) -> str:
 def dataset_marks(finding: Finding, checks: DatasetChecks, repeated: Iterable[bytes]) -> frozenset[str]:
     """What a finding of the whole dataset consists of, one mark for each part; it is known only when all of them are.
 
-    Those are the conversations that are repeated, the prompts of the evaluation set, the answers to an earlier prompt,
-    the rare columns; and where a finding is about the recipe or a share of the rows, what it names.
+    Where its check names no parts, as for one about the recipe or a share of the rows, what it names.
     """
-    code = finding.code
-    parts: Iterable[object]
-    if code == "DUP001":
-        parts = map(_number, repeated)
-    elif code == "DUP002":
-        parts = (_number(prompt) for prompt in checks.evaluation if prompt in checks.asked)
-    elif code == "DUP003":
-        parts = map(_number, checks.others)
-    elif code == "CON013":
-        parts = [column for column, tally in checks.columns.items() if tally.count < RARE * checks.read]
-    elif code == "TRU005":
-        parts = [f"{checks.trainer} {checks.max_length}"]
-    else:
-        parts = ()
-    return frozenset(mark(code, part) for part in parts) or frozenset({setup_mark(finding)})
-
-
-def _number(given: bytes) -> int:
-    """A hash as it stands in the marks of baselines."""
-    return int.from_bytes(given, "big")
+    parts = PARTS.get(finding.code)
+    made = () if parts is None else parts(checks, repeated)
+    return frozenset(mark(finding.code, one) for one in made) or frozenset({setup_mark(finding)})

@@ -12,7 +12,7 @@ from types import ModuleType
 
 from sftui.errors import RecipeError
 from sftui.findings import rules
-from sftui.findings.checks import DatasetCheck, RowCheck, SetupCheck
+from sftui.findings.checks import DatasetCheck, Parts, RowCheck, SetupCheck
 from sftui.findings.rule import DROP, NAMED, Rule
 from sftui.nearest import did_you_mean
 
@@ -78,6 +78,8 @@ CODES: Mapping[str, Rule] = listed(one for _, one in _FOUND if isinstance(one, R
 ROW_CHECKS = tuple(one for one in _CHECKS if isinstance(one, RowCheck))
 SETUP_CHECKS = tuple(one for one in _CHECKS if isinstance(one, SetupCheck))
 DATASET_CHECKS = tuple(one for one in _CHECKS if isinstance(one, DatasetCheck))
+PARTS: Mapping[str, Parts] = {rule.code: one.parts for one in DATASET_CHECKS if one.parts for rule in one.rules}
+"""Of what the findings of the whole dataset consist (see `DatasetCheck.parts`)."""
 IN_ROWS = frozenset(rule.code for one in ROW_CHECKS for rule in one.rules)
 """Codes that are told of single rows, be it that they are of the set-up and only some rows show them."""
 ALIASES: Mapping[str, str] = {alias: one.code for one in CODES.values() for alias in one.aliases}

@@ -13,6 +13,8 @@ from sftui.findings.model import Finding
 from sftui.findings.rule import Rule
 from sftui.model import Inspection, Kind
 
+Parts = Callable[[DatasetChecks, Iterable[bytes]], Iterable[object]]
+
 
 class When(Enum):
     """Of which rows a check is asked."""
@@ -61,10 +63,15 @@ class SetupCheck:
 
 @dataclass(frozen=True, slots=True)
 class DatasetCheck:
-    """A check of what was gathered over all rows."""
+    """A check of what was gathered over all rows.
+
+    `parts` are the things of which its finding consists, given the conversations that are repeated: a finding is known
+    from another run when all of them are. Without any it is known by what it says.
+    """
 
     rules: tuple[Rule, ...]
     found: Callable[[DatasetChecks], Iterable[Finding]]
+    parts: Parts | None = None
 
 
 def row_check(
@@ -85,6 +92,8 @@ def setup_check(
     return lambda found: SetupCheck(rules, found)
 
 
-def dataset_check(*rules: Rule) -> Callable[[Callable[[DatasetChecks], Iterable[Finding]]], DatasetCheck]:
+def dataset_check(
+    *rules: Rule, parts: Parts | None = None
+) -> Callable[[Callable[[DatasetChecks], Iterable[Finding]]], DatasetCheck]:
     """The same of the whole dataset."""
-    return lambda found: DatasetCheck(rules, found)
+    return lambda found: DatasetCheck(rules, found, parts)

@@ -56,6 +56,13 @@ DUP001 = rule(
 )
 
 
+@dataset_check(DUP001, parts=lambda _, repeated: map(_number, repeated))
+def repeated_rows(checks: DatasetChecks) -> Iterator[Finding]:
+    if checks.same.count:
+        rest = f"; {checks.unremembered:,} rows were not compared" if checks.unremembered else ""
+        yield checks.finding(DUP001, f"{_rows(checks.same.count)} the same as an earlier one{rest}", checks.same)
+
+
 DUP002 = rule(
     "DUP002",
     "train-eval-leak",
@@ -68,6 +75,16 @@ DUP002 = rule(
     bad=case(GOOD, evaluation=[GOOD]),
     good=case(GOOD, evaluation=[chat("hi", "Hello.")]),
 )
+
+
+@dataset_check(
+    DUP002, parts=lambda checks, _: (_number(prompt) for prompt in checks.evaluation if prompt in checks.asked)
+)
+def leaked_prompts(checks: DatasetChecks) -> Iterator[Finding]:
+    if checks.leaked.count:
+        yield checks.finding(
+            DUP002, f"{checks.leaked.count:,} of {checks.rows:,} rows ask what the evaluation set asks", checks.leaked
+        )
 
 
 DUP003 = rule(
@@ -83,15 +100,8 @@ DUP003 = rule(
 )
 
 
-@dataset_check(DUP001, DUP002, DUP003)
-def repeats(checks: DatasetChecks) -> Iterator[Finding]:
-    if checks.same.count:
-        rest = f"; {checks.unremembered:,} rows were not compared" if checks.unremembered else ""
-        yield checks.finding(DUP001, f"{_rows(checks.same.count)} the same as an earlier one{rest}", checks.same)
-    if checks.leaked.count:
-        yield checks.finding(
-            DUP002, f"{checks.leaked.count:,} of {checks.rows:,} rows ask what the evaluation set asks", checks.leaked
-        )
+@dataset_check(DUP003, parts=lambda checks, _: map(_number, checks.others))
+def other_answers(checks: DatasetChecks) -> Iterator[Finding]:
     if checks.again.count:
         yield checks.finding(
             DUP003, f"{checks.again.count:,} of {checks.rows:,} rows answer an earlier prompt differently", checks.again
@@ -112,9 +122,9 @@ CON013 = rule(
 )
 
 
-@dataset_check(CON013)
+@dataset_check(CON013, parts=lambda checks, _: _rare(checks))
 def rare_columns(checks: DatasetChecks) -> Iterator[Finding]:
-    rare = {column: tally for column, tally in checks.columns.items() if tally.count < RARE * checks.read}
+    rare = _rare(checks)
     if checks.read >= ENOUGH_ROWS and rare:
         together = Tally()
         for tally in rare.values():
@@ -147,7 +157,7 @@ TRU005 = rule(
 )
 
 
-@dataset_check(TRU005)
+@dataset_check(TRU005, parts=lambda checks, _: [f"{checks.trainer} {checks.max_length}"])
 def usual_length(checks: DatasetChecks) -> Iterator[Finding]:
     default = trainers.preset(checks.preset).length.max
     if not checks.cut.count or checks.max_length is None or checks.max_length != default or checks.trained == 0:
@@ -278,3 +288,12 @@ def trained_share(checks: DatasetChecks) -> Iterator[Finding]:
 
 def _rows(count: int) -> str:
     return "1 row says" if count == 1 else f"{count:,} rows say"
+
+
+def _rare(checks: DatasetChecks) -> dict[str, Tally]:
+    return {column: tally for column, tally in checks.columns.items() if tally.count < RARE * checks.read}
+
+
+def _number(given: bytes) -> int:
+    """A hash as it stands in the marks of baselines."""
+    return int.from_bytes(given, "big")
