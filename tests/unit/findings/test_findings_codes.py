@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 
 import pytest
@@ -41,3 +42,15 @@ def test_two_findings_with_one_code_are_refused() -> None:
     assert [*listed([one, one])] == ["CON001"], "a rule that two files use"
     with pytest.raises(ValueError, match="CON001: content-none and another"):
         listed([one, replace(one, name="another")])
+
+
+def test_no_code_is_written_outside_of_its_rule() -> None:
+    """Else a new finding would have to be put into a second place, and a check could report what no rule says."""
+    package, quoted = PATH.parents[1], re.compile(r'(?<!= rule\(\n    )"([A-Z]{3}\d{3})"')
+    found = {
+        f"{path.relative_to(package)}: {code}"
+        for path in sorted(package.rglob("*.py"))
+        for code in quoted.findall(path.read_text(encoding="utf-8"))
+        if code in CODES
+    }
+    assert found == set()
