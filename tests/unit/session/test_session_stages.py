@@ -6,6 +6,7 @@ import dataclasses
 import json
 import pickle
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -78,6 +79,24 @@ def test_a_recipe_keeps_the_tokenizer_and_the_data_of_the_one_before(data: Path)
     assert isinstance(under(lost, changed(recipe(), "mask.rule", "all")), Untokenized)
     assert waits(under(lost, changed(recipe(), "tokenizer.name", "builtin:llama3")))
     assert before.inspect(0).trained < after.inspect(0).trained, "the one before is as it was"
+
+
+def test_another_recipe_compiles_no_template_again(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import jinja2
+
+    before, compiled = ready(data, recipe()), []
+    whole = jinja2.Environment.compile
+
+    def counted(self: jinja2.Environment, *given: Any, **more: Any) -> Any:
+        compiled.append(given)
+        return whole(self, *given, **more)
+
+    monkeypatch.setattr(jinja2.Environment, "compile", counted)
+    after = under(before, changed(recipe(), "mask.rule", "all")).ready()
+    assert after.inspect(0).example is not None and compiled == []
+    dated = under(before, changed(recipe(), "render.date", "2001-02-03")).ready()
+    assert dated.inspect(0).example is not None and compiled == []
+    assert under(before, changed(recipe(), "render.template", "builtin:gemma")).ready() and compiled
 
 
 def test_what_is_no_training_set_is_refused_by_who_asks(tmp_path: Path) -> None:
