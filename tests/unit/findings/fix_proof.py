@@ -18,9 +18,9 @@ from sftui.findings.rule import Case
 from sftui.findings.rules.packing import packs_of
 from sftui.model import IGNORE_INDEX, NOWHERE, Inspection, Part
 from sftui.pipeline import make_batch
-from sftui.recipe import Recipe, changed, get
+from sftui.recipe import Recipe, changed, get, knobs_of
 from sftui.templates.surgery import add_generation_tags
-from sftui.trainers import trainer_named
+from sftui.trainers import preset, trainer_named
 
 Places = set[int]
 
@@ -57,6 +57,9 @@ def losses(recipe: Recipe) -> tuple[str, ...]:
 
 def fixed_findings(name: str, case: Case) -> Iterator[Fixed]:
     """Every finding of the case with a knob or a template surgery; none where the trainer cannot be set so."""
+    known = {info.path for info in knobs_of(preset(case.preset))}
+    if any(path.startswith("own.") and path not in known for path in case.changes):
+        return  # an option that another trainer alone has
     try:
         if losses(recipe_of(case)):
             return
