@@ -6,9 +6,12 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from itertools import compress
+from operator import is_not, ne
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from sftui import trainers
+from sftui.conversations.messages import KNOWN_ROLES
 from sftui.findings.context import Context
 from sftui.findings.model import GENERATION_TAGS, Finding, Fix, Severity
 from sftui.findings.rule import Rule
@@ -37,12 +40,13 @@ if TYPE_CHECKING:
     from sftui.trainers.reading import Late
 
 T = TypeVar("T")
+RESULT_ROLES = ("tool", "function", "ipython", "environment")
+"""Roles of results; `function` is LLaMA-Factory's name for a call, and aliases are told as such (ROL001)."""
 SHOWN_TOKENS = 24
 SHOWN_TEXT = 80
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """One message in tokens: half-open ranges of its parts, empty where it has none."""
 
     message: int
@@ -65,6 +69,52 @@ def _made(found: T | None, what: str) -> T:
     return found
 
 
+Stretch = tuple[int, int, int, Part]
+"""Tokens that follow each other and are of one message and one part: from, to, message, part."""
+
+
+def stretches(tokens: Tokens) -> Sequence[Stretch]:
+    """All of them in order; O(tokens) in C alone."""
+    messages, parts, n = tokens.messages, tokens.parts, len(tokens)
+    if not n:
+        return ()
+    places = range(1, n)
+    borders = {
+        *compress(places, map(ne, messages, messages[1:])),
+        *compress(places, map(is_not, parts, parts[1:])),
+    }
+    starts = [0, *sorted(borders)]
+    return [(a, b, messages[a], parts[a]) for a, b in zip(starts, [*starts[1:], n])]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What the roles of a row tell in their order, whatever the messages say: the numbers of the messages that are the
+    system's, the assistant's, of an instruction (system, developer), of a turn (user, assistant)."""
+
+    known: bool
+    system: tuple[int, ...]
+    answers: tuple[int, ...]
+    instructions: frozenset[int]
+    turns: frozenset[int]
+    tools: bool
+
+    @classmethod
+    def of(cls, roles: tuple[str, ...]) -> Order:
+        places: dict[str, list[int]] = {}
+        for number, role in enumerate(roles):
+            places.setdefault(role, []).append(number)
+        system, answers = places.get("system", []), places.get("assistant", [])
+        return cls(
+            KNOWN_ROLES.issuperset(places),
+            tuple(system),
+            tuple(answers),
+            frozenset([*system, *places.get("developer", [])]),
+            frozenset([*places.get("user", []), *answers]),
+            not places.keys().isdisjoint(RESULT_ROLES),
+        )
+
+
 class Look:
     """An inspection with what checks ask of it; every property is computed at most once."""
 
@@ -85,7 +135,51 @@ class Look:
 
     @cached_property
     def roles(self) -> tuple[str, ...]:
-        return tuple(message.role for message in self.messages)
+        return tuple([str(message.data.get("role", "")) for message in self.messages])
+
+    @cached_property
+    def order(self) -> Order:
+        """What the roles in their order tell, worked out once for all rows that have the same."""
+        return self.context.once(("roles", self.roles), lambda: Order.of(self.roles))
+
+    @cached_property
+    def contents(self) -> tuple[str, ...] | None:
+        """What each message says; None where some message is more than a role and a text."""
+        said = []
+        for message in self.messages:
+            data = message.data
+            content = data.get("content")
+            if type(content) is not str or len(data) != 2 or "role" not in data:
+                return None
+            said.append(content)
+        return tuple(said)
+
+    @cached_property
+    def plain(self) -> str | None:
+        """All that is said in the row, one under the other; None where some message is more than a role and a text.
+
+        What is not in it stands in no text of the row: rows without calls, parts and reasoning of their own are looked
+        through at once.
+        """
+        found, contents = self.inspection.conversation, self.contents
+        if found is None or contents is None:
+            return None
+        return "\n".join([*contents, *[one for one in (found.prompt, found.completion, found.text) if one is not None]])
+
+    @cached_property
+    def edged(self) -> bool:
+        """Whether the text of a message that is a role and a text alone is empty, or has white space at its ends."""
+        return any([len(one) != len(one.strip()) or not one for one in self.contents or ()])
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether the trainer receives all of the row's tokens."""
+        return self.labels.kept == ((0, len(self.tokens)),)
+
+    @cached_property
+    def special_here(self) -> frozenset[int]:
+        """The added tokens marked special that the row has."""
+        return self.context.tools.tokenizer.special_ids.intersection(self.tokens.input_ids)
 
     @cached_property
     def signature(self) -> str:
@@ -246,27 +340,25 @@ class Look:
         """The messages that stand in the text, in order; empty where who wrote what is not known."""
         if not self.known or not self.chat:
             return ()
-        places: dict[tuple[int, Part], list[int]] = {}
-        before: tuple[int, Part] | None = None
-        for i, key in enumerate(zip(self.tokens.messages, self.tokens.parts)):
-            if key == before:
-                continue
-            if before is not None and before in places:
-                places[before][1] = i
-            if key[0] != NOWHERE:
-                places.setdefault(key, [i, i])
-            before = key
-        if before is not None and before in places:
-            places[before][1] = len(self.tokens)
-        found = []
+        places: dict[tuple[int, Part], tuple[int, int]] = {}
+        for start, end, message, part in self.stretches:
+            if message != NOWHERE:
+                place = places.get((message, part))
+                places[message, part] = (start, end) if place is None else (place[0], end)
+        found, nowhere = [], (0, 0)
         for number, role in enumerate(self.roles):
-            ranges = [
-                tuple(places.get((number, part), (0, 0)))
-                for part in (Part.HEADER, Part.CONTENT, Part.TERMINATOR, Part.SEPARATOR)
-            ]
-            if any(end for _, end in ranges):
-                found.append(Turn(number, role, *ranges))  # type: ignore[arg-type]
+            header = places.get((number, Part.HEADER), nowhere)
+            content = places.get((number, Part.CONTENT), nowhere)
+            terminator = places.get((number, Part.TERMINATOR), nowhere)
+            separator = places.get((number, Part.SEPARATOR), nowhere)
+            if header[1] or content[1] or terminator[1] or separator[1]:
+                found.append(Turn(number, role, header, content, terminator, separator))
         return tuple(found)
+
+    @cached_property
+    def stretches(self) -> Sequence[Stretch]:
+        """The tokens that follow each other and are of one message and one part."""
+        return stretches(self.tokens)
 
     @cached_property
     def turn_of(self) -> Mapping[int, Turn]:
@@ -282,19 +374,26 @@ class Look:
     def row_stops(self) -> frozenset[int]:
         """The stop set, with the special tokens that end the assistant's turns in this row; one that begins the next
         turn is none."""
-        ids = self.tokens.input_ids
-        own = {ids[i] for turn in self.answers for i in range(*turn.terminator) if self.is_special(i)}
-        return self.context.stops | (own - self.context.opening)
+        ids, special = self.tokens.input_ids, self.context.tools.tokenizer.special_ids
+        own = set().union(*[ids[turn.terminator[0] : turn.terminator[1]] for turn in self.answers])
+        return self.context.stops | (own & special - self.context.opening)
 
     def text_of(self, message: Message) -> str:
         """The content of a message where it is text, else nothing."""
         content = message.content
         return content if isinstance(content, str) else ""
 
+    def surface(self, i: int) -> bytes:
+        """The bytes one token stands for; empty where unknown."""
+        tokenizer = self.context.tools.tokenizer
+        if tokenizer.engine.decoding.dummy_prefix:  # then it hangs on where the token stands
+            return self.text.surfaces[i]
+        return tokenizer.describe((self.tokens.input_ids[i],))[1][0]
+
     def blank(self, i: int) -> bool:
         """Whether a token stands for white space only."""
-        surface = self.text.surfaces[i]
-        return bool(surface) and not self.text.special[i] and not surface.strip()
+        surface = self.surface(i)
+        return bool(surface) and not self.is_special(i) and not surface.strip()
 
     def last_solid(self, end: int, start: int = 0) -> int:
         """The last token before `end` that is not white space, or -1."""
@@ -305,7 +404,7 @@ class Look:
 
     def token(self, i: int) -> str:
         """One token as a cell shows it."""
-        return visible_token(self.text.surfaces[i], self.text.pieces[i])
+        return visible_token(self.surface(i), self.piece(i))
 
     def quote(self, start: int, end: int) -> str:
         """A range of tokens, each in its own brackets, long ones cut in the middle."""

@@ -107,6 +107,7 @@ class LoadedTokenizer:
         self._ahead: dict[ToEncode, Encoded] = {}
         self._ids_ahead: dict[ToEncode, tuple[int, ...]] = {}
         self._described: dict[int, tuple[str, bytes, bool]] = {}
+        self._bytes = _Remembered(self._surface)
 
     def encode(self, text: str, add_special_tokens: bool = False) -> Encoded:
         """One text → ids and offsets; TokenizerError where the text is no valid Unicode."""
@@ -188,6 +189,10 @@ class LoadedTokenizer:
         found = [known[token] for token in ids]
         return tuple([one[0] for one in found]), tuple([one[1] for one in found]), tuple([one[2] for one in found])
 
+    def spelling(self, ids: Sequence[int]) -> bytes:
+        """The bytes of many ids, one behind the other; nothing for those whose bytes are not known."""
+        return b"".join(map(self._bytes.__getitem__, ids))
+
     def token_id(self, token: str) -> int | None:
         """The id of a vocabulary string, or None."""
         return self.engine.token_id(token)
@@ -223,6 +228,19 @@ class LoadedTokenizer:
     def _literal(self, token: int) -> str | None:
         found = self._added.get(token)
         return found[0] if found is not None else None
+
+
+class _Remembered(dict[int, bytes]):
+    """The bytes of ids, each worked out when it is first asked for."""
+
+    def __init__(self, work: Callable[[int], bytes]) -> None:
+        self._work = work
+
+    def __missing__(self, token: int) -> bytes:
+        if len(self) > KEPT:
+            self.clear()
+        found = self[token] = self._work(token)
+        return found
 
 
 class RefusedText(TokenizerError):

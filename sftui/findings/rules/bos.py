@@ -73,7 +73,7 @@ BOS003 = rule(
 )
 
 
-@row_check(When.LABELLED, BOS001, BOS002, BOS003)
+@row_check(When.LABELLED, BOS001, BOS002, BOS003, recipe=lambda context: context.facts.bos_id is not None)
 def bos_count(look: Look) -> Iterator[Finding]:
     """BOS001, BOS002 and BOS003."""
     bos, ids = look.facts.bos_id, look.tokens.input_ids

@@ -56,7 +56,13 @@ BND008 = rule(
 )
 
 
-@row_check(When.LABELLED, BND001, BND008)
+@row_check(
+    When.LABELLED,
+    BND001,
+    BND008,
+    row=lambda look: look.inspection.boundary is not None and not look.inspection.boundary.clean,
+    recipe=lambda context: context.recipe.mask.rule in ("auto", "completion"),
+)
 def merged(look: Look) -> Iterator[Finding]:
     """BND001 and BND008: the prompt's tokens are no prefix though its text is."""
     boundary, prompt_ids = look.inspection.boundary, look.tokens.prompt_ids
@@ -156,7 +162,7 @@ BND005 = rule(
 )
 
 
-@row_check(When.LABELLED, BND004, BND005)
+@row_check(When.LABELLED, BND004, BND005, recipe=lambda context: context.recipe.mask.rule == "markers")
 def markers(look: Look) -> Iterator[Finding]:
     """BND004 and BND005, for masks that scan for a response marker."""
     if look.recipe.mask.rule != "markers":
@@ -220,7 +226,11 @@ BND009 = rule(
 )
 
 
-@row_check(When.LABELLED, BND009)
+@row_check(
+    When.LABELLED,
+    BND009,
+    recipe=lambda context: context.traits.finds is Finds.DUMMY and context.recipe.mask.rule == "turn_content",
+)
 def dummy_edges(look: Look) -> Iterator[Finding]:
     """BND009: the locator took brackets of the answer for its dummy's."""
     traits = look.context.traits
@@ -262,7 +272,7 @@ BND003 = rule(
 )
 
 
-@row_check(When.SLOW, BND003)
+@row_check(When.SLOW, BND003, row=lambda look: look.rendered.pieces)
 def pieces(look: Look) -> Iterator[Finding]:
     """BND003: the row's pieces, encoded alone, differ from the text encoded as a whole."""
     parts = look.rendered.pieces

@@ -31,6 +31,12 @@ _MOJIBAKE = re.compile(
 )
 # U+FFFD in UTF-8 read as GBK, and UTF-8 of Cyrillic read as cp1251.
 _GBK, _CYRILLIC = re.compile("\u951f\u65a4\u62f7"), re.compile("(?:[\u0420\u0421][\u0080-\uffff]){3,}")
+# A character with which one of all these begins.
+_ANY = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd-\uffff\ud800-\udfff\ufeff"
+    "\u202a-\u202e\u2066-\u2069\u200b\u2060-\u2064\u2028\u2029\u00ad\u3164\uf020-\uf0ff\U000e0000-\U000e007f"
+    "\u00c2-\u00c5\u00d0\u00d1\u00e2\u00f0\u951f\u0420\u0421]"
+)
 # LaTeX begins many commands with the two characters \n.
 _LATEX = re.compile(
     r"\\n(?=(?:abla|e|eq|eg|u|i|ot|otin|mid|atural|orm|onumber|oindent|ewline|ewcommand|ewpage|olimits|parallel|prec|succ|sim|cong|exists"
@@ -67,7 +73,7 @@ CON012 = rule(
 )
 
 
-@row_check(When.CONVERSATION, CON008, CON012)
+@row_check(When.CONVERSATION, CON008, CON012, row=lambda look: _may_be_broken(look.plain))
 def broken_characters(look: Look) -> Iterator[Finding]:
     """CON008 and CON012, one finding each a row."""
     broken = escaped = False
@@ -105,6 +111,10 @@ def broken_characters(look: Look) -> Iterator[Finding]:
                     message=number,
                     evidence=shown(bare[max(0, at - 20) : at + 30]),
                 )
+
+
+def _may_be_broken(text: str | None) -> bool:
+    return text is None or _ESCAPED in text or _ANY.search(text) is not None
 
 
 def _mojibake(text: str) -> re.Match[str] | None:

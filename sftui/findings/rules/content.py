@@ -110,7 +110,15 @@ CON005 = rule(
 )
 
 
-@row_check(When.CONVERSATION, CON001, CON002, CON003, CON004, CON005)
+@row_check(
+    When.CONVERSATION,
+    CON001,
+    CON002,
+    CON003,
+    CON004,
+    CON005,
+    row=lambda look: look.plain is None or look.edged,
+)
 def nothing_said(look: Look) -> Iterator[Finding]:
     """CON001, CON002, CON003, CON004 and CON005, message by message."""
     for number, message in enumerate(look.messages):
@@ -122,7 +130,7 @@ def nothing_said(look: Look) -> Iterator[Finding]:
             yield from _no_text(look, number, message, content)
 
 
-@row_check(When.CONVERSATION, CON003, CON004)
+@row_check(When.CONVERSATION, CON003, CON004, kinds=(Kind.STRINGS, Kind.TEXT))
 def nothing_written(look: Look) -> Iterator[Finding]:
     """CON003 and CON004 for rows without messages: a completion, or a text, that says nothing at all."""
     conversation = look.conversation
@@ -180,7 +188,11 @@ CON010 = rule(
 )
 
 
-@row_check(When.DATA, CON010)
+@row_check(
+    When.DATA,
+    CON010,
+    recipe=lambda context: context.traits.repeats_content and context.detected.format == "messages",
+)
 def stale_content(look: Look) -> Iterator[Finding]:
     """CON010: null as content goes on with that of the message before."""
     traits = look.context.traits
@@ -341,7 +353,7 @@ CON007 = rule(
 )
 
 
-@row_check(When.CONVERSATION, CON007)
+@row_check(When.CONVERSATION, CON007, recipe=lambda context: not context.traits.parses_json_text, kinds=(Kind.CHAT,))
 def json_text(look: Look) -> Iterator[Finding]:
     """CON007: the column held JSON text, which few trainers parse."""
     data, detected = look.inspection.row.data, look.context.detected
@@ -471,7 +483,7 @@ CON014 = rule(
 )
 
 
-@row_check(When.CONVERSATION, CON014)
+@row_check(When.CONVERSATION, CON014, row=lambda look: look.conversation.extra)
 def history_of_keys(look: Look) -> Iterator[Finding]:
     """CON014: the trainer unpacks each pair of the history, and a mapping gives the names of its keys."""
     unpacked: Mapping[int, str] = look.conversation.extra.get(UNPACKED, {})

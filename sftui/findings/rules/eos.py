@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from sftui.findings.checks import When, row_check
@@ -43,14 +45,15 @@ EOS001 = rule(
 )
 
 
-@row_check(When.LABELLED, EOS001)
+@row_check(When.LABELLED, EOS001, row=lambda look: look.any_drawn and not look.cut and look.labels.dropped is None)
 def no_stop(look: Look) -> Iterator[Finding]:
     """EOS001: what is trained at the end of a whole row does not end with a stop token."""
     if look.cut or look.labels.dropped is not None or not look.any_drawn:
         return
     n = look.padding
     last = look.last_solid(n)
-    if last < 0 or look.tokens.input_ids[last] in look.row_stops:
+    ids = look.tokens.input_ids
+    if last < 0 or ids[last] in look.context.stops or ids[last] in look.row_stops:
         return
     ends = (Part.INJECTED, Part.TERMINATOR) if look.conversation.kind is Kind.TEXT else (Part.INJECTED,)
     if look.is_special(last) and look.tokens.parts[last] in ends:
@@ -73,7 +76,7 @@ def no_stop(look: Look) -> Iterator[Finding]:
     )
 
 
-@row_check(When.LABELLED, EOS001)
+@row_check(When.LABELLED, EOS001, row=lambda look: len(look.order.answers) > 1, kinds=(Kind.CHAT,))
 def unended(look: Look) -> Iterator[Finding]:
     """EOS001 inside a row: an earlier answer is trained and the next turn follows it at once, though the last answer
     has an end."""
@@ -81,18 +84,21 @@ def unended(look: Look) -> Iterator[Finding]:
     opening = look.context.opening
     if len(answers) < 2 or not opening or look.stored or look.labels.dropped is not None:
         return
-    starts = [turn.content[0] for turn in look.turns if turn.content[1] > turn.content[0]]
+    trained = [turn for turn in answers[:-1] if look.drawn[turn.content[1] - 1]]
+    if not trained:
+        return
+    starts = sorted([turn.content[0] for turn in look.turns if turn.content[1] > turn.content[0]])
+    starts.append(len(look.tokens))
+    ids, ending = look.tokens.input_ids, look.special_here - opening
 
     def ends(turn: Turn) -> bool:
         """Whether a special token that begins no turn stands between this answer and the next message."""
-        after = next((start for start in starts if start >= turn.content[1]), len(look.tokens))
-        return any(
-            look.is_special(i) and look.tokens.input_ids[i] not in opening for i in range(turn.content[1], after)
-        )
+        end = turn.content[1]
+        return not ending.isdisjoint(ids[end : starts[bisect_left(starts, end)]])
 
     if not ends(answers[-1]):
         return
-    open_ended = [turn for turn in answers[:-1] if look.drawn[turn.content[1] - 1] and not ends(turn)]
+    open_ended = [turn for turn in trained if not ends(turn)]
     if open_ended:
         turn = open_ended[0]
         some = f"{len(open_ended)} earlier answers" if len(open_ended) > 1 else f"message {turn.message}"
@@ -166,21 +172,17 @@ GEN003 = rule(
 )
 
 
-@row_check(When.LABELLED, EOS004, EOS006, GEN003)
+@row_check(When.LABELLED, EOS004, EOS006, GEN003, row=lambda look: look.any_drawn, kinds=(Kind.CHAT,))
 def masked_stop(look: Look) -> Iterator[Finding]:
     """EOS004, EOS006 and GEN003: an answer is trained to its last content token, but its stop token is not."""
     found: list[tuple[Turn, int]] = []
     drawn, ids = look.drawn, look.tokens.input_ids
     for turn in look.answers:
         start, end = turn.content
+        if end <= start or not drawn[end - 1] or all(drawn[turn.terminator[0] : turn.terminator[1]]):
+            continue
         stop = next((i for i in range(*turn.terminator) if ids[i] in look.row_stops), None)
-        if (
-            stop is None
-            or end <= start
-            or drawn[stop]
-            or not drawn[end - 1]
-            or look.labels.reasons[stop] is Reason.TRUNCATED
-        ):
+        if stop is None or drawn[stop] or look.labels.reasons[stop] is Reason.TRUNCATED:
             continue  # what is cut off is TRU002's
         found.append((turn, stop))
     if not found:
@@ -234,7 +236,7 @@ EOS002 = rule(
 )
 
 
-@row_check(When.LABELLED, EOS002, EOS004)
+@row_check(When.LABELLED, EOS002, EOS004, kinds=(Kind.TOKENS,))
 def stop_as_pad(look: Look) -> Iterator[Finding]:
     """EOS002: stored labels are masked at every real EOS, and the pad token is the EOS; EOS004 where it is another
     one."""
@@ -273,27 +275,22 @@ EOS007 = rule(
 )
 
 
-@row_check(When.LABELLED, EOS007)
+@row_check(When.LABELLED, EOS007, row=lambda look: look.any_drawn)
 def doubled_stop(look: Look) -> Iterator[Finding]:
     """EOS007: two trained stop tokens with nothing but white space between."""
-    ids, stops = look.tokens.input_ids, look.row_stops
-    before = -1
-    for i, one in enumerate(ids):
-        if one in stops:
-            if (
-                before >= 0
-                and i < look.padding
-                and look.drawn[i]
-                and look.drawn[before]
-                and all(look.blank(j) for j in range(before + 1, i))
-            ):
-                yield look.finding(
-                    EOS007,
-                    f"{look.token(before)} and {look.token(i)} follow each other and both are trained",
-                    tokens=(before, i + 1),
-                )
-                return
-            before = i
+    ids, stops, drawn = look.tokens.input_ids, look.row_stops, look.drawn
+    if stops <= look.context.tools.tokenizer.special_ids:
+        places = [i for i in look.special if ids[i] in stops]
+    else:
+        places = [i for i, one in enumerate(ids) if one in stops]
+    for before, i in pairwise(places):
+        if drawn[i] and drawn[before] and i < look.padding and all(look.blank(j) for j in range(before + 1, i)):
+            yield look.finding(
+                EOS007,
+                f"{look.token(before)} and {look.token(i)} follow each other and both are trained",
+                tokens=(before, i + 1),
+            )
+            return
 
 
 EOS012 = rule(
@@ -311,7 +308,11 @@ EOS012 = rule(
 )
 
 
-@row_check(When.CONVERSATION, EOS012)
+@row_check(
+    When.CONVERSATION,
+    EOS012,
+    row=lambda look: look.plain is None or "<" in look.plain or "[EOS]" in look.plain,
+)
 def foreign_stop(look: Look) -> Iterator[Finding]:
     """EOS012: a stop token's text that is plain text for this tokenizer; the worst place of the row."""
     tokenizer, milder = look.context.tools.tokenizer, None

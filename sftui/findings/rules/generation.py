@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from operator import eq, gt
 from typing import Any
 
 from sftui.findings.checks import When, row_check, setup_check
@@ -14,7 +15,7 @@ from sftui.findings.model import GENERATION_TAGS, Finding
 from sftui.findings.rule import DROP, rule
 from sftui.findings.setup import about
 from sftui.findings.spans import by_prefix, by_sentinels, by_tags, disagreement
-from sftui.model import NOWHERE, Inspection, Stage
+from sftui.model import NOWHERE, Inspection, Kind, Stage
 from sftui.trainers.traits import Finds
 
 _EMPTY_THINK = re.compile(r"<think>\s*</think>")
@@ -146,7 +147,13 @@ GEN005 = rule(
 )
 
 
-@row_check(When.LABELLED, GEN004, GEN005)
+@row_check(
+    When.LABELLED,
+    GEN004,
+    GEN005,
+    recipe=lambda context: context.recipe.mask.rule == "generation_tag",
+    kinds=(Kind.CHAT,),
+)
 def lost_or_spilled(look: Look) -> Iterator[Finding]:
     """GEN004 and GEN005: what transformers' own search makes of a span without a token at its edge."""
     if look.recipe.mask.rule != "generation_tag" or not look.answers:
@@ -182,7 +189,7 @@ def lost_or_spilled(look: Look) -> Iterator[Finding]:
         )
 
 
-@row_check(When.CONVERSATION, GEN004)
+@row_check(When.CONVERSATION, GEN004, recipe=lambda context: context.recipe.mask.rule == "generation_tag")
 def all_lost(look: Look) -> Iterator[Finding]:
     """GEN004 where not one token is left: a trainer that stops at such rows, or LAB001's cause."""
     rendered = look.inspection.rendered
@@ -231,7 +238,7 @@ GEN002 = rule(
 )
 
 
-@row_check(When.LABELLED, GEN002)
+@row_check(When.LABELLED, GEN002, row=lambda look: look.any_drawn, kinds=(Kind.CHAT,))
 def header_trained(look: Look) -> Iterator[Finding]:
     """GEN002: header tokens of answers carry loss, where the rest of the prompt does not."""
     touched = [turn for turn in look.answers if any(look.drawn[turn.header[0] : turn.header[1]])]
@@ -275,7 +282,7 @@ GEN011 = rule(
 )
 
 
-@row_check(When.LABELLED, GEN011)
+@row_check(When.LABELLED, GEN011, row=lambda look: "</think>" in look.rendered.text)
 def empty_think(look: Look) -> Iterator[Finding]:
     """GEN011: an empty think block that the data does not have, and that is trained."""
     text = look.rendered.text
@@ -324,7 +331,12 @@ GEN000 = rule(
 )
 
 
-@row_check(When.SLOW, GEN000)
+@row_check(
+    When.SLOW,
+    GEN000,
+    recipe=lambda context: context.template is not None and context.recipe.render.inject_system is None,
+    kinds=(Kind.CHAT,),
+)
 def methods_disagree(look: Look) -> Iterator[Finding]:
     """GEN000: decided once for each order of roles, and then told at every row that has it."""
     if (
@@ -383,7 +395,7 @@ GEN007 = rule(
 )
 
 
-@row_check(When.LABELLED, GEN007)
+@row_check(When.LABELLED, GEN007, kinds=(Kind.CHAT, Kind.STRINGS, Kind.TEXT))
 def offsets(look: Look) -> Iterator[Finding]:
     """GEN007: offsets that cannot be right; a normalizer may move some, so only gross errors count."""
     if look.stored or not look.tokens.input_ids:
@@ -391,10 +403,10 @@ def offsets(look: Look) -> Iterator[Finding]:
     starts, ends, text = look.tokens.starts, look.tokens.ends, look.rendered.text
     if len(text.strip()) < 8:
         return
-    reach = max(ends)
-    empty = sum(map(int.__eq__, starts, ends)) - starts.count(NOWHERE)
-    placed = [start for start in starts if start != NOWHERE]
-    back = sum(map(int.__gt__, placed, placed[1:]))
+    reach, nowhere = max(ends), starts.count(NOWHERE)
+    empty = list(map(eq, starts, ends)).count(True) - nowhere
+    placed = [start for start in starts if start != NOWHERE] if nowhere else starts
+    back = list(map(gt, placed, placed[1:])).count(True)
     if reach < len(text) * 0.5 or empty > len(starts) * 0.5 or back > len(starts) * 0.05:
         turns = f", and {back} go backwards" if back else ""
         yield look.finding(

@@ -73,7 +73,7 @@ INJ002 = rule(
 )
 
 
-@row_check(When.LABELLED, INJ001, INJ002)
+@row_check(When.LABELLED, INJ001, INJ002, row=lambda look: _may_be_typed(look), kinds=(Kind.CHAT, Kind.STRINGS))
 def typed(look: Look) -> Iterator[Finding]:
     """INJ001 and INJ002: the first place of each; the token's text must stand in the row's own data."""
     if look.known and look.conversation.kind is Kind.STRINGS:
@@ -105,6 +105,16 @@ def typed(look: Look) -> Iterator[Finding]:
         message=message,
         tokens=(max(0, i - 2), min(len(look.tokens), i + 4)),
     )
+
+
+def _may_be_typed(look: Look) -> bool:
+    """Whether a control token or media placeholder that the row has may be of its data."""
+    plain = look.plain
+    if plain is None or look.conversation.tools:
+        return True
+    tokenizer = look.context.tools.tokenizer
+    found = look.special_here | media_ids(look.context).intersection(look.tokens.input_ids)
+    return any(tokenizer.piece(token) in plain for token in found)
 
 
 def _in_completion(look: Look) -> Iterator[Finding]:

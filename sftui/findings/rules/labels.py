@@ -34,7 +34,7 @@ LAB001 = rule(
 )
 
 
-@row_check(When.LABELLED, LAB001)
+@row_check(When.LABELLED, LAB001, row=lambda look: not look.any_drawn)
 def nothing_trained(look: Look) -> Iterator[Finding]:
     """LAB001, with the cause named; rows that are cut are TRU001's."""
     dropped = look.labels.dropped
@@ -94,7 +94,13 @@ LAB002 = rule(
 )
 
 
-@row_check(When.LABELLED, LAB002)
+@row_check(
+    When.LABELLED,
+    LAB002,
+    row=lambda look: look.any_drawn,
+    recipe=lambda context: context.recipe.mask.rule != "generation_tag",
+    kinds=(Kind.CHAT,),
+)
 def others_trained(look: Look) -> Iterator[Finding]:
     """LAB002: content of other roles that carries loss, as a share of what is trained."""
     if not look.turns or not look.any_drawn or look.recipe.mask.rule == "generation_tag":
@@ -163,7 +169,12 @@ LAB010 = rule(
 )
 
 
-@row_check(When.LABELLED, LAB010)
+@row_check(
+    When.LABELLED,
+    LAB010,
+    row=lambda look: look.context.traits.named_keys_only or any(one.trained is not None for one in look.messages),
+    kinds=(Kind.CHAT,),
+)
 def flags_ignored(look: Look) -> Iterator[Finding]:
     """LAB010: a message is trained, or not, against what its own flag says."""
     for turn in look.turns:
@@ -203,7 +214,12 @@ def _flag(look: Look, number: int) -> tuple[bool | None, str, Any]:
     return (False, key, raw[key]) if key else (None, "", None)
 
 
-@row_check(When.LABELLED, LAB010)
+@row_check(
+    When.LABELLED,
+    LAB010,
+    row=lambda look: any(one.weight is not None for one in look.messages),
+    recipe=lambda context: context.recipe.loss.weights == "none",
+)
 def weights_ignored(look: Look) -> Iterator[Finding]:
     """LAB010 for weights other than 0 and 1, which no label can hold."""
     if look.recipe.loss.weights != "none":
@@ -245,7 +261,12 @@ LAB014 = rule(
 )
 
 
-@row_check(When.LABELLED, LAB014)
+@row_check(
+    When.LABELLED,
+    LAB014,
+    recipe=lambda context: context.traits.crosses_masks and context.recipe.mask.rule == "generation_tag",
+    kinds=(Kind.CHAT,),
+)
 def both_masks(look: Look) -> Iterator[Finding]:
     """LAB014: answers of the prompt column that the other mask would train."""
     if not look.context.traits.crosses_masks or look.recipe.mask.rule != "generation_tag":
@@ -283,7 +304,7 @@ GEN006 = rule(
 )
 
 
-@row_check(When.LABELLED, GEN006)
+@row_check(When.LABELLED, GEN006, row=lambda look: look.any_drawn)
 def half_characters(look: Look) -> Iterator[Finding]:
     """GEN006: a trained run ends inside a character, or begins inside one."""
     starts, ends = look.tokens.starts, look.tokens.ends

@@ -12,7 +12,7 @@ from sftui.findings.model import Finding
 from sftui.findings.rule import rule
 from sftui.findings.rules.stored import LAB007
 from sftui.findings.setup import about
-from sftui.model import IGNORE_INDEX, NOWHERE, Inspection, Part
+from sftui.model import IGNORE_INDEX, NOWHERE, Inspection, Kind, Part
 from sftui.trainers.base import pad_token_id
 
 
@@ -39,7 +39,13 @@ PAD004 = rule(
 )
 
 
-@row_check(When.LABELLED, PAD004)
+@row_check(
+    When.LABELLED,
+    PAD004,
+    row=lambda look: look.facts.pad_id in look.tokens.input_ids,
+    recipe=lambda context: context.facts.pad_id not in (None, context.facts.eos_id),
+    kinds=(Kind.CHAT, Kind.STRINGS, Kind.TEXT),
+)
 def pad_in_text(look: Look) -> Iterator[Finding]:
     """PAD004: the pad token stands inside a message; a pad that is EOS or unknown at the same time is EOS002's."""
     pad = look.facts.pad_id

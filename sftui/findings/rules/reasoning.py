@@ -73,7 +73,13 @@ THK004 = rule(
 )
 
 
-@row_check(When.CONVERSATION, THK001, THK003, THK004)
+@row_check(
+    When.CONVERSATION,
+    THK001,
+    THK003,
+    THK004,
+    row=lambda look: look.plain is None or "</think>" in look.plain or not look.context.traits.renders_templates,
+)
 def lost(look: Look) -> Iterator[Finding]:
     """THK001, THK003 and THK004: reasoning whose text is nowhere in the rendering."""
     rendered = look.inspection.rendered
@@ -143,7 +149,11 @@ THK005 = rule(
 )
 
 
-@row_check(When.CONVERSATION, THK005)
+@row_check(
+    When.CONVERSATION,
+    THK005,
+    row=lambda look: look.plain is None or (("<" in look.plain or "[" in look.plain) and _TAG.search(look.plain)),
+)
 def unbalanced(look: Look) -> Iterator[Finding]:
     """THK005: the tags of one answer do not open and close in turn; a mention in prose or code is none."""
     completion = look.conversation.completion

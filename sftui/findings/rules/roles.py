@@ -14,7 +14,7 @@ from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import DROP, rule
 from sftui.findings.words import Standing
-from sftui.model import NOWHERE, Stage
+from sftui.model import NOWHERE, Kind, Stage
 from sftui.trainers import trainer_named
 
 _ALIASES = {name: role for name, role in ROLE_ALIASES.items() if name not in KNOWN_ROLES}
@@ -76,7 +76,7 @@ TPL010 = rule(
 )
 
 
-@row_check(When.CONVERSATION, ROL001, ROL002, TPL010)
+@row_check(When.CONVERSATION, ROL001, ROL002, TPL010, row=lambda look: not look.order.known)
 def strange_roles(look: Look) -> Iterator[Finding]:
     """ROL001, ROL002 and TPL010, one finding for each strange role of the row."""
     seen: set[str] = set()
@@ -225,7 +225,7 @@ ROL004 = rule(
 )
 
 
-@row_check(When.CONVERSATION, ROL004)
+@row_check(When.CONVERSATION, ROL004, row=lambda look: look.order.system not in ((), (0,)))
 def system_place(look: Look) -> Iterator[Finding]:
     places = [number for number, role in enumerate(look.roles) if role == "system"]
     if not places or places == [0]:
@@ -355,7 +355,12 @@ LAB012 = rule(
 )
 
 
-@row_check(When.CONVERSATION, LAB012)
+@row_check(
+    When.CONVERSATION,
+    LAB012,
+    row=lambda look: look.roles and look.roles[-1] != "assistant",
+    kinds=(Kind.CHAT,),
+)
 def ends_elsewhere(look: Look) -> Iterator[Finding]:
     """LAB012: nothing to learn at the end of the row."""
     if (
@@ -374,7 +379,7 @@ def ends_elsewhere(look: Look) -> Iterator[Finding]:
     )
 
 
-@row_check(When.CONVERSATION, TPL006)
+@row_check(When.CONVERSATION, TPL006, kinds=(Kind.CHAT,))
 def out_of_order(look: Look) -> Iterator[Finding]:
     """TPL006 as a warning: the template takes an order of roles that a server never sees."""
     if not look.chat or look.inspection.stopped_at is not None:
@@ -423,7 +428,7 @@ TPL003 = rule(
 )
 
 
-@row_check(When.LABELLED, TPL003)
+@row_check(When.LABELLED, TPL003, row=lambda look: not look.order.instructions <= look.placed)
 def system_lost(look: Look) -> Iterator[Finding]:
     """TPL003: a proven absence, once per row; a merge into the user's turn is the set-up's to tell."""
     if (

@@ -208,7 +208,7 @@ ROW008 = rule(
 )
 
 
-@row_check(When.DATA, ROW008)
+@row_check(When.DATA, ROW008, recipe=lambda context: context.detected.places is not None)
 def late_kind(look: Look) -> Iterator[Finding]:
     """ROW008: a value by which the trainer's datasets reads the whole file otherwise, or stops."""
     late = look.late

@@ -44,7 +44,7 @@ LAB008 = rule(
 )
 
 
-@row_check(When.LABELLED, LAB003, LAB008)
+@row_check(When.LABELLED, LAB003, LAB008, kinds=(Kind.TOKENS,))
 def shifted(look: Look) -> Iterator[Finding]:
     """LAB003 and LAB008 by the alignment score (P6): as stored, before sftui moved anything back."""
     conversation = look.conversation
@@ -103,7 +103,7 @@ LAB005 = rule(
 )
 
 
-@row_check(When.LABELLED, LAB005)
+@row_check(When.LABELLED, LAB005, kinds=(Kind.TOKENS,))
 def out_of_range(look: Look) -> Iterator[Finding]:
     labels = look.conversation.labels
     if labels is None or not look.stored:
@@ -149,7 +149,7 @@ PAD002 = rule(
 )
 
 
-@row_check(When.LABELLED, LAB007, PAD002)
+@row_check(When.LABELLED, LAB007, PAD002, kinds=(Kind.TOKENS,))
 def attention(look: Look) -> Iterator[Finding]:
     """LAB007 and PAD002."""
     if not look.stored:
@@ -194,7 +194,7 @@ PAC002 = rule(
 )
 
 
-@row_check(When.LABELLED, PAC002)
+@row_check(When.LABELLED, PAC002, kinds=(Kind.TOKENS,))
 def positions(look: Look) -> Iterator[Finding]:
     """PAC002: a packed row whose position ids do not start anew where its `seq_lengths` say a document begins."""
     lengths, places = look.conversation.extra.get("seq_lengths"), look.conversation.extra.get("position_ids")
@@ -233,7 +233,7 @@ LAB011 = rule(
 )
 
 
-@row_check(When.LABELLED, LAB011)
+@row_check(When.LABELLED, LAB011, kinds=(Kind.TOKENS,))
 def mask_column(look: Look) -> Iterator[Finding]:
     """LAB011: a mask without labels, in a trainer that reads labels only."""
     if not look.stored or look.conversation.labels is not None or look.context.traits.reads_mask_columns:
@@ -247,7 +247,7 @@ def mask_column(look: Look) -> Iterator[Finding]:
         )
 
 
-@row_check(When.CONVERSATION, LAB011)
+@row_check(When.CONVERSATION, LAB011, kinds=(Kind.TOKENS,))
 def mask_column_refused(look: Look) -> Iterator[Finding]:
     if look.inspection.stopped_at is Stage.LABELS:
         yield from mask_column(look)
@@ -274,7 +274,7 @@ TOK004 = rule(
 )
 
 
-@row_check(When.SLOW, TOK004)
+@row_check(When.SLOW, TOK004, kinds=(Kind.TOKENS,))
 def other_tokenizer(look: Look) -> Iterator[Finding]:
     """TOK004: the ids spell a text that this tokenizer cuts at other places."""
     ids = look.conversation.input_ids
@@ -315,7 +315,7 @@ def other_tokenizer(look: Look) -> Iterator[Finding]:
         )
 
 
-@row_check(When.STOPPED, TOK004)
+@row_check(When.STOPPED, TOK004, kinds=(Kind.TOKENS,))
 def foreign_id(look: Look) -> Iterator[Finding]:
     """TOK004 where an id is beyond the vocabulary."""
     conversation = look.inspection.conversation
@@ -346,7 +346,13 @@ CFG001 = rule(
 )
 
 
-@row_check(When.SLOW, CFG001)
+@row_check(
+    When.SLOW,
+    CFG001,
+    row=lambda look: look.stored or "input_ids" in (look.inspection.row.data or ()),
+    recipe=lambda context: context.template is not None,
+    kinds=(Kind.TOKENS, Kind.CHAT),
+)
 def stale(look: Look) -> Iterator[Finding]:
     """CFG001: the row holds messages and ids, and they do not fit."""
     data = look.inspection.row.data

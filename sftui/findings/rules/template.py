@@ -27,7 +27,7 @@ TPL009 = rule(
 )
 
 
-@row_check(When.LABELLED, TPL009)
+@row_check(When.LABELLED, TPL009, row=lambda look: look.plain is None or look.edged, kinds=(Kind.CHAT,))
 def stripped(look: Look) -> Iterator[Finding]:
     """TPL009: the content's edges are missing from a region that is proven to be its own."""
     if not look.chat or not look.known:
@@ -75,7 +75,12 @@ TPL015 = rule(
 )
 
 
-@row_check(When.LABELLED, TPL015)
+@row_check(
+    When.LABELLED,
+    TPL015,
+    row=lambda look: look.plain is None or not look.order.turns <= look.placed,
+    kinds=(Kind.CHAT,),
+)
 def left_out(look: Look) -> Iterator[Finding]:
     """TPL015: not one line of what a user or the assistant says stands anywhere in the rendering."""
     if not look.chat or not look.known or look.labels.dropped is not None:
@@ -122,7 +127,13 @@ TPL007 = rule(
 )
 
 
-@row_check(When.LABELLED, TPL007)
+@row_check(
+    When.LABELLED,
+    TPL007,
+    row=lambda look: look.rendered.prompt is not None and not look.rendered.text.startswith(look.rendered.prompt),
+    recipe=lambda context: context.recipe.mask.rule in ("auto", "completion"),
+    kinds=(Kind.CHAT,),
+)
 def prompt_no_prefix(look: Look) -> Iterator[Finding]:
     """TPL007: the prompt's text is no prefix of the whole, where the mask is cut by the prompt."""
     prompt = look.rendered.prompt
@@ -177,7 +188,7 @@ TPL012 = rule(
 )
 
 
-@row_check(When.SLOW, TPL012)
+@row_check(When.SLOW, TPL012, recipe=lambda context: context.template is not None, kinds=(Kind.TEXT,))
 def text_differs(look: Look) -> Iterator[Finding]:
     """TPL012: a row of text that also holds its messages, rendered otherwise."""
     data = look.inspection.row.data

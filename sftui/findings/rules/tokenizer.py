@@ -11,7 +11,7 @@ from sftui.findings.examples import FINE, GOOD, case, chat
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding
 from sftui.findings.rule import DROP, rule
-from sftui.model import NOWHERE
+from sftui.model import NOWHERE, Kind
 
 _BYTE = re.compile(r"<0x[0-9A-F]{2}>\Z")
 _MUCH, _ENOUGH = 0.3, 40
@@ -47,7 +47,7 @@ def unknown(look: Look) -> Iterator[Finding]:
                 else shown(look.rendered.text[look.tokens.starts[at] : look.tokens.ends[at]]) or None,
             )
             return
-    if len(ids) < _ENOUGH or look.rendered.text.isascii():
+    if len(ids) < _ENOUGH or look.rendered.text.isascii() or not _may_be_bytes(look):
         return
     many = [i for i, piece in enumerate(look.text.pieces) if piece[:3] == "<0x" and _BYTE.match(piece)]
     if not many:  # byte-level vocabularies: tokens that end inside a character
@@ -92,10 +92,24 @@ TOK005 = rule(
 )
 
 
-@row_check(When.LABELLED, TOK002, TOK005)
+def _may_be_bytes(look: Look) -> bool:
+    """Whether so many tokens are of bytes, by their pieces, or begin where another one does."""
+    ids, much = look.tokens.input_ids, _MUCH * len(look.tokens)
+    if len(ids) - len(set(look.tokens.starts)) > much:
+        return True
+    tokenizer = look.context.tools.tokenizer
+    bytes_here = look.context.once(
+        "bytes", lambda: frozenset(map(tokenizer.token_id, map("<0x{:02X}>".format, range(256))))
+    )
+    return bytes_here != {None} and sum(map(bytes_here.__contains__, ids)) > much
+
+
+@row_check(When.LABELLED, TOK002, TOK005, kinds=(Kind.CHAT, Kind.STRINGS, Kind.TEXT))
 def lossy(look: Look) -> Iterator[Finding]:
     """TOK002, TOK005: the bytes of the tokens are not the text; told where they part, and what has no token at all."""
     if look.stored or look.rendered.pieces is not None:
+        return
+    if _spelt(look):
         return
     surfaces = [surface for surface, start in zip(look.text.surfaces, look.tokens.starts) if start != NOWHERE]
     if not surfaces or not all(surfaces):
@@ -113,6 +127,16 @@ def lossy(look: Look) -> Iterator[Finding]:
         yield look.finding(TOK005, f"{dropped}{version}", evidence=evidence)
         return
     yield look.finding(TOK002, "the tokens do not spell the text: a normalizer changed it", evidence=evidence)
+
+
+def _spelt(look: Look) -> bool:
+    """Whether the bytes of the tokens are the text."""
+    tokenizer, ids, starts = look.context.tools.tokenizer, look.tokens.input_ids, look.tokens.starts
+    if tokenizer.engine.decoding.dummy_prefix:
+        return False  # told by what each token is in its place
+    if NOWHERE in starts:
+        ids = tuple([token for token, start in zip(ids, starts) if start != NOWHERE])
+    return tokenizer.spelling(ids) == look.rendered.text.encode("utf-8", "surrogatepass")
 
 
 def _dropped(look: Look, joined: bytes) -> str:
@@ -158,7 +182,7 @@ TOK003 = rule(
 )
 
 
-@row_check(When.LABELLED, TOK003)
+@row_check(When.LABELLED, TOK003, recipe=lambda context: context.model_rows is not None)
 def outside_model(look: Look) -> Iterator[Finding]:
     rows = look.context.model_rows
     if rows is None or not look.tokens.input_ids:

@@ -11,15 +11,13 @@ from typing import Any
 from sftui.conversations.detected import type_word
 from sftui.findings.checks import When, row_check
 from sftui.findings.examples import CALL, CALLING, FINE, TOOL, case, chat
-from sftui.findings.look import Look, shown
+from sftui.findings.look import RESULT_ROLES, Look, shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import DROP, rule
 from sftui.findings.rules.roles import raw_message
 from sftui.findings.words import Standing, walk
 from sftui.model import Message, Stage
 
-_RESULTS = ("tool", "function", "ipython", "environment")
-"""Roles of results; `function` is LLaMA-Factory's name for a call, and aliases are told as such (ROL001)."""
 _NULL_IN_SCHEMAS = {"default", "const", "example", "examples"}
 
 
@@ -69,7 +67,7 @@ TOO001 = rule(
 )
 
 
-@row_check(When.CONVERSATION, TOO001)
+@row_check(When.CONVERSATION, TOO001, row=lambda look: look.plain is None)
 def double_encoded(look: Look) -> Iterator[Finding]:
     """TOO001: argument text that stands in the rendering with its quotes escaped."""
     rendered = look.inspection.rendered
@@ -108,7 +106,11 @@ TOO002 = rule(
 )
 
 
-@row_check(When.CONVERSATION, TOO002)
+@row_check(
+    When.CONVERSATION,
+    TOO002,
+    row=lambda look: look.plain is None or look.order.tools or not look.context.traits.reads_tool_calls,
+)
 def dropped(look: Look) -> Iterator[Finding]:
     """TOO002: the name of a call, the keys or the values it gives, or the text of a result are nowhere in the
     rendering."""
@@ -144,7 +146,7 @@ def dropped(look: Look) -> Iterator[Finding]:
                     evidence=shown(name),
                 )
                 return
-        if message.role in _RESULTS and message.role not in look.context.traits.call_roles:
+        if message.role in RESULT_ROLES and message.role not in look.context.traits.call_roles:
             text = look.text_of(message).strip()
             if text and text not in standing and not _stands_bare(text):
                 yield look.finding(
@@ -217,7 +219,7 @@ TOO003 = rule(
 )
 
 
-@row_check(When.CONVERSATION, TOO003)
+@row_check(When.CONVERSATION, TOO003, row=lambda look: look.conversation.tools)
 def tools_missing(look: Look) -> Iterator[Finding]:
     """TOO003: not one of the row's tools is named in the rendering."""
     rendered = look.inspection.rendered
@@ -303,7 +305,7 @@ TOO006 = rule(
 )
 
 
-@row_check(When.CONVERSATION, TOO006)
+@row_check(When.CONVERSATION, TOO006, row=lambda look: look.plain is None or look.order.tools)
 def graph(look: Look) -> Iterator[Finding]:
     """TOO006: the first of malformed calls, calls of no tool and results without a call; else a call without a
     result."""
@@ -440,7 +442,7 @@ CON009 = rule(
 )
 
 
-@row_check(When.CONVERSATION, CON009)
+@row_check(When.CONVERSATION, CON009, row=lambda look: look.plain is None or look.conversation.tools)
 def null_keys(look: Look) -> Iterator[Finding]:
     """CON009: keys that are null in tool arguments or schemas, which Arrow adds so that all rows have the same."""
     for number, message in enumerate(look.messages):
