@@ -27,7 +27,7 @@ RULES: list[tuple[str, dict[str, Any]]] = [
     ("trl", {"mask.rule": "completion"}),
     ("unsloth", {}),
     ("axolotl", {}),
-    ("llamafactory", {"mask.options": {"formatting": "openai"}, "render.template": "llamafactory/llama3"}),
+    ("llamafactory", {"own.formatting": "openai", "render.template": "llamafactory/llama3"}),
     ("torchtune", {}),
 ]
 
