@@ -8,13 +8,12 @@ relative to the working folder.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from sftui.errors import RecipeError
-from sftui.recipe import Recipe, changed, diff
+from sftui.recipe import Recipe
 from sftui.recipe_io import parse_yaml
 from sftui.trainers.config import (
     DatasetRef,
@@ -24,94 +23,53 @@ from sftui.trainers.config import (
     WrittenConfig,
     WrittenFile,
     files_at,
-    no_key,
     text_at,
     with_arguments,
 )
 from sftui.trainers.known import Known
+from sftui.trainers.table import (
+    Config,
+    Keys,
+    Said,
+    Told,
+    changes_of,
+    keys_read,
+    nothing,
+    read_into,
+    rule,
+    same,
+    silent,
+    written,
+)
+from sftui.trainers.trl import sft
 from sftui.trainers.trl.values import given
-from sftui.trainers.yaml_edit import REMOVE, edit
+from sftui.trainers.yaml_edit import edit
 
-PLAIN = {
-    "max_length": "length.max",
-    "padding_free": "batch.flatten",
-    "pad_to_multiple_of": "batch.multiple",
-    "eos_token": "tokenizer.eos_token",
-    "pad_token": "tokenizer.pad_token",
-    "per_device_train_batch_size": "batch.size",
-    "model_name_or_path": "tokenizer.name",
-    "model_revision": "tokenizer.revision",
-}
 OWN_COLUMNS = {"template_kwargs": "chat_template_kwargs"}
 """Columns that TRL calls otherwise than sftui."""
+TEMPLATES = (".jinja", ".j2")
 UNREAD = ("alpaca", "columns", "segments")
 ENTRY_UNSUPPORTED = {
     "fraction": "TRL keeps the first rows of each dataset by it; all are shown",
     "columns": "TRL reads these columns alone; all are shown",
 }
 """Keys of a mixture's entry that decide rows or columns."""
-RENAMED = {"bfd-requeue": "bfd_split"}
-READ_TOGETHER = {
-    "completion_only_loss",
-    "assistant_only_loss",
-    "truncation_mode",
-    "packing",
-    "packing_strategy",
-    "dataset_text_field",
-    "chat_template_path",
-    "dataset_name",
-    "dataset_config",
-    "dataset_train_split",
-    "dataset_kwargs",
-    "datasets",
-    "shuffle_dataset",
-    "eval_packing",
-    "dataset_streaming",
-    "streaming",
-    "test_split_size",
-    "trust_remote_code",
-}
-
-
-def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
-    """A flat TRL YAML as recipes; RecipeError where TRL itself would stop."""
-    config = given(dict(parse_yaml(text, path, "pyyaml")), known, path)
-    notes: list[KeyNote] = []
-    recipe = with_arguments(preset)
-    for key, value in config.items():
-        if key in PLAIN:
-            recipe = changed(recipe, PLAIN[key], AS_TRL[key](value) if key in AS_TRL else value)
-            notes.append(KeyNote(key, value, KeyUse.USED))
-        elif key in READ_TOGETHER:
-            notes.append(_note(key, value))
-            notes += _entry_notes(value, known) if key == "datasets" else ()
-        elif key in known.config:
-            notes.append(KeyNote(key, value, KeyUse.PASSED))
-        else:
-            notes.append(known.unknown(str(key), value, "hands it to `accelerate launch`, which stops at it"))
-    recipe = _mask(recipe, config)
-    if config.get("truncation_mode", "keep_start") == "keep_end":
-        recipe = changed(recipe, "length.over", "cut_left")
-    if config.get("packing"):
-        named = config.get("packing_strategy", "bfd")
-        strategy = RENAMED.get(named, named) if isinstance(named, str) else named
-        recipe = changed(recipe, "pack.strategy", strategy)
-        recipe = changed(recipe, "pack.isolate", strategy != "wrapped")
-        recipe = changed(recipe, "batch.flatten", strategy != "wrapped" or bool(config.get("padding_free")))
-    template = config.get("chat_template_path")
-    if isinstance(template, str):
-        if template.endswith((".jinja", ".j2")):
-            recipe = changed(recipe, "render.template", f"file:{template}")
-        else:
-            notes = [
-                (
-                    replace(n, use=KeyUse.UNSUPPORTED, note="cloning the template of another tokenizer")
-                    if n.path == "chat_template_path"
-                    else n
-                )
-                for n in notes
-            ]
-    return OpenedConfig(preset.trainer, path, text, _datasets(config, recipe, path), tuple(notes))
+NO_KNOB = frozenset(
+    {
+        "dataset_name",
+        "dataset_config",
+        "dataset_train_split",
+        "dataset_kwargs",
+        "datasets",
+        "shuffle_dataset",
+        "eval_packing",
+        "dataset_streaming",
+        "streaming",
+        "test_split_size",
+        "trust_remote_code",
+    }
+)
+"""Keys about data that no knob says."""
 
 
 def _multiple(value: Any) -> Any:
@@ -126,8 +84,63 @@ def _multiple(value: Any) -> Any:
         return value
 
 
-AS_TRL: Mapping[str, Callable[[Any], Any]] = {"pad_to_multiple_of": _multiple, "padding_free": bool}
-"""What becomes of a value that is no text: argparse takes it unconverted, and TRL asks whether it is true."""
+def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> Told:
+    """TRL names the column of plain text alone; every other has its name."""
+    lost = tuple(
+        f"data.fields {ours} = {theirs!r} has no key in TRL's config: rename the column to"
+        f" `{OWN_COLUMNS.get(ours, ours)}`"
+        for ours, theirs in value.items()
+        if ours != "text" and theirs not in (OWN_COLUMNS.get(ours, ours), "conversations")
+    )
+    return ({("dataset_text_field",): value["text"]} if value.get("text", "text") != "text" else {}), lost
+
+
+def _written_format(recipe: Recipe, path: str, value: str) -> Told:
+    if value not in UNREAD:
+        return {}, ()
+    return {}, (
+        f"data.format = {value!r} has no key in TRL's config: TRL reads messages, prompt and completion, text, or ids",
+    )
+
+
+def _template(config: Config, recipe: Recipe, where: str) -> Said:
+    file = config.get("chat_template_path")
+    return {"render.template": f"file:{file}"} if isinstance(file, str) and file.endswith(TEMPLATES) else {}
+
+
+TABLE = (
+    same("max_length", "length.max"),
+    same("pad_to_multiple_of", "batch.multiple", convert=_multiple),
+    same("eos_token", "tokenizer.eos_token"),
+    same("pad_token", "tokenizer.pad_token"),
+    same("per_device_train_batch_size", "batch.size"),
+    same("model_name_or_path", "tokenizer.name"),
+    same("model_revision", "tokenizer.revision"),
+    # argparse takes what is no text unconverted, and TRL asks whether it is true
+    *sft.entries(flat=same("padding_free", "batch.flatten", convert=bool)),
+    same("dataset_text_field", "own.dataset_text_field", unless="text"),
+    rule("dataset_text_field", "data.fields", nothing, _written_columns),
+    rule("", "data.format", nothing, _written_format),
+    rule("chat_template_path", "render.template", _template, sft.written_file("chat_template_path")),
+    silent("pack.group", "tokenizer.transformers"),
+)
+KEYS = keys_read(TABLE)
+
+
+def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
+    """A flat TRL YAML as recipes; RecipeError where TRL itself would stop."""
+    config = given(dict(parse_yaml(text, path, "pyyaml")), known, path)
+    notes: list[KeyNote] = []
+    for key, value in config.items():
+        if key in KEYS or key in NO_KNOB:
+            notes.append(_note(key, value))
+            notes += _entry_notes(value, known) if key == "datasets" else ()
+        elif key in known.config:
+            notes.append(KeyNote(key, value, KeyUse.PASSED))
+        else:
+            notes.append(known.unknown(str(key), value, "hands it to `accelerate launch`, which stops at it"))
+    recipe = read_into(with_arguments(preset), TABLE, config, path)
+    return OpenedConfig(preset.trainer, path, text, _datasets(config, recipe, path), tuple(notes))
 
 
 def _entry_notes(entries: Any, known: Known) -> list[KeyNote]:
@@ -146,6 +159,8 @@ def _entry_notes(entries: Any, known: Known) -> list[KeyNote]:
 
 
 def _note(key: str, value: Any) -> KeyNote:
+    if key == "chat_template_path" and isinstance(value, str) and not value.endswith(TEMPLATES):
+        return KeyNote(key, value, KeyUse.UNSUPPORTED, "cloning the template of another tokenizer")
     if key == "dataset_kwargs" and value:
         return KeyNote(key, value, KeyUse.UNSUPPORTED, "skip_prepare_dataset leaves the data to your own code")
     if key == "shuffle_dataset" and value:
@@ -162,19 +177,6 @@ def _note(key: str, value: Any) -> KeyNote:
     ):
         return KeyNote(key, value, KeyUse.PASSED)
     return KeyNote(key, value, KeyUse.USED)
-
-
-def _mask(recipe: Recipe, config: Mapping[str, Any]) -> Recipe:
-    completion = config.get("completion_only_loss")
-    if config.get("assistant_only_loss"):
-        recipe = changed(recipe, "mask.rule", "generation_tag")
-        if completion is not None:
-            recipe = changed(recipe, "own.completion_only_loss", bool(completion))
-    elif completion is not None:
-        recipe = changed(recipe, "mask.rule", "completion" if completion else "all")
-    if config.get("dataset_text_field", "text") != "text":
-        recipe = changed(recipe, "own.dataset_text_field", config["dataset_text_field"])
-    return recipe
 
 
 def _datasets(config: Mapping[str, Any], recipe: Recipe, path: str) -> tuple[DatasetRef, ...]:
@@ -221,16 +223,12 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
     files: list[WrittenFile] = []
     if facts.get("template_source") and recipe.render.template not in ("tokenizer",):
         files.append(WrittenFile("chat_template.jinja", str(facts["template_source"])))
-        wanted["chat_template_path"] = "chat_template.jinja"
+        wanted[("chat_template_path",)] = "chat_template.jinja"
     if opened is not None:
-        before, _ = keys_of(opened.recipe, preset)
-        changes: dict[tuple[str | int, ...], Any] = {
-            (key,): wanted.get(key, REMOVE) for key in {**before, **wanted} if before.get(key) != wanted.get(key)
-        }
-        text = edit(opened.text, changes, opened.path)
+        text = edit(opened.text, changes_of(wanted, keys_of(opened.recipe, preset)[0]), opened.path)
         name = Path(opened.path).name
     else:
-        base: dict[tuple[str | int, ...], Any] = {("model_name_or_path",): facts.get("tokenizer") or "MODEL"}
+        base: Keys = {("model_name_or_path",): facts.get("tokenizer") or "MODEL"}
         data = str(facts.get("data") or "")
         if data and Path(data).suffix:
             kind = Path(data.removesuffix(".gz").removesuffix(".zst")).suffix.lstrip(".")
@@ -242,9 +240,10 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
                 base[("dataset_train_split",)] = facts["split"]
         text = str((facts.get("fields") or {}).get("text") or "text")
         if facts.get("format") == "text" and text != "text":
-            wanted.setdefault("dataset_text_field", text)
+            wanted.setdefault(("dataset_text_field",), text)
         base[("output_dir",)] = "out"
-        text = edit("", {**base, **{(key,): value for key, value in wanted.items() if key != "model_name_or_path"}})
+        wanted.pop(("model_name_or_path",), None)
+        text = edit("", {**base, **wanted})
         name = "trl_sft.yaml"
     files.insert(0, WrittenFile(name, text))
     return WrittenConfig(tuple(files), (*losses, *_refused(recipe, facts)))
@@ -267,58 +266,6 @@ def _refused(recipe: Recipe, facts: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
+def keys_of(recipe: Recipe, preset: Recipe) -> tuple[Keys, list[str]]:
     """The TRL keys that differ from its defaults, and the knobs that TRL has no key for."""
-    keys: dict[str, Any] = {}
-    losses: list[str] = []
-    back = {path: key for key, path in PLAIN.items()}
-    for change in diff(with_arguments(preset), recipe):
-        path, value = change.path, change.after
-        if path == "data.fields":
-            keys.update({"dataset_text_field": value["text"]} if value.get("text", "text") != "text" else {})
-            losses.extend(
-                f"data.fields {ours} = {theirs!r} has no key in TRL's config: rename the column to"
-                f" `{OWN_COLUMNS.get(ours, ours)}`"
-                for ours, theirs in value.items()
-                if ours != "text" and theirs not in (OWN_COLUMNS.get(ours, ours), "conversations")
-            )
-            continue
-        if path == "data.format" and value in UNREAD:
-            losses.append(
-                f"data.format = {value!r} has no key in TRL's config: TRL reads messages, prompt and completion, text,"
-                " or ids"
-            )
-            continue
-        own = sft_config_keys(path, value, recipe, back)
-        if own is not None:
-            keys.update(own)
-        elif path.startswith("own."):
-            keys[path.removeprefix("own.")] = value
-        elif path == "render.template":
-            if value.startswith("file:"):
-                keys["chat_template_path"] = value[5:]
-        else:
-            losses.append(no_key(path, value, "TRL"))
-    return keys, losses
-
-
-def sft_config_keys(path: str, value: Any, recipe: Recipe, back: Mapping[str, str]) -> dict[str, Any] | None:
-    """What SFTConfig says for a knob that was changed to `value`: {} where it needs no key, None where it has none.
-
-    `back`: the keys of the knobs that are one key each, by the knob's path.
-    """
-    if path in ("preset", "data.format", "data.fields", "pack.group", "tokenizer.transformers"):
-        return {}
-    if path in ("batch.flatten", "pack.isolate") and recipe.pack.strategy not in ("none", "wrapped"):
-        return {}
-    if path in back:
-        return {back[path]: value}
-    if path == "length.over" and value == "cut_left":
-        return {"truncation_mode": "keep_end"}
-    if path == "pack.strategy" and value in ("bfd", "bfd_split", "wrapped"):
-        return {"packing": True} if value == "bfd" else {"packing": True, "packing_strategy": value}
-    if path == "mask.rule" and value in ("all", "completion"):
-        return {"completion_only_loss": value == "completion"}
-    if path == "mask.rule" and value == "generation_tag":
-        return {"assistant_only_loss": True}
-    return None
+    return written(recipe, with_arguments(preset), TABLE, "TRL")

@@ -14,72 +14,124 @@ from pathlib import Path
 from typing import Any
 
 from sftui.errors import RecipeError
-from sftui.recipe import Recipe, changed, diff
-from sftui.recipe_io import parse_yaml, set_knob_to
-from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenConfig, WrittenFile, no_key, plain
+from sftui.recipe import Recipe
+from sftui.recipe_io import parse_yaml
+from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenConfig, WrittenFile, plain
 from sftui.trainers.known import Known
 from sftui.trainers.pins import pins_of
-from sftui.trainers.trl.config import sft_config_keys
+from sftui.trainers.table import (
+    Config,
+    Keys,
+    Said,
+    Told,
+    changes_of,
+    keys_read,
+    nothing,
+    read_into,
+    rule,
+    same,
+    silent,
+    written,
+)
+from sftui.trainers.trl import sft
 from sftui.trainers.versions import at_least, parse
-from sftui.trainers.yaml_edit import REMOVE, edit
+from sftui.trainers.yaml_edit import edit
 
-PLAIN = {
-    "tokenizer": "tokenizer.name",
-    "revision": "tokenizer.revision",
-    "max_length": "length.max",
-    "max_seq_length": "length.max",
-    "pad_to_multiple_of": "batch.multiple",
-    "eos_token": "tokenizer.eos_token",
-    "pad_token": "tokenizer.pad_token",
-    "per_device_train_batch_size": "batch.size",
-    "padding_free": "batch.flatten",
-}
 IN_RESPONSES = ("force_match", "mask_out_tokens")
 """Options of its own that stand among the arguments of train_on_responses_only."""
 RESPONSES = ("instruction_part", "response_part", "force_match", "last_response_only", "mask_out_tokens")
 NOT_DATA = ("num_proc", "tokenizer", "return_function")
-READ_TOGETHER = (
-    "data",
-    "split",
-    "data_subset",
-    "assistant_only_loss",
-    "completion_only_loss",
-    "truncation_mode",
-    "packing",
-    "packing_strategy",
-    "dataset_text_field",
-    "responses",
-    "standardize",
-    "text_from",
-    "formatting",
-    "formatting_func",
-    "trl_version",
-    "chat_template",
+DATA = ("data", "split", "data_subset")
+"""Options that name the data."""
+
+
+def _length(config: Config, recipe: Recipe, where: str) -> Said:
+    """The model's max_seq_length and SFTConfig's max_length: what stands last counts."""
+    said = [value for key, value in config.items() if key in ("max_length", "max_seq_length")]
+    return {"length.max": said[-1]} if said else {}
+
+
+def _formatting(config: Config, recipe: Recipe, where: str) -> Said:
+    return {"own.formatting_func": True} if config.get("formatting") or config.get("formatting_func") else {}
+
+
+def _template(config: Config, recipe: Recipe, where: str) -> Said:
+    return {"render.template": f"file:{config['chat_template']}"} if config.get("chat_template") else {}
+
+
+def _responses(config: Config, recipe: Recipe, where: str) -> Said:
+    """The arguments of train_on_responses_only; RecipeError for others, and beside assistant_only_loss."""
+    responses = config.get("responses")
+    if responses is None:
+        return {}
+    if config.get("assistant_only_loss"):
+        raise RecipeError(
+            "assistant_only_loss and train_on_responses_only together are not modelled",
+            where=where,
+            fix="keep one of them",
+        )
+    if not isinstance(responses, Mapping) or (unknown := sorted(set(responses) - {*RESPONSES, *NOT_DATA})):
+        wrong = "it is no mapping" if not isinstance(responses, Mapping) else f"it has no argument `{unknown[0]}`"
+        raise RecipeError("`responses` must hold the arguments of train_on_responses_only", where=where, why=wrong)
+    return {
+        "mask.rule": "markers",
+        "mask.instruction_marker": responses.get("instruction_part"),
+        "mask.response_marker": responses.get("response_part"),
+        "mask.turns": "last" if responses.get("last_response_only") else "all",
+        **{f"own.{name}": responses[name] for name in IN_RESPONSES if responses.get(name) is not None},
+    }
+
+
+def _said_in_responses(recipe: Recipe, path: str, value: Any) -> Keys | None:
+    """Under the rule markers `responses` says all of it, which is written as a whole."""
+    return {} if recipe.mask.rule == "markers" or path.startswith("own.") else None
+
+
+def _splitting(recipe: Recipe, path: str, value: Any) -> Told | None:
+    if value != "bfd_split" or splits(recipe.preset):
+        return None
+    return {}, ("pack.strategy = 'bfd_split' came with TRL 1.0, and this Unsloth brings an older one",)
+
+
+TABLE = (
+    same("tokenizer", "tokenizer.name"),
+    same("revision", "tokenizer.revision"),
+    rule("max_length max_seq_length", "length.max", _length, lambda recipe, path, value: {("max_length",): value}),
+    same("pad_to_multiple_of", "batch.multiple"),
+    same("eos_token", "tokenizer.eos_token"),
+    same("pad_token", "tokenizer.pad_token"),
+    same("per_device_train_batch_size", "batch.size"),
+    rule("", "pack.strategy", nothing, _splitting),
+    *sft.entries(flat=same("padding_free", "batch.flatten"), beside=lambda config: config.get("responses") is not None),
+    same("standardize", "own.standardize", null=False),
+    same("text_from", "own.text_from", null=False),
+    rule("formatting formatting_func", "own.formatting_func", _formatting, lambda *_: {("formatting",): True}),
+    same("dataset_text_field", "own.dataset_text_field", unless="text"),
+    same("trl_version", "own.trl_version", null=False),
+    rule(
+        "responses responses.force_match responses.mask_out_tokens",
+        "mask.rule mask.turns mask.instruction_marker mask.response_marker own.force_match own.mask_out_tokens",
+        _responses,
+        _said_in_responses,
+    ),
+    rule("chat_template", "render.template", _template, sft.written_file("chat_template")),
+    silent("data.format", "data.fields", "pack.group", "tokenizer.transformers"),
 )
+KEYS = keys_read(TABLE)
 
 
 def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     """A file of options as a recipe; RecipeError where it names no data or contradicts itself."""
     config = dict(parse_yaml(text, path))
-    recipe, notes = preset, []
+    notes = []
     for key, value in config.items():
-        if key in PLAIN:
-            recipe = changed(recipe, PLAIN[key], value)
-        if key in PLAIN or key in READ_TOGETHER:
+        if key in KEYS or key in DATA:
             notes.append(KeyNote(key, value, KeyUse.USED))
         elif key in known.config:
             notes.append(KeyNote(key, value, KeyUse.PASSED))
         else:
             notes.append(known.unknown(str(key), value, "has no such argument of SFTConfig, nor does sftui read it"))
-    recipe = _masked(recipe, config, path)
-    if config.get("truncation_mode") == "keep_end":
-        recipe = changed(recipe, "length.over", "cut_left")
-    if config.get("packing"):
-        strategy = str(config.get("packing_strategy", "bfd"))
-        recipe = changed(changed(recipe, "pack.strategy", strategy), "pack.isolate", strategy != "wrapped")
-        recipe = changed(recipe, "batch.flatten", strategy != "wrapped" or bool(config.get("padding_free")))
-    if config.get("chat_template"):
-        recipe = changed(recipe, "render.template", f"file:{config['chat_template']}")
+    recipe = read_into(preset, TABLE, config, path)
     data = config.get("data")
     if not data:
         raise RecipeError("the options name no data", where=path, fix="set data to a file or a Hub name")
@@ -89,41 +141,6 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
         ", ".join(paths), paths, recipe, str(split) if split else None, str(subset) if subset else None
     )
     return OpenedConfig(preset.trainer, path, text, (reference,), tuple(notes))
-
-
-def _masked(recipe: Recipe, config: Mapping[str, Any], path: str) -> Recipe:
-    for name in ("standardize", "text_from", "trl_version"):
-        if config.get(name) is not None:
-            recipe = set_knob_to(recipe, f"own.{name}", config[name], name, path)
-    if config.get("dataset_text_field", "text") != "text":
-        recipe = set_knob_to(recipe, "own.dataset_text_field", config["dataset_text_field"], "dataset_text_field", path)
-    if config.get("formatting") or config.get("formatting_func"):
-        recipe = changed(recipe, "own.formatting_func", True)
-    completion, responses = config.get("completion_only_loss"), config.get("responses")
-    if completion is not None and (config.get("assistant_only_loss") or responses is not None):
-        recipe = changed(recipe, "own.completion_only_loss", bool(completion))
-    elif completion is not None:
-        recipe = changed(recipe, "mask.rule", "completion" if completion else "all")
-    if config.get("assistant_only_loss"):
-        recipe = changed(recipe, "mask.rule", "generation_tag")
-    if responses is not None:
-        if config.get("assistant_only_loss"):
-            raise RecipeError(
-                "assistant_only_loss and train_on_responses_only together are not modelled",
-                where=path,
-                fix="keep one of them",
-            )
-        if not isinstance(responses, Mapping) or (unknown := sorted(set(responses) - {*RESPONSES, *NOT_DATA})):
-            wrong = "it is no mapping" if not isinstance(responses, Mapping) else f"it has no argument `{unknown[0]}`"
-            raise RecipeError("`responses` must hold the arguments of train_on_responses_only", where=path, why=wrong)
-        recipe = changed(recipe, "mask.rule", "markers")
-        recipe = changed(recipe, "mask.instruction_marker", responses.get("instruction_part"))
-        recipe = changed(recipe, "mask.response_marker", responses.get("response_part"))
-        recipe = changed(recipe, "mask.turns", "last" if responses.get("last_response_only") else "all")
-        for name in IN_RESPONSES:
-            if responses.get(name) is not None:
-                recipe = set_knob_to(recipe, f"own.{name}", responses[name], f"responses.{name}", path)
-    return recipe
 
 
 def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
@@ -138,9 +155,7 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
         before, _ = keys_of(opened.recipe, preset)
         if "max_seq_length" in parse_yaml(opened.text, opened.path):
             keys, before = (_renamed(one, "max_length", "max_seq_length") for one in (keys, before))
-        changes: dict[tuple[str | int, ...], Any] = {
-            (key,): keys.get(key, REMOVE) for key in {**before, **keys} if before.get(key) != keys.get(key)
-        }
+        changes = changes_of(_placed(keys), _placed(before))
         files.insert(0, WrittenFile(Path(opened.path).name, edit(opened.text, changes, opened.path)))
     snippet = WrittenFile("train_unsloth.py", _snippet(recipe, keys_of(recipe, preset)[0], facts, bool(template)))
     return WrittenConfig(
@@ -150,37 +165,19 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
     )
 
 
+def _placed(keys: Mapping[str, Any]) -> Keys:
+    return {(key,): value for key, value in keys.items()}
+
+
 def _renamed(keys: Mapping[str, Any], old: str, new: str) -> dict[str, Any]:
     return {new if key == old else key: value for key, value in keys.items()}
 
 
 def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
     """The options that differ from Unsloth's own, and the knobs for which it has no argument."""
-    keys: dict[str, Any] = {}
-    losses: list[str] = []
-    back = {path: key for key, path in PLAIN.items() if key != "max_seq_length"}
+    found, losses = written(recipe, preset, TABLE, "Unsloth", "argument")
+    keys: dict[str, Any] = {str(place[0]): value for place, value in found.items()}
     mask, said = recipe.mask, recipe.own.said()
-    for change in diff(preset, recipe):
-        path, value = change.path, change.after
-        own = sft_config_keys(path, value, recipe, back)
-        if path == "pack.strategy" and value == "bfd_split" and not splits(recipe.preset):
-            losses.append("pack.strategy = 'bfd_split' came with TRL 1.0, and this Unsloth brings an older one")
-        elif own is not None:
-            keys.update(own)
-        elif path == "render.template" and value.startswith("file:"):
-            keys["chat_template"] = value[5:]
-        elif path.startswith("own."):
-            name = path.removeprefix("own.")
-            if name not in IN_RESPONSES:
-                keys["formatting" if name == "formatting_func" else name] = value
-        elif (
-            not (
-                mask.rule == "markers"
-                and path in ("mask.rule", "mask.turns", "mask.instruction_marker", "mask.response_marker")
-            )
-            and path != "render.template"
-        ):
-            losses.append(no_key(path, value, "Unsloth", "argument"))
     if mask.rule == "markers":
         given = {"instruction_part": mask.instruction_marker, "response_part": mask.response_marker}
         keys["responses"] = {

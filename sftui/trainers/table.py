@@ -1,0 +1,149 @@
+"""Which keys of a trainer's config say which knobs: one table a trainer, for both ways.
+
+Reading a config asks each entry what its keys say of the knobs; writing asks it which keys say a knob that is not as
+the trainer has it anyway. A knob that no entry can say is a loss, told in words. What is no plain pair of key and knob
+is a rule: two functions with a name, which stand together in the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sftui.recipe import Recipe, changed, diff
+from sftui.recipe_io import set_knob_to
+from sftui.trainers.config import no_key, plain
+from sftui.trainers.yaml_edit import REMOVE
+
+Config = Mapping[str, Any]
+"""A config as it is parsed, with what the trainer converts converted."""
+Said = Mapping[str, Any]
+"""Knobs by their paths → the values that a config gives them."""
+Keys = dict[tuple[str | int, ...], Any]
+"""Keys of a config by their places → their values."""
+Told = tuple[Keys, tuple[str, ...]]
+"""Keys, and a sentence on each part of the value that they do not say."""
+Read = Callable[[Config, Recipe, str], Said]
+"""What the keys of an entry say of its knobs, nothing where they say nothing; the last argument names the config."""
+Write = Callable[[Recipe, str, Any], "Keys | Told | None"]
+"""The keys that say a knob's value (none where it needs none); None where the trainer has nothing to say it with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Keys and the knobs they say. `keys` are places in the config, with dots between their steps."""
+
+    keys: tuple[str, ...]
+    knobs: tuple[str, ...]
+    read: Read
+    write: Write
+
+
+def same(
+    key: str, knob: str, *, convert: Callable[[Any], Any] | None = None, null: bool = True, unless: Any = None
+) -> Entry:
+    """A key that is one knob. `convert`: what the trainer makes of the value. `null`: whether a key that is there, but
+    null, says something; `unless`: a value that says as little as no key."""
+    place = place_of(key)
+
+    def read(config: Config, recipe: Recipe, where: str) -> Said:
+        there, value = at(config, place)
+        if not there or (value is None and not null) or (unless is not None and value == unless):
+            return {}
+        return {knob: convert(value) if convert is not None else value}
+
+    return Entry((key,), (knob,), read, lambda recipe, path, value: {place: plain(value)})
+
+
+def words(key: str, knob: str, meaning: Mapping[Any, Any]) -> Entry:
+    """A key of which some values stand for choices of a knob (`meaning`: value → choice); no other choice has one."""
+    place, back = place_of(key), {choice: value for value, choice in meaning.items()}
+
+    def read(config: Config, recipe: Recipe, where: str) -> Said:
+        value = at(config, place)[1]
+        return {knob: meaning[value]} if isinstance(value, (str, bool, int)) and value in meaning else {}
+
+    return Entry((key,), (knob,), read, lambda recipe, path, value: {place: back[value]} if value in back else None)
+
+
+def flag(key: str, knob: str, choice: Any) -> Entry:
+    """A key that, where it is true, sets a knob to a choice; no other choice has a key."""
+    place = place_of(key)
+    return Entry(
+        (key,),
+        (knob,),
+        lambda config, recipe, where: {knob: choice} if at(config, place)[1] else {},
+        lambda recipe, path, value: {place: True} if value == choice else None,
+    )
+
+
+def rule(keys: str, knobs: str, read: Read, write: Write) -> Entry:
+    """Keys that are read together, or say several knobs; names with spaces between them."""
+    return Entry(tuple(keys.split()), tuple(knobs.split()), read, write)
+
+
+def nothing(config: Config, recipe: Recipe, where: str) -> Said:
+    """What keys say of a knob that they are only written for."""
+    return {}
+
+
+def silent(*knobs: str) -> Entry:
+    """Knobs that need no key: they follow from others, or the trainer has nothing to be told."""
+    return Entry((), knobs, nothing, lambda recipe, path, value: {})
+
+
+def place_of(key: str) -> tuple[str, ...]:
+    """`tokenizer.path` as the steps to it."""
+    return tuple(key.split("."))
+
+
+def at(config: Any, place: Sequence[str]) -> tuple[bool, Any]:
+    """Whether a key is there, and what it says."""
+    for step in place:
+        if not isinstance(config, Mapping) or step not in config:
+            return False, None
+        config = config[step]
+    return True, config
+
+
+def keys_read(table: Iterable[Entry]) -> frozenset[str]:
+    """Every key of a table."""
+    return frozenset(key for entry in table for key in entry.keys)
+
+
+def key_of(table: Iterable[Entry], path: str) -> str:
+    """The keys by which a knob is said, for a person to read; empty where there is none."""
+    return ", ".join(dict.fromkeys(key for entry in table if path in entry.knobs for key in entry.keys))
+
+
+def read_into(recipe: Recipe, table: Iterable[Entry], config: Config, where: str) -> Recipe:
+    """The recipe with what a config says; RecipeError for an option of the trainer's own that cannot be so."""
+    for entry in table:
+        for path, value in entry.read(config, recipe, where).items():
+            if path.startswith("own."):
+                recipe = set_knob_to(recipe, path, value, entry.keys[0], where)
+            else:
+                recipe = changed(recipe, path, value)
+    return recipe
+
+
+def written(
+    recipe: Recipe, usual: Recipe, table: Sequence[Entry], title: str, kind: str = "key"
+) -> tuple[Keys, list[str]]:
+    """The keys that say what a recipe has otherwise than `usual`, and a sentence on each knob that none says."""
+    keys: Keys = {}
+    losses: list[str] = []
+    for path, value in ((change.path, change.after) for change in diff(usual, recipe) if change.path != "preset"):
+        told = (entry.write(recipe, path, value) for entry in table if path in entry.knobs)
+        found = next((one for one in told if one is not None), ({}, (no_key(path, value, title, kind),)))
+        said, lost = found if isinstance(found, tuple) else (found, ())
+        keys.update(said)
+        losses += lost
+    return keys, losses
+
+
+def changes_of(wanted: Keys, before: Keys) -> Keys:
+    """What to change in a config that says `before`, so that it says `wanted`; REMOVE for a key that goes."""
+    places = (place for place in {**before, **wanted} if before.get(place) != wanted.get(place))
+    return {place: wanted.get(place, REMOVE) for place in places}
