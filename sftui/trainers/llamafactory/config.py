@@ -12,14 +12,16 @@ from typing import Any
 
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed
-from sftui.recipe_io import knob_at, parse_yaml, set_knob_to
+from sftui.recipe_io import parse_yaml
 from sftui.side_files import parse_json, read_side_bytes, reason
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, text_at, with_arguments, wrong_value
 from sftui.trainers.known import Known
 from sftui.trainers.llamafactory import keys
-from sftui.trainers.llamafactory.pretrain import STAGE, bos_setting
+from sftui.trainers.llamafactory.pretrain import STAGE
 from sftui.trainers.llamafactory.registry import NAMES, TEMPLATES
+from sftui.trainers.llamafactory.table import FORMATTING, KEYS, LEAST, TABLE, number_of
 from sftui.trainers.llamafactory.tools import FORMATS
+from sftui.trainers.table import read_into
 
 INFO = "dataset_info.json"
 COLUMNS = {
@@ -41,9 +43,6 @@ TAGS = {
     "system_tag": "system",
 }
 MESSAGE_TAGS = {"role_tag": "role", "content_tag": "content"}
-FORMATTING = {"alpaca": "alpaca", "sharegpt": "sharegpt", "openai": "messages"}
-LEAST = 1e-6
-"""The smallest val_size that splits."""
 STAGES = {
     "rm": "pairs of answers for a reward model",
     "ppo": "answers that it draws itself",
@@ -80,11 +79,8 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     config = dict(parse_yaml(text, path, "omegaconf"))
     _other(config, path, known)
     _check(config, path)
-    recipe, notes = with_arguments(preset), []
-    for key, value in config.items():
-        recipe, note = _key(recipe, str(key), value, known, path)
-        notes.append(note)
-    recipe = _together(recipe, config)
+    notes = [_note(str(key), value, known) for key, value in config.items()]
+    recipe = read_into(with_arguments(preset), TABLE, config, path)
     names = _names(config.get("dataset"))
     if not names:
         raise RecipeError(
@@ -190,7 +186,7 @@ def _check(config: Mapping[str, Any], path: str) -> None:
     wrong = _wrong_method(config)
     if wrong is not None:
         raise RecipeError(wrong, where=path, why="LLaMA-Factory stops there", fix="take one of the two keys out")
-    if config.get("eval_dataset") and _number(config.get("val_size")) > 1e-6:
+    if config.get("eval_dataset") and number_of(config.get("val_size")) > LEAST:
         raise RecipeError("Cannot specify `val_size` if `eval_dataset` is not None", where=path, fix="set one of them")
 
 
@@ -214,82 +210,24 @@ def _wrong_method(config: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _number(value: Any) -> float:
-    """A number as YAML has it; what is none counts as 0, because LLaMA-Factory compares it first and stops there."""
-    return float(value) if isinstance(value, (int, float)) and abs(value) < 1e300 else 0.0
-
-
-def _key(recipe: Recipe, key: str, value: Any, known: Known, path: str) -> tuple[Recipe, KeyNote]:
-    if key in keys.PLAIN:
-        wanted = (int, float) if key in keys.NUMBERS else str if key == "default_system" else object
-        if value is not None and (not isinstance(value, wanted) or isinstance(value, bool)):
-            raise RecipeError(
-                f"{key} is `{value}`",
-                why="LLaMA-Factory converts no value of a YAML, and stops at the first row that needs it",
-                fix="write it without quotes" if key in keys.NUMBERS else "write it as text",
-            )
-        return changed(recipe, keys.PLAIN[key], value), KeyNote(key, value, KeyUse.USED)
-    if key in ("val_size", "seed"):  # see _together: neither means anything without the other's value
-        return recipe, KeyNote(key, value, KeyUse.USED if key == "val_size" else KeyUse.PASSED)
+def _note(key: str, value: Any, known: Known) -> KeyNote:
+    """What becomes of a key."""
     if key in keys.LISTED and value is not None and not isinstance(value, str):
-        return recipe, known.stops(
-            key, value, f"AttributeError: {type(value).__name__!r} object has no attribute 'split'"
-        )
+        return known.stops(key, value, f"AttributeError: {type(value).__name__!r} object has no attribute 'split'")
     if key == "finetuning_type" and value not in keys.METHODS:
-        return recipe, known.stops(key, value, "AssertionError: Invalid fine-tuning method.")
-    if key in keys.OPTIONS:
-        if key == "tool_format" and value is not None and str(value) not in FORMATS:
-            return _option(recipe, key, value, path), KeyNote(
-                key, value, KeyUse.UNSUPPORTED, f"sftui has {', '.join(FORMATS)}"
-            )
-        return _option(recipe, key, value, path), KeyNote(key, value, KeyUse.USED)
-    if key in keys.KWARGS:
-        return changed(recipe, "render.kwargs", {**recipe.render.kwargs, key: value}), KeyNote(key, value, KeyUse.USED)
+        return known.stops(key, value, "AssertionError: Invalid fine-tuning method.")
+    if key == "tool_format" and value is not None and str(value) not in FORMATS:
+        return KeyNote(key, value, KeyUse.UNSUPPORTED, f"sftui has {', '.join(FORMATS)}")
     if key == "template" and value is not None and str(value) not in NAMES:
-        return recipe, KeyNote(
-            key, value, KeyUse.UNSUPPORTED, "this template of LLaMA-Factory's registry is not in sftui's"
-        )
-    if key in keys.TOGETHER:
-        return recipe, KeyNote(key, value, KeyUse.USED)
+        return KeyNote(key, value, KeyUse.UNSUPPORTED, "this template of LLaMA-Factory's registry is not in sftui's")
     if key in keys.UNSUPPORTED:
         idle = value in (None, False, 0, 0.0, "concat") or (key == "use_fast_tokenizer" and value is True)
-        return recipe, KeyNote(
-            key, value, KeyUse.PASSED if idle else KeyUse.UNSUPPORTED, "" if idle else keys.UNSUPPORTED[key]
-        )
-    if key in known.config:
-        return recipe, KeyNote(key, value, KeyUse.PASSED)
-    return recipe, known.unknown(key, value, "stops at it")
-
-
-def _option(recipe: Recipe, key: str, value: Any, path: str) -> Recipe:
-    # a dataclass takes any value for a flag, and only asks whether it is true
-    said = bool(value) if knob_at(f"own.{key}", recipe).type == "bool" else value
-    return set_knob_to(recipe, f"own.{key}", said, key, path)
-
-
-def _together(recipe: Recipe, config: Mapping[str, Any]) -> Recipe:
-    template = config.get("template")
-    if template is not None:
-        recipe = changed(recipe, "render.template", f"llamafactory/{template}")
-    if config.get("train_on_prompt"):
-        recipe = changed(recipe, "mask.rule", "all")
-    if config.get("mask_history"):
-        recipe = changed(recipe, "mask.turns", "last")
-    if _number(config.get("val_size")) > LEAST:
-        recipe = changed(recipe, "own.val_size", config["val_size"])
-        if isinstance(config.get("seed"), int):
-            recipe = changed(recipe, "own.seed", config["seed"])
-    if config.get("stage") == STAGE:
-        packing = config.get("packing")
-        begins = bos_setting(recipe.tokenizer.name, recipe.tokenizer.revision)
-        recipe = changed(changed(recipe, "own.stage", STAGE), "own.add_bos_token", begins)
-        recipe = changed(changed(recipe, "own.packing", True if packing else None), "batch.multiple", None)
-        recipe = changed(recipe, "pack.strategy", "none" if packing is False else "wrapped")
-    elif config.get("neat_packing"):
-        recipe = changed(changed(recipe, "pack.strategy", "neat"), "pack.isolate", True)
-    elif config.get("packing"):
-        recipe = changed(recipe, "pack.strategy", "knapsack")
-    return recipe
+        return KeyNote(key, value, KeyUse.PASSED if idle else KeyUse.UNSUPPORTED, "" if idle else keys.UNSUPPORTED[key])
+    if key != "seed" and (key in KEYS or key in keys.NO_KNOB):
+        return KeyNote(key, value, KeyUse.USED)
+    if key in KEYS or key in known.config:
+        return KeyNote(key, value, KeyUse.PASSED)
+    return known.unknown(key, value, "stops at it")
 
 
 def _names(value: Any) -> list[str]:

@@ -6,53 +6,14 @@ known_keys.json holds the names: what is there and not here decides neither rows
 
 from __future__ import annotations
 
-PLAIN = {
-    "cutoff_len": "length.max",
-    "preprocessing_batch_size": "pack.group",
-    "default_system": "render.inject_system",
-    "model_name_or_path": "tokenizer.name",
-    "model_revision": "tokenizer.revision",
-    "per_device_train_batch_size": "batch.size",
-}
-"""Keys that are one knob each."""
-
-NUMBERS = ("cutoff_len", "preprocessing_batch_size", "per_device_train_batch_size")
-"""Those of them that are numbers."""
-
-OPTIONS = (
-    "tool_format",
-    "max_samples",
-    "ignore_pad_token_for_loss",
-    "add_tokens",
-    "add_special_tokens",
-    "val_size",
-    "seed",
-)
-"""Keys that only LLaMA-Factory has; they stand in recipe.own under their own names."""
-
 LISTED = ("add_tokens", "add_special_tokens")
 """Texts with commas, which it splits (hparams/model_args.py)."""
 
 METHODS = ("lora", "oft", "freeze", "full")
 """hparams/finetuning_args.py."""
 
-KWARGS = ("enable_thinking", "preserve_thinking")
-"""Keys that stand in render.kwargs."""
-
-TOGETHER = frozenset(
-    {
-        "template",
-        "dataset",
-        "dataset_dir",
-        "train_on_prompt",
-        "mask_history",
-        "packing",
-        "neat_packing",
-        "stage",
-        "do_train",
-    }
-)
-"""Keys that are read together with others."""
+NO_KNOB = frozenset({"dataset", "dataset_dir", "do_train"})
+"""Keys that say which data is read, and that it is trained on."""
 
 UNSUPPORTED = {
     "tokenized_path": "where the folder exists, LLaMA-Factory ignores every other data key",

@@ -11,31 +11,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sftui.recipe import Data, Recipe, diff
+from sftui.recipe import Data, Recipe
 from sftui.recipe_io import parse_yaml
-from sftui.trainers.config import OpenedConfig, WrittenConfig, WrittenFile, no_key, with_arguments
-from sftui.trainers.llamafactory import formats, keys
-from sftui.trainers.llamafactory.config import COLUMNS, FORMATTING, INFO, MESSAGE_TAGS, TAGS, read_info
+from sftui.trainers.config import OpenedConfig, WrittenConfig, WrittenFile, with_arguments
+from sftui.trainers.llamafactory import formats
+from sftui.trainers.llamafactory.config import COLUMNS, INFO, MESSAGE_TAGS, TAGS, read_info
 from sftui.trainers.llamafactory.own import LlamaFactoryOptions
 from sftui.trainers.llamafactory.pretrain import is_pretraining
-from sftui.trainers.yaml_edit import REMOVE, edit
-
-OWN = "llamafactory/"
-ENTRY = ("data.format", "data.fields", "data.message_keys", "data.role_map")
-"""Knobs that stand in dataset_info.json."""
-
-NO_LIMIT = 1_000_000
-"""cutoff_len must be a number."""
+from sftui.trainers.llamafactory.table import FORMATTING, TABLE
+from sftui.trainers.table import Keys, changes_of, written
+from sftui.trainers.yaml_edit import edit
 
 
 def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
     """The files that make LLaMA-Factory do what the recipe says, and what it has no key for."""
     wanted, losses = keys_of(recipe, preset)
     if opened is not None:
-        before, _ = keys_of(opened.recipe, preset)
-        changes: dict[tuple[str | int, ...], Any] = {
-            (key,): wanted.get(key, REMOVE) for key in {**before, **wanted} if before.get(key) != wanted.get(key)
-        }
+        changes = changes_of(wanted, keys_of(opened.recipe, preset)[0])
         if recipe.pack.strategy != opened.recipe.pack.strategy:
             changes.update(_packing_said(recipe, opened))
         files = [WrittenFile(Path(opened.path).name, edit(opened.text, changes, opened.path))]
@@ -47,18 +39,17 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
     name = Path(data.rstrip("/")).name.split(".")[0] or "data"
     local = bool(Path(data).suffix) or data.startswith((".", "/"))
     where = {"file_name": str(Path(data).absolute())} if local else {"hf_hub_url": data}
-    base = {
-        "model_name_or_path": facts.get("tokenizer") or "MODEL",
-        "stage": "sft",
-        "do_train": True,
-        "finetuning_type": "lora",
-        "dataset": name,
-        "dataset_dir": facts.get("folder") or ".",
+    base: Keys = {
+        ("model_name_or_path",): facts.get("tokenizer") or "MODEL",
+        ("stage",): "sft",
+        ("do_train",): True,
+        ("finetuning_type",): "lora",
+        ("dataset",): name,
+        ("dataset_dir",): facts.get("folder") or ".",
         **wanted,
-        "output_dir": "out",
+        ("output_dir",): "out",
     }
-    lines: dict[tuple[str | int, ...], Any] = {(key,): value for key, value in base.items()}
-    text = edit("", lines)
+    text = edit("", base)
     if facts.get("split") not in (None, "train"):
         where["split"] = str(facts["split"])
     entry = json.dumps({name: {**where, **entry_of(recipe, facts)}}, ensure_ascii=False, indent=2)
@@ -75,49 +66,11 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
     )
 
 
-def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
+def keys_of(recipe: Recipe, preset: Recipe) -> tuple[Keys, list[str]]:
     """The YAML keys that differ from LLaMA-Factory's defaults, and the knobs that it has no key for."""
-    found: dict[str, Any] = {}
-    losses: list[str] = []
-    back = {path: key for key, path in keys.PLAIN.items()}
-    for change in diff(with_arguments(preset), recipe):
-        path, value = change.path, change.after
-        if path == "length.max" and value is None:
-            found["cutoff_len"] = NO_LIMIT
-            losses.append(f"LLaMA-Factory always has a limit: cutoff_len {NO_LIMIT} stands for none")
-        elif path in back:
-            found[back[path]] = value
-        elif path == "mask.rule" and value == "all":
-            found["train_on_prompt"] = True
-        elif path == "mask.turns" and value == "last":
-            found["mask_history"] = True
-        elif path == "pack.strategy" and value in ("knapsack", "neat"):
-            found["packing" if value == "knapsack" else "neat_packing"] = True
-        elif path == "render.template" and value.startswith(OWN):
-            found["template"] = value.removeprefix(OWN)
-        elif path == "render.kwargs":
-            found.update({key: value[key] for key in keys.KWARGS if key in value})
-            losses += [
-                f"render.kwargs {key} has no key in LLaMA-Factory's config" for key in value if key not in keys.KWARGS
-            ]
-        elif path.startswith("own."):
-            if path not in ("own.add_bos_token", "own.formatting"):  # what files say that stand beside the YAML
-                found[path.removeprefix("own.")] = value
-        elif is_pretraining(recipe) and (path, value) in (("pack.strategy", "wrapped"), ("batch.multiple", None)):
-            continue
-        elif path in ENTRY:
-            losses += _data_losses(recipe, path)
-        elif path == "render.template":
-            losses.append(
-                f"LLaMA-Factory reads no {value}: give the tokenizer's folder that chat template and leave"
-                " `template` out"
-            )
-        elif path not in ("preset", "tokenizer.transformers") and not (
-            path == "pack.isolate" and value == (recipe.pack.strategy == "neat")
-        ):
-            losses.append(no_key(path, value, "LLaMA-Factory"))
+    found, losses = written(recipe, with_arguments(preset), TABLE, "LLaMA-Factory")
     if is_pretraining(recipe) and recipe.pack.strategy == "none":
-        found["packing"] = False
+        found["packing",] = False
     return found, losses
 
 
@@ -184,18 +137,3 @@ def _changed_info(recipe: Recipe, opened: OpenedConfig) -> WrittenFile:
         entry["columns"] = {**entry.get("columns", {}), **media}
     info[name] = {**kept, **entry}
     return WrittenFile(INFO, json.dumps(info, ensure_ascii=False, indent=2) + "\n")
-
-
-def _data_losses(recipe: Recipe, path: str) -> list[str]:
-    if path == "data.format" and recipe.data.format not in (
-        "auto",
-        *FORMATTING.values(),
-        "prompt_completion",
-        "columns",
-    ):
-        return [f"LLaMA-Factory has no formatting for `{recipe.data.format}` rows"]
-    if path == "data.role_map":
-        seen = list(recipe.data.role_map.values())
-        twice = sorted({role for role in seen if seen.count(role) > 1})
-        return [f"LLaMA-Factory takes one tag a role: {role} has several" for role in twice]
-    return []
