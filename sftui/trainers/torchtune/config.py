@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from sftui.errors import RecipeError
-from sftui.recipe import Recipe, changed, diff
-from sftui.recipe_io import parse_yaml, set_knob_to
-from sftui.trainers import versions
+from sftui.recipe import Recipe, changed
+from sftui.recipe_io import parse_yaml
 from sftui.trainers.config import (
     DatasetRef,
     KeyNote,
@@ -23,16 +22,18 @@ from sftui.trainers.config import (
     WrittenConfig,
     WrittenFile,
     files_at,
-    no_key,
     wrong_value,
 )
 from sftui.trainers.known import Known
-from sftui.trainers.torchtune import components, gsm8k, special
+from sftui.trainers.table import Keys, changes_of, read_into, written
+from sftui.trainers.torchtune import components, gsm8k
 from sftui.trainers.torchtune.messages import COLUMNS
 from sftui.trainers.torchtune.models import JINJA, MODELS, TEMPLATES
-from sftui.trainers.yaml_edit import REMOVE, edit
+from sftui.trainers.torchtune.table import BUILDER_OF, DATASET, TOP
+from sftui.trainers.torchtune.table import columns as columns_of
+from sftui.trainers.yaml_edit import edit
 
-TOKENIZER = {
+TOKENIZER_KEYS = {
     "_component_",
     "path",
     "merges_file",
@@ -43,7 +44,7 @@ TOKENIZER = {
     "tokenizer_json_path",
     "tokenizer_config_json_path",
 }
-DATASET = {
+DATASET_KEYS = {
     "_component_",
     "source",
     "split",
@@ -73,15 +74,6 @@ BUILDERS: Mapping[str, tuple[str, str | None, Mapping[str, str]]] = {
     "grammar_dataset": ("columns", "liweili/c4_200m", {}),
     gsm8k.NAME: ("columns", gsm8k.SOURCE, gsm8k.FIELDS),
 }
-BUILDER_OF = {
-    "messages": "chat_dataset",
-    "sharegpt": "chat_dataset",
-    "columns": "instruct_dataset",
-    "prompt_completion": "instruct_dataset",
-    "alpaca": "alpaca_dataset",
-    "text": "text_completion_dataset",
-}
-"""How rows are read → the builder that reads them so."""
 NEEDED = {"columns": ("input", "output"), "alpaca": ("instruction", "output"), "sharegpt": ("conversations",)}
 """What a column_map must name (data/_messages.py), by how rows are read."""
 RENAMED = {("sharegpt", "conversations"): "messages"}
@@ -118,18 +110,7 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     config = {key: _resolved(value, config, path) for key, value in config.items()}
     _supervised(config, path)
     notes: list[KeyNote] = []
-    recipe = _tokenizer(preset, config.get("tokenizer"), notes, path, known)
-    if isinstance(config.get("batch_size"), int):
-        recipe = changed(recipe, "batch.size", config["batch_size"])
-    multiple = config.get("pad_to_multiple_of")
-    if multiple is not None:
-        if not newest(preset):
-            raise RecipeError(
-                "torchtune 0.6.1 cannot pad to a multiple",
-                where=path,
-                why="padded_collate_sft has no pad_to_multiple_of before 0.7",
-            )
-        recipe = changed(recipe, "batch.multiple", multiple)
+    recipe = read_into(_tokenizer(preset, config.get("tokenizer"), notes, path, known), TOP, config, path)
     for key, value in config.items():
         if key in ("tokenizer", "dataset"):
             continue
@@ -160,10 +141,6 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
         for i, entry in enumerate(listed)
     )
     return OpenedConfig(preset.trainer, path, text, references, tuple(notes))
-
-
-def newest(recipe: Recipe) -> bool:
-    return versions.at_least(versions.of(recipe, ("0.7", "0.6.1")), (0, 7))
 
 
 def _supervised(config: Mapping[str, Any], path: str) -> None:
@@ -233,19 +210,12 @@ def _tokenizer(recipe: Recipe, block: Any, notes: list[KeyNote], path: str, know
     recipe = changed(recipe, "render.template", f"torchtune/{model}")
     wrong = components.refused(block, "tokenizer", known)
     for key, value in block.items():
-        use = KeyUse.USED if key in TOKENIZER else KeyUse.UNSUPPORTED
-        note = "" if key in TOKENIZER else "sftui does not model it"
+        use = KeyUse.USED if key in TOKENIZER_KEYS else KeyUse.UNSUPPORTED
+        note = "" if key in TOKENIZER_KEYS else "sftui does not model it"
         if key == "_component_" and model not in MODELS:
             use, note = KeyUse.UNSUPPORTED, f"sftui models the tokenizers {', '.join(MODELS)}"
         notes.append(wrong.pop(key, KeyNote(f"tokenizer.{key}", value, use, note)))
     notes += wrong.values()
-    folder = _folder(block.get("path") or block.get("tokenizer_json_path"))
-    if folder:
-        recipe = changed(recipe, "tokenizer.name", folder)
-    if block.get("max_seq_len") is not None:
-        recipe = changed(recipe, "length.max", block["max_seq_len"])
-    if block.get("truncation_type") == "left" and newest(recipe):
-        recipe = changed(recipe, "length.over", "cut_left")
     template = block.get("prompt_template")
     if (
         isinstance(template, str)
@@ -257,18 +227,7 @@ def _tokenizer(recipe: Recipe, block: Any, notes: list[KeyNote], path: str, know
             where=path,
             fix=f"choose one of {', '.join(TEMPLATES)}, or write it as a mapping",
         )
-    for name in ("prompt_template", special.OPTION):
-        if block.get(name) is not None:
-            recipe = set_knob_to(recipe, f"own.{name}", block[name], f"tokenizer.{name}", path)
     return recipe
-
-
-def _folder(path: Any) -> str | None:
-    """The folder of the Hugging Face files beside vocab.json or original/tokenizer.model."""
-    if not path:
-        return None
-    folder = Path(str(path)).parent
-    return str(folder.parent if folder.name == "original" else folder)
 
 
 def _dataset(
@@ -289,7 +248,7 @@ def _dataset(
     if error is not None:
         wrong["partition"] = known.stops(f"{where}.partition", entry["partition"], error)
     for key, value in entry.items():
-        modelled = key in DATASET or (key in LOADED and (key not in takes.takes or component == gsm8k.NAME))
+        modelled = key in DATASET_KEYS or (key in LOADED and (key not in takes.takes or component == gsm8k.NAME))
         note = "" if modelled else "sftui does not model it" if key in takes.takes else UNREAD
         use = KeyUse.USED if modelled else KeyUse.UNSUPPORTED
         if key == "packed" and value and key not in wrong and recipe.length.max is None:
@@ -313,12 +272,8 @@ def _dataset(
     elif component == gsm8k.NAME:
         entry = {"name": gsm8k.SUBSET, **entry}
         recipe = changed(recipe, "own.builder", gsm8k.NAME)
-        if entry.get("partition"):
-            recipe = set_knob_to(recipe, "own.partition", entry["partition"], f"{where}.partition", path)
     elif kind == "text":
         columns = {"text": str(entry.get("column") or "text")}
-        if entry.get("add_eos") is False:
-            recipe = changed(recipe, "tokenize.append_eos", "never")
     else:
         renamed = entry.get("column_map") or {}
         if not isinstance(renamed, Mapping):
@@ -334,17 +289,7 @@ def _dataset(
         renamed = {RENAMED.get((kind, str(ours)), str(ours)): theirs for ours, theirs in renamed.items()}
         columns = {**COLUMNS[kind], **columns, **renamed}
     recipe = changed(changed(recipe, "data.format", kind), "data.fields", columns)
-    # the builder's own default, said outright: a conversion to another trainer needs to know it
-    trained = entry.get("train_on_input", kind in ("alpaca", "text"))
-    if trained is None:  # a null reaches the message transform, which then goes by its masking_strategy
-        trained = kind == "alpaca" and newest(recipe)
-    recipe = changed(changed(recipe, "mask.rule", "all" if trained else "turn_full"), "mask.turns", "all")
-    if entry.get("new_system_prompt") is not None:
-        recipe = changed(recipe, "render.inject_system", entry["new_system_prompt"])
-    if entry.get("packed"):
-        recipe = changed(changed(recipe, "pack.strategy", "sequential"), "pack.isolate", True)
-        if entry.get("split_across_pack", True) and kind == "text":
-            recipe = changed(recipe, "own.split_across_pack", True)
+    recipe = read_into(recipe, DATASET, {"dataset": entry}, path)
     return _reference(entry, recipe, str(entry.get("source") or source or ""), path)
 
 
@@ -372,8 +317,7 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
     """The config that makes torchtune do what the recipe says: the user's with changed keys, or a small one."""
     wanted, losses = keys_of(recipe, preset)
     if opened is not None:
-        before, _ = keys_of(opened.recipe, preset)
-        changes = {key: wanted.get(key, REMOVE) for key in {**before, **wanted} if before.get(key) != wanted.get(key)}
+        changes = changes_of(wanted, keys_of(opened.recipe, preset)[0])
         if isinstance(parse_yaml(opened.text, opened.path, "omegaconf").get("dataset"), list):
             changes = {
                 (("dataset", 0, *key[1:]) if key[0] == "dataset" else key): value for key, value in changes.items()
@@ -414,89 +358,25 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
         base["dataset", "conversation_style"] = "sharegpt" if kind == "sharegpt" else "openai"
     base["dataset", "split"] = facts.get("split") or "train"
     if not reasons:
-        base.update(_columns(builder, {**(facts.get("fields") or {}), **recipe.data.fields}))
+        base.update(columns_of(builder, {**(facts.get("fields") or {}), **recipe.data.fields}))
     wanted.pop(("dataset", "column_map"), None)
     return WrittenConfig((WrittenFile("torchtune.yaml", edit("", {**base, **wanted})),), tuple(losses))
 
 
-def _columns(builder: str, fields: Mapping[str, str]) -> dict[tuple[str | int, ...], Any]:
-    """The keys that name the dataset's columns, where they are not the builder's own; `fields` by sftui's names."""
-    if builder == "chat_dataset":
-        return {("dataset", "conversation_column"): fields["messages"]} if "messages" in fields else {}
-    if builder == "text_completion_dataset":
-        return {("dataset", "column"): fields["text"]} if fields.get("text", "text") != "text" else {}
-    if builder == "instruct_dataset":
-        given = {
-            "input": fields.get("input") or fields.get("prompt"),
-            "output": fields.get("output") or fields.get("completion"),
-        }
-    else:
-        given = {name: fields.get(name) for name in COLUMNS["alpaca"]}
-    named = {ours: theirs for ours, theirs in given.items() if theirs}
-    if all(ours == theirs for ours, theirs in named.items()):
-        return {}
-    return {("dataset", "column_map"): {**{ours: ours for ours in given if ours != "input"}, **named}}
-
-
-def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[tuple[str | int, ...], Any], list[str]]:
+def keys_of(recipe: Recipe, preset: Recipe) -> tuple[Keys, list[str]]:
     """The config's keys that differ from torchtune's defaults, and the knobs it has no key for."""
-    keys: dict[tuple[str | int, ...], Any] = {("batch_size",): recipe.batch.size}  # the recipes have no default for it
-    losses: list[str] = []
-    reasons = gsm8k.chosen(recipe)
-    for change in diff(preset, recipe):
-        path, value = change.path, change.after
-        if path == "length.max":
-            keys["tokenizer", "max_seq_len"] = value
-        elif path == "length.over" and value == "cut_left" and newest(preset):
-            keys["tokenizer", "truncation_type"] = "left"
-        elif path == "render.inject_system" and recipe.data.format != "alpaca" and not reasons:
-            keys["dataset", "new_system_prompt"] = value
-        elif path == "pack.strategy" and value == "sequential" and not reasons:
-            keys["dataset", "packed"] = True
-        elif path == "tokenize.append_eos" and value == "never" and recipe.data.format == "text":
-            keys["dataset", "add_eos"] = False
-        elif path == "data.fields":
-            builder = BUILDER_OF.get(recipe.data.format) if not reasons else None
-            keys.update(_columns(builder, value) if builder else {})
-        elif path in ("own.prompt_template", "own.special_tokens_path"):
-            keys["tokenizer", path.removeprefix("own.")] = value
-        elif path == "own.partition" and reasons:
-            keys["dataset", "partition"] = value
-        elif path == "own.partition":
-            losses.append("own.partition has no key in torchtune's config without own.builder gsm8k_sft")
-        elif path == "render.template" and not value.startswith("torchtune/"):
-            losses.append(
-                f"render.template = {value!r} has no key in torchtune's config: it renders messages in its own code"
-            )
-        elif path == "mask.rule" and value not in ("auto", *(() if reasons else ("all",)), "turn_full", "assistant"):
-            losses.append(f"mask.rule = {value!r} has no key in torchtune's config")
-        elif path not in (
-            "preset",
-            "mask.rule",
-            "mask.turns",
-            "data.format",
-            "data.fields",
-            "pack.isolate",
-            "tokenizer.name",
-            "tokenizer.transformers",
-            "render.template",
-            "batch.multiple",
-            "batch.size",
-            "own.builder",
-            "own.split_across_pack",
-        ):
-            losses.append(no_key(path, value, "torchtune"))
-    if recipe.mask.turns == "last" and recipe.mask.rule in ("auto", "all"):
-        losses.append(f"mask.turns = 'last' does nothing under mask.rule {recipe.mask.rule}: set that to turn_full")
+    keys, losses = written(recipe, preset, (*TOP, *DATASET), "torchtune")
+    mask, reasons = recipe.mask, gsm8k.chosen(recipe)
+    if mask.turns == "last" and mask.rule in ("auto", "all"):
+        losses.append(f"mask.turns = 'last' does nothing under mask.rule {mask.rule}: set that to turn_full")
     if recipe.pack.isolate and recipe.pack.strategy != "sequential":
         losses.append("pack.isolate = True does nothing without pack.strategy sequential, which always does it")
-    if (
-        recipe.mask.rule in ("all", "turn_full", "assistant") and recipe.data.format != "text" and not reasons
-    ):  # text has no such key: all is trained
-        if recipe.mask.turns == "last" and recipe.mask.rule != "all":
+    if mask.rule in ("all", "turn_full", "assistant") and recipe.data.format != "text" and not reasons:
+        # text has no such key: all is trained
+        if mask.turns == "last" and mask.rule != "all":
             losses.append(
                 "mask.turns = 'last' has no key in torchtune's config, which trains every answer: masking_strategy is"
                 " an argument of the message transforms of 0.7, which no dataset builder hands on"
             )
-        keys["dataset", "train_on_input"] = recipe.mask.rule == "all"
-    return keys, losses
+        keys["dataset", "train_on_input"] = mask.rule == "all"
+    return {("batch_size",): recipe.batch.size, **keys}, losses

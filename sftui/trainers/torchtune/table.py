@@ -1,0 +1,200 @@
+"""Which keys of torchtune's config say which knobs: those at the top and of `tokenizer`, and those of `dataset`.
+
+Source: torchtune 0.6.1 and main (0.7), torchtune/datasets/*, torchtune/data/_messages.py and _collate.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sftui.errors import RecipeError
+from sftui.recipe import Recipe
+from sftui.trainers import versions
+from sftui.trainers.table import Config, Entry, Keys, Said, Told, at, nothing, place_of, rule, same, silent, words
+from sftui.trainers.torchtune import gsm8k
+from sftui.trainers.torchtune.messages import COLUMNS
+
+OWN = "torchtune/"
+"""Before the name of a model whose tokenizer renders by its own code."""
+BUILDER_OF = {
+    "messages": "chat_dataset",
+    "sharegpt": "chat_dataset",
+    "columns": "instruct_dataset",
+    "prompt_completion": "instruct_dataset",
+    "alpaca": "alpaca_dataset",
+    "text": "text_completion_dataset",
+}
+"""How rows are read → the builder that reads them so."""
+RULES = ("auto", "all", "turn_full", "assistant")
+
+
+def newest(recipe: Recipe) -> bool:
+    """Whether the rules of 0.7 hold."""
+    return versions.at_least(versions.of(recipe, ("0.7", "0.6.1")), (0, 7))
+
+
+def _batch(config: Config, recipe: Recipe, where: str) -> Said:
+    return {"batch.size": config["batch_size"]} if isinstance(config.get("batch_size"), int) else {}
+
+
+def _multiple(config: Config, recipe: Recipe, where: str) -> Said:
+    multiple = config.get("pad_to_multiple_of")
+    if multiple is None:
+        return {}
+    if not newest(recipe):
+        raise RecipeError(
+            "torchtune 0.6.1 cannot pad to a multiple",
+            where=where,
+            why="padded_collate_sft has no pad_to_multiple_of before 0.7",
+        )
+    return {"batch.multiple": multiple}
+
+
+def _folder(config: Config, recipe: Recipe, where: str) -> Said:
+    """The folder of the Hugging Face files beside vocab.json or original/tokenizer.model."""
+    block = config["tokenizer"]
+    path = block.get("path") or block.get("tokenizer_json_path")
+    if not path:
+        return {}
+    folder = Path(str(path)).parent
+    return {"tokenizer.name": str(folder.parent if folder.name == "original" else folder)}
+
+
+def _since_newest(entry: Entry) -> Entry:
+    """An entry whose keys only 0.7 has."""
+    return Entry(
+        entry.keys,
+        entry.knobs,
+        lambda config, recipe, where: entry.read(config, recipe, where) if newest(recipe) else {},
+        lambda recipe, path, value: entry.write(recipe, path, value) if newest(recipe) else None,
+    )
+
+
+def _written_template(recipe: Recipe, path: str, value: str) -> Told:
+    if value.startswith(OWN):
+        return {}, ()
+    return {}, (f"render.template = {value!r} has no key in torchtune's config: it renders messages in its own code",)
+
+
+TOP = (
+    rule("batch_size", "batch.size", _batch, lambda *_: {}),  # written always: the recipes have no default for it
+    rule("pad_to_multiple_of", "batch.multiple", _multiple, lambda *_: {}),
+    rule("tokenizer.path tokenizer.tokenizer_json_path", "tokenizer.name", _folder, lambda *_: {}),
+    same("tokenizer.max_seq_len", "length.max", null=False),
+    _since_newest(words("tokenizer.truncation_type", "length.over", {"left": "cut_left"})),
+    same("tokenizer.prompt_template", "own.prompt_template", null=False),
+    same("tokenizer.special_tokens_path", "own.special_tokens_path", null=False),
+    rule("tokenizer._component_", "render.template", nothing, _written_template),
+    silent("tokenizer.transformers"),
+)
+
+
+def _entry(config: Config) -> Mapping[str, Any]:
+    entry: Mapping[str, Any] = config["dataset"]
+    return entry
+
+
+def _trained(config: Config, recipe: Recipe, where: str) -> Said:
+    """What is trained; the builder's own default is said outright: a conversion to another trainer needs to know it."""
+    kind = recipe.data.format
+    trained = _entry(config).get("train_on_input", kind in ("alpaca", "text"))
+    if trained is None:  # a null reaches the message transform, which then goes by its masking_strategy
+        trained = kind == "alpaca" and newest(recipe)
+    return {"mask.rule": "all" if trained else "turn_full", "mask.turns": "all"}
+
+
+def _written_rule(recipe: Recipe, path: str, value: str) -> Keys | None:
+    """What is trained is written by `always`; all of it is nothing to gsm8k_sft."""
+    known = path == "mask.turns" or (value in RULES and not (value == "all" and gsm8k.chosen(recipe)))
+    return {} if known else None
+
+
+def _appended(config: Config, recipe: Recipe, where: str) -> Said:
+    never = recipe.data.format == "text" and _entry(config).get("add_eos") is False
+    return {"tokenize.append_eos": "never"} if never else {}
+
+
+def _written_eos(recipe: Recipe, path: str, value: str) -> Keys | None:
+    return {("dataset", "add_eos"): False} if value == "never" and recipe.data.format == "text" else None
+
+
+def _packed(config: Config, recipe: Recipe, where: str) -> Said:
+    entry = _entry(config)
+    if not entry.get("packed"):
+        return {}
+    split = entry.get("split_across_pack", True) and recipe.data.format == "text"
+    return {"pack.strategy": "sequential", "pack.isolate": True} | ({"own.split_across_pack": True} if split else {})
+
+
+def _written_packing(recipe: Recipe, path: str, value: Any) -> Keys | None:
+    if path != "pack.strategy":
+        return {}
+    return {("dataset", "packed"): True} if value == "sequential" and not gsm8k.chosen(recipe) else None
+
+
+def _system(config: Config, recipe: Recipe, where: str) -> Said:
+    said = _entry(config).get("new_system_prompt")
+    return {} if said is None else {"render.inject_system": said}
+
+
+def _written_system(recipe: Recipe, path: str, value: str) -> Keys | None:
+    reads = recipe.data.format != "alpaca" and not gsm8k.chosen(recipe)
+    return {("dataset", "new_system_prompt"): value} if reads else None
+
+
+def _partition(config: Config, recipe: Recipe, where: str) -> Said:
+    found = at(config, place_of("dataset.partition"))[1] if gsm8k.chosen(recipe) else None
+    return {"own.partition": found} if found else {}
+
+
+def _written_partition(recipe: Recipe, path: str, value: str) -> Told:
+    if gsm8k.chosen(recipe):
+        return {("dataset", "partition"): value}, ()
+    return {}, ("own.partition has no key in torchtune's config without own.builder gsm8k_sft",)
+
+
+def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> Keys:
+    builder = BUILDER_OF.get(recipe.data.format) if not gsm8k.chosen(recipe) else None
+    return columns(builder, value) if builder else {}
+
+
+def columns(builder: str, fields: Mapping[str, str]) -> Keys:
+    """The keys that name the dataset's columns, where they are not the builder's own; `fields` by sftui's names."""
+    if builder == "chat_dataset":
+        return {("dataset", "conversation_column"): fields["messages"]} if "messages" in fields else {}
+    if builder == "text_completion_dataset":
+        return {("dataset", "column"): fields["text"]} if fields.get("text", "text") != "text" else {}
+    if builder == "instruct_dataset":
+        given = {
+            "input": fields.get("input") or fields.get("prompt"),
+            "output": fields.get("output") or fields.get("completion"),
+        }
+    else:
+        given = {name: fields.get(name) for name in COLUMNS["alpaca"]}
+    named = {ours: theirs for ours, theirs in given.items() if theirs}
+    if all(ours == theirs for ours, theirs in named.items()):
+        return {}
+    return {("dataset", "column_map"): {**{ours: ours for ours in given if ours != "input"}, **named}}
+
+
+DATASET = (
+    rule("dataset.train_on_input", "mask.rule mask.turns", _trained, _written_rule),
+    rule(
+        "dataset.new_system_prompt",
+        "render.inject_system",
+        same("dataset.new_system_prompt", "render.inject_system", null=False).read,
+        _written_system,
+    ),
+    rule("dataset.add_eos", "tokenize.append_eos", _appended, _written_eos),
+    rule(
+        "dataset.packed dataset.split_across_pack",
+        "pack.strategy pack.isolate own.split_across_pack",
+        _packed,
+        _written_packing,
+    ),
+    rule("dataset.partition", "own.partition", _partition, _written_partition),
+    rule("dataset.conversation_column dataset.column dataset.column_map", "data.fields", nothing, _written_columns),
+    silent("data.format", "own.builder"),  # the builder says both
+)

@@ -1,0 +1,85 @@
+"""What a config says of a knob is what the knob is written as: one table a trainer, both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from sftui.recipe import KnobInfo, Recipe, changed, get, knobs_of
+from sftui.trainers import preset
+from sftui.trainers.llamafactory.table import TABLE as LLAMAFACTORY
+from sftui.trainers.table import Entry, Keys, key_of, read_into, written
+from sftui.trainers.torchtune.table import DATASET, TOP
+from sftui.trainers.trl.config import TABLE as TRL
+from sftui.trainers.unsloth.options import TABLE as UNSLOTH
+
+TABLES: Mapping[str, tuple[Entry, ...]] = {
+    "trl@1.16": TRL,
+    "unsloth@2026.10": UNSLOTH,
+    "llamafactory@0.9": LLAMAFACTORY,
+    "torchtune@0.7": (*TOP, *DATASET),
+}
+TYPED: Mapping[str, tuple[Any, ...]] = {
+    "int": (7,),
+    "number": (0.25, 7),
+    "str": ("x",),
+    "str|number": ("0.24",),
+    "str|mapping": ("x", {"user": ["Q: ", "\n"]}),
+    "bool": (True, False),
+    "list": (("x", "y"),),
+    "names": ({"text": "body"},),
+    "mapping": ({"enable_thinking": False},),
+}
+BACK = {"trl@1.16": 12, "unsloth@2026.10": 16, "llamafactory@0.9": 17, "torchtune@0.7": 5}
+"""How many knobs come back at least; the rest is read together with others."""
+
+
+def config_of(keys: Keys) -> dict[str, Any]:
+    config: dict[str, Any] = {"tokenizer": {}, "dataset": {}}
+    for place, value in keys.items():
+        block = config
+        for step in place[:-1]:
+            block = block.setdefault(str(step), {})
+        block[str(place[-1])] = value
+    return config
+
+
+def values(info: KnobInfo) -> tuple[Any, ...]:
+    return info.choices or TYPED.get(info.type.removesuffix("?"), ())
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_knob_that_is_written_is_read_back(name: str) -> None:
+    table, usual, back = TABLES[name], preset(name), set()
+    for info in knobs_of(usual):
+        for value in values(info):
+            recipe: Recipe = changed(usual, info.path, value)
+            keys, losses = written(recipe, usual, table, name)
+            read = read_into(usual, table, config_of(keys), "config")
+            if value == get(usual, info.path) or losses or not keys:
+                continue
+            if get(read, info.path) == value:
+                back.add(info.path)
+            else:  # said by a key that stands for another knob, or for nothing without a second one
+                assert info.path in ("data.fields", "own.completion_only_loss", "own.seed", "own.packing"), info.path
+    assert len(back) >= BACK[name], sorted(back)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_option_of_a_trainers_own_has_an_entry(name: str) -> None:
+    told = {path for entry in TABLES[name] for path in entry.knobs}
+    paths = {info.path for info in knobs_of(preset(name))}
+    assert told <= paths and {path for path in paths if path.startswith("own.")} <= told
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_recipe_as_the_trainer_has_it_needs_no_key(name: str) -> None:
+    assert written(preset(name), preset(name), TABLES[name], name) == ({}, [])
+
+
+def test_the_keys_of_a_knob_are_told() -> None:
+    assert key_of(TRL, "length.max") == "max_length"
+    assert key_of(LLAMAFACTORY, "mask.rule") == "train_on_prompt"
+    assert key_of(TRL, "mask.roles") == ""
