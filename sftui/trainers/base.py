@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sftui.errors import RecipeError, TemplateError
@@ -344,7 +345,13 @@ class Trainer:
 
     def read_config(self, path: str, text: str, version: str | None = None) -> OpenedConfig:
         """The trainer's own config file as recipes; RecipeError with the line of what is wrong."""
-        raise RecipeError(f"{self.name} has no config file", where=path, fix="give the options on the command line")
+        if not self.traits.reads:
+            raise RecipeError(f"{self.name} has no config file", where=path, fix="give the options on the command line")
+        from sftui.trainers.known import known_keys
+
+        known = known_keys(self.name, self.title, version)
+        opened: OpenedConfig = import_module(self.traits.reads).read(path, text, self.preset(version), known)
+        return opened
 
     def stop_of(self, rows: int, kept: int, trained: int, rule: str) -> str | None:
         """Why a run over whole data trains nothing, in a sentence; None where it trains something.
@@ -373,7 +380,9 @@ class Trainer:
     def losses(self, recipe: Recipe) -> tuple[str, ...]:
         """What the trainer's own config cannot say of a recipe, as `write_config` tells it; nothing for a loop written
         by hand."""
-        return ()
+        if not self.traits.writes:
+            return ()
+        return tuple(import_module(self.traits.writes).keys_of(recipe, self.usual(recipe))[-1])
 
     def write_config(self, recipe: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
         """The config that makes the trainer do what the recipe says.
@@ -381,7 +390,10 @@ class Trainer:
         With `opened`, the user's own text with the changed keys only; else a small complete one.
         `facts` name the data path, tokenizer and format (`data`, `tokenizer`, `format`, `template_source`).
         """
-        raise RecipeError(f"sftui cannot write a config for {self.name}", fix="export the recipe or preprocess.py")
+        if not self.traits.writes:
+            raise RecipeError(f"sftui cannot write a config for {self.name}", fix="export the recipe or preprocess.py")
+        written: WrittenConfig = import_module(self.traits.writes).write(recipe, self.usual(recipe), opened, facts)
+        return written
 
 
 @cache

@@ -74,8 +74,11 @@ class Known:
 
 
 def known_keys(trainer: str, title: str, asked: str | None) -> Known:
-    """The record of the release that was asked for; of the newest one, not `stated`, for any other."""
+    """The record of the release that was asked for; of the newest one, not `stated`, for any other. Of a trainer
+    without a record nothing is known."""
     recorded = _recorded(trainer)
+    if not recorded:
+        return Known(title, asked or "", False, _arguments(trainer))
     chosen, stated = next(iter(recorded)), False
     if asked is not None:
         wanted = versions.parse(asked, trainer)
@@ -116,7 +119,8 @@ def _component(names: frozenset[str]) -> Component:
 @cache
 def _recorded(trainer: str) -> Mapping[str, Any]:
     """Release → what was recorded of it, newest first."""
-    return dict(json.loads((folder_of(trainer) / FILE).read_text(encoding="utf-8")))
+    path = folder_of(trainer) / FILE
+    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
 
 
 @cache

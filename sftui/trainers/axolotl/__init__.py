@@ -19,5 +19,7 @@ TRAITS = Traits(
     separates=("multipack",),
     separates_by_numbers=True,
     empty_stop="",  # not the same with and without sample_packing (utils/data/sft.py, utils/trainer.py)
+    reads="sftui.trainers.axolotl.config",
+    writes="sftui.trainers.axolotl.config_write",
     claims=claimed,
 )

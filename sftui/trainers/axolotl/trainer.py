@@ -54,7 +54,6 @@ from sftui.trainers.base import (
     stored_attention,
     stored_tokens,
 )
-from sftui.trainers.config import OpenedConfig, WrittenConfig
 from sftui.trainers.held_out import HeldOut
 
 PACKS = "multipack"
@@ -366,12 +365,6 @@ class Axolotl(Trainer):
         )
         return replace(batch, notes=notes)
 
-    def read_config(self, path: str, text: str, version: str | None = None) -> OpenedConfig:
-        from sftui.trainers.axolotl.config import read
-        from sftui.trainers.known import known_keys
-
-        return read(path, text, self.preset(version), known_keys(self.name, self.title, version))
-
     def naming(self, config: Any, data: str, number: int) -> dict[tuple[str | int, ...], Any]:
         from sftui.trainers.axolotl.data_keys import naming
 
@@ -379,16 +372,6 @@ class Axolotl(Trainer):
 
     def drops_system(self, recipe: Recipe) -> bool:
         return AxolotlOptions.of(recipe).drop_system_message
-
-    def losses(self, recipe: Recipe) -> tuple[str, ...]:
-        from sftui.trainers.axolotl.config_write import keys_of
-
-        return tuple(keys_of(recipe, self.usual(recipe))[-1])
-
-    def write_config(self, recipe: Recipe, opened: OpenedConfig | None, facts: Mapping[str, object]) -> WrittenConfig:
-        from sftui.trainers.axolotl.config_write import write
-
-        return write(recipe, self.usual(recipe), opened, facts)
 
 
 def _sequentially(recipe: Recipe) -> bool:

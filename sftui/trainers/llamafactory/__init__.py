@@ -26,5 +26,7 @@ TRAITS = Traits(
     training_arguments=(5, 6, 1),  # llamafactory 0.9.5, extras/misc.py check_dependencies
     data_file="dataset_info.json",
     empty_stop="RuntimeError: Cannot find valid samples, check `data/README.md` for the data format.",
+    reads="sftui.trainers.llamafactory.config",
+    writes="sftui.trainers.llamafactory.write",
     claims=claimed,
 )

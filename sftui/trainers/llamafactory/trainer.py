@@ -11,10 +11,10 @@ add_special_tokens and stage where it is pt (then pack.strategy is `wrapped`, se
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from sftui.conversations import Detected
 from sftui.errors import ConversationError, RecipeError, TemplateError
@@ -38,7 +38,6 @@ from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize, day_of
 from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels, pad_token_id
-from sftui.trainers.config import OpenedConfig, WrittenConfig
 from sftui.trainers.held_out import HeldOut
 from sftui.trainers.llamafactory import TRAITS, encode, formats, length, pretrain
 from sftui.trainers.llamafactory.jinja import source
@@ -279,22 +278,6 @@ class LlamaFactory(Trainer):
         )
         positions = tuple(tuple(pack.position_ids or ()) for pack in packs)
         return replace(batch, position_ids=positions, notes=notes if recipe.pack.strategy == "neat" else batch.notes)
-
-    def read_config(self, path: str, text: str, version: str | None = None) -> OpenedConfig:
-        from sftui.trainers.known import known_keys
-        from sftui.trainers.llamafactory.config import read
-
-        return read(path, text, self.preset(version), known_keys(self.name, self.title, version))
-
-    def losses(self, recipe: Recipe) -> tuple[str, ...]:
-        from sftui.trainers.llamafactory.write import keys_of
-
-        return tuple(keys_of(recipe, self.usual(recipe))[-1])
-
-    def write_config(self, recipe: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
-        from sftui.trainers.llamafactory.write import write
-
-        return write(recipe, self.usual(recipe), opened, facts)
 
     def _template(self, recipe: Recipe, tools: Toolbox) -> SlotTemplate:
         return tools.survey if isinstance(tools.survey, SlotTemplate) else template_of(recipe, tools)

@@ -18,5 +18,7 @@ TRAITS = Traits(
     masks_end=True,
     packing="sequential",
     separates=("bfd", "sequential"),
+    reads="sftui.trainers.torchtune.config",
+    writes="sftui.trainers.torchtune.config",
     claims=claimed,
 )

@@ -12,7 +12,7 @@ new_system_prompt, tokenize.append_eos add_eos of text, own `prompt_template`,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -43,7 +43,6 @@ from sftui.templates import ChatTemplate, choose_template, compile_template
 from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels, pick_template
-from sftui.trainers.config import OpenedConfig, WrittenConfig
 from sftui.trainers.torchtune import TRAITS, gsm8k, special
 from sftui.trainers.torchtune import messages as message_rules
 from sftui.trainers.torchtune.models import (
@@ -307,22 +306,6 @@ class Torchtune(Trainer):
             position_ids=tuple(pack.position_ids or () for pack in packs),
             notes=("the attention mask is block-causal: documents of a pack do not see each other",),
         )
-
-    def read_config(self, path: str, text: str, version: str | None = None) -> OpenedConfig:
-        from sftui.trainers.known import known_keys
-        from sftui.trainers.torchtune.config import read
-
-        return read(path, text, self.preset(version), known_keys(self.name, self.title, version))
-
-    def losses(self, recipe: Recipe) -> tuple[str, ...]:
-        from sftui.trainers.torchtune.config import keys_of
-
-        return tuple(keys_of(recipe, self.usual(recipe))[-1])
-
-    def write_config(self, recipe: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
-        from sftui.trainers.torchtune.config import write
-
-        return write(recipe, self.usual(recipe), opened, facts)
 
 
 def refuse_untokenized(message: Message) -> None:

@@ -24,5 +24,7 @@ TRAITS = Traits(
     separate=BEST_FIT,
     whole=BEST_FIT,
     training_arguments=(99,),
+    reads="sftui.trainers.trl.config",
+    writes="sftui.trainers.trl.config",
     claims=claimed,
 )

@@ -15,14 +15,14 @@ from typing import Any
 from sftui import labels as label_rules
 from sftui.conversations import Detected
 from sftui.errors import RecipeError
-from sftui.model import IGNORE_INDEX, Batch, Conversation, Example, Kind, Labels, Pack, Reason, Rendered, Row, Tokens
+from sftui.model import IGNORE_INDEX, Conversation, Example, Kind, Labels, Pack, Reason, Rendered, Row, Tokens
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
 from sftui.trainers import versions
-from sftui.trainers.base import Shaped, Toolbox, Trainer, pad_token_id
-from sftui.trainers.config import OpenedConfig, WrittenConfig
+from sftui.trainers.base import Shaped, Toolbox
 from sftui.trainers.trl import TRAITS, formats
 from sftui.trainers.trl.arguments import refuse_arguments, refuse_empty_tools
+from sftui.trainers.trl.collated import Collated
 from sftui.trainers.trl.own import TrlOptions
 from sftui.trainers.trl.packing import pack_bfd, pack_wrapped
 
@@ -35,7 +35,7 @@ TEXT_BESIDE = "text_beside"
 """Where a prompt and a completion keep what the text column of their row holds."""
 
 
-class Trl(Trainer):
+class Trl(Collated):
     """Prompt and completion by common prefix, messages as a whole or by `{% generation %}` tags."""
 
     traits = TRAITS
@@ -246,12 +246,6 @@ class Trl(Trainer):
                     flags[i], reasons[i] = other[i], why[i]
         return flags, reasons
 
-    def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
-        if not recipe.batch.flatten:
-            return super().collate(examples, rows, recipe, tools)
-        lengths = tuple(len(example.input_ids) for example in examples)
-        return flat_batch(examples, rows, [range(n) for n in lengths], recipe, pad_token_id(recipe, tools)[0])
-
     def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
         self.require(recipe, "pack.strategy")
         size = recipe.length.max
@@ -261,37 +255,10 @@ class Trl(Trainer):
             return pack_wrapped(examples, size)
         return pack_bfd(examples, size, split=recipe.pack.strategy == "bfd_split")
 
-    def fed(self, pack: Pack, recipe: Recipe) -> Pack:
-        return first_masked(pack, recipe)
-
-    def packing_order(self, recipe: Recipe) -> str:
-        return f"{super().packing_order(recipe)} (one process, shuffle_dataset off)"
-
-    def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
-        if recipe.pack.strategy == "wrapped" and not recipe.batch.flatten:
-            return super().collate_packs(packs, recipe, tools)
-        return flat_packs(packs, recipe, pad_token_id(recipe, tools)[0])
-
-    def read_config(self, path: str, text: str, version: str | None = None) -> OpenedConfig:
-        from sftui.trainers.known import known_keys
-        from sftui.trainers.trl.config import read
-
-        return read(path, text, self.preset(version), known_keys(self.name, self.title, version))
-
     def naming(self, config: Any, data: str, number: int) -> dict[tuple[str | int, ...], Any]:
         from sftui.trainers.trl.data_keys import naming
 
         return naming(config, data, number)
-
-    def losses(self, recipe: Recipe) -> tuple[str, ...]:
-        from sftui.trainers.trl.config import keys_of
-
-        return tuple(keys_of(recipe, self.usual(recipe))[-1])
-
-    def write_config(self, recipe: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
-        from sftui.trainers.trl.config import write
-
-        return write(recipe, self.usual(recipe), opened, facts)
 
 
 def _has_role(conversation: Conversation, number: int) -> bool:
@@ -334,52 +301,6 @@ def completion_only(recipe: Recipe) -> bool | None:
     if stated is not None:
         return stated
     return {"completion": True, "all": False}.get(recipe.mask.rule)
-
-
-def flat_batch(
-    examples: Sequence[Example],
-    rows: Sequence[int],
-    positions: Sequence[Sequence[int]],
-    recipe: Recipe,
-    pad_id: int | None,
-) -> Batch:
-    """Padding-free: one row, position ids that start anew, no attention mask, first of each document masked."""
-    ids = [i for example in examples for i in example.input_ids]
-    labels = [label for example in examples for label in example.labels]
-    places = [place for one in positions for place in one]
-    multiple = recipe.batch.multiple or 1
-    gap = -len(ids) % multiple
-    label_rules.refuse_too_large(1, len(ids) + gap)
-    ids += [pad_id or 0] * gap
-    labels += [IGNORE_INDEX] * gap
-    places += [0] * gap
-    labels = [IGNORE_INDEX if place == 0 else label for place, label in zip(places, labels)]
-    return Batch(
-        rows=tuple(rows),
-        lengths=tuple(len(example.input_ids) for example in examples),
-        input_ids=(tuple(ids),),
-        labels=(tuple(labels),),
-        attention_mask=None,
-        position_ids=(tuple(places),),
-        notes=("padding-free: one row, no attention mask, the first token of each document carries no loss",),
-    )
-
-
-def flat_packs(packs: Sequence[Pack], recipe: Recipe, pad_id: int | None) -> Batch:
-    """Packed sequences joined into one row, position ids anew at each document."""
-    examples = [Example(pack.input_ids, pack.labels, (1,) * len(pack.input_ids)) for pack in packs]
-    positions = [pack.position_ids or range(len(pack.input_ids)) for pack in packs]
-    return flat_batch(examples, range(len(packs)), positions, recipe, pad_id)
-
-
-def first_masked(pack: Pack, recipe: Recipe) -> Pack:
-    """A pack with the labels of the padding-free collator: where a position is 0 there is no loss. `wrapped` is
-    collated so only where batch.flatten says it."""
-    if recipe.pack.strategy == "wrapped" and not recipe.batch.flatten:
-        return pack
-    places = pack.position_ids or range(len(pack.input_ids))
-    labels = tuple(IGNORE_INDEX if place == 0 else label for place, label in zip(places, pack.labels))
-    return replace(pack, labels=labels, attention_mask=None, position_ids=tuple(places))
 
 
 def stored_masks(conversation: Conversation, count: int, recipe: Recipe) -> list[label_rules.Drawn]:

@@ -21,5 +21,7 @@ TRAITS = Traits(
     whole=BEST_FIT,
     training_arguments=(99,),
     names_template=False,
+    reads="sftui.trainers.unsloth.options",
+    writes="sftui.trainers.unsloth.options",
     claims=claimed,
 )

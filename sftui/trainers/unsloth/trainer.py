@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from sftui import labels as label_rules
 from sftui.conversations import Detected
@@ -34,11 +33,11 @@ from sftui.model import (
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
 from sftui.trainers import versions
-from sftui.trainers.base import Shaped, Toolbox, Trainer, pad_token_id
-from sftui.trainers.config import OpenedConfig, WrittenConfig
+from sftui.trainers.base import Shaped, Toolbox
 from sftui.trainers.trl.arguments import refuse_arguments, refuse_empty_tools, stored_tools
+from sftui.trainers.trl.collated import Collated
 from sftui.trainers.trl.packing import pack_bfd, pack_wrapped
-from sftui.trainers.trl.trainer import completion_only, first_masked, flat_batch, flat_packs
+from sftui.trainers.trl.trainer import completion_only
 from sftui.trainers.unsloth import TRAITS, formats, masks
 from sftui.trainers.unsloth.markers import Markers, resolve
 from sftui.trainers.unsloth.own import UnslothOptions
@@ -56,7 +55,7 @@ class Survey:
     """The rows bring labels or a completion mask, which the markers only narrow."""
 
 
-class Unsloth(Trainer):
+class Unsloth(Collated):
     """Text, messages, prompt and completion, ids; everything trained until responses only is asked for."""
 
     traits = TRAITS
@@ -295,14 +294,10 @@ class Unsloth(Trainer):
         return label_rules.keep(n, replace(length, max=limit, over="cut_left" if keeps_end else "cut_right"))[0]
 
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
-        if not recipe.batch.flatten:
-            if recipe.mask.rule == "markers" and recipe.pack.strategy == "none":
-                # train_on_responses_only puts a collator of its own in place, which knows nothing of pad_to_multiple_of
-                recipe = replace(recipe, batch=replace(recipe.batch, multiple=None))
-            return super().collate(examples, rows, recipe, tools)
-        return flat_batch(
-            examples, rows, [range(len(one.input_ids)) for one in examples], recipe, pad_token_id(recipe, tools)[0]
-        )
+        if not recipe.batch.flatten and recipe.mask.rule == "markers" and recipe.pack.strategy == "none":
+            # train_on_responses_only puts a collator of its own in place, which knows nothing of pad_to_multiple_of
+            recipe = replace(recipe, batch=replace(recipe.batch, multiple=None))
+        return super().collate(examples, rows, recipe, tools)
 
     def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
         """TRL's packing of the cut rows; train_on_responses_only then searches each pack from end to end."""
@@ -328,33 +323,6 @@ class Unsloth(Trainer):
             relabelled = (masks.relabelled(pack, markers, last_only=last) for pack in packs)
             return (pack for pack in relabelled if any(label != IGNORE_INDEX for label in pack.labels))
         return map(masks.first_masked, packs)
-
-    def fed(self, pack: Pack, recipe: Recipe) -> Pack:
-        return first_masked(pack, recipe)
-
-    def packing_order(self, recipe: Recipe) -> str:
-        return f"{super().packing_order(recipe)} (one process, shuffle_dataset off)"
-
-    def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
-        if recipe.pack.strategy == "wrapped" and not recipe.batch.flatten:
-            return super().collate_packs(packs, recipe, tools)
-        return flat_packs(packs, recipe, pad_token_id(recipe, tools)[0])
-
-    def read_config(self, path: str, text: str, version: str | None = None) -> OpenedConfig:
-        from sftui.trainers.known import known_keys
-        from sftui.trainers.unsloth.options import read
-
-        return read(path, text, self.preset(version), known_keys(self.name, self.title, version))
-
-    def losses(self, recipe: Recipe) -> tuple[str, ...]:
-        from sftui.trainers.unsloth.options import keys_of
-
-        return tuple(keys_of(recipe, self.usual(recipe))[-1])
-
-    def write_config(self, recipe: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
-        from sftui.trainers.unsloth.options import write
-
-        return write(recipe, self.usual(recipe), opened, facts)
 
 
 def newest(recipe: Recipe) -> bool:
