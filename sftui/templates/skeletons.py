@@ -53,6 +53,8 @@ _MARKED = "0Zq"
 
 Edge = tuple[int, str, str]
 """The number of a text, and the white space before and after what it says."""
+Unlike = tuple[int, int, str]
+"""The number of a text, 0 or -1, and the character that it must not have there."""
 Place = tuple[int, int]
 """A place in a text: the piece that it stands before, and characters on from there (back, where negative)."""
 
@@ -96,13 +98,14 @@ class _Shape:
 class Sighting:
     """A row that may be put together: `rendered` is that, None where it is not known how.
 
-    `complete`: with its spans, where they are asked for. `due`: it is to be rendered as well.
+    `complete`: with its spans, where they are asked for. `due`: it is to be rendered as well. `thinks`: one of its
+    texts opens with a thought.
     """
 
-    __slots__ = ("asked", "complete", "due", "edges", "rendered", "shape", "texts")
+    __slots__ = ("asked", "complete", "due", "edges", "rendered", "shape", "texts", "thinks")
 
-    def __init__(self, asked: Asked, shape: _Shape, texts: list[str], edges: tuple[Edge, ...]) -> None:
-        self.asked, self.shape, self.texts, self.edges = asked, shape, texts, edges
+    def __init__(self, asked: Asked, shape: _Shape, texts: list[str], edges: tuple[Edge, ...], thinks: bool) -> None:
+        self.asked, self.shape, self.texts, self.edges, self.thinks = asked, shape, texts, edges, thinks
         self.rendered: Rendered | None = None
         self.complete = self.due = False
 
@@ -147,7 +150,7 @@ class Skeletons:
                 del self._shapes[next(iter(self._shapes))]
             shape = self._shapes[kept] = _Shape()
         shape.seen += 1
-        sighting = Sighting(asked, shape, texts, tuple(edges))
+        sighting = Sighting(asked, shape, texts, tuple(edges), _THOUGHT in key)
         for way in shape.ways:
             sighting.rendered = way.rendered(texts, sighting.edges, asked.now)
             if sighting.rendered is not None:
@@ -352,6 +355,7 @@ class _Plan:
     """Texts that stand in JSON."""
     edges: tuple[Edge, ...] | None
     """White space at the ends of texts; None where none changes anything."""
+    unlike: tuple[Unlike, ...]
 
     def of(
         self, text: str, pieces: Sequence[str], texts: Sequence[str], edges: tuple[Edge, ...]
@@ -367,6 +371,9 @@ class _Plan:
         # A mark of a text with a backslash may be taken for what stands in JSON.
         if any("\\" in texts[number] for number in self.quoted):
             return None
+        for number, end, letter in self.unlike:
+            if letter in (texts[number][end], texts[number].strip()[end]):
+                return None
         if opener_of(text, self.special, self.bos) != self.opener:
             return None
         at = [0, *accumulate(map(len, pieces))]
@@ -555,24 +562,28 @@ class _Words:
         self.texts = [f"{self.seed}{at}b\"\té'eZw" for at in range(count)]
         for at, before, after in edges:
             self.texts[at] = f"{before}{self.texts[at]}{after}"
-        self._word = re.compile(f"{self.seed}\\d+b.{{1,24}}?eZw", re.DOTALL)
+        self._word = re.compile(f"{self.seed}(\\d+)b.{{1,24}}?eZw", re.DOTALL)
 
-    def inside(self, text: str, at: int) -> tuple[int, int] | None:
-        """The word around a character of a text, None where none is."""
+    def inside(self, text: str, at: int) -> tuple[int, int, int] | None:
+        """The word around a character of a text: where it begins and ends, and its number; None where none is."""
         for found in self._word.finditer(text):
             if found.start() <= at < found.end():
-                return found.span()
+                return *found.span(), int(found.group(1))
             if found.start() > at:
                 break
         return None
 
 
 class _Sure(Comparing):
-    """Comparisons that come out alike whatever stands in place of the words; Lost where that is not so."""
+    """Comparisons that come out alike whatever stands in place of the words; Lost where that is not so.
+
+    `unlike` are texts that must not begin (0) or end (-1) with a character for that.
+    """
 
     def __init__(self, words: _Words) -> None:
         self._words = words
         self.trims = False
+        self.unlike: set[Unlike] = set()
 
     def trimmed(self, text: str) -> str:
         # White space at the end of the text that stands there would be gone, too.
@@ -583,7 +594,7 @@ class _Sure(Comparing):
         if text.startswith(with_):
             return True
         at = next((k for k, (a, b) in enumerate(zip(text, with_)) if a != b), min(len(text), len(with_)))
-        self._certain(text, at, with_, at)
+        self._certain(text, at, with_, at, 0)
         return False
 
     def ends(self, text: str, with_: str) -> bool:
@@ -591,7 +602,7 @@ class _Sure(Comparing):
             return True
         pairs = zip(reversed(text), reversed(with_))
         back = next((k for k, (a, b) in enumerate(pairs) if a != b), min(len(text), len(with_)))
-        self._certain(text, len(text) - 1 - back, with_, len(with_) - 1 - back)
+        self._certain(text, len(text) - 1 - back, with_, len(with_) - 1 - back, -1)
         return False
 
     def between(self, gap: str) -> None:
@@ -602,11 +613,20 @@ class _Sure(Comparing):
         if self._words.seed in tail:
             raise _lost("a text behind the same beginning")
 
-    def _certain(self, one: str, at: int, other: str, where: int) -> None:
-        """Two characters that are not the same: neither may belong to a text."""
-        for text, place in ((one, at), (other, where)):
-            if 0 <= place < len(text) and self._words.inside(text, place) is not None:
-                raise _lost("a comparison with a text")
+    def _certain(self, one: str, at: int, other: str, where: int, end: int) -> None:
+        """Two characters that are not the same, the first or the last that are not: where one of them begins or ends a
+        text, no text may have the other there."""
+        if not 0 <= at < len(one) or not 0 <= where < len(other):
+            return
+        found, against = self._words.inside(one, at), self._words.inside(other, where)
+        if found is None and against is None:
+            return
+        word, place, letter = (found, at, other[where]) if found is not None else (against, where, one[at])
+        if word is None or (found is not None and against is not None) or letter == "\\":
+            raise _lost("a comparison with a text")
+        if place != (word[0] if end == 0 else word[1] - 1):
+            raise _lost("a comparison inside a text")
+        self.unlike.add((word[2], end, letter))
 
 
 def _planned(
@@ -617,6 +637,8 @@ def _planned(
     from sftui.templates.tracing import Refused
 
     asked = sighting.asked
+    if sighting.thinks:
+        raise _lost("a thought inside a text")
     literals = _Rope(parts).literals()
     words = _Words(len(sighting.texts), edges, literals)
     sure = _Sure(words)
@@ -686,6 +708,7 @@ def _planned(
         writes_thoughts(literals),
         registers.in_json,
         None if anything else edges,
+        tuple(sure.unlike),
     )
 
 

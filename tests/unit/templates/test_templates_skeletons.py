@@ -261,6 +261,29 @@ def test_what_a_text_could_be_taken_for_is_rendered() -> None:
     assert [way.plan is not None for way in shape.ways] == [True, False]
 
 
+def test_a_text_that_begins_with_what_the_template_may_write_there_is_rendered() -> None:
+    held = Held(TURNS.replace("{{ m.content }}", "{% if loop.last %}<think>\n{% endif %}{{ m.content }}"))
+
+    def row(*said: str) -> Conversation:
+        return chat([{"role": role, "content": text} for role, text in zip(("user", "assistant") * 2, said)])
+
+    for number in range(LEARN_AFTER + 1):
+        assert held.differs(row("a", f"b{number}", "c", "d")) == ""
+    (shape, *_) = held.quick.skeletons._shapes.values()
+    assert shape.ways[0].plan is not None and shape.ways[0].plan.unlike
+    for said in (("a", "b", "c", "d"), ("a", "<b", "c", "d"), ("a", "<think>\nb", "c", "d"), ("<", "b", "<", "<")):
+        assert held.differs(row(*said)) == ""
+        assert (shape.ways[0].rendered(list(said), (), NOW) is None) == ("<" in (said[0][0], said[1][0]))
+
+
+def test_thoughts_inside_a_text_are_left_to_the_proof() -> None:
+    held = Held(TURNS)
+    for one in plain_rows(6, "<think>\nhm\n</think>\n\nso"):
+        assert held.differs(one) == ""
+    (shape, *_) = held.quick.skeletons._shapes.values()
+    assert [way.plan for way in shape.ways] == [None]
+
+
 def test_one_and_true_are_two_variables() -> None:
     held = Held("{{ flag }}" + TURNS)
     for flag in (True, 1, 1.0, "1", True, 1) * 6:
