@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from itertools import compress
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from sftui.audit.branches import branch_of
 from sftui.audit.figures import LIMITS, QUANTILES, Figures, GroupFigure, LimitFigure, SourceFigure
@@ -15,6 +15,7 @@ from sftui.audit.tallies import Tallies
 from sftui.findings import Context, DatasetChecks, Finding, check_dataset, check_row
 from sftui.findings.dataset import Tally
 from sftui.findings.hashes import Hashes
+from sftui.findings.look import Stretch, stretches
 from sftui.model import IGNORE_INDEX, Inspection, Labels, Tokens
 from sftui.text import visible
 
@@ -96,7 +97,8 @@ class Audit:
         """
         row = inspection.row
         self.rows += 1
-        self._compare(inspection)
+        runs = stretches(inspection.tokens) if inspection.tokens is not None else ()
+        self._compare(inspection, runs)
         codes = self.found.add(findings, row)
         self.finding_sets.add(" ".join(sorted(set(codes))) or NO_FINDINGS, row.index)
         if inspection.stopped_at is not None:
@@ -109,10 +111,8 @@ class Audit:
         figures[0] += 1
         conversation = inspection.conversation
         if conversation is not None and conversation.messages:
-            roles = [message.role for message in conversation.messages]
-            self.signatures.add(
-                visible(" ".join(roles[:12]) + (" …" if len(roles) > 12 else ""))[:LONGEST_NAME], row.index
-            )
+            roles = tuple([message.role for message in conversation.messages[:13]])
+            self.signatures.add(_signature(roles), row.index)
         if inspection.rendered is not None:
             self.branches.add(branch_of(inspection.rendered), row.index)
         tokens, labels = inspection.tokens, inspection.labels
@@ -129,13 +129,13 @@ class Audit:
         if inspection.example is not None:
             self.received_rows += 1
         if labels.dropped is None:
-            self._budget(inspection, tokens, labels)
+            self._budget(inspection, tokens, labels, runs)
 
-    def _compare(self, inspection: Inspection) -> None:
+    def _compare(self, inspection: Inspection, runs: Sequence[Stretch]) -> None:
         """Hand the row to the checks of the dataset; where a baseline asks for it, remember which conversations come
         twice."""
         before = self.checks.same.count
-        self.checks.add(inspection)
+        self.checks.add(inspection, runs)
         again = self._marking and self.checks.same.count > before
         whole = self.checks.whole(inspection) if again else None
         if whole is not None:
@@ -169,23 +169,27 @@ class Audit:
                 self.unlabelled[limit] += 1
         return trained
 
-    def _budget(self, inspection: Inspection, tokens: Tokens, labels: Labels) -> None:
+    def _budget(self, inspection: Inspection, tokens: Tokens, labels: Labels, runs: Sequence[Stretch]) -> None:
         """Where the loss goes: trained tokens that are not cut, by who wrote them."""
-        n = len(labels.labels)
-        on = [label != IGNORE_INDEX for label in labels.labels]
+        n, given = len(labels.labels), labels.labels
         if labels.kept != ((0, n),):
-            kept = [False] * n
+            cut = [IGNORE_INDEX] * n
             for start, end in labels.kept:
-                kept[start:end] = on[start:end]
-            on = kept
+                cut[start:end] = given[start:end]
+            given = tuple(cut)
         messages = inspection.conversation.messages if inspection.conversation is not None else ()
-        for (message, part), count in Counter(compress(zip(tokens.messages, tokens.parts), on)).items():
+        special = self._special
+        for start, end, message, part in runs:
+            count = end - start - given[start:end].count(IGNORE_INDEX)
+            if not count:
+                continue
             self.by_message[message] += count
             self.by_part[part.value] += count
-            role = visible(messages[message].role)[:LONGEST_NAME] if 0 <= message < len(messages) else ""
-            self.by_role[role] += count
-        if not self._special.keys().isdisjoint(tokens.input_ids):
-            self.by_special.update(token for token in compress(tokens.input_ids, on) if token in self._special)
+            self.by_role[_role(messages[message].role) if 0 <= message < len(messages) else ""] += count
+            if not special.keys().isdisjoint(tokens.input_ids[start:end]):
+                for token, label in zip(tokens.input_ids[start:end], given[start:end]):
+                    if label != IGNORE_INDEX and token in special:
+                        self.by_special[token] += 1
 
     def merge(self, other: Audit) -> None:
         """Take in an audit of other rows under the same recipe; `other` must not be used afterwards."""
@@ -274,6 +278,17 @@ class Audit:
             packs,
             waste,
         )
+
+
+@lru_cache(maxsize=1000)
+def _signature(roles: tuple[str, ...]) -> str:
+    """The roles in their order, of which the first 12 are told."""
+    return visible(" ".join(roles[:12]) + (" …" if len(roles) > 12 else ""))[:LONGEST_NAME]
+
+
+@lru_cache(maxsize=1000)
+def _role(role: str) -> str:
+    return visible(role)[:LONGEST_NAME]
 
 
 def _group(name: str, tally: Tally) -> GroupFigure:

@@ -20,4 +20,7 @@ def branch_of(rendered: Rendered) -> str:
         return UNKNOWN
     texts = dict.fromkeys(rendered.text[span.start : span.end] for span in rendered.spans if span.part in _OWN)
     texts.pop("", None)
-    return visible("".join(texts))[:LONGEST] if texts else "content alone"
+    whole = "".join(texts)
+    if whole.isascii():  # each character is shown by itself
+        whole = whole[:LONGEST]
+    return visible(whole)[:LONGEST] if texts else "content alone"

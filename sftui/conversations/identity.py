@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from hashlib import blake2b
 from operator import itemgetter
 from typing import Any
@@ -82,31 +83,44 @@ def _binary(value: Any) -> bool:
 
 
 def _digest(value: Any) -> bytes:
-    """Fed piece by piece from a stack: rows nest deeper than Python calls may. Every piece says its length or its
-    end."""
-    digest = blake2b(digest_size=16)
+    """Fed from a stack: rows nest deeper than Python calls may. Every piece says its length or its end."""
+    told: list[bytes] = []
     waiting: list[tuple[Any, int]] = [(value, 0)]
     while waiting:
         one, depth = waiting.pop()
         if isinstance(one, str):
-            data = seen_text(one).encode("utf-8", "surrogatepass")
-            digest.update(b"s%d:" % len(data) + data)
+            told.append(_told(one))
         elif isinstance(one, Mapping):
             keys = sorted(
-                ((str(key), key) for key, item in one.items() if item is not None or depth > _MESSAGE_DEPTH),
+                [(str(key), key) for key, item in one.items() if item is not None or depth > _MESSAGE_DEPTH],
                 key=itemgetter(0),
             )
-            digest.update(b"{%d:" % len(keys))
-            for name, key in keys:
-                waiting += [(one[key], depth + 1), (name.encode("utf-8", "surrogatepass"), depth)]
+            told.append(b"{%d:" % len(keys))
+            if all([type(one[key]) is str for _, key in keys]):  # a message, as a rule: it is told at once
+                for name, key in reversed(keys):  # as from the stack
+                    told += (_key(name), _told(one[key]))
+            else:
+                for name, key in keys:
+                    waiting += [(one[key], depth + 1), (name.encode("utf-8", "surrogatepass"), depth)]
         elif isinstance(one, (list, tuple)) and set(map(type, one)) == {int}:
             # Ids and masks at once: 8,000 of them in 0.7 ms, one by one in 7 ms.
             data = repr(list(one)).encode()
-            digest.update(b"i%d:" % len(data) + data)
+            told.append(b"i%d:" % len(data) + data)
         elif isinstance(one, (list, tuple)):
-            digest.update(b"[%d:" % len(one))
+            told.append(b"[%d:" % len(one))
             waiting += [(item, depth + 1) for item in reversed(one)]
         else:
             data = bytes(one) if isinstance(one, (bytes, bytearray)) else repr(one).encode("utf-8", "surrogatepass")
-            digest.update(b"%s%d:" % (type(one).__name__.encode(), len(data)) + data)
-    return digest.digest()
+            told.append(b"%s%d:" % (type(one).__name__.encode(), len(data)) + data)
+    return blake2b(b"".join(told), digest_size=16).digest()
+
+
+def _told(text: str) -> bytes:
+    data = seen_text(text).encode("utf-8", "surrogatepass")
+    return b"s%d:%b" % (len(data), data)
+
+
+@lru_cache(maxsize=1000)
+def _key(name: str) -> bytes:
+    data = name.encode("utf-8", "surrogatepass")
+    return b"bytes%d:%b" % (len(data), data)

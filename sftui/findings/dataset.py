@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
+from itertools import compress, count
 from typing import Any
 
 from sftui.conversations.identity import identity
 from sftui.conversations.refusals import MEDIA_COLUMNS
 from sftui.findings.context import Context
 from sftui.findings.hashes import HASH, Hashes, hash_of
-from sftui.findings.look import shown
+from sftui.findings.look import Stretch, stretches
 from sftui.findings.model import Finding, Fix
 from sftui.findings.rule import Rule
 from sftui.model import IGNORE_INDEX, Conversation, Inspection, Kind, Labels, Part, Reason, RecipeChange
@@ -64,8 +65,6 @@ class DatasetChecks:
         self.remembered = remembered
         self.rows = self.read = self.tokens = self.trained = 0
         self.kept = self.left = self.refused = 0
-        self.roles: Counter[str] = Counter()
-        self.signatures: Counter[str] = Counter()
         self.over: Counter[int] = Counter()
         self.lost: Counter[int] = Counter()
         self.seen = Hashes(ROW)
@@ -89,8 +88,11 @@ class DatasetChecks:
         `same`."""
         return Tally(len(self.others), list(map(_number, nsmallest(EXAMPLES, self.others.values()))))
 
-    def add(self, inspection: Inspection) -> None:
-        """One more row; a row that stopped early counts with what it has, one that evaluates is only compared."""
+    def add(self, inspection: Inspection, runs: Sequence[Stretch] | None = None) -> None:
+        """One more row; a row that stopped early counts with what it has, one that evaluates is only compared.
+
+        `runs` are the `stretches` of its tokens, where they are known already.
+        """
         self.refused += inspection.problem is not None
         if inspection.evaluates:
             if inspection.conversation is not None:
@@ -109,15 +111,9 @@ class DatasetChecks:
                 tally = self.columns[column] = Tally()
             if tally is not None:
                 tally.add(inspection.row.index)
-        for message in conversation.messages:
-            self.roles[shown(message.role, 40)] += 1
-        if conversation.messages:
-            self.signatures[shown(" ".join(message.role for message in conversation.messages[:12]), 200)] += 1
-        if len(self.signatures) > 10_000:
-            self.signatures = Counter(dict(self.signatures.most_common(5_000)))
         self._compare(inspection, conversation)
         if inspection.tokens is not None and inspection.labels is not None:
-            self._measure(inspection, inspection.labels)
+            self._measure(inspection, inspection.labels, stretches(inspection.tokens) if runs is None else runs)
 
     def whole(self, inspection: Inspection) -> bytes | None:
         """8 bytes of what a trainer reads of the row, equal for rows that are the same to it; None where there is
@@ -166,7 +162,7 @@ class DatasetChecks:
         elif known is not None and number < known:
             self.others.change(answer, number)
 
-    def _measure(self, inspection: Inspection, labels: Labels) -> None:
+    def _measure(self, inspection: Inspection, labels: Labels, runs: Sequence[Stretch]) -> None:
         row = inspection.row.index
         n = len(labels.labels)
         trained = n - labels.labels.count(IGNORE_INDEX)
@@ -187,30 +183,26 @@ class DatasetChecks:
             self.all_trained.add(row)
         elif trained * 100 < n:
             self.few_trained.add(row)
-        first = next(i for i, label in enumerate(labels.labels) if label != IGNORE_INDEX)
         if n >= LONG:
             self.long_prompt.add(row)
+            first = next(compress(count(), map(IGNORE_INDEX.__ne__, labels.labels)))
             # A row that is trained as a whole has no prompt whose length could be taken wrong.
             if 0 < first <= EARLY and labels.reasons[first] is not Reason.WHOLE:
                 self.early.add(row)
-        self._count_turns(inspection)
+        self._count_turns(inspection, labels, runs)
 
-    def _count_turns(self, inspection: Inspection) -> None:
-        conversation, tokens, labels = inspection.conversation, inspection.tokens, inspection.labels
-        if conversation is None or tokens is None or labels is None or conversation.kind is not Kind.CHAT:
+    def _count_turns(self, inspection: Inspection, labels: Labels, runs: Sequence[Stretch]) -> None:
+        conversation = inspection.conversation
+        if conversation is None or conversation.kind is not Kind.CHAT:
             return
         answers = {i for i, message in enumerate(conversation.messages) if message.role == "assistant"}
         if len(answers) < 2:
             return
-        shown_at = {owner for owner, part in zip(tokens.messages, tokens.parts) if part is Part.CONTENT}
-        if not answers <= shown_at:
+        said = [(start, end, owner) for start, end, owner, part in runs if part is Part.CONTENT]
+        if not answers <= {owner for _, _, owner in said}:
             return
         self.many_turns += 1
-        trained = {
-            owner
-            for owner, part, label in zip(tokens.messages, tokens.parts, labels.labels)
-            if label != IGNORE_INDEX and part is Part.CONTENT
-        }
+        trained = {owner for start, end, owner in said if labels.labels[start:end].count(IGNORE_INDEX) < end - start}
         if trained and not answers <= trained:
             self.some_turns.add(inspection.row.index)
 
@@ -218,7 +210,7 @@ class DatasetChecks:
         """Take in what another has gathered under the same recipe over other rows."""
         for name in ("rows", "read", "tokens", "trained", "many_turns", "unremembered", "kept", "left", "refused"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        for name in ("roles", "signatures", "over", "lost"):
+        for name in ("over", "lost"):
             getattr(self, name).update(getattr(other, name))
         for name in ("same", "leaked", "all_trained", "few_trained", "early", "long_prompt", "some_turns", "cut"):
             getattr(self, name).merge(getattr(other, name))

@@ -76,7 +76,7 @@ Stretch = tuple[int, int, int, Part]
 def stretches(tokens: Tokens) -> Sequence[Stretch]:
     """All of them in order; O(tokens) in C alone."""
     messages, parts, n = tokens.messages, tokens.parts, len(tokens)
-    if not n:
+    if not n or not tokens.placed:
         return ()
     places = range(1, n)
     borders = {
