@@ -23,17 +23,20 @@ from sftui.tokens.autotokenizer import LIBRARIES
 from sftui.tokens.environments import Environment
 from sftui.tokens.facts import TokenizerFacts, from_json
 from sftui.tokens.locate import Location, fingerprint, read_json
+from sftui.tokens.quick import packed
 
-FORMAT = 5
+FORMAT = 6
 """Counts up when what is proven, or how it is written, changes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """One proof: the serialised backend on disk (None: there is none to load) and the facts."""
+    """One proof: the serialised backend on disk (None: there is none to load) and the facts; `quick` is the same
+    backend as `tokens.quick` reads it, where there is that."""
 
     facts: TokenizerFacts
     backend: Path | None
+    quick: Path | None = None
 
 
 def cache_root(cache_dir: Path | str | None = None) -> Path:
@@ -107,11 +110,14 @@ def read(root: Path, key: str) -> Proof | None:
         backend = folder / "tokenizer.json" if record["backend"] else None
         if backend is not None and _sha256(backend) != record["backend"]:
             return None
+        quick = folder / QUICK if record.get("quick") else None
+        if quick is not None and _sha256(quick) != record["quick"]:
+            return None
     except (OSError, ValueError, KeyError, TypeError):
         return None
     if backend is not None and (note := _unequal(folder)) is not None:
         return Proof(replace(facts, engine="transformers", probes=0, backend="").noting(note), None)
-    return Proof(replace(facts, backend=record["backend"] or ""), backend)
+    return Proof(replace(facts, backend=record["backend"] or ""), backend, quick)
 
 
 def compared(root: Path, key: str, texts: Sequence[str]) -> int | None:
@@ -135,6 +141,7 @@ def write_unequal(root: Path, key: str, differ: int, texts: int) -> str:
 
 
 UNEQUAL = "unequal.json"
+QUICK = "quick.bin"
 
 
 def _unequal(folder: Path) -> str | None:
@@ -180,10 +187,17 @@ def write(root: Path, key: str, facts: TokenizerFacts, backend: str | None, reco
     made = Path(tempfile.mkdtemp(prefix=".new-", dir=root))
     try:
         data = backend.encode("utf-8") if backend is not None else None
+        quick = packed(backend) if backend is not None else None
         if data is not None:
             _put(made / "tokenizer.json", data)
+        if quick is not None:
+            _put(made / QUICK, quick)
         _put(made / "facts.json", json.dumps(facts.to_json()).encode())
-        stated = {**record, "backend": hashlib.sha256(data).hexdigest() if data is not None else None}
+        hashes = {
+            name: hashlib.sha256(held).hexdigest() if held is not None else None
+            for name, held in (("backend", data), ("quick", quick))
+        }
+        stated = {**record, **hashes}
         _put(made / "proof.json", json.dumps(stated, indent=1).encode())
         try:
             made.rename(root / key)

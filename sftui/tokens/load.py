@@ -12,6 +12,7 @@ from sftui.tokens.environments import Environment
 from sftui.tokens.facts import from_json
 from sftui.tokens.loaded import FastEngine, LoadedTokenizer
 from sftui.tokens.locate import Location, locate, read_json
+from sftui.tokens.quick import read_quick
 from sftui.tokens.release import read_backend
 
 
@@ -76,7 +77,8 @@ def _builtin(name: str, folder: Path) -> LoadedTokenizer:
 def _proven(proof: cache.Proof, place: Location, environment: Environment | None) -> LoadedTokenizer:
     facts = replace(proof.facts, name=place.name)
     if proof.backend is not None:
-        backend = read_backend(proof.backend, place.name)
+        backend = read_quick(proof.quick) if proof.quick is not None else None
+        backend = backend or read_backend(proof.backend, place.name)
         return LoadedTokenizer(facts, FastEngine(backend, split_special_tokens=facts.split_special_tokens))
     from sftui.tokens.environments import own_environment
     from sftui.tokens.process import AskedProcess, PipedEngine

@@ -63,7 +63,7 @@ def test_a_folder_is_proven_once_and_never_imports_transformers(make_folder: Any
     assert (made[0] / "proof.json").stat().st_mtime_ns == before
     record = json.loads((made[0] / "proof.json").read_text())
     assert load_tokenizer(str(folder)).facts.backend == record["backend"] != ""
-    assert set(record) == {"files", "versions", "environment", "probes", "name", "revision", "backend"}
+    assert set(record) == {"files", "versions", "environment", "probes", "name", "revision", "backend", "quick"}
     assert {"transformers", "tokenizers"} <= set(record["versions"])
 
 
