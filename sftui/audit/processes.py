@@ -32,7 +32,6 @@ from sftui.findings.hashes import Hashes
 if TYPE_CHECKING:
     from sftui.findings import Context
     from sftui.model import Inspection, Row
-    from sftui.tokens.bulk import Bulk
 
 CHUNK_ROWS = 128
 CHUNK_BYTES = 1 << 20
@@ -50,7 +49,7 @@ class Inspecting(Protocol):
     """A session that inspects rows (see `sftui.session.ready`)."""
 
     @property
-    def bulk(self) -> Bulk: ...
+    def told(self) -> str | None: ...
 
     def checks(self) -> Context: ...
 
@@ -266,8 +265,8 @@ class _Loaded:
 
     @property
     def told(self) -> str | None:
-        """What is to be known of the engine that encoded the rows."""
-        return self._session.bulk.told
+        """What is to be known of the engine that encoded the rows, and of how they were rendered."""
+        return self._session.told
 
     def audit(self, rows: list[Row]) -> Audit:
         audit = Audit(self._context, self._task.wanted, self._task.evaluation)

@@ -169,7 +169,7 @@ class _Running:
         if kept:
             drop_state(key, folder)
         progress.end()
-        note = told.note or self.session.bulk.told
+        note = told.note or self.session.told
         if note is not None:
             click.echo(f"sftui: {visible(note)}", err=True)
 

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import click
 
@@ -22,9 +22,6 @@ from sftui.recipe import Recipe
 from sftui.session.inputs import inputs_of
 from sftui.session.ready import Ready
 from sftui.text import visible
-
-if TYPE_CHECKING:
-    from sftui.tokens.bulk import Bulk
 
 Sink = Callable[[dict[str, Any]], None]
 KEPT_ROWS = 4
@@ -102,7 +99,7 @@ def encode_rows(given: Mapping[str, Any], out: str, explain: bool, unpacked: boo
         notes.tell()
     finally:
         session.close()
-    click.echo(_told(count, packed, out) + _engine(session.bulk), err=True)
+    click.echo(_told(count, packed, out) + _engine(session), err=True)
     stop = _stop_of(count, session.recipe)
     if stop is not None:
         click.echo(f"sftui: {visible(stop)}", err=True)
@@ -177,11 +174,11 @@ def _how_packed(session: Ready) -> str:
     )
 
 
-def _engine(bulk: Bulk) -> str:
-    """Which engine gave the ids, where it is not the usual one, or why it is again."""
-    if bulk.told is not None:
-        return f"\nsftui: {visible(bulk.told)}"
-    return f", ids by {bulk.engine}" if bulk.engine == bulk.FAST else ""
+def _engine(session: Ready) -> str:
+    """Which engine gave the ids, where it is not the usual one, or why it is again; why rows are rendered again."""
+    bulk = session.bulk
+    named = f", ids by {bulk.engine}" if bulk.engine == bulk.FAST else ""
+    return named if session.told is None else f"{named}\nsftui: {visible(session.told)}"
 
 
 def _told(count: _Count, packed: bool, out: str) -> str:

@@ -125,6 +125,12 @@ class Ready(Tokenized):
 
         return Bulk()
 
+    @property
+    def told(self) -> str | None:
+        """Where a shortcut for all rows was found wrong, and is not taken any more: the faster engine, or skeletons."""
+        found = (self.bulk.told, *(one.skeletons.told for one in self.tools.templates.values()))
+        return "; ".join(one for one in found if one is not None) or None
+
     def batch(self, start: int, rows: int) -> Batch:
         """The padded batch of the next `rows` rows; SftuiError where there is none."""
         from sftui.pipeline import make_batch

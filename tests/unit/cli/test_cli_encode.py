@@ -170,3 +170,19 @@ def test_a_run_that_trains_nothing_is_told_and_exits_2(sftui: Any, tmp_path: Pat
 def test_a_row_that_stops_the_trainer_is_told_as_the_end_of_the_run(sftui: Any, data: Path) -> None:
     done = sftui("encode", data, "-t", "builtin:chatml", "-o", "-")
     assert done.code == 2 and "hf-trainer stops the whole run at row 2" in done.err
+
+
+def test_a_row_put_together_wrongly_is_told_by_encode_and_check(
+    sftui: Callable[..., Any], data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sftui.templates.skeletons import Skeletons
+
+    for command in (("encode", data, "-o", "-"), ("check", data)):
+        assert "put together" not in sftui(*command, *TOK).err
+
+    def see(self: Skeletons, asked: object) -> None:
+        self.told = "a row was put together otherwise than it is rendered"
+
+    monkeypatch.setattr(Skeletons, "see", see)
+    for command in (("encode", data, "-o", "-"), ("check", data)):
+        assert sftui(*command, *TOK).err.count("sftui: a row was put together otherwise than it is rendered") == 1
