@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sftui.recipe import Recipe, changed, diff
-from sftui.recipe_io import set_knob_to
+from sftui.recipe_io import Misfit, check, knob_at, set_knob_to
 from sftui.trainers.config import no_key, plain
 from sftui.trainers.yaml_edit import REMOVE
 
@@ -41,15 +41,21 @@ class Entry:
 
 
 def same(
-    key: str, knob: str, *, convert: Callable[[Any], Any] | None = None, null: bool = True, unless: Any = None
+    key: str,
+    knob: str,
+    *,
+    convert: Callable[[Any], Any] | None = None,
+    null: bool = True,
+    unless: Any = None,
+    says: Callable[[Any], bool] = lambda value: True,
 ) -> Entry:
     """A key that is one knob. `convert`: what the trainer makes of the value. `null`: whether a key that is there, but
-    null, says something; `unless`: a value that says as little as no key."""
+    null, says something; `unless`: a value that says as little as no key; `says`: whether a value says something."""
     place = place_of(key)
 
     def read(config: Config, recipe: Recipe, where: str) -> Said:
         there, value = at(config, place)
-        if not there or (value is None and not null) or (unless is not None and value == unless):
+        if not there or (value is None and not null) or (unless is not None and value == unless) or not says(value):
             return {}
         return {knob: convert(value) if convert is not None else value}
 
@@ -117,24 +123,47 @@ def key_of(table: Iterable[Entry], path: str) -> str:
     return ", ".join(dict.fromkeys(key for entry in table if path in entry.knobs for key in entry.keys))
 
 
-def read_into(recipe: Recipe, table: Iterable[Entry], config: Config, where: str) -> Recipe:
-    """The recipe with what a config says; RecipeError for an option of the trainer's own that cannot be so."""
+def read_into(
+    recipe: Recipe,
+    table: Iterable[Entry],
+    config: Config,
+    where: str,
+    *,
+    under: str = "",
+    stops: frozenset[str] = frozenset(),
+) -> Recipe:
+    """The recipe with what a config says; RecipeError for an option of the trainer's own that cannot be so.
+
+    `under`: what `where` says already of a key's place. `stops`: keys at which the trainer is told to stop, whose
+    options stay as they are where they cannot be so.
+    """
     for entry in table:
         for path, value in entry.read(config, recipe, where).items():
-            if path.startswith("own."):
-                recipe = set_knob_to(recipe, path, value, entry.keys[0], where)
-            else:
+            if not path.startswith("own."):
                 recipe = changed(recipe, path, value)
+                continue
+            name = path.removeprefix("own.")
+            key = next((key for key in entry.keys if key.endswith(name)), entry.keys[0]).removeprefix(under)
+            if key not in stops or not isinstance(check(knob_at(path, recipe), value), Misfit):
+                recipe = set_knob_to(recipe, path, value, key, where)
     return recipe
 
 
 def written(
-    recipe: Recipe, usual: Recipe, table: Sequence[Entry], title: str, kind: str = "key"
+    recipe: Recipe, usual: Recipe, table: Sequence[Entry], title: str, kind: str = "key", *, in_its_order: bool = False
 ) -> tuple[Keys, list[str]]:
-    """The keys that say what a recipe has otherwise than `usual`, and a sentence on each knob that none says."""
+    """The keys that say what a recipe has otherwise than `usual`, and a sentence on each knob that none says.
+
+    In the order of the knobs, or of the table.
+    """
     keys: Keys = {}
     losses: list[str] = []
-    for path, value in ((change.path, change.after) for change in diff(usual, recipe) if change.path != "preset"):
+    values = {change.path: change.after for change in diff(usual, recipe) if change.path != "preset"}
+    if in_its_order:
+        known = dict.fromkeys(path for entry in table for path in entry.knobs)
+        order = [*(path for path in values if path not in known), *(path for path in known if path in values)]
+        values = {path: values[path] for path in order}
+    for path, value in values.items():
         told = (entry.write(recipe, path, value) for entry in table if path in entry.knobs)
         found = next((one for one in told if one is not None), ({}, (no_key(path, value, title, kind),)))
         said, lost = found if isinstance(found, tuple) else (found, ())

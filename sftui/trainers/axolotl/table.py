@@ -1,0 +1,376 @@
+"""Which keys of Axolotl's YAML say which knobs: those at the top, and those of the entry of `datasets` that is read.
+
+Source: axolotl 0.19.0, utils/schemas/config.py and datasets.py, utils/config/__init__.py (normalize_config).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sftui.errors import RecipeError
+from sftui.recipe import Recipe
+from sftui.trainers.axolotl.own import AxolotlOptions
+from sftui.trainers.axolotl.packing import varlen
+from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, TYPE_OF_FORMAT
+from sftui.trainers.axolotl.templates import FALLBACK, JINJA, TOKENIZER
+from sftui.trainers.config import plain
+from sftui.trainers.table import Config, Entry, Keys, Said, Told, Write, flag, nothing, rule, same, silent
+
+OVER = {"truncate": "cut_right", "raise": "error"}
+# The older flags in the order in which Axolotl asks for them.
+FLAGS = {
+    "xformers_attention": "xformers",
+    "sage_attention": "sage",
+    "flex_attention": "flex_attention",
+    "flash_attention": "flash_attention_2",
+    "sdp_attention": "sdpa",
+    "eager_attention": "eager",
+}
+SPECIAL = ("bos_token", "eos_token", "pad_token")
+"""Special tokens that are knobs; the others are an option of its own."""
+NO_EVALUATION = ("val_set_size", "eval_sample_packing", "seed")
+"""Options that only say which rows are set aside."""
+NO_LIMIT = 1_000_000
+"""sequence_len must be a number."""
+
+
+def _as(key: str) -> Write:
+    """A knob is written as it is, under one key."""
+    return lambda recipe, path, value: {(key,): plain(value)}
+
+
+def _limit(recipe: Recipe, path: str, value: int | None) -> Told:
+    if value is not None:
+        return {("sequence_len",): value}, ()
+    return {("sequence_len",): NO_LIMIT}, (f"Axolotl always has a limit: sequence_len {NO_LIMIT} stands for none",)
+
+
+def _tokenizer(config: Config, recipe: Recipe, where: str) -> Said:
+    name = config.get("tokenizer_config") or config.get("base_model_config") or config.get("base_model")
+    return {"tokenizer.name": str(name)} if name else {}
+
+
+def _class(config: Config, recipe: Recipe, where: str) -> Said:
+    named = config.get("tokenizer_type")
+    return {"tokenizer.type": named} if named and named != "AutoTokenizer" else {}
+
+
+def _written_length(recipe: Recipe, path: str, value: str) -> Keys | Told:
+    name = next((name for name, ours in OVER.items() if ours == value), None)
+    if name is None:
+        return {}, (f"length.over = {value!r} has no key in Axolotl's config",)
+    return {("excess_length_strategy",): name}
+
+
+def _length(config: Config, recipe: Recipe, where: str) -> Said:
+    return {"length.over": {**OVER, "drop": "drop"}[config.get("excess_length_strategy") or "drop"]}
+
+
+def _written_rule(recipe: Recipe, path: str, value: str) -> Told:
+    if value == "all":
+        return {("train_on_inputs",): True}, ()
+    return {}, (f"mask.rule = {value!r} has no key in Axolotl's config: it trains the content of turns",)
+
+
+def _other_tokens(config: Config, recipe: Recipe, where: str) -> Said:
+    special = config.get("special_tokens") or {}
+    rest = {name: token for name, token in special.items() if name not in SPECIAL and token is not None}
+    return {"own.special_tokens": rest} if rest else {}
+
+
+def _written_tokens(recipe: Recipe, path: str, value: Mapping[str, Any]) -> Keys:
+    return {("special_tokens", name): token for name, token in value.items()}
+
+
+def _aside(config: Config, recipe: Recipe, where: str) -> Said:
+    """Without val_set_size the other two decide nothing else that is shown."""
+    if not config.get("val_set_size"):
+        return {}
+    return {f"own.{name}": config[name] for name in NO_EVALUATION if config.get(name) is not None}
+
+
+def _kwargs(config: Config, recipe: Recipe, where: str) -> Said:
+    kwargs = config.get("chat_template_kwargs")
+    return {"render.kwargs": dict(kwargs)} if kwargs else {}
+
+
+def attention_of(config: Config) -> str | None:
+    """The attention a config asks for, by attn_implementation or by one of the older flags."""
+    stated = config.get("attn_implementation")
+    if stated:
+        return str(stated)
+    return next((name for key, name in FLAGS.items() if config.get(key)), None)
+
+
+def _attention(config: Config, recipe: Recipe, where: str) -> Said:
+    attention = attention_of(config)
+    return {"own.attn_implementation": attention} if attention else {}
+
+
+def _packing(config: Config, recipe: Recipe, where: str) -> Said:
+    if not config.get("sample_packing"):
+        return {}
+    attention = attention_of(config)
+    isolated = attention in ("sdpa", "eager") or varlen(attention or "")
+    return {
+        "pack.strategy": "multipack",
+        "pack.isolate": isolated,
+        "batch.attention": "none" if isolated else "doc_ids",
+    }
+
+
+def _written_packing(recipe: Recipe, path: str, value: Any) -> Keys | Told:
+    if path == "pack.strategy":
+        if value == "multipack":
+            return {("sample_packing",): True}
+        return {}, (f"pack.strategy = {value!r} has no key in Axolotl's config",)
+    if recipe.pack.strategy == "multipack" and recipe.batch.attention == "none":
+        return {}
+    return {}, (
+        "pack.isolate = True is what pack.strategy multipack with batch.attention none does in Axolotl, and nothing"
+        " else",
+    )
+
+
+def _padding(config: Config, recipe: Recipe, where: str) -> Said:
+    padded = config.get("pad_to_sequence_len")
+    return {"batch.pad_to": "max"} if padded else {"batch.multiple": None} if padded is False else {}
+
+
+def _written_padding(recipe: Recipe, path: str, value: Any) -> Keys:
+    if path == "batch.pad_to":
+        return {("pad_to_sequence_len",): True} if value == "max" else {}
+    if value is not None:
+        return {("pad_to_multiple_of",): value}
+    return {} if recipe.batch.pad_to == "max" else {("pad_to_sequence_len",): False}
+
+
+def _written_attention(recipe: Recipe, path: str, value: str) -> Keys | Told:
+    if path == "own.attn_implementation":
+        return {("attn_implementation",): value} if value else {}
+    if recipe.pack.strategy != "multipack" or AxolotlOptions.of(recipe).attn_implementation:
+        return {}
+    if value == "none":
+        return {("attn_implementation",): "flash_attention_2"}
+    return {}, (f"batch.attention = {value!r} follows from the model type in Axolotl",)
+
+
+def _no_key(recipe: Recipe, path: str, value: Any) -> Keys:
+    return {}
+
+
+TOP: tuple[Entry, ...] = (
+    rule("tokenizer_config base_model_config base_model", "tokenizer.name", _tokenizer, _as("tokenizer_config")),
+    same("revision_of_model", "tokenizer.revision", says=bool),
+    rule("sequence_len", "length.max", same("sequence_len", "length.max", says=bool).read, _limit),
+    same("min_sample_len", "length.min_tokens", says=bool),
+    same("sample_packing_group_size", "pack.group", says=bool),
+    same("micro_batch_size", "batch.size", says=bool),
+    rule("excess_length_strategy", "length.over", _length, _written_length),
+    rule("train_on_inputs", "mask.rule", flag("train_on_inputs", "mask.rule", "all").read, _written_rule),
+    rule("tokenizer_type", "tokenizer.type", _class, _as("tokenizer_type")),
+    *(same(f"special_tokens.{name}", f"tokenizer.{name}", null=False, convert=str) for name in SPECIAL),
+    rule("special_tokens", "own.special_tokens", _other_tokens, _written_tokens),
+    *(
+        same(name, f"own.{name}", null=False)
+        for name in (
+            "tokens",
+            "added_tokens_overrides",
+            "eot_tokens",
+            "sample_packing_bin_size",
+            "sample_packing_sequentially",
+            "multipack_real_batches",
+            "curriculum_sampling",
+            "shuffle_merged_datasets",
+            "dataset_exact_deduplication",
+        )
+    ),
+    *(rule(name, f"own.{name}", nothing, _as(name)) for name in NO_EVALUATION),
+    rule(" ".join(NO_EVALUATION), "", _aside, _no_key),
+    rule("chat_template_kwargs", "render.kwargs", _kwargs, _as("chat_template_kwargs")),
+    rule("sample_packing", "pack.strategy pack.isolate", _packing, _written_packing),
+    rule("pad_to_multiple_of", "", same("pad_to_multiple_of", "batch.multiple", says=bool).read, _no_key),
+    rule("pad_to_sequence_len", "batch.pad_to batch.multiple", _padding, _written_padding),
+    rule(
+        "attn_implementation " + " ".join(FLAGS),
+        "own.attn_implementation batch.attention",
+        _attention,
+        _written_attention,
+    ),
+    silent("tokenizer.transformers"),
+)
+
+
+def _entry(config: Config) -> Mapping[str, Any]:
+    entry: Mapping[str, Any] = config["datasets"]
+    return entry
+
+
+def _message_keys(config: Config, recipe: Recipe, where: str) -> Said:
+    """message_property_mappings and the older message_field_*; RecipeError where they contradict each other."""
+    entry, keys = _entry(config), {}
+    mapping = {str(key): str(value) for key, value in (entry.get("message_property_mappings") or {}).items()}
+    for ours in ("role", "content"):
+        legacy = entry.get(f"message_field_{ours}")
+        # its validator asks whether the key is there, be it null (utils/schemas/utils.py)
+        if f"message_field_{ours}" in entry and ours in mapping and mapping[ours] != legacy:
+            raise RecipeError(
+                f"message_field_{ours} and message_property_mappings.{ours} say different things",
+                where=where,
+                fix="keep one of them",
+            )
+        source = legacy or mapping.pop(ours, ours)
+        mapping.pop(ours, None)
+        if source != DEFAULT_MAPPING[ours]:
+            keys[ours] = str(source)
+    for ours, key in FIELDS.items():
+        if entry.get(key):
+            keys[ours] = str(entry[key])
+    return {"data.message_keys": keys} | ({"own.message_property_mappings": mapping} if mapping else {})
+
+
+FIELDS = {"train_flag": "message_field_training", "train_detail": "message_field_training_detail"}
+
+
+def _written_message_keys(recipe: Recipe, path: str, value: Mapping[str, str]) -> Keys:
+    if path == "own.message_property_mappings":
+        return {("datasets", "message_property_mappings", name): key for name, key in value.items()}
+    names = {"role": "role", "content": "content"}
+    names["reasoning"] = AxolotlOptions.of(recipe).template_thinking_key or "reasoning_content"
+    mapped = {name: value[ours] for ours, name in names.items() if ours in value and value[ours] != ours}
+    if "reasoning" in value:
+        mapped[names["reasoning"]] = value["reasoning"]
+    return {("datasets", "message_property_mappings", name): key for name, key in mapped.items()}
+
+
+def _written_flags(recipe: Recipe, path: str, value: Mapping[str, str]) -> Keys:
+    return {("datasets", key): value[ours] for ours, key in FIELDS.items() if ours in value}
+
+
+def _columns(config: Config, recipe: Recipe, where: str) -> Said:
+    column = _entry(config).get("field_messages")
+    return {"data.fields": {"messages": str(column)}} if column else {}
+
+
+def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> Keys:
+    keys: Keys = {("datasets", "field_messages"): value["messages"]} if value.get("messages") else {}
+    if value.get("text") and AxolotlOptions.of(recipe).field is None:
+        keys["datasets", "field"] = value["text"]
+    return keys
+
+
+def _roles_to_train(config: Config, recipe: Recipe, where: str) -> Said:
+    roles = _entry(config).get("roles_to_train")
+    return {} if roles is None else {"mask.roles": tuple(str(role) for role in roles)}
+
+
+def _roles(config: Config, recipe: Recipe, where: str) -> Said:
+    roles = _entry(config).get("roles")
+    if not roles:
+        return {}
+    return {"data.role_map": {str(source): str(role) for role, sources in roles.items() for source in sources}}
+
+
+def _written_roles(recipe: Recipe, path: str, value: Mapping[str, str]) -> Keys:
+    sources: dict[str, list[str]] = {}
+    for source, role in value.items():
+        sources.setdefault(role, []).append(source)
+    return {("datasets", "roles"): sources}
+
+
+def _format(config: Config, recipe: Recipe, where: str) -> Said:
+    """Without a type Axolotl takes prepared rows only."""
+    return {} if _entry(config).get("type") else {"data.format": "tokenized"}
+
+
+def _written_format(recipe: Recipe, path: str, value: str) -> Keys:
+    stated = AxolotlOptions.of(recipe).type is not None or value == "tokenized" or value not in TYPE_OF_FORMAT
+    return {} if stated else {("datasets", "type"): TYPE_OF_FORMAT[value]}
+
+
+def _written_terminator(recipe: Recipe, path: str, value: str) -> Keys:
+    masked = value == "mask" and AxolotlOptions.of(recipe).train_on_eos is None
+    return {("datasets", "train_on_eos"): "none"} if masked else {}
+
+
+def choice_of(config: Config, entry: Mapping[str, Any]) -> tuple[str, Any]:
+    """render.template for a dataset, and the inline text that goes with it.
+
+    The top-level choice replaces the tokenizer's own template, so a dataset that asks for the
+    tokenizer's gets it too. A dataset's chat_template_jinja counts only with `chat_template: jinja`
+    beside it: without, its schema says tokenizer_default first (SFTDataset.check_chat_template_config).
+    """
+    name, jinja = entry.get("chat_template"), entry.get("chat_template_jinja")
+    if name is None or name == TOKENIZER or str(name).startswith(FALLBACK):
+        more = config.get("chat_template_jinja")
+        top = config.get("chat_template") or (JINJA if more else None)
+        if top is not None:
+            name, jinja = top, more
+    if name is None or name == TOKENIZER or entry.get("type", CHAT) != CHAT:
+        return "tokenizer", None
+    if name == JINJA and isinstance(jinja, str) and "{" not in jinja:
+        return f"file:{jinja}", None
+    return f"axolotl/{name}", jinja
+
+
+def _template(config: Config, recipe: Recipe, where: str) -> Said:
+    template, inline = choice_of(config, _entry(config))
+    kept = isinstance(inline, str) and template == f"axolotl/{JINJA}"
+    return {"render.template": template} | ({"own.chat_template_jinja": inline} if kept else {})
+
+
+def _written_template(recipe: Recipe, path: str, value: str) -> Keys:
+    template, place = recipe.render.template, ("datasets", "chat_template")
+    if path != "render.template" or template == "tokenizer":
+        return {}
+    kind, _, name = template.partition("/")
+    if kind != "axolotl":
+        return {place: JINJA, ("datasets", "chat_template_jinja"): template.partition(":")[2]}
+    if name != JINJA:
+        return {place: name}
+    inline = AxolotlOptions.of(recipe).chat_template_jinja
+    return {place: name, ("datasets", "chat_template_jinja"): inline}
+
+
+DATASET: tuple[Entry, ...] = (
+    *(
+        same(f"datasets.{name}", f"own.{name}", null=False)
+        for name in (
+            "type",
+            "field",
+            "train_on_eos",
+            "train_on_eot",
+            "drop_system_message",
+            "split_thinking",
+            "template_thinking_key",
+            "field_thinking",
+            "field_tools",
+        )
+    ),
+    rule("datasets.type", "data.format", _format, _written_format),
+    rule("datasets.field_messages", "data.fields", _columns, _written_columns),
+    rule(
+        "datasets.message_property_mappings datasets.message_field_role datasets.message_field_content",
+        "data.message_keys own.message_property_mappings",
+        _message_keys,
+        lambda recipe, path, value: (
+            _written_message_keys(recipe, path, value)
+            | (_written_flags(recipe, path, value) if path == "data.message_keys" else {})
+        ),
+    ),
+    rule(
+        "datasets.roles_to_train",
+        "mask.roles",
+        _roles_to_train,
+        lambda recipe, path, value: {("datasets", "roles_to_train"): list(value)},
+    ),
+    rule("datasets.train_on_eos", "mask.terminator", nothing, _written_terminator),
+    rule("datasets.roles", "data.role_map", _roles, _written_roles),
+    rule(
+        "datasets.chat_template datasets.chat_template_jinja",
+        "render.template own.chat_template_jinja",
+        _template,
+        _written_template,
+    ),
+)
