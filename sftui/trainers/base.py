@@ -377,6 +377,14 @@ class Trainer:
         """Whether the recipe asks for a system message to be left out."""
         return False
 
+    def key_of(self, path: str) -> str:
+        """The keys of the trainer's config that say a knob, for a person to read; empty where it has none."""
+        if not self.traits.writes:
+            return ""
+        from sftui.trainers.table import key_of
+
+        return key_of(getattr(import_module(self.traits.writes), "TABLE", ()), path)
+
     def losses(self, recipe: Recipe) -> tuple[str, ...]:
         """What the trainer's own config cannot say of a recipe, as `write_config` tells it; nothing for a loop written
         by hand."""

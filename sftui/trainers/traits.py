@@ -125,7 +125,8 @@ class Traits:
     """The module whose `read(path, text, preset, known_keys)` gives an `OpenedConfig`."""
     writes: str = ""
     """The module whose `write(recipe, preset, opened, facts)` gives a `WrittenConfig`, and whose
-    `keys_of(recipe, preset)` ends with the sentences on what its config cannot say."""
+    `keys_of(recipe, preset)` ends with the sentences on what its config cannot say; its `TABLE` says which keys are
+    which knobs (see `table`)."""
     claims: Callable[[Mapping[str, Any]], tuple[str, ...]] = claims_nothing
     """The keys of a parsed config that it reads and no other trainer does, by which a config is recognised."""
     training_arguments: tuple[int, ...] | None = None

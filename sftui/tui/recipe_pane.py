@@ -96,17 +96,20 @@ class RecipePane(LineView):
 
     def sentence(self) -> Line:
         """The marked knob in one line: what it means, what it was, what it may be."""
-        info = self.knob
+        from sftui.trainers import trainer_named
+
+        info, trainer = self.knob, trainer_named(self.workspace.recipe.preset)
         cells = LineBuilder().add(f" {info.path} ", Role.TITLE).add(info.doc, Role.PLAIN)
         if self.value(info) != self.base_value(info):
             cells.add(f" · was {value_text(self.base_value(info))}", Role.CHANGED)
         if info.choices:
-            from sftui.trainers import trainer_named
             from sftui.views.choices import meaning
 
-            recipe = self.workspace.recipe
-            cells.add(" · " + " ".join(map(value_text, trainer_named(recipe.preset).choices(recipe, info))), Role.DIM)
-            cells.add(f" · {value_text(self.value(info))}: {meaning(info.path, self.value(info))}", Role.PLAIN)
+            cells.add(" · " + " ".join(map(value_text, trainer.choices(self.workspace.recipe, info))), Role.DIM)
+            if means := meaning(info.path, self.value(info)):
+                cells.add(f" · {value_text(self.value(info))}: {means}", Role.PLAIN)
+        if key := trainer.key_of(info.path):
+            cells.add(f" · {trainer.title}: {key}", Role.DIM)
         return cells.line()
 
 

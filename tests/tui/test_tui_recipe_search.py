@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from fake_workspace import FakeWorkspace
 from tui_driver import running
+
+from sftui import trainers
 
 
 async def test_a_knob_is_found_by_name_meaning_or_choice_and_n_goes_round() -> None:
@@ -33,3 +36,14 @@ async def test_choices_are_explained_where_they_are_chosen() -> None:
         assert "· completion: what comes after the prompt" in await driven.press("j", "k")
         text = await driven.press("enter")
         assert "what stands between {% generation %} tags" in text and "every token, the prompt too" in text
+
+
+async def test_an_option_of_the_trainer_is_a_knob_with_its_choices_and_its_key() -> None:
+    recipe = trainers.preset("axolotl@0.19")
+    async with running((200, 50), workspace=FakeWorkspace(recipe=recipe)) as driven:
+        said = await driven.press("c", "/", *"train_on_eos", "enter", "j", "k")
+        assert "own.train_on_eos where EOS is trained" in said and "null all turn last none" in said
+        assert "Axolotl: datasets.train_on_eos" in said
+        await driven.press("l")
+        assert driven.workspace.recipe.own.said() == {"train_on_eos": "all"}
+        assert "was null" in await driven.press("j", "k")

@@ -19,6 +19,7 @@ from sftui.trainers.yaml_edit import REMOVE, edit
 from sftui.trainers.yaml_edit import Path as KeyPath
 
 TEMPLATE_FILE = "chat_template.jinja"
+TABLE = (*TOP, *DATASET)
 
 
 def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
@@ -45,7 +46,7 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
 def keys_of(recipe: Recipe, preset: Recipe, template_file: str | None = None) -> tuple[Keys, Keys, list[str]]:
     """Top-level keys, keys of the dataset entry, and what Axolotl has no key for; only what differs from its
     defaults."""
-    keys, losses = written(recipe, preset, (*TOP, *DATASET), "Axolotl", in_its_order=True)
+    keys, losses = written(recipe, preset, TABLE, "Axolotl", in_its_order=True)
     dataset: Keys = {place[1:]: value for place, value in keys.items() if place[0] == "datasets"}
     if template_file is not None and dataset.get(("chat_template",)) == JINJA:
         dataset[("chat_template_jinja",)] = template_file

@@ -104,6 +104,9 @@ OTHER_DATA = {
 _REFERENCE = re.compile(r"\$\{([\w.]+)\}")
 
 
+TABLE = (*TOP, *DATASET)
+
+
 def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     """The components of a torchtune config as recipes; RecipeError for what torchtune or sftui cannot do."""
     config = {str(key): value for key, value in parse_yaml(text, path, "omegaconf").items()}
@@ -365,7 +368,7 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
 
 def keys_of(recipe: Recipe, preset: Recipe) -> tuple[Keys, list[str]]:
     """The config's keys that differ from torchtune's defaults, and the knobs it has no key for."""
-    keys, losses = written(recipe, preset, (*TOP, *DATASET), "torchtune")
+    keys, losses = written(recipe, preset, TABLE, "torchtune")
     mask, reasons = recipe.mask, gsm8k.chosen(recipe)
     if mask.turns == "last" and mask.rule in ("auto", "all"):
         losses.append(f"mask.turns = 'last' does nothing under mask.rule {mask.rule}: set that to turn_full")
