@@ -29,8 +29,11 @@ def trainer_names() -> tuple[str, ...]:
 
 
 def hand_written() -> tuple[str, ...]:
-    """The trainers whose preparation is written by hand: preprocess.py does it."""
-    return tuple(name for name in trainer_names() if traits_of(name).by_hand)
+    """The trainers whose preparation preprocess.py does: sftui's own that are written by hand.
+
+    What one of another package does by hand is its own code, which no script of sftui repeats.
+    """
+    return tuple(name for name in TRAINERS if traits_of(name).by_hand)
 
 
 def traits_of(name: str) -> Traits:

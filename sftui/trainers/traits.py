@@ -51,7 +51,7 @@ class Traits:
     first: tuple[int, ...] = (0,)
     """The oldest release whose rules are known."""
     by_hand: bool = False
-    """A loop that the user writes: no config limits what it can be told, and preprocess.py does it."""
+    """A loop that the user writes: no config limits what it can be told."""
     package: str = ""
     """What is installed of it where that has another name; its version is the trainer's."""
 

@@ -18,6 +18,7 @@ from sftui.findings.catalogue import CODES, fix_text
 from sftui.recipe import changed
 from sftui.trainers import (
     dump_recipe,
+    hand_written,
     load_recipe,
     outside,
     preset,
@@ -182,3 +183,10 @@ def test_its_runner_stands_beside_its_code(site: Path, tmp_path: Path) -> None:
     with (tmp_path / "log").open("w") as log:
         [answer] = ask(Path(sys.executable), "acme", [{"rows": []}], log)
     assert answer == {"error": None, "by": "sftui_row", "asked": {"rows": []}}
+
+
+def test_no_script_of_ours_stands_for_its_loop(site: Path) -> None:
+    module = "from sftui.trainers import Traits\nTRAITS = Traits(name='bent', title='B', home='x:Y', by_hand=True)"
+    install(site, "bent-sftui", "bent = bent_sftui:TRAITS", bent_sftui=module)
+    outside.enable(["bent-sftui"])
+    assert traits_of("bent").by_hand and hand_written() == ("hf-trainer", "manual-shift")
