@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from sftui.templates.template import ChatTemplate
     from sftui.templates.tracing import Recording
 
-LEARN_AFTER = 2
-"""Rows of a shape that are rendered before it is worth following one."""
+LEARN_AFTER = 12
+"""Rows of a shape that are rendered before it is worth following one, which takes as long as 3 to 10 of them (the first
+time 100: the template is compiled again); where that was in vain, four times as many, and so on."""
 CHECK_EVERY = 64
 """Every so many rows of a shape that are put together, one is rendered as well."""
 MOST_SHAPES, MOST_WAYS, MOST_TRIES = 512, 4, 3
@@ -177,7 +178,7 @@ class Skeletons:
             )
             return self.told
         shape = sighting.shape
-        wanted = shape.seen > LEARN_AFTER and shape.tries < MOST_TRIES and len(shape.ways) < MOST_WAYS
+        wanted = shape.seen > LEARN_AFTER * 4**shape.tries and shape.tries < MOST_TRIES and len(shape.ways) < MOST_WAYS
         if rendered is None or not wanted or seconds > SLOW or template.compiled_in > 5 * SLOW:
             return None
         way = _followed(sighting, template, rendered)

@@ -20,10 +20,11 @@ from sftui.errors import TemplateError
 from sftui.model import Conversation, Rendered
 from sftui.recipe import Render
 from sftui.templates import ChatTemplate, builtin_names, builtin_template, compile_template, render, skeletons
-from sftui.templates.skeletons import CHECK_EVERY, LEARN_AFTER, MOST_SHAPES
+from sftui.templates.skeletons import CHECK_EVERY, MOST_SHAPES
 
 SPECIAL: dict[str, str | list[str]] = {"bos_token": "<s>", "eos_token": "</s>"}
 NOW = datetime(2026, 2, 3)
+LEARN_AFTER = 2
 TURNS = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
 PIECES = [
     "", " ", "\n", " a ", "x\n", "<|im_end|>", "<|im_start|>user\n", "</think>", "<think>\nhm\n</think>\n\nso", "</s>",
@@ -53,6 +54,12 @@ def drawn(
         )
     except TemplateError as error:
         return str(error)
+
+
+@pytest.fixture(autouse=True)
+def learned_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few rows make a shape known."""
+    monkeypatch.setattr(skeletons, "LEARN_AFTER", LEARN_AFTER)
 
 
 class Held:
@@ -318,6 +325,20 @@ def test_a_skeleton_that_is_wrong_is_found_told_once_and_not_used_again(monkeypa
     last, same = found[checked], right[checked]
     assert isinstance(last, Rendered) and isinstance(same, Rendered)
     assert (last.text, last.notes) == (same.text, (told,))
+
+
+def test_what_was_followed_in_vain_is_followed_less_and_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    template, followed = compile_template(TURNS.replace("{{ m.content }}", "{{ m.content | urlize }}"), "t"), []
+    follow = skeletons._followed
+
+    def counted(sighting: Any, *args: Any) -> Any:
+        followed.append(sighting.shape.seen)
+        return follow(sighting, *args)
+
+    monkeypatch.setattr(skeletons, "_followed", counted)
+    for one in plain_rows(60):
+        drawn(one, template, spans=False)
+    assert followed == [3, 9, 33]
 
 
 def test_no_more_shapes_are_kept_than_that() -> None:
