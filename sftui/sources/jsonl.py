@@ -12,7 +12,7 @@ from sftui.sources.line_index import LineIndex, Stretch, look_from
 from sftui.sources.records import JSON_SPACE, changed_under_us, oversized, parse_record
 from sftui.sources.source import Change
 
-BLOCK = 1 << 18
+BLOCK = 1 << 19
 MOVED = "its lines no longer lie where they did"
 
 

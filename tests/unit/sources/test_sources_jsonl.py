@@ -251,28 +251,30 @@ def test_rows_are_found_from_places_apart(how: str, tmp_path: Path, monkeypatch:
         assert json.loads(lines[number - 1]) == {"n": index}
 
 
-@pytest.mark.parametrize("gigabytes", [1, 100])
-def test_an_index_takes_its_24_bytes_for_64_kb(gigabytes: int) -> None:
+@pytest.mark.parametrize("blocks", [1, 100])
+def test_an_index_takes_its_24_bytes_for_128_kb(blocks: int) -> None:
     index = line_index.LineIndex(0)
-    block = b'{"a": 1}\n' * ((1 << 16) // 9 + 1)
-    for _ in range(gigabytes):
+    block = b'{"a": 1}\n' * ((1 << 17) // 9 + 1)
+    for _ in range(blocks):
         index.feed(block, 0)
-    assert index.rows == gigabytes * (block.count(b"\n"))
-    assert sum(len(kept) * kept.itemsize for kept in (index._offsets, index._rows, index._blanks)) == 24 * gigabytes
+    assert index.rows == blocks * (block.count(b"\n"))
+    assert sum(len(kept) * kept.itemsize for kept in (index._offsets, index._rows, index._blanks)) == 24 * blocks
 
 
 def test_numpy_is_imported_for_the_rest_of_a_large_file_and_not_for_its_first_row(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
-    path.write_bytes(b'{"text": "%s"}\n' % (b"x" * 984) * 70_000)
-    os.truncate(path, 300_000_000)
+    path.write_bytes(b'{"text": "%s"}\n' % (b"x" * 84) * 70_000)
     script = (
-        "import sys; from sftui.sources import SourceSpec, open_source"
+        "import sys; from sftui.sources import SourceSpec, line_index, open_source"
+        "\nline_index.SCANNED, line_index.PAYS = 1 << 20, int(sys.argv[2])"
         "\nsource = open_source(SourceSpec((sys.argv[1],)))"
         "\nsource.row(0); source.index_more(0.0); print('numpy' in sys.modules)"
         "\nsource.index_more(60); print('numpy' in sys.modules, source.count().rows)"
     )
-    told = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=True)
-    assert told.stdout.split() == ["False", "True", "70001"]
+    for pays, comes in ((1 << 20, "True"), (1 << 30, "False")):
+        command = [sys.executable, "-c", script, str(path), str(pays)]
+        told = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert told.stdout.split() == ["False", comes, "70000"]
 
 
 @pytest.mark.parametrize("shards", [1, 2])
