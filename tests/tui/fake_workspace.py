@@ -1,11 +1,10 @@
-"""A workspace without a worker: rows made of words, answers at once or when the test says so."""
+"""The workspace over a worker that is none: rows made of words, answers at once or when the test says so."""
 
 from __future__ import annotations
 
-import itertools
 import re
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -33,13 +32,12 @@ from sftui.model import (
     Tokens,
     TokenText,
 )
-from sftui.recipe import Recipe, changed, diff
+from sftui.recipe import Recipe
 from sftui.trainers import preset
 from sftui.views.grid import hit_starts
-from sftui.workspace import OpenOptions, SearchQuery
+from sftui.workspace import OpenOptions, SearchQuery, Workspace
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
-from sftui.workspace.history import Chosen
 from sftui.workspace.requests import GROUPS, REPAIRED
 from sftui.workspace.second import row_diff
 
@@ -148,56 +146,91 @@ def inspection(
     )
 
 
-class FakeWorkspace:
-    """The workspace's signatures; `hold` keeps answers until `release`, for tests of staleness."""
+class _Direct:
+    """In place of the queue between the worker and the screen: nothing waits in it."""
+
+    def __init__(self, workspace: FakeWorkspace) -> None:
+        self._workspace = workspace
+
+    def put(self, event: ev.Event | None) -> None:
+        if event is not None:
+            self._workspace.send(event)
+        if isinstance(event, ev.RecipeChanged):
+            self._workspace.answer_again()
+
+
+class _InProcess:
+    """In place of the pipe to the worker: what is asked is answered at once."""
+
+    def __init__(self, workspace: FakeWorkspace) -> None:
+        self._workspace = workspace
+
+    def send(self, request: rq.Request) -> bool:
+        self._workspace.answer(request)
+        return True
+
+    def kill(self) -> None: ...
+
+
+class FakeWorkspace(Workspace):
+    """The workspace with its own tickets, history and judgement of what is stale, over a worker that is none: rows are
+    made of words. `hold` keeps answers until `release`, for tests of staleness."""
 
     def __init__(self, rows: int = 41, recipe: Recipe | None = None, data: list[tuple[str, str]] = DATA) -> None:
-        self.reopened = 0
-        self.options = OpenOptions(("train.jsonl",), recipe=recipe or preset())
-        self.recipe = self.base_recipe = self.options.full_recipe()
-        self.repairs: tuple[str, ...] = ()
-        self.written: tuple[tuple[str, ...], ev.RepairsWritten] | None = None
+        super().__init__(OpenOptions(("train.jsonl",), recipe=recipe or preset()))
+        direct: Any = _Direct(self)
+        self._events = direct
         self.rows, self.data = rows, data
-        self.source: ev.SourceOpened | None = None
-        self.count: ev.CountChanged | None = None
-        self.tokenizer: ev.TokenizerChanged | None = None
-        self.failed = None
-        self.row, self.version = 0, 1
         self.hold = False
         self.held: list[ev.Event] = []
-        self.tickets = itertools.count(1)
-        self.latest: dict[type, int] = {}
-        self.past: list[Chosen] = []
-        self.future: list[Chosen] = []
-        self.callback: Callable[[ev.Event], None] | None = None
-        self.closed = False
         self.asked: list[tuple[str, Any]] = []
         self.provisional = False
         self.audit_parts = False
         self.last: dict[str, tuple[int, Any]] = {}
+        self._answering = 0
 
     def start(self) -> None:
-        self.source = ev.SourceOpened(
-            "train.jsonl", "jsonl", ("messages",), "messages", "the column `messages` holds lists of role and content"
+        """Open the data; the tokenizer is there at once."""
+        self._connect(self.row)
+
+    def _connect(self, row: int | None) -> None:
+        link: Any = _InProcess(self)
+        self._link = link
+        self.send(
+            ev.SourceOpened(
+                "train.jsonl",
+                "jsonl",
+                ("messages",),
+                "messages",
+                "the column `messages` holds lists of role and content",
+            )
         )
-        self.count = ev.CountChanged(self.rows, True, 1.0)
-        self.tokenizer = ev.TokenizerChanged("proven", None, "builtin:gemma")
+        self.send(ev.CountChanged(self.rows, True, 1.0))
+        self.send(ev.TokenizerChanged("proven", None, "builtin:gemma"))
+        self.request_row(row or 0)
 
-    def listen(self, callback: Callable[[ev.Event], None]) -> None:
-        self.callback = callback
-        for event in (self.source, self.count, self.tokenizer):
-            if event is not None:
-                callback(event)
-        self.request_row(self.row)
+    @property
+    def reopened(self) -> int:
+        return self._opened
 
-    def close(self) -> None:
-        self.closed = True
+    @property
+    def closed(self) -> bool:
+        return self._closed
 
     def send(self, event: ev.Event) -> None:
+        """What the worker tells."""
         if self.hold:
             self.held.append(event)
-        elif self.callback is not None:
-            self.callback(event)
+        else:
+            self.deliver(event)
+
+    def deliver(self, event: ev.Event) -> None:
+        """As the thread of the real one does."""
+        if self._note(event):
+            if not self._listeners:
+                self._backlog.append(event)
+            for listener in self._listeners:
+                listener(event)
 
     def release(self, *order: int) -> None:
         held, self.held, self.hold = self.held, [], False
@@ -205,34 +238,39 @@ class FakeWorkspace:
             self.send(event)
 
     def ticket(self, kind: type) -> int:
-        self.latest[kind] = next(self.tickets)
-        return self.latest[kind]
+        """The ticket of the question that is answered."""
+        return self._answering
 
-    def is_current(self, event: Any) -> bool:
-        version = getattr(event, "version", None)
-        if version is not None and version != self.version:
-            return False
-        ticket = getattr(event, "ticket", None)
-        return ticket is None or self.latest.get(type(event)) == ticket
+    def answer(self, request: rq.Request) -> None:
+        """Answer a question, unless the answer is held already."""
+        if isinstance(request, rq.Cancel):
+            self.asked.append(("cancel", request.ticket))
+        elif not isinstance(request, (rq.Open, rq.SetRecipe)):
+            self._answering = request.ticket
+            name = type(request).__name__.removesuffix("Request").lower()
+            given = [getattr(request, one) for one in type(request).__annotations__ if one != "ticket"]
+            getattr(self, f"answer_{name}")(*given)
+
+    def answer_again(self) -> None:
+        """What is on screen, under another recipe."""
+        if "row" in self.last:
+            ticket, index = self.last["row"]
+            self.send(ev.RowReady(ticket, self.version, self.make(index)))
+        if "findings" in self.last:
+            self.send(self.findings_event())
+        if "summaries" in self.last:
+            ticket, (start, stop) = self.last["summaries"]
+            rows = range(start, min(stop, self.rows))
+            self.send(ev.SummariesReady(ticket, self.version, tuple(map(self.summary, rows))))
 
     def make(self, index: int) -> Inspection:
         return inspection(index, self.recipe, self.data, self.provisional, self.repairs)
 
-    def ask(self, question: Any, *given: Any) -> int:
-        name = {rq.CompareRequest: "comparison"}.get(question, question.__name__.removesuffix("Request").lower())
-        ticket: int = getattr(self, f"request_{name}")(*given)
-        return ticket
-
-    def request_row(self, index: int) -> int:
-        ticket = self.ticket(ev.RowReady)
-        self.row = index
+    def answer_row(self, index: int, held: int) -> None:
         self.asked.append(("row", index))
-        self.last["row"] = (ticket, index)
-        self.send(ev.RowReady(ticket, self.version, self.make(index)))
-        return ticket
-
-    def cached(self, index: int) -> Inspection | None:
-        return None
+        self.last["row"] = (self._answering, index)
+        if held != self.version:
+            self.send(ev.RowReady(self._answering, self.version, self.make(index)))
 
     def summary(self, index: int) -> ev.RowSummary:
         made = self.make(index)
@@ -250,7 +288,7 @@ class FakeWorkspace:
             evaluates=made.evaluates,
         )
 
-    def request_summaries(self, start: int, stop: int, rows: tuple[int, ...] = ()) -> int:
+    def answer_summaries(self, start: int, stop: int, rows: tuple[int, ...] = ()) -> int:
         ticket = self.ticket(ev.SummariesReady)
         self.asked.append(("summaries", (start, stop)))
         self.last["summaries"] = (ticket, (start, stop))
@@ -261,7 +299,7 @@ class FakeWorkspace:
         )
         return ticket
 
-    def request_audit(self) -> int:
+    def answer_audit(self) -> int:
         ticket = self.ticket(ev.AuditReady)
         self.asked.append(("audit", None))
         if self.audit_parts:
@@ -300,7 +338,7 @@ class FakeWorkspace:
             audit.add(one)
         return audit.figures()
 
-    def request_order(self, by: str) -> int:
+    def answer_order(self, by: str) -> int:
         ticket = self.ticket(ev.OrderReady)
         self.asked.append(("order", by))
         rows: Sequence[int] = (
@@ -318,7 +356,7 @@ class FakeWorkspace:
         self.send(ev.OrderReady(ticket, self.version, by, array("L", rows), len(rows)))
         return ticket
 
-    def request_batch(self, start: int, rows: int) -> int:
+    def answer_batch(self, start: int, rows: int) -> int:
         ticket = self.ticket(ev.BatchReady)
         self.asked.append(("batch", (start, rows)))
         self.last["batch"] = (ticket, (start, rows))
@@ -333,7 +371,7 @@ class FakeWorkspace:
         self.send(ev.BatchReady(ticket, self.version, batch))
         return ticket
 
-    def request_search(self, query: SearchQuery, start: int, forward: bool = True) -> int:
+    def answer_search(self, query: SearchQuery, start: int, forward: bool = True) -> int:
         ticket = self.ticket(ev.SearchFound)
         self.asked.append(("search", (query, start, forward)))
         order = range(start, self.rows) if forward else range(start, -1, -1)
@@ -358,7 +396,7 @@ class FakeWorkspace:
             or None
         )
 
-    def request_hits(self, query: SearchQuery) -> int:
+    def answer_hits(self, query: SearchQuery) -> int:
         """Counted in two parts: rows 0 to 19, then the others."""
         ticket = self.ticket(ev.HitsCounted)
         self.asked.append(("hits", query))
@@ -414,7 +452,7 @@ class FakeWorkspace:
             )
         return tuple(found)
 
-    def request_findings(self, index: int) -> int:
+    def answer_findings(self, index: int) -> int:
         ticket = self.ticket(ev.FindingsReady)
         self.asked.append(("findings", index))
         self.last["findings"] = (ticket, index)
@@ -427,7 +465,7 @@ class FakeWorkspace:
         stand, waived = apply_waivers(self.findings(index), read_waivers(self.recipe.waivers))
         return ev.FindingsReady(ticket, self.version, index, stand, setup, waived=len(waived))
 
-    def request_packs(self, start: int) -> int:
+    def answer_packs(self, start: int) -> int:
         ticket = self.ticket(ev.PacksReady)
         self.asked.append(("packs", start))
         if self.recipe.pack.strategy == "none":
@@ -461,7 +499,7 @@ class FakeWorkspace:
         self.send(ev.PacksReady(ticket, self.version, tuple(packs), batch, 6))
         return ticket
 
-    def request_tags(self) -> int:
+    def answer_tags(self) -> int:
         ticket = self.ticket(ev.TagsReady)
         self.asked.append(("tags", None))
         self.send(
@@ -476,7 +514,7 @@ class FakeWorkspace:
         )
         return ticket
 
-    def request_comparison(self, index: int, recipe: Recipe, repairs: tuple[str, ...] | None = None) -> int:
+    def answer_compare(self, index: int, recipe: Recipe, repairs: tuple[str, ...] | None = None) -> int:
         ticket = self.ticket(ev.ComparisonReady)
         self.asked.append(("comparison", index))
         made = [
@@ -489,7 +527,7 @@ class FakeWorkspace:
         )
         return ticket
 
-    def request_count(self, recipe: Recipe, repairs: tuple[str, ...] | None = None) -> int:
+    def answer_count(self, recipe: Recipe, repairs: tuple[str, ...] | None = None) -> int:
         ticket = self.ticket(ev.CountReady)
         self.asked.append(("count", recipe))
         counted = ComparisonCount()
@@ -522,14 +560,14 @@ class FakeWorkspace:
             self.rows, len(rows["repaired"]), len(rows["left out"]), tuple((name, hit) for name in repairs)
         )
 
-    def request_repairs(self) -> int:
+    def answer_repairs(self) -> int:
         ticket = self.ticket(ev.RepairsCounted)
         self.asked.append(("repairs", self.repairs))
         self.last["repairs"] = (ticket, None)
         self.send(ev.RepairsCounted(ticket, self.version, self.repair_count(self.repairs), self.rows, True))
         return ticket
 
-    def request_write(self, target: str, log: str, marked: tuple[int, ...] = ()) -> int:
+    def answer_write(self, target: str, log: str, marked: tuple[int, ...] = ()) -> int:
         ticket = self.ticket(ev.RepairsWritten)
         self.asked.append(("write", (target, log, marked)))
         counted = self.repair_count(self.repairs)
@@ -537,75 +575,8 @@ class FakeWorkspace:
         done = ev.RepairsWritten(
             ticket, target, log, counted._replace(dropped=counted.dropped + len(marked)), 0, self.rows, True
         )
-        self.written = (self.repairs, done)
         self.send(done)
         return ticket
-
-    def cancel(self, ticket: int) -> None:
-        self.asked.append(("cancel", ticket))
-
-    def change(self, path: str, value: Any) -> bool:
-        return self.set_recipe(changed(self.recipe, path, value))
-
-    def set_recipe(self, recipe: Recipe) -> bool:
-        return self.choose(Chosen(recipe, self.repairs))
-
-    def set_repairs(self, repairs: tuple[str, ...]) -> bool:
-        return self.choose(Chosen(self.recipe, repairs))
-
-    @property
-    def chosen(self) -> Chosen:
-        return Chosen(self.recipe, self.repairs)
-
-    def choose(self, chosen: Chosen) -> bool:
-        if chosen == self.chosen:
-            return False
-        self.past.append(self.chosen)
-        self.future.clear()
-        return self.put(chosen)
-
-    def put(self, chosen: Chosen) -> bool:
-        self.recipe, self.repairs = chosen
-        self.version += 1
-        self.send(ev.RecipeChanged(self.recipe, self.version, self.repairs))
-        ticket, index = self.last["row"]
-        self.send(ev.RowReady(ticket, self.version, self.make(index)))
-        if "findings" in self.last:
-            self.send(self.findings_event())
-        if "summaries" in self.last:
-            ticket, (start, stop) = self.last["summaries"]
-            self.send(
-                ev.SummariesReady(
-                    ticket, self.version, tuple(self.summary(i) for i in range(start, min(stop, self.rows)))
-                )
-            )
-        return True
-
-    def undo(self) -> bool:
-        if not self.past:
-            return False
-        self.future.append(self.chosen)
-        return self.put(self.past.pop())
-
-    def redo(self) -> bool:
-        if not self.future:
-            return False
-        self.past.append(self.chosen)
-        return self.put(self.future.pop())
-
-    def reopen(self) -> None:
-        self.reopened += 1
-
-    def changes(self) -> tuple[Any, ...]:
-        return diff(self.base_recipe, self.recipe)
-
-    def plan_export(self, to: str, folder: str) -> Any:
-        from sftui.exports.plan import plan_export
-        from sftui.exports.prepared import Prepared
-
-        return plan_export(
-            to, folder, self.recipe, self.base_recipe, Prepared(paths=self.options.paths, repairs=self.repairs)
-        )
 
     def corrected(self) -> None:
         """The proof says the provisional tokenizer was wrong: the row answers again."""

@@ -53,16 +53,16 @@ async def test_a_shorter_file_shows_its_last_row() -> None:
 
 async def test_a_search_says_what_it_could_not_read() -> None:
     async with running((140, 45)) as driven:
-        driven.workspace.request_search = lambda query, start, forward=True: 77  # type: ignore[method-assign]
-        driven.workspace.ticket(ev.SearchFound)
+        driven.workspace.answer_search = lambda query, start, forward=True: 0  # type: ignore[method-assign]
         await driven.press("/", *"nowhere", "enter")
-        driven.main.search_commands.on_found(ev.SearchFound(77, None, searched=41, finished=True, unread=3))
+        search = driven.main.search_commands
+        search.on_found(ev.SearchFound(search.ticket or 0, None, searched=41, finished=True, unread=3))
         await driven.settle()
         assert "no row has text nowhere in what can be read; 3 rows could not be" in driven.said
         driven.workspace.send(ev.CountChanged(41, True, 1.0, BROKEN))
         await driven.press("n")
         for _ in range(2):  # to the end, and round to where it began
-            driven.main.search_commands.on_found(ev.SearchFound(77, None, searched=41, finished=True))
+            search.on_found(ev.SearchFound(search.ticket or 0, None, searched=41, finished=True))
         await driven.settle()
         assert "no row has text nowhere in the rows that can be read" in driven.said
 
@@ -77,10 +77,6 @@ class Downloading(FakeWorkspace):
         super().listen(callback)
         super().start()
 
-    def come(self, event: ev.Event | None) -> None:
-        assert self.callback is not None and event is not None
-        self.callback(event)
-
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 36)])
 async def test_what_comes_from_the_hub_is_told_where_the_row_will_be(size: tuple[int, int]) -> None:
@@ -88,14 +84,13 @@ async def test_what_comes_from_the_hub_is_told_where_the_row_will_be(size: tuple
     async with running(size, workspace) as driven:
         assert "opening …" in driven.text
         told = "loading dataset org/set … 7 s, 4.5 MB downloaded"
-        workspace.come(ev.DataLoading(told))
+        workspace.deliver(ev.DataLoading(told))
         await driven.settle()
         assert told in " ".join(driven.text.replace("│", " ").split()) and "opening …" not in driven.text
         driven.app.main.tokens.wait(0)  # as after a key that asks for a row
-        workspace.come(ev.DataLoading(told.replace("7 s", "8 s\x1b[31m")))
+        workspace.deliver(ev.DataLoading(told.replace("7 s", "8 s\x1b[31m")))
         await driven.settle()
         assert "… 8 s␛[31m" in " ".join(driven.text.replace("│", " ").split())
-        workspace.come(workspace.source)
         workspace.release()
         await driven.settle()
         assert "loading" not in driven.text and "pos" in driven.text

@@ -277,8 +277,8 @@ async def test_the_mouse_marks_a_finding_of_the_audit() -> None:
 async def test_a_cursor_that_was_moved_meanwhile_stays() -> None:
     async with running((80, 24)) as driven:
         await driven.press("A")
-        answers = driven.workspace.request_findings
-        driven.workspace.request_findings = lambda index: 0  # type: ignore[method-assign]
+        answers = driven.workspace.answer_findings
+        driven.workspace.answer_findings = lambda index: 0  # type: ignore[method-assign]
         await driven.press("enter", "home", "l")
         cursor = driven.main.tokens.state.cursor
         answers(1)

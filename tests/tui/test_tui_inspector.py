@@ -487,7 +487,7 @@ async def test_an_evaluation_row_says_so_in_the_header_and_above_its_tokens() ->
 class Unsettled(Held):
     """Of the second recipe it is not known which rows evaluate."""
 
-    def request_comparison(self, index: int, recipe: Recipe, repairs: tuple[str, ...] | None = None) -> int:
+    def answer_compare(self, index: int, recipe: Recipe, repairs: tuple[str, ...] | None = None) -> int:
         self.asked.append(("comparison", index))
         ticket, made = self.ticket(ev.ComparisonReady), [self.make(index), self.make(index)]
         told = compare_row(made, unsure=(1,))
@@ -508,7 +508,7 @@ async def test_the_comparison_says_which_side_evaluates(kind: type[Held]) -> Non
 async def test_a_list_that_was_hidden_before_the_first_paint_fills_when_it_is_shown() -> None:
     workspace = FakeWorkspace()
     workspace.start()
-    app = SftuiApp(workspace, Settings(), theme="dark")  # type: ignore[arg-type]
+    app = SftuiApp(workspace, Settings(), theme="dark")
     app.main.list_wanted = False
     async with app.run_test(size=(140, 45)) as pilot:
         driven = Driven(app, pilot, workspace)

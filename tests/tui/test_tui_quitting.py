@@ -8,7 +8,7 @@ import pytest
 from fake_workspace import FakeWorkspace
 from tui_driver import SIZES, Driven, check_golden, running
 
-from sftui.exports.plan import plan_export
+from sftui.exports.plan import ExportPlan, plan_export
 from sftui.exports.prepared import Prepared
 from sftui.recipe import changed
 from sftui.trainers import preset
@@ -16,7 +16,7 @@ from sftui.workspace.history import Chosen, unexported
 
 
 class Planning(FakeWorkspace):
-    def plan_export(self, to: str, folder: str) -> object:
+    def plan_export(self, to: str, folder: str) -> ExportPlan:
         return plan_export(to, folder, self.recipe, self.base_recipe, Prepared(("train.jsonl",)))
 
 

@@ -11,7 +11,7 @@ import pytest
 from fake_workspace import FakeWorkspace
 from tui_driver import Driven, running
 
-from sftui.exports.plan import plan_export
+from sftui.exports.plan import ExportPlan, plan_export
 from sftui.recipe import changed
 from sftui.tokens import builtin
 from sftui.trainers import preset
@@ -117,7 +117,7 @@ async def test_a_tagged_template_is_not_written_over_its_own(folder: Path) -> No
 
 async def test_an_export_refuses_a_link_to_an_input_but_writes_the_recipe_back(folder: Path) -> None:
     class Planning(FakeWorkspace):
-        def plan_export(self, to: str, folder: str) -> object:
+        def plan_export(self, to: str, folder: str) -> ExportPlan:
             return plan_export(to, folder, self.recipe, self.base_recipe, prepared)
 
     from sftui.exports.prepared import Prepared

@@ -80,7 +80,7 @@ async def running(
 ) -> AsyncIterator[Driven]:
     made = workspace or FakeWorkspace()
     made.start()
-    app = SftuiApp(made, settings or Settings(), theme=theme)  # type: ignore[arg-type]
+    app = SftuiApp(made, settings or Settings(), theme=theme)
     async with app.run_test(size=size) as pilot:
         driven = Driven(app, pilot, made)
         await driven.settle()
