@@ -17,19 +17,19 @@ CODES = {"int8": "b", "int32": "i"}
 def parquet_writer(
     file: IO[bytes], explain: bool = False, packs: bool = False
 ) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Takes records (see `sftui.cli.records`), of rows or of packs; the columns a record lacks are null."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    """Takes records (see `sftui.cli.records`), of rows or of packs; the columns a record lacks are null.
 
-    schema = _schema(pa, explain, packs)
+    pyarrow is loaded when the first group is full: what loads in the rows before (fastokens) needs the memory first.
+    """
     held: list[Mapping[str, Any]] = []
-    with pq.ParquetWriter(file, schema) as writer:
+    groups: list[_Groups] = []
+    with contextlib.ExitStack() as stack:
 
         def flush() -> None:
-            if held:
-                columns = [_column(pa, [record.get(field.name) for record in held], field.type) for field in schema]
-                writer.write_table(pa.Table.from_arrays(columns, schema=schema))
-                held.clear()
+            if not groups:
+                groups.append(stack.enter_context(contextlib.closing(_Groups(file, explain, packs))))
+            groups[0].write(held)
+            held.clear()
 
         def put(record: dict[str, Any]) -> None:
             held.append(_columns(record))
@@ -38,6 +38,26 @@ def parquet_writer(
 
         yield put
         flush()
+
+
+class _Groups:
+    """The file as it is written, group by group; without any it holds its columns alone."""
+
+    def __init__(self, file: IO[bytes], explain: bool, packs: bool) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        self._pa, self._schema = pa, _schema(pa, explain, packs)
+        self._writer = pq.ParquetWriter(file, self._schema)
+
+    def write(self, records: Sequence[Mapping[str, Any]]) -> None:
+        pa, schema = self._pa, self._schema
+        if records:
+            columns = [_column(pa, [record.get(field.name) for record in records], field.type) for field in schema]
+            self._writer.write_table(pa.Table.from_arrays(columns, schema=schema))
+
+    def close(self) -> None:
+        self._writer.close()
 
 
 def _schema(pa: Any, explain: bool, packs: bool) -> Any:
