@@ -6,9 +6,7 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
-import tempfile
 from typing import IO, cast
 
 # Not with -m, which puts the current folder first on sys.path: that may be the folder of somebody's dataset, with a
@@ -23,6 +21,9 @@ class Started:
     """A worker process that nobody has talked to yet; `page` is the open file it shares, `log` holds its stderr."""
 
     def __init__(self, command: tuple[str, ...]) -> None:
+        import subprocess  # with tempfile a tenth of what `sftui --help` would import
+        import tempfile
+
         self._command = command
         self._environment = dict(os.environ)
         self._taken = False
