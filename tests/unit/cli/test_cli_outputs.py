@@ -27,6 +27,7 @@ PLAIN = {
     "--env",
     "--transformers",
     "--trainer",
+    "--trainers-from",
     "--dataset",
     "--split",
     "--subset",
