@@ -8,6 +8,7 @@ from __future__ import annotations
 
 OPERATIONS = {
     "repeat": "{{ 'a' * 10**10 }}",
+    "long_text": "{{ \"'ab', \" * 1400000 }}",
     "repeat_from_the_left": "{{ 10000000000 * 'a' }}",
     "repeat_list": "{{ [1] * 10**9 }}",
     "repeat_variable": "{% set n = 10000000000 %}{{ messages[0].role * n }}",

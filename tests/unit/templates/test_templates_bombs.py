@@ -132,7 +132,11 @@ def test_a_bomb_in_show(name: str, rows: Path, tmp_path: Path) -> None:
     assert text.strip()
 
 
-@pytest.mark.parametrize("name", sorted(BOMBS)[3 :: 12 if ALL else 84])
+LONG_TEXT = "operations/long_text"
+"""What a template makes of a row is no reason to allow more memory for it: many rows are encoded together."""
+
+
+@pytest.mark.parametrize("name", sorted({LONG_TEXT, *sorted(BOMBS)[3 :: 12 if ALL else 84]}))
 def test_the_other_rows_of_a_bombed_file_are_written(name: str, rows: Path, tmp_path: Path) -> None:
     bomb = BOMBS[name]
     if name.startswith("compiling/") or "{% block" in bomb or "{% import" in bomb:
