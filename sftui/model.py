@@ -206,15 +206,16 @@ class Tokens:
     """Tokens as parallel arrays, all of one length but `prompt_ids`.
 
     `starts`/`ends` are character offsets into `Rendered.text` (NOWHERE where the token stands for
-    no text). These, `messages` and `parts` are all empty where nobody asked for places (`placed`).
+    no text). These, `messages` and `parts` are all empty where nobody asked for places (`placed`). The latter change at
+    few tokens, so that they are best read as runs (`sftui.runs`).
     `prompt_ids` are the ids of `Rendered.prompt`, tokenized alone. How ids are written is a `TokenText`.
     """
 
     input_ids: tuple[int, ...]
     starts: tuple[int, ...]
     ends: tuple[int, ...]
-    messages: tuple[int, ...]
-    parts: tuple[Part, ...]
+    messages: Sequence[int]
+    parts: Sequence[Part]
     prompt_ids: tuple[int, ...] | None = None
     notes: tuple[str, ...] = ()
 
@@ -246,7 +247,7 @@ NO_TEXT = TokenText()
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """One label and one reason per token of `Tokens`, un-shifted, before anything is cut.
+    """One label and one reason (best read as runs) per token of `Tokens`, un-shifted, before anything is cut.
 
     `kept` are the token ranges (half open, in order) that survive truncation; what lies outside
     is shown as cut and never reaches the trainer. `dropped` is why the trainer drops the whole
@@ -254,7 +255,7 @@ class Labels:
     """
 
     labels: tuple[int, ...]
-    reasons: tuple[Reason, ...]
+    reasons: Sequence[Reason]
     kept: tuple[tuple[int, int], ...]
     dropped: str | None = None
     notes: tuple[str, ...] = ()

@@ -90,7 +90,8 @@ def explained(inspection: Inspection) -> tuple[dict[str, Any], ...]:
     if tokens is None or labels is None:
         return ({},) * len(examples)
     kept = [i for start, end in labels.kept for i in range(start, end)]
-    pieces = inspection.token_text.pieces
+    pieces, reasons = inspection.token_text.pieces, tuple(labels.reasons)
+    messages, parts = tuple(tokens.messages), tuple(tokens.parts)
     found: list[dict[str, Any]] = []
     at = 0
     for example in examples:
@@ -103,11 +104,11 @@ def explained(inspection: Inspection) -> tuple[dict[str, Any], ...]:
         found.append(
             {
                 "tokens": [pieces[i] for i in seen],
-                "reasons": [labels.reasons[i].value for i in learnt],
+                "reasons": [reasons[i].value for i in learnt],
                 "spans": [
                     None
                     if tokens.starts[i] == NOWHERE
-                    else [tokens.starts[i], tokens.ends[i], tokens.messages[i], tokens.parts[i].value]
+                    else [tokens.starts[i], tokens.ends[i], messages[i], parts[i].value]
                     for i in seen
                 ],
             }

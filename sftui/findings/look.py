@@ -6,8 +6,6 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import compress
-from operator import is_not, ne
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from sftui import trainers
@@ -32,6 +30,7 @@ from sftui.model import (
 )
 from sftui.pipeline import late_in
 from sftui.recipe import changed, diff, get
+from sftui.runs import together
 from sftui.text import visible, visible_token
 from sftui.tokens import prompt_text, token_text
 from sftui.trainers import trainer_named
@@ -74,17 +73,8 @@ Stretch = tuple[int, int, int, Part]
 
 
 def stretches(tokens: Tokens) -> Sequence[Stretch]:
-    """All of them in order; O(tokens) in C alone."""
-    messages, parts, n = tokens.messages, tokens.parts, len(tokens)
-    if not n or not tokens.placed:
-        return ()
-    places = range(1, n)
-    borders = {
-        *compress(places, map(ne, messages, messages[1:])),
-        *compress(places, map(is_not, parts, parts[1:])),
-    }
-    starts = [0, *sorted(borders)]
-    return [(a, b, messages[a], parts[a]) for a, b in zip(starts, [*starts[1:], n])]
+    """All of them in order."""
+    return tuple(together(tokens.messages, tokens.parts)) if tokens.placed else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,24 +5,41 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sftui.labels.batch import collate, padded_width, refuse_too_large
-from sftui.labels.length import keep, within
-from sftui.labels.masks import Drawn, Subject, char_index, completion, draw, generation_tag, whole
+from sftui.labels.length import keep, unlabelled, within
+from sftui.labels.masks import (
+    Drawn,
+    Subject,
+    applied,
+    both,
+    char_index,
+    completion,
+    draw,
+    drawn,
+    generation_tag,
+    outside,
+    whole,
+)
 from sftui.model import IGNORE_INDEX, Conversation, Example, Kind, Labels, Rendered, Tokens
 from sftui.recipe import Recipe
 
 __all__ = [
     "Drawn",
     "Subject",
+    "applied",
+    "both",
     "char_index",
     "collate",
     "completion",
     "draw",
+    "drawn",
     "example",
     "generation_tag",
     "keep",
     "label",
+    "outside",
     "padded_width",
     "refuse_too_large",
+    "unlabelled",
     "whole",
     "within",
 ]
@@ -41,13 +58,13 @@ def label(
     values = tokens.input_ids
     if conversation.kind is Kind.TOKENS and conversation.labels is not None:
         values = conversation.labels
-    labels = tuple([value if on else IGNORE_INDEX for value, on in zip(values, mask)])
+    labels = applied(mask, values)
     kept, too_long = keep(len(tokens), recipe.length)
     dropped = drop or too_long
     if dropped is None and recipe.length.drop_unlabelled and set(within(kept, labels)) <= {IGNORE_INDEX}:
         dropped = "no trained token is left"
     notes = () if rendered.exact else ("who wrote which token is a best effort here",)
-    return Labels(labels=labels, reasons=tuple(reasons), kept=kept, dropped=dropped, notes=notes)
+    return Labels(labels=labels, reasons=reasons, kept=kept, dropped=dropped, notes=notes)
 
 
 def example(tokens: Tokens, labels: Labels, recipe: Recipe, attention: tuple[int, ...] | None = None) -> Example | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sftui.errors import RecipeError
+from sftui.model import IGNORE_INDEX
 from sftui.recipe import Length
 
 Kept = tuple[tuple[int, int], ...]
@@ -35,6 +36,11 @@ def keep(count: int, options: Length) -> tuple[Kept, str | None]:
     raise RecipeError(
         f"length.over {options.over} belongs to a trainer's own preset", fix="choose that trainer's preset"
     )
+
+
+def unlabelled(labels: Sequence[int]) -> bool:
+    """Whether nothing of it is trained."""
+    return labels.count(IGNORE_INDEX) == len(labels)
 
 
 def within(kept: Kept, values: Sequence[int]) -> tuple[int, ...]:

@@ -1,18 +1,22 @@
 """The mask rules: which tokens are trained, and why, one pure function a rule.
 
-Every rule returns one flag and one reason per token. A token belongs to the span in which its
-first character lies, so a token that straddles a border counts to the left of it.
+Every rule returns one flag and one reason per token, as runs where a rule goes by spans. A token belongs to the span
+in which its first character lies, so a token that straddles a border counts to the left of it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sftui.errors import RecipeError
-from sftui.model import NOWHERE, Conversation, Kind, Part, Reason, Rendered, Tokens, common_prefix
+from sftui.model import IGNORE_INDEX, NOWHERE, Conversation, Kind, Part, Reason, Rendered, Tokens, common_prefix
 from sftui.recipe import Mask
+from sftui.runs import Runs, as_runs, joined, together
 
-Drawn = tuple[list[bool], list[Reason]]
+Drawn = tuple[Sequence[bool], Sequence[Reason]]
+Verdict = tuple[int, tuple[bool, Reason]]
+"""So many tokens, trained or not, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +51,51 @@ def draw(subject: Subject, options: Mask) -> Drawn:
     raise RecipeError(f"mask.rule {options.rule} belongs to a trainer's own preset", fix="choose that trainer's preset")
 
 
+def drawn(parts: Iterable[Verdict]) -> Drawn:
+    """A mask from its stretches, in order."""
+    found = joined(parts)
+    return (
+        joined((end - start, on) for start, end, (on, _) in found.runs()),
+        joined((end - start, reason) for start, end, (_, reason) in found.runs()),
+    )
+
+
+def applied(flags: Sequence[bool], values: Sequence[int]) -> tuple[int, ...]:
+    """Labels: the value where a token is trained, else -100."""
+    if not isinstance(flags, Runs):
+        return tuple([value if on else IGNORE_INDEX for value, on in zip(values, flags)])
+    labels: list[int] = []
+    for start, end, on in flags.runs():
+        labels += values[start:end] if on else (IGNORE_INDEX,) * (end - start)
+    return tuple(labels)
+
+
+def both(first: Drawn, second: Drawn) -> Drawn:
+    """What both masks train; a token that the first one masks keeps its reason."""
+    pairs = together(_verdicts(first), _verdicts(second))
+    return drawn((end - start, other if mine[0] else mine) for start, end, mine, other in pairs)
+
+
+def outside(mask: Drawn, kept: Sequence[tuple[int, int]], reason: Reason = Reason.TRUNCATED) -> Drawn:
+    """The same mask with nothing trained outside ranges that are in order."""
+    found: list[Verdict] = []
+    verdicts, at, size = _verdicts(mask), 0, len(mask[0])
+    for start, end in kept:
+        found.append((start - at, (False, reason)))
+        found += ((b - a, one) for a, b, one in verdicts[start:end].runs())
+        at = max(at, end)
+    return drawn([*found, (size - at, (False, reason))])
+
+
+def _verdicts(mask: Drawn) -> Runs[tuple[bool, Reason]]:
+    return joined((end - start, (on, why)) for start, end, on, why in together(*mask))
+
+
 def whole(subject: Subject) -> Drawn:
     """Everything is trained."""
     n = len(subject.tokens)
-    if not subject.tokens.placed:
-        return [True] * n, [Reason.WHOLE] * n
-    return [True] * n, [Reason.APPENDED if _appended(subject.tokens, i) else Reason.WHOLE for i in range(n)]
+    last = n > 0 and _appended(subject.tokens, n - 1)
+    return drawn([(n - last, (True, Reason.WHOLE)), (int(last), (True, Reason.APPENDED))])
 
 
 def completion(subject: Subject, options: Mask) -> Drawn:
@@ -68,22 +111,23 @@ def completion(subject: Subject, options: Mask) -> Drawn:
     n = len(tokens)
     shared = common_prefix(tokens.prompt_ids, tokens.input_ids)
     cut = shared if options.boundary == "common_prefix" else min(len(tokens.prompt_ids), n)
-    mask = [False] * cut
-    reasons = [Reason.PROMPT] * min(shared, cut) + [Reason.BOUNDARY] * (cut - min(shared, cut))
+    found: list[Verdict] = [
+        (min(shared, cut), (False, Reason.PROMPT)),
+        (cut - min(shared, cut), (False, Reason.BOUNDARY)),
+    ]
     if not tokens.placed:
-        return mask + [True] * (n - cut), reasons + [Reason.COMPLETION] * (n - cut)
-    for i in range(cut, n):
-        trained, reason = True, Reason.COMPLETION
-        if _appended(tokens, i):
-            reason = Reason.APPENDED
-        elif tokens.parts[i] is Part.TERMINATOR:
-            trained = options.terminator == "train"
-            reason = Reason.TERMINATOR if trained else Reason.TERMINATOR_OFF
-        elif tokens.parts[i] is Part.SEPARATOR and options.trailing == "mask":
-            trained, reason = False, Reason.TRAILING
-        mask.append(trained)
-        reasons.append(reason)
-    return mask, reasons
+        return drawn([*found, (n - cut, (True, Reason.COMPLETION))])
+    last = n > cut and _appended(tokens, n - 1)
+    for start, end, part in as_runs(tokens.parts).runs():
+        length = min(end, n - last) - max(start, cut)
+        if part is Part.TERMINATOR:
+            trains = options.terminator == "train"
+            found.append((length, (trains, Reason.TERMINATOR if trains else Reason.TERMINATOR_OFF)))
+        elif part is Part.SEPARATOR and options.trailing == "mask":
+            found.append((length, (False, Reason.TRAILING)))
+        else:
+            found.append((length, (True, Reason.COMPLETION)))
+    return drawn([*found, (int(last), (True, Reason.APPENDED))])
 
 
 def assistant(subject: Subject, options: Mask) -> Drawn:
@@ -98,19 +142,16 @@ def assistant(subject: Subject, options: Mask) -> Drawn:
     wanted = {i for i, role in enumerate(roles) if role in options.roles}
     last = max(wanted, default=NOWHERE)
     chosen = {last} if options.turns == "last" else wanted
-    mask, reasons = [], []
-    for i in range(len(tokens)):
-        owner, part = tokens.messages[i], tokens.parts[i]
-        trained, reason = False, Reason.ROLE
-        if _appended(tokens, i):
-            trained, reason = bool(chosen), Reason.APPENDED
-        elif owner in wanted and owner not in chosen:
-            reason = Reason.EARLIER
+    appended = len(tokens) > 0 and _appended(tokens, len(tokens) - 1)
+    found: list[Verdict] = []
+    for start, end, owner, part in together(tokens.messages, tokens.parts):
+        verdict = (False, Reason.ROLE)
+        if owner in wanted and owner not in chosen:
+            verdict = (False, Reason.EARLIER)
         elif owner in chosen:
-            trained, reason = _inside_turn(part, options)
-        mask.append(trained)
-        reasons.append(reason)
-    return mask, reasons
+            verdict = _inside_turn(part, options)
+        found.append((min(end, len(tokens) - appended) - start, verdict))
+    return drawn([*found, (int(appended), (bool(chosen), Reason.APPENDED))])
 
 
 def turn_full(subject: Subject, options: Mask) -> Drawn:
@@ -118,12 +159,15 @@ def turn_full(subject: Subject, options: Mask) -> Drawn:
     tokens, roles = subject.tokens, subject.roles
     wanted = {i for i, role in enumerate(roles) if role in options.roles}
     chosen = {max(wanted)} if options.turns == "last" and wanted else wanted
-    mask = [owner in chosen for owner in tokens.messages]
-    reasons = [
-        Reason.ASSISTANT if trained else Reason.EARLIER if owner in wanted else Reason.ROLE
-        for trained, owner in zip(mask, tokens.messages)
-    ]
-    return mask, reasons
+    return drawn(
+        (
+            end - start,
+            (owner in chosen, Reason.ASSISTANT)
+            if owner in chosen
+            else (False, Reason.EARLIER if owner in wanted else Reason.ROLE),
+        )
+        for start, end, owner in as_runs(tokens.messages).runs()
+    )
 
 
 def generation_tag(subject: Subject) -> Drawn:
@@ -198,4 +242,4 @@ def _inside_turn(part: Part, options: Mask) -> tuple[bool, Reason]:
 
 
 def _appended(tokens: Tokens, i: int) -> bool:
-    return tokens.parts[i] is Part.INJECTED and tokens.starts[i] == NOWHERE and i == len(tokens) - 1
+    return tokens.placed and tokens.parts[i] is Part.INJECTED and tokens.starts[i] == NOWHERE and i == len(tokens) - 1

@@ -2,36 +2,43 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
 from sftui.errors import TokenizerError
 from sftui.model import NO_TEXT, NOWHERE, Part, Piece, Rendered, Span, Tokens, TokenText
 from sftui.recipe import Tokenize
+from sftui.runs import Runs, joined
 from sftui.tokens.loaded import Encoded, LoadedTokenizer, ToEncode
 from sftui.tokens.surface import METASPACE
 
 
 class _Columns:
-    """The parallel arrays while they are being filled."""
+    """The parallel arrays while they are being filled; `owners` are (tokens, message, part) in order."""
 
     def __init__(self) -> None:
         self.ids: list[int] = []
         self.starts: list[int] = []
         self.ends: list[int] = []
-        self.messages: list[int] = []
-        self.parts: list[Part] = []
+        self.owners: list[tuple[int, int, Part]] = []
 
     def add(self, token: int, start: int, end: int, message: int, part: Part) -> None:
         self.ids.append(token)
         self.starts.append(start)
         self.ends.append(end)
-        self.messages.append(message)
-        self.parts.append(part)
+        self.owners.append((1, message, part))
 
-    def drop(self, index: int) -> None:
-        for column in (self.ids, self.starts, self.ends, self.messages, self.parts):
-            del column[index : index + 1]
+    def tokens(self, first: int, prompt: tuple[int, ...] | None, notes: tuple[str, ...]) -> Tokens:
+        """From the token `first` on."""
+        whole = len(self.starts) == len(self.ids)
+        messages = joined((length, message) for length, message, _ in self.owners) if whole else Runs[int]()
+        parts = joined((length, part) for length, _, part in self.owners) if whole else Runs[Part]()
+        starts, ends = (self.starts, self.ends) if whole else ((), ())
+        if first:
+            messages, parts = messages[first:], parts[first:]
+        return Tokens(
+            tuple(self.ids[first:]), tuple(starts[first:]), tuple(ends[first:]), messages, parts, prompt, notes
+        )
 
 
 def tokenize(
@@ -66,20 +73,10 @@ def tokenize(
         options.append_eos == "if_missing_ids" and (not columns.ids or columns.ids[-1] != eos_id)
     ):
         columns.add(_eos(tokenizer), NOWHERE, NOWHERE, NOWHERE, Part.INJECTED)
-    if options.bos == "drop_second" and _doubled(columns.ids, tokenizer):
-        columns.drop(0)
+    doubled = options.bos == "drop_second" and _doubled(columns.ids, tokenizer)
+    if doubled:
         notes.append("a doubled BOS at the start was dropped")
-    prompt = _prompt(rendered, tokenizer, options)
-    whole = len(columns.parts) == len(columns.ids)
-    return Tokens(
-        input_ids=tuple(columns.ids),
-        starts=tuple(columns.starts) if whole else (),
-        ends=tuple(columns.ends) if whole else (),
-        messages=tuple(columns.messages) if whole else (),
-        parts=tuple(columns.parts) if whole else (),
-        prompt_ids=prompt,
-        notes=tuple(notes),
-    )
+    return columns.tokens(int(doubled), _prompt(rendered, tokenizer, options), tuple(notes))
 
 
 def texts_of(
@@ -133,37 +130,54 @@ def _written(
 def _place(columns: _Columns, encoded: Encoded, rendered: Rendered, tokenizer: LoadedTokenizer) -> None:
     """Give each token of the whole text its message and part.
 
-    What lies past the rendered text is the EOS text that was appended to it. Written out for
-    speed: this is the inner loop of everything that reads a whole dataset.
+    What lies past the rendered text is the EOS text that was appended to it.
     """
-    length = len(rendered.text)
-    bos = tokenizer.facts.bos_id
-    spans = rendered.spans or (Span(0, length, NOWHERE, Part.CONTENT),)
-    borders: list[int] = []
-    at, last = 0, len(spans) - 1
-    span = spans[0]
+    length, count = len(rendered.text), len(encoded.ids)
+    starts, ends = encoded.starts, encoded.ends
     columns.ids.extend(encoded.ids)
-    columns.starts.extend(encoded.starts)
-    columns.ends.extend(encoded.ends)
-    messages, parts = columns.messages, columns.parts
-    for i, start in enumerate(encoded.starts):
+    columns.starts.extend(starts)
+    columns.ends.extend(min(end, length) for end in ends) if length < max(ends, default=0) else columns.ends.extend(
+        ends
+    )
+    front = next((i for i, start in enumerate(starts) if start != NOWHERE), count)
+    past = count  # tokens put behind the text, and those that may lie past it
+    while past > front and (starts[past - 1] == NOWHERE or starts[past - 1] >= length):
+        past -= 1
+    middle = starts[front:past]
+    _around(columns, encoded, range(front), rendered, tokenizer)
+    if list(middle) == sorted(middle) and NOWHERE not in middle:
+        at = 0
+        spans = rendered.spans or (_all_of(rendered),)
+        for span in spans:
+            after = bisect_left(middle, span.end, at) if span is not spans[-1] else len(middle)
+            if after > at:
+                columns.owners.append((after - at, span.message, span.part))
+            at = max(after, at)
+    else:
+        _around(columns, encoded, range(front, past), rendered, tokenizer)
+    _around(columns, encoded, range(past, count), rendered, tokenizer)
+
+
+def _around(
+    columns: _Columns, encoded: Encoded, places: Sequence[int], rendered: Rendered, tokenizer: LoadedTokenizer
+) -> None:
+    """The same token by token: where offsets go back (a normalizer moved characters), and around the text."""
+    length, spans = len(rendered.text), rendered.spans or (_all_of(rendered),)
+    borders = [span.end for span in spans]
+    for i in places:
+        start = encoded.starts[i]
         if start == NOWHERE or (start >= length and encoded.ends[i] > length):
             columns.starts[i] = columns.ends[i] = NOWHERE
-            messages.append(NOWHERE)
-            parts.append(Part.BOS if start == NOWHERE and encoded.ids[i] == bos else Part.INJECTED)
-            continue
-        if start < span.start:
-            # Offsets go back only where a normalizer moved characters.
-            borders = borders or [one.start for one in spans]
-            at = max(0, bisect_right(borders, start) - 1)
-            span = spans[at]
-        while start >= span.end and at < last:
-            at += 1
-            span = spans[at]
-        messages.append(span.message)
-        parts.append(span.part)
-    if length < max(encoded.ends, default=0):
-        columns.ends[:] = [min(end, length) for end in columns.ends]
+            bos = start == NOWHERE and encoded.ids[i] == tokenizer.facts.bos_id
+            columns.owners.append((1, NOWHERE, Part.BOS if bos else Part.INJECTED))
+        else:
+            span = spans[min(bisect_right(borders, start), len(spans) - 1)]
+            columns.owners.append((1, span.message, span.part))
+
+
+def _all_of(rendered: Rendered) -> Span:
+    """One span over the text of which nobody asked who wrote it."""
+    return Span(0, len(rendered.text), NOWHERE, Part.CONTENT)
 
 
 def _encode_pieces(columns: _Columns, pieces: Sequence[Piece], tokenizer: LoadedTokenizer) -> None:
@@ -182,12 +196,19 @@ def _encode_pieces(columns: _Columns, pieces: Sequence[Piece], tokenizer: Loaded
                 columns.add(token, *shown, piece.message, piece.part)
         else:
             one = encoded[i]
-            for token, start, end in zip(one.ids, one.starts, one.ends):
-                if start == NOWHERE:
-                    part = Part.BOS if token == tokenizer.facts.bos_id else Part.INJECTED
-                    columns.add(token, NOWHERE, NOWHERE, NOWHERE, part)
-                else:
-                    columns.add(token, place + start, place + end, piece.message, piece.part)
+            columns.ids.extend(one.ids)
+            if NOWHERE not in one.starts:
+                columns.starts.extend([place + start for start in one.starts])
+                columns.ends.extend([place + end for end in one.ends])
+                columns.owners.append((len(one), piece.message, piece.part))
+            else:
+                for token, start, end in zip(one.ids, one.starts, one.ends):
+                    put = start == NOWHERE
+                    columns.starts.append(start if put else place + start)
+                    columns.ends.append(end if put else place + end)
+                    bos = put and token == tokenizer.facts.bos_id
+                    part = Part.BOS if bos else Part.INJECTED if put else piece.part
+                    columns.owners.append((1, NOWHERE if put else piece.message, part))
         place = after
 
 

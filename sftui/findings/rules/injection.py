@@ -120,7 +120,8 @@ def _may_be_typed(look: Look) -> bool:
 def _in_completion(look: Look) -> Iterator[Finding]:
     """INJ001 without messages: a control token inside a completion that goes on behind it; a prompt with some was
     rendered beforehand."""
-    owners, parts, text = look.tokens.messages, look.tokens.parts, look.conversation.completion or ""
+    owners, parts = tuple(look.tokens.messages), tuple(look.tokens.parts)
+    text = look.conversation.completion or ""
     special = [i for i in look.special if parts[i] is Part.CONTENT]
     if any(owners[i] == 0 for i in special):
         return

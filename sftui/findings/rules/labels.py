@@ -15,6 +15,7 @@ from sftui.findings.rule import DROP, rule
 from sftui.findings.rules.roles import raw_message
 from sftui.findings.rules.truncation import answer_cut
 from sftui.model import Kind, Reason
+from sftui.runs import as_runs
 
 _OTHERS = ("user", "system", "tool", "developer")
 _FLAGS = (*FLAG_KEYS, *WEIGHT_KEYS)
@@ -62,7 +63,9 @@ def _cause(look: Look) -> str:
         return "the assistant says nothing (CON003)"
     if look.inspection.boundary is not None and look.inspection.boundary.prompt_length >= len(look.tokens):
         return "the prompt is as long as the whole row"
-    counts = Counter(look.labels.reasons)
+    counts = Counter[Reason]()
+    for start, end, reason in as_runs(look.labels.reasons).runs():
+        counts[reason] += end - start
     return f"every token is masked as `{counts.most_common(1)[0][0].value}`" if counts else "it has no tokens"
 
 

@@ -11,7 +11,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from sftui.errors import RecipeError
-from sftui.model import NOWHERE, Part, Reason, Tokens
+from sftui.model import NOWHERE, Part, Reason
+from sftui.runs import joined, together
 from sftui.tokens import LoadedTokenizer
 from sftui.trainers.axolotl.details import trained_tokens
 from sftui.trainers.axolotl.locate import NOT_FOUND, Locator
@@ -38,7 +39,7 @@ class _Mask:
             self.reasons[index] = reason
 
 
-def draw(locator: Locator, settings: Settings) -> tuple[list[bool], list[Reason], tuple[str, ...]]:
+def draw(locator: Locator, settings: Settings) -> tuple[Sequence[bool], Sequence[Reason], tuple[str, ...]]:
     """A flag and a reason per token, and what Axolotl would warn of; RecipeError where it refuses."""
     ids = locator.tokens.input_ids
     mask = _Mask([False] * len(ids), [None] * len(ids))
@@ -160,13 +161,15 @@ def _first(places: Sequence[int], start: int, size: int) -> int:
     return places[at] if at < len(places) else -1
 
 
-def _reasons(mask: _Mask, locator: Locator, settings: Settings, by_flag: dict[int, bool]) -> list[Reason]:
-    tokens = locator.tokens
-    return [reason or _masked_because(tokens, i, locator, settings, by_flag) for i, reason in enumerate(mask.reasons)]
+def _reasons(mask: _Mask, locator: Locator, settings: Settings, by_flag: dict[int, bool]) -> Sequence[Reason]:
+    found: list[tuple[int, Reason]] = []
+    for start, end, owner, part in together(locator.tokens.messages, locator.tokens.parts):
+        masked = _masked_because(owner, part, locator, settings, by_flag)
+        found += ((1, reason or masked) for reason in mask.reasons[start:end])
+    return joined(found)
 
 
-def _masked_because(tokens: Tokens, i: int, locator: Locator, settings: Settings, by_flag: dict[int, bool]) -> Reason:
-    owner, part = tokens.messages[i], tokens.parts[i]
+def _masked_because(owner: int, part: Part, locator: Locator, settings: Settings, by_flag: dict[int, bool]) -> Reason:
     if part is Part.HEADER:
         return Reason.HEADER
     if owner == NOWHERE or owner >= len(locator.turns):

@@ -7,14 +7,18 @@ to a limit; EOS follows where there is room; a BOS before the response goes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
+from typing import TypeVar
 
 from sftui.errors import TokenizerError
 from sftui.model import NOWHERE, Part, Rendered, Span, Tokens
 from sftui.recipe import Tokenize
+from sftui.runs import Runs, as_runs, joined
 from sftui.tokens import LoadedTokenizer, tokenize
 
+T = TypeVar("T")
 Ranges = tuple[tuple[int, int], ...]
 COMPLETION_LIMIT = 64
 """A text of type completion is cut at so many sequence lengths; what lies behind is lost."""
@@ -142,17 +146,11 @@ def _ending(tokenizer: LoadedTokenizer) -> Tokens:
             why="the tokenizer has no EOS token",
             fix="set special_tokens.eos_token",
         )
-    return _appended(tokenizer, facts.eos_id)
+    return _appended(facts.eos_id)
 
 
-def _appended(tokenizer: LoadedTokenizer, token: int) -> Tokens:
-    return Tokens(
-        input_ids=(token,),
-        starts=(NOWHERE,),
-        ends=(NOWHERE,),
-        messages=(NOWHERE,),
-        parts=(Part.INJECTED,),
-    )
+def _appended(token: int) -> Tokens:
+    return Tokens((token,), (NOWHERE,), (NOWHERE,), joined([(1, NOWHERE)]), joined([(1, Part.INJECTED)]))
 
 
 def _moved(tokens: Tokens, by: int) -> Tokens:
@@ -164,7 +162,7 @@ def _moved(tokens: Tokens, by: int) -> Tokens:
 
 def _owned(tokens: Tokens, message: int) -> Tokens:
     """Every token given to one message, those that stand for no text too."""
-    return replace(tokens, messages=(message,) * len(tokens))
+    return replace(tokens, messages=joined([(len(tokens), message)]))
 
 
 def _sliced(tokens: Tokens, start: int) -> Tokens:
@@ -172,8 +170,16 @@ def _sliced(tokens: Tokens, start: int) -> Tokens:
 
 
 def _joined(parts: Sequence[Tokens]) -> Tokens:
-    columns = {name: tuple(value for part in parts for value in getattr(part, name)) for name in _COLUMNS}
-    return Tokens(**columns)
+    def runs(columns: Iterable[Sequence[T]]) -> Runs[T]:
+        return joined((end - start, value) for column in columns for start, end, value in as_runs(column).runs())
+
+    return Tokens(
+        tuple(chain.from_iterable(part.input_ids for part in parts)),
+        tuple(chain.from_iterable(part.starts for part in parts)),
+        tuple(chain.from_iterable(part.ends for part in parts)),
+        runs(part.messages for part in parts),
+        runs(part.parts for part in parts),
+    )
 
 
 _COLUMNS = ("input_ids", "starts", "ends", "messages", "parts")

@@ -17,7 +17,7 @@ from sftui import labels as label_rules
 from sftui.conversations import Detected
 from sftui.errors import RecipeError, TemplateError
 from sftui.model import (
-    IGNORE_INDEX,
+    NOWHERE,
     Batch,
     Conversation,
     Example,
@@ -35,6 +35,7 @@ from sftui.model import (
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
 from sftui.recipe import Pack as PackOptions
+from sftui.runs import as_runs, together
 from sftui.templates import ChatTemplate
 from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers import versions
@@ -269,7 +270,7 @@ class Axolotl(Trainer):
             )
             flags, reasons, more = mask.draw(locator, settings)
             notes = (*notes, *more)
-        labels = tuple(value if on else IGNORE_INDEX for value, on in zip(labels, flags))
+        labels = label_rules.applied(flags, labels)
         return tokens, _kept(labels, reasons, everything, recipe, notes)
 
     def _chunked(
@@ -291,7 +292,7 @@ class Axolotl(Trainer):
         )
         notes = (f"sequence_len {size} cuts the text into {len(runs)} rows",) if len(runs) > 1 else ()
         ranges = tuple(one for run in runs for one in run)
-        return Labels(tokens.input_ids, tuple(reasons), ranges, dropped, notes)
+        return Labels(tokens.input_ids, as_runs(reasons), ranges, dropped, notes)
 
     def examples(
         self, tokens: Tokens, labels: Labels, shaped: Shaped, recipe: Recipe, tools: Toolbox
@@ -417,15 +418,14 @@ def _segments(segments: Sequence[tuple[str, bool]], all_trained: bool) -> Render
     return Rendered(text="".join(piece.text for piece in pieces), spans=tuple(spans), pieces=pieces)
 
 
-def _response(tokens: Tokens, train_on_inputs: bool) -> tuple[list[bool], list[Reason]]:
-    flags = [owner == 1 or train_on_inputs for owner in tokens.messages]
-    reasons = []
-    for owner, part, start in zip(tokens.messages, tokens.parts, tokens.starts):
-        if owner == 1:
-            reasons.append(Reason.APPENDED if part is Part.INJECTED and start == -1 else Reason.COMPLETION)
-        else:
-            reasons.append(Reason.WHOLE if train_on_inputs else Reason.PROMPT)
-    return flags, reasons
+def _response(tokens: Tokens, train_on_inputs: bool) -> label_rules.Drawn:
+    before = (train_on_inputs, Reason.WHOLE if train_on_inputs else Reason.PROMPT)
+    found: list[tuple[int, tuple[bool, Reason]]] = []
+    for start, end, owner, part in together(tokens.messages, tokens.parts):
+        put = part is Part.INJECTED and tokens.starts[start] == NOWHERE
+        response = (True, Reason.APPENDED if put else Reason.COMPLETION)
+        found.append((end - start, response if owner == 1 else before))
+    return label_rules.drawn(found)
 
 
 def _kept(
@@ -454,9 +454,9 @@ def _kept(
         else:
             raise RecipeError(f"Axolotl has no length.over `{length.over}`", fix="set it to drop, cut_right or error")
     packs = length.drop_unlabelled and recipe.pack.strategy == PACKS
-    if dropped is None and packs and all(label == IGNORE_INDEX for label in label_rules.within(kept, labels)):
+    if dropped is None and packs and label_rules.unlabelled(label_rules.within(kept, labels)):
         dropped = "no trained token is left: with sample_packing Axolotl drops the row"
-    return Labels(labels, tuple(reasons), kept or ((0, 0),), dropped, notes)
+    return Labels(labels, as_runs(reasons), kept or ((0, 0),), dropped, notes)
 
 
 def _pretrains(recipe: Recipe) -> bool:
@@ -468,4 +468,4 @@ def _windowed(tokens: Tokens, reasons: Sequence[Reason], recipe: Recipe, tools: 
     """A text of a pretraining_dataset, trained whole."""
     kept = pretrain.window(len(tokens), tools.tokenizer, recipe)
     dropped = None if kept else f"{len(tokens)} tokens: Axolotl drops what has fewer than {pretrain.LEAST}"
-    return Labels(tokens.input_ids, tuple(reasons), kept, dropped)
+    return Labels(tokens.input_ids, as_runs(reasons), kept, dropped)

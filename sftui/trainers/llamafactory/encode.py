@@ -17,6 +17,7 @@ from datetime import date
 
 from sftui.errors import TemplateError
 from sftui.model import NOWHERE, Message, Part, Piece, Rendered, Span
+from sftui.runs import Runs, joined, together
 from sftui.trainers.llamafactory import tools as tool_formats
 from sftui.trainers.llamafactory.registry import BOS, PLACEHOLDER, Kind, Slots, SlotTemplate
 
@@ -191,14 +192,15 @@ def turn_count(messages: Sequence[Message]) -> int:
     return len(messages) - (1 if messages and messages[0].role == "system" else 0)
 
 
-def turns(tokens_messages: Sequence[int], parts: Sequence[Part], messages: Sequence[Message]) -> list[int]:
+def turns(owners: Sequence[int], parts: Sequence[Part], messages: Sequence[Message]) -> Runs[int]:
     """The turn of every token: even ones are sources, odd ones targets."""
     first = 1 if messages and messages[0].role == "system" else 0
-    found = []
-    for message, part in zip(tokens_messages, parts):
-        number = max(message - first, 0)
-        found.append(number - 1 if part is Part.HEADER and number % 2 else number)
-    return found
+
+    def turn(owner: int, part: Part) -> int:
+        number = max(owner - first, 0)
+        return number - 1 if part is Part.HEADER and number % 2 else number
+
+    return joined((end - start, turn(owner, part)) for start, end, owner, part in together(owners, parts))
 
 
 def _text_of(message: Message) -> str:

@@ -26,6 +26,7 @@ from sftui.model import (
     Tokens,
 )
 from sftui.recipe import Recipe
+from sftui.runs import as_runs
 from sftui.tokens import LoadedTokenizer
 from sftui.trainers.llamafactory.formats import DROPPED
 from sftui.trainers.llamafactory.own import LlamaFactoryOptions
@@ -108,8 +109,8 @@ def label(tokens: Tokens, cutoff: int | None, pad_id: int | None) -> Labels:
     masked = [token == pad_id for token in tokens.input_ids]
     notes = ("a token that is also the pad token is not trained: the collator masks it",) if any(masked) else ()
     return Labels(
-        labels=tuple(IGNORE_INDEX if off else token for token, off in zip(tokens.input_ids, masked)),
-        reasons=tuple(Reason.PAD if off else Reason.WHOLE for off in masked),
+        labels=tuple([IGNORE_INDEX if off else token for token, off in zip(tokens.input_ids, masked)]),
+        reasons=as_runs([Reason.PAD if off else Reason.WHOLE for off in masked]),
         kept=((0, n if cutoff is None else min(n, cutoff)),),
         notes=notes,
     )

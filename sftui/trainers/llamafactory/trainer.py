@@ -16,10 +16,10 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Literal
 
+from sftui import labels as label_rules
 from sftui.conversations import Detected
 from sftui.errors import ConversationError, RecipeError, TemplateError
 from sftui.model import (
-    IGNORE_INDEX,
     NOWHERE,
     Batch,
     Conversation,
@@ -36,6 +36,7 @@ from sftui.model import (
 )
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize, day_of
+from sftui.runs import Runs, as_runs, joined, together
 from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels, pad_token_id
 from sftui.trainers.held_out import HeldOut
@@ -190,8 +191,12 @@ class LlamaFactory(Trainer):
             tools.tokenizer,
             replace(recipe.tokenize, mode="per_part", append_eos=append),
         )
-        owners = _owners(tokens, rendered.pieces, rendered.spans)
-        return replace(tokens, messages=tuple(m for m, _ in owners), parts=tuple(p for _, p in owners))
+        owners = tuple(_owners(tokens, rendered.pieces, rendered.spans))
+        return replace(
+            tokens,
+            messages=joined((length, message) for length, message, _ in owners),
+            parts=joined((length, part) for length, _, part in owners),
+        )
 
     def label(
         self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
@@ -223,27 +228,28 @@ class LlamaFactory(Trainer):
         pairs = [(starts[k + 1] - starts[k], starts[k + 2] - starts[k + 1]) for k in range(0, len(starts) - 2, 2)]
         kept = length.cut(pairs, _cutoff(recipe), reserved=appended, last_first=history)
         ranges = _ranges(starts, kept, count, appended)
-        labels, reasons = self._draw(tokens, shaped, recipe, template, numbers)
-        if template.efficient_eos:
-            served_first = (len(pairs) - 1 if history else 0) * 2
-            for turn in range(0, 2 * len(pairs), 2):
-                if turn != served_first and starts[turn + 1] > starts[turn]:
-                    labels[starts[turn]], reasons[starts[turn]] = tokens.input_ids[-1], Reason.EFFICIENT_EOS
-        return tokens, Labels(tuple(labels), tuple(reasons), ranges)
+        flags, reasons = self._draw(tokens, shaped, recipe, template, numbers)
+        labels = label_rules.applied(flags, tokens.input_ids)
+        if not template.efficient_eos:
+            return tokens, Labels(labels, reasons, ranges)
+        moved, why = list(labels), list(reasons)
+        served_first = (len(pairs) - 1 if history else 0) * 2
+        for turn in range(0, 2 * len(pairs), 2):
+            if turn != served_first and starts[turn + 1] > starts[turn]:
+                moved[starts[turn]], why[starts[turn]] = tokens.input_ids[-1], Reason.EFFICIENT_EOS
+        return tokens, Labels(tuple(moved), as_runs(why), ranges)
 
     def _draw(
-        self, tokens: Tokens, shaped: Shaped, recipe: Recipe, template: SlotTemplate, numbers: Sequence[int]
-    ) -> tuple[list[int], list[Reason]]:
-        mask = recipe.mask
+        self, tokens: Tokens, shaped: Shaped, recipe: Recipe, template: SlotTemplate, numbers: Runs[int]
+    ) -> label_rules.Drawn:
         last = encode.turn_count(shaped.conversation.messages) - 1
-        labels, reasons = [], []
-        for i, (token, turn, part) in enumerate(zip(tokens.input_ids, numbers, tokens.parts)):
-            on, reason = _reason(turn, part, last, mask)
-            if template.efficient_eos and i == len(tokens) - 1 and tokens.starts[i] == NOWHERE:
-                on, reason = True, Reason.APPENDED
-            labels.append(token if on else IGNORE_INDEX)
-            reasons.append(reason)
-        return labels, reasons
+        n = len(tokens)
+        appended = template.efficient_eos and n > 0 and tokens.starts[n - 1] == NOWHERE
+        turns = together(numbers, tokens.parts)
+        found = [
+            (min(end, n - appended) - start, _reason(turn, part, last, recipe.mask)) for start, end, turn, part in turns
+        ]
+        return label_rules.drawn([*found, (int(appended), (True, Reason.APPENDED))])
 
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
         if not LlamaFactoryOptions.of(recipe).ignore_pad_token_for_loss:
@@ -347,31 +353,38 @@ def _reason(turn: int, part: Part, last: int, mask: Mask) -> tuple[bool, Reason]
     return True, Reason.WHOLE if mask.rule == "all" else Reason.ASSISTANT
 
 
-def _owners(tokens: Tokens, pieces: Sequence[Piece], spans: Sequence[Span]) -> list[tuple[int, Part]]:
-    """Message and part of every token, by its first character inside the piece it comes from."""
+def _owners(tokens: Tokens, pieces: Sequence[Piece], spans: Sequence[Span]) -> Iterator[tuple[int, int, Part]]:
+    """So many tokens each, their message and part, by the first character inside the piece that a token comes from."""
     begins = [0]
     for piece in pieces:
         begins.append(begins[-1] + len(piece.text))
-    at, found = 0, []
-    for number, start in zip(tokens.messages, tokens.starts):
-        if start == NOWHERE:
-            found.append((NOWHERE, Part.INJECTED))
-            continue
-        place = min(max(start, begins[number]), begins[number + 1] - 1)
-        while place >= spans[at].end:
-            at += 1
-        while place < spans[at].start:
-            at -= 1
-        found.append((spans[at].message, spans[at].part))
-    return found
+    at = 0
+    for first, behind, number in as_runs(tokens.messages).runs():
+        starts = tokens.starts[first:behind]
+        if NOWHERE not in starts:
+            while begins[number] >= spans[at].end:
+                at += 1
+            if begins[number + 1] <= spans[at].end:
+                yield behind - first, spans[at].message, spans[at].part
+                continue
+        for start in starts:
+            if start == NOWHERE:
+                yield 1, NOWHERE, Part.INJECTED
+                continue
+            place = min(max(start, begins[number]), begins[number + 1] - 1)
+            while place >= spans[at].end:
+                at += 1
+            while place < spans[at].start:
+                at -= 1
+            yield 1, spans[at].message, spans[at].part
 
 
-def _starts(numbers: Sequence[int], count: int) -> list[int]:
+def _starts(numbers: Runs[int], count: int) -> list[int]:
     """Where each turn begins, in tokens; the last entry is the end. A turn without tokens begins where the next
     does."""
     starts = [0] * (count + 1)
-    for number in numbers:
-        starts[number + 1] += 1
+    for start, end, number in numbers.runs():
+        starts[number + 1] += end - start
     for i in range(count):
         starts[i + 1] += starts[i]
     return starts

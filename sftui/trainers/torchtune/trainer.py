@@ -18,7 +18,8 @@ from typing import Any
 
 from sftui.conversations import Detected
 from sftui.errors import RecipeError
-from sftui.labels import refuse_too_large, within
+from sftui.labels import Drawn, applied, drawn, outside, refuse_too_large, within
+from sftui.labels.length import Kept
 from sftui.model import (
     IGNORE_INDEX,
     Batch,
@@ -39,6 +40,7 @@ from sftui.model import (
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Loss, Mask, Recipe, Tokenize
 from sftui.recipe import Pack as PackOptions
+from sftui.runs import as_runs, together
 from sftui.templates import ChatTemplate, choose_template, compile_template
 from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers import versions
@@ -190,37 +192,37 @@ class Torchtune(Trainer):
         if shaped.dropped is not None:
             return tokens, dropped_labels(tokens, shaped.dropped)
         if conversation.kind is Kind.STRINGS:
-            flags = [owner == 1 for owner in tokens.messages]
-            reasons = [Reason.COMPLETION if trained else Reason.PROMPT for trained in flags]
-            kept = list(range(n))
+            owners = as_runs(tokens.messages).runs()
+            mask = drawn(
+                (end - start, (owner == 1, Reason.COMPLETION if owner == 1 else Reason.PROMPT))
+                for start, end, owner in owners
+            )
+            kept: Kept = ((0, n),)
         elif conversation.kind is Kind.TEXT:
-            flags, reasons = [True] * n, [Reason.WHOLE] * n
+            mask = drawn([(n, (True, Reason.WHOLE))])
             # The text's own cut leaves room for one token that never comes, and puts no EOS there.
             limit = recipe.length.max
-            kept = list(range(n if limit is None else min(n, limit - 1)))
+            kept = ((0, n if limit is None else max(min(n, limit - 1), 0)),)
         else:
-            flags, reasons = message_mask(tokens, conversation, strategy(conversation, recipe))
+            mask = message_mask(tokens, conversation, strategy(conversation, recipe))
             kept = self._kept(tokens, conversation, recipe)
             model = model_of(recipe.render.template, tools.tokenizer)
-            if (recipe.length.max is not None or model == JINJA) and kept:
-                last, eos = kept[-1], eos_id(model, tools.tokenizer)
+            if (recipe.length.max is not None or model == JINJA) and kept[-1][1]:
+                last, eos = kept[-1][1] - 1, eos_id(model, tools.tokenizer)
                 tokens = with_id(tokens, last, eos)
-                flags[last], reasons[last] = False, Reason.FORCED
-        inside = set(kept)
-        for i in range(n):
-            if i not in inside:
-                flags[i], reasons[i] = False, Reason.TRUNCATED
-        if shifts(recipe) and kept and flags[kept[0]]:
-            flags[kept[0]], reasons[kept[0]] = False, Reason.FIRST_OF_DOCUMENT
-        labels = tuple(i if on else IGNORE_INDEX for i, on in zip(tokens.input_ids, flags))
-        return tokens, Labels(labels, tuple(reasons), ranges(kept))
+                mask = forced(mask, last, Reason.FORCED)
+        mask = outside(mask, kept)
+        first = kept[0][0]
+        if shifts(recipe) and first < kept[0][1] and mask[0][first]:
+            mask = forced(mask, first, Reason.FIRST_OF_DOCUMENT)
+        return tokens, Labels(applied(mask[0], tokens.input_ids), mask[1], kept)
 
-    def _kept(self, tokens: Tokens, conversation: Conversation, recipe: Recipe) -> list[int]:
+    def _kept(self, tokens: Tokens, conversation: Conversation, recipe: Recipe) -> Kept:
         """The positions that stay: no message is added after the one that reaches max_seq_len, EOS always is, then the
         cut."""
         n, limit = len(tokens), recipe.length.max
-        if limit is None:
-            return list(range(n))
+        if limit is None or not n:
+            return ((0, n),)
         left = recipe.length.over == "cut_left"
         if left and not shifts(recipe):
             raise RecipeError(
@@ -232,17 +234,20 @@ class Torchtune(Trainer):
             raise RecipeError(
                 f"torchtune has no length.over {recipe.length.over}", fix="set it to cut_right or cut_left"
             )
-        owners = tokens.messages[: n - 1]
+        upto = {owner: min(end, n - 1) for start, end, owner in as_runs(tokens.messages).runs() if start < n - 1}
         end = n - 1
         stops = recipe.render.template != f"torchtune/{JINJA}"
         for number in range(len(conversation.messages) if stops else 0):
             refuse_untokenized(conversation.messages[number])
-            upto = max((i + 1 for i, owner in enumerate(owners) if owner == number), default=0)
-            if upto >= limit:
-                end = upto
+            if upto.get(number, 0) >= limit:
+                end = upto[number]
                 break
-        places = [*range(end), n - 1]
-        return places[-limit:] if left else places[:limit]
+        if left:
+            first = max(end + 1 - limit, 0)
+            return ((first, n),) if end == n - 1 else tuple(_not_empty([(first, end), (n - 1, n)]))
+        if end == n - 1:
+            return ((0, min(n, limit)),)
+        return ((0, limit),) if limit <= end else ((0, end), (n - 1, n))
 
     def examples(
         self, tokens: Tokens, labels: Labels, shaped: Shaped, recipe: Recipe, tools: Toolbox
@@ -334,24 +339,26 @@ def strategy(conversation: Conversation, recipe: Recipe) -> str:
     )
 
 
-def message_mask(tokens: Tokens, conversation: Conversation, chosen: str) -> tuple[list[bool], list[Reason]]:
+def message_mask(tokens: Tokens, conversation: Conversation, chosen: str) -> Drawn:
     """Trained by message, header and footer included; what belongs to no message (BOS, Llama's EOS) is masked."""
-    flags, reasons = [], []
-    for owner, part in zip(tokens.messages, tokens.parts):
-        trained = owner >= 0 and bool(conversation.messages[owner].trained)
-        if trained:
-            reason = (
-                Reason.WHOLE if chosen == "all" else Reason.TERMINATOR if part is Part.TERMINATOR else Reason.ASSISTANT
-            )
-        elif owner < 0:
-            reason = Reason.FORCED
-        else:
-            reason = (
-                Reason.EARLIER if chosen == "last" and conversation.messages[owner].role == "assistant" else Reason.ROLE
-            )
-        flags.append(trained)
-        reasons.append(reason)
-    return flags, reasons
+
+    def verdict(owner: int, part: Part) -> tuple[bool, Reason]:
+        if owner < 0:
+            return False, Reason.FORCED
+        message = conversation.messages[owner]
+        if not message.trained:
+            return False, Reason.EARLIER if chosen == "last" and message.role == "assistant" else Reason.ROLE
+        if chosen == "all":
+            return True, Reason.WHOLE
+        return True, Reason.TERMINATOR if part is Part.TERMINATOR else Reason.ASSISTANT
+
+    owners = together(tokens.messages, tokens.parts)
+    return drawn((end - start, verdict(owner, part)) for start, end, owner, part in owners)
+
+
+def forced(mask: Drawn, place: int, reason: Reason) -> Drawn:
+    """The same mask with one token masked."""
+    return outside(mask, [(0, place), (place + 1, len(mask[0]))], reason)
 
 
 def with_id(tokens: Tokens, place: int, token: int) -> Tokens:
@@ -359,25 +366,18 @@ def with_id(tokens: Tokens, place: int, token: int) -> Tokens:
     if tokens.input_ids[place] == token:
         return tokens
 
-    def put(values: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
+    def put(values: Sequence[Any], value: Any) -> tuple[Any, ...]:
         return (*values[:place], value, *values[place + 1 :])
 
     return replace(
         tokens,
         input_ids=put(tokens.input_ids, token),
-        parts=put(tokens.parts, Part.INJECTED),
+        parts=as_runs(put(tokens.parts, Part.INJECTED)),
     )
 
 
-def ranges(places: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """Ascending positions as half-open ranges; one empty range where there are none."""
-    found: list[tuple[int, int]] = []
-    for place in places:
-        if found and found[-1][1] == place:
-            found[-1] = (found[-1][0], place + 1)
-        else:
-            found.append((place, place + 1))
-    return tuple(found) or ((0, 0),)
+def _not_empty(ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    return (one for one in ranges if one[0] < one[1])
 
 
 def stored(labels: tuple[int, ...], recipe: Recipe) -> tuple[int, ...]:

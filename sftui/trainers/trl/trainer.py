@@ -15,7 +15,7 @@ from typing import Any
 from sftui import labels as label_rules
 from sftui.conversations import Detected
 from sftui.errors import RecipeError
-from sftui.model import IGNORE_INDEX, Conversation, Example, Kind, Labels, Pack, Reason, Rendered, Row, Tokens
+from sftui.model import Conversation, Example, Kind, Labels, Pack, Reason, Rendered, Row, Tokens
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
 from sftui.trainers import versions
@@ -201,7 +201,7 @@ class Trl(Collated):
             labels = conversation.labels
         else:
             drawn = self._draw(subject, recipe)
-            labels = tuple([i if on else IGNORE_INDEX for i, on in zip(tokens.input_ids, drawn[0])])
+            labels = label_rules.applied(drawn[0], tokens.input_ids)
         packing = recipe.pack.strategy != "none"
         length = recipe.length
         if packing:  # truncation_mode is not asked: bfd keeps the start, the others cut nothing
@@ -209,15 +209,15 @@ class Trl(Collated):
         kept, dropped = label_rules.keep(len(tokens), length)
         # The drop step runs right after truncation and is skipped with it (no max_length, or packing).
         drops = length.drop_unlabelled and length.max is not None and not packing
-        if drops and all(label == IGNORE_INDEX for label in label_rules.within(kept, labels)):
+        if drops and label_rules.unlabelled(label_rules.within(kept, labels)):
             left = (
                 "is trained"
-                if all(label == IGNORE_INDEX for label in labels)
+                if label_rules.unlabelled(labels)
                 else f"that is trained is left within max_length {length.max}"
             )
             dropped = f"no token {left}: TRL drops the row without a word"
         notes = () if rendered.exact else ("who wrote which token is a best effort here",)
-        return tokens, Labels(labels, tuple(drawn[1]), kept, dropped, notes)
+        return tokens, Labels(labels, drawn[1], kept, dropped, notes)
 
     def _draw(self, subject: label_rules.Subject, recipe: Recipe) -> label_rules.Drawn:
         """A token is trained iff every mask that applies says so (`build_labels`)."""
@@ -230,7 +230,7 @@ class Trl(Collated):
                 masks.append(label_rules.completion(subject, recipe.mask))
             if assistant_only(recipe):
                 drawn = label_rules.generation_tag(subject)
-                if not any(drawn[0]):
+                if True not in drawn[0]:
                     raise RecipeError(
                         "TRL stops the whole run at this row",
                         why="assistant_only_loss finds no assistant token in it",
@@ -239,12 +239,10 @@ class Trl(Collated):
                 masks.append(drawn)
         if not masks:
             return label_rules.whole(subject)
-        flags, reasons = list(masks[0][0]), list(masks[0][1])
-        for other, why in masks[1:]:
-            for i in range(n):
-                if flags[i]:  # a token already masked keeps its first reason
-                    flags[i], reasons[i] = other[i], why[i]
-        return flags, reasons
+        found = masks[0]
+        for mask in masks[1:]:
+            found = label_rules.both(found, mask)
+        return found
 
     def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
         self.require(recipe, "pack.strategy")

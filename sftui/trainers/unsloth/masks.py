@@ -15,6 +15,7 @@ from sftui import labels as label_rules
 from sftui.errors import TemplateError
 from sftui.model import IGNORE_INDEX, Conversation, Kind, Pack, Part, Reason, Rendered, Tokens
 from sftui.recipe import Recipe
+from sftui.runs import as_runs
 from sftui.trainers.base import Toolbox
 from sftui.trainers.trl.trainer import completion_only, stored_masks
 from sftui.trainers.trl.training_templates import training_toolbox, training_twin
@@ -74,16 +75,10 @@ def before_markers(
                 drawn.append(with_markers(tokens, label_rules.whole(subject), whole, markers, last_only=False))
     if not drawn:
         drawn.append(label_rules.whole(subject))
-    flags, reasons = list(drawn[0][0]), list(drawn[0][1])
-    for other, why in drawn[1:]:
-        for i in range(len(flags)):
-            if flags[i]:
-                flags[i], reasons[i] = other[i], why[i]
-    inside = {i for start, end in kept for i in range(start, end)}
-    for i in range(len(flags)):
-        if i not in inside:
-            flags[i], reasons[i] = False, Reason.TRUNCATED
-    return flags, reasons
+    found = drawn[0]
+    for mask in drawn[1:]:
+        found = label_rules.both(found, mask)
+    return label_rules.outside(found, kept)
 
 
 def _masks_hold(recipe: Recipe, newest: bool) -> bool:
@@ -103,6 +98,7 @@ def with_markers(
 ) -> label_rules.Drawn:
     """The mask after train_on_responses_only: inside a span and trained before."""
     places = [i for start, end in kept for i in range(start, end)]
+    parts, trained, why = tuple(tokens.parts), tuple(before[0]), tuple(before[1])
     ids = [tokens.input_ids[i] for i in places]
     spans = spans_of(ids, markers)
     hidden = hidden_places(ids, markers)
@@ -116,18 +112,18 @@ def with_markers(
                 reasons[i] = Reason.EARLIER
             elif at in hidden:
                 reasons[i] = Reason.FORCED
-            elif not before[0][i]:
-                reasons[i] = before[1][i]
+            elif not trained[i]:
+                reasons[i] = why[i]
             else:
                 flags[i] = True
                 reasons[i] = (
                     Reason.TERMINATOR
-                    if tokens.input_ids[i] == markers.eos or tokens.parts[i] is Part.TERMINATOR
+                    if tokens.input_ids[i] == markers.eos or parts[i] is Part.TERMINATOR
                     else Reason.MARKER
                 )
-        if end < len(places) and tokens.parts[places[end]] is Part.SEPARATOR:
+        if end < len(places) and parts[places[end]] is Part.SEPARATOR:
             reasons[places[end]] = Reason.TRAILING
-    return flags, reasons
+    return as_runs(flags), as_runs(reasons)
 
 
 def relabelled(pack: Pack, markers: Markers, *, last_only: bool) -> Pack:

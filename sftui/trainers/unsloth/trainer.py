@@ -256,9 +256,9 @@ class Unsloth(Collated):
             drawn = masks.with_markers(tokens, drawn, kept, survey.markers, last_only=recipe.mask.turns == "last")
         stored = conversation.labels if conversation.kind is Kind.TOKENS else None
         values = tokens.input_ids if stored is None else stored
-        labels = tuple(value if on else IGNORE_INDEX for value, on in zip(values, drawn[0]))
+        labels = label_rules.applied(drawn[0], values)
         dropped = None
-        if not any(drawn[0]):
+        if True not in drawn[0]:
             if recipe.mask.rule == "markers" and recipe.pack.strategy == "none":
                 dropped = (
                     "every label is -100: Unsloth removes the row (no response marker in it, usually cut off), and"
@@ -267,7 +267,7 @@ class Unsloth(Collated):
             elif masks.assistant_only(recipe):  # before it packs
                 dropped = "no assistant token is left within max_length: Unsloth removes the row"
         notes = () if rendered.exact else ("who wrote which token is a best effort here",)
-        return tokens, Labels(labels, tuple(drawn[1]), kept, dropped, notes)
+        return tokens, Labels(labels, drawn[1], kept, dropped, notes)
 
     def _kept(self, tokens: Tokens, conversation: Conversation, recipe: Recipe, tools: Toolbox) -> masks.Kept:
         """What truncation leaves. Text is cut by the tokenizer, which keeps the special tokens it put around."""

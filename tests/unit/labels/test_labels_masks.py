@@ -113,7 +113,7 @@ def test_generation_rule_without_tag_is_refused() -> None:
 
 def test_reasons_tell_prompt_from_boundary() -> None:
     _, reasons = rules.draw(rules.Subject(tokens((100, 101, 7, 7)), RENDERED, chat()), Mask(rule="completion"))
-    assert reasons[:5] == [Reason.PROMPT, Reason.PROMPT, Reason.BOUNDARY, Reason.BOUNDARY, Reason.COMPLETION]
+    assert reasons[:5] == (Reason.PROMPT,) * 2 + (Reason.BOUNDARY,) * 2 + (Reason.COMPLETION,)
 
 
 def test_stored_labels_are_taken_as_they_are() -> None:

@@ -1,0 +1,98 @@
+"""Values along the tokens of a row, kept as runs of equal ones: who wrote them, which part, why trained.
+
+A row of thousands of tokens has a few dozen runs, so what goes by runs costs no more for longer messages. Read by
+position they are a sequence like any other.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, groupby, pairwise, repeat
+from typing import Any, Generic, TypeVar, overload
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Runs(Sequence[T], Generic[T]):
+    """Run k holds `values[k]` and ends before position `ends[k]`; no run is empty, and neighbours differ."""
+
+    ends: tuple[int, ...] = ()
+    values: tuple[T, ...] = ()
+
+    def runs(self) -> Iterator[tuple[int, int, T]]:
+        """Each run: its half-open range and its value."""
+        return zip((0, *self.ends), self.ends, self.values)
+
+    def __len__(self) -> int:
+        return self.ends[-1] if self.ends else 0
+
+    @overload
+    def __getitem__(self, at: int) -> T: ...
+    @overload
+    def __getitem__(self, at: slice) -> Runs[T]: ...
+    def __getitem__(self, at: int | slice) -> T | Runs[T]:
+        size = len(self)
+        if isinstance(at, slice):
+            start, stop, step = at.indices(size)
+            if step != 1:
+                return as_runs(tuple(self)[at])
+            return joined((min(end, stop) - max(begin, start), value) for begin, end, value in self.runs())
+        place = at + size if at < 0 else at
+        if not 0 <= place < size:
+            raise IndexError(at)
+        return self.values[bisect_right(self.ends, place)]
+
+    def __iter__(self) -> Iterator[T]:
+        lengths = (end - start for start, end in pairwise((0, *self.ends)))
+        return chain.from_iterable(map(repeat, self.values, lengths))
+
+    def __contains__(self, value: object) -> bool:
+        return value in self.values
+
+    def count(self, value: Any) -> int:
+        return sum(end - start for start, end, one in self.runs() if one == value)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Runs):
+            return (self.ends, self.values) == (other.ends, other.values)
+        return tuple(self) == other if isinstance(other, tuple) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.ends, self.values))
+
+
+def joined(parts: Iterable[tuple[int, T]]) -> Runs[T]:
+    """Runs from (length, value) in order; lengths below 1 are none."""
+    ends: list[int] = []
+    values: list[T] = []
+    at = 0
+    for length, value in parts:
+        if length > 0:
+            at += length
+            if values and values[-1] == value:
+                ends[-1] = at
+            else:
+                ends.append(at)
+                values.append(value)
+    return Runs(tuple(ends), tuple(values))
+
+
+def as_runs(values: Sequence[T]) -> Runs[T]:
+    """The same values as runs."""
+    if isinstance(values, Runs):
+        return values
+    return joined((sum(1 for _ in some), value) for value, some in groupby(values))
+
+
+def together(first: Sequence[T], second: Sequence[Any]) -> Iterator[tuple[int, int, T, Any]]:
+    """The stretches of two sequences along the same tokens in which neither changes: range and values."""
+    one, other = as_runs(first), as_runs(second)
+    start = i = k = 0
+    while i < len(one.ends) and k < len(other.ends):
+        end = min(one.ends[i], other.ends[k])
+        yield start, end, one.values[i], other.values[k]
+        i, k = i + (one.ends[i] == end), k + (other.ends[k] == end)
+        start = end
