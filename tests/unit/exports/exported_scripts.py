@@ -24,7 +24,7 @@ def shown(path: Path, recipe: Recipe) -> Prepared:
     session = loaded_session(OpenOptions((str(path),), recipe=recipe))
     records = [record(inspection) for inspection in session.all_rows()]
     session.close()
-    return {r["row"]: (r["input_ids"], r["labels"]) for r in records if "input_ids" in r}
+    return {r["row"]: (list(r["input_ids"]), list(r["labels"])) for r in records if "input_ids" in r}
 
 
 def run_script(plan: ExportPlan, tmp_path: Path) -> Prepared:

@@ -347,4 +347,4 @@ def of_split(path: Path, split: str | None, tmp_path: Path) -> tuple[Any, Any]:
     records = [record(one) for one in session.all_rows()]
     plan = plan_export("preprocess", str(tmp_path / "export"), chatml(), chatml(), session.prepared())
     session.close()
-    return run_script(plan, tmp_path), {one["row"]: (one["input_ids"], one["labels"]) for one in records}
+    return run_script(plan, tmp_path), {one["row"]: (list(one["input_ids"]), list(one["labels"])) for one in records}
