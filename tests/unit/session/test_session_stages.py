@@ -96,7 +96,9 @@ def test_another_recipe_compiles_no_template_again(data: Path, monkeypatch: pyte
     assert after.inspect(0).example is not None and compiled == []
     dated = under(before, changed(recipe(), "render.date", "2001-02-03")).ready()
     assert dated.inspect(0).example is not None and compiled == []
-    assert under(before, changed(recipe(), "render.template", "builtin:gemma")).ready() and compiled
+    other = data.with_name("other.jinja")  # no other test compiles it, and what one compiled is kept
+    other.write_text("{% for m in messages %}{{ m.role }} says {{ m.content }}{% endfor %}")
+    assert under(before, changed(recipe(), "render.template", f"file:{other}")).ready() and compiled
 
 
 def test_what_is_no_training_set_is_refused_by_who_asks(tmp_path: Path) -> None:
