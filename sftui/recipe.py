@@ -314,9 +314,20 @@ def knobs_of(recipe: Recipe) -> tuple[KnobInfo, ...]:
     return knobs(type(recipe.own))
 
 
+def knob_named(recipe: Recipe, path: str) -> KnobInfo | None:
+    """The knob of a recipe with a path; None where it has none."""
+    kind: Any = type(recipe.own)
+    return _by_path(kind).get(path)
+
+
+@cache
+def _by_path(own: Any) -> Mapping[str, KnobInfo]:
+    return {info.path: info for info in _knobs(own)}
+
+
 def value_of(recipe: Recipe, info: KnobInfo) -> Any:
     """The value of a knob, its default where it is an option of another trainer."""
-    return get(recipe, info.path) if info in knobs_of(recipe) else info.default
+    return get(recipe, info.path) if knob_named(recipe, info.path) == info else info.default
 
 
 def get(recipe: Recipe, path: str) -> Any:
@@ -345,7 +356,7 @@ def diff(before: Recipe, after: Recipe) -> tuple[RecipeChange, ...]:
     changes = []
     if before.preset != after.preset:
         changes.append(RecipeChange("preset", before.preset, after.preset))
-    both = [*knobs_of(after), *(info for info in knobs_of(before) if info not in knobs_of(after))]
+    both = [*knobs_of(after), *(info for info in knobs_of(before) if knob_named(after, info.path) != info)]
     for info in both:
         a, b = value_of(before, info), value_of(after, info)
         if a != b:

@@ -11,7 +11,7 @@ from typing import Any
 
 from sftui.errors import RecipeError
 from sftui.nearest import did_you_mean
-from sftui.recipe import TODAY, KnobInfo, Recipe, changed, diff, get, knobs_of, sections
+from sftui.recipe import TODAY, KnobInfo, Recipe, changed, diff, get, knob_named, knobs_of, sections
 from sftui.safe_yaml import Dialect, YamlProblem, load_yaml
 
 PresetLookup = Callable[..., Recipe]
@@ -78,7 +78,6 @@ def from_mapping(value: Mapping[str, Any], where: str, preset: PresetLookup) -> 
     recipe = preset(name) if name is not None else preset()
     problems: list[str] = []
     section_names = [*(section for section, _ in sections(recipe)), "waivers", "schema"]
-    by_path = {info.path: info for info in knobs_of(recipe)}
     for section, group in value.items():
         if section in ("preset", "schema", "format"):
             continue
@@ -97,7 +96,7 @@ def from_mapping(value: Mapping[str, Any], where: str, preset: PresetLookup) -> 
             problems.append(f"`{section}` must be a mapping of knobs, not {shown(group)}")
             continue
         for path, raw in _placed(str(section), group):
-            info = by_path.get(path)
+            info = knob_named(recipe, path)
             if info is None:
                 problems.append(unknown_knob(path, recipe))
                 continue
@@ -301,7 +300,7 @@ def shown(raw: Any) -> str:
 
 def knob_at(path: str, recipe: Recipe) -> KnobInfo:
     """What is known of one knob of a recipe; RecipeError with the nearest that there is."""
-    found = next((info for info in knobs_of(recipe) if info.path == path), None)
+    found = knob_named(recipe, path)
     if found is None:
         raise RecipeError(unknown_knob(path, recipe))
     return found

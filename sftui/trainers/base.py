@@ -28,7 +28,7 @@ from sftui.model import (
     Tokens,
 )
 from sftui.model import Part as PartOf
-from sftui.recipe import KnobInfo, Recipe, Tokenize, changed, get, knobs
+from sftui.recipe import KnobInfo, Recipe, Tokenize, changed, get
 
 if TYPE_CHECKING:
     from sftui.conversations import Detected
@@ -407,8 +407,10 @@ class Trainer:
 @cache
 def _own_choices(trainer: Trainer, version: str, path: str) -> tuple[Any, ...]:
     """`Trainer.choices` with everything else as the preset has it."""
-    info = next(one for one in knobs() if one.path == path)
-    return trainer.choices(trainer.preset(version or None), info)
+    from sftui.recipe_io import knob_at
+
+    recipe = trainer.preset(version or None)
+    return trainer.choices(recipe, knob_at(path, recipe))
 
 
 def prompt_of(conversation: Conversation, rule: str) -> tuple[int | None, str | None]:
