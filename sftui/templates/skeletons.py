@@ -435,7 +435,7 @@ class _Skeleton:
         )
 
 
-def _compiled(function: Callable[..., Any], refs: tuple[Any, ...], register: int) -> Callable[[list[Any]], bool]:
+def _compiled(function: Callable[..., Any], refs: tuple[Any, ...]) -> Callable[[list[Any]], bool]:
     """A step as a function of the registers; False where it is a condition that they do not meet."""
     from sftui.templates.tracing import ASK, Register
 
@@ -765,7 +765,7 @@ class _Registers:
         from sftui.templates.tracing import ASK, Register, json_ascii, json_body
 
         steps = self._recording.steps
-        for function, refs, _ in steps[self._done :]:
+        for function, refs in steps[self._done :]:
             if function is ASK:
                 continue
             value, text, kind = None, -1, ""

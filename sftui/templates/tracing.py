@@ -76,7 +76,7 @@ class Recording:
     def __init__(self, texts: Sequence[str], now: datetime) -> None:
         self.values: list[Any] = list(texts)
         self.now = now
-        self.steps: list[tuple[Callable[..., Any], tuple[Any, ...], int]] = []
+        self.steps: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
         self.times: list[tuple[str, str]] = []
         self.texts = tuple(Text(self, value, register, solid=True) for register, value in enumerate(texts))
         self._known: dict[Any, int] = {}
@@ -96,38 +96,28 @@ class Recording:
         register = self._known.get(key)
         if register is None:
             value = function(*(arg.value if type(arg) is Text else arg for arg in args))
-            register = self._add(function, refs, value)
-            self._known[key] = register
+            if isinstance(value, (str, list, tuple)) and len(value) > MOST_CHARACTERS:
+                raise Lost("too long")
+            self._add(function, refs)
+            register = self._known[key] = len(self.values)
+            self.values.append(value)
         return Text(self, self.values[register], register, solid=solid)
 
     def ask(self, asked: Text) -> Any:
         """The value of a register, which must be the same wherever the recording is to hold."""
         if asked.register not in self._asked:
             self._asked.add(asked.register)
-            self._add(ASK, (Register(asked.register), asked.value), None)
+            self._add(ASK, (Register(asked.register), asked.value))
         return asked.value
 
-    def _add(self, function: Callable[..., Any], refs: tuple[Any, ...], value: Any) -> int:
+    def _add(self, function: Callable[..., Any], refs: tuple[Any, ...]) -> None:
         if len(self.steps) >= MOST_STEPS:
             raise Lost("too many steps")
-        if function is ASK:
-            self.steps.append((function, refs, -1))
-            return -1
-        if isinstance(value, (str, list, tuple)) and len(value) > MOST_CHARACTERS:
-            raise Lost("too long")
-        self.values.append(value)
-        self.steps.append((function, refs, len(self.values) - 1))
-        return len(self.values) - 1
+        self.steps.append((function, refs))
 
 
 class Register(int):
     """The number of a register among the arguments of a step."""
-
-    def __hash__(self) -> int:
-        return hash(("register", int(self)))
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is Register and int(self) == int(other)
 
 
 def ASK(value: Any, expected: Any) -> bool:
