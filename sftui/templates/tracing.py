@@ -128,29 +128,9 @@ def ASK(value: Any, expected: Any) -> bool:
 def _register(arg: Any) -> Any:
     if type(arg) is Text:
         return Register(arg.solved().register)
-    if arg is not None and type(arg) not in (str, int, bool, float, slice):
+    if arg is not None and type(arg) not in (str, int, bool, float):
         raise Lost(f"a {type(arg).__name__} beside a text")
-    return _Slice(arg) if type(arg) is slice else arg
-
-
-class _Slice:
-    """A slice that can be looked up (Python's own can from 3.12 on)."""
-
-    __slots__ = ("_parts",)
-
-    def __init__(self, one: slice) -> None:
-        self._parts = (one.start, one.stop, one.step)
-        if not all(part is None or type(part) is int for part in self._parts):
-            raise Lost("a slice by a text")
-
-    def __hash__(self) -> int:
-        return hash(self._parts)
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is _Slice and self._parts == other._parts
-
-    def slice(self) -> slice:
-        return slice(*self._parts)
+    return arg
 
 
 class Text:
@@ -195,9 +175,11 @@ class Text:
         return iter([self._step(operator.getitem, number) for number in range(len(self))])
 
     def __getitem__(self, key: Any) -> Text:
-        if type(key) not in (int, slice):
+        if type(key) is slice:
+            return self._step(_sliced, key.start, key.stop, key.step)
+        if type(key) is not int:
             raise Lost("a key of a text")
-        return self._step(_sliced if type(key) is slice else operator.getitem, key)
+        return self._step(operator.getitem, key)
 
     def __contains__(self, one: Any) -> bool:
         return bool(self.recording.ask(self._step(operator.contains, one)))
@@ -330,8 +312,8 @@ def _joined(*parts: str) -> str:
     return "".join(parts)
 
 
-def _sliced(value: Any, key: _Slice) -> Any:
-    return value[key.slice() if type(key) is _Slice else key]
+def _sliced(value: Any, start: Any, stop: Any, step: Any) -> Any:
+    return value[start:stop:step]
 
 
 def json_body(text: str) -> str:

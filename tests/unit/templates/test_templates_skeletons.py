@@ -157,6 +157,7 @@ CONTENT = (
     "{{ m.content | upper }}",
     "{{ m.content | replace('a', 'b') }}",
     "{{ m.content[:3] }}",
+    "{{ m.content[m.content.find(' ') :] }}",
     "{{ m.content }}{{ m.content }}",
     "{% if m.content == messages[0].content %}same{% endif %}{{ m.content }}",
     "{% generation %}{{ m.content }}{% endgeneration %}",
