@@ -26,6 +26,7 @@ from jinja2.utils import Namespace
 from sftui.templates import limits, sandbox
 from sftui.templates.behaviour import Rendering
 from sftui.templates.limits import LimitExceeded
+from sftui.templates.marks import make_mark
 
 MOST_STEPS, MOST_CHARACTERS = 20_000, 4_000_000
 """Steps and conditions of one recording, and characters of what a step gives; what needs more is rendered."""
@@ -329,13 +330,7 @@ def json_ascii(text: str) -> str:
 def _json(value: Any, ensure_ascii: Any = False, **options: Any) -> Any:
     """`tojson` of what holds texts: each stands in it as its own body."""
     found: list[Text] = []
-    number = 0
-    while True:
-        word = f"Zj{number}Z"
-        plain = json.dumps(_with_words(value, lambda _: ""), default=_unknown)
-        if word not in plain:
-            break
-        number += 1
+    word = make_mark(json.dumps(_with_words(value, lambda _: ""), default=_unknown), "j")
 
     def marked(one: Text) -> str:
         if type(one.value) is not str:
