@@ -36,7 +36,7 @@ Forbidden = SecurityError
 
 KEPT_CHARACTERS = 1 << 16
 """Of how long a template what it is compiled to is kept."""
-_OWN_VARIABLES = ("_loop_vars", "_block_vars")
+OWN_VARIABLES = ("_loop_vars", "_block_vars")
 """What Jinja passes with every call inside a loop or a block, and takes out again before it calls."""
 
 
@@ -200,7 +200,7 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
         if isinstance(__obj, types.BuiltinMethodType):
             check = limits.METHODS.get(__obj.__name__)
             if check is not None:
-                given = (value for name, value in kwargs.items() if name not in _OWN_VARIABLES)
+                given = (value for name, value in kwargs.items() if name not in OWN_VARIABLES)
                 check(__obj.__self__, (*args, *given))
         return ImmutableSandboxedEnvironment.call(__self, __context, __obj, *args, **kwargs)
 

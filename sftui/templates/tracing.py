@@ -474,10 +474,10 @@ class Tracer(sandbox.ChatEnvironment):
     def call(__self, __context: Any, __obj: Any, *args: Any, **kwargs: Any) -> Any:
         if type(__obj) is _Method:
             __self.steps += 1
-            if any(name not in ("_loop_vars", "_block_vars") for name in kwargs):
+            if any(name not in sandbox.OWN_VARIABLES for name in kwargs):
                 raise Lost("a named argument")
             return __obj.text.method(__obj.name, args)
-        given = [*args, *(value for name, value in kwargs.items() if name not in ("_loop_vars", "_block_vars"))]
+        given = [*args, *(value for name, value in kwargs.items() if name not in sandbox.OWN_VARIABLES)]
         if not (
             isinstance(__obj, (Macro, sandbox.TemplateDict))
             or __obj is _refuse
