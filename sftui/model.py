@@ -389,8 +389,8 @@ class RecipeChange:
     after: Any
 
 
-def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
-    """How many leading ids two sequences share."""
+def common_prefix(a: Sequence[object], b: Sequence[object]) -> int:
+    """How many leading ids, or characters, two sequences share."""
     n = min(len(a), len(b))
     if a[:n] == b[:n]:
         return n

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-from sftui.model import NOWHERE, Part, Span
+from sftui.model import NOWHERE, Part, Span, common_prefix
 from sftui.templates.marks import make_mark
 
 # Special tokens by their looks, for tokenizers whose list of them is short: <|…|>, <｜…｜>, <|… and …|> (Gemma 4),
@@ -211,7 +211,7 @@ class GapReader:
 
     def _common(self, gap: str, tail: str) -> int:
         """The length of what both begin with, no special token cut in two and none at its end that opens a turn."""
-        common = next((k for k, (a, b) in enumerate(zip(gap, tail)) if a != b), min(len(gap), len(tail)))
+        common = common_prefix(gap, tail)
         for string in (gap, tail):
             for literal in self._special.finditer(string):
                 if literal.start() < common < literal.end():

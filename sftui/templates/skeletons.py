@@ -19,7 +19,7 @@ from datetime import datetime
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from sftui.model import Part, Rendered, Span
+from sftui.model import Part, Rendered, Span, common_prefix
 from sftui.recipe import Render
 from sftui.templates import limits
 from sftui.templates.gaps import Comparing, opener_of, special_pattern, writes_thoughts
@@ -594,15 +594,14 @@ class _Sure(Comparing):
     def starts(self, text: str, with_: str) -> bool:
         if text.startswith(with_):
             return True
-        at = next((k for k, (a, b) in enumerate(zip(text, with_)) if a != b), min(len(text), len(with_)))
+        at = common_prefix(text, with_)
         self._certain(text, at, with_, at, 0)
         return False
 
     def ends(self, text: str, with_: str) -> bool:
         if text.endswith(with_):
             return True
-        pairs = zip(reversed(text), reversed(with_))
-        back = next((k for k, (a, b) in enumerate(pairs) if a != b), min(len(text), len(with_)))
+        back = common_prefix(text[::-1], with_[::-1])
         self._certain(text, len(text) - 1 - back, with_, len(with_) - 1 - back, -1)
         return False
 

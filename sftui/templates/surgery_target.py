@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from sftui.model import Conversation, Kind, Message, Part, Rendered
+from sftui.model import Conversation, Kind, Message, Part, Rendered, common_prefix
 from sftui.templates.marks import make_mark, slots_of
 
 Range = tuple[int, int]
@@ -125,7 +125,7 @@ def _plain_start(text: str, messages: Sequence[Mapping[str, Any]], number: int, 
     if other is None or mark not in other:
         return None
     before = other.partition(mark)[0]
-    common = next((at for at, (a, b) in enumerate(zip(before, text)) if a != b), min(len(before), len(text)))
+    common = common_prefix(before, text)
     cut = next((one for one in _SPECIAL.finditer(text, max(0, common - 64)) if one.start() < common < one.end()), None)
     return common if cut is None else cut.start()
 
