@@ -339,6 +339,11 @@ class Inspection:
         return self.labels.dropped if self.labels is not None else None
 
     @property
+    def examples(self) -> tuple[Example, ...]:
+        """What the trainer receives for the row: none where it is dropped, several where it is split."""
+        return () if self.example is None else (self.example, *self.more)
+
+    @property
     def trained(self) -> int:
         """Positions that carry loss in what the trainer receives."""
         return self.example.trained if self.example is not None else 0

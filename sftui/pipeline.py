@@ -435,7 +435,7 @@ def pack_rows(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox)
     held = Held()
     try:
         for place, inspection in enumerate(inspections):
-            for part, example in enumerate(_examples(inspection)):
+            for part, example in enumerate(inspection.examples):
                 if len(held) == size and not trainer.traits.groups_hold_dropped:
                     yield from map(names.on, trainer.pack(held, recipe, tools))
                     held, names = held.emptied(), _Names()
@@ -475,7 +475,7 @@ class _Names:
     def of(self, inspections: Iterable[Inspection]) -> Iterator[Example]:
         """The examples of rows, each named as it goes by."""
         for inspection in inspections:
-            for part, example in enumerate(_examples(inspection)):
+            for part, example in enumerate(inspection.examples):
                 self.add(inspection.row.index, part)
                 yield example
 
@@ -485,10 +485,6 @@ class _Names:
             documents=tuple((self._rows[i], start, end) for i, start, end in pack.documents),
             parts=tuple(self._parts[i] for i, _, _ in pack.documents),
         )
-
-
-def _examples(inspection: Inspection) -> tuple[Example, ...]:
-    return () if inspection.example is None else (inspection.example, *inspection.more)
 
 
 def make_packs(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox) -> tuple[tuple[Pack, ...], Batch]:

@@ -123,7 +123,7 @@ class Audit:
             figures[3] += 1
         figures[1] += len(tokens)
         figures[2] += self._measure(labels)
-        for example in () if inspection.example is None else (inspection.example, *inspection.more):
+        for example in inspection.examples:
             self.received_tokens += len(example.input_ids)
             self.received_trained += example.trained
         if inspection.example is not None:

@@ -53,7 +53,7 @@ class _Count:
         self.ours += inspection.problem is not None and inspection.problem.ours
         if not inspection.evaluates:
             self.kept += inspection.example is not None
-            self.trained += sum(made.trained for made in (inspection.example, *inspection.more) if made is not None)
+            self.trained += sum(made.trained for made in inspection.examples)
         if inspection.problem is None:
             return
         told = f"row {inspection.row.index}: {inspection.problem.what}"
@@ -146,7 +146,7 @@ def _write_packs(
             if inspection.example is None:
                 put({**record(inspection), **apart})
             else:
-                count.tokens += sum(len(one.input_ids) for one in (inspection.example, *inspection.more))
+                count.tokens += sum(len(one.input_ids) for one in inspection.examples)
             yield inspection
 
     @lru_cache(maxsize=KEPT_ROWS)

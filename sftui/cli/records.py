@@ -86,7 +86,7 @@ def pack_record(pack: Pack, number: int) -> dict[str, Any]:
 def explained(inspection: Inspection) -> tuple[dict[str, Any], ...]:
     """`tokens`, `reasons` and `spans` of each example of a row; nothing of one that does not stand token for token on
     the kept tokens."""
-    tokens, labels, examples = inspection.tokens, inspection.labels, _examples(inspection)
+    tokens, labels, examples = inspection.tokens, inspection.labels, inspection.examples
     if tokens is None or labels is None:
         return ({},) * len(examples)
     kept = [i for start, end in labels.kept for i in range(start, end)]
@@ -122,11 +122,7 @@ Told = tuple[tuple[Example, dict[str, Any]], ...]
 
 def told_of(inspection: Inspection) -> Told:
     """A row that reaches the trainer, as `pack_explained` asks for it."""
-    return tuple(zip(_examples(inspection), explained(inspection)))
-
-
-def _examples(inspection: Inspection) -> tuple[Example, ...]:
-    return () if inspection.example is None else (inspection.example, *inspection.more)
+    return tuple(zip(inspection.examples, explained(inspection)))
 
 
 def pack_explained(pack: Pack, row: Callable[[int], Told], piece: Callable[[int], str], ignore: int) -> dict[str, Any]:

@@ -100,7 +100,7 @@ class DatasetChecks:
             return
         self.rows += 1
         self.kept += inspection.example is not None
-        self.left += sum(made.trained for made in (inspection.example, *inspection.more) if made is not None)
+        self.left += sum(made.trained for made in inspection.examples)
         conversation = inspection.conversation
         if conversation is None:
             return

@@ -96,7 +96,7 @@ def through(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox) -
         if one.problem is not None:
             problems[place] = one.problem.sentence()
         elif one.example is not None:
-            examples[place] = (one.example, *one.more)
+            examples[place] = one.examples
     packs: tuple[Pack, ...] = ()
     if recipe.pack.strategy not in ("none", "multipack"):  # multipack packs while it samples batches
         packs = tuple(pack_rows(rows, recipe, tools))

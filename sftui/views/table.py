@@ -133,7 +133,7 @@ def _effective(inspection: Inspection, tokens: Tokens) -> tuple[tuple[int, ...],
         return ids, None, ((0, count),) if count else (), True
     labels = inspection.labels.labels
     kept = tuple((a, b) for a, b in inspection.labels.kept if a < b)
-    examples = (inspection.example, *inspection.more) if inspection.example is not None else ()
+    examples = inspection.examples
     if len(examples) > 1:
         split = _split(kept, examples)
         if split is not None:

@@ -36,8 +36,7 @@ def packs(session: Opened, asked: PacksRequest, version: int) -> Iterator[PacksR
             yield None
             continue
         made.append(inspection)
-        if inspection.example is not None:
-            tokens += sum(len(one.input_ids) for one in (inspection.example, *inspection.more))
+        tokens += sum(len(one.input_ids) for one in inspection.examples)
         yield None
     try:
         found, batch = ready.packs(made)

@@ -25,7 +25,7 @@ def packs_of(
         return (), (), ()
     rows, examples = [], []
     for one in sample:
-        for example in (one.example, *one.more) if one.example is not None else ():
+        for example in one.examples:
             rows.append(one)
             examples.append(example)
     try:
