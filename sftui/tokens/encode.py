@@ -133,51 +133,51 @@ def _place(columns: _Columns, encoded: Encoded, rendered: Rendered, tokenizer: L
     What lies past the rendered text is the EOS text that was appended to it.
     """
     length, count = len(rendered.text), len(encoded.ids)
+    spans = rendered.spans or (Span(0, length, NOWHERE, Part.CONTENT),)
     starts, ends = encoded.starts, encoded.ends
     columns.ids.extend(encoded.ids)
     columns.starts.extend(starts)
-    columns.ends.extend(min(end, length) for end in ends) if length < max(ends, default=0) else columns.ends.extend(
-        ends
-    )
+    columns.ends.extend([min(end, length) for end in ends] if length < max(ends, default=0) else ends)
     front = next((i for i, start in enumerate(starts) if start != NOWHERE), count)
     past = count  # tokens put behind the text, and those that may lie past it
     while past > front and (starts[past - 1] == NOWHERE or starts[past - 1] >= length):
         past -= 1
     middle = starts[front:past]
-    _around(columns, encoded, range(front), rendered, tokenizer)
-    if list(middle) == sorted(middle) and NOWHERE not in middle:
-        at = 0
-        spans = rendered.spans or (_all_of(rendered),)
-        for span in spans:
-            after = bisect_left(middle, span.end, at) if span is not spans[-1] else len(middle)
-            if after > at:
-                columns.owners.append((after - at, span.message, span.part))
-            at = max(after, at)
-    else:
-        _around(columns, encoded, range(front, past), rendered, tokenizer)
-    _around(columns, encoded, range(past, count), rendered, tokenizer)
+    ordered = NOWHERE not in middle and list(middle) == sorted(middle)
+    _place_singly(columns, encoded, range(front if ordered else count), length, spans, tokenizer)
+    if not ordered:
+        return
+    at = 0
+    for number, span in enumerate(spans, 1):
+        after = bisect_left(middle, span.end, at) if number < len(spans) else len(middle)
+        columns.owners.append((after - at, span.message, span.part))
+        at = after
+    _place_singly(columns, encoded, range(past, count), length, spans, tokenizer)
 
 
-def _around(
-    columns: _Columns, encoded: Encoded, places: Sequence[int], rendered: Rendered, tokenizer: LoadedTokenizer
+def _place_singly(
+    columns: _Columns,
+    encoded: Encoded,
+    places: Sequence[int],
+    length: int,
+    spans: Sequence[Span],
+    tokenizer: LoadedTokenizer,
 ) -> None:
-    """The same token by token: where offsets go back (a normalizer moved characters), and around the text."""
-    length, spans = len(rendered.text), rendered.spans or (_all_of(rendered),)
+    """The same token by token: around the text, and where offsets go back (a normalizer moved characters)."""
     borders = [span.end for span in spans]
     for i in places:
         start = encoded.starts[i]
         if start == NOWHERE or (start >= length and encoded.ends[i] > length):
             columns.starts[i] = columns.ends[i] = NOWHERE
-            bos = start == NOWHERE and encoded.ids[i] == tokenizer.facts.bos_id
-            columns.owners.append((1, NOWHERE, Part.BOS if bos else Part.INJECTED))
+            columns.owners.append((1, NOWHERE, _put(encoded.ids[i], start, tokenizer)))
         else:
             span = spans[min(bisect_right(borders, start), len(spans) - 1)]
             columns.owners.append((1, span.message, span.part))
 
 
-def _all_of(rendered: Rendered) -> Span:
-    """One span over the text of which nobody asked who wrote it."""
-    return Span(0, len(rendered.text), NOWHERE, Part.CONTENT)
+def _put(token: int, start: int, tokenizer: LoadedTokenizer) -> Part:
+    """What a token is that stands for no text of the row."""
+    return Part.BOS if start == NOWHERE and token == tokenizer.facts.bos_id else Part.INJECTED
 
 
 def _encode_pieces(columns: _Columns, pieces: Sequence[Piece], tokenizer: LoadedTokenizer) -> None:
@@ -196,19 +196,17 @@ def _encode_pieces(columns: _Columns, pieces: Sequence[Piece], tokenizer: Loaded
                 columns.add(token, *shown, piece.message, piece.part)
         else:
             one = encoded[i]
-            columns.ids.extend(one.ids)
-            if NOWHERE not in one.starts:
+            if NOWHERE in one.starts:
+                for token, start, end in zip(one.ids, one.starts, one.ends):
+                    if start == NOWHERE:
+                        columns.add(token, NOWHERE, NOWHERE, NOWHERE, _put(token, start, tokenizer))
+                    else:
+                        columns.add(token, place + start, place + end, piece.message, piece.part)
+            else:
+                columns.ids.extend(one.ids)
                 columns.starts.extend([place + start for start in one.starts])
                 columns.ends.extend([place + end for end in one.ends])
                 columns.owners.append((len(one), piece.message, piece.part))
-            else:
-                for token, start, end in zip(one.ids, one.starts, one.ends):
-                    put = start == NOWHERE
-                    columns.starts.append(start if put else place + start)
-                    columns.ends.append(end if put else place + end)
-                    bos = put and token == tokenizer.facts.bos_id
-                    part = Part.BOS if bos else Part.INJECTED if put else piece.part
-                    columns.owners.append((1, NOWHERE if put else piece.message, part))
         place = after
 
 
