@@ -11,6 +11,7 @@ from sftui.labels.masks import (
     Subject,
     applied,
     both,
+    by_flags,
     char_index,
     completion,
     draw,
@@ -27,6 +28,7 @@ __all__ = [
     "Subject",
     "applied",
     "both",
+    "by_flags",
     "char_index",
     "collate",
     "completion",
@@ -45,13 +47,10 @@ __all__ = [
 ]
 
 
-def label(
-    tokens: Tokens, rendered: Rendered, conversation: Conversation, recipe: Recipe, *, drop: str | None = None
-) -> Labels:
+def label(tokens: Tokens, rendered: Rendered, conversation: Conversation, recipe: Recipe) -> Labels:
     """One label and one reason per token, what survives truncation, and why a row is dropped.
 
-    `drop` is a reason found earlier (the shape of the conversation, say). Labels are un-shifted.
-    RecipeError where the recipe's rule cannot apply to the row.
+    Labels are un-shifted. RecipeError where the recipe's rule cannot apply to the row.
     """
     subject = Subject(tokens, rendered, conversation)
     mask, reasons = draw(subject, recipe.mask)
@@ -59,9 +58,8 @@ def label(
     if conversation.kind is Kind.TOKENS and conversation.labels is not None:
         values = conversation.labels
     labels = applied(mask, values)
-    kept, too_long = keep(len(tokens), recipe.length)
-    dropped = drop or too_long
-    if dropped is None and recipe.length.drop_unlabelled and set(within(kept, labels)) <= {IGNORE_INDEX}:
+    kept, dropped = keep(len(tokens), recipe.length)
+    if dropped is None and recipe.length.drop_unlabelled and unlabelled(within(kept, labels)):
         dropped = "no trained token is left"
     notes = () if rendered.exact else ("who wrote which token is a best effort here",)
     return Labels(labels=labels, reasons=reasons, kept=kept, dropped=dropped, notes=notes)

@@ -1,7 +1,7 @@
 """The mask rules: which tokens are trained, and why, one pure function a rule.
 
-Every rule returns one flag and one reason per token, as runs where a rule goes by spans. A token belongs to the span
-in which its first character lies, so a token that straddles a border counts to the left of it.
+Every rule returns one flag and one reason per token, as runs. A token belongs to the span in which its first
+character lies, so a token that straddles a border counts to the left of it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sftui.model import IGNORE_INDEX, NOWHERE, Conversation, Kind, Part, Reason,
 from sftui.recipe import Mask
 from sftui.runs import Runs, as_runs, joined, together
 
-Drawn = tuple[Sequence[bool], Sequence[Reason]]
+Drawn = tuple[Runs[bool], Runs[Reason]]
 Verdict = tuple[int, tuple[bool, Reason]]
 """So many tokens, trained or not, and why."""
 
@@ -60,10 +60,14 @@ def drawn(parts: Iterable[Verdict]) -> Drawn:
     )
 
 
-def applied(flags: Sequence[bool], values: Sequence[int]) -> tuple[int, ...]:
+def by_flags(flags: Sequence[bool], trained: Reason, masked: Reason) -> Drawn:
+    """A mask of one flag a token, with one reason for what is trained and one for the rest."""
+    runs = as_runs(flags)
+    return runs, joined((end - start, trained if on else masked) for start, end, on in runs.runs())
+
+
+def applied(flags: Runs[bool], values: Sequence[int]) -> tuple[int, ...]:
     """Labels: the value where a token is trained, else -100."""
-    if not isinstance(flags, Runs):
-        return tuple([value if on else IGNORE_INDEX for value, on in zip(values, flags)])
     labels: list[int] = []
     for start, end, on in flags.runs():
         labels += values[start:end] if on else (IGNORE_INDEX,) * (end - start)
@@ -200,7 +204,7 @@ def generation_tag(subject: Subject) -> Drawn:
             break
         for i in range(first, last + 1 if last else n):
             mask[i] = True
-    return mask, [Reason.GENERATION if trained else Reason.NOT_GENERATION for trained in mask]
+    return by_flags(mask, Reason.GENERATION, Reason.NOT_GENERATION)
 
 
 def given(subject: Subject, options: Mask) -> Drawn:
@@ -215,7 +219,7 @@ def given(subject: Subject, options: Mask) -> Drawn:
             fix="set mask.rule to all, or give the messages",
         )
     mask = [label != options.ignore_index for label in conversation.labels]
-    return mask, [Reason.GIVEN if trained else Reason.GIVEN_MASKED for trained in mask]
+    return by_flags(mask, Reason.GIVEN, Reason.GIVEN_MASKED)
 
 
 def char_index(tokens: Tokens) -> dict[int, int]:

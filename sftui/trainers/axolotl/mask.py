@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from sftui.errors import RecipeError
 from sftui.model import NOWHERE, Part, Reason
-from sftui.runs import joined, together
+from sftui.runs import Runs, as_runs, joined, together
 from sftui.tokens import LoadedTokenizer
 from sftui.trainers.axolotl.details import trained_tokens
 from sftui.trainers.axolotl.locate import NOT_FOUND, Locator
@@ -39,7 +39,7 @@ class _Mask:
             self.reasons[index] = reason
 
 
-def draw(locator: Locator, settings: Settings) -> tuple[Sequence[bool], Sequence[Reason], tuple[str, ...]]:
+def draw(locator: Locator, settings: Settings) -> tuple[Runs[bool], Runs[Reason], tuple[str, ...]]:
     """A flag and a reason per token, and what Axolotl would warn of; RecipeError where it refuses."""
     ids = locator.tokens.input_ids
     mask = _Mask([False] * len(ids), [None] * len(ids))
@@ -73,7 +73,7 @@ def draw(locator: Locator, settings: Settings) -> tuple[Sequence[bool], Sequence
     for place, (_, option) in zip(last, kinds):
         if option == "last" and place != -1:
             mask.train(place, Reason.TERMINATOR)
-    return mask.flags, _reasons(mask, locator, settings, by_flag), tuple(mask.notes)
+    return as_runs(mask.flags), _reasons(mask, locator, settings, by_flag), tuple(mask.notes)
 
 
 def _wanted(turn: object, settings: Settings) -> tuple[bool, bool]:
@@ -161,7 +161,7 @@ def _first(places: Sequence[int], start: int, size: int) -> int:
     return places[at] if at < len(places) else -1
 
 
-def _reasons(mask: _Mask, locator: Locator, settings: Settings, by_flag: dict[int, bool]) -> Sequence[Reason]:
+def _reasons(mask: _Mask, locator: Locator, settings: Settings, by_flag: dict[int, bool]) -> Runs[Reason]:
     found: list[tuple[int, Reason]] = []
     for start, end, owner, part in together(locator.tokens.messages, locator.tokens.parts):
         masked = _masked_because(owner, part, locator, settings, by_flag)

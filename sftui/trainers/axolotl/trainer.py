@@ -35,7 +35,7 @@ from sftui.model import (
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
 from sftui.recipe import Pack as PackOptions
-from sftui.runs import as_runs, together
+from sftui.runs import together
 from sftui.templates import ChatTemplate
 from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers import versions
@@ -245,8 +245,8 @@ class Axolotl(Trainer):
             if recipe.length.max is not None and len(tokens) >= recipe.length.max:
                 everything = self._two_parts(rendered, shaped, recipe, tools).kept
         elif rendered.pieces is not None:
-            flags = [rendered.pieces[owner].trained for owner in tokens.messages]
-            reasons = [Reason.GIVEN if on else Reason.GIVEN_MASKED for on in flags]
+            owned = [rendered.pieces[owner].trained for owner in tokens.messages]
+            flags, reasons = label_rules.by_flags(owned, Reason.GIVEN, Reason.GIVEN_MASKED)
         elif conversation.kind is Kind.TEXT:
             flags, reasons = label_rules.whole(label_rules.Subject(tokens, rendered, conversation))
             if _pretrains(recipe):
@@ -292,7 +292,7 @@ class Axolotl(Trainer):
         )
         notes = (f"sequence_len {size} cuts the text into {len(runs)} rows",) if len(runs) > 1 else ()
         ranges = tuple(one for run in runs for one in run)
-        return Labels(tokens.input_ids, as_runs(reasons), ranges, dropped, notes)
+        return Labels(tokens.input_ids, reasons, ranges, dropped, notes)
 
     def examples(
         self, tokens: Tokens, labels: Labels, shaped: Shaped, recipe: Recipe, tools: Toolbox
@@ -456,7 +456,7 @@ def _kept(
     packs = length.drop_unlabelled and recipe.pack.strategy == PACKS
     if dropped is None and packs and label_rules.unlabelled(label_rules.within(kept, labels)):
         dropped = "no trained token is left: with sample_packing Axolotl drops the row"
-    return Labels(labels, as_runs(reasons), kept or ((0, 0),), dropped, notes)
+    return Labels(labels, reasons, kept or ((0, 0),), dropped, notes)
 
 
 def _pretrains(recipe: Recipe) -> bool:
@@ -468,4 +468,4 @@ def _windowed(tokens: Tokens, reasons: Sequence[Reason], recipe: Recipe, tools: 
     """A text of a pretraining_dataset, trained whole."""
     kept = pretrain.window(len(tokens), tools.tokenizer, recipe)
     dropped = None if kept else f"{len(tokens)} tokens: Axolotl drops what has fewer than {pretrain.LEAST}"
-    return Labels(tokens.input_ids, as_runs(reasons), kept, dropped)
+    return Labels(tokens.input_ids, reasons, kept, dropped)

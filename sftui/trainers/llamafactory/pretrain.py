@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from sftui.errors import ConversationError, RecipeError, SftuiError
+from sftui.labels import applied, by_flags
 from sftui.model import (
     IGNORE_INDEX,
     NOWHERE,
@@ -26,7 +27,6 @@ from sftui.model import (
     Tokens,
 )
 from sftui.recipe import Recipe
-from sftui.runs import as_runs
 from sftui.tokens import LoadedTokenizer
 from sftui.trainers.llamafactory.formats import DROPPED
 from sftui.trainers.llamafactory.own import LlamaFactoryOptions
@@ -106,11 +106,11 @@ def render(text: str, recipe: Recipe, tokenizer: LoadedTokenizer) -> Rendered:
 def label(tokens: Tokens, cutoff: int | None, pad_id: int | None) -> Labels:
     """Everything is trained but the pad token; `cutoff` None (packing) cuts nothing."""
     n = len(tokens)
-    masked = [token == pad_id for token in tokens.input_ids]
-    notes = ("a token that is also the pad token is not trained: the collator masks it",) if any(masked) else ()
+    flags, reasons = by_flags([token != pad_id for token in tokens.input_ids], Reason.WHOLE, Reason.PAD)
+    notes = ("a token that is also the pad token is not trained: the collator masks it",) if False in flags else ()
     return Labels(
-        labels=tuple([IGNORE_INDEX if off else token for token, off in zip(tokens.input_ids, masked)]),
-        reasons=as_runs([Reason.PAD if off else Reason.WHOLE for off in masked]),
+        labels=applied(flags, tokens.input_ids),
+        reasons=reasons,
         kept=((0, n if cutoff is None else min(n, cutoff)),),
         notes=notes,
     )

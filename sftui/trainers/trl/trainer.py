@@ -323,6 +323,5 @@ def stored_masks(conversation: Conversation, count: int, recipe: Recipe) -> list
                 why="TRL zips them and loses the rest",
                 fix="mend the column",
             )
-        flags = [bool(bit) for bit in mask]
-        found.append((flags, [Reason.GIVEN if on else Reason.GIVEN_MASKED for on in flags]))
+        found.append(label_rules.by_flags([bool(bit) for bit in mask], Reason.GIVEN, Reason.GIVEN_MASKED))
     return found
