@@ -103,11 +103,10 @@ class LoadedTokenizer:
         self.engine = engine
         self._added = engine.added()
         self._special = frozenset(i for i, (_, special) in self._added.items() if special)
-        self._surface: Callable[[int], bytes] = surfacer(engine.decoding, engine.piece, self._literal)
         self._ahead: dict[ToEncode, Encoded] = {}
         self._ids_ahead: dict[ToEncode, tuple[int, ...]] = {}
         self._described: dict[int, tuple[str, bytes, bool]] = {}
-        self._bytes = _Remembered(self._surface)
+        self._bytes = _Remembered(surfacer(engine.decoding, engine.piece, self._literal))
 
     def encode(self, text: str, add_special_tokens: bool = False) -> Encoded:
         """One text → ids and offsets; TokenizerError where the text is no valid Unicode."""
@@ -163,7 +162,7 @@ class LoadedTokenizer:
 
     def surface(self, token: int) -> bytes:
         """The bytes an id stands for; empty where that is not known."""
-        return self._surface(token)
+        return self._bytes[token]
 
     def is_special(self, token: int) -> bool:
         """Whether an id is an added token marked special."""
@@ -185,7 +184,7 @@ class LoadedTokenizer:
             self._described = {}  # a new one: another thread may be reading the old
         known = self._described
         for token in set(ids).difference(known):
-            known[token] = (self.piece(token), self._surface(token), token in self._special)
+            known[token] = (self.piece(token), self._bytes[token], token in self._special)
         found = [known[token] for token in ids]
         return tuple([one[0] for one in found]), tuple([one[1] for one in found]), tuple([one[2] for one in found])
 
