@@ -43,37 +43,38 @@ class Bulk:
         self.at_once = at_once
         self.engine = PLAIN
         self.told: str | None = None
-        self._rows = 0
-        self._made: tuple[LoadedTokenizer, LoadedTokenizer] | None = None
+        self._rows, self._tried = 0, False
+        self._plain: LoadedTokenizer | None = None
+        self._many: LoadedTokenizer | None = None
+        self._offsets: ByteOffsets | None = None
 
     def of(self, plain: LoadedTokenizer) -> LoadedTokenizer:
         """The tokenizer for many rows, with what it has loaded and learnt so far."""
         if type(plain.engine) is not FastEngine or self.told is not None:
             return plain
-        if self._made is None or self._made[0] is not plain:
-            offsets = byte_offsets(plain.engine.backend)
-            engine = _BulkEngine(plain.engine, None, offsets, self)
-            self._made = plain, LoadedTokenizer(plain.facts, engine) if offsets is not None else plain
-            self.engine, self._rows = PLAIN, 0
-        return self._made[1]
+        if self._many is None or self._plain is not plain:
+            self._plain, self._offsets = plain, byte_offsets(plain.engine.backend)
+            self._many = LoadedTokenizer(plain.facts, _BulkEngine(plain.engine, None, self._offsets, self))
+            self.engine, self._rows, self._tried = PLAIN, 0, False
+        return self._many
 
     def due(self, rows: int) -> bool:
-        """Whether, with so many rows more, it is time to ask for `faster`."""
-        before, self._rows = self._rows, self._rows + rows
-        return self._after is not None and before < self._after <= self._rows
+        """Whether, with so many rows more, it is time to ask for `faster`; so until it was asked for."""
+        self._rows += rows
+        return self._after is not None and self._rows >= self._after and not self._tried
 
     def faster(self, plain: LoadedTokenizer, texts: Sequence[ToEncode]) -> LoadedTokenizer:
         """The same with fastokens, where that is installed, takes the tokenizer and equals it on `texts`."""
-        made = self.of(plain)
+        made, self._tried = self.of(plain), True
         if type(plain.engine) is not FastEngine or self.told is not None:
             return made
         fast = _proven(plain.engine, probe_strings(plain.facts.special_tokens.values()), texts)
         if fast is None:
             return made
         self.engine = self.FAST
-        engine = _BulkEngine(plain.engine, fast, byte_offsets(plain.engine.backend), self)
-        self._made = plain, LoadedTokenizer(replace(plain.facts, engine=self.FAST), engine)
-        return self._made[1]
+        engine = _BulkEngine(plain.engine, fast, self._offsets, self)
+        self._many = LoadedTokenizer(replace(plain.facts, engine=self.FAST), engine)
+        return self._many
 
     def differs(self, text: str, fast: bool) -> None:
         """Other ids, or offsets, were given for a text."""
@@ -97,7 +98,7 @@ class _BulkEngine(FastEngine):
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[tuple[int, ...]]:
         if len(texts) < 2 or self._bulk.told is not None or self._fast is None:
             return super().ids_batch(texts, add_special_tokens)
-        found = _flat(self._fast, texts, add_special_tokens, self.backend.encode_special_tokens)
+        found = self._flat(texts, add_special_tokens)
         one = self._next(len(texts))
         if super().ids_batch([texts[one]], add_special_tokens)[0] == found[one]:
             return found
@@ -105,13 +106,15 @@ class _BulkEngine(FastEngine):
         return super().ids_batch(texts, add_special_tokens)
 
     def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
-        if len(texts) < 2 or self._bulk.told is not None or self._offsets is None:
+        offsets = self._offsets
+        if len(texts) < 2 or self._bulk.told is not None or offsets is None:
             return self.encode_batch(texts, add_special_tokens)
-        if self._fast is not None:
-            ids = _flat(self._fast, texts, add_special_tokens, self.backend.encode_special_tokens)
-        else:
-            ids = super().ids_batch(texts, add_special_tokens)
-        found = [self._placed(own, text, add_special_tokens) for own, text in zip(ids, texts)]
+        found = []
+        for ids, text in zip(self._flat(texts, add_special_tokens), texts):
+            placed = offsets.of(ids, text, add_special_tokens)
+            found.append(
+                Encoded(ids, *placed) if placed is not None else self.encode_batch([text], add_special_tokens)[0]
+            )
         one = self._next(len(texts))
         (plain,) = self.encode_batch([texts[one]], add_special_tokens)
         if plain == found[one]:
@@ -119,9 +122,11 @@ class _BulkEngine(FastEngine):
         self._bulk.differs(texts[one], fast=plain.ids != found[one].ids)
         return self.encode_batch(texts, add_special_tokens)
 
-    def _placed(self, ids: tuple[int, ...], text: str, special: bool) -> Encoded:
-        offsets = self._offsets.of(ids, text, special) if self._offsets is not None else None
-        return Encoded(ids, *offsets) if offsets is not None else self.encode_batch([text], special)[0]
+    def _flat(self, texts: Sequence[str], special: bool) -> list[tuple[int, ...]]:
+        """The ids of many texts, by fastokens where it is loaded."""
+        if self._fast is None:
+            return super().ids_batch(texts, special)
+        return _flat(self._fast, texts, special, self.backend.encode_special_tokens)
 
     def _next(self, count: int) -> int:
         """The place of the text that goes the plain way, too."""

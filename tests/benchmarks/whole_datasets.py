@@ -26,7 +26,7 @@ from rows import SHAPES, SHARED, write_rows
 PLAIN = Path(__file__).resolve().parent / "plain_ways"
 PARITY = Path(os.environ.get("SFTUI_PARITY_HOME", "~/.cache/sftui-parity")).expanduser()
 FEW, MANY = 1_000, 6_000
-"""Rows; the few are enough to load what many need, the faster engine included (`pipeline.BULK_AFTER`)."""
+"""Rows; the few are enough to load what many need, the faster engine included (`tokens.bulk.AFTER`)."""
 
 
 @dataclass(frozen=True, slots=True)

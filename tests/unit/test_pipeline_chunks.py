@@ -71,3 +71,16 @@ def test_a_chunk_gives_what_each_row_gives_alone(
     assert list(map(alike, found)) == list(map(alike, alone)) and bulk.told is None
     assert list(pipeline.inspect_all(rows, detected, recipe, tools, bulk, spans=True, text=True)) == alone
     assert sum(one.example is not None for one in found) > 20
+
+
+def test_rows_that_come_in_parts_get_the_faster_engine_too() -> None:
+    """A process of `check --jobs` takes its rows in parts; where one ends in the middle of a chunk nothing is lost."""
+    pytest.importorskip("fastokens", reason="fastokens is in the extra `fast`")
+    recipe = changed(preset("hf-trainer"), "tokenizer.name", "builtin:chatml")
+    rows = [Row(number, row(number), "", f"row {number}") for number in range(20, 40)]
+    detected = pipeline.detect(rows, recipe)
+    tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml"))
+    bulk = Bulk(after=10, at_once=8)
+    for part in (rows[:10], rows[10:]):
+        assert len(list(pipeline.inspect_all(part, detected, recipe, tools, bulk))) == 10
+    assert bulk.engine == Bulk.FAST
