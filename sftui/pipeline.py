@@ -289,13 +289,8 @@ class _Way:
         self._shaped = shaped
 
     def _label(self, work: bound.Work) -> None:
-        recipe, tools, trainer, shaped, rendered = (
-            self._recipe,
-            self._tools,
-            self._trainer,
-            self._shaped,
-            self._rendered,
-        )
+        recipe, tools, trainer = self._recipe, self._tools, self._trainer
+        shaped, rendered = self._shaped, self._rendered
         if shaped is None or rendered is None:
             return
         self._begin(work, Stage.TOKENS)
@@ -357,28 +352,31 @@ def inspect_all(
         if len(ways) >= bulk.at_once or characters > CHUNK_CHARACTERS or not own:
             yield from _encoded(ways, texts, tools, text)
             if bulk.due(len(ways)) and texts:
-                tools = replace(tools, tokenizer=_faster(plain, texts, bulk))
+                tools = replace(tools, tokenizer=_faster(plain, ways, texts, bulk))
             ways, texts, characters = [], [], 0
     yield from _encoded(ways, texts, tools, text)
     bulk.due(len(ways))
 
 
-def _faster(plain: LoadedTokenizer, texts: Sequence[ToEncode], bulk: Bulk) -> LoadedTokenizer:
-    """The tokenizer with the faster engine, where it is proven on these texts; as it is where that goes over a
-    bound."""
-    size = sum(len(one.text) for one in texts) + 20 * plain.facts.vocab_size
+def _faster(plain: LoadedTokenizer, ways: Sequence[_Way], texts: Sequence[ToEncode], bulk: Bulk) -> LoadedTokenizer:
+    """The tokenizer with the faster engine, where it is proven on the texts of these rows; as it is where that goes
+    over a bound."""
     key = bound.item_key(f"{plain.facts.name} in bulk", 0)
-    with suppress(SftuiError, MemoryError), bound.Work(key, size, "tokens"):
+    with suppress(SftuiError, MemoryError), bound.Work(key, _size(ways) + 20 * plain.facts.vocab_size, "tokens"):
         return bulk.faster(plain, texts)
     return bulk.of(plain)
+
+
+def _size(ways: Sequence[_Way]) -> int:
+    """What rows may cost together goes by this: as they are stored, since a template makes any length of them."""
+    return sum(way.row.size for way in ways)
 
 
 def _encoded(ways: Sequence[_Way], texts: Sequence[ToEncode], tools: Toolbox, text: bool) -> Iterator[Inspection]:
     """The rest of the way of rows whose texts are encoded at once; where that fails or is refused, one by one."""
     if len(ways) > 1 and texts:
-        size = sum(way.row.size for way in ways)  # not of the texts: a template may make any length of a row
         key = bound.item_key(f"{tools.tokenizer.facts.name} ahead", ways[0].row.index)
-        with suppress(SftuiError, MemoryError), bound.Work(key, size, "tokens"):
+        with suppress(SftuiError, MemoryError), bound.Work(key, _size(ways), "tokens"):
             tools.tokenizer.ahead(texts)
     for way in ways:
         way.label()
