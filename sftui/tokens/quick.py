@@ -1,4 +1,4 @@
-"""The backend of a byte-pair tokenizer in a form that is read in two thirds of the time of its tokenizer.json.
+"""The backend of a byte-pair tokenizer in a form that is read sooner than its tokenizer.json.
 
 `tokenizers` reads a model from JSON by way of several trees in memory (tokenizers 0.23, models/mod.rs: an untagged
 enum, a flattened value, the merges once more); made of a dict and a list of pairs it is the same. Whether it is the
