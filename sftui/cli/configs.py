@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sftui.errors import RecipeError, SourceError
-from sftui.recipe import Preset
 
 if TYPE_CHECKING:
     from sftui.trainers.config import DatasetRef, OpenedConfig
@@ -51,6 +50,7 @@ def open_config(path: str, trainer: str | None, dataset: str | None) -> ChosenCo
 
     `trainer` is NAME or NAME@VERSION, or None to tell it by its keys; `dataset` a number from 0 or a name.
     """
+    from sftui.recipe import Preset
     from sftui.trainers import trainer_named
     from sftui.trainers.config import KeyUse
 
