@@ -6,7 +6,7 @@ from typing import Any
 
 from sftui.recipe import KnobInfo, get, knobs_of, value_of
 from sftui.tui.line_view import LineView
-from sftui.views import Line, Role, crop, recipe_lines, value_text
+from sftui.views import Line, Role, crop, knob_paths, recipe_lines, value_text
 from sftui.views.cells import LineBuilder
 from sftui.workspace import Workspace
 
@@ -38,9 +38,9 @@ class RecipePane(LineView):
         return next((number for number, info in enumerate(self.infos) if info.path == self._path), 0)
 
     @property
-    def paths(self) -> list[str]:
+    def paths(self) -> tuple[str, ...]:
         """The knob of each line; empty for the title of a section."""
-        return [entry.path for entry in recipe_lines(self.workspace.recipe, self.workspace.base_recipe, 40)]
+        return knob_paths(self.workspace.recipe)
 
     @property
     def knob(self) -> KnobInfo:

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from sftui.views.knobs import (
         KnobLine,
         diff_text_lines,
+        knob_paths,
         recipe_lines,
         value_text,
     )
@@ -64,7 +65,7 @@ _LATER = {
     "batch": ("batch_lines", "pack_lines"),
     "boundary": ("boundary_lines", "boundary_words", "straddler"),
     "compare": ("compare_lines", "count_lines", "difference_words", "unmarked_words"),
-    "knobs": ("KnobLine", "diff_text_lines", "recipe_lines", "value_text"),
+    "knobs": ("KnobLine", "diff_text_lines", "knob_paths", "recipe_lines", "value_text"),
     "panes": ("conversation_lines", "raw_lines", "rendered_lines"),
     "search": ("check_query", "find"),
 }
@@ -110,6 +111,7 @@ __all__ = [
     "evaluation_words",
     "explain",
     "find",
+    "knob_paths",
     "lay_out",
     "line",
     "make_table",

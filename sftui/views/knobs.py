@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
-from sftui.recipe import Recipe, get, knobs_of, value_of
+from sftui.recipe import KnobInfo, Recipe, get, knobs_of, value_of
 from sftui.text import clip, fit, visible
 from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, wrap
 
@@ -53,16 +54,23 @@ def recipe_lines(recipe: Recipe, base: Recipe, width: int, *, cursor: str = "") 
             ),
         )
     ]
-    section = ""
-    for info in knobs_of(recipe):
-        head, _, name = info.path.partition(".")
-        if head != section:
-            section = head
-            lines.append(KnobLine("", crop(line((section, Role.TITLE)), width)))
-        value = get(recipe, info.path)
-        changed = value != value_of(base, info)
-        lines.append(KnobLine(info.path, _knob_line(f"  {name}", value, changed, info.doc, width, info.path == cursor)))
+    for section, infos in groupby(knobs_of(recipe), _section):
+        lines.append(KnobLine("", crop(line((section, Role.TITLE)), width)))
+        for info in infos:
+            name, value = info.path.partition(".")[2], get(recipe, info.path)
+            changed, current = value != value_of(base, info), info.path == cursor
+            lines.append(KnobLine(info.path, _knob_line(f"  {name}", value, changed, info.doc, width, current)))
     return tuple(lines)
+
+
+def knob_paths(recipe: Recipe) -> tuple[str, ...]:
+    """The knob of each of the `recipe_lines`, which need not be laid out for that; empty for the title of a section."""
+    sections = groupby(knobs_of(recipe), _section)
+    return ("preset", *(path for _, infos in sections for path in ("", *(info.path for info in infos))))
+
+
+def _section(info: KnobInfo) -> str:
+    return info.path.partition(".")[0]
 
 
 def _knob_line(name: str, value: Any, changed: bool, doc: str, width: int, current: bool) -> Line:

@@ -14,6 +14,7 @@ from sftui.trainers import preset
 from sftui.views import (
     Role,
     diff_text_lines,
+    knob_paths,
     notice_lines,
     plain,
     recipe_lines,
@@ -86,6 +87,7 @@ def test_recipe_pane_marks_what_changed() -> None:
     recipe = changed(base, "mask.terminator", "mask")
     lines = recipe_lines(recipe, base, 80, cursor="mask.rule")
     assert [k.path for k in lines if k.path] == ["preset", *(info.path for info in knobs())]
+    assert knob_paths(recipe) == tuple(k.path for k in lines)
     marked = [k for k in lines if any(s.role is Role.CHANGED for s in k.cells)]
     assert [k.path for k in marked] == ["mask.terminator"]
     assert plain([marked[0].cells]).startswith("● ")
