@@ -239,14 +239,13 @@ def _speed(told: AuditProgress) -> str:
 
 def _prompts(options: OpenOptions, evaluation: str, trained: Ready) -> Hashes:
     """The hashes of every prompt of the evaluation set, read by the same recipe."""
-    from sftui.audit import audit_context
     from sftui.findings import DatasetChecks
     from sftui.session.ready import with_tokenizer
 
     other = dataclasses.replace(options, paths=(evaluation,), split=None, subset=None, data_revision=None, config=None)
     with contextlib.closing(open_data(other, trained.recipe)) as opened:
         held = with_tokenizer(opened, trained.tokenizer).ready()
-        checks = DatasetChecks(audit_context(held.recipe, held.detected, held.tools))
+        checks = DatasetChecks(held.checks())
         for row in held.source.rows():
             checks.add(held.early(row))
         for one in held.source.damage:
