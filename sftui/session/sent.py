@@ -60,7 +60,7 @@ def sent(session: Ready) -> Sent:
         session.options,
         session.recipe,
         session.detected,
-        tuple(row for row, _ in zip(session.source.rows(), range(1))),
+        session.sample[:1],
         Split(evaluation=session.settle_split().evaluation),
         wanted_version(session.recipe, session.options).environment,
         loaded_by(session.recipe, session.tokenizer.facts),
