@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any
 
 from sftui.model import NOWHERE, Example, Inspection, Pack, Reason
-
-T = TypeVar("T")
 
 
 def record(inspection: Inspection, explain: bool = False) -> dict[str, Any]:
@@ -164,8 +162,4 @@ def shift_record(made: dict[str, Any]) -> dict[str, Any]:
         "labels": slice(1, None),
         "reasons": slice(1, None),
     }
-    return {key: _cut(value, ends[key]) if key in ends else value for key, value in made.items()}
-
-
-def _cut(values: Sequence[T], part: slice) -> Sequence[T]:
-    return values[part]
+    return {key: value[ends[key]] if key in ends else value for key, value in made.items()}
