@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from sftui.starting import COMMAND
 from sftui.workspace import OpenOptions, Workspace
 
 FAKE = Path(__file__).with_name("fake_worker.py")
@@ -75,8 +76,8 @@ def open_workspace(data: Path) -> Iterator[Callable[..., Opened]]:
     def start(behaviour: str | None = None, **options: Any) -> Opened:
         patience = options.pop("patience", 120.0)
         given = OpenOptions((str(data),), **{"tokenizer": "builtin:chatml", **options})
-        command = {} if behaviour is None else {"command": (sys.executable, str(FAKE), behaviour)}
-        workspace = Workspace(given, patience=patience, **command)
+        command = COMMAND if behaviour is None else (sys.executable, str(FAKE), behaviour)
+        workspace = Workspace(given, command, patience)
         heard = Heard()
         workspace.listen(heard)
         workspace.start()
