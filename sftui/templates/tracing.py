@@ -15,6 +15,7 @@ import re
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import wraps
 from typing import Any
 
 import jinja2
@@ -407,9 +408,9 @@ class Tracer(sandbox.ChatEnvironment):
         self._blocks: list[Any] = []
         self._generated: list[tuple[Any, Any]] = []
         for name, function in self.filters.items():
-            self.filters[name] = self._filter(name, function)
+            self.filters[name] = _filter(name, function)
         tests: dict[str, Any] = {**self.tests}
-        self.tests.update({name: self._test(name, test) for name, test in tests.items()})
+        self.tests.update({name: _test(name, test) for name, test in tests.items()})
         self.globals["lipsum"] = _by_chance
         self.globals["raise_exception"] = _refuse
         self.allowed = limits.STEPS
@@ -505,37 +506,37 @@ class Tracer(sandbox.ChatEnvironment):
         self._recording.times.append((format, written))
         return written
 
-    def _filter(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A filter that follows texts, or is lost where it would look at one."""
-        passed = getattr(function, "jinja_pass_arg", None)
 
-        def followed(*args: Any, **kwargs: Any) -> Any:
-            own = args[1:] if passed is not None else args
-            if name == "random":
-                raise Lost("chance")
-            if name in _PASSING or not any(map(_holds, (*own, *kwargs.values()))):
-                return function(*args, **kwargs)
-            return _filtered(name, own, kwargs)
+def _filter(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A filter that follows texts, or is lost where it would look at one."""
+    lead = 1 if hasattr(function, "jinja_pass_arg") else 0
 
-        if passed is not None:
-            followed.jinja_pass_arg = passed  # type: ignore[attr-defined]
-        return followed
-
-    def _test(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        passed = getattr(function, "jinja_pass_arg", None)
-
-        def followed(*args: Any, **kwargs: Any) -> Any:
-            own = args[1:] if passed is not None else args
-            if name in _BY_TYPE:
-                lead = args[:1] if passed is not None else ()
-                return function(*lead, *(one.value if type(one) is Text else one for one in own), **kwargs)
-            if name not in _COMPARING and any(map(_holds, (*own, *kwargs.values()))):
-                raise Lost(f"the test {name}")
+    @wraps(function)
+    def followed(*args: Any, **kwargs: Any) -> Any:
+        if name == "random":
+            raise Lost("chance")
+        own = args[lead:]
+        if name in _PASSING or not any(map(_holds, (*own, *kwargs.values()))):
             return function(*args, **kwargs)
+        return _filtered(name, own, kwargs)
 
-        if passed is not None:
-            followed.jinja_pass_arg = passed  # type: ignore[attr-defined]
-        return followed
+    return followed
+
+
+def _test(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A test whose answer does not depend on what a text says, or that is lost where it would look at one."""
+    lead = 1 if hasattr(function, "jinja_pass_arg") else 0
+
+    @wraps(function)
+    def followed(*args: Any, **kwargs: Any) -> Any:
+        own = args[lead:]
+        if name in _BY_TYPE:
+            return function(*args[:lead], *(one.value if type(one) is Text else one for one in own), **kwargs)
+        if name not in _COMPARING and any(map(_holds, (*own, *kwargs.values()))):
+            raise Lost(f"the test {name}")
+        return function(*args, **kwargs)
+
+    return followed
 
 
 def _filtered(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
