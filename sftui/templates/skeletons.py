@@ -485,7 +485,7 @@ def _skeleton(sighting: Sighting, template: ChatTemplate, spans: bool) -> _Skele
         )
 
     parts, generated = follow(messages)
-    generation = tuple((_place(before, parts), _place(_whole(before, inside), parts)) for before, inside in generated)
+    generation = tuple((_place(before, parts), _place(until, parts)) for before, until in generated)
     prompt = follow(messages[: asked.prompt], True)[0] if asked.prompt is not None else None
     for some in (parts, prompt or ()):
         if _most(some) > limits.OUTPUT_LIMIT or len(_Rope(some).literals()) > MOST_LITERAL:
@@ -512,12 +512,6 @@ def _lost(why: str) -> Exception:
     from sftui.templates.tracing import Lost
 
     return Lost(why)
-
-
-def _whole(before: Sequence[Any], inside: Sequence[Any]) -> tuple[Any, ...]:
-    from sftui.templates.tracing import parts_of
-
-    return parts_of((*before, *inside))
 
 
 def _place(before: Sequence[Any], parts: Sequence[Any]) -> Place:

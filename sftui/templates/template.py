@@ -196,7 +196,7 @@ class ChatTemplate:
         add_generation_prompt: bool = False,
         variables: Mapping[str, Any],
     ) -> tuple[tuple[Any, ...], tuple[tuple[Any, Any], ...]]:
-        """What `text` gives as parts, and the parts before and in each generation block (see `tracing.Tracer.follow`).
+        """What `text` gives as parts, and where generation blocks stand in it (see `tracing.Tracer.follow`).
 
         `messages` hold texts of the recording; all else in them is of JSON's types. Whatever `Tracer.follow` raises.
         """

@@ -248,8 +248,8 @@ class Text:
     def stripped(self, name: str, chars: str | None = None) -> Any:
         """Without the white space at its ends: of many parts, without what goes of the first and the last."""
         whites = chars is None or not chars.strip()
+        given = () if chars is None else (chars,)
         if not whites or not self.parts:
-            given = () if chars is None else (chars,)
             return self.recording.step(getattr(str, name), self, *given, solid=whites and self.solid)
         left, right = _STRIPS[name]
         parts = list(self.parts)
@@ -258,10 +258,10 @@ class Text:
                 one = parts[end]
                 if type(one) is Text:
                     if not one.solid:
-                        return self._step(getattr(str, name), *(() if chars is None else (chars,)))
+                        return self._step(getattr(str, name), *given)
                     parts[end] = one.stripped(way, chars)
                     break
-                parts[end] = getattr(one, way)(*(() if chars is None else (chars,)))
+                parts[end] = getattr(one, way)(*given)
                 if parts[end]:
                     break
                 del parts[end]
@@ -420,7 +420,7 @@ class Tracer(sandbox.ChatEnvironment):
         self, variables: Mapping[str, Any], recording: Recording
     ) -> tuple[tuple[Any, ...], tuple[tuple[Any, Any], ...]]:
         """The parts of the text that a template writes, strings and texts, and for each `{% generation %}` block the
-        parts before it and in it.
+        parts before it and those up to its end.
 
         Lost, Refused, LimitExceeded, or whatever Jinja raises where the texts are not handed on as texts.
         """
@@ -436,7 +436,7 @@ class Tracer(sandbox.ChatEnvironment):
             if length > limits.OUTPUT_LIMIT:
                 raise LimitExceeded("it writes too much")
         return parts_in(joined(self._blocks)), tuple(
-            (parts_in(before), parts_in(inside)) for before, inside in self._generated
+            (parts_in(before), parts_in(joined((before, inside)))) for before, inside in self._generated
         )
 
     def concat(self, blocks: Iterable[Any]) -> Any:
@@ -572,14 +572,10 @@ def _join(values: Any, between: Any = "") -> Any:
 
 
 def parts_in(text: Any) -> tuple[Any, ...]:
+    """Strings and texts one after the other, no two strings side by side."""
     if type(text) is Text:
         return text.parts or (text,)
     return (text,) if text else ()
-
-
-def parts_of(some: Iterable[Any]) -> tuple[Any, ...]:
-    """Strings and texts one after the other, no two strings side by side."""
-    return parts_in(joined(some))
 
 
 def _by_chance(*args: Any, **kwargs: Any) -> Any:
