@@ -13,6 +13,7 @@ import hashlib
 import marshal
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -460,7 +461,6 @@ def _compiled(function: Callable[..., Any], refs: tuple[Any, ...]) -> Callable[[
 
 def _followed(sighting: Sighting, template: ChatTemplate, rendered: Rendered) -> _Skeleton | None:
     """The way of this row through the template; None where it cannot be told, or tells another text."""
-    found = None
     for spans in (True, False) if sighting.asked.spans else (False,):
         try:
             found = _skeleton(sighting, template, spans)
@@ -531,15 +531,8 @@ def _place(before: Sequence[Any], parts: Sequence[Any]) -> Place:
 def _most(parts: Sequence[Any]) -> int:
     """Characters that these may come to at the most: JSON writes six for one of two bytes, twelve for one of four."""
     literal = sum(len(part) for part in parts if isinstance(part, str))
-    return literal + 12 * MOST_CHARACTERS * max(_times(parts).values(), default=0)
-
-
-def _times(parts: Sequence[Any]) -> dict[int, int]:
-    found: dict[int, int] = {}
-    for part in parts:
-        if not isinstance(part, str):
-            found[part.register] = found.get(part.register, 0) + 1
-    return found
+    times = Counter(part.register for part in parts if not isinstance(part, str))
+    return literal + 12 * MOST_CHARACTERS * max(times.values(), default=0)
 
 
 class _Words:
@@ -641,20 +634,20 @@ def _planned(
     if _read(messages) is None or any(slots_of(message).other for message in messages):
         raise _lost("content that is no text")
     texts = dict(zip(words.texts, recording.texts))
-    work = [0, 0]
+    steps = written = 0
 
     def draw(some: Sequence[Mapping[str, Any]]) -> str | None:
+        nonlocal steps, written
         given = [_replaced(message, texts) for message in some]
         try:
             drawn = template.follow(given, recording, tools=asked.tools, variables=asked.variables)[0]
         except Refused:
-            drawn = ()
             return None
         finally:
-            work[0] += template.traced_steps + len(some)
+            steps += template.traced_steps + len(some)
         if _most(drawn) > limits.OUTPUT_LIMIT or words.seed in _Rope(drawn).literals():
             raise _lost("it may write too much")
-        work[1] += _most(drawn)
+        written += _most(drawn)
         return "".join(registers.shown(drawn))
 
     shown = registers.shown(parts)
@@ -670,7 +663,7 @@ def _planned(
         injected=asked.injected,
         comparing=sure,
     )
-    if work[0] + work[1] // 100 + len(asked.messages) > limits.SPAN_WORK:
+    if steps + written // 100 + len(asked.messages) > limits.SPAN_WORK:
         raise _lost("too much work")
     if not found.exact or not all(note.endswith("does not appear in the rendered text") for note in found.notes):
         raise _lost("not proven")
