@@ -122,7 +122,6 @@ class Skeletons:
         self.told: str | None = None
         self.put_together = 0
         self._shapes: dict[Any, _Shape] = {}
-        self._held = 0
         self._about: tuple[Mapping[str, Any], Render, tuple[str, ...]] | None = None
 
     def see(self, asked: Asked) -> Sighting | None:
@@ -132,7 +131,7 @@ class Skeletons:
         about = (asked.special_tokens, asked.options, asked.special_literals)
         if self._about is None or not _same(self._about, about):
             self._shapes.clear()
-            self._about = about
+        self._about = about
         read = _read(asked.messages)
         if read is None:
             return None
@@ -186,10 +185,8 @@ class Skeletons:
         complete = way is not None and (way.plan is not None or not sighting.asked.spans)
         shape.tries += not complete
         if way is not None and (complete or known is None):
-            self._held += way.held
-            if self._held > MOST_HELD:
+            if way.held + sum(one.held for kept in self._shapes.values() for one in kept.ways) > MOST_HELD:
                 self._shapes.clear()
-                self._held = 0
             shape.ways.insert(0 if complete else len(shape.ways), way)
         return None
 
