@@ -87,8 +87,6 @@ def _chat(
         messages.insert(0, {"role": "system", "content": options.inject_system})
     # A row's own keyword arguments win over the recipe's, as in TRL's `apply_chat_template`.
     variables = {**special_tokens, **options.kwargs, **conversation.template_kwargs}
-
-    bos = variables.get("bos_token")
     asked = Asked(
         messages,
         conversation.tools,
@@ -100,7 +98,6 @@ def _chat(
         spans,
         injected,
         tuple(special_literals),
-        bos if isinstance(bos, str) else "",
         now,
     )
     sighting = template.skeletons.see(asked)

@@ -75,8 +75,13 @@ class Asked:
     spans: bool
     injected: bool
     special_literals: tuple[str, ...]
-    bos: str
     now: datetime
+
+    @property
+    def bos(self) -> str:
+        """What a text may begin with; nothing where the template is given none."""
+        bos = self.variables.get("bos_token")
+        return bos if isinstance(bos, str) else ""
 
     @property
     def literals(self) -> tuple[str, ...]:
