@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 import re
 import threading
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
-from datetime import date, datetime, timedelta
-from datetime import time as time_of_day
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
 _GENERATION_TAG = re.compile(r"\{%-?\s*generation\s*-?%\}")
 EMPTY_CONVERSATION = "Cannot apply chat template to an empty conversation. Provide at least one message."
 EMPTY_BEFORE = "transformers before 5.13 stops there with IndexError: list index out of range"
-_KEPT = (date, time_of_day, timedelta, Decimal, UUID, bytes)
+_KEPT = (date, time, timedelta, Decimal, UUID, bytes)
 """What rows of Parquet and Arrow and values of YAML hold beside JSON's types."""
 
 Spans = tuple[tuple[int, int], ...]
@@ -53,7 +51,7 @@ class ChatTemplate:
 
     Pickles by its source, without the `skeletons` of rows that it has learned. Renders of one template in two threads
     take turns. `rendering` says which version of transformers it is rendered as, `made_of` the source whose bound it
-    shares, `compiled_in` the processor seconds that it took to compile.
+    shares.
     """
 
     __slots__ = (
@@ -62,7 +60,6 @@ class ChatTemplate:
         "_template",
         "_tracer",
         "clock",
-        "compiled_in",
         "has_generation_tag",
         "made_of",
         "name",
@@ -92,13 +89,11 @@ class ChatTemplate:
         self.skeletons = Skeletons()
         if len(source) > limits.SOURCE_LIMIT:
             raise TemplateError(f"the chat template {name} is longer than {limits.SOURCE_LIMIT >> 10} Ki characters")
-        begun = time.process_time()
         try:
             with bound.template_work(self.made_of, ("compile", source)):
                 self._environment, self._template = sandbox.compile_source(source, clock or datetime.now, rendering)
         except Exception as error:
             raise _compile_error(error, name) from error
-        self.compiled_in = time.process_time() - begun
 
     def __reduce__(self) -> tuple[object, ...]:
         return ChatTemplate, (self.source, self.name, self.clock, self.rendering, self.made_of)
@@ -114,6 +109,11 @@ class ChatTemplate:
     def now(self) -> datetime:
         """What time it is for the template."""
         return (self.clock or datetime.now)()
+
+    @property
+    def compiled_in(self) -> float:
+        """The processor seconds that it takes to compile, whoever did."""
+        return self._environment.compiled_in
 
     @property
     def steps(self) -> int:

@@ -342,6 +342,12 @@ def test_what_was_followed_in_vain_is_followed_less_and_less(monkeypatch: pytest
     assert followed == [3, 9, 33]
 
 
+def test_a_template_that_is_slow_to_compile_stays_so_when_it_was_kept() -> None:
+    source = TURNS + "{# this one alone #}"
+    first, again = compile_template(source, "t"), compile_template(source, "t")
+    assert again.compiled_in == first.compiled_in > 0
+
+
 def test_no_more_shapes_are_kept_than_that() -> None:
     template = compile_template(TURNS, "t")
     for number in range(MOST_SHAPES + 40):
