@@ -246,7 +246,7 @@ EOS011 = rule(
     "Single-turn sets then hold no stop token at all, as with GLM-4 MoE.",
     trl="assistant_only_loss: true swaps in a training template that adds it",
     data="append the stop token, or use another template",
-    bad=case(GOOD, template=chatml("{{ m.content }}")[: -0 or None].replace("{{ '\\n' }}{% endfor %}", "{% endfor %}")),
+    bad=case(GOOD, template=chatml("{{ m.content }}")),
     good=FINE,
 )
 
