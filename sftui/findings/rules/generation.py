@@ -199,7 +199,7 @@ def all_lost(look: Look) -> Iterator[Finding]:
         return
     start, end = rendered.generation[0]
     if rendered.text[start : start + 1].isspace():
-        number = next((i for i, role in enumerate(look.roles) if role == "assistant"), None)
+        number = next(iter(look.order.answers), None)
         yield look.finding(
             GEN004,
             "no token of the row is trained: the first generation span begins with white space that has no token",
@@ -371,7 +371,7 @@ def _disagreement(look: Look) -> tuple[int, str, tuple[int, int]] | None:
     bos = look.facts.bos_token or ""
     if text is None or look.rendered.text not in (text, text.removeprefix(bos)):
         return None  # the trainer renders otherwise, or the text holds the date of the day
-    answers = [number for number, role in enumerate(look.roles) if role == "assistant"]
+    answers = look.order.answers
     methods = [by_prefix(text, messages, answers, draw), by_sentinels(text, messages, answers, draw)]
     if look.rendered.has_generation_tag and text == look.rendered.text:
         methods.append(by_tags(look.rendered.generation, answers, methods[0].found))

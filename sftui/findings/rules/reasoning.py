@@ -85,7 +85,7 @@ def lost(look: Look) -> Iterator[Finding]:
     rendered = look.inspection.rendered
     if rendered is None:
         return
-    last = max((number for number, role in enumerate(look.roles) if role == "assistant"), default=-1)
+    last = max(look.order.answers, default=-1)
     stripped: list[int] = []
     standing = Standing(rendered.text)
     for number, message in enumerate(look.messages):

@@ -227,8 +227,8 @@ ROL004 = rule(
 
 @row_check(When.CONVERSATION, ROL004, row=lambda look: look.order.system not in ((), (0,)))
 def system_place(look: Look) -> Iterator[Finding]:
-    places = [number for number, role in enumerate(look.roles) if role == "system"]
-    if not places or places == [0]:
+    places = look.order.system
+    if places in ((), (0,)):
         return
     number = next(one for one in places if one > 0)
     what = (
