@@ -112,7 +112,7 @@ class Trainer:
 
         if not self.versions:
             return ()
-        said = versions.unknown_newer(versions.of(recipe, self.versions), self.versions, self.title)
+        said = versions.unknown_newer(versions.of(recipe), self.versions, self.title)
         return (said,) if said is not None else ()
 
     def _unread(self, recipe: Recipe) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe
+from sftui.trainers import traits_of
 
 Version = tuple[int, ...]
 MOST_DIGITS = 9
@@ -42,9 +43,16 @@ def newest(known: Sequence[str], trainer: str) -> Version:
     return max(parse(text, trainer) for text in known)
 
 
-def of(recipe: Recipe, known: Sequence[str]) -> Version:
+def of(recipe: Recipe) -> Version:
     """The version of its trainer that a recipe names; the newest known where it names none."""
-    return parse(recipe.version, recipe.trainer) if recipe.version else newest(known, recipe.trainer)
+    if recipe.version:
+        return parse(recipe.version, recipe.trainer)
+    return newest(traits_of(recipe.trainer).versions, recipe.trainer)
+
+
+def since(recipe: Recipe, first: Version) -> bool:
+    """Whether a recipe follows the rules that its trainer has from version `first` on."""
+    return at_least(of(recipe), first)
 
 
 def unknown_newer(version: Version, known: Sequence[str], trainer: str) -> str | None:

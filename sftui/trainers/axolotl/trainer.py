@@ -255,7 +255,6 @@ class Axolotl(Trainer):
         else:
             template = _template(conversation, recipe, tools)
             turns = _turns(conversation, recipe, template)
-            number = versions.of(recipe, self.versions)
             settings = settings_of(recipe)
             locator = Locator(
                 turns,
@@ -266,7 +265,7 @@ class Axolotl(Trainer):
                 rendered.text,
                 tokens,
                 settings.thinking_key,
-                versions.at_least(number, (0, 19)),
+                versions.since(recipe, (0, 19)),
             )
             flags, reasons, more = mask.draw(locator, settings)
             notes = (*notes, *more)

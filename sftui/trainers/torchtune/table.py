@@ -11,10 +11,10 @@ from typing import Any
 
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe
-from sftui.trainers import versions
 from sftui.trainers.table import Config, Entry, Keys, Said, Told, at, nothing, place_of, rule, same, silent, words
 from sftui.trainers.torchtune import gsm8k
 from sftui.trainers.torchtune.messages import COLUMNS
+from sftui.trainers.torchtune.trainer import newest
 
 OWN = "torchtune/"
 """Before the name of a model whose tokenizer renders by its own code."""
@@ -28,11 +28,6 @@ BUILDER_OF = {
 }
 """How rows are read → the builder that reads them so."""
 RULES = ("auto", "all", "turn_full", "assistant")
-
-
-def newest(recipe: Recipe) -> bool:
-    """Whether the rules of 0.7 hold."""
-    return versions.at_least(versions.of(recipe, ("0.7", "0.6.1")), (0, 7))
 
 
 def _batch(config: Config, recipe: Recipe, where: str) -> Said:

@@ -85,7 +85,7 @@ class Torchtune(Trainer):
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         found: list[str] = []
-        if shifts(recipe):
+        if newest(recipe):
             found.append(
                 "torchtune 0.7 stores each label one place earlier, with -100 at the end; labels are shown un-shifted"
                 " here, and shifted in a batch"
@@ -106,7 +106,7 @@ class Torchtune(Trainer):
 
     def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
         if gsm8k.chosen(recipe):
-            if not shifts(recipe):
+            if not newest(recipe):
                 raise RecipeError(f"torchtune 0.6.1 has no {gsm8k.NAME}", why="it came with 0.7")
             return gsm8k.convert(row, detected, TorchtuneOptions.of(recipe).partition)
         return message_rules.convert(row, detected, recipe.render.inject_system)
@@ -119,7 +119,7 @@ class Torchtune(Trainer):
         return reading_files(model, tokenizer, path, special.folder_of(recipe.tokenizer) if path is not None else None)
 
     def masks_system(self, recipe: Recipe) -> bool:
-        return shifts(recipe)
+        return newest(recipe)
 
     def own_template(self, name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> ChatTemplate:
         """The tokenizer's own for the jinja tokenizer; else a stand-in, as rows are rendered from pieces."""
@@ -144,7 +144,7 @@ class Torchtune(Trainer):
         for message in conversation.messages if whole else conversation.messages[:1]:
             refuse_untokenized(message)
         marked = message_rules.flagged(
-            conversation.messages, strategy(conversation, recipe), mask_system=shifts(recipe)
+            conversation.messages, strategy(conversation, recipe), mask_system=newest(recipe)
         )
         return Shaped(replace(conversation, messages=marked))
 
@@ -162,7 +162,7 @@ class Torchtune(Trainer):
                 *text_pieces(model, trained, tools.tokenizer, add_eos=True, add_bos=False, message=1),
             )
         elif model == JINJA:
-            if not shifts(recipe):
+            if not newest(recipe):
                 raise RecipeError(
                     "torchtune 0.6.1 has no HuggingFaceModelTokenizer",
                     why="it came with 0.7",
@@ -213,7 +213,7 @@ class Torchtune(Trainer):
                 mask = forced(mask, last, Reason.FORCED)
         mask = outside(mask, kept)
         first = kept[0][0]
-        if shifts(recipe) and first < kept[0][1] and mask[0][first]:
+        if newest(recipe) and first < kept[0][1] and mask[0][first]:
             mask = forced(mask, first, Reason.FIRST_OF_DOCUMENT)
         return tokens, Labels(applied(mask[0], tokens.input_ids), mask[1], kept)
 
@@ -224,7 +224,7 @@ class Torchtune(Trainer):
         if limit is None or not n:
             return ((0, n),)
         left = recipe.length.over == "cut_left"
-        if left and not shifts(recipe):
+        if left and not newest(recipe):
             raise RecipeError(
                 "torchtune 0.6.1 cuts on the right only",
                 why="truncation_type came with 0.7",
@@ -264,7 +264,7 @@ class Torchtune(Trainer):
         pad = pad_id(model_of(recipe.render.template, tools.tokenizer), tools.tokenizer)
         lengths = tuple(len(example.input_ids) for example in examples)
         width, multiple = max(lengths), recipe.batch.multiple or 1
-        if multiple > 1 and not shifts(recipe):
+        if multiple > 1 and not newest(recipe):
             raise RecipeError(
                 "torchtune 0.6.1 cannot pad to a multiple",
                 why="pad_to_multiple_of came with 0.7",
@@ -320,9 +320,9 @@ def refuse_untokenized(message: Message) -> None:
         raise RecipeError(f"torchtune stops at this row: {told}", why="it cannot tokenize it", fix="mend the row")
 
 
-def shifts(recipe: Recipe) -> bool:
+def newest(recipe: Recipe) -> bool:
     """Whether the rules of 0.7 hold: labels stored shifted, system always masked, truncation_type."""
-    return versions.at_least(versions.of(recipe, Torchtune.versions), (0, 7))
+    return versions.since(recipe, (0, 7))
 
 
 def strategy(conversation: Conversation, recipe: Recipe) -> str:
@@ -382,7 +382,7 @@ def _not_empty(ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 def stored(labels: tuple[int, ...], recipe: Recipe) -> tuple[int, ...]:
     """Labels as the trainer's batch holds them: one place earlier since 0.7."""
-    return (*labels[1:], IGNORE_INDEX) if shifts(recipe) else labels
+    return (*labels[1:], IGNORE_INDEX) if newest(recipe) else labels
 
 
 def spans_of(pieces: Sequence[Piece]) -> tuple[Span, ...]:

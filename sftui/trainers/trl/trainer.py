@@ -59,8 +59,7 @@ class Trl(Collated):
         )
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
-        number = versions.of(recipe, self.versions)
-        repeats = recipe.pack.strategy == "wrapped" and not versions.at_least(number, (1, 14))
+        repeats = recipe.pack.strategy == "wrapped" and not versions.since(recipe, (1, 14))
         return (REPEATS,) if repeats else ()
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
@@ -179,8 +178,7 @@ class Trl(Collated):
     def _text_column(self, recipe: Recipe) -> str:
         """The column that the EOS step looks for: TRL < 1.15 has the literal `text`, whatever dataset_text_field
         says."""
-        number = versions.of(recipe, self.versions)
-        return text_field(recipe) if versions.at_least(number, (1, 15)) else "text"
+        return text_field(recipe) if versions.since(recipe, (1, 15)) else "text"
 
     def label(
         self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox

@@ -327,7 +327,7 @@ class Unsloth(Collated):
 
 def newest(recipe: Recipe) -> bool:
     """Whether the rules since 2026.10 hold."""
-    return versions.at_least(versions.of(recipe, Unsloth.versions), (2026, 10))
+    return versions.since(recipe, (2026, 10))
 
 
 def rendered_by_script(conversation: Conversation, recipe: Recipe) -> bool:
