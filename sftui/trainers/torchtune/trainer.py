@@ -42,7 +42,7 @@ from sftui.recipe import Data, Loss, Mask, Recipe, Tokenize
 from sftui.recipe import Pack as PackOptions
 from sftui.runs import as_runs, together
 from sftui.templates import ChatTemplate, choose_template, compile_template
-from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
+from sftui.tokens import LoadedTokenizer
 from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels, pick_template
 from sftui.trainers.torchtune import TRAITS, gsm8k, special
@@ -175,15 +175,8 @@ class Torchtune(Trainer):
             )
         return Rendered("".join(piece.text for piece in pieces), spans_of(pieces), pieces=pieces)
 
-    def texts(
-        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
-    ) -> Iterator[ToEncode]:
-        return texts_of(rendered, tools.tokenizer, Tokenize(mode="per_part"))
-
-    def tokenize(
-        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
-    ) -> Tokens:
-        return tokenize(rendered, tools.tokenizer, Tokenize(mode="per_part"))
+    def tokenize_as(self, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
+        return Tokenize(mode="per_part"), None
 
     def label(
         self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
