@@ -19,8 +19,6 @@ from sftui.tokens.loaded import FastEngine
 from sftui.trainers.axolotl.own import AxolotlOptions
 
 LLAMA = ("LlamaTokenizer", "LlamaTokenizerFast", "CodeLlamaTokenizer", "CodeLlamaTokenizerFast")
-_ID_DIGITS = 18
-"""Longer numbers are no ids, and Python does not read those of thousands of digits."""
 NAMED = ("bos_token", "eos_token", "unk_token", "pad_token")
 
 

@@ -129,11 +129,6 @@ def _written_packing(recipe: Recipe, path: str, value: Any) -> Keys | None:
     return {("dataset", "packed"): True} if value == "sequential" and not gsm8k.chosen(recipe) else None
 
 
-def _system(config: Config, recipe: Recipe, where: str) -> Said:
-    said = _entry(config).get("new_system_prompt")
-    return {} if said is None else {"render.inject_system": said}
-
-
 def _written_system(recipe: Recipe, path: str, value: str) -> Keys | None:
     reads = recipe.data.format != "alpaca" and not gsm8k.chosen(recipe)
     return {("dataset", "new_system_prompt"): value} if reads else None
