@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 from sftui import labels as label_rules
@@ -235,12 +236,7 @@ class Trl(Collated):
                         fix="remove the row or change the template",
                     )
                 masks.append(drawn)
-        if not masks:
-            return label_rules.whole(subject)
-        found = masks[0]
-        for mask in masks[1:]:
-            found = label_rules.both(found, mask)
-        return found
+        return reduce(label_rules.both, masks) if masks else label_rules.whole(subject)
 
     def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
         self.require(recipe, "pack.strategy")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import reduce
 
 from sftui import labels as label_rules
 from sftui.errors import TemplateError
@@ -73,12 +74,7 @@ def before_markers(
             else:
                 whole: Kept = ((0, len(tokens)),)
                 drawn.append(with_markers(tokens, label_rules.whole(subject), whole, markers, last_only=False))
-    if not drawn:
-        drawn.append(label_rules.whole(subject))
-    found = drawn[0]
-    for mask in drawn[1:]:
-        found = label_rules.both(found, mask)
-    return label_rules.outside(found, kept)
+    return label_rules.outside(reduce(label_rules.both, drawn or [label_rules.whole(subject)]), kept)
 
 
 def _masks_hold(recipe: Recipe, newest: bool) -> bool:
