@@ -29,6 +29,9 @@ Read = Callable[[Config, Recipe, str], Said]
 Write = Callable[[Recipe, str, Any], "Keys | Told | None"]
 """The keys that say a knob's value (none where it needs none); None where the trainer has nothing to say it with."""
 
+NO_LIMIT = 1_000_000
+"""What a trainer that must have a limit is told where there is none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -48,9 +51,11 @@ def same(
     null: bool = True,
     unless: Any = None,
     says: Callable[[Any], bool] = lambda value: True,
+    write: Write | None = None,
 ) -> Entry:
     """A key that is one knob. `convert`: what the trainer makes of the value. `null`: whether a key that is there, but
-    null, says something; `unless`: a value that says as little as no key; `says`: whether a value says something."""
+    null, says something; `unless`: a value that says as little as no key; `says`: whether a value says something;
+    `write`: how it is written, where that is not as it is."""
     place = place_of(key)
 
     def read(config: Config, recipe: Recipe, where: str) -> Said:
@@ -59,7 +64,7 @@ def same(
             return {}
         return {knob: convert(value) if convert is not None else value}
 
-    return Entry((key,), (knob,), read, lambda recipe, path, value: {place: plain(value)})
+    return Entry((key,), (knob,), read, write or as_is(key))
 
 
 def words(key: str, knob: str, meaning: Mapping[Any, Any]) -> Entry:
@@ -94,9 +99,31 @@ def nothing(config: Config, recipe: Recipe, where: str) -> Said:
     return {}
 
 
+def needless(recipe: Recipe, path: str, value: Any) -> Keys:
+    """What is written for a knob that needs no key, or whose keys are written elsewhere."""
+    return {}
+
+
+def as_is(key: str) -> Write:
+    """A knob that is written as it is, under one key."""
+    place = place_of(key)
+    return lambda recipe, path, value: {place: plain(value)}
+
+
+def limit(key: str, title: str) -> Write:
+    """length.max under a key that must be a number."""
+
+    def write(recipe: Recipe, path: str, value: int | None) -> Told:
+        if value is not None:
+            return {(key,): value}, ()
+        return {(key,): NO_LIMIT}, (f"{title} always has a limit: {key} {NO_LIMIT} stands for none",)
+
+    return write
+
+
 def silent(*knobs: str) -> Entry:
     """Knobs that need no key: they follow from others, or the trainer has nothing to be told."""
-    return Entry((), knobs, nothing, lambda recipe, path, value: {})
+    return Entry((), knobs, nothing, needless)
 
 
 def place_of(key: str) -> tuple[str, ...]:

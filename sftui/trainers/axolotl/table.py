@@ -14,8 +14,21 @@ from sftui.trainers.axolotl.own import AxolotlOptions
 from sftui.trainers.axolotl.packing import varlen
 from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, TYPE_OF_FORMAT
 from sftui.trainers.axolotl.templates import FALLBACK, JINJA, TOKENIZER
-from sftui.trainers.config import plain
-from sftui.trainers.table import Config, Entry, Keys, Said, Told, Write, flag, nothing, rule, same, silent
+from sftui.trainers.table import (
+    Config,
+    Entry,
+    Keys,
+    Said,
+    Told,
+    as_is,
+    flag,
+    limit,
+    needless,
+    nothing,
+    rule,
+    same,
+    silent,
+)
 
 OVER = {"truncate": "cut_right", "raise": "error"}
 # The older flags in the order in which Axolotl asks for them.
@@ -31,19 +44,6 @@ SPECIAL = ("bos_token", "eos_token", "pad_token")
 """Special tokens that are knobs; the others are an option of its own."""
 NO_EVALUATION = ("val_set_size", "eval_sample_packing", "seed")
 """Options that only say which rows are set aside."""
-NO_LIMIT = 1_000_000
-"""sequence_len must be a number."""
-
-
-def _as(key: str) -> Write:
-    """A knob is written as it is, under one key."""
-    return lambda recipe, path, value: {(key,): plain(value)}
-
-
-def _limit(recipe: Recipe, path: str, value: int | None) -> Told:
-    if value is not None:
-        return {("sequence_len",): value}, ()
-    return {("sequence_len",): NO_LIMIT}, (f"Axolotl always has a limit: sequence_len {NO_LIMIT} stands for none",)
 
 
 def _tokenizer(config: Config, recipe: Recipe, where: str) -> Said:
@@ -156,20 +156,16 @@ def _written_attention(recipe: Recipe, path: str, value: str) -> Keys | Told:
     return {}, (f"batch.attention = {value!r} follows from the model type in Axolotl",)
 
 
-def _no_key(recipe: Recipe, path: str, value: Any) -> Keys:
-    return {}
-
-
 TOP: tuple[Entry, ...] = (
-    rule("tokenizer_config base_model_config base_model", "tokenizer.name", _tokenizer, _as("tokenizer_config")),
+    rule("tokenizer_config base_model_config base_model", "tokenizer.name", _tokenizer, as_is("tokenizer_config")),
     same("revision_of_model", "tokenizer.revision", says=bool),
-    rule("sequence_len", "length.max", same("sequence_len", "length.max", says=bool).read, _limit),
+    same("sequence_len", "length.max", says=bool, write=limit("sequence_len", "Axolotl")),
     same("min_sample_len", "length.min_tokens", says=bool),
     same("sample_packing_group_size", "pack.group", says=bool),
     same("micro_batch_size", "batch.size", says=bool),
     rule("excess_length_strategy", "length.over", _length, _written_length),
     rule("train_on_inputs", "mask.rule", flag("train_on_inputs", "mask.rule", "all").read, _written_rule),
-    rule("tokenizer_type", "tokenizer.type", _class, _as("tokenizer_type")),
+    rule("tokenizer_type", "tokenizer.type", _class, as_is("tokenizer_type")),
     *(same(f"special_tokens.{name}", f"tokenizer.{name}", null=False, convert=str) for name in SPECIAL),
     rule("special_tokens", "own.special_tokens", _other_tokens, _written_tokens),
     *(
@@ -186,11 +182,11 @@ TOP: tuple[Entry, ...] = (
             "dataset_exact_deduplication",
         )
     ),
-    *(rule(name, f"own.{name}", nothing, _as(name)) for name in NO_EVALUATION),
-    rule(" ".join(NO_EVALUATION), "", _aside, _no_key),
-    rule("chat_template_kwargs", "render.kwargs", _kwargs, _as("chat_template_kwargs")),
+    *(rule(name, f"own.{name}", nothing, as_is(name)) for name in NO_EVALUATION),
+    rule(" ".join(NO_EVALUATION), "", _aside, needless),
+    rule("chat_template_kwargs", "render.kwargs", _kwargs, as_is("chat_template_kwargs")),
     rule("sample_packing", "pack.strategy pack.isolate", _packing, _written_packing),
-    rule("pad_to_multiple_of", "", same("pad_to_multiple_of", "batch.multiple", says=bool).read, _no_key),
+    rule("pad_to_multiple_of", "", same("pad_to_multiple_of", "batch.multiple", says=bool).read, needless),
     rule("pad_to_sequence_len", "batch.pad_to batch.multiple", _padding, _written_padding),
     rule(
         "attn_implementation " + " ".join(FLAGS),
@@ -359,12 +355,7 @@ DATASET: tuple[Entry, ...] = (
             | (_written_flags(recipe, path, value) if path == "data.message_keys" else {})
         ),
     ),
-    rule(
-        "datasets.roles_to_train",
-        "mask.roles",
-        _roles_to_train,
-        lambda recipe, path, value: {("datasets", "roles_to_train"): list(value)},
-    ),
+    rule("datasets.roles_to_train", "mask.roles", _roles_to_train, as_is("datasets.roles_to_train")),
     rule("datasets.train_on_eos", "mask.terminator", nothing, _written_terminator),
     rule("datasets.roles", "data.role_map", _roles, _written_roles),
     rule(

@@ -10,12 +10,25 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe
 from sftui.trainers.llamafactory.pretrain import STAGE, bos_setting, is_pretraining
-from sftui.trainers.table import Config, Entry, Keys, Said, Told, flag, keys_read, nothing, rule, same, silent
+from sftui.trainers.table import (
+    Config,
+    Entry,
+    Keys,
+    Said,
+    Told,
+    Write,
+    as_is,
+    flag,
+    keys_read,
+    limit,
+    nothing,
+    rule,
+    same,
+    silent,
+)
 
 OWN = "llamafactory/"
 """Before the name of a template of its registry."""
-NO_LIMIT = 1_000_000
-"""cutoff_len must be a number."""
 LEAST = 1e-6
 """The smallest val_size that splits."""
 KWARGS = ("enable_thinking", "preserve_thinking")
@@ -28,8 +41,8 @@ def number_of(value: Any) -> float:
     return float(value) if isinstance(value, (int, float)) and abs(value) < 1e300 else 0.0
 
 
-def _plain(key: str, knob: str, kind: tuple[type, ...] = (object,)) -> Entry:
-    """A key that is one knob, and that LLaMA-Factory needs as one of some types."""
+def _plain(key: str, knob: str, kind: tuple[type, ...] = (object,), write: Write | None = None) -> Entry:
+    """A key that is one knob, and that LLaMA-Factory needs as one of some types; written as it is but for `write`."""
 
     def read(config: Config, recipe: Recipe, where: str) -> Said:
         if key not in config:
@@ -43,13 +56,7 @@ def _plain(key: str, knob: str, kind: tuple[type, ...] = (object,)) -> Entry:
             )
         return {knob: value}
 
-    return rule(key, knob, read, _limit if knob == "length.max" else lambda recipe, path, value: {(key,): value})
-
-
-def _limit(recipe: Recipe, path: str, value: int | None) -> Told:
-    if value is not None:
-        return {("cutoff_len",): value}, ()
-    return {("cutoff_len",): NO_LIMIT}, (f"LLaMA-Factory always has a limit: cutoff_len {NO_LIMIT} stands for none",)
+    return rule(key, knob, read, write or as_is(key))
 
 
 def _added(key: str) -> Entry:
@@ -58,7 +65,7 @@ def _added(key: str) -> Entry:
     def read(config: Config, recipe: Recipe, where: str) -> Said:
         return {f"own.{key}": config[key]} if isinstance(config.get(key), str) else {}
 
-    return rule(key, f"own.{key}", read, lambda recipe, path, value: {(key,): value})
+    return rule(key, f"own.{key}", read, as_is(key))
 
 
 def _aside(config: Config, recipe: Recipe, where: str) -> Said:
@@ -137,7 +144,7 @@ def _in_entry(recipe: Recipe, path: str, value: Any) -> Told:
 
 
 TABLE = (
-    _plain("cutoff_len", "length.max", (int, float)),
+    _plain("cutoff_len", "length.max", (int, float), limit("cutoff_len", "LLaMA-Factory")),
     _plain("preprocessing_batch_size", "pack.group", (int, float)),
     _plain("default_system", "render.inject_system", (str,)),
     _plain("model_name_or_path", "tokenizer.name"),

@@ -11,7 +11,21 @@ from typing import Any
 
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe
-from sftui.trainers.table import Config, Entry, Keys, Said, Told, at, nothing, place_of, rule, same, silent, words
+from sftui.trainers.table import (
+    Config,
+    Entry,
+    Keys,
+    Said,
+    Told,
+    at,
+    needless,
+    nothing,
+    place_of,
+    rule,
+    same,
+    silent,
+    words,
+)
 from sftui.trainers.torchtune import gsm8k
 from sftui.trainers.torchtune.messages import COLUMNS
 from sftui.trainers.torchtune.trainer import newest
@@ -74,9 +88,9 @@ def _written_template(recipe: Recipe, path: str, value: str) -> Told:
 
 
 TOP = (
-    rule("batch_size", "batch.size", _batch, lambda *_: {}),  # written always: the recipes have no default for it
-    rule("pad_to_multiple_of", "batch.multiple", _multiple, lambda *_: {}),
-    rule("tokenizer.path tokenizer.tokenizer_json_path", "tokenizer.name", _folder, lambda *_: {}),
+    rule("batch_size", "batch.size", _batch, needless),  # written always: the recipes have no default for it
+    rule("pad_to_multiple_of", "batch.multiple", _multiple, needless),
+    rule("tokenizer.path tokenizer.tokenizer_json_path", "tokenizer.name", _folder, needless),
     same("tokenizer.max_seq_len", "length.max", null=False),
     _since_newest(words("tokenizer.truncation_type", "length.over", {"left": "cut_left"})),
     same("tokenizer.prompt_template", "own.prompt_template", null=False),
@@ -171,12 +185,7 @@ def columns(builder: str, fields: Mapping[str, str]) -> Keys:
 
 DATASET = (
     rule("dataset.train_on_input", "mask.rule mask.turns", _trained, _written_rule),
-    rule(
-        "dataset.new_system_prompt",
-        "render.inject_system",
-        same("dataset.new_system_prompt", "render.inject_system", null=False).read,
-        _written_system,
-    ),
+    same("dataset.new_system_prompt", "render.inject_system", null=False, write=_written_system),
     rule("dataset.add_eos", "tokenize.append_eos", _appended, _written_eos),
     rule(
         "dataset.packed dataset.split_across_pack",

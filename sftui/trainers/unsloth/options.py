@@ -24,6 +24,7 @@ from sftui.trainers.table import (
     Keys,
     Said,
     Told,
+    as_is,
     changes_of,
     keys_read,
     nothing,
@@ -96,7 +97,7 @@ def _splitting(recipe: Recipe, path: str, value: Any) -> Told | None:
 TABLE = (
     same("tokenizer", "tokenizer.name"),
     same("revision", "tokenizer.revision"),
-    rule("max_length max_seq_length", "length.max", _length, lambda recipe, path, value: {("max_length",): value}),
+    rule("max_length max_seq_length", "length.max", _length, as_is("max_length")),
     same("pad_to_multiple_of", "batch.multiple"),
     same("eos_token", "tokenizer.eos_token"),
     same("pad_token", "tokenizer.pad_token"),
