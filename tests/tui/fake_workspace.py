@@ -187,7 +187,8 @@ class FakeWorkspace(Workspace):
         self.provisional = False
         self.audit_parts = False
         self.last: dict[str, tuple[int, Any]] = {}
-        self._answering = 0
+        self.ticket = 0
+        """Of the question that is answered."""
 
     def start(self) -> None:
         """Open the data; the tokenizer is there at once."""
@@ -237,16 +238,12 @@ class FakeWorkspace(Workspace):
         for event in [held[i] for i in order] if order else held:
             self.send(event)
 
-    def ticket(self, kind: type) -> int:
-        """The ticket of the question that is answered."""
-        return self._answering
-
     def answer(self, request: rq.Request) -> None:
         """Answer a question, unless the answer is held already."""
         if isinstance(request, rq.Cancel):
             self.asked.append(("cancel", request.ticket))
         elif not isinstance(request, (rq.Open, rq.SetRecipe)):
-            self._answering = request.ticket
+            self.ticket = request.ticket
             name = type(request).__name__.removesuffix("Request").lower()
             given = [getattr(request, one) for one in type(request).__annotations__ if one != "ticket"]
             getattr(self, f"answer_{name}")(*given)
@@ -268,9 +265,9 @@ class FakeWorkspace(Workspace):
 
     def answer_row(self, index: int, held: int) -> None:
         self.asked.append(("row", index))
-        self.last["row"] = (self._answering, index)
+        self.last["row"] = (self.ticket, index)
         if held != self.version:
-            self.send(ev.RowReady(self._answering, self.version, self.make(index)))
+            self.send(ev.RowReady(self.ticket, self.version, self.make(index)))
 
     def summary(self, index: int) -> ev.RowSummary:
         made = self.make(index)
@@ -288,8 +285,8 @@ class FakeWorkspace(Workspace):
             evaluates=made.evaluates,
         )
 
-    def answer_summaries(self, start: int, stop: int, rows: tuple[int, ...] = ()) -> int:
-        ticket = self.ticket(ev.SummariesReady)
+    def answer_summaries(self, start: int, stop: int, rows: tuple[int, ...] = ()) -> None:
+        ticket = self.ticket
         self.asked.append(("summaries", (start, stop)))
         self.last["summaries"] = (ticket, (start, stop))
         self.send(
@@ -297,10 +294,9 @@ class FakeWorkspace(Workspace):
                 ticket, self.version, tuple(self.summary(i) for i in rows or range(start, min(stop, self.rows)))
             )
         )
-        return ticket
 
-    def answer_audit(self) -> int:
-        ticket = self.ticket(ev.AuditReady)
+    def answer_audit(self) -> None:
+        ticket = self.ticket
         self.asked.append(("audit", None))
         if self.audit_parts:
             self.send(ev.AuditReady(ticket, self.version, 20, self.rows, 500.0, 0.04, figures=self.figures(20)))
@@ -313,7 +309,6 @@ class FakeWorkspace(Workspace):
                 ticket, self.version, self.rows, self.rows, 500.0, 0.0, True, self.figures(self.rows), codes, (14, 0)
             )
         )
-        return ticket
 
     def figures(self, rows: int) -> Any:
         """The real figures of the rows as the real audit counts them."""
@@ -338,8 +333,8 @@ class FakeWorkspace(Workspace):
             audit.add(one)
         return audit.figures()
 
-    def answer_order(self, by: str) -> int:
-        ticket = self.ticket(ev.OrderReady)
+    def answer_order(self, by: str) -> None:
+        ticket = self.ticket
         self.asked.append(("order", by))
         rows: Sequence[int] = (
             sorted(range(self.rows), key=lambda i: -len(self.make(i).tokens or ()))
@@ -354,10 +349,9 @@ class FakeWorkspace(Workspace):
         if kind in GROUPS:
             rows = next((one.rows for one in getattr(self.figures(self.rows), GROUPS[kind]) if one.name == name), ())
         self.send(ev.OrderReady(ticket, self.version, by, array("L", rows), len(rows)))
-        return ticket
 
-    def answer_batch(self, start: int, rows: int) -> int:
-        ticket = self.ticket(ev.BatchReady)
+    def answer_batch(self, start: int, rows: int) -> None:
+        ticket = self.ticket
         self.asked.append(("batch", (start, rows)))
         self.last["batch"] = (ticket, (start, rows))
         examples = [self.make(i).example for i in range(start, min(start + rows, self.rows))]
@@ -369,19 +363,17 @@ class FakeWorkspace(Workspace):
             tuple(range(start, start + len(ids))), tuple(len(e.input_ids) for e in examples if e), ids, labels, mask
         )
         self.send(ev.BatchReady(ticket, self.version, batch))
-        return ticket
 
-    def answer_search(self, query: SearchQuery, start: int, forward: bool = True) -> int:
-        ticket = self.ticket(ev.SearchFound)
+    def answer_search(self, query: SearchQuery, start: int, forward: bool = True) -> None:
+        ticket = self.ticket
         self.asked.append(("search", (query, start, forward)))
         order = range(start, self.rows) if forward else range(start, -1, -1)
         for index in order:
             hits = self.hits(query, index)
             if hits is not None:
                 self.send(ev.SearchFound(ticket, index, hits, abs(index - start) + 1, True))
-                return ticket
+                return
         self.send(ev.SearchFound(ticket, None, (), self.rows, True))
-        return ticket
 
     def hits(self, query: SearchQuery, index: int) -> tuple[int, ...] | None:
         """The tokens of a row that the query touches; None where it is not in the row."""
@@ -396,16 +388,15 @@ class FakeWorkspace(Workspace):
             or None
         )
 
-    def answer_hits(self, query: SearchQuery) -> int:
+    def answer_hits(self, query: SearchQuery) -> None:
         """Counted in two parts: rows 0 to 19, then the others."""
-        ticket = self.ticket(ev.HitsCounted)
+        ticket = self.ticket
         self.asked.append(("hits", query))
         for first, last in ((0, 20), (20, self.rows)):
             found = [(i, hits) for i in range(first, last) if (hits := self.hits(query, i)) is not None]
             rows = array("L", [i for i, _ in found])
             counts = array("L", [max(1, len(hit_starts(hits))) for _, hits in found])
             self.send(ev.HitsCounted(ticket, self.version, first, last, rows, counts, last == self.rows))
-        return ticket
 
     def findings(self, index: int) -> tuple[Finding, ...]:
         """Every third row has an error; all have a warning while everything is trained."""
@@ -452,12 +443,11 @@ class FakeWorkspace(Workspace):
             )
         return tuple(found)
 
-    def answer_findings(self, index: int) -> int:
-        ticket = self.ticket(ev.FindingsReady)
+    def answer_findings(self, index: int) -> None:
+        ticket = self.ticket
         self.asked.append(("findings", index))
         self.last["findings"] = (ticket, index)
         self.send(self.findings_event())
-        return ticket
 
     def findings_event(self) -> ev.FindingsReady:
         ticket, index = self.last["findings"]
@@ -465,8 +455,8 @@ class FakeWorkspace(Workspace):
         stand, waived = apply_waivers(self.findings(index), read_waivers(self.recipe.waivers))
         return ev.FindingsReady(ticket, self.version, index, stand, setup, waived=len(waived))
 
-    def answer_packs(self, start: int) -> int:
-        ticket = self.ticket(ev.PacksReady)
+    def answer_packs(self, start: int) -> None:
+        ticket = self.ticket
         self.asked.append(("packs", start))
         if self.recipe.pack.strategy == "none":
             self.send(
@@ -474,7 +464,7 @@ class FakeWorkspace(Workspace):
                     ticket, self.version, problem=Problem("the recipe does not pack", "", "set pack.strategy")
                 )
             )
-            return ticket
+            return
         packs = []
         for first in range(start, min(start + 6, self.rows), 2):
             ids: tuple[int, ...] = ()
@@ -497,10 +487,9 @@ class FakeWorkspace(Workspace):
             None,
         )
         self.send(ev.PacksReady(ticket, self.version, tuple(packs), batch, 6))
-        return ticket
 
-    def answer_tags(self) -> int:
-        ticket = self.ticket(ev.TagsReady)
+    def answer_tags(self) -> None:
+        ticket = self.ticket
         self.asked.append(("tags", None))
         self.send(
             ev.TagsReady(
@@ -512,10 +501,9 @@ class FakeWorkspace(Workspace):
                 41,
             )
         )
-        return ticket
 
-    def answer_compare(self, index: int, recipe: Recipe, repairs: tuple[str, ...] | None = None) -> int:
-        ticket = self.ticket(ev.ComparisonReady)
+    def answer_compare(self, index: int, recipe: Recipe, repairs: tuple[str, ...] | None = None) -> None:
+        ticket = self.ticket
         self.asked.append(("comparison", index))
         made = [
             self.make(index),
@@ -525,10 +513,9 @@ class FakeWorkspace(Workspace):
         self.send(
             ev.ComparisonReady(ticket, self.version, recipe, compare_row(made), made[1], repairs=repairs, diff=diff)
         )
-        return ticket
 
-    def answer_count(self, recipe: Recipe, repairs: tuple[str, ...] | None = None) -> int:
-        ticket = self.ticket(ev.CountReady)
+    def answer_count(self, recipe: Recipe, repairs: tuple[str, ...] | None = None) -> None:
+        ticket = self.ticket
         self.asked.append(("count", recipe))
         counted = ComparisonCount()
         for index in range(self.rows):
@@ -544,7 +531,6 @@ class FakeWorkspace(Workspace):
                 repaired=None if repairs is None else self.repair_count(repairs),
             )
         )
-        return ticket
 
     def counted(self, repairs: tuple[str, ...]) -> dict[str, list[int]]:
         made = [inspection(index, self.recipe, self.data, False, repairs).row for index in range(self.rows)]
@@ -560,15 +546,14 @@ class FakeWorkspace(Workspace):
             self.rows, len(rows["repaired"]), len(rows["left out"]), tuple((name, hit) for name in repairs)
         )
 
-    def answer_repairs(self) -> int:
-        ticket = self.ticket(ev.RepairsCounted)
+    def answer_repairs(self) -> None:
+        ticket = self.ticket
         self.asked.append(("repairs", self.repairs))
         self.last["repairs"] = (ticket, None)
         self.send(ev.RepairsCounted(ticket, self.version, self.repair_count(self.repairs), self.rows, True))
-        return ticket
 
-    def answer_write(self, target: str, log: str, marked: tuple[int, ...] = ()) -> int:
-        ticket = self.ticket(ev.RepairsWritten)
+    def answer_write(self, target: str, log: str, marked: tuple[int, ...] = ()) -> None:
+        ticket = self.ticket
         self.asked.append(("write", (target, log, marked)))
         counted = self.repair_count(self.repairs)
         self.send(ev.RepairsWritten(ticket, target, log, counted._replace(rows=counted.rows // 2), 0, self.rows))
@@ -576,7 +561,6 @@ class FakeWorkspace(Workspace):
             ticket, target, log, counted._replace(dropped=counted.dropped + len(marked)), 0, self.rows, True
         )
         self.send(done)
-        return ticket
 
     def corrected(self) -> None:
         """The proof says the provisional tokenizer was wrong: the row answers again."""

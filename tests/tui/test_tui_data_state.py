@@ -53,7 +53,7 @@ async def test_a_shorter_file_shows_its_last_row() -> None:
 
 async def test_a_search_says_what_it_could_not_read() -> None:
     async with running((140, 45)) as driven:
-        driven.workspace.answer_search = lambda query, start, forward=True: 0  # type: ignore[method-assign]
+        driven.workspace.answer_search = lambda query, start, forward=True: None  # type: ignore[method-assign]
         await driven.press("/", *"nowhere", "enter")
         search = driven.main.search_commands
         search.on_found(ev.SearchFound(search.ticket or 0, None, searched=41, finished=True, unread=3))

@@ -278,7 +278,7 @@ async def test_a_cursor_that_was_moved_meanwhile_stays() -> None:
     async with running((80, 24)) as driven:
         await driven.press("A")
         answers = driven.workspace.answer_findings
-        driven.workspace.answer_findings = lambda index: 0  # type: ignore[method-assign]
+        driven.workspace.answer_findings = lambda index: None  # type: ignore[method-assign]
         await driven.press("enter", "home", "l")
         cursor = driven.main.tokens.state.cursor
         answers(1)

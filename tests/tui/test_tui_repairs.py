@@ -170,10 +170,9 @@ async def test_the_data_itself_is_never_written_to(tmp_path: Path) -> None:
 
 async def test_a_write_goes_on_beside_everything_and_can_be_stopped() -> None:
     class Slow(FakeWorkspace):
-        def answer_write(self, target: str, log: str, marked: tuple[int, ...] = ()) -> int:
-            ticket = self.ticket(ev.RepairsWritten)
+        def answer_write(self, target: str, log: str, marked: tuple[int, ...] = ()) -> None:
+            ticket = self.ticket
             self.send(ev.RepairsWritten(ticket, target, log, ev.RepairCount(20, 7), 0, 41))
-            return ticket
 
         def cancel(self, ticket: int) -> None:
             super().cancel(ticket)
@@ -198,9 +197,9 @@ async def test_a_config_written_before_the_data_says_so() -> None:
 
 async def test_what_changed_in_hostile_data_is_only_shown() -> None:
     class Hostile(Blank):
-        def answer_compare(self, index: int, recipe: Recipe, repairs: tuple[str, ...] | None = None) -> int:
+        def answer_compare(self, index: int, recipe: Recipe, repairs: tuple[str, ...] | None = None) -> None:
             self.data = [("\x1b]2;owned\x07", "[@click=app.quit]x[/] \x1b[31m")]
-            return super().answer_compare(index, recipe, repairs)
+            super().answer_compare(index, recipe, repairs)
 
     async with running((140, 45), Hostile()) as driven:
         text = await driven.press("]", "f", "d", "enter")
