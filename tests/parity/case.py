@@ -21,6 +21,7 @@ from typing import Any
 
 import material
 import new_material
+import new_material_three
 import new_material_two
 import shared_rows
 from places import made_once
@@ -73,9 +74,9 @@ class Case:
     `own:NAME` one of sftui's built-in ones, or `made:NAME` (see `made_tokenizer`); `template`
     `data` names a set of rows of `material`; `tokenizer` a folder under testdata/tokenizers, or
     `own:NAME` one of sftui's built-in ones; either may be `new:NAME` of `new_material` or `two:NAME` of
-    `new_material_two`, data also `shared:FILE`, a whole file of testdata/datasets. `template`
-    replaces the tokenizer's own: a file of testdata/templates, `own:NAME` one of sftui's built-in
-    ones, or the text itself;
+    `new_material_two`, data also `three:NAME` of `new_material_three` and `shared:FILE`, a whole file of
+    testdata/datasets. `template` replaces the tokenizer's own: a file of testdata/templates, `own:NAME`
+    one of sftui's built-in ones, or the text itself;
     `tokens` replaces special tokens in the tokenizer's config. `config` holds the trainer's own
     keys, `dataset` its own description of the dataset. `only` names the trainer versions that
     have the setting (all, if empty). `default` marks the README's default settings.
@@ -119,6 +120,8 @@ class Case:
             return new_rows(self.data[4:])
         if self.data.startswith("two:"):
             return new_rows(self.data[4:], new_material_two)
+        if self.data.startswith("three:"):
+            return new_rows(self.data[6:], new_material_three)
         if self.data.startswith("shared:"):
             return whole_rows(self.data[7:])
         name = self.data if self.limit is None else f"{self.data}-{self.limit}"

@@ -1,6 +1,6 @@
 """Compare sftui with the recorded references: `python compare.py TRAINER[@VERSION] [CASE…]`.
 
-`--new`, `--two` and `--shared` take the cases of new_cases, new_cases_two and shared_cases.
+`--new`, `--two`, `--three` and `--shared` take the cases of new_cases, new_cases_two, new_cases_three and shared_cases.
 
 A row is equal when both keep it with the same ids and labels (every piece of it, where the trainer
 splits rows), or both drop it. Where the trainer stopped with an error, sftui must refuse: as a
@@ -18,11 +18,12 @@ from typing import Any
 
 import environments
 import new_cases
+import new_cases_three
 import new_cases_two
 import record as recorder
 import shared_cases
 from case import Case, cases_of, result_path
-from emulate import Emulated, emulate
+from emulate import Emulated, Way, emulate, in_chunks
 
 from sftui.errors import SftuiError
 from sftui.model import Batch
@@ -49,14 +50,19 @@ class Comparison:
     batches: int = 0
 
 
-def compare(trainer: str, version: str, case: Case) -> Comparison:
-    """One case, the reference on disk against sftui."""
+def compare(trainer: str, version: str, case: Case, way: Way = in_chunks) -> Comparison:
+    """One case, the reference on disk against sftui, which prepares its rows in this way."""
     head, records = read_result(result_path(trainer, version, case))
+    on_its_day(trainer, version, case)
+    return judge(trainer, case, head, records, emulate(trainer, version, case, way=way))
+
+
+def on_its_day(trainer: str, version: str, case: Case) -> None:
+    """Let LLaMA-Factory, one of whose tool formats writes the day, take that of the recording."""
     behind = trainer_named(trainer)
-    if isinstance(behind, LlamaFactory):  # one of its tool formats writes the day: take that of the recording
+    if isinstance(behind, LlamaFactory):
         day = date.fromtimestamp(result_path(trainer, version, case).stat().st_mtime)
         behind.today = lambda: day
-    return judge(trainer, case, head, records, emulate(trainer, version, case))
 
 
 def judge(
@@ -193,33 +199,35 @@ def _rectangle(number: int, batch: Mapping[str, Any], mine: Batch) -> Iterator[s
             yield f"batch {number}: sftui makes an attention mask, the trainer none"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+def asked(arguments: Sequence[str] | None, description: str | None) -> tuple[argparse.Namespace, str, str, list[Case]]:
+    """The options of a command line, its trainer and version, and the cases that it names."""
+    tables = {
+        "new": new_cases.cases,
+        "two": new_cases_two.cases,
+        "three": new_cases_three.cases,
+        "shared": shared_cases.cases,
+    }
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("trainer", help="trainer or trainer@version")
     parser.add_argument("cases", nargs="*")
     parser.add_argument("--new", action="store_true", help="on the tokenizers and datasets of our own making")
     parser.add_argument("--two", action="store_true", help="on those of the second round")
+    parser.add_argument("--three", action="store_true", help="on those of the third round, 560 rows and more each")
     parser.add_argument("--shared", action="store_true", help="packs over the whole datasets of ../shared")
     parser.add_argument("--show", type=int, default=3, help="differences shown a case")
     options = parser.parse_args(arguments)
     trainer, version = environments.split(options.trainer)
-    table = next(
-        (
-            module.cases
-            for module, asked in (
-                (new_cases, options.new),
-                (new_cases_two, options.two),
-                (shared_cases, options.shared),
-            )
-            if asked
-        ),
-        cases_of,
-    )
+    table = next((made for name, made in tables.items() if getattr(options, name)), cases_of)
     cases = [
         c
         for c in table(trainer)
         if (not options.cases or c.name in options.cases) and (not c.only or version in c.only)
     ]
+    return options, trainer, version, cases
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options, trainer, version, cases = asked(arguments, __doc__)
     missing = [case for case in cases if not recorder.current(trainer, version, case)]
     if missing:
         recorder.record(trainer, version, missing)

@@ -9,18 +9,18 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from case import Case, home
 from places import made_once
 
 from sftui import pipeline
+from sftui.conversations import Detected
 from sftui.errors import SftuiError
-from sftui.model import Example, Pack, Row
+from sftui.model import Example, Inspection, Pack, Row
 from sftui.recipe import Recipe
 from sftui.session import verifying
 from sftui.sources import SourceSpec, open_source
@@ -43,7 +43,16 @@ class Emulated:
     tools: Toolbox | None = None
 
 
-def emulate(trainer: str, version: str, case: Case, *, mode: str = "proven") -> Emulated:
+Way = Callable[[Sequence[Row], Detected, Recipe, Toolbox], Iterable[Inspection]]
+"""How rows are prepared."""
+
+
+def in_chunks(rows: Sequence[Row], detected: Detected, recipe: Recipe, tools: Toolbox) -> Iterable[Inspection]:
+    """As `sftui encode` does, with fastokens after the first chunk already."""
+    return pipeline.inspect_all(rows, detected, recipe, tools, Bulk(after=1))
+
+
+def emulate(trainer: str, version: str, case: Case, *, mode: str = "proven", way: Way = in_chunks) -> Emulated:
     """Every row of a case through sftui's rules of that trainer and version; `mode` as in load_tokenizer."""
     work = home() / "emulated" / f"{trainer}-{case.name}-{case.fingerprint()}"
     work.mkdir(parents=True, exist_ok=True)
@@ -58,7 +67,7 @@ def emulate(trainer: str, version: str, case: Case, *, mode: str = "proven") -> 
         source.close()
         detected = pipeline.detect(rows[:200], recipe)
         tools = pipeline.survey(rows[0] if rows else None, detected, recipe, pipeline.make_toolbox(recipe, tokenizer))
-        return through(trainer, rows, detected, recipe, tools)
+        return through(trainer, rows, detected, recipe, tools, way)
     except SftuiError as error:
         return Emulated(refused=error.sentence() if hasattr(error, "sentence") else str(error))
 
@@ -77,9 +86,11 @@ def environment_of(trainer: str, version: str) -> Environment | None:
         return None
 
 
-def through(trainer: str, rows: Sequence[Row], detected: Any, recipe: Recipe, tools: Toolbox) -> Emulated:
+def through(
+    trainer: str, rows: Sequence[Row], detected: Detected, recipe: Recipe, tools: Toolbox, way: Way = in_chunks
+) -> Emulated:
     """Rows through the pipeline, as `sftui verify` sends them through it."""
-    found = verifying.through(pipeline.inspect_all(rows, detected, recipe, tools, Bulk(after=1)), recipe, tools)
+    found = verifying.through(way(rows, detected, recipe, tools), recipe, tools)
     numbers = [row.index for row in rows]
     examples = {numbers[place]: made for place, made in found.examples.items()}
     problems = {numbers[place]: problem for place, problem in found.problems.items()}

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import environments
 import new_cases
+import new_cases_three
 import new_cases_two
 import new_material
+import new_material_three
 import new_material_two
 import pytest
 import record as recorder
 import shared_cases
 from case import environment
 from compare import compare
+
+from sftui.tokens.bulk import AFTER
 
 pytestmark = pytest.mark.parity
 
@@ -60,3 +64,10 @@ def test_every_shared_dataset_meets_three_tokenizers(trainer: str) -> None:
     met = {(case.data.removeprefix("shared:"), case.tokenizer) for case in shared_cases.cases(trainer)}
     names = (*shared_cases.TEXTS, *shared_cases.CHATS)
     assert met == {(name, tokenizer) for name in names for tokenizer in shared_cases.TOKENIZERS} and len(names) == 24
+
+
+@pytest.mark.shared
+def test_the_third_round_meets_every_dataset_with_rows_enough_for_the_faster_engine() -> None:
+    cases = [case for trainer in new_cases_three.CASES for case in new_cases_three.cases(trainer)]
+    assert {case.data.removeprefix("three:") for case in cases} == set(new_material_three.DATASETS)
+    assert all(len(new_material_three.rows(name)) > AFTER for name in new_material_three.DATASETS)

@@ -1,0 +1,162 @@
+"""Every trainer on the third round of datasets (see `new_material_three`): settings × real tokenizers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import cycle
+from typing import Any
+
+import cases_torchtune as tune
+from case import Case
+from cases_unsloth import CHATML, LLAMA3
+from new_cases import MESSAGES, SHAREGPT, SHAREGPT_AXOLOTL, Setting
+
+QWEN, LLAMA, PHI, MINI = "qwen2.5", "llama-3-8b-instruct", "phi-3-mini", "minimind"
+LLAMA_PAD = {"special_tokens": {"pad_token": "<|end_of_text|>"}}
+BATCHES = {"size": 4, "count": 20}
+Keys = Mapping[str, Any]
+
+
+def _case(name: str, data: str, tokenizer: str, config: Keys, dataset: Keys, template: str | None = None) -> Case:
+    title = f"three_{name}_{data}_{tokenizer.replace(':', '_')}"
+    return Case(title, f"three:{data}", tokenizer, config, template, dataset=dataset, batch=BATCHES)
+
+
+def _round(settings: tuple[Setting, ...], tokenizers: tuple[str, ...], each: int = 1) -> Iterator[Case]:
+    coming = cycle(tokenizers)
+    for name, data, config, dataset in settings:
+        for _ in range(each):
+            yield _case(name, data, next(coming), config, dataset)
+
+
+def trl() -> Iterator[Case]:
+    packing = {"packing": True, "max_length": 512}
+    answers = {"assistant_only_loss": True}
+    settings: tuple[Setting, ...] = (
+        ("plain", "chat", {"max_length": 4096}, {}),
+        ("cut", "blanks", {"max_length": 100}, {}),
+        ("pairs", "pairs", {"max_length": 300}, {}),
+        ("strings", "strings", {"max_length": 256}, {}),
+        ("texts", "texts", {"max_length": 700}, {}),
+        ("bfd", "chat", packing, {}),
+        ("wrapped", "strings", {**packing, "packing_strategy": "wrapped"}, {}),
+    )
+    yield from _round(settings, (QWEN, LLAMA, PHI, MINI, "two:greedy"), 2)
+    yield _case("systems", "systems", QWEN, {}, {})
+    for data, template in (
+        ("chat", "trl_qwen3_training"),
+        ("blanks", "trl_qwen2_5_training"),
+        ("calls", "trl_qwen3_training"),
+        ("reasoning", "trl_qwen3_5_think_training"),
+    ):
+        yield _case("answers", data, QWEN, {**answers, "max_length": 1024}, {}, template)
+    yield _case("answers", "chat", LLAMA, {**answers, "max_length": 4096}, {}, "trl_llama3_training")
+    yield _case("calls", "calls", QWEN, {"max_length": 4096}, {}, "trl_qwen3")
+    yield _case("reasoning_pack", "reasoning", QWEN, packing, {}, "trl_qwen3")
+
+
+def unsloth() -> Iterator[Case]:
+    text = {"text_from": "messages"}
+    long = {"max_length": 2048}
+    last = {"last_response_only": True}
+    for tokenizer, marks in ((QWEN, CHATML), (LLAMA, LLAMA3), (MINI, CHATML)):
+        yield _case("responses", "chat", tokenizer, long, {**text, "responses": marks})
+    yield _case("responses_cut", "blanks", QWEN, {"max_length": 90}, {**text, "responses": CHATML})
+    yield _case("responses_last", "blanks", LLAMA, long, {**text, "responses": {**LLAMA3, **last}})
+    yield _case("responses_systems", "systems", QWEN, long, {**text, "responses": CHATML})
+    yield _case("responses_think", "reasoning", QWEN, long, {**text, "responses": CHATML}, "trl_qwen3")
+    yield _case("responses_messages", "calls", QWEN, long, {"responses": CHATML}, "trl_qwen3")
+    yield _case("text", "chat", PHI, long, text)
+    yield _case("messages", "blanks", QWEN, long, {})
+    yield _case("pairs", "pairs", LLAMA, {"max_length": 300}, {})
+    yield _case("strings", "strings", MINI, {"max_length": 256}, {})
+    yield _case("strings", "strings", PHI, long, {})
+    yield _case("texts", "texts", LLAMA, {"max_length": 700}, {})
+    yield _case("bfd", "chat", QWEN, {"packing": True, "max_length": 512}, {**text, "responses": CHATML})
+    yield _case("wrapped", "strings", LLAMA, {"packing": True, "packing_strategy": "wrapped", "max_length": 300}, {})
+
+
+def torchtune() -> Iterator[Case]:
+    pack = {"packed": True}
+    settings: tuple[Setting, ...] = (
+        ("chat", "chat", {}, tune.CHAT),
+        ("cut", "chat", {"max_seq_len": 100}, tune.CHAT),
+        ("inputs", "blanks", {"max_seq_len": 2000}, {**tune.CHAT, "train_on_input": True}),
+        ("blanks", "blanks", {}, tune.CHAT),
+        ("sharegpt", "sharegpt", {"max_seq_len": 512}, tune.SHAREGPT),
+        ("alpaca", "alpaca", {"max_seq_len": 300}, {**tune.ALPACA, "train_on_input": False}),
+        ("texts", "texts", {"max_seq_len": 400}, tune.TEXT),
+        ("packed", "chat", {"max_seq_len": 600}, {**tune.CHAT, **pack}),
+        ("packed", "texts", {"max_seq_len": 300}, {**tune.TEXT, **pack, "split_across_pack": True}),
+    )
+    for name, data, config, dataset in settings:
+        for tokenizer, model in ((QWEN, "qwen2_5.qwen2_5"), (LLAMA, "llama3.llama3")):
+            block = {"_component_": f"torchtune.models.{model}_tokenizer", **config}
+            yield _case(name, data, tokenizer, {"tokenizer": block}, dataset)
+
+
+def axolotl() -> Iterator[Case]:
+    long = {"sequence_len": 4096}
+    cut = {"sequence_len": 128, "excess_length_strategy": "truncate"}
+    pack = {**cut, "sequence_len": 512, "sample_packing": True, "curriculum_sampling": True}
+    settings: tuple[tuple[str, str, str, Keys, Keys, str | None], ...] = (
+        ("chat", "chat", QWEN, long, {}, None),
+        ("chat", "chat", LLAMA, {**long, **LLAMA_PAD}, {}, None),
+        ("chat", "chat", PHI, long, {}, None),
+        ("chat", "chat", MINI, cut, {}, None),
+        ("blanks", "blanks", QWEN, cut, {}, None),
+        ("blanks", "blanks", LLAMA, {**long, **LLAMA_PAD}, {"train_on_eos": "all"}, None),
+        ("systems", "systems", QWEN, long, {}, None),
+        ("roles", "systems", QWEN, long, {"roles_to_train": ["user", "system"], "train_on_eos": "last"}, None),
+        ("calls", "calls", QWEN, long, {}, "trl_qwen3"),
+        ("reasoning", "reasoning", QWEN, long, {}, "trl_qwen3"),
+        ("split", "reasoning", QWEN, long, {"split_thinking": True}, "trl_qwen3"),
+        ("inputs", "chat", QWEN, {**long, "train_on_inputs": True}, {}, None),
+        ("sharegpt", "sharegpt", MINI, long, SHAREGPT_AXOLOTL, None),
+        ("alpaca", "alpaca", LLAMA, {**long, **LLAMA_PAD}, {"type": "alpaca"}, None),
+        ("alpaca", "alpaca", PHI, cut, {"type": "alpaca"}, None),
+        ("completion", "texts", QWEN, {"sequence_len": 300}, {"type": "completion"}, None),
+        ("pack", "chat", QWEN, pack, {}, None),
+        ("pack", "alpaca", QWEN, pack, {"type": "alpaca"}, None),
+    )
+    for name, data, tokenizer, config, dataset, template in settings:
+        yield _case(name, data, tokenizer, config, dataset, template)
+
+
+def llamafactory() -> Iterator[Case]:
+    tools = {"formatting": "sharegpt", "columns": {"messages": "conversations", "tools": "tools"}}
+    settings: tuple[tuple[str, str, str, Keys, Keys], ...] = (
+        ("qwen", "chat", QWEN, {"template": "qwen", "cutoff_len": 4096}, MESSAGES),
+        ("llama3", "chat", LLAMA, {"template": "llama3", "cutoff_len": 100}, MESSAGES),
+        ("phi", "chat", PHI, {"template": "phi", "cutoff_len": 4096}, MESSAGES),
+        ("chatml", "blanks", MINI, {"template": "chatml", "cutoff_len": 512}, MESSAGES),
+        ("history", "blanks", QWEN, {"template": "qwen", "mask_history": True, "cutoff_len": 256}, MESSAGES),
+        ("prompt", "blanks", LLAMA, {"template": "llama3", "train_on_prompt": True}, MESSAGES),
+        ("systems", "systems", QWEN, {"template": "qwen"}, MESSAGES),
+        ("mistral", "sharegpt", LLAMA, {"template": "mistral", "cutoff_len": 2048}, SHAREGPT),
+        ("gemma", "sharegpt", QWEN, {"template": "gemma", "cutoff_len": 300}, SHAREGPT),
+        ("qwen3", "chat", QWEN, {"template": "qwen3", "cutoff_len": 4096}, MESSAGES),
+        ("functions", "functions", QWEN, {"template": "qwen", "cutoff_len": 4096}, tools),
+        ("functions", "functions", LLAMA, {"template": "llama3", "cutoff_len": 4096}, tools),
+        ("alpaca", "alpaca", QWEN, {"template": "qwen", "cutoff_len": 200}, {}),
+        ("alpaca", "alpaca", LLAMA, {"template": "llama3"}, {}),
+        ("packing", "chat", QWEN, {"template": "qwen", "cutoff_len": 512, "packing": True}, MESSAGES),
+        ("neat", "alpaca", LLAMA, {"template": "llama3", "cutoff_len": 512, "neat_packing": True}, {}),
+        (
+            "pretrain",
+            "texts",
+            QWEN,
+            {"template": "qwen", "stage": "pt", "cutoff_len": 300},
+            {"columns": {"prompt": "text"}},
+        ),
+    )
+    for name, data, tokenizer, config, dataset in settings:
+        yield _case(name, data, tokenizer, config, dataset)
+
+
+CASES = {"trl": trl, "axolotl": axolotl, "llamafactory": llamafactory, "unsloth": unsloth, "torchtune": torchtune}
+
+
+def cases(trainer: str) -> tuple[Case, ...]:
+    """The cases of a trainer."""
+    return tuple(CASES[trainer]())
