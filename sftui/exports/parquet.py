@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import IO, Any
 
 GROUP = 1000
 """Rows in a row group: a random row of it then reads in about a millisecond."""
-CODES = {"int8": "b", "int32": "i"}
+CODES = {"int8": "b", "int32": "i", "int64": "q"}
 """The items of `array` that lie in memory as Arrow's do."""
 
 
@@ -81,22 +82,36 @@ def _schema(pa: Any, explain: bool, packs: bool) -> Any:
 
 
 def _column(pa: Any, values: Sequence[Any], kind: Any) -> Any:
-    """One column of a row group; lists of numbers go over as bytes, without an Arrow value for each."""
-    if not any(value is not None for value in values):
+    """One column of a row group; numbers go over as bytes, without an Arrow value for each.
+
+    pyarrow looks for pandas, which takes 40 MB, as soon as it is given a Python list.
+    """
+    known = [value is not None for value in values]
+    if not any(known):
         return pa.nulls(len(values), kind)
-    code = CODES.get(str(kind.value_type)) if pa.types.is_list(kind) else None
+    lists = pa.types.is_list(kind)
+    code = CODES.get(str(kind.value_type if lists else kind))
     if code is None:
         return pa.array(values, kind)
-    numbers, ends, end = array(code), array("i", (0,)), 0
-    known = array("B", bytes(-(-len(values) // 8)))
-    for place, value in enumerate(values):
-        if value is not None:
-            numbers.extend(value)
-            end = len(numbers)
-            known[place >> 3] |= 1 << (place & 7)
-        ends.append(end)
-    flat = pa.Array.from_buffers(kind.value_type, end, [None, pa.py_buffer(numbers)])
-    return pa.Array.from_buffers(kind, len(values), [pa.py_buffer(known), pa.py_buffer(ends)], children=[flat])
+    valid = None if all(known) else pa.py_buffer(_bits(known))
+    if not lists:
+        numbers = array(code, [value or 0 for value in values])
+        return pa.Array.from_buffers(kind, len(values), [valid, pa.py_buffer(numbers)])
+    parts = [_packed(code, value) for value in values if value is not None]
+    sizes = iter(map(len, parts))
+    ends = array("i", accumulate((next(sizes) if there else 0 for there in known), initial=0))
+    flat = pa.Array.from_buffers(kind.value_type, ends[-1], [None, pa.py_buffer(b"".join(parts))])
+    return pa.Array.from_buffers(kind, len(values), [valid, pa.py_buffer(ends)], children=[flat])
+
+
+def _packed(code: str, numbers: Sequence[int]) -> bytes | array[int]:
+    """The numbers of one row; most attention masks are nothing but ones."""
+    return b"\1" * len(numbers) if code == "b" and numbers.count(1) == len(numbers) else array(code, numbers)
+
+
+def _bits(flags: Sequence[bool]) -> bytes:
+    """Arrow's bitmap of what is not null: eight to a byte, the first one lowest."""
+    return sum(1 << place for place, flag in enumerate(flags) if flag).to_bytes(-(-len(flags) // 8), "little")
 
 
 def _columns(record: Mapping[str, Any]) -> Mapping[str, Any]:
