@@ -260,8 +260,11 @@ class _Loaded:
     """What a worker process holds between chunks."""
 
     def __init__(self, task: Task) -> None:
+        from sftui.tokens.release import settle
+
         self._task, self._session = task, task.session.open()
         self._context = self._session.checks()
+        settle()
 
     @property
     def told(self) -> str | None:

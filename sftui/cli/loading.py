@@ -87,9 +87,12 @@ def load_tokenizer(opened: Opened) -> Opened:
 def loaded_session(options: OpenOptions, *, tell: bool = True) -> Ready:
     """Open the data and load the proven tokenizer; SftuiError where either cannot be. `tell`: the trainer's notes, see
     `tell_notes`."""
+    from sftui.tokens.release import settle
+
     opened = open_data(options)
     opened.accepted()
     session = load_tokenizer(opened).ready()
+    settle()
     tell_versions([session])
     if tell:
         tell_notes([session.recipe], session.tools.notes or ())

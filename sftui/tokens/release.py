@@ -1,13 +1,18 @@
-"""Read a serialised backend, and give the memory that reading took back to the system."""
+"""Read a serialised backend, give the memory that reading took back to the system, and collect no more what stays."""
 
 from __future__ import annotations
 
 import ctypes
+import gc
 import sys
 from pathlib import Path
 from typing import Any
 
 from sftui.errors import TokenizerError
+
+NEW = 50_000
+"""New objects after which cycles are looked for: the hundreds that a row makes end with it, and none of them is in a
+cycle."""
 
 
 def read_backend(path: Path, name: str) -> Any:
@@ -42,3 +47,12 @@ def give_back() -> None:
         ctypes.CDLL(None).malloc_trim(0)
     except (OSError, AttributeError):
         return
+
+
+def settle() -> None:
+    """After all is loaded that stays, and before rows go through it: what stays is not looked through for cycles any
+    more, and seldom what comes."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(NEW, *gc.get_threshold()[1:])
+    give_back()

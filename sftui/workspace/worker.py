@@ -38,7 +38,6 @@ from sftui.workspace import requests as rq
 from sftui.workspace.inbox import URGENCY, Inbox
 from sftui.workspace.indexing import Indexer, Look
 from sftui.workspace.loader import Loaded, Loader
-from sftui.workspace.memory import trim
 from sftui.workspace.search import count_hits, search
 from sftui.workspace.second import Second
 from sftui.workspace.summaries import TOO_HEAVY, summaries, summary
@@ -284,6 +283,8 @@ class Worker:
 
     def _loaded(self, loaded: Loaded) -> None:
         """A tokenizer has come, was proven or corrected, or could not be loaded."""
+        from sftui.tokens.release import settle
+
         if not self._loader.wanted(loaded):
             return
         if self._session is None or loaded.fresh is None:
@@ -294,7 +295,7 @@ class Worker:
         self._answer_again(session)
         if not loaded.by_rows:
             self._prove_rows(session)
-        trim()
+        settle()
 
     def _prove_rows(self, session: Opened) -> None:
         """Have the tokenizer compared on what the first rows give it, after they are on screen."""
