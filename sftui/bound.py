@@ -18,7 +18,7 @@ import signal
 import struct
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -48,6 +48,10 @@ MEMORY_PER_BYTE = 200
 """More of them for each byte of the row: a token is kept in eight columns."""
 LEFT_BEHIND = 32 << 20
 """Bytes that the process may grow by before the next piece of work waits for the garbage collector."""
+SERIES_SECONDS = 0.05
+"""Of the wall clock: how long rows one after the other share a timer and a limit (see `series`)."""
+SERIES_SIZE = 1 << 16
+"""Bytes of the largest row that does."""
 WALL = 20.0
 """Seconds of the wall clock for each processor second: only for what waits instead of working."""
 MOST = 3
@@ -176,7 +180,10 @@ class Guard:
         self._overran: Mapping[bytes, Overrun] = {}
         self._given_up: tuple[GivenUp, ...] = ()
         self._active = False
+        self._in_series = False
+        self._shared: tuple[float, float, float, int] | None = None
         self._seconds = 0.0
+        self._hard = resource.getrlimit(resource.RLIMIT_DATA)[1] if _LINUX else 0
         self._spent: dict[bytes, float] = {}
         self._marks: list[tuple[object, bytes]] = []
         self._statm = os.open("/proc/self/statm", os.O_RDONLY) if _LINUX else -1
@@ -217,6 +224,15 @@ class Guard:
 
     def begin(self, key: bytes, stage: int, size: int) -> Overrun | None:
         """Bound what follows until `end`; the overrun of before where there was one, which is then for `stage`."""
+        if self._shared is not None:
+            begun, seconds, held, memory = self._shared
+            if size <= SERIES_SIZE and stage != _TEMPLATE and time.monotonic() - begun < SERIES_SECONDS:
+                self._active = True
+                self._page.write(key, stage, seconds, held, memory)
+                return None
+            self._rest()
+        shares = self._in_series and size <= SERIES_SIZE and not (self._overran or self._spent)
+        size = SERIES_SIZE if shares else size
         allowed = self._allowed()
         seconds = allowed + SECONDS_PER_MB * size / 1e6
         memory = MEMORY + MEMORY_PER_BYTE * size
@@ -230,8 +246,10 @@ class Guard:
         self._seconds = seconds
         self._page.write(key, stage, seconds, held, memory)
         if _LINUX:
-            _limit_memory(reserved + memory)
+            self._limit_memory(reserved + memory)
         signal.setitimer(signal.ITIMER_PROF, seconds)
+        if shares:
+            self._shared = time.monotonic(), seconds, held, memory
         before = self._overran.get(key)
         if before is None and self._given_up:
             found = next((one for one in self._given_up if one.holds(key)), None)
@@ -256,11 +274,11 @@ class Guard:
     def end(self, group: bytes, uncounted: float | None) -> None:
         """Nothing is bounded any more; the seconds beyond `uncounted` add up for its group, those below make up for
         some. None: it does not add up."""
-        taken = self._seconds - signal.setitimer(signal.ITIMER_PROF, 0.0)[0]
-        if _LINUX:
-            _limit_memory(None)
         self._page.clear()
         self._active = False
+        if self._shared is not None and time.monotonic() - self._shared[0] < SERIES_SECONDS:
+            return  # too little to add up
+        taken = self._rest()
         if uncounted is None:
             return
         spent = self._spent.get(group, 0.0) + taken - uncounted
@@ -268,6 +286,30 @@ class Guard:
             self._spent[group] = spent
         else:
             self._spent.pop(group, None)
+
+    @contextlib.contextmanager
+    def series(self) -> Iterator[None]:
+        """See `series`."""
+        self._in_series = True
+        try:
+            yield
+        finally:
+            self._in_series = False
+            if self._shared is not None:
+                self._rest()
+
+    def _rest(self) -> float:
+        """Lift the bounds; the processor seconds since they were set."""
+        left = signal.setitimer(signal.ITIMER_PROF, 0.0)[0]
+        if _LINUX:
+            self._limit_memory(None)
+        self._shared = None
+        return self._seconds - left
+
+    def _limit_memory(self, most: int | None) -> None:
+        hard, unlimited = self._hard, resource.RLIM_INFINITY
+        wanted = hard if most is None else most if hard == unlimited else min(most, hard)
+        resource.setrlimit(resource.RLIMIT_DATA, (wanted, hard))
 
     def _allowed(self) -> float:
         return max(SECONDS / float(1 << min(len(self._overran), 8)), min(SECONDS, LEAST_SECONDS))
@@ -284,13 +326,6 @@ class Guard:
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         most = most if sys.platform == "darwin" else most * 1024
         return most, most
-
-
-def _limit_memory(most: int | None) -> None:
-    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-    unlimited = resource.RLIM_INFINITY
-    wanted = hard if most is None else most if hard == unlimited else min(most, hard)
-    resource.setrlimit(resource.RLIMIT_DATA, (wanted, hard))
 
 
 _GUARD: ContextVar[Guard | None] = ContextVar("GUARD", default=None)
@@ -360,6 +395,17 @@ class Work:
             self._end(self._guard)
             if kind is not None and issubclass(kind, MemoryError) and self._stage == _TEMPLATE:
                 self._guard.remember(Overrun(self._key, "template", f"{subject('template')} {out_of_memory()}"))
+
+
+def series() -> contextlib.AbstractContextManager[None]:
+    """`with series():` around rows that are worked on one after the other, with nothing else between them.
+
+    Setting a timer and a limit takes as long as rendering a small row, so small rows share both for a moment
+    (`SERIES_SECONDS`): one that takes longer is told by the page, and ended in time, all the same. Where a row overran
+    or was slow before, each has its own again.
+    """
+    found = _GUARD.get()
+    return contextlib.nullcontext() if found is None or found.active else found.series()
 
 
 def row_key(recipe: object, index: int) -> bytes:

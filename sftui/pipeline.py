@@ -339,23 +339,45 @@ def inspect_all(
     """
     plain = tools.tokenizer
     tools = replace(tools, tokenizer=bulk.of(plain))
-    ways: list[_Way] = []
-    texts: list[ToEncode] = []
-    characters = 0
-    for row in rows:
-        way = _Way(row, detected, recipe, tools, spans, places=spans)
-        way.render()
-        ways.append(way)
-        own = way.texts()
-        texts += own
-        characters += sum(len(one.text) for one in own)
-        if len(ways) >= bulk.at_once or characters > CHUNK_CHARACTERS or not own:
+    for some in _chunks(rows, bulk.at_once):
+        at = 0
+        while at < len(some):
+            ways, texts = _rendered((_Way(row, detected, recipe, tools, spans, places=spans) for row in some[at:]))
+            at += len(ways)
             yield from _encoded(ways, texts, tools, text)
             if bulk.due(len(ways)) and texts:
                 tools = replace(tools, tokenizer=_faster(plain, ways, texts, bulk))
-            ways, texts, characters = [], [], 0
-    yield from _encoded(ways, texts, tools, text)
-    bulk.due(len(ways))
+
+
+def _chunks(rows: Iterable[Row], most: int) -> Iterator[list[Row]]:
+    """The rows, so many at a time or fewer where they are long."""
+    some: list[Row] = []
+    size = 0
+    for row in rows:
+        some.append(row)
+        size += row.size
+        if len(some) >= most or size > CHUNK_CHARACTERS:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
+
+
+def _rendered(ways: Iterable[_Way]) -> tuple[list[_Way], list[ToEncode]]:
+    """The first rows, rendered, and their texts: as many as are encoded in one call."""
+    taken: list[_Way] = []
+    texts: list[ToEncode] = []
+    characters = 0
+    with bound.series():
+        for way in ways:
+            way.render()
+            taken.append(way)
+            own = way.texts()
+            texts += own
+            characters += sum([len(one.text) for one in own])
+            if characters > CHUNK_CHARACTERS or not own:
+                break
+    return taken, texts
 
 
 def _faster(plain: LoadedTokenizer, ways: Sequence[_Way], texts: Sequence[ToEncode], bulk: Bulk) -> LoadedTokenizer:
@@ -378,10 +400,12 @@ def _encoded(ways: Sequence[_Way], texts: Sequence[ToEncode], tools: Toolbox, te
         key = bound.item_key(f"{tools.tokenizer.facts.name} ahead", ways[0].row.index)
         with suppress(SftuiError, MemoryError), bound.Work(key, _size(ways), "tokens"):
             tools.tokenizer.ahead(texts)
+    with bound.series():
+        for way in ways:
+            way.label()
+            if text:
+                way.write()
     for way in ways:
-        way.label()
-        if text:
-            way.write()
         yield way.found
 
 

@@ -195,7 +195,7 @@ def test_memory_beyond_the_allowance_is_refused_and_given_back_after() -> None:
 def test_where_no_limit_holds_the_watch_ends_what_grows(monkeypatch: pytest.MonkeyPatch, linux: bool) -> None:
     """Without RLIMIT_DATA, as on macOS, the parent measures; there with `ps`."""
     monkeypatch.setattr(bound, "MEMORY", 64 << 20)
-    monkeypatch.setattr(bound, "_limit_memory", lambda most: None)
+    monkeypatch.setattr(bound.Guard, "_limit_memory", lambda self, most: None)
     monkeypatch.setattr(bound, "_LINUX", linux)
 
     def work() -> None:
