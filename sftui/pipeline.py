@@ -342,7 +342,7 @@ def inspect_all(
     for some in _chunks(rows, bulk.at_once):
         at = 0
         while at < len(some):
-            ways, texts = _rendered((_Way(row, detected, recipe, tools, spans, places=spans) for row in some[at:]))
+            ways, texts = _rendered(_Way(row, detected, recipe, tools, spans, places=spans) for row in some[at:])
             at += len(ways)
             yield from _encoded(ways, texts, tools, text)
             if bulk.due(len(ways)) and texts:
