@@ -37,7 +37,7 @@ def open_json(file: ByteFile, head: bytes, *, row_limit: int, field: str | None,
         note = f"{file.label} is JSON objects over several lines: each object is one row"
         notes += [note, *_inner_list(file.label, body)]
         return JsonArraySource(file, row_limit=row_limit, begin=start, layout=Layout.VALUES, notes=tuple(notes))
-    if body.startswith(b"{") and _is_alone(file, body):
+    if body.startswith(b"{") and _is_alone(file, body) and not _named_lines(file.label):
         notes += _inner_list(file.label, body)
     return JsonlSource(file, row_limit=row_limit, begin=begin, notes=tuple(notes))
 
@@ -46,7 +46,7 @@ def _open_array(file: ByteFile, body: bytes, start: int, *, row_limit: int, note
     first = body[1:].lstrip(JSON_SPACE)[:1]
     if first == b"]":
         raise NoRows("holds an empty list", where=file.label)
-    if any(ending in file.label.lower() for ending in (".jsonl", ".ndjson")):
+    if _named_lines(file.label):
         notes.append(f"{file.label} is a JSON list, not JSON Lines, and is read as a list")
     column = None
     if first != b"{":
@@ -108,6 +108,11 @@ def _inner_list(label: str, body: bytes) -> list[str]:
         f"{label} is one object, so it is one row, as datasets reads it; if its rows are the list in {name}, "
         f"read that field with --rows-in {name} (datasets: field={name!r})"
     ]
+
+
+def _named_lines(label: str) -> bool:
+    """Whether the name says that each line is a row."""
+    return any(ending in label.lower() for ending in (".jsonl", ".ndjson"))
 
 
 def _is_lines(body: bytes) -> bool:

@@ -155,6 +155,12 @@ def test_rows_inside_one_object(tmp_path: Path, data: bytes, monkeypatch: pytest
         open_bytes(tmp_path, data, field="rows")
 
 
+def test_the_one_line_of_a_jsonl_is_a_row_whatever_lists_it_holds(tmp_path: Path) -> None:
+    data = b'{"messages": [{"role": "user", "content": "Hi"}]}\n'
+    assert open_bytes(tmp_path, data, "t.jsonl").notes == () == open_bytes(tmp_path, data, "t.ndjson").notes
+    assert "is one object, so it is one row" in open_bytes(tmp_path, data, "t.json").notes[0]
+
+
 def test_an_empty_list_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"^t.json: holds an empty list$"):
         open_bytes(tmp_path, b" [\n]\n")
