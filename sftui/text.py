@@ -143,6 +143,11 @@ def share(part: int, whole: int, decimals: int = 0) -> str:
     return f">{100 - least:.{decimals}f} %" if part < whole and percent >= 100 else f"{percent:.{decimals}f} %"
 
 
+def many(number: int, noun: str) -> str:
+    """So many of something: `1 row`, `1,234 rows`."""
+    return f"{number:,} {noun}{'s' if number != 1 else ''}"
+
+
 def split_at(text: str, width: int) -> tuple[str, str]:
     """`text` (already visible) in two: the longest head of at most `width` cells, and the rest."""
     if text.isascii():

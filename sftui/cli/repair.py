@@ -16,7 +16,7 @@ from sftui.cli.telling import DataNotes, refuse_half
 from sftui.cli.writing import STDOUT, Progress, Target, targets
 from sftui.errors import ExportError, RecipeError
 from sftui.session.inputs import inputs_of
-from sftui.text import visible
+from sftui.text import many, visible
 
 if TYPE_CHECKING:
     from sftui.repairs import Counts
@@ -167,7 +167,7 @@ def _summary(
         lines.append("  repair them by hand, or leave them out with --drop unreadable")
     if lost:
         lines.append(
-            f"  {lost:,} row{'s' if lost > 1 else ''} that JSON cannot carry could not be carried over; leave them out"
+            f"  {many(lost, 'row')} that JSON cannot carry could not be carried over; leave them out"
             " with --drop unreadable"
         )
     return "\n".join(lines)

@@ -10,6 +10,7 @@ from sftui.cli.check import codes_of
 from sftui.cli.opening import open_options
 from sftui.cli.writing import outputs
 from sftui.session.inputs import inputs_of
+from sftui.text import many
 
 LOOKS = 3
 
@@ -33,5 +34,5 @@ def write_report(
     options = open_options(given)
     target, _ = outputs(inputs_of(options, evaluation), force, out)
     checked = audited(options, wanted, max_rows=max_rows, sample=sample, evaluation=evaluation, jobs=jobs, looks=LOOKS)
-    target.write(report_html(checked), f"{checked.audit.rows:,} rows, ")
+    target.write(report_html(checked), f"{many(checked.audit.rows, 'row')} ")
     return 0

@@ -10,7 +10,7 @@ from sftui.exports.report_findings import finding_sections
 from sftui.exports.report_markup import safe
 from sftui.exports.report_model import Checked, counted
 from sftui.exports.report_style import STYLE
-from sftui.text import share
+from sftui.text import many, share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +61,8 @@ def _summary(checked: Checked) -> str:
         ("Tokens", f"{figures.tokens:,}, {figures.trained:,} trained{part}"),
         (
             "Reach the trainer",
-            f"{figures.received_rows:,} rows, {figures.received_tokens:,} tokens, {figures.received_trained:,} trained",
+            f"{many(figures.received_rows, 'row')}, {figures.received_tokens:,} tokens,"
+            f" {figures.received_trained:,} trained",
         ),
         *(
             [("Of them for evaluation", f"{figures.evaluation_rows:,}, {figures.evaluation_tokens:,} tokens")]

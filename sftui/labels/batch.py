@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from sftui.errors import RecipeError
 from sftui.model import Batch, Example
 from sftui.recipe import Batch as BatchOptions
+from sftui.text import many
 
 MOST_POSITIONS = 1 << 24
 """Positions of a batch that is shown; 64 rows of 131,072 tokens are half as many."""
@@ -62,7 +63,7 @@ def refuse_too_large(rows: int, width: int) -> None:
     if rows * width > MOST_POSITIONS:
         raise RecipeError(
             "the batch is too large to show",
-            why=f"{rows} row{'s' if rows > 1 else ''} of {width:,} positions are more than {MOST_POSITIONS:,}",
+            why=f"{many(rows, 'row')} of {width:,} positions are more than {MOST_POSITIONS:,}",
             fix="lower batch.multiple, batch.size or length.max",
         )
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from sftui.text import many
 from sftui.views import Line, Role, line, wrap
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
@@ -88,7 +89,7 @@ class BatchCommands:
 
         answer = self.batch
         if answer is None:
-            return (line((f"collating {self.rows} rows …", Role.DIM)),)
+            return (line((f"collating {many(self.rows, 'row')} …", Role.DIM)),)
         if answer.batch is None:
             return _problem(answer, width)
         return batch_lines(answer.batch, width, ignore_index=self.screen.workspace.recipe.mask.ignore_index)
@@ -108,15 +109,15 @@ class BatchCommands:
             )
         ignore = recipe.mask.ignore_index
         group = (
-            f"the trainer packs {recipe.pack.group:,} rows together"
+            f"the trainer packs {many(recipe.pack.group, 'row')} together"
             if recipe.pack.group
             else "the trainer packs all rows together"
         )
         told = (
             (
                 (
-                    f"{recipe.pack.strategy}: {answer.rows:,} rows from row {self._first.get(PACKS, 0):,} on in"
-                    f" {_many(len(answer.packs), 'pack')}"
+                    f"{recipe.pack.strategy}: {many(answer.rows, 'row')} from row {self._first.get(PACKS, 0):,} on in"
+                    f" {many(len(answer.packs), 'pack')}"
                 ),
                 Role.TITLE,
             ),
@@ -134,12 +135,8 @@ class BatchCommands:
             lines += [(), line((f"pack {number}", Role.KEY)), *pack_lines(pack, width, ignore_index=ignore)]
         left = len(answer.packs) - MOST_PACKS
         if left > 0:
-            lines += [(), line((f"… and {_many(left, 'more pack')}", Role.DIM))]
+            lines += [(), line((f"… and {many(left, 'more pack')}", Role.DIM))]
         return tuple(lines)
-
-
-def _many(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' if number != 1 else ''}"
 
 
 def _problem(answer: ev.BatchReady | ev.PacksReady, width: int) -> tuple[Line, ...]:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sftui.errors import ExportError, SftuiError
+from sftui.text import many
 
 if TYPE_CHECKING:
     from sftui.session.inputs import Inputs
@@ -30,7 +31,7 @@ OSC52_LIMIT = 74_994
 def copy_out(text: str, write: Callable[[str], None], environment: Mapping[str, str]) -> str:
     """Sends `text` to the clipboard and says what was tried."""
     data = text.encode("utf-8", "backslashreplace")
-    size = f"{len(text):,} character{'s' if len(text) != 1 else ''}"
+    size = many(len(text), "character")
     if environment.get("TMUX") and shutil.which("tmux"):
         try:
             done = subprocess.run(

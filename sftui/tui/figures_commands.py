@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from sftui.text import clip, visible
+from sftui.text import clip, many, visible
 from sftui.tui.commands import TOKENS
 from sftui.tui.dialogs import Dialog, Options
 from sftui.tui.figures_pane import Owned
@@ -361,10 +361,7 @@ class FiguresCommands:
         screen.row_commands.go(row)
         if here is not None and here.row.index == row == screen.status.row:
             self.on_row(row)
-        screen.say(
-            f"{clip(visible(by), WIDEST_TOLD)}: {len(rows):,} row{'s' if len(rows) != 1 else ''} · ] [ go through them,"
-            " F all rows"
-        )
+        screen.say(f"{clip(visible(by), WIDEST_TOLD)}: {many(len(rows), 'row')} · ] [ go through them, F all rows")
 
     def on_order(self, event: ev.OrderReady) -> None:
         """The list shows these rows; the first of them is opened."""
@@ -383,8 +380,7 @@ class FiguresCommands:
             more = f", the first {len(event.rows):,} listed" if event.total > len(event.rows) else ""
             source = self.screen.repair_commands.counted if event.by in REPAIRED else self.answer
             so_far = "" if source is not None and source.done else " so far"
-            rows = "row" if event.total == 1 else "rows"
-            screen.say(f"{by}: {event.total:,} {rows}{so_far}{more} · ] [ next and previous, F all rows")
+            screen.say(f"{by}: {many(event.total, 'row')}{so_far}{more} · ] [ next and previous, F all rows")
 
 
 def _unowned(lines: Sequence[Line]) -> Owned:

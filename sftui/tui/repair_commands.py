@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from sftui.text import visible
+from sftui.text import many, visible
 from sftui.tui.dialogs import Dialog, Options
 from sftui.views import Line, Role, line
 from sftui.workspace import events as ev
@@ -163,7 +163,7 @@ class RepairCommands:
         from sftui.views.repairs import skipped_words
 
         self.screen.workspace.set_repairs(tuple(one for one in self.screen.workspace.repairs if one != name))
-        told = f"{name} changes none of {counted.rows:,} row{'s' if counted.rows != 1 else ''}, so it is not applied"
+        told = f"{name} changes none of {many(counted.rows, 'row')}, so it is not applied"
         why = f"; {visible(skipped_words(counted)[0])}" if counted.skipped else ""
         self.screen.say(told + why, Role.WARNING)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sftui.model import Inspection
 from sftui.recipe import Recipe
-from sftui.text import visible
+from sftui.text import many, visible
 from sftui.tui.commands import TOKENS
 from sftui.tui.token_pane import changed_tokens
 from sftui.views import Action, Role
@@ -221,7 +221,7 @@ class RowCommands:
         if before is None or before.row.index != inspection.row.index:
             return
         n = changed_tokens(before, inspection)
-        what = f"{n:,} token{'s' if n != 1 else ''} of this row changed" if n else "nothing changed in this row"
+        what = f"{many(n, 'token')} of this row changed" if n else "nothing changed in this row"
         self.screen.say(f"corrected: {what}", Role.WARNING)
 
     def update_status(self, inspection: Inspection, recipe: Recipe | None = None, side: str = "") -> None:
@@ -254,7 +254,7 @@ class RowCommands:
             return "*left out" if row.left_out is not None else "*repaired"
         if row.skipped is not None:
             return "!not repaired"
-        return f"*{count} repair{'s' if count > 1 else ''}" if count else ""
+        return f"*{many(count, 'repair')}" if count else ""
 
 
 MOVES = {

@@ -9,6 +9,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from sftui.errors import SftuiError
+from sftui.text import many
 from sftui.views import Action, Role
 from sftui.views.grid import hit_starts
 from sftui.workspace import SearchQuery
@@ -215,7 +216,7 @@ class SearchCommands:
         elif not n:
             words = f"{row} has it, outside its tokens{f' · hit {place}' if place else ''}"
         else:
-            words = f"hit {place} · {row}" if place else f"{n:,} hit{'s' if n != 1 else ''} in {row}"
+            words = f"hit {place} · {row}" if place else f"{many(n, 'hit')} in {row}"
         told = words + (", search wrapped around" if search.wrapped else "") + " · n N"
         screen.say(told, Role.PLAIN)
         self._told = told

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sftui.model import IGNORE_INDEX, Batch, Pack
-from sftui.text import share, visible
+from sftui.text import many, share, visible
 from sftui.views.cells import Line, LineBuilder, Role, crop, line, wrap
 from sftui.views.flow import MIXED
 from sftui.views.table import MASKED, TRAINED
@@ -156,7 +156,7 @@ def pack_lines(pack: Pack, width: int, *, ignore_index: int = IGNORE_INDEX) -> t
     length = len(pack.input_ids)
     used = sum(end - start for _, start, end in pack.documents)
     trained = sum(_trained(label, ignore_index) for label in pack.labels)
-    documents = f"{len(pack.documents):,} document{'s' if len(pack.documents) != 1 else ''}"
+    documents = many(len(pack.documents), "document")
     lines = list(
         wrap(
             line(

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from sftui.comparison import Column, ComparisonCount, RowComparison, Side
 from sftui.model import IGNORE_INDEX
-from sftui.text import cell_width, clip, fit, share, visible, visible_token
+from sftui.text import cell_width, clip, fit, many, share, visible, visible_token
 from sftui.views.cells import Line, LineBuilder, Role, crop, line, wrap
 from sftui.views.table import CUT, MASKED, TRAINED
 from sftui.views.words import EVALUATES
@@ -79,7 +79,7 @@ def count_lines(count: ComparisonCount, names: Sequence[str], width: int) -> tup
             (count.evaluation_rows, "for evaluation"),
         ):
             if figure and figure[number]:
-                told += f", {figure[number]:,} row{'s' if figure[number] != 1 else ''} {words}"
+                told += f", {many(figure[number], 'row')} {words}"
         lines.append(line((f"{_letter(number)} ", Role.LABEL), (fit(visible(name), longest), Role.KEY), f"  {told}"))
     return tuple(row for cells in lines for row in wrap(cells, width, "  "))
 
@@ -87,7 +87,7 @@ def count_lines(count: ComparisonCount, names: Sequence[str], width: int) -> tup
 def count_words(count: ComparisonCount) -> str:
     """The count in one sentence."""
     if not count.differing_rows:
-        return f"nothing differs in {count.rows:,} row{'s' if count.rows != 1 else ''}"
+        return f"nothing differs in {many(count.rows, 'row')}"
     parts = f"{count.differing_rows:,} of {count.rows:,} row{'s differ' if count.rows != 1 else ' differs'}"
     if count.differing_tokens:
         parts += (

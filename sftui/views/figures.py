@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sftui.audit.bars import length_bars, share_bars, short
-from sftui.text import cell_width, clip, fit, share, visible
+from sftui.text import cell_width, clip, fit, many, share, visible
 from sftui.views.cells import Line, Role, crop, line, wrap
 
 if TYPE_CHECKING:
@@ -36,16 +36,16 @@ def _blocks(figures: Figures, width: int) -> Iterator[Line]:
     part = f" ({share(figures.trained, figures.tokens, 1)})" if figures.tokens else ""
     yield from wrap(
         line(
-            (f"{figures.rows:,} row{'s' if figures.rows != 1 else ''}", Role.TITLE),
+            (many(figures.rows, "row"), Role.TITLE),
             f" · {figures.tokens:,} tokens · {figures.trained:,} trained{part}",
         ),
         width,
     )
     yield from wrap(line((_received(figures), Role.DIM)), width)
     if figures.evaluation_rows:
-        count, plural = figures.evaluation_rows, "s" * (figures.evaluation_rows != 1)
+        rows = many(figures.evaluation_rows, "evaluation row")
         yield from wrap(
-            line((f"{count:,} evaluation row{plural}, {figures.evaluation_tokens:,} tokens, counted apart", Role.DIM)),
+            line((f"{rows}, {figures.evaluation_tokens:,} tokens, counted apart", Role.DIM)),
             width,
         )
     if figures.tokenized:
@@ -136,8 +136,8 @@ def _received(figures: Figures) -> str:
     got = (figures.received_rows, figures.received_tokens, figures.received_trained)
     if got == (figures.rows, figures.tokens, figures.trained):
         return "every row reaches the trainer"
-    rows = f"{got[0]:,} row{'s' if got[0] != 1 else ''}"
-    return f"{rows}, {got[1]:,} tokens reach the trainer, {got[2]:,} with a label"
+    rows = many(got[0], "row")
+    return f"{rows}, {got[1]:,} tokens reach{'es' * (got[0] == 1)} the trainer, {got[2]:,} with a label"
 
 
 def _titled(title: str, lines: Iterator[Line] | tuple[Line, ...]) -> Iterator[Line]:
@@ -168,7 +168,9 @@ def _sources(figures: Figures, width: int) -> Iterator[Line]:
         return
     for one in figures.sources:
         yield from wrap(line((visible(one.name), Role.VALUE)), width)
-        yield from wrap(line(f"  {one.rows:,} rows · {one.tokens:,} tokens · {one.trained:,} trained"), width, "  ")
+        yield from wrap(
+            line(f"  {many(one.rows, 'row')} · {one.tokens:,} tokens · {one.trained:,} trained"), width, "  "
+        )
 
 
 def _limits(figures: Figures, width: int) -> Iterator[Line]:

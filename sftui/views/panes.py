@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sftui.model import Conversation, Inspection, Kind, Message, Part, Row
-from sftui.text import visible, visible_blanks
+from sftui.text import many, visible, visible_blanks
 from sftui.views.cells import Line, LineBuilder, Role, line, text_lines, wrap
 from sftui.views.table import MASKED, TRAINED, TokenTable, make_table
 from sftui.views.words import why_stopped
@@ -108,7 +108,7 @@ def _stop_lines(inspection: Inspection, width: int) -> tuple[Line, ...]:
 def _shape(conversation: Conversation) -> str:
     if conversation.kind is Kind.CHAT:
         count = len(conversation.messages)
-        return f"{count} message{'s' if count != 1 else ''}"
+        return many(count, "message")
     if conversation.kind is Kind.TOKENS:
         return f"{len(conversation.input_ids):,} ids given in the data"
     return str(conversation.kind.value)

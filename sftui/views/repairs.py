@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from sftui.model import Row
-from sftui.text import visible
+from sftui.text import many, visible
 from sftui.views.cells import Line, Role, line, wrap
 from sftui.views.knobs import diff_text_lines
 
@@ -39,10 +39,7 @@ class Counted(Skipping, Protocol):
 def repair_words(counted: Counted) -> str:
     """`12 of 41,203 rows changed, 3 left out`, and how many could not be repaired."""
     skipped = f", {counted.skipped:,} could not be repaired" if counted.skipped else ""
-    return (
-        f"{counted.changed:,} of {counted.rows:,} row{'s' if counted.rows != 1 else ''} changed, {counted.dropped:,}"
-        f" left out{skipped}"
-    )
+    return f"{counted.changed:,} of {many(counted.rows, 'row')} changed, {counted.dropped:,} left out{skipped}"
 
 
 def skipped_words(counted: Skipping) -> list[str]:
@@ -61,7 +58,7 @@ def repair_count_lines(counted: Counted | None, total: int | None, done: bool, w
     widest = max((len(name) for name, _ in counted.by_repair), default=0)
     for name, rows in counted.by_repair:
         lines += wrap(
-            line((f"  {visible(name):<{widest}}", Role.KEY), (f"  {rows:,} row{'s' if rows != 1 else ''}", Role.PLAIN)),
+            line((f"  {visible(name):<{widest}}", Role.KEY), (f"  {many(rows, 'row')}", Role.PLAIN)),
             width,
             "    ",
         )

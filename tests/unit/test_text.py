@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from wcwidth import wcswidth
 
-from sftui.text import cell_width, clip, fit, split_at, visible, visible_token
+from sftui.text import cell_width, clip, fit, many, split_at, visible, visible_token
 
 HOSTILE = [
     ("\x1b]0;owned\x07", "␛]0;owned␇"),
@@ -114,3 +114,8 @@ def test_clip_marks_what_is_cut() -> None:
     assert clip("中中中", 4) == "中…"
     assert clip("abc", 0) == ""
     assert fit("ab", 4, right=True) == "  ab"
+
+
+@pytest.mark.parametrize(("number", "told"), [(0, "0 rows"), (1, "1 row"), (2, "2 rows"), (12_345, "12,345 rows")])
+def test_so_many_of_something(number: int, told: str) -> None:
+    assert many(number, "row") == told

@@ -436,6 +436,13 @@ def test_a_report_is_one_page_with_every_finding_escaped(sftui: Sftui, tmp_path:
     assert told and told == sorted(told, key=["error", "warning", "info"].index), "the worst first"
 
 
+def test_a_report_counts_one_row_as_one(sftui: Sftui, tmp_path: Path) -> None:
+    path, out = lines(tmp_path / "rows.jsonl", chat(("user", "Hi"), ("assistant", "Yes"))), tmp_path / "report.html"
+    done = sftui("report", path, "-t", "builtin:chatml", "-o", out)
+    assert f"sftui: 1 row written to {out}" in done.err and "<dd>1 row, " in out.read_text(encoding="utf-8")
+    assert "1 rows" not in out.read_text(encoding="utf-8")
+
+
 def test_findings_in_stdin_name_no_temporary_folder(sftui: Sftui, dirty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for form in ("text", "sarif", "github", "junit", "json"):
         with open(dirty, encoding="utf-8") as stdin:
